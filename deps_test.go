@@ -126,7 +126,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run",
 	},
 	"cmd/rddp/internal/accept":   {},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
@@ -137,6 +137,17 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/tcptest":  {"internal/prototest"},
+
+	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
+	"cmd/rddp/internal/run": {
+		"cmd/rddp/internal/run/device", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/uverbs",
+	},
+	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "rdmap", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
+	"cmd/rddp/internal/run/guest":   {},
+	"cmd/rddp/internal/run/process": {},
+	"cmd/rddp/internal/run/ring":    {},
+	"cmd/rddp/internal/run/seccomp": {},
+	"cmd/rddp/internal/run/uverbs":  {},
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the
@@ -155,7 +166,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "conformance/lab/breakdown"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf"},
+	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gonum.org/v1/plot":                 {"conformance/lab/plot"},
 	"gvisor.dev/gvisor":                 {"toe/usertcp"},

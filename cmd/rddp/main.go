@@ -30,6 +30,7 @@ const (
 const sameInterrupt = time.Second / 2
 
 func main() {
+	stage()
 	// The first interrupt ends the command in order, and a second one ends it at once. Two
 	// interrupts that come together count as one: timeout(1) and others signal a process both
 	// directly and through its group.
@@ -39,7 +40,7 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand()}
 }
 
 // run runs the command line args and returns the exit status.
@@ -47,6 +48,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands 
 	err := app(stdout, stderr, commands).Run(ctx, args)
 	if err == nil {
 		return exitOK
+	}
+	if status := programStatus(0); errors.As(err, &status) {
+		return int(status)
 	}
 	fmt.Fprintf(stderr, "%v\n", err)
 	if coder := cli.ExitCoder(nil); errors.As(err, &coder) && coder.ExitCode() == exitUsage {

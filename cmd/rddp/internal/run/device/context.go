@@ -1,0 +1,442 @@
+package device
+
+import (
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+)
+
+// A Caller is the program that has sent a command.
+type Caller interface {
+	// Process returns the memory of the program.
+	Process() (Process, error)
+	// NewChannel makes a channel for events to the program, and returns its descriptor there.
+	NewChannel() (fd uint32, c Channel, err error)
+}
+
+// A Channel carries events to a program. Any goroutine may use it.
+type Channel interface {
+	// Send sends an event. It does not wait: a program that reads no events loses some.
+	Send(event []byte)
+	// TakeBack removes the events for which match returns true from those that the program has not
+	// read, and returns their number.
+	TakeBack(match func(event []byte) bool) int
+	Close()
+}
+
+// A Context is what a program has when it has opened the device. Any goroutine may call the methods.
+type Context struct {
+	dev *Device
+	// file is the memory that the program maps. The rings are in it.
+	file []byte
+
+	mu     sync.Mutex
+	closed bool // +checklocks:mu
+	// the last handle given out
+	last     uint32                       // +checklocks:mu
+	space    allocator                    // +checklocks:mu
+	channels map[int32]*channel           // +checklocks:mu
+	pds      map[uint32]*protectionDomain // +checklocks:mu
+	mrs      map[uint32]*memoryRegion     // +checklocks:mu
+	cqs      map[uint32]*completionQueue  // +checklocks:mu
+	srqs     map[uint32]*sharedQueue      // +checklocks:mu
+	qps      map[uint32]*queuePair        // +checklocks:mu
+	ahs      map[uint32]*protectionDomain // +checklocks:mu
+
+	asyncMu sync.Mutex
+	async   Channel // +checklocks:asyncMu
+
+	// pairs are those of qps, for the doorbell.
+	pairsMu sync.RWMutex
+	pairs   []*queuePair // +checklocks:pairsMu
+}
+
+// A channel is a completion channel of a program.
+type channel struct {
+	Channel
+	users int // CQs
+}
+
+// Open opens the device for a program. file is memory that the program can map, all zero; it belongs
+// to the Context until Close returns. The first page is not used.
+func (d *Device) Open(file []byte) (*Context, error) {
+	c := &Context{
+		dev: d, file: file, space: allocator{next: firstOffset, end: uint64(len(file))}, channels: make(map[int32]*channel),
+		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
+		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.contexts == nil {
+		return nil, syscall.ENODEV
+	}
+	d.contexts[c] = struct{}{}
+	return c, nil
+}
+
+// firstOffset is where the first ring lies: the provider takes the offset 0 for "no ring".
+const firstOffset = 4096
+
+// limits are the sizes of the device, which QUERY_DEVICE returns.
+var limits = uverbs.Device{
+	MaxMRSize: 1<<63 - 1, MaxQP: 16384, MaxQPWR: 16384, MaxSGE: 32, MaxCQ: 65536, MaxCQE: 1 << 20, MaxMR: 1 << 20, MaxPD: 16384,
+	MaxRead: 128, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
+	Caps:     uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive,
+	VendorID: 0, PartID: 0, Hardware: 1,
+}
+
+// maxInline is the maximum length of inline data in bytes.
+const maxInline = 1024
+
+// Doorbell tells the device that the program has posted work requests.
+func (c *Context) Doorbell() {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	for _, q := range c.pairs {
+		if q.sq.Len() > 0 {
+			q.kick()
+		}
+	}
+}
+
+// Close destroys all objects of the context. Peers learn of it as from a NIC.
+func (c *Context) Close() {
+	c.dev.mu.Lock()
+	delete(c.dev.contexts, c)
+	c.dev.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	for _, q := range c.qps {
+		c.destroyQPLocked(q)
+	}
+	for _, q := range c.cqs {
+		q.close()
+	}
+	for _, s := range c.srqs {
+		s.close()
+	}
+	for _, m := range c.mrs {
+		m.deregister()
+	}
+	for _, pd := range c.pds {
+		pd.port.close()
+	}
+	for _, ch := range c.channels {
+		ch.Close()
+	}
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if c.async != nil {
+		c.async.Close()
+		c.async = nil
+	}
+}
+
+// Do carries out a command. in is its input, and driverIn that of the provider. Do returns the two
+// answers.
+func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (out, driverOut []byte, e syscall.Errno) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, syscall.EIO
+	}
+	extended := cmd&uverbs.Extended != 0
+	switch cmd {
+	case uverbs.QueryDevice, uverbs.QueryDevice | uverbs.Extended:
+		limits := limits
+		limits.GUID = c.dev.guid
+		return uverbs.AppendDevice(nil, &limits, extended), nil, 0
+	case uverbs.CreateCQ, uverbs.CreateCQ | uverbs.Extended:
+		return c.createCQLocked(in, extended)
+	case uverbs.CreateQP, uverbs.CreateQP | uverbs.Extended:
+		return c.createQPLocked(in, extended)
+	case uverbs.ModifyQP, uverbs.ModifyQP | uverbs.Extended:
+		return c.modifyQPLocked(in, extended)
+	case uverbs.RegMR:
+		return c.regMRLocked(caller, in)
+	case uverbs.ReregMR:
+		return c.reregMRLocked(caller, in)
+	case uverbs.GetContext:
+		return c.getContextLocked(caller)
+	case uverbs.CreateCompChannel:
+		return c.createChannelLocked(caller)
+	}
+	if do := simple[cmd]; do != nil {
+		return do(c, in)
+	}
+	return nil, nil, syscall.EOPNOTSUPP
+}
+
+// simple are the commands that need nothing but their input.
+var simple = map[uverbs.Command]func(c *Context, in []byte) (out, driverOut []byte, e syscall.Errno){
+	uverbs.QueryPort:   (*Context).queryPortLocked,
+	uverbs.AllocPD:     (*Context).allocPDLocked,
+	uverbs.DeallocPD:   (*Context).deallocPDLocked,
+	uverbs.CreateAH:    (*Context).createAHLocked,
+	uverbs.DestroyAH:   (*Context).destroyAHLocked,
+	uverbs.DeregMR:     (*Context).deregMRLocked,
+	uverbs.ResizeCQ:    (*Context).resizeCQLocked,
+	uverbs.DestroyCQ:   (*Context).destroyCQCommandLocked,
+	uverbs.ReqNotifyCQ: (*Context).reqNotifyLocked,
+	uverbs.QueryQP:     (*Context).queryQPLocked,
+	uverbs.DestroyQP:   (*Context).destroyQPCommandLocked,
+	uverbs.CreateSRQ:   (*Context).createSRQLocked,
+	uverbs.ModifySRQ:   (*Context).modifySRQLocked,
+	uverbs.QuerySRQ:    (*Context).querySRQLocked,
+	uverbs.DestroySRQ:  (*Context).destroySRQLocked,
+}
+
+// newHandleLocked returns a handle that no object of the context has.
+//
+// +checklocks:c.mu
+func (c *Context) newHandleLocked() uint32 {
+	c.last++
+	return c.last
+}
+
+// newRingLocked makes a ring in the file. ok is false if it has no room.
+//
+// +checklocks:c.mu
+func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapping, ok bool) {
+	size, ok := ring.Size(n, entryLen)
+	if !ok {
+		return nil, m, false
+	}
+	off, ok := c.space.take(size)
+	if !ok {
+		return nil, m, false
+	}
+	return ring.New(c.file[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
+}
+
+// An allocator gives out parts of the file. Parts that come back serve requests of the same size.
+type allocator struct {
+	next, end uint64
+	free      map[uint32][]uint64
+}
+
+func (a *allocator) take(size uint32) (off uint64, ok bool) {
+	if l := a.free[size]; len(l) > 0 {
+		a.free[size] = l[:len(l)-1]
+		return l[len(l)-1], true
+	}
+	if uint64(size) > a.end-a.next {
+		return 0, false
+	}
+	off = a.next
+	a.next += uint64(size)
+	return off, true
+}
+
+func (a *allocator) giveBack(m uverbs.Mapping) {
+	if m.Size == 0 {
+		return
+	}
+	if a.free == nil {
+		a.free = make(map[uint32][]uint64)
+	}
+	a.free[m.Size] = append(a.free[m.Size], m.Offset)
+}
+
+// +checklocks:c.mu
+func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if c.async != nil {
+		return nil, nil, syscall.EINVAL
+	}
+	fd, ch, err := caller.NewChannel()
+	if err != nil {
+		return nil, nil, syscall.EMFILE
+	}
+	c.async = ch
+	return uverbs.AppendWords(nil, fd, 1), nil, 0
+}
+
+// raise sends an asynchronous event about an object.
+func (c *Context) raise(userHandle uint64, e uverbs.EventType) {
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if c.async != nil {
+		c.async.Send(uverbs.AppendAsyncEvent(nil, userHandle, e))
+	}
+}
+
+// reported returns how many of the n asynchronous events about an object the program has read. The
+// others are taken back: nobody can acknowledge them any more.
+func (c *Context) reported(userHandle uint64, n uint32) uint32 {
+	c.asyncMu.Lock()
+	defer c.asyncMu.Unlock()
+	if n == 0 || c.async == nil {
+		return 0
+	}
+	return n - min(n, uint32(c.async.TakeBack(isAbout(userHandle))))
+}
+
+func isAbout(userHandle uint64) func([]byte) bool {
+	return func(event []byte) bool {
+		h, err := uverbs.ParseEvent(event)
+		return err == nil && h == userHandle
+	}
+}
+
+// +checklocks:c.mu
+func (c *Context) createChannelLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
+	fd, ch, err := caller.NewChannel()
+	if err != nil {
+		return nil, nil, syscall.EMFILE
+	}
+	// The program may have closed an earlier channel, which nothing tells us, and this one has its
+	// number.
+	if old := c.channels[int32(fd)]; old != nil && old.users == 0 {
+		old.Close()
+	}
+	c.channels[int32(fd)] = &channel{Channel: ch}
+	return uverbs.AppendWords(nil, fd), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) queryPortLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	if n, err := uverbs.ParsePort(in); err != nil || n != 1 {
+		return nil, nil, syscall.EINVAL
+	}
+	return uverbs.AppendPort(nil, uint32(len(c.dev.addresses))), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) allocPDLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	pd := &protectionDomain{handle: c.newHandleLocked()}
+	c.pds[pd.handle] = pd
+	return uverbs.AppendWords(nil, pd.handle), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) deallocPDLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	pd := c.pds[h]
+	switch {
+	case err != nil || pd == nil:
+		return nil, nil, syscall.EINVAL
+	case pd.users > 0:
+		return nil, nil, syscall.EBUSY
+	}
+	pd.port.close()
+	delete(c.pds, h)
+	return nil, nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) createAHLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, a, err := uverbs.ParseCreateAH(in)
+	pd := c.pds[h]
+	if err != nil || pd == nil || !a.Global || int(a.SGIDIndex) >= len(c.dev.addresses) || a.Port > 1 {
+		return nil, nil, syscall.EINVAL
+	}
+	pd.users++
+	n := c.newHandleLocked()
+	c.ahs[n] = pd
+	return uverbs.AppendWords(nil, n), uverbs.AppendWords(nil, n, 0), 0
+}
+
+// +checklocks:c.mu
+func (c *Context) destroyAHLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	pd := c.ahs[h]
+	if err != nil || pd == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	pd.users--
+	delete(c.ahs, h)
+	return nil, nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) regMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
+	r, err := uverbs.ParseRegMR(in)
+	if err != nil {
+		return nil, nil, syscall.EINVAL
+	}
+	m, e := c.newRegionLocked(caller, r)
+	if e != 0 {
+		return nil, nil, e
+	}
+	m.handle = c.newHandleLocked()
+	c.mrs[m.handle] = m
+	return uverbs.AppendWords(nil, m.handle, m.key(), m.key()), nil, 0
+}
+
+// newRegionLocked registers memory of the caller.
+//
+// +checklocks:c.mu
+func (c *Context) newRegionLocked(caller Caller, r uverbs.MemoryRegion) (*memoryRegion, syscall.Errno) {
+	pd := c.pds[r.PD]
+	if pd == nil {
+		return nil, syscall.EINVAL
+	}
+	p, err := caller.Process()
+	if err != nil {
+		return nil, syscall.EFAULT
+	}
+	if r.Access&uverbs.ZeroBased != 0 {
+		r.VA = 0
+	}
+	m := &memoryRegion{pd: pd, process: p, MemoryRegion: r}
+	if e := m.register(); e != 0 {
+		return nil, e
+	}
+	pd.users++
+	return m, 0
+}
+
+// reregMRLocked replaces an MR by another one with the same handle. If it fails, the MR stays.
+//
+// +checklocks:c.mu
+func (c *Context) reregMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
+	r, err := uverbs.ParseReregMR(in)
+	old := c.mrs[r.Handle]
+	const known = uverbs.ReregTranslation | uverbs.ReregPD | uverbs.ReregAccess
+	if err != nil || old == nil || r.Flags == 0 || r.Flags&^known != 0 {
+		return nil, nil, syscall.EINVAL
+	}
+	n := old.MemoryRegion
+	if r.Flags&uverbs.ReregTranslation != 0 {
+		n.Start, n.Len, n.VA = r.Start, r.Len, r.VA
+	}
+	if r.Flags&uverbs.ReregPD != 0 {
+		n.PD = r.PD
+	}
+	if r.Flags&uverbs.ReregAccess != 0 {
+		n.Access = r.Access
+	}
+	m, e := c.newRegionLocked(caller, n)
+	if e != 0 {
+		return nil, nil, e
+	}
+	old.deregister()
+	old.pd.users--
+	m.handle = old.handle
+	c.mrs[m.handle] = m
+	return uverbs.AppendWords(nil, m.key(), m.key()), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) deregMRLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	m := c.mrs[h]
+	if err != nil || m == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	m.deregister()
+	m.pd.users--
+	delete(c.mrs, h)
+	return nil, nil, 0
+}
+
+func uintString(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

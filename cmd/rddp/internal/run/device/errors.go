@@ -1,0 +1,53 @@
+package device
+
+import (
+	"errors"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// Errors of one work request.
+var (
+	errLocalProtection = errors.New("device: a scatter/gather entry names memory that is not registered so")
+	errLocalLength     = errors.New("device: longer than the scatter/gather list")
+	errBadRequest      = errors.New("device: a work request that the device does not know")
+)
+
+// localStatus returns the status of a work request that this end could not carry out.
+func localStatus(err error) uverbs.WCStatus {
+	switch {
+	case errors.Is(err, errLocalProtection):
+		return uverbs.LocalProtErr
+	case errors.Is(err, errLocalLength):
+		return uverbs.LocalLengthErr
+	}
+	return uverbs.LocalQPErr
+}
+
+// endStatus returns the status of the oldest work request that was under way when its connection
+// ended with err. Those behind it are flushed.
+func endStatus(err error) uverbs.WCStatus {
+	var t *rdmap.TerminateError
+	if !errors.As(err, &t) {
+		return uverbs.RetryExceeded
+	}
+	if !t.Remote {
+		var access *ddp.AccessError
+		if errors.As(err, &access) {
+			return uverbs.FlushErr // the peer's request was wrong, not one of ours
+		}
+		return uverbs.FatalErr
+	}
+	// RDMAP's Remote Protection Error (RFC 5040 §4.8) and DDP's Tagged Buffer Error (RFC 5041 §7.2)
+	// say that the peer's memory does not allow the access.
+	const rdmapProtection, rdmapOperation, ddpTagged = 0x01, 0x02, 0x11
+	switch t.Terminate.Code >> 8 {
+	case rdmapProtection, ddpTagged:
+		return uverbs.RemoteAccessErr
+	case rdmapOperation:
+		return uverbs.RemoteInvalidErr
+	}
+	return uverbs.RemoteOpErr
+}

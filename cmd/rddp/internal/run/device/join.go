@@ -1,0 +1,224 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/extsock"
+)
+
+// A port is where the peers of a PD's queue pairs connect: one or several TCP ports. A connection
+// belongs to the PD of its port, so no peer reaches memory of another PD.
+type port struct {
+	mu        sync.Mutex
+	listeners []*extsock.Listener // +checklocks:mu
+	closed    bool                // +checklocks:mu
+}
+
+// open returns the number of the newest TCP port, which it makes if there is none.
+func (p *port) open(d *Device, pd *protectionDomain) (uint16, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.listeners); n > 0 {
+		return portOf(p.listeners[n-1]), nil
+	}
+	return p.listenLocked(d, pd)
+}
+
+// another makes another TCP port.
+func (p *port) another(d *Device, pd *protectionDomain) (uint16, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.listenLocked(d, pd)
+}
+
+// +checklocks:p.mu
+func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
+	if p.closed {
+		return 0, net.ErrClosed
+	}
+	host := ""
+	if len(d.addresses) == 1 {
+		host = d.addresses[0].String()
+	}
+	l, err := extsock.Listen("tcp", net.JoinHostPort(host, "0"), d.config(pd))
+	if err != nil {
+		return 0, err
+	}
+	p.listeners = append(p.listeners, l)
+	go d.accept(l)
+	return portOf(l), nil
+}
+
+func portOf(l *extsock.Listener) uint16 { return addrPort(l.Addr()).Port() }
+
+func (p *port) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, l := range p.listeners {
+		_ = l.Close() // nothing can be done about it
+	}
+	p.listeners = nil
+}
+
+// accept takes connections of peers until the listener is closed.
+func (d *Device) accept(l *extsock.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go d.receiveRequest(c.(*extsock.Conn))
+	}
+}
+
+// requestTime is how long a peer may take to send its MPA Request.
+const requestTime = 10 * time.Second
+
+// A request is a peer's wish to join a queue pair.
+type request struct {
+	hello
+	conn *extsock.Conn
+	r    *extsock.Request
+}
+
+// refuse tells the peer that nobody waits for it.
+func (r *request) refuse() {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), requestTime)
+		defer cancel()
+		_ = r.r.Reject(ctx, nil) // the peer sees the end of the connection in any case
+		_ = r.conn.Close()
+	}()
+}
+
+// receiveRequest receives the Request of a connection and finds the queue pair that it is for.
+func (d *Device) receiveRequest(c *extsock.Conn) {
+	ctx, cancel := context.WithTimeout(d.ctx, requestTime)
+	defer cancel()
+	r, err := c.ReceiveRequest(ctx)
+	if err != nil {
+		_ = c.Close() // the peer is none of ours
+		return
+	}
+	h, err := parseHello(r.PrivateData)
+	p := &request{hello: h, conn: c, r: r}
+	q := d.find(h.to)
+	// The address is TCP's, so a peer can't pretend to be another host.
+	from := netip.AddrFrom16(h.gid).Unmap()
+	if err != nil || q == nil || q.num>>8 != uint32(addrPort(c.LocalAddr()).Port()) || addrPort(c.RemoteAddr()).Addr().Unmap() != from {
+		p.refuse()
+		return
+	}
+	q.requested(p)
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.AddrPort()
+	}
+	return netip.AddrPort{}
+}
+
+// requested handles a peer's wish. If q is not ready to be joined, the request waits.
+func (q *queuePair) requested(p *request) {
+	q.mu.Lock()
+	early := q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Init
+	switch {
+	case early && q.request == nil:
+		q.request = p
+		q.mu.Unlock()
+		return
+	case !q.wantsLocked(p):
+		q.mu.Unlock()
+		p.refuse()
+		return
+	}
+	q.mu.Unlock()
+	q.answer(p)
+}
+
+// wantsLocked reports whether p comes from the queue pair that the program wants to join q with.
+//
+// +checklocks:q.mu
+func (q *queuePair) wantsLocked(p *request) bool {
+	if q.link != nil || q.abandoned || p.from != q.attrs.DestQPN {
+		return false
+	}
+	switch q.attrs.State {
+	case uverbs.RTR, uverbs.RTS, uverbs.SQD:
+		return p.gid == q.attrs.Address.DGID
+	}
+	return false
+}
+
+// answer accepts a peer's wish.
+func (q *queuePair) answer(p *request) {
+	ctx, cancel := context.WithTimeout(q.ctx.dev.ctx, requestTime)
+	defer cancel()
+	me := hello{from: q.num, to: p.from, gid: q.gid()}
+	if err := p.r.Accept(ctx, me.appendTo(nil)); err != nil || !q.start(p.conn, p.from) {
+		_ = p.conn.Close() // the peer dials again
+	}
+}
+
+// gid returns the GID that the program has chosen for q.
+func (q *queuePair) gid() uverbs.GID {
+	q.mu.Lock()
+	i := q.attrs.Address.SGIDIndex
+	q.mu.Unlock()
+	return uverbs.GID(q.ctx.dev.addresses[i].As16())
+}
+
+// join joins q with the queue pair that its attributes name. The one with the lower GID and QPN
+// dials, and the other one waits.
+func (q *queuePair) join() {
+	me := q.gid()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p := q.request; p != nil {
+		q.request = nil
+		if q.wantsLocked(p) {
+			go q.answer(p)
+			return
+		}
+		p.refuse()
+	}
+	peer, to := q.attrs.Address.DGID, q.attrs.DestQPN
+	if c := bytes.Compare(me[:], peer[:]); c > 0 || c == 0 && q.num >= to {
+		return
+	}
+	ctx, cancel := context.WithCancel(q.ctx.dev.ctx)
+	q.stopDial = cancel
+	go q.dial(ctx, hello{from: q.num, to: to, gid: me}, peer, netip.AddrFrom16(me).Unmap())
+}
+
+// redial is how long a dial waits before it tries again.
+const redial = 20 * time.Millisecond
+
+// dial connects to the peer until that succeeds or ctx is done.
+func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, from netip.Addr) {
+	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd), NetDialer: net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}}
+	d.Config.PrivateData = h.appendTo(nil)
+	for {
+		c, err := d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))
+		if err == nil {
+			answer, err := parseHello(c.ConnectionState().PeerPrivateData)
+			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && q.start(c, h.to) {
+				return
+			}
+			_ = c.Close() // it is not what it should be
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(redial):
+		}
+	}
+}

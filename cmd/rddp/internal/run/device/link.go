@@ -1,0 +1,386 @@
+package device
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A link is the connection of two joined queue pairs. A queue pair that is reset and joined again
+// gets another one.
+type link struct {
+	q    *queuePair
+	conn *extsock.Conn
+	peer uint32 // QPN
+
+	// ctx is done when the connection has ended.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu sync.Mutex
+	// work requests whose completion is due, in order
+	flights []*flight // +checklocks:mu
+	// The frames that count. sent is the number of the last one, and acked of the last that the
+	// peer has acknowledged.
+	sent, acked uint32 // +checklocks:mu
+	// the buffers in use, by the ID of their request
+	chunks    map[uint64]*chunk // +checklocks:mu
+	lastChunk uint64            // +checklocks:mu
+	notReady  *time.Timer       // +checklocks:mu
+	// nothing is sent and nothing completes any more
+	over bool // +checklocks:mu
+
+	receiver receiver
+}
+
+// A flight is a work request on its way.
+type flight struct {
+	id       uint64
+	op       uverbs.WCOp
+	n        uint32
+	signaled bool
+	// number is that of the frame with whose acknowledgement the flight is over, once it is known.
+	number   uint32
+	numbered bool
+	// awaits is the number of answers to Reads and atomics that have not come, and posted says that
+	// all questions have been asked. Other flights have neither.
+	isRead bool
+	awaits int
+	posted bool
+	sink   cursor
+	// status is not Success if the flight has failed here.
+	status uverbs.WCStatus
+}
+
+const (
+	// window is the maximum number of frames that count and are not acknowledged.
+	window = 32
+	// askEvery is how many flights there are before the sender asks for an acknowledgement that
+	// nobody waits for.
+	askEvery = 32
+	// maxFlights is the maximum number of flights.
+	maxFlights = 128
+	// maxChunks is the maximum number of chunks of a link.
+	maxChunks = 8
+	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire. It bounds the
+	// memory that a link needs.
+	chunkLen = 128 << 10
+	// depth is the depth of the queues of the connection: as many requests as all that can be
+	// outstanding.
+	depth = 4*maxFlights + 4*window + maxChunks
+)
+
+// chunks are buffers for payload that is on its way between TCP and a program.
+var chunks = sync.Pool{New: func() any { return &chunk{b: make([]byte, chunkLen)} }}
+
+// A chunk is a buffer, and what its work request was for.
+type chunk struct {
+	b      []byte
+	n      int
+	flight *flight // of a Read or atomic; nil if the buffer is all that the completion ends
+}
+
+// config returns the configuration of the connections of pd's queue pairs.
+func (d *Device) config(pd *protectionDomain) *extsock.Config {
+	const forever = 24 * time.Hour
+	return &extsock.Config{
+		Domain: &pd.domain, Messages: true, RecvSize: frameLen + maxPiece, RecvDepth: 2*window + 8, SendDepth: depth,
+		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true,
+		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1,
+	}
+}
+
+// start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
+// not waiting for it any more.
+func (q *queuePair) start(c *extsock.Conn, peer uint32) bool {
+	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk)}
+	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
+	l.receiver.l = l
+	q.mu.Lock()
+	ready := q.link == nil && !q.abandoned && (q.attrs.State == uverbs.RTR || q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD)
+	if ready {
+		q.link, q.stopDial = l, nil
+		if q.patience != nil {
+			q.patience.Stop()
+			q.patience = nil
+		}
+	}
+	q.mu.Unlock()
+	if !ready {
+		l.cancel()
+		return false
+	}
+	q.ctx.dev.log.Info("joined", "qpn", q.num, "peer", peer, "address", c.RemoteAddr().String())
+	q.ctx.dev.work.Add(2)
+	go l.receive()
+	go l.complete()
+	q.kick()
+	return true
+}
+
+// complete takes the Completions of the connection until it ends.
+func (l *link) complete() {
+	defer l.q.ctx.dev.work.Done()
+	var done [64]rdmap.Completion
+	for {
+		n, err := l.conn.SendCQ().WaitBatch(l.ctx, done[:])
+		if err != nil {
+			return
+		}
+		more := false
+		for _, c := range done[:n] {
+			more = l.completed(&c) || more
+		}
+		if more {
+			l.q.kick()
+		}
+	}
+}
+
+// completed handles one Completion. It reports whether the send queue may go on because of it.
+func (l *link) completed(c *rdmap.Completion) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ch := l.chunks[c.ID]
+	if ch == nil {
+		return false // the failure of a request that had no chunk; the connection has ended
+	}
+	delete(l.chunks, c.ID)
+	if f := ch.flight; f != nil && !l.over && c.Status == rdmap.StatusOK {
+		b := ch.b[:ch.n]
+		if c.Op != rdmap.WorkRead {
+			binary.NativeEndian.PutUint64(b, c.Original)
+		}
+		if err := f.sink.scatter(b); err != nil {
+			f.status = localStatus(err)
+		}
+		f.awaits--
+		l.retireLocked()
+	}
+	if len(ch.b) == chunkLen {
+		ch.flight = nil
+		chunks.Put(ch)
+	}
+	return true
+}
+
+// newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is the
+// Read or atomic that waits for it, if any. Buffers of at most a word do not count.
+//
+// +checklocks:l.mu
+func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
+	var ch *chunk
+	switch {
+	case n <= 8:
+		ch = &chunk{b: make([]byte, 8)}
+	case len(l.chunks) >= maxChunks:
+		return 0, nil
+	default:
+		ch = chunks.Get().(*chunk)
+	}
+	ch.n, ch.flight = n, f
+	l.lastChunk++
+	l.chunks[l.lastChunk] = ch
+	return l.lastChunk, ch
+}
+
+// acknowledged completes the flights that the frame with the given number ends.
+func (l *link) acknowledged(number uint32) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if number-l.acked > l.sent-l.acked {
+		return errFrame
+	}
+	l.acked = number
+	if l.notReady != nil {
+		l.notReady.Stop()
+		l.notReady = nil
+	}
+	l.retireLocked()
+	return nil
+}
+
+// retireLocked completes the flights that are over, in order.
+//
+// +checklocks:l.mu
+func (l *link) retireLocked() {
+	for len(l.flights) > 0 && !l.over {
+		f := l.flights[0]
+		switch {
+		case f.status != uverbs.Success:
+			l.over = true
+			go l.q.fail(l, f.status, "a work request has failed")
+			return
+		case f.isRead && (f.awaits > 0 || !f.posted), !f.isRead && (!f.numbered || int32(l.acked-f.number) < 0):
+			return
+		}
+		l.flights = l.flights[1:]
+		if f.signaled {
+			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: f.op, Len: f.n, QPN: l.q.num}, false)
+		}
+	}
+}
+
+// end ends the link at once. The oldest flight completes with status, and the others are flushed.
+func (l *link) end(status uverbs.WCStatus) {
+	l.receiver.close(true)
+	l.mu.Lock()
+	l.over = true
+	flights := l.flights
+	l.flights = nil
+	l.stopLocked()
+	l.mu.Unlock()
+	for i, f := range flights {
+		s := uverbs.FlushErr
+		if i == 0 {
+			s = status
+			if f.status != uverbs.Success {
+				s = f.status
+			}
+		}
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, QPN: l.q.num}, false)
+	}
+	l.close()
+}
+
+// leave ends the link in order: the peer learns what has been received, and that nothing follows.
+func (l *link) leave() {
+	l.receiver.close(false)
+	l.mu.Lock()
+	wasOver := l.over
+	l.over = true
+	l.flights = nil
+	l.stopLocked()
+	l.mu.Unlock()
+	if wasOver || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
+		l.close()
+		return
+	}
+	// The peer closes the connection when it has the last frame. If it does not, this end does.
+	time.AfterFunc(Linger, l.close)
+}
+
+// +checklocks:l.mu
+func (l *link) stopLocked() {
+	if l.notReady != nil {
+		l.notReady.Stop()
+		l.notReady = nil
+	}
+}
+
+// close closes the connection, without waiting.
+func (l *link) close() {
+	go func() { _ = l.conn.Close() }() // it may be closed already
+}
+
+// post sends frames without payload.
+func (l *link) post(frames ...frame) error {
+	var wrs [2]rdmap.WorkRequest
+	for i, f := range frames {
+		wrs[i] = rdmap.WorkRequest{Op: rdmap.WorkSend, Data: f.appendTo(make([]byte, 0, frameLen)), Inline: true, Unsignaled: true}
+	}
+	_, err := l.conn.PostBatch(wrs[:len(frames)])
+	return err
+}
+
+// notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
+// RNR timer is given.
+func (l *link) notReadyFor(number uint32, timer uint8) {
+	l.q.mu.Lock()
+	retries := l.q.attrs.RNRRetry
+	l.q.mu.Unlock()
+	const forever = 7
+	if retries >= forever {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || l.notReady != nil || int32(l.acked-number) >= 0 {
+		return
+	}
+	l.notReady = time.AfterFunc(time.Duration(retries+1)*rnrTime(timer), func() {
+		l.mu.Lock()
+		late := !l.over && int32(l.acked-number) < 0
+		l.mu.Unlock()
+		if late {
+			l.q.fail(l, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
+		}
+	})
+}
+
+// rnrTime returns the time that a code of the RNR timer stands for (InfiniBand's table 45).
+func rnrTime(code uint8) time.Duration {
+	hundredths := [...]time.Duration{ // of a millisecond
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+		16384, 24576, 32768, 49152,
+	}
+	return hundredths[code&31] * 10 * time.Microsecond
+}
+
+// refused handles the peer's refusal of frame number.
+func (l *link) refused(number uint32, status uverbs.WCStatus) {
+	l.mu.Lock()
+	for _, f := range l.flights {
+		if f.numbered && f.number == number {
+			f.status = status
+		}
+	}
+	l.mu.Unlock()
+	// What came before the refused frame has been received.
+	_ = l.acknowledged(number - 1)
+	l.q.fail(l, status, "the peer has refused a work request")
+}
+
+// receive reads frames until the connection ends.
+func (l *link) receive() {
+	defer l.q.ctx.dev.work.Done()
+	err := l.receiver.run()
+	l.mu.Lock()
+	over := l.over
+	idle := len(l.flights) == 0
+	l.mu.Unlock()
+	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
+	l.cancel()
+	if over {
+		return
+	}
+	var t *rdmap.TerminateError
+	switch {
+	case errors.As(err, &t) && !t.Remote:
+		l.q.fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
+		l.q.raise(uverbs.EventQPAccess)
+	case errors.As(err, &t) || !idle:
+		l.q.fail(l, endStatus(err), "the connection has ended: "+err.Error())
+	default:
+		// As from a NIC, a program that has nothing under way does not learn of it.
+		l.q.lose(l, err)
+	}
+}
+
+// lose notes that the peer of q is gone. Work requests fail from now on.
+func (q *queuePair) lose(l *link, err error) {
+	q.mu.Lock()
+	ours := q.link == l
+	if ours {
+		q.unlinkLocked()
+		q.abandoned = true
+	}
+	q.mu.Unlock()
+	if !ours {
+		return
+	}
+	l.end(uverbs.RetryExceeded)
+	why := "the peer has closed it"
+	if !errors.Is(err, io.EOF) {
+		why = err.Error()
+	}
+	q.ctx.dev.log.Info("left", "qpn", q.num, "peer", l.peer, "why", why)
+	q.kick()
+}

@@ -1,0 +1,183 @@
+package device
+
+import (
+	"sync"
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/ddp"
+)
+
+// A Process is the memory of a program. Any goroutine may call the methods. They fail once the
+// program has ended.
+type Process interface {
+	// Read copies len(b) bytes at addr to b, and Write copies b to addr. They respect the
+	// protection of the program's pages.
+	Read(b []byte, addr uint64) error
+	Write(b []byte, addr uint64) error
+	// Update64 replaces a word by f of it, atomically with regard to all other calls of Update64.
+	Update64(addr uint64, f func(uint64) uint64) (old uint64, err error)
+	// Check returns an error unless all of the n bytes at addr can be read, and written if write
+	// is true.
+	Check(addr, n uint64, write bool) error
+}
+
+// A protectionDomain is a PD: the memory and the queue pairs that belong together.
+type protectionDomain struct {
+	handle uint32
+	domain ddp.Domain
+	// users are the objects that use the PD. The Context's mutex guards it.
+	users int
+
+	port port // where the peers of its queue pairs connect
+
+	mu sync.RWMutex
+	// regions has the memory regions by their lkey
+	regions map[uint32]*memoryRegion // +checklocks:mu
+}
+
+// A memoryRegion is an MR. Its key is both the lkey and the rkey, and the STag on the wire.
+type memoryRegion struct {
+	handle  uint32
+	pd      *protectionDomain
+	process Process
+	uverbs.MemoryRegion
+	region *ddp.Region
+}
+
+// ReadAt, WriteAt and Update64 make a memoryRegion a ddp.Memory.
+func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
+	return len(p), m.process.Read(p, m.Start+uint64(off))
+}
+
+func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
+	return len(p), m.process.Write(p, m.Start+uint64(off))
+}
+
+func (m *memoryRegion) Update64(off int64, f func(uint64) uint64) (uint64, error) {
+	return m.process.Update64(m.Start+uint64(off), f)
+}
+
+// supportedAccess are the rights that a memory region may have.
+const supportedAccess = uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic | uverbs.MWBind | uverbs.HugeTLB |
+	uverbs.ZeroBased | uverbs.OptionalAccess
+
+// checkAccess returns an error for rights that no memory region may have.
+func checkAccess(a uverbs.Access) syscall.Errno {
+	switch {
+	case a&^supportedAccess != 0:
+		return syscall.EOPNOTSUPP
+	case a&(uverbs.RemoteWrite|uverbs.RemoteAtomic) != 0 && a&uverbs.LocalWrite == 0:
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+// remoteAccess returns the rights of peers.
+func remoteAccess(a uverbs.Access) (r ddp.Access) {
+	for _, x := range []struct {
+		from uverbs.Access
+		to   ddp.Access
+	}{{uverbs.RemoteRead, ddp.RemoteRead}, {uverbs.RemoteWrite, ddp.RemoteWrite}, {uverbs.RemoteAtomic, ddp.RemoteAtomic}} {
+		if a&x.from != 0 {
+			r |= x.to
+		}
+	}
+	return r
+}
+
+// register makes m known to peers and to the queue pairs of its PD.
+func (m *memoryRegion) register() syscall.Errno {
+	if e := checkAccess(m.Access); e != 0 {
+		return e
+	}
+	if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
+		return syscall.EFAULT
+	}
+	r, err := m.pd.domain.RegisterMemory(m, m.VA, m.Len, remoteAccess(m.Access), 0)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	m.region = r
+	m.pd.mu.Lock()
+	defer m.pd.mu.Unlock()
+	if m.pd.regions == nil {
+		m.pd.regions = make(map[uint32]*memoryRegion)
+	}
+	m.pd.regions[m.key()] = m
+	return 0
+}
+
+// deregister ends all access through m. When it returns, no copy is under way.
+func (m *memoryRegion) deregister() {
+	m.pd.mu.Lock()
+	delete(m.pd.regions, m.key())
+	m.pd.mu.Unlock()
+	m.region.Deregister()
+}
+
+func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }
+
+// find returns the process and the address in it of an entry of a scatter/gather list, or an error
+// if the entry names no memory of the PD, or memory that does not allow the access.
+func (pd *protectionDomain) find(s uverbs.SGE, write bool) (Process, uint64, error) {
+	pd.mu.RLock()
+	m := pd.regions[s.LKey]
+	pd.mu.RUnlock()
+	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
+		return nil, 0, errLocalProtection
+	}
+	return m.process, m.Start + (s.Addr - m.VA), nil
+}
+
+// A cursor is a position in a scatter/gather list.
+type cursor struct {
+	pd   *protectionDomain
+	list []byte // what is left of the list; the first entry in part
+	skip uint32 // how much of the first entry is done
+}
+
+// gather fills b with the next len(b) bytes of the list.
+func (c *cursor) gather(b []byte) error {
+	return c.walk(b, false, func(p Process, piece []byte, addr uint64) error { return p.Read(piece, addr) })
+}
+
+// scatter copies b to the next len(b) bytes of the list.
+func (c *cursor) scatter(b []byte) error {
+	return c.walk(b, true, func(p Process, piece []byte, addr uint64) error { return p.Write(piece, addr) })
+}
+
+func (c *cursor) walk(b []byte, write bool, do func(p Process, piece []byte, addr uint64) error) error {
+	for len(b) > 0 {
+		s, rest, ok := uverbs.ParseSGE(c.list)
+		if !ok {
+			return errLocalLength
+		}
+		if c.skip == s.Len {
+			c.list, c.skip = rest, 0
+			continue
+		}
+		n := min(uint32(len(b)), s.Len-c.skip)
+		p, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
+		if err != nil {
+			return err
+		}
+		if do(p, b[:n], addr) != nil {
+			return errLocalProtection
+		}
+		b, c.skip = b[n:], c.skip+n
+	}
+	return nil
+}
+
+// total returns the sum of the lengths of a list.
+func total(list []byte) (n uint64) {
+	for {
+		s, rest, ok := uverbs.ParseSGE(list)
+		if !ok {
+			return n
+		}
+		n += uint64(s.Len)
+		list = rest
+	}
+}

@@ -1,0 +1,462 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+)
+
+// A queuePair is a QP.
+//
+// Locks are taken in this order: Context.mu, sendMu, mu, and then those of the link, of a queue of
+// receives, and of a CQ.
+type queuePair struct {
+	ctx            *Context
+	handle, num    uint32
+	userHandle     uint64
+	pd             *protectionDomain
+	sendCQ, recvCQ *completionQueue
+	srq            *sharedQueue // nil if it has its own receives
+	recv           *receiveQueue
+	caps           uverbs.Caps
+	signalAll      bool
+	sqAt, rqAt     uverbs.Mapping
+	events         atomic.Uint32
+
+	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
+	// looks, and looks again until no kick has come meanwhile.
+	kicks  atomic.Int32
+	sendMu sync.Mutex
+	sq     *ring.Ring // read by the doorbell without sendMu
+	// what the send queue does next
+	sender sender // +checklocks:sendMu
+	dead   bool   // +checklocks:sendMu
+
+	mu    sync.Mutex
+	attrs uverbs.Attributes // +checklocks:mu
+	// the connection to the peer; nil if there is none
+	link *link // +checklocks:mu
+	// ends the dial that is under way
+	stopDial context.CancelFunc // +checklocks:mu
+	// what the peer has sent before this end was ready for it
+	request *request // +checklocks:mu
+	// runs while work requests wait for a link
+	patience *time.Timer // +checklocks:mu
+	// the peer has been there, and is gone
+	abandoned bool // +checklocks:mu
+	notifySQD bool // +checklocks:mu
+}
+
+// stateChanges are the changes of state that happen. Those that a program asks for are fewer: see
+// uverbs.Change.Allowed.
+//
+//	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
+//	  ▲        │        │       │        │
+//	  └────────┴────────┴── ERR ◀────────┘     and from each of them back to RESET
+var stateChanges = map[uverbs.State][]uverbs.State{
+	uverbs.Reset: {uverbs.Reset, uverbs.Init, uverbs.Err},
+	uverbs.Init:  {uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.Err},
+	uverbs.RTR:   {uverbs.Reset, uverbs.RTS, uverbs.Err},
+	uverbs.RTS:   {uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err},
+	uverbs.SQD:   {uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err},
+	uverbs.Err:   {uverbs.Reset, uverbs.Err},
+}
+
+// setStateLocked is the one place that changes the state.
+//
+// +checklocks:q.mu
+func (q *queuePair) setStateLocked(to uverbs.State) {
+	for _, s := range stateChanges[q.attrs.State] {
+		if s == to {
+			q.attrs.State = to
+			return
+		}
+	}
+	panic(fmt.Sprintf("BUG: a QP goes from %v to %v", q.attrs.State, to))
+}
+
+// checkCaps returns the sizes that a queue pair gets, or an error for sizes that it can't have.
+func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, syscall.Errno) {
+	if hasSRQ {
+		c.MaxRecvWR, c.MaxRecvSGE = 0, 0
+	}
+	if c.MaxSendWR > limits.MaxQPWR || c.MaxRecvWR > limits.MaxQPWR || c.MaxSendSGE > limits.MaxSGE || c.MaxRecvSGE > limits.MaxSGE ||
+		c.MaxInline > maxInline {
+		return c, syscall.EINVAL
+	}
+	// The entries are padded to a power of two, so there is more room for inline data than asked for.
+	const spare = 256
+	c.MaxInline = max(c.MaxInline, spare, uverbs.SGELen*c.MaxSendSGE)
+	c.MaxSendWR = max(c.MaxSendWR, 1)
+	return c, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
+	a, err := uverbs.ParseCreateQP(in, extended)
+	if err != nil {
+		return nil, nil, syscall.EINVAL
+	}
+	if a.Type != uverbs.RC || a.Flags != 0 {
+		c.dev.log.Info("no such queue pair", "type", a.Type.String(), "flags", a.Flags)
+		return nil, nil, syscall.EOPNOTSUPP
+	}
+	pd, sendCQ, recvCQ := c.pds[a.PD], c.cqs[a.SendCQ], c.cqs[a.RecvCQ]
+	srq := c.srqs[a.SRQ]
+	if pd == nil || sendCQ == nil || recvCQ == nil || a.HasSRQ && srq == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	caps, e := checkCaps(a.Caps, a.HasSRQ)
+	if e != 0 {
+		return nil, nil, e
+	}
+	q := &queuePair{
+		ctx: c, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
+	}
+	q.attrs.PathMig = migrated
+	if a.HasSRQ {
+		q.srq, q.recv = srq, &srq.receiveQueue
+	}
+	if e := c.makeRingsLocked(q); e != 0 {
+		return nil, nil, e
+	}
+	port, err := pd.port.open(c.dev, pd)
+	if err == nil && !c.dev.add(q, port) {
+		if port, err = pd.port.another(c.dev, pd); err == nil && !c.dev.add(q, port) {
+			err = syscall.ENOMEM
+		}
+	}
+	if err != nil {
+		c.space.giveBack(q.sqAt)
+		c.space.giveBack(q.rqAt)
+		return nil, nil, syscall.ENOMEM
+	}
+	c.enlistLocked(q)
+	out = uverbs.AppendCreateQP(nil, q.handle, q.num, caps)
+	if extended {
+		out = uverbs.AppendWords(uverbs.AppendWords(out, 0), 0, uint32(len(out))+12)
+	}
+	return out, q.sqAt.AppendTo(q.rqAt.AppendTo(nil)), 0
+}
+
+// migrated is the state of a path that no other path replaces.
+const migrated = 0
+
+// makeRingsLocked makes the rings of q.
+//
+// +checklocks:c.mu
+func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
+	var ok bool
+	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
+		return syscall.ENOMEM
+	}
+	if q.recv != nil {
+		return 0
+	}
+	r, at, ok := c.newRingLocked(max(q.caps.MaxRecvWR, 1), uverbs.RecvElementLen(q.caps.MaxRecvSGE))
+	if !ok {
+		c.space.giveBack(q.sqAt)
+		return syscall.ENOMEM
+	}
+	q.recv, q.rqAt = &receiveQueue{ring: r}, at
+	return 0
+}
+
+// enlistLocked makes q an object of the context.
+//
+// +checklocks:c.mu
+func (c *Context) enlistLocked(q *queuePair) {
+	q.handle = c.newHandleLocked()
+	c.qps[q.handle] = q
+	q.pd.users++
+	q.sendCQ.users++
+	q.recvCQ.users++
+	if q.srq != nil {
+		q.srq.users++
+	}
+	c.pairsMu.Lock()
+	c.pairs = append(c.pairs, q)
+	c.pairsMu.Unlock()
+}
+
+// +checklocks:c.mu
+func (c *Context) queryQPLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseAnsweredHandle(in)
+	q := c.qps[h]
+	if err != nil || q == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return uverbs.AppendQueryQP(nil, &q.attrs, q.caps, q.signalAll), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) modifyQPLocked(in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
+	a, err := uverbs.ParseModifyQP(in)
+	q := c.qps[a.Handle]
+	if err != nil || q == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	if e := q.modify(&a); e != 0 {
+		return nil, nil, e
+	}
+	if extended {
+		out = uverbs.AppendWords(nil, 0, 8)
+	}
+	return out, nil, 0
+}
+
+// modify changes attributes and the state of q as the program asks.
+func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
+	q.mu.Lock()
+	from := q.attrs.State
+	if !a.Allowed(from) || a.Mask&uverbs.MaskPort != 0 && a.To.Port != 1 || !q.reachableLocked(a) {
+		q.mu.Unlock()
+		return syscall.EINVAL
+	}
+	a.Apply(&q.attrs)
+	to := from
+	if a.Mask&uverbs.MaskState != 0 {
+		to = a.To.State
+	}
+	if to == uverbs.Err || to == uverbs.Reset {
+		q.mu.Unlock()
+		if to == uverbs.Err {
+			q.fail(nil, uverbs.FlushErr, "the program has set it to ERR")
+		} else {
+			q.reset()
+		}
+		return 0
+	}
+	q.setStateLocked(to)
+	q.mu.Unlock()
+	switch {
+	case from == uverbs.Init && to == uverbs.RTR:
+		q.join()
+	case to == uverbs.RTS:
+		q.kick()
+	}
+	return 0
+}
+
+// reachableLocked reports whether the addresses that a sets are ones that the device has, or can
+// reach.
+//
+// +checklocks:q.mu
+func (q *queuePair) reachableLocked(a *uverbs.Change) bool {
+	if a.Mask&uverbs.MaskAddress == 0 {
+		return true
+	}
+	return a.To.Address.Global && int(a.To.Address.SGIDIndex) < len(q.ctx.dev.addresses)
+}
+
+// +checklocks:c.mu
+func (c *Context) destroyQPCommandLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseAnsweredHandle(in)
+	q := c.qps[h]
+	if err != nil || q == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	c.destroyQPLocked(q)
+	return uverbs.AppendWords(nil, c.reported(q.userHandle, q.events.Load())), nil, 0
+}
+
+// destroyQPLocked ends q. When it returns, nothing looks at the rings of q any more.
+//
+// +checklocks:c.mu
+func (c *Context) destroyQPLocked(q *queuePair) {
+	c.pairsMu.Lock()
+	for i, p := range c.pairs {
+		if p == q {
+			c.pairs[i] = c.pairs[len(c.pairs)-1]
+			c.pairs = c.pairs[:len(c.pairs)-1]
+			break
+		}
+	}
+	c.pairsMu.Unlock()
+	c.dev.remove(q)
+	q.reset()
+	q.sendMu.Lock()
+	q.dead = true
+	q.sendMu.Unlock()
+	if q.srq == nil {
+		q.recv.close()
+		c.space.giveBack(q.rqAt)
+	} else {
+		q.srq.users--
+	}
+	c.space.giveBack(q.sqAt)
+	q.pd.users--
+	q.sendCQ.users--
+	q.recvCQ.users--
+	delete(c.qps, q.handle)
+}
+
+// reset takes q to RESET: the connection ends in order, and work requests are forgotten.
+func (q *queuePair) reset() {
+	q.sendMu.Lock()
+	q.mu.Lock()
+	q.setStateLocked(uverbs.Reset)
+	l := q.unlinkLocked()
+	q.abandoned = false
+	q.mu.Unlock()
+	q.sender.forget()
+	entry := make([]byte, q.sq.EntryLen())
+	for !q.dead && q.sq.Take(entry) {
+	}
+	q.sendMu.Unlock()
+	if l != nil {
+		l.leave()
+	}
+	if q.srq == nil {
+		for {
+			if _, _, ok := q.recv.take(); !ok {
+				break
+			}
+		}
+	}
+}
+
+// unlinkLocked takes the connection away from q, and ends what may lead to one. The caller must end
+// the link, if there is one.
+//
+// +checklocks:q.mu
+func (q *queuePair) unlinkLocked() *link {
+	l := q.link
+	q.link = nil
+	if q.stopDial != nil {
+		q.stopDial()
+		q.stopDial = nil
+	}
+	if q.request != nil {
+		q.request.refuse()
+		q.request = nil
+	}
+	if q.patience != nil {
+		q.patience.Stop()
+		q.patience = nil
+	}
+	return l
+}
+
+// fail takes q to ERR. If l is not nil, fail does nothing unless l is the link of q. The oldest work
+// request that was under way completes with status, and all others are flushed.
+func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) {
+	q.mu.Lock()
+	if l != nil && q.link != l || q.attrs.State == uverbs.Reset {
+		q.mu.Unlock()
+		return
+	}
+	q.setStateLocked(uverbs.Err)
+	l = q.unlinkLocked()
+	q.mu.Unlock()
+	if l != nil {
+		l.end(status)
+	}
+	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
+	q.kick()
+	q.flushReceives()
+}
+
+// errorPoll is how often a queue pair in ERR looks for receives that were posted since: posting a
+// receive makes no system call.
+const errorPoll = 5 * time.Millisecond
+
+// flushReceives completes the receives that wait, as long as q is in ERR.
+func (q *queuePair) flushReceives() {
+	q.mu.Lock()
+	failed := q.attrs.State == uverbs.Err
+	q.mu.Unlock()
+	if !failed {
+		return
+	}
+	if q.srq != nil {
+		q.raise(uverbs.EventLastWQE)
+		return
+	}
+	for {
+		entry, _, ok := q.recv.take()
+		if !ok {
+			break
+		}
+		w, _ := uverbs.ParseRecvWR(entry)
+		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
+	}
+	time.AfterFunc(errorPoll, q.flushReceives)
+}
+
+// raise sends an asynchronous event about q.
+func (q *queuePair) raise(e uverbs.EventType) {
+	q.events.Add(1)
+	q.ctx.raise(q.userHandle, e)
+}
+
+// kick looks at the send queue, or has the goroutine look that does so already.
+func (q *queuePair) kick() {
+	if q.kicks.Add(1) > 1 {
+		return
+	}
+	for {
+		n := q.kicks.Load()
+		q.sendMu.Lock()
+		if !q.dead {
+			q.drainLocked()
+		}
+		q.sendMu.Unlock()
+		if q.kicks.CompareAndSwap(n, 0) {
+			return
+		}
+	}
+}
+
+// drainLocked takes work requests from the send queue as far as the state and the link allow.
+//
+// +checklocks:q.sendMu
+func (q *queuePair) drainLocked() {
+	q.mu.Lock()
+	state, l, gone := q.attrs.State, q.link, q.abandoned
+	if state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
+		q.waitLocked()
+	}
+	q.mu.Unlock()
+	switch {
+	case state == uverbs.Err:
+		q.sender.flush(q)
+	case state == uverbs.RTS && l != nil:
+		q.sender.send(q, l)
+	case state == uverbs.RTS && gone && q.sq.Len() > 0:
+		q.sender.completeNext(q, uverbs.RetryExceeded)
+		go q.fail(nil, uverbs.RetryExceeded, "the peer is gone")
+	}
+}
+
+// leastPatience is how long work requests wait for the peer at least, before they fail. A NIC may
+// give up within milliseconds, but here a peer may still be on its way.
+const leastPatience = 10 * time.Second
+
+// waitLocked begins to wait for a link, for as long as the retries of the queue pair would take.
+//
+// +checklocks:q.mu
+func (q *queuePair) waitLocked() {
+	if q.attrs.Timeout == 0 {
+		return // for ever
+	}
+	retries := time.Duration(q.attrs.Retry) + 1
+	d := max(leastPatience, retries*(4096*time.Nanosecond)<<(q.attrs.Timeout&31))
+	q.patience = time.AfterFunc(d, func() {
+		q.mu.Lock()
+		late := q.link == nil && q.attrs.State == uverbs.RTS
+		q.abandoned = late
+		q.mu.Unlock()
+		if late {
+			q.kick()
+		}
+	})
+}

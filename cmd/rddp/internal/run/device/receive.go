@@ -1,0 +1,269 @@
+package device
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/ddp"
+)
+
+// A receiver is the half of a link that takes frames. One goroutine reads them; it never waits for
+// the program, and never for TCP to take anything.
+//
+// Posting a receive makes no system call. So frames that find no receive are held, and a timer looks
+// for receives as long as there are such frames.
+type receiver struct {
+	l *link
+
+	mu sync.Mutex
+	// number of the last frame that was acted upon
+	consumed uint32 // +checklocks:mu
+	// frames that wait for a receive, and those behind them
+	held   []heldFrame // +checklocks:mu
+	look   *time.Timer // +checklocks:mu
+	closed bool        // +checklocks:mu
+	// the Send whose last piece has not come; nil if there is none
+	message *inbound // +checklocks:mu
+}
+
+// A heldFrame is a frame that could not be acted upon when it came.
+type heldFrame struct {
+	frame
+	payload []byte
+}
+
+// An inbound is a receive that is being filled.
+type inbound struct {
+	id uint64
+	at cursor
+	n  uint32
+}
+
+const (
+	// shortRead is the length in bytes of the buffer of a connection whose last frame was short.
+	shortRead = 1024
+	// lookEvery is how often the timer looks for receives at first. It becomes slower, up to
+	// lookSlowly.
+	lookEvery  = 20 * time.Microsecond
+	lookSlowly = time.Millisecond
+)
+
+// pieces are buffers for frames with payload.
+var pieces = sync.Pool{New: func() any { b := make([]byte, frameLen+maxPiece); return &b }}
+
+// run reads frames until the connection ends, and returns why.
+func (r *receiver) run() error {
+	short := make([]byte, shortRead)
+	var long *[]byte
+	defer func() {
+		if long != nil {
+			pieces.Put(long)
+		}
+	}()
+	for {
+		b := short
+		if long != nil {
+			b = *long
+		}
+		n, err := r.l.conn.Read(b)
+		if err != nil {
+			return err
+		}
+		f, payload, err := parseFrame(b[:n])
+		if err != nil {
+			return err
+		}
+		if f.kind == frameSend && uint32(len(payload)) < f.length {
+			if f.length > maxPiece {
+				return fmt.Errorf("%w: a piece of %d bytes", errFrame, f.length)
+			}
+			if long == nil {
+				long = pieces.Get().(*[]byte)
+				copy(*long, b[:n])
+			}
+			whole := (*long)[:frameLen+f.length]
+			if _, err := io.ReadFull(r.l.conn, whole[n:]); err != nil {
+				return err
+			}
+			payload = whole[frameLen:]
+		} else if long != nil && n <= shortRead {
+			copy(short, payload)
+			payload = short[:len(payload)]
+			pieces.Put(long)
+			long = nil
+		}
+		if err := r.handle(f, payload); err != nil {
+			return err
+		}
+	}
+}
+
+// handle acts on a frame. The payload belongs to the caller. An error ends the connection.
+func (r *receiver) handle(f frame, payload []byte) error {
+	switch f.kind {
+	case frameAck:
+		if err := r.l.acknowledged(f.number); err != nil {
+			return err
+		}
+		r.l.q.kick()
+		return nil
+	case frameNotReady:
+		r.l.notReadyFor(f.number, uint8(f.length))
+		return nil
+	case frameRefuse:
+		r.l.refused(f.number, f.status)
+		return nil
+	case frameBye:
+		return io.EOF
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return nil
+	case len(r.held) == 0 && r.acceptLocked(f, payload):
+		return nil
+	case len(r.held) > window:
+		return fmt.Errorf("%w: more frames than the window has", errFrame)
+	}
+	r.held = append(r.held, heldFrame{f, append([]byte(nil), payload...)})
+	if r.look == nil {
+		r.l.q.mu.Lock()
+		timer := r.l.q.attrs.MinRNRTimer
+		r.l.q.mu.Unlock()
+		_ = r.l.post(frame{kind: frameNotReady, number: r.consumed + 1, length: uint32(timer)}) // an error ends run
+		r.waitLocked(lookEvery)
+	}
+	return nil
+}
+
+// waitLocked looks for receives after d.
+//
+// +checklocks:r.mu
+func (r *receiver) waitLocked(d time.Duration) {
+	r.look = time.AfterFunc(d, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for len(r.held) > 0 && !r.closed && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
+			r.held[0].payload = nil
+			r.held = r.held[1:]
+			d = lookEvery
+		}
+		if len(r.held) == 0 || r.closed {
+			r.look = nil
+			return
+		}
+		r.waitLocked(min(d+d/8, lookSlowly))
+	})
+}
+
+// acceptLocked acts on the next frame that counts. It returns false if the frame needs a receive and
+// there is none.
+//
+// +checklocks:r.mu
+func (r *receiver) acceptLocked(f frame, payload []byte) bool {
+	q := r.l.q
+	if f.kind == frameWritten || f.kind == frameSend && r.message == nil {
+		entry, low, ok := q.recv.take()
+		if !ok {
+			return false
+		}
+		if low {
+			q.srq.raiseLimit()
+		}
+		w, err := uverbs.ParseRecvWR(entry)
+		r.message = &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}
+		if err != nil {
+			r.refuseLocked(uverbs.LocalQPErr, uverbs.RemoteOpErr)
+			return true
+		}
+	}
+	m := r.message
+	switch f.kind {
+	case frameSend:
+		if err := m.at.scatter(payload); err != nil {
+			theirs := uverbs.RemoteOpErr
+			if err == errLocalLength {
+				theirs = uverbs.RemoteInvalidErr
+			}
+			r.refuseLocked(localStatus(err), theirs)
+			return true
+		}
+		m.n += uint32(len(payload))
+	case frameWritten:
+		m.n = f.length
+	}
+	if f.flags&flagInvalidate != 0 && q.pd.domain.Invalidate(ddp.STag(key(f.immediate)), 0) != nil {
+		r.refuseLocked(uverbs.LocalAccessErr, uverbs.RemoteAccessErr)
+		return true
+	}
+	r.consumed++
+	if f.kind == frameWritten || f.kind == frameSend && f.flags&flagLast != 0 {
+		r.completeLocked(f)
+	}
+	if f.flags&flagAck != 0 {
+		_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
+	}
+	return true
+}
+
+// key returns the key in the place of immediate data. The program's peer has the same byte order.
+func key(b [4]byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// completeLocked completes the receive that is filled.
+//
+// +checklocks:r.mu
+func (r *receiver) completeLocked(f frame) {
+	m, q := r.message, r.l.q
+	r.message = nil
+	w := uverbs.WC{ID: m.id, Op: uverbs.WCRecv, Len: m.n, QPN: q.num, SrcQPN: r.l.peer}
+	if f.kind == frameWritten {
+		w.Op = uverbs.WCRecvImm
+	}
+	switch {
+	case f.flags&flagImmediate != 0:
+		w.Immediate, w.Flags = f.immediate, uverbs.WCHasImm
+	case f.flags&flagInvalidate != 0:
+		w.Immediate, w.Flags = f.immediate, uverbs.WCHasInval
+	}
+	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
+}
+
+// refuseLocked completes the receive with status, tells the peer, and ends the link.
+//
+// +checklocks:r.mu
+func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
+	m, q := r.message, r.l.q
+	r.message, r.closed = nil, true
+	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: ours, Op: uverbs.WCRecv, QPN: q.num}, true)
+	_ = r.l.post(frame{kind: frameRefuse, number: r.consumed + 1, status: theirs}) // an error ends run
+	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+ours.String())
+}
+
+// close ends the receiver. If flush is set, the receive that is being filled is flushed.
+func (r *receiver) close(flush bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.look != nil {
+		r.look.Stop()
+		r.look = nil
+	}
+	r.held = nil
+	if m := r.message; m != nil && flush {
+		r.l.q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: r.l.q.num}, false)
+	}
+	r.message = nil
+}
+
+// consumedNumber returns the number of the last frame that was acted upon.
+func (r *receiver) consumedNumber() uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.consumed
+}

@@ -1,0 +1,132 @@
+package device
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+)
+
+// A receiveQueue is where receives come from: the queue of a queue pair, or one that several share.
+type receiveQueue struct {
+	mu sync.Mutex
+	// nil once the queue is destroyed
+	ring *ring.Ring // +checklocks:mu
+	// A shared queue raises an event when fewer than limit receives are left; 0 means none.
+	limit uint32 // +checklocks:mu
+}
+
+// take copies the oldest receive. ok is false if there is none. low says that the limit has been
+// reached.
+func (r *receiveQueue) take() (entry []byte, low, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil || r.ring.Len() == 0 {
+		return nil, false, false
+	}
+	entry = make([]byte, r.ring.EntryLen())
+	if !r.ring.Take(entry) {
+		return nil, false, false
+	}
+	if low = r.ring.Len() < r.limit; low {
+		r.limit = 0
+	}
+	return entry, low, true
+}
+
+// close takes no receive any more.
+func (r *receiveQueue) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ring = nil
+}
+
+// A sharedQueue is an SRQ.
+type sharedQueue struct {
+	receiveQueue
+	ctx        *Context
+	handle     uint32
+	userHandle uint64
+	pd         *protectionDomain
+	maxSGE     uint32
+	maxWR      uint32
+	at         uverbs.Mapping
+	users      int // QPs; the Context's mutex guards it
+	events     atomic.Uint32
+}
+
+// raiseLimit tells the program that the limit has been reached.
+func (s *sharedQueue) raiseLimit() {
+	s.events.Add(1)
+	s.ctx.raise(s.userHandle, uverbs.EventLimit)
+}
+
+// +checklocks:c.mu
+func (c *Context) createSRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	a, err := uverbs.ParseCreateSRQ(in)
+	pd := c.pds[a.PD]
+	if err != nil || pd == nil || a.MaxWR == 0 || a.MaxWR > limits.MaxSRQWR || a.MaxSGE > limits.MaxSRQSGE {
+		return nil, nil, syscall.EINVAL
+	}
+	r, at, ok := c.newRingLocked(a.MaxWR, uverbs.RecvElementLen(a.MaxSGE))
+	if !ok {
+		return nil, nil, syscall.ENOMEM
+	}
+	s := &sharedQueue{
+		receiveQueue: receiveQueue{ring: r}, ctx: c, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
+		maxWR: a.MaxWR, at: at,
+	}
+	pd.users++
+	c.srqs[s.handle] = s
+	driverOut = uverbs.AppendWords(at.AppendTo(nil), s.handle, 0)
+	return uverbs.AppendWords(nil, s.handle, a.MaxWR, a.MaxSGE, s.handle), driverOut, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) modifySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	a, err := uverbs.ParseModifySRQ(in)
+	s := c.srqs[a.Handle]
+	switch {
+	case err != nil || s == nil || a.Mask&uverbs.SRQLimit != 0 && a.Limit > s.maxWR:
+		return nil, nil, syscall.EINVAL
+	case a.Mask&uverbs.SRQMaxWR != 0:
+		return nil, nil, syscall.EOPNOTSUPP
+	}
+	if a.Mask&uverbs.SRQLimit != 0 {
+		s.mu.Lock()
+		s.limit = a.Limit
+		s.mu.Unlock()
+	}
+	return nil, nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) querySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseAnsweredHandle(in)
+	s := c.srqs[h]
+	if err != nil || s == nil {
+		return nil, nil, syscall.EINVAL
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return uverbs.AppendWords(nil, s.maxWR, s.maxSGE, s.limit, 0), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) destroySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseAnsweredHandle(in)
+	s := c.srqs[h]
+	switch {
+	case err != nil || s == nil:
+		return nil, nil, syscall.EINVAL
+	case s.users > 0:
+		return nil, nil, syscall.EBUSY
+	}
+	s.pd.users--
+	s.close()
+	c.space.giveBack(s.at)
+	delete(c.srqs, h)
+	return uverbs.AppendWords(nil, c.reported(s.userHandle, s.events.Load())), nil, 0
+}

@@ -1,0 +1,9 @@
+// Package run is the command rddp run: it runs an unchanged program and gives it an RDMA device that
+// is not there, without a device, a kernel module or root.
+//
+// The program keeps its own libibverbs and its providers. The supervisor, which is this process,
+// answers what the kernel would: the files of the device in /sys and /dev, and the commands on
+// /dev/infiniband/uverbs0. It looks like the device of the rxe driver. Package seccomp brings the
+// calls, package uverbs decodes them, package device is the device, and package process reaches the
+// program's memory.
+package run

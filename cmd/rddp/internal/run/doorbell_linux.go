@@ -1,0 +1,96 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// A doorbell hears of posted work requests. A program rings it by writing to the device's file,
+// which the filter does not see: the write is the kernel's own, and takes 1.3 µs instead of the 6.5
+// of a call that waits for an answer. The kernel tells this process of the write.
+type doorbell struct {
+	events *os.File
+
+	mu sync.Mutex
+	// files by watch; nil once the doorbell is closed
+	files map[int32]*openFile // +checklocks:mu
+}
+
+func newDoorbell() (*doorbell, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch files (a user has fs.inotify.max_user_instances of these): %w", err)
+	}
+	d := &doorbell{events: os.NewFile(uintptr(fd), "doorbell"), files: make(map[int32]*openFile)}
+	go d.run()
+	return d, nil
+}
+
+func (d *doorbell) close() { _ = d.events.Close() }
+
+// add begins to listen to f.
+func (d *doorbell) add(f *openFile) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.control(func(fd int) {
+		var w int
+		if w, err = unix.InotifyAddWatch(fd, fmt.Sprintf("/proc/self/fd/%d", f.fd), unix.IN_MODIFY); err == nil {
+			d.files[int32(w)] = f
+		}
+	})
+	return err
+}
+
+// remove ends listening to f. When it returns, nothing uses f any more.
+func (d *doorbell) remove(f *openFile) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for w, x := range d.files {
+		if x == f {
+			delete(d.files, w)
+			d.control(func(fd int) { _, _ = unix.InotifyRmWatch(fd, uint32(w)) }) // the file ends anyway
+		}
+	}
+}
+
+func (d *doorbell) control(do func(fd int)) {
+	if raw, err := d.events.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { do(int(fd)) })
+	}
+}
+
+// run hears of writes until the doorbell is closed.
+func (d *doorbell) run() {
+	var b [4096]byte
+	for {
+		n, err := d.events.Read(b[:])
+		if err != nil {
+			return
+		}
+		for rest := b[:n]; len(rest) >= unix.SizeofInotifyEvent; {
+			watch := int32(native.Uint32(rest))
+			d.ring(watch)
+			rest = rest[min(len(rest), unix.SizeofInotifyEvent+int(native.Uint32(rest[12:]))):]
+		}
+	}
+}
+
+// ring looks at the send queues of a file.
+func (d *doorbell) ring(watch int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.files[watch]
+	if f == nil {
+		return
+	}
+	f.ctx.Doorbell()
+	// The program's file has the same offset. What has been written so far is not needed.
+	if at, err := unix.Seek(f.fd, 0, 1); err == nil && at > bellAt+bellRange {
+		_, _ = unix.Seek(f.fd, bellAt, 0) // if it fails, the program's writes fail at the end of the file
+	}
+}

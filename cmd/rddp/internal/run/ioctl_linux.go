@@ -1,0 +1,151 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+)
+
+// inputLimit is the maximum length in bytes of the input of a command.
+const inputLimit = 1024
+
+// ioctl answers the ioctl of the verbs.
+func (s *supervisor) ioctl(c *seccomp.Call) {
+	f := s.file(c.Thread, int(int32(c.Args[0])))
+	if f == nil {
+		s.program.Continue(c) // a file of something else
+		return
+	}
+	s.program.Answer(c, 0, s.invoke(c, f))
+}
+
+// invoke carries out the command of an ioctl.
+func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
+	thread := &memory{process.Thread(c.Thread), f.opener}
+	var b [uverbs.HeaderLen + uverbs.MaxAttrs*uverbs.AttrLen]byte
+	// One read is enough for nearly every command, unless the header is at the end of its memory.
+	n := uverbs.HeaderLen + 5*uverbs.AttrLen
+	if thread.Read(b[:n], c.Args[2]) != nil {
+		if n = uverbs.HeaderLen; thread.Read(b[:n], c.Args[2]) != nil {
+			return syscall.EFAULT
+		}
+	}
+	h, _, err := uverbs.ParseHeader(b[:n])
+	if err != nil {
+		return syscall.EINVAL
+	}
+	if h.Method != uverbs.InvokeWrite {
+		// libibverbs then takes INVOKE_WRITE for this and all that follow.
+		return syscall.EPROTONOSUPPORT
+	}
+	if h.Len > n && thread.Read(b[n:h.Len], c.Args[2]+uint64(n)) != nil {
+		return syscall.EFAULT
+	}
+	v, err := uverbs.ParseInvocation(b[uverbs.HeaderLen:h.Len], h.NumAttrs)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	if v.IsProbe() {
+		return syscall.ENOSPC // "yes": see uverbs.Invocation
+	}
+	in, e := input(thread, v.In)
+	if e != 0 {
+		return e
+	}
+	driverIn, e := input(thread, v.DriverIn)
+	if e != 0 {
+		return e
+	}
+	out, driverOut, e := f.ctx.Do(&caller{s, c, f, v.Command}, v.Command, in, driverIn)
+	if e != 0 {
+		s.log.Debug("a command has failed", "pid", f.opener.PID, "command", v.Command.String(), "err", e)
+		return e
+	}
+	s.log.Debug("command", "pid", f.opener.PID, "command", v.Command.String())
+	return max(output(thread, v.Out, out), output(thread, v.DriverOut, driverOut))
+}
+
+func input(t *memory, s uverbs.Span) ([]byte, syscall.Errno) {
+	if b, ok := s.Inline(); ok {
+		return b, 0
+	}
+	if s.Len > inputLimit {
+		return nil, syscall.EINVAL
+	}
+	b := make([]byte, s.Len)
+	return b, errnoOf(t.Read(b, s.Addr))
+}
+
+// output writes an answer: as much of it as the program has asked for, and zeros behind it.
+func output(t *memory, s uverbs.Span, b []byte) syscall.Errno {
+	if s.Len == 0 {
+		return 0
+	}
+	if s.Len > inputLimit {
+		return syscall.EINVAL
+	}
+	all := make([]byte, s.Len)
+	copy(all, b)
+	return errnoOf(t.Write(all, s.Addr))
+}
+
+// A caller is the program that has sent a command.
+type caller struct {
+	s       *supervisor
+	call    *seccomp.Call
+	file    *openFile
+	command uverbs.Command
+}
+
+// Process returns the process whose memory a command names: that of the thread that sends it, which
+// may be a child of the one that opened the device.
+func (c *caller) Process() (device.Process, error) { return c.file.process(c.call.Thread) }
+
+// NewChannel makes a channel.
+func (c *caller) NewChannel() (uint32, device.Channel, error) {
+	p, err := c.file.process(c.call.Thread)
+	if err != nil {
+		return 0, nil, err
+	}
+	ch, err := newChannel(c.s.program.Listener, c.call, p.PID)
+	if err != nil {
+		return 0, nil, err
+	}
+	if c.command == uverbs.GetContext {
+		fd, err := ch.copyNear()
+		if err != nil {
+			ch.Close()
+			return 0, nil, err
+		}
+		go c.s.watch(c.file, fd)
+	}
+	return uint32(ch.far.fd), ch, nil
+}
+
+// A memory is that of a thread that waits for an answer. If the process does not let others look at
+// it any more, there is still what was opened before.
+type memory struct {
+	thread process.Thread
+	opener *process.Process
+}
+
+func (m *memory) Read(b []byte, addr uint64) error {
+	err := m.thread.Read(b, addr)
+	if err == syscall.EPERM {
+		return m.opener.Read(b, addr)
+	}
+	return err
+}
+
+func (m *memory) Write(b []byte, addr uint64) error {
+	err := m.thread.Write(b, addr)
+	if err == syscall.EPERM {
+		return m.opener.Write(b, addr)
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+)
+
+const (
+	// fileLen is the length in bytes of a device's file. It takes memory only where it is used. The
+	// rings are in the first half.
+	fileLen = 1 << 30
+	// bellAt is where a program writes its doorbells, which nobody reads: a write at the offset of
+	// the file.
+	bellAt = fileLen / 2
+	// bellRange is how far the offset may move before the supervisor takes it back.
+	bellRange = 64 << 10
+)
+
+// An openFile is the device's file that a process has opened.
+type openFile struct {
+	fd       int // of the same open file in this process
+	dev, ino uint64
+	memory   []byte
+	ctx      *device.Context
+	// opener is the process that has opened it, and number its descriptor there.
+	opener *process.Process
+	number int
+
+	mu sync.Mutex
+	// children of the opener that have registered memory through it
+	children map[int]*process.Process // +checklocks:mu
+}
+
+// open opens a path of the tree for the program.
+func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
+	if path == s.tree.root+devPath {
+		fd, err := s.openDevice(c, flags)
+		if err != nil {
+			s.log.Warn("the program cannot open the device", "thread", c.Thread, "err", err)
+		}
+		s.program.Answer(c, int64(fd), errnoOf(err))
+		return
+	}
+	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_CREAT != 0 {
+		s.program.Answer(c, 0, syscall.EROFS)
+		return
+	}
+	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+	if err != nil {
+		s.program.Answer(c, 0, errnoOf(err))
+		return
+	}
+	defer unix.Close(fd)
+	if err := s.program.AnswerFD(c, fd, flags&unix.O_CLOEXEC != 0); err != nil {
+		s.program.Answer(c, 0, errnoOf(err))
+	}
+}
+
+// openDevice makes a file for the device and gives it to the program.
+func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
+	p, err := process.Open(c.Thread)
+	if err != nil {
+		return -1, err
+	}
+	f, err := newFile(p)
+	if err != nil {
+		_ = p.Close()
+		return -1, err
+	}
+	if f.ctx, err = s.device.Open(f.memory[:bellAt:bellAt]); err != nil {
+		f.close()
+		return -1, err
+	}
+	if f.number, err = s.addDevice(c, f, flags&unix.O_CLOEXEC != 0); err != nil {
+		f.ctx.Close()
+		f.close()
+		return -1, err
+	}
+	s.mu.Lock()
+	s.files[f] = struct{}{}
+	s.mu.Unlock()
+	if err := s.doorbell.add(f); err != nil {
+		s.log.Warn("the program's work requests will wait", "err", err)
+	}
+	s.log.Info("the device is open", "pid", p.PID, "fd", f.number)
+	return f.number, nil
+}
+
+// process returns the process of a thread that uses f.
+func (f *openFile) process(tid int) (*process.Process, error) {
+	pid, err := process.Leader(tid)
+	if err != nil || pid == f.opener.PID {
+		return f.opener, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.children[pid]; p != nil {
+		return p, nil
+	}
+	p, err := process.Open(tid)
+	if err != nil {
+		return nil, err
+	}
+	if f.children == nil {
+		f.children = make(map[int]*process.Process)
+	}
+	f.children[pid] = p
+	return p, nil
+}
+
+// newFile makes the memory that a process will map.
+func newFile(p *process.Process) (*openFile, error) {
+	made, err := unix.MemfdCreate("uverbs", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(made)
+	if err := unix.Ftruncate(made, fileLen); err != nil {
+		return nil, err
+	}
+	// The program cannot make the file shorter, which would end this process by a SIGBUS.
+	const seals = unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(uintptr(made), unix.F_ADD_SEALS, seals); err != nil {
+		return nil, err
+	}
+	// The kernel tells nobody of writes to a file that memfd_create has opened, but of those to the
+	// same file opened again.
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", made), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := &openFile{opener: p, fd: fd}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		f.dev, f.ino = st.Dev, st.Ino
+		if _, err = unix.Seek(fd, bellAt, 0); err == nil {
+			f.memory, err = unix.Mmap(fd, 0, fileLen, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return f, nil
+}
+
+// close releases what f has of the system.
+func (f *openFile) close() {
+	_ = unix.Munmap(f.memory)
+	_ = unix.Close(f.fd)
+	_ = f.opener.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.children {
+		_ = p.Close()
+	}
+}
+
+// addDevice gives the program the file, at a number that the filter knows.
+func (s *supervisor) addDevice(c *seccomp.Call, f *openFile, closeOnExec bool) (int, error) {
+	var limit unix.Rlimit
+	if err := unix.Prlimit(f.opener.PID, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		return -1, err
+	}
+	for _, w := range seccomp.Windows {
+		if uint64(w+seccomp.Width) > limit.Cur {
+			continue
+		}
+		for n := w; n < w+seccomp.Width; n++ {
+			// A number in use would be replaced without a word.
+			if _, err := os.Lstat(fmt.Sprintf("/proc/%d/fd/%d", f.opener.PID, n)); err == nil {
+				continue
+			}
+			return s.program.AddFD(c, f.fd, n, closeOnExec)
+		}
+	}
+	return -1, errNoRoom
+}
+
+// file returns the device's file that a descriptor of the thread's process stands for, or nil. A
+// child's inherited descriptor, and a duplicate, stand for the file of its opener.
+func (s *supervisor) file(thread, fd int) *openFile {
+	var st unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d/fd/%d", thread, fd), &st) != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for f := range s.files {
+		if f.ino == st.Ino && f.dev == st.Dev {
+			return f
+		}
+	}
+	return nil
+}
+
+// isDevice reports whether the first argument of a call is a descriptor of the device.
+func (s *supervisor) isDevice(c *seccomp.Call) bool {
+	return s.file(c.Thread, int(int32(c.Args[0]))) != nil
+}
+
+// watch ends the file's context when the program has closed it: when nothing is left of its end of
+// the channel for asynchronous events, which it gets with the context and closes with it. fd is a
+// copy of the supervisor's end.
+func (s *supervisor) watch(f *openFile, fd int) {
+	p := []unix.PollFd{{Fd: int32(fd)}}
+	for {
+		if _, err := unix.Poll(p, -1); err == nil && p[0].Revents != 0 {
+			break
+		}
+	}
+	unix.Close(fd)
+	s.log.Info("the device is closed", "pid", f.opener.PID, "fd", f.number)
+	s.forget(f)
+}
+
+// forget ends a file.
+func (s *supervisor) forget(f *openFile) {
+	s.mu.Lock()
+	_, known := s.files[f]
+	delete(s.files, f)
+	s.mu.Unlock()
+	if known {
+		s.doorbell.remove(f)
+		f.ctx.Close()
+		f.close()
+	}
+}

@@ -1,0 +1,242 @@
+package process
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Process is another process, seen from outside. Its methods may be called from any goroutine,
+// and fail once the process has ended.
+//
+// The system calls for memory of other processes need the process's first thread, and refuse a
+// process that has made itself undumpable. The file /proc/PID/mem works for both, if it was opened
+// before, so a Process opens it at once. But writing through that file ignores the protection of
+// pages. So it is used only where the system calls fail, and only after a look at the map of the
+// process.
+type Process struct {
+	PID  int
+	mem  *os.File
+	maps *os.File
+}
+
+// Open opens the process of the given thread.
+func Open(tid int) (*Process, error) {
+	pid, err := Leader(tid)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{PID: pid}
+	if p.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0); err != nil {
+		return nil, err
+	}
+	if p.maps, err = os.Open(fmt.Sprintf("/proc/%d/maps", pid)); err != nil {
+		p.mem.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close releases what p needs of the system. The process itself goes on.
+func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close()) }
+
+// Leader returns the number of the process that a thread belongs to.
+func Leader(tid int) (int, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(b, []byte("\nTgid:\t"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return strconv.Atoi(string(line))
+}
+
+// errFault is the error of memory that is not there, or not to be used so.
+var errFault error = syscall.EFAULT
+
+// Read copies len(b) bytes at addr to b.
+func (p *Process) Read(b []byte, addr uint64) error {
+	err := p.transfer(unix.SYS_PROCESS_VM_READV, b, addr)
+	if !elsewhere(err) {
+		return err
+	}
+	if n, err := p.mem.ReadAt(b, int64(addr)); n < len(b) {
+		return fmt.Errorf("%w: %v", errFault, err)
+	}
+	return nil
+}
+
+// Write copies b to addr.
+func (p *Process) Write(b []byte, addr uint64) error {
+	err := p.transfer(unix.SYS_PROCESS_VM_WRITEV, b, addr)
+	if !elsewhere(err) {
+		return err
+	}
+	if err := p.Check(addr, uint64(len(b)), true); err != nil {
+		return err
+	}
+	if n, err := p.mem.WriteAt(b, int64(addr)); n < len(b) {
+		return fmt.Errorf("%w: %v", errFault, err)
+	}
+	return nil
+}
+
+// elsewhere reports whether /proc/PID/mem may do what the system call has refused.
+func elsewhere(err error) bool { return err == syscall.EPERM || err == syscall.ESRCH }
+
+// transfer makes one of the two system calls. Each of them is one copy by the kernel. RawSyscall
+// would keep the scheduler from giving this goroutine's processor away during a long one.
+func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
+	if len(b) == 0 {
+		return nil
+	}
+	local := unix.Iovec{Base: &b[0]}
+	local.SetLen(len(b))
+	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(b)}
+	const short = 64 << 10
+	call := syscall.Syscall6
+	if len(b) <= short {
+		call = syscall.RawSyscall6
+	}
+	n, _, e := call(nr, uintptr(p.PID), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	switch {
+	case e != 0:
+		return e
+	case int(n) < len(b):
+		return errFault
+	}
+	return nil
+}
+
+// atomics makes Update64 atomic. There is one lock for all processes, because processes can share
+// memory.
+var atomics sync.Mutex
+
+// Update64 replaces the word at addr by the result of calling f with it, and returns the word from
+// before. It is atomic with regard to every other Update64 of this supervisor, and not with regard
+// to the process itself.
+func (p *Process) Update64(addr uint64, f func(uint64) uint64) (old uint64, err error) {
+	atomics.Lock()
+	defer atomics.Unlock()
+	var b [8]byte
+	if err := p.Read(b[:], addr); err != nil {
+		return 0, err
+	}
+	old = binary.NativeEndian.Uint64(b[:])
+	v := f(old)
+	if v == old {
+		return old, nil
+	}
+	binary.NativeEndian.PutUint64(b[:], v)
+	return old, p.Write(b[:], addr)
+}
+
+// Check returns an error unless all of the n bytes at addr are mapped and may be read, and written
+// if write is true.
+func (p *Process) Check(addr, n uint64, write bool) error {
+	if n == 0 {
+		return nil
+	}
+	end := addr + n
+	if end < addr {
+		return errFault
+	}
+	table, err := p.readMaps()
+	if err != nil {
+		return err
+	}
+	for len(table) > 0 && addr < end {
+		var line []byte
+		line, table, _ = bytes.Cut(table, []byte("\n"))
+		from, to, rights, ok := parseMap(line)
+		switch {
+		case !ok || to <= addr:
+			continue
+		case from > addr || rights[0] != 'r' || write && rights[1] != 'w':
+			return errFault
+		}
+		addr = to
+	}
+	if addr < end {
+		return errFault
+	}
+	return nil
+}
+
+func (p *Process) readMaps() ([]byte, error) {
+	b := make([]byte, 0, 16<<10)
+	for {
+		if cap(b)-len(b) < 4096 {
+			b = append(b, make([]byte, cap(b))...)[:len(b)]
+		}
+		n, err := p.maps.ReadAt(b[len(b):cap(b)], int64(len(b)))
+		b = b[:len(b)+n]
+		if n == 0 {
+			if len(b) == 0 {
+				return nil, fmt.Errorf("process %d: no memory map: %w", p.PID, err)
+			}
+			return b, nil
+		}
+	}
+}
+
+// parseMap parses a line of /proc/PID/maps: "from-to rights …".
+func parseMap(line []byte) (from, to uint64, rights []byte, ok bool) {
+	span, rest, _ := bytes.Cut(line, []byte(" "))
+	a, b, found := bytes.Cut(span, []byte("-"))
+	from, err1 := strconv.ParseUint(string(a), 16, 64)
+	to, err2 := strconv.ParseUint(string(b), 16, 64)
+	return from, to, rest, found && err1 == nil && err2 == nil && len(rest) >= 4
+}
+
+// ReadString returns the string at addr, without the 0 at its end. It has at most limit bytes.
+func (p *Process) ReadString(addr uint64, limit int) (string, error) {
+	return ReadString(p, addr, limit)
+}
+
+// A Reader reads the memory of a process.
+type Reader interface {
+	Read(b []byte, addr uint64) error
+}
+
+// ReadString returns the string at addr of the memory that r reads.
+func ReadString(r Reader, addr uint64, limit int) (string, error) {
+	const pageSize = 4096
+	var s []byte
+	for len(s) < limit {
+		// A string may end just before memory that is not there, so no read crosses a page.
+		n := min(256, pageSize-int(addr%pageSize), limit-len(s))
+		var b [256]byte
+		if err := r.Read(b[:n], addr); err != nil {
+			return "", err
+		}
+		if i := bytes.IndexByte(b[:n], 0); i >= 0 {
+			return string(append(s, b[:i]...)), nil
+		}
+		s = append(s, b[:n]...)
+		addr += uint64(n)
+	}
+	return "", syscall.ENAMETOOLONG
+}
+
+// A Thread is a thread whose system call waits for the supervisor. Its memory can be read and
+// written like that of a Process, without opening anything.
+type Thread int
+
+// Read copies len(b) bytes at addr to b.
+func (t Thread) Read(b []byte, addr uint64) error {
+	return (&Process{PID: int(t)}).transfer(unix.SYS_PROCESS_VM_READV, b, addr)
+}
+
+// Write copies b to addr.
+func (t Thread) Write(b []byte, addr uint64) error {
+	return (&Process{PID: int(t)}).transfer(unix.SYS_PROCESS_VM_WRITEV, b, addr)
+}

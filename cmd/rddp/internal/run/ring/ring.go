@@ -1,0 +1,112 @@
+// Package ring has the queues that a program and the supervisor share: rings of entries of one
+// length in memory that both have mapped, as rxe lays them out.
+//
+//	  0  log2 of the length of an entry      written once, for the program
+//	  4  mask of the indices                 written once, for the program
+//	128  producer index
+//	256  consumer index
+//	384  entries
+//
+// The program may write anything anywhere, at any time. So a Ring keeps the length and the mask
+// where the program does not reach them, masks each index that it reads, and copies an entry out
+// before anybody looks at it. A program that scribbles in its rings gets wrong entries, and nothing
+// else.
+package ring
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+const (
+	producerAt = 128
+	consumerAt = 256
+	entriesAt  = 384
+	pageSize   = 4096
+)
+
+// A Ring is a queue with one producer and one consumer, one of which is the program. The goroutines
+// of the supervisor must take turns.
+type Ring struct {
+	b     []byte
+	shift uint32 // log2 of the length of an entry
+	mask  uint32
+}
+
+// Size returns how many bytes a ring for n entries of the given length takes: whole pages.
+// ok is false if that is more than 2^31-1.
+func Size(n, entryLen uint32) (size uint32, ok bool) {
+	shift, count, ok := shape(n, entryLen)
+	if !ok {
+		return 0, false
+	}
+	total := (entriesAt + uint64(count)<<shift + pageSize - 1) &^ (pageSize - 1)
+	return uint32(total), total < 1<<31
+}
+
+// shape returns the shape of a ring that holds n entries: one place always stays empty, so that a
+// full ring and an empty one differ.
+func shape(n, entryLen uint32) (shift, count uint32, ok bool) {
+	if n == 0 || n > 1<<24 || entryLen == 0 || entryLen > 1<<16 {
+		return 0, 0, false
+	}
+	return uint32(bits.Len32(entryLen - 1)), 1 << bits.Len32(n), true
+}
+
+// New makes an empty ring for n entries in b, whose length is that of Size.
+func New(b []byte, n, entryLen uint32) *Ring {
+	shift, count, ok := shape(n, entryLen)
+	if size, _ := Size(n, entryLen); !ok || uint32(len(b)) != size {
+		panic("BUG: ring of another size")
+	}
+	r := &Ring{b: b, shift: shift, mask: count - 1}
+	atomic.StoreUint32(r.word(0), shift)
+	atomic.StoreUint32(r.word(4), r.mask)
+	atomic.StoreUint32(r.word(producerAt), 0)
+	atomic.StoreUint32(r.word(consumerAt), 0)
+	return r
+}
+
+func (r *Ring) word(at uint32) *uint32 { return (*uint32)(unsafe.Pointer(&r.b[at])) }
+
+// EntryLen returns the length of an entry in bytes.
+func (r *Ring) EntryLen() int { return 1 << r.shift }
+
+// Cap returns how many entries the ring holds.
+func (r *Ring) Cap() uint32 { return r.mask }
+
+func (r *Ring) producer() uint32 { return atomic.LoadUint32(r.word(producerAt)) & r.mask }
+func (r *Ring) consumer() uint32 { return atomic.LoadUint32(r.word(consumerAt)) & r.mask }
+
+// Len returns how many entries wait.
+func (r *Ring) Len() uint32 { return (r.producer() - r.consumer()) & r.mask }
+
+// Take copies the oldest entry to dst, which has EntryLen bytes, and frees its place. It returns
+// false if the ring is empty.
+func (r *Ring) Take(dst []byte) bool {
+	at := r.consumer()
+	if at == r.producer() {
+		return false
+	}
+	copy(dst[:r.EntryLen()], r.entry(at))
+	atomic.StoreUint32(r.word(consumerAt), (at+1)&r.mask)
+	return true
+}
+
+// Put adds an entry, which fill writes. It returns false if the ring is full. The program sees the
+// entry when fill has returned.
+func (r *Ring) Put(fill func(entry []byte)) bool {
+	at := r.producer()
+	next := (at + 1) & r.mask
+	if next == r.consumer() {
+		return false
+	}
+	fill(r.entry(at))
+	atomic.StoreUint32(r.word(producerAt), next)
+	return true
+}
+
+func (r *Ring) entry(at uint32) []byte {
+	return r.b[entriesAt+at<<r.shift:][:1<<r.shift]
+}

@@ -1,0 +1,111 @@
+package ring
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+func make1(t testing.TB, n, entryLen uint32) *Ring {
+	t.Helper()
+	size, ok := Size(n, entryLen)
+	if !ok {
+		t.Fatalf("Size(%d, %d) is not ok", n, entryLen)
+	}
+	return New(make([]byte, size), n, entryLen)
+}
+
+func TestSize(t *testing.T) {
+	tests := []struct {
+		desc        string
+		n, entryLen uint32
+		size        uint32
+		ok          bool
+	}{
+		{"one entry", 1, 64, 4096, true},
+		{"entries of another length than a power of two", 63, 300, 384 + 64*512 + 4096 - 384, true},
+		{"as many as fill a power of two", 64, 64, 12288, true},
+		{"no entry", 0, 64, 0, false},
+		{"entries of no length", 1, 0, 0, false},
+		{"too many", 1<<24 + 1, 1, 0, false},
+		{"too long", 1, 1<<16 + 1, 0, false},
+		{"too much", 1 << 24, 1 << 16, 0, false},
+	}
+	for _, tt := range tests {
+		size, ok := Size(tt.n, tt.entryLen)
+		if ok != tt.ok || ok && size != tt.size {
+			t.Errorf("%s: %d, %v; want %d, %v", tt.desc, size, ok, tt.size, tt.ok)
+		}
+	}
+}
+
+func TestRing(t *testing.T) {
+	r := make1(t, 5, 20)
+	if r.EntryLen() != 32 || r.Cap() != 7 {
+		t.Fatalf("%d entries of %d bytes", r.Cap(), r.EntryLen())
+	}
+	got := make([]byte, 32)
+	next, want := byte(0), byte(0)
+	for round := range 100 {
+		n := round % 8
+		for range n {
+			r.Put(func(b []byte) { b[0] = next; next++ })
+		}
+		if r.Len() != uint32(n) {
+			t.Fatalf("Len is %d, want %d", r.Len(), n)
+		}
+		if n == 7 && r.Put(func([]byte) { t.Error("a full ring was written") }) {
+			t.Error("Put into a full ring succeeded")
+		}
+		for range n {
+			if !r.Take(got) || got[0] != want {
+				t.Fatalf("took %d, want %d", got[0], want)
+			}
+			want++
+		}
+		if r.Take(got) {
+			t.Error("Take from an empty ring succeeded")
+		}
+	}
+}
+
+// The program sees the shape of the ring and the indices where rxe has them.
+func TestLayout(t *testing.T) {
+	r := make1(t, 3, 64)
+	r.Put(func(b []byte) { b[0] = 7 })
+	word := func(at int) uint32 { return binary.LittleEndian.Uint32(r.b[at:]) }
+	if word(0) != 6 || word(4) != 3 || word(128) != 1 || word(256) != 0 || r.b[384] != 7 {
+		t.Errorf("the ring is %x", r.b[:390])
+	}
+}
+
+// Whatever the program writes, nothing outside of the ring is touched, and nothing panics.
+func FuzzScribble(f *testing.F) {
+	f.Add(uint32(0xffffffff), uint32(7), uint64(1))
+	f.Fuzz(func(t *testing.T, producer, consumer uint32, seed uint64) {
+		const guard = 4096
+		size, _ := Size(10, 100)
+		all := bytes.Repeat([]byte{0xA5}, int(size)+2*guard)
+		r := New(all[guard:][:size:size], 10, 100)
+		random := rand.New(rand.NewPCG(seed, 1))
+		got := make([]byte, r.EntryLen())
+		for range 50 {
+			for i := range 96 {
+				r.b[4*i] = byte(random.Uint32())
+			}
+			binary.LittleEndian.PutUint32(r.b[producerAt:], producer+random.Uint32N(20))
+			binary.LittleEndian.PutUint32(r.b[consumerAt:], consumer+random.Uint32N(20))
+			if r.Len() > r.Cap() {
+				t.Fatalf("Len is %d of %d", r.Len(), r.Cap())
+			}
+			r.Take(got)
+			r.Put(func(b []byte) { clear(b) })
+		}
+		for _, b := range append(all[:guard:guard], all[guard+size:]...) {
+			if b != 0xA5 {
+				t.Fatal("a byte outside of the ring has changed")
+			}
+		}
+	})
+}

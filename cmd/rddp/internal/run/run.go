@@ -1,0 +1,53 @@
+package run
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+)
+
+// A Config says what Run runs.
+type Config struct {
+	// Args are the program and its arguments.
+	Args []string
+	// Addresses are the addresses of this host at which peers find the device, in the order of its
+	// GIDs. None means those of the interfaces that are up: see DefaultAddresses.
+	Addresses []netip.Addr
+	// Log receives what the program opens, and the beginning and the end of its connections. Nil
+	// means nothing.
+	Log *slog.Logger
+}
+
+// ErrUnsupported means that rddp run does not work on this system.
+var ErrUnsupported = errors.New("needs Linux on amd64 or arm64")
+
+// DefaultAddresses returns the IPv4 addresses of the interfaces that are up, those of loopback last.
+func DefaultAddresses() ([]netip.Addr, error) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var outside, loopback []netip.Addr
+	for _, a := range all {
+		n, ok := a.(*net.IPNet)
+		if !ok {
+			continue
+		}
+		ip, _ := netip.AddrFromSlice(n.IP)
+		switch ip = ip.Unmap(); {
+		case !ip.Is4() || ip.IsLinkLocalUnicast():
+		case ip.IsLoopback():
+			loopback = append(loopback, ip)
+		default:
+			outside = append(outside, ip)
+		}
+	}
+	if all := append(outside, loopback...); len(all) > 0 {
+		return all, nil
+	}
+	return nil, errors.New("no interface has an IPv4 address")
+}
+
+// DeviceName is the name of the device. The provider of rxe takes every device whose name begins so.
+const DeviceName = "rxe_rddp0"

@@ -1,0 +1,26 @@
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_X86_64
+
+// calls are the calls that the filter looks at, with the label of the test for each. The most
+// frequent ones come first.
+var calls = []struct {
+	number uint32
+	test   string
+	Kind   Kind
+}{
+	{unix.SYS_OPENAT, "path at", OpenAt},
+	{unix.SYS_NEWFSTATAT, "path or descriptor 3", StatAt},
+	{unix.SYS_FSTAT, "descriptor", FStat},
+	{unix.SYS_IOCTL, "ioctl", Ioctl},
+	{unix.SYS_STATX, "path or descriptor 2", StatX},
+	{unix.SYS_OPEN, "notify", Open},
+	{unix.SYS_STAT, "notify", Stat},
+	{unix.SYS_LSTAT, "notify", Stat},
+	{unix.SYS_ACCESS, "notify", Access},
+	{unix.SYS_FACCESSAT, "path at", AccessAt},
+	{unix.SYS_FACCESSAT2, "path at", AccessAt},
+	{unix.SYS_SOCKET, "socket", Other},
+}

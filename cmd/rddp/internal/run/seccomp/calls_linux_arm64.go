@@ -1,0 +1,22 @@
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_AARCH64
+
+// calls are the calls that the filter looks at, with the label of the test for each. The most
+// frequent ones come first.
+var calls = []struct {
+	number uint32
+	test   string
+	Kind   Kind
+}{
+	{unix.SYS_OPENAT, "path at", OpenAt},
+	{unix.SYS_FSTATAT, "path or descriptor 3", StatAt},
+	{unix.SYS_FSTAT, "descriptor", FStat},
+	{unix.SYS_IOCTL, "ioctl", Ioctl},
+	{unix.SYS_STATX, "path or descriptor 2", StatX},
+	{unix.SYS_FACCESSAT, "path at", AccessAt},
+	{unix.SYS_FACCESSAT2, "path at", AccessAt},
+	{unix.SYS_SOCKET, "socket", Other},
+}

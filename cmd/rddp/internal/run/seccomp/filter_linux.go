@@ -1,0 +1,139 @@
+//go:build amd64 || arm64
+
+package seccomp
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// The descriptors that the supervisor makes in the program have numbers in one of these windows of
+// width Width, so that the filter recognizes them. Which window is in use depends on how many
+// descriptors the program may have.
+var Windows = [...]int{992, 224, 32}
+
+// Width is how many descriptors a window has.
+const Width = 32
+
+// The part of struct seccomp_data that a filter looks at.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArgs   = 16 // 8 bytes each; the low half comes first
+)
+
+const (
+	ioctlVerbs     = 0xc0181b01
+	netlinkRDMA    = 20
+	allow          = unix.SECCOMP_RET_ALLOW
+	notify         = unix.SECCOMP_RET_USER_NOTIF
+	refuse         = unix.SECCOMP_RET_ERRNO | uint32(unix.EPROTONOSUPPORT)
+	x32Bit         = 0x40000000
+	loadWord       = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	jumpEqual      = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	jumpAtLeast    = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	jumpIfSet      = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	returnConstant = unix.BPF_RET | unix.BPF_K
+)
+
+// An assembler collects the instructions of a filter. A jump goes to a label that comes later; the
+// label "" is the next instruction.
+type assembler struct {
+	code   []unix.SockFilter
+	jumps  map[int][2]string
+	labels map[string]int
+}
+
+func (a *assembler) add(op uint16, k uint32) {
+	a.code = append(a.code, unix.SockFilter{Code: op, K: k})
+}
+
+func (a *assembler) jump(op uint16, k uint32, yes, no string) {
+	a.jumps[len(a.code)] = [2]string{yes, no}
+	a.add(op, k)
+}
+
+func (a *assembler) label(name string) { a.labels[name] = len(a.code) }
+
+// finish fills in the distances of the jumps.
+func (a *assembler) finish() []unix.SockFilter {
+	for at, names := range a.jumps {
+		distance := func(name string) uint8 {
+			if name == "" {
+				return 0
+			}
+			to, ok := a.labels[name]
+			if d := to - at - 1; ok && d >= 0 && d < 256 {
+				return uint8(d)
+			}
+			panic(fmt.Sprintf("BUG: jump from %d to %q", at, name))
+		}
+		a.code[at].Jt, a.code[at].Jf = distance(names[0]), distance(names[1])
+	}
+	return a.code
+}
+
+// argument loads the low half of an argument of the call.
+func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
+
+// Filter returns the program that decides which calls the supervisor sees:
+//
+//   - calls with a path that is not relative to a descriptor;
+//   - calls that look at a descriptor in one of the Windows;
+//   - the ioctl of the verbs, by its number, on any descriptor.
+//
+// A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
+func Filter() []unix.SockFilter {
+	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
+	a.add(loadWord, dataArch)
+	a.jump(jumpEqual, auditArch, "", "allow")
+	a.add(loadWord, dataNumber)
+	a.jump(jumpAtLeast, x32Bit, "allow", "")
+	for _, c := range calls {
+		a.jump(jumpEqual, c.number, c.test, "")
+	}
+	a.add(returnConstant, allow)
+
+	a.label("path or descriptor 3") // newfstatat: flags are argument 3
+	a.argument(3)
+	a.jump(jumpIfSet, unix.AT_EMPTY_PATH, "descriptor", "path at")
+
+	a.label("path or descriptor 2") // statx: flags are argument 2
+	a.argument(2)
+	a.jump(jumpIfSet, unix.AT_EMPTY_PATH, "descriptor", "path at")
+
+	a.label("path at") // openat, faccessat: relative to a directory that is open runs natively
+	a.argument(0)
+	a.jump(jumpEqual, atCWD, "notify", "allow")
+
+	a.label("ioctl")
+	a.argument(1)
+	a.jump(jumpEqual, ioctlVerbs, "notify", "allow")
+
+	a.label("socket")
+	a.argument(0)
+	a.jump(jumpEqual, unix.AF_NETLINK, "", "allow")
+	a.argument(2)
+	a.jump(jumpEqual, netlinkRDMA, "refuse", "allow")
+
+	a.label("descriptor")
+	a.argument(0)
+	for i, w := range Windows { // from the highest to the lowest
+		below := fmt.Sprint("below ", i)
+		a.jump(jumpAtLeast, uint32(w+Width), "allow", "")
+		a.jump(jumpAtLeast, uint32(w), "notify", below)
+		a.label(below)
+	}
+	a.add(returnConstant, allow)
+
+	a.label("notify")
+	a.add(returnConstant, notify)
+	a.label("allow")
+	a.add(returnConstant, allow)
+	a.label("refuse")
+	a.add(returnConstant, refuse)
+	return a.finish()
+}
+
+const atCWD = uint32(0xffffff9c) // unix.AT_FDCWD as a number of 32 bits

@@ -1,0 +1,166 @@
+//go:build amd64 || arm64
+
+package seccomp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// stage is the name under which Start runs this executable again.
+const stage = "rddp-run-stage"
+
+// stageFD is the number of the stage's end of the socket to the supervisor.
+const stageFD = 3
+
+// exitCannotRun is the status with which the stage ends if it can't become the program, as a shell
+// does.
+const exitCannotRun = 126
+
+// Errors of Start.
+var (
+	// ErrNested means that another supervisor already listens to this process.
+	ErrNested = errors.New("another program already answers the system calls of this process: one rddp run cannot run inside another")
+	// ErrNotFound means that there is no such program.
+	ErrNotFound = errors.New("no such program")
+	// ErrRefused means that the kernel does not allow it.
+	ErrRefused = errors.New("the kernel does not let a program's system calls be answered (seccomp user notification)")
+)
+
+// Stage becomes the program if Start has run this process. Otherwise it returns. The executable's
+// main, or the TestMain of a test, must call it before anything else.
+func Stage() {
+	if os.Args[0] != stage {
+		return
+	}
+	runtime.LockOSThread() // the filter is one of this thread, and exec keeps this thread
+	unix.CloseOnExec(stageFD)
+	path, err := prepare(os.Args[1])
+	if err != nil {
+		_ = unix.Sendmsg(stageFD, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
+		os.Exit(exitCannotRun)
+	}
+	// The supervisor listens already, so the error is for the program's user.
+	err = syscall.Exec(path, os.Args[1:], os.Environ())
+	fmt.Fprintf(os.Stderr, "rddp run: %s: %v\n", path, err)
+	os.Exit(exitCannotRun)
+}
+
+// prepare makes this thread one whose calls the supervisor sees. It returns the path of the program.
+func prepare(name string) (path string, err error) {
+	path, err = exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %v", ErrNotFound, err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return "", err
+	}
+	// Without its device a program could wait for ever.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return "", err
+	}
+	fd, err := install(Filter())
+	if err != nil {
+		return "", err
+	}
+	if err := unix.Sendmsg(stageFD, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL); err != nil {
+		return "", err
+	}
+	return path, unix.Close(fd)
+}
+
+// install installs the filter in this thread and returns the descriptor for its notifications.
+func install(filter []unix.SockFilter) (int, error) {
+	const newListener, waitKillable = 1 << 3, 1 << 5
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	// A call that the supervisor has begun to answer is then interrupted only by a signal that
+	// kills. Otherwise a program with a timer would have some commands done twice.
+	fd, err := setFilter(newListener|waitKillable, &program)
+	if err == syscall.EINVAL { // before Linux 5.19
+		fd, err = setFilter(newListener, &program)
+	}
+	switch err {
+	case 0:
+		return fd, nil
+	case syscall.EBUSY:
+		return 0, ErrNested
+	}
+	return 0, fmt.Errorf("%w: %w", ErrRefused, err)
+}
+
+func setFilter(flags uintptr, program *unix.SockFprog) (int, syscall.Errno) {
+	fd, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(program)))
+	return int(fd), e
+}
+
+// A Program is a program that Start has started.
+type Program struct {
+	*Listener
+	PID int
+}
+
+// Start runs the program args[0] with the arguments args[1:], with the standard streams and the
+// environment of this process, and returns the Listener for its calls. The caller must have locked
+// its goroutine to its thread, and must keep both: the program is killed when that thread ends.
+func Start(args []string) (*Program, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(pair[0])
+	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{stage}, args...), &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, uintptr(pair[1])},
+	})
+	unix.Close(pair[1])
+	if err != nil {
+		return nil, err
+	}
+	fd, err := receiveListener(pair[0])
+	if err != nil {
+		var status unix.WaitStatus
+		_, _ = unix.Wait4(pid, &status, 0, nil)
+		return nil, err
+	}
+	return &Program{newListener(fd), pid}, nil
+}
+
+// receiveListener receives the descriptor for notifications, or what the stage says instead.
+func receiveListener(socket int) (int, error) {
+	text, control := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
+	n, cn, _, _, err := unix.Recvmsg(socket, text, control, unix.MSG_CMSG_CLOEXEC)
+	switch {
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, errors.New("the stage that starts the program has ended")
+	case cn == 0:
+		return 0, stageError(string(text[:n]))
+	}
+	messages, err := unix.ParseSocketControlMessage(control[:cn])
+	if err != nil {
+		return 0, err
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return 0, err
+	}
+	return fds[0], nil
+}
+
+// stageError returns the error that the stage has sent as a text.
+func stageError(text string) error {
+	for _, e := range []error{ErrNested, ErrNotFound, ErrRefused} {
+		if rest, ok := strings.CutPrefix(text, e.Error()); ok {
+			return fmt.Errorf("%w%s", e, rest)
+		}
+	}
+	return errors.New(text)
+}

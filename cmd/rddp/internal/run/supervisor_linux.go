@@ -1,0 +1,264 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+)
+
+// Stage becomes the program if Run has started this process for that. Otherwise it returns. The main
+// of an executable that uses Run must call it first.
+func Stage() { seccomp.Stage() }
+
+// A supervisor answers the system calls of a program and its children.
+type supervisor struct {
+	log      *slog.Logger
+	device   *device.Device
+	tree     *tree
+	program  *seccomp.Program
+	doorbell *doorbell
+
+	closeOnce sync.Once
+
+	mu sync.Mutex
+	// the open files of the device
+	files map[*openFile]struct{} // +checklocks:mu
+}
+
+// Run runs the program and returns its exit status. A program that was ended by a signal ends this
+// process by the same signal. An error means that the program could not be started, or that this
+// system cannot do it.
+func Run(c Config) (status int, err error) {
+	// The program is killed when this thread ends, so the goroutine keeps the thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(c.Addresses) == 0 {
+		if c.Addresses, err = DefaultAddresses(); err != nil {
+			return 0, err
+		}
+	}
+	s, err := newSupervisor(c.Addresses, c.Log)
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	// A daemon that the program leaves behind is then a child of this process, which may reach its
+	// memory even where a process may only debug its own descendants.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
+	signals := newForwarder()
+	defer signals.stop()
+	if s.program, err = seccomp.Start(c.Args); err != nil {
+		return 0, err
+	}
+	signals.pid.Store(int64(s.program.PID))
+	served := make(chan error, 1)
+	go func() { served <- s.serve() }()
+	return s.wait(served)
+}
+
+func newSupervisor(addresses []netip.Addr, log *slog.Logger) (*supervisor, error) {
+	d, err := device.New(device.Config{Addresses: addresses, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTree(d, addresses)
+	if err != nil {
+		return nil, err
+	}
+	s := &supervisor{log: log, device: d, tree: t, files: make(map[*openFile]struct{})}
+	if s.doorbell, err = newDoorbell(); err != nil {
+		t.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// close ends what the supervisor has of the system. It may be called more than once.
+func (s *supervisor) close() { s.closeOnce.Do(s.closeAll) }
+
+func (s *supervisor) closeAll() {
+	s.device.Close()
+	s.doorbell.close()
+	s.tree.remove()
+	if s.program != nil {
+		_ = s.program.Close()
+	}
+}
+
+// serve answers calls until no process is left that makes any.
+func (s *supervisor) serve() error {
+	for {
+		c, err := s.program.Next()
+		if err != nil {
+			return err
+		}
+		s.answer(c)
+	}
+}
+
+// pathLimit is the maximum length of a path, as the kernel has it.
+const pathLimit = 4096
+
+// answer answers one call. Whatever the device has no part in continues as if nothing had happened.
+func (s *supervisor) answer(c *seccomp.Call) {
+	thread := process.Thread(c.Thread)
+	path := func(arg int) (string, bool) {
+		p, err := process.ReadString(thread, c.Args[arg], pathLimit)
+		if err != nil {
+			return "", false
+		}
+		return s.tree.find(p)
+	}
+	switch c.Kind {
+	case seccomp.Ioctl:
+		s.ioctl(c)
+		return
+	case seccomp.Open:
+		if p, ok := path(0); ok {
+			s.open(c, p, int(c.Args[1]))
+			return
+		}
+	case seccomp.OpenAt:
+		if p, ok := path(1); ok {
+			s.open(c, p, int(c.Args[2]))
+			return
+		}
+	case seccomp.Access, seccomp.AccessAt:
+		arg := 0
+		if c.Kind == seccomp.AccessAt {
+			arg = 1
+		}
+		if p, ok := path(arg); ok {
+			s.program.Answer(c, 0, s.access(p, uint32(c.Args[arg+1])))
+			return
+		}
+	case seccomp.Stat:
+		if p, ok := path(0); ok {
+			s.program.Answer(c, 0, s.stat(thread, p, c.Args[1]))
+			return
+		}
+	case seccomp.FStat:
+		if s.isDevice(c) {
+			s.program.Answer(c, 0, s.stat(thread, s.tree.root+devPath, c.Args[1]))
+			return
+		}
+	case seccomp.StatAt:
+		if p, ok := s.pathOrDevice(c, c.Args[3], path); ok {
+			s.program.Answer(c, 0, s.stat(thread, p, c.Args[2]))
+			return
+		}
+	case seccomp.StatX:
+		if p, ok := s.pathOrDevice(c, c.Args[2], path); ok {
+			s.program.Answer(c, 0, s.statx(thread, p, c))
+			return
+		}
+	}
+	s.program.Continue(c)
+}
+
+// pathOrDevice returns the path in the tree that a call with a descriptor, a path and flags is about.
+func (s *supervisor) pathOrDevice(c *seccomp.Call, flags uint64, path func(int) (string, bool)) (string, bool) {
+	if flags&unix.AT_EMPTY_PATH == 0 {
+		return path(1)
+	}
+	return s.tree.root + devPath, s.isDevice(c)
+}
+
+// access answers access: the device may be read and written, and everything else read.
+func (s *supervisor) access(path string, mode uint32) syscall.Errno {
+	if path != s.tree.root+devPath && mode&unix.W_OK != 0 {
+		return syscall.EROFS
+	}
+	if err := unix.Access(path, mode&^unix.W_OK); err != nil {
+		return errnoOf(err)
+	}
+	return 0
+}
+
+// stat answers stat and its like for a path of the tree.
+func (s *supervisor) stat(t process.Thread, path string, buffer uint64) syscall.Errno {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return errnoOf(err)
+	}
+	if path == s.tree.root+devPath {
+		st.Mode, st.Rdev, st.Size = unix.S_IFCHR|0o666, unix.Mkdev(devMajor, devMinor), 0
+	}
+	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), buffer))
+}
+
+func (s *supervisor) statx(t process.Thread, path string, c *seccomp.Call) syscall.Errno {
+	var st unix.Statx_t
+	flags := int(c.Args[2]) &^ unix.AT_EMPTY_PATH
+	if err := unix.Statx(unix.AT_FDCWD, path, flags, int(c.Args[3]), &st); err != nil {
+		return errnoOf(err)
+	}
+	if path == s.tree.root+devPath {
+		st.Mode, st.Rdev_major, st.Rdev_minor, st.Size = unix.S_IFCHR|0o666, devMajor, devMinor, 0
+	}
+	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), c.Args[4]))
+}
+
+// errnoOf returns the error of a system call as a number.
+func errnoOf(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	var e syscall.Errno
+	if errors.As(err, &e) {
+		return e
+	}
+	return syscall.EIO
+}
+
+// wait waits until the program and all processes that it has left behind have ended.
+func (s *supervisor) wait(served <-chan error) (int, error) {
+	var status unix.WaitStatus
+	for {
+		var w unix.WaitStatus
+		pid, err := unix.Wait4(-1, &w, 0, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			break // no child is left
+		}
+		if pid == s.program.PID {
+			status = w
+		}
+	}
+	<-served
+	if status.Signaled() {
+		s.close()
+		endBy(status.Signal())
+		return 128 + int(status.Signal()), nil
+	}
+	return status.ExitStatus(), nil
+}
+
+// endBy ends this process by a signal, so that whoever waits for it sees what ended the program. It
+// returns if the signal does not end a process.
+func endBy(sig syscall.Signal) {
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the program's core is the one that counts
+	resetSignal(sig)
+	_ = unix.Kill(os.Getpid(), sig)
+}
+
+var errNoRoom = fmt.Errorf("no free descriptor: %w", syscall.EMFILE)

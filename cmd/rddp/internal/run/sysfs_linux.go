@@ -1,0 +1,134 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+)
+
+// The numbers of the device's file, as the kernel gives them out for RDMA.
+const (
+	devMajor = 231
+	devMinor = 192
+	devPath  = "/dev/infiniband/uverbs0"
+	devDir   = "/dev/infiniband"
+)
+
+// A tree is a folder with what the program finds in /sys and /dev: real files, so that reading them,
+// and listing and opening below their folders, runs natively.
+type tree struct{ root string }
+
+// newTree makes the tree for a device.
+func newTree(d *device.Device, addresses []netip.Addr) (*tree, error) {
+	root, err := os.MkdirTemp("", "rddp-run-")
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{root}
+	files := deviceFiles(d, addresses)
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.remove()
+			return nil, err
+		}
+		if err := os.WriteFile(path, []byte(content+"\n"), 0o444); err != nil {
+			t.remove()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *tree) remove() { _ = os.RemoveAll(t.root) }
+
+// deviceFiles returns the content of the files by their path.
+func deviceFiles(d *device.Device, addresses []netip.Addr) map[string]string {
+	g := d.GUID()
+	guid := fmt.Sprintf("%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
+	const verbs, ib = "sys/class/infiniband_verbs/", "sys/class/infiniband/" + DeviceName + "/"
+	files := map[string]string{
+		verbs + "abi_version":         "6",
+		verbs + "uverbs0/ibdev":       DeviceName,
+		verbs + "uverbs0/dev":         fmt.Sprintf("%d:%d", devMajor, devMinor),
+		verbs + "uverbs0/abi_version": "2",
+		"dev/infiniband/uverbs0":      "",
+
+		ib + "node_type":      "1: CA",
+		ib + "node_guid":      guid,
+		ib + "sys_image_guid": guid,
+		ib + "fw_ver":         "",
+		ib + "node_desc":      "rddp run",
+
+		ib + "ports/1/state":          "4: ACTIVE",
+		ib + "ports/1/phys_state":     "5: LinkUp",
+		ib + "ports/1/rate":           "100 Gb/sec (4X EDR)",
+		ib + "ports/1/lid":            "0x0",
+		ib + "ports/1/lid_mask_count": "0",
+		ib + "ports/1/sm_lid":         "0x0",
+		ib + "ports/1/sm_sl":          "0",
+		ib + "ports/1/cap_mask":       "0x04010000",
+		ib + "ports/1/link_layer":     "Ethernet",
+		ib + "ports/1/pkeys/0":        "0xffff",
+	}
+	for i, gid := range d.GIDs() {
+		port := ib + "ports/1/"
+		files[fmt.Sprintf("%sgids/%d", port, i)] = gidText(gid)
+		files[fmt.Sprintf("%sgid_attrs/types/%d", port, i)] = "RoCE v2"
+		name, hardware := interfaceOf(addresses[i])
+		files[fmt.Sprintf("%sgid_attrs/ndevs/%d", port, i)] = name
+		files[ib+"device/net/"+name+"/address"] = hardware
+	}
+	return files
+}
+
+func gidText(g uverbs.GID) string {
+	var parts []string
+	for i := 0; i < len(g); i += 2 {
+		parts = append(parts, fmt.Sprintf("%02x%02x", g[i], g[i+1]))
+	}
+	return strings.Join(parts, ":")
+}
+
+// interfaceOf returns the name and the hardware address of the interface with an address.
+func interfaceOf(a netip.Addr) (name, hardware string) {
+	all, _ := net.Interfaces() // without interfaces the device has none either
+	for _, i := range all {
+		addrs, _ := i.Addrs()
+		for _, x := range addrs {
+			if n, ok := x.(*net.IPNet); ok && n.IP.Equal(a.AsSlice()) {
+				if len(i.HardwareAddr) == 0 {
+					return i.Name, "00:00:00:00:00:00"
+				}
+				return i.Name, i.HardwareAddr.String()
+			}
+		}
+	}
+	return "lo", "00:00:00:00:00:00"
+}
+
+// served are the paths that the tree replaces, with all that is below them.
+var served = []string{"/sys/class/infiniband", "/sys/class/infiniband_verbs", devDir}
+
+// find returns the path in the tree of a path of the program. ok is false if the path is not one
+// that the tree replaces.
+func (t *tree) find(path string) (string, bool) {
+	if !strings.HasPrefix(path, "/sys/class/inf") && !strings.HasPrefix(path, "/dev/inf") && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
+		return "", false // nearly all paths
+	}
+	clean := filepath.Clean(path)
+	for _, s := range served {
+		if clean == s || strings.HasPrefix(clean, s+"/") {
+			return t.root + clean, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,146 @@
+package uverbs
+
+// A Device is the answer to QUERY_DEVICE. What it does not name is 0.
+type Device struct {
+	GUID                       [8]byte
+	MaxMRSize                  uint64
+	MaxQP, MaxQPWR             uint32
+	Caps                       uint32
+	MaxSGE                     uint32
+	MaxCQ, MaxCQE, MaxMR       uint32
+	MaxPD, MaxRead, MaxMW      uint32
+	MaxAH, MaxSRQ, MaxSRQWR    uint32
+	MaxSRQSGE                  uint32
+	AckDelay                   uint8
+	VendorID, PartID, Hardware uint32
+}
+
+// The capabilities of Device.Caps.
+const (
+	CapCurrentState = 1 << 7 // the current state of a QP may be stated with a change
+	CapPortActive   = 1 << 10
+	CapSystemGUID   = 1 << 11
+	CapRNR          = 1 << 12
+)
+
+// deviceLen is the length of the answer to QUERY_DEVICE in bytes, and deviceExLen that of the
+// extended one.
+const (
+	deviceLen   = 176
+	deviceExLen = 304
+)
+
+// AppendDevice appends the answer to QUERY_DEVICE, or to the extended command.
+func AppendDevice(b []byte, d *Device, extended bool) []byte {
+	n := deviceLen
+	if extended {
+		n = deviceExLen
+	}
+	b, o := extend(b, n)
+	copy(o[8:], d.GUID[:])
+	copy(o[16:], d.GUID[:])
+	le.PutUint64(o[24:], d.MaxMRSize)
+	le.PutUint64(o[32:], 0xfffff000) // page sizes
+	const atomicHCA = 1
+	for i, v := range [...]uint32{
+		d.VendorID, d.PartID, d.Hardware, d.MaxQP, d.MaxQPWR, d.Caps, d.MaxSGE, d.MaxSGE, d.MaxCQ, d.MaxCQE, d.MaxMR, d.MaxPD,
+		d.MaxRead, 0, d.MaxRead * 1024, d.MaxRead, 0, atomicHCA, 0, 0, d.MaxMW, 0, 0, 0, 0, 0, d.MaxAH, 0, 0, d.MaxSRQ, d.MaxSRQWR, d.MaxSRQSGE,
+	} {
+		le.PutUint32(o[40+4*i:], v)
+	}
+	le.PutUint16(o[168:], 1) // partition keys
+	o[170], o[171] = d.AckDelay, 1
+	if extended {
+		le.PutUint32(o[deviceLen+4:], deviceExLen)
+	}
+	return b
+}
+
+// AppendPort appends the answer to QUERY_PORT for an active port with a table of gids GIDs.
+func AppendPort(b []byte, gids uint32) []byte {
+	b, o := extend(b, 40)
+	const (
+		capIPBasedGIDs = 1 << 26
+		mtu4096        = 5
+		active         = 4
+		linkUp         = 5
+		ethernet       = 2
+		width4x        = 2
+		speedEDR       = 32
+	)
+	le.PutUint32(o, capIPBasedGIDs)
+	le.PutUint32(o[4:], MaxMessage)
+	le.PutUint32(o[16:], gids)
+	le.PutUint16(o[20:], 1)
+	o[26], o[27], o[28], o[30] = active, mtu4096, mtu4096, 1
+	o[34], o[35], o[36], o[37] = width4x, speedEDR, linkUp, ethernet
+	return b
+}
+
+// MaxMessage is the maximum length in bytes of the message of a work request.
+const MaxMessage = 1 << 31
+
+// AppendWords appends numbers of 32 bits. Most answers consist of them.
+func AppendWords(b []byte, words ...uint32) []byte {
+	for _, w := range words {
+		b = le.AppendUint32(b, w)
+	}
+	return b
+}
+
+// AppendExtension appends what extended answers of CREATE_CQ, CREATE_QP and MODIFY_QP have beyond
+// the others: a mask, which is 0, and the length of the whole answer.
+func AppendExtension(b []byte) []byte { return AppendWords(b, 0, uint32(len(b))+8) }
+
+// AppendCreateQP appends the answer to CREATE_QP.
+func AppendCreateQP(b []byte, handle, qpn uint32, c Caps) []byte {
+	b = AppendWords(b, handle, qpn)
+	b, o := extend(b, 24)
+	c.put(o)
+	return b
+}
+
+// A Mapping is where a queue lies in the file that the program maps.
+type Mapping struct {
+	Offset uint64
+	Size   uint32
+}
+
+// AppendTo appends the 16 bytes of m, as the rxe provider reads them.
+func (m Mapping) AppendTo(b []byte) []byte {
+	b = le.AppendUint64(b, m.Offset)
+	return AppendWords(b, m.Size, 0)
+}
+
+// AppendCompletionEvent appends the event of a CQ's channel.
+func AppendCompletionEvent(b []byte, userHandle uint64) []byte { return le.AppendUint64(b, userHandle) }
+
+// ParseEvent returns the handle of the object that an event of either kind is about.
+func ParseEvent(b []byte) (userHandle uint64, err error) {
+	if len(b) < 8 {
+		return 0, ErrShort
+	}
+	return le.Uint64(b), nil
+}
+
+// An EventType is the kind of an asynchronous event.
+type EventType uint32
+
+// The events that the device raises.
+const (
+	EventCQError     EventType = 0
+	EventQPFatal     EventType = 1
+	EventQPRequest   EventType = 2
+	EventQPAccess    EventType = 3
+	EventEstablished EventType = 4
+	EventSQDrained   EventType = 5
+	EventLimit       EventType = 15
+	EventLastWQE     EventType = 16
+	asyncEventLen              = 16
+)
+
+// AppendAsyncEvent appends an asynchronous event.
+func AppendAsyncEvent(b []byte, userHandle uint64, e EventType) []byte {
+	b = le.AppendUint64(b, userHandle)
+	return AppendWords(b, uint32(e), 0)
+}

@@ -1,0 +1,319 @@
+package uverbs
+
+import "fmt"
+
+// A QPType is a transport of verbs.
+type QPType uint8
+
+// The types.
+const (
+	RC  QPType = 2
+	UC  QPType = 3
+	UD  QPType = 4
+	Raw QPType = 8
+	XRC QPType = 9
+)
+
+// String returns the name of the type.
+func (t QPType) String() string {
+	switch t {
+	case RC:
+		return "RC"
+	case UC:
+		return "UC"
+	case UD:
+		return "UD"
+	case Raw:
+		return "raw packet"
+	case XRC, XRC + 1:
+		return "XRC"
+	}
+	return fmt.Sprintf("type %d", uint8(t))
+}
+
+// Caps are the sizes of a QP's queues.
+type Caps struct{ MaxSendWR, MaxRecvWR, MaxSendSGE, MaxRecvSGE, MaxInline uint32 }
+
+func parseCaps(b []byte) Caps {
+	return Caps{le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
+}
+
+func (c Caps) put(b []byte) {
+	for i, v := range [...]uint32{c.MaxSendWR, c.MaxRecvWR, c.MaxSendSGE, c.MaxRecvSGE, c.MaxInline} {
+		le.PutUint32(b[4*i:], v)
+	}
+}
+
+// A QP is the input of CREATE_QP.
+type QP struct {
+	UserHandle          uint64
+	PD                  uint32
+	SendCQ, RecvCQ, SRQ uint32
+	Caps                Caps
+	SignalAll           bool
+	Type                QPType
+	HasSRQ              bool
+	Flags               uint32 // of the extended command
+}
+
+// ParseCreateQP parses the input of CREATE_QP.
+func ParseCreateQP(in []byte, extended bool) (q QP, err error) {
+	n := 48
+	if extended {
+		n = 56
+	}
+	b, err := body(in, extended, n)
+	if err != nil {
+		return q, err
+	}
+	q = QP{
+		UserHandle: le.Uint64(b), PD: le.Uint32(b[8:]), SendCQ: le.Uint32(b[12:]), RecvCQ: le.Uint32(b[16:]), SRQ: le.Uint32(b[20:]),
+		Caps: parseCaps(b[24:]), SignalAll: b[44] != 0, Type: QPType(b[45]), HasSRQ: b[46] != 0,
+	}
+	if extended {
+		q.Flags = le.Uint32(b[52:])
+	}
+	return q, nil
+}
+
+// A GID is the address of a port: an IPv6 address, or an IPv4 address mapped into one.
+type GID [16]byte
+
+// An Address says how to reach a port.
+type Address struct {
+	DGID         GID
+	Flow         uint32
+	DLID         uint16
+	SGIDIndex    uint8
+	HopLimit     uint8
+	TrafficClass uint8
+	SL           uint8
+	SrcPath      uint8
+	StaticRate   uint8
+	Global       bool
+	Port         uint8
+}
+
+// addressLen is the length in bytes of an Address in MODIFY_QP and QUERY_QP.
+const addressLen = 32
+
+func parseAddress(b []byte) (a Address) {
+	copy(a.DGID[:], b)
+	a.Flow, a.DLID = le.Uint32(b[16:]), le.Uint16(b[20:])
+	a.SGIDIndex, a.HopLimit, a.TrafficClass, a.SL = b[24], b[25], b[26], b[27]
+	a.SrcPath, a.StaticRate, a.Global, a.Port = b[28], b[29], b[30] != 0, b[31]
+	return a
+}
+
+func (a *Address) put(b []byte) {
+	copy(b, a.DGID[:])
+	le.PutUint32(b[16:], a.Flow)
+	le.PutUint16(b[20:], a.DLID)
+	b[24], b[25], b[26], b[27], b[28], b[29], b[31] = a.SGIDIndex, a.HopLimit, a.TrafficClass, a.SL, a.SrcPath, a.StaticRate, a.Port
+	if a.Global {
+		b[30] = 1
+	}
+}
+
+// A State is the state of a QP, as verbs number it.
+type State uint8
+
+// The states.
+const (
+	Reset State = iota
+	Init
+	RTR
+	RTS
+	SQD
+	SQE
+	Err
+)
+
+// String returns the name of the state.
+func (s State) String() string {
+	if names := [...]string{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"}; int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("state %d", uint8(s))
+}
+
+// A Mask says which attributes of a QP a MODIFY_QP sets.
+type Mask uint32
+
+// The attributes.
+const (
+	MaskState        Mask = 1 << 0
+	MaskCurState     Mask = 1 << 1
+	MaskSQDNotify    Mask = 1 << 2
+	MaskAccess       Mask = 1 << 3
+	MaskPKey         Mask = 1 << 4
+	MaskPort         Mask = 1 << 5
+	MaskQKey         Mask = 1 << 6
+	MaskAddress      Mask = 1 << 7
+	MaskMTU          Mask = 1 << 8
+	MaskTimeout      Mask = 1 << 9
+	MaskRetry        Mask = 1 << 10
+	MaskRNRRetry     Mask = 1 << 11
+	MaskRQPSN        Mask = 1 << 12
+	MaskMaxRead      Mask = 1 << 13
+	MaskAltPath      Mask = 1 << 14
+	MaskMinRNRTimer  Mask = 1 << 15
+	MaskSQPSN        Mask = 1 << 16
+	MaskMaxDestRead  Mask = 1 << 17
+	MaskPathMig      Mask = 1 << 18
+	MaskCap          Mask = 1 << 19
+	MaskDestQPN      Mask = 1 << 20
+	MaskRateLimit    Mask = 1 << 25
+	knownAttributes       = 1<<21 - 1
+	optionalExtended Mask = MaskRateLimit
+)
+
+// Attributes are the attributes of a QP that MODIFY_QP sets and QUERY_QP returns.
+type Attributes struct {
+	Address     Address
+	AltAddress  Address
+	QKey        uint32
+	RQPSN       uint32
+	SQPSN       uint32
+	DestQPN     uint32
+	Access      Access
+	PKey        uint16
+	AltPKey     uint16
+	State       State
+	CurState    State
+	MTU         uint8
+	PathMig     uint8
+	MaxRead     uint8
+	MaxDestRead uint8
+	MinRNRTimer uint8
+	Port        uint8
+	Timeout     uint8
+	Retry       uint8
+	RNRRetry    uint8
+	AltPort     uint8
+	AltTimeout  uint8
+}
+
+// A Change is the input of MODIFY_QP.
+type Change struct {
+	Handle uint32
+	Mask   Mask
+	To     Attributes
+}
+
+// ParseModifyQP parses the input of MODIFY_QP, extended or not: the fields begin at the same place,
+// since the command has no answer of its own.
+func ParseModifyQP(in []byte) (c Change, err error) {
+	if len(in) < 110 {
+		return c, ErrShort
+	}
+	c.Handle, c.Mask = le.Uint32(in[64:]), Mask(le.Uint32(in[68:]))
+	c.To = Attributes{
+		Address: parseAddress(in), AltAddress: parseAddress(in[addressLen:]),
+		QKey: le.Uint32(in[72:]), RQPSN: le.Uint32(in[76:]), SQPSN: le.Uint32(in[80:]), DestQPN: le.Uint32(in[84:]),
+		Access: Access(le.Uint32(in[88:])), PKey: le.Uint16(in[92:]), AltPKey: le.Uint16(in[94:]),
+		State: State(in[96]), CurState: State(in[97]), MTU: in[98], PathMig: in[99], MaxRead: in[101], MaxDestRead: in[102],
+		MinRNRTimer: in[103], Port: in[104], Timeout: in[105], Retry: in[106], RNRRetry: in[107], AltPort: in[108], AltTimeout: in[109],
+	}
+	return c, nil
+}
+
+// Apply sets the attributes of a that c names, but for the state.
+func (c *Change) Apply(a *Attributes) {
+	n := &c.To
+	set := func(m Mask, f func()) {
+		if c.Mask&m != 0 {
+			f()
+		}
+	}
+	set(MaskAccess, func() { a.Access = n.Access })
+	set(MaskPKey, func() { a.PKey = n.PKey })
+	set(MaskPort, func() { a.Port = n.Port })
+	set(MaskQKey, func() { a.QKey = n.QKey })
+	set(MaskAddress, func() { a.Address = n.Address })
+	set(MaskMTU, func() { a.MTU = n.MTU })
+	set(MaskTimeout, func() { a.Timeout = n.Timeout })
+	set(MaskRetry, func() { a.Retry = n.Retry })
+	set(MaskRNRRetry, func() { a.RNRRetry = n.RNRRetry })
+	set(MaskRQPSN, func() { a.RQPSN = n.RQPSN & 0xffffff })
+	set(MaskMaxRead, func() { a.MaxRead = n.MaxRead })
+	set(MaskAltPath, func() {
+		a.AltAddress, a.AltPKey, a.AltPort, a.AltTimeout = n.AltAddress, n.AltPKey, n.AltPort, n.AltTimeout
+	})
+	set(MaskMinRNRTimer, func() { a.MinRNRTimer = n.MinRNRTimer & 31 })
+	set(MaskSQPSN, func() { a.SQPSN = n.SQPSN & 0xffffff })
+	set(MaskMaxDestRead, func() { a.MaxDestRead = n.MaxDestRead })
+	set(MaskPathMig, func() { a.PathMig = n.PathMig })
+	set(MaskDestQPN, func() { a.DestQPN = n.DestQPN & 0xffffff })
+}
+
+// transitions are the changes of state that a program may ask for, for RC: the attributes that it
+// must set with it, and those that it may set.
+//
+//	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
+//
+// From every state a QP can go to RESET and to ERR.
+var transitions = map[[2]State]struct{ need, may Mask }{
+	{Reset, Init}: {need: MaskPKey | MaskPort | MaskAccess},
+	{Init, Init}:  {may: MaskPKey | MaskPort | MaskAccess},
+	{Init, RTR}: {
+		need: MaskAddress | MaskMTU | MaskDestQPN | MaskRQPSN | MaskMaxDestRead | MaskMinRNRTimer,
+		may:  MaskAltPath | MaskAccess | MaskPKey,
+	},
+	{RTR, RTS}: {
+		need: MaskTimeout | MaskRetry | MaskRNRRetry | MaskSQPSN | MaskMaxRead,
+		may:  MaskCurState | MaskAltPath | MaskAccess | MaskMinRNRTimer | MaskPathMig,
+	},
+	{RTS, RTS}: {may: MaskCurState | MaskAccess | MaskAltPath | MaskPathMig | MaskMinRNRTimer},
+	{RTS, SQD}: {may: MaskSQDNotify},
+	{SQD, RTS}: {may: MaskCurState | MaskAltPath | MaskAccess | MaskMinRNRTimer | MaskPathMig},
+	{SQD, SQD}: {
+		may: MaskAddress | MaskTimeout | MaskRetry | MaskRNRRetry | MaskMaxRead | MaskMaxDestRead |
+			MaskCurState | MaskAltPath | MaskAccess | MaskPKey | MaskMinRNRTimer | MaskPathMig,
+	},
+}
+
+// Allowed reports whether a program may make change c to an RC QP in state from.
+func (c *Change) Allowed(from State) bool {
+	to := from
+	if c.Mask&MaskState != 0 {
+		to = c.To.State
+	}
+	if c.Mask&^(knownAttributes|optionalExtended) != 0 || c.Mask&MaskCurState != 0 && c.To.CurState != from {
+		return false
+	}
+	if to == Reset || to == Err {
+		return c.Mask&^(MaskState|MaskCurState) == 0
+	}
+	t, ok := transitions[[2]State{from, to}]
+	got := c.Mask &^ (MaskState | MaskCurState | MaskRateLimit)
+	return ok && got&t.need == t.need && got&^(t.need|t.may) == 0
+}
+
+// AppendQueryQP appends the answer to QUERY_QP.
+func AppendQueryQP(b []byte, a *Attributes, c Caps, signalAll bool) []byte {
+	b, o := extend(b, 128)
+	a.Address.put(o)
+	a.AltAddress.put(o[addressLen:])
+	c.put(o[64:])
+	le.PutUint32(o[84:], a.QKey)
+	le.PutUint32(o[88:], a.RQPSN)
+	le.PutUint32(o[92:], a.SQPSN)
+	le.PutUint32(o[96:], a.DestQPN)
+	le.PutUint32(o[100:], uint32(a.Access))
+	le.PutUint16(o[104:], a.PKey)
+	le.PutUint16(o[106:], a.AltPKey)
+	o[108], o[109], o[110], o[111] = byte(a.State), byte(a.State), a.MTU, a.PathMig
+	o[113], o[114], o[115], o[116], o[117], o[118], o[119] = a.MaxRead, a.MaxDestRead, a.MinRNRTimer, a.Port, a.Timeout, a.Retry, a.RNRRetry
+	o[120], o[121] = a.AltPort, a.AltTimeout
+	if signalAll {
+		o[122] = 1
+	}
+	return b
+}
+
+// extend appends n zeros to b, and returns b and the part that is new.
+func extend(b []byte, n int) (all, added []byte) {
+	b = append(b, make([]byte, n)...)
+	return b, b[len(b)-n:]
+}

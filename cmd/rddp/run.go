@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"github.com/urfave/cli/v3"
+
+	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
+)
+
+func runCommand() *cli.Command {
+	one := 1
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run an RDMA program on a host without an RDMA device, without root",
+		UsageText: "rddp run [OPTIONS] PROGRAM [ARGUMENTS]",
+		Description: "The unchanged program finds an RDMA device, " + supervise.DeviceName + ", which is this command. Programs under rddp run, on\n" +
+			"one host or on several, reach each other over TCP. Linux on amd64 or arm64.\n\n" +
+			"   near$ rddp run ibv_rc_pingpong -g 0\n" +
+			"   far$  rddp run ibv_rc_pingpong -g 0 near\n\n" +
+			"The device looks like InfiniBand (RoCE): GIDs are the host's IPv4 addresses, and two queue pairs are joined\n" +
+			"by ibv_modify_qp. RC queue pairs: Send, Write and Read, with immediate data, atomics, shared receive queues and\n" +
+			"events. It has no rdma_cm, no UD, no memory windows. Every host that can connect to this one may join a\n" +
+			"queue pair whose number it knows and whose program wants to join it with that host.\n\n" +
+			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
+			"has started have ended.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell what the program opens, and the peer and the end of each connection"},
+			&cli.BoolFlag{Name: "debug", Usage: "tell each command too"},
+		},
+		StopOnNthArg: &one,
+		Action:       runProgram,
+	}
+}
+
+// stage becomes the program of `rddp run`, if this process is one that the command has started for
+// that.
+func stage() { supervise.Stage() }
+
+func runProgram(_ context.Context, c *cli.Command) error {
+	if !c.Args().Present() {
+		return usage("no program given")
+	}
+	cfg := supervise.Config{Args: c.Args().Slice()}
+	for _, a := range c.StringSlice("address") {
+		ip, err := netip.ParseAddr(a)
+		if err != nil {
+			return usage("--address: %v", err)
+		}
+		cfg.Addresses = append(cfg.Addresses, ip.Unmap())
+	}
+	if c.Bool("verbose") || c.Bool("debug") {
+		level := slog.LevelInfo
+		if c.Bool("debug") {
+			level = slog.LevelDebug
+		}
+		cfg.Log = slog.New(slog.NewTextHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: level}))
+	}
+	status, err := supervise.Run(cfg)
+	if err == nil && status != 0 {
+		return programStatus(status)
+	}
+	return err
+}
+
+// A programStatus is the exit status of a program that has ended with another one than 0. Nothing
+// is printed about it.
+type programStatus int
+
+func (s programStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
