@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"os"
 	"runtime"
 	"sync"
 	"syscall"
@@ -251,14 +250,6 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 		return 128 + int(status.Signal()), nil
 	}
 	return status.ExitStatus(), nil
-}
-
-// endBy ends this process by a signal, so that whoever waits for it sees what ended the program. It
-// returns if the signal does not end a process.
-func endBy(sig syscall.Signal) {
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the program's core is the one that counts
-	resetSignal(sig)
-	_ = unix.Kill(os.Getpid(), sig)
 }
 
 var errNoRoom = fmt.Errorf("no free descriptor: %w", syscall.EMFILE)

@@ -247,7 +247,7 @@ func (p *program) read(off, n int) []byte {
 	return b
 }
 
-var sizes = []int{0, 1, 64, 4096, 4097, 65536, 65537, 300_000, memoryLen / 2 - 1000}
+var sizes = []int{0, 1, 64, 4096, 4097, 65536, 65537, 300_000, memoryLen/2 - 1000}
 
 func TestWrite(t *testing.T) {
 	a, b, qa, _ := pair(t)
@@ -607,3 +607,32 @@ func TestEvents(t *testing.T) {
 }
 
 var _ io.Writer = testWriter{}
+
+// Two programs answer each Send with a Send, and wait for both completions, as programs do that
+// measure latency.
+func TestPingPong(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	for _, n := range sizes {
+		for i := range 20 {
+			id := uint64(i)
+			for _, s := range []struct {
+				p *program
+				q *guest.QP
+			}{{a, qa}, {b, qb}} {
+				s.q.PostRecv(id, s.p.mr.Part(0, n))
+			}
+			for _, s := range []struct {
+				from, to *program
+				q        *guest.QP
+			}{{a, b, qa}, {b, a, qb}} {
+				if err := s.q.Post(guest.WR{ID: id, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{s.from.mr.Part(0, n)}}); err != nil {
+					t.Fatal(err)
+				}
+				if w := s.to.want("receive", id, uverbs.Success); w.Len != uint32(n) {
+					t.Fatalf("%d bytes of %d", w.Len, n)
+				}
+				s.from.want("Send", id, uverbs.Success)
+			}
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 var (
 	errLocalProtection = errors.New("device: a scatter/gather entry names memory that is not registered so")
 	errLocalLength     = errors.New("device: longer than the scatter/gather list")
-	errBadRequest      = errors.New("device: a work request that the device does not know")
 )
 
 // localStatus returns the status of a work request that this end could not carry out.

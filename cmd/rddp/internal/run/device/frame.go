@@ -12,18 +12,18 @@ import (
 type frameType uint8
 
 const (
-	frameSend     frameType = iota + 1 // a piece of a Send
-	frameWritten                       // the Writes before it belong to a Write with immediate data
-	frameProbe                         // nothing: it asks for an acknowledgement
-	frameAck                           // acknowledges the frames that count, up to number
-	frameNotReady                      // frame number waits for a receive of the program
-	frameRefuse                        // frame number is wrong; status says why
-	frameBye                           // the queue pair is gone; nothing follows
-)
+	frameSend    frameType = iota + 1 // a piece of a Send
+	frameWritten                      // the Writes before it belong to a Write with immediate data
+	frameProbe                        // nothing: it asks for an acknowledgement
 
-// counts reports whether the frames of the type are numbered: the sender keeps a window of them,
-// and they are acknowledged.
-func (t frameType) counts() bool { return t <= frameProbe }
+	// The frames above count: they are numbered, the sender keeps a window of them, and they are
+	// acknowledged. Those below do not.
+
+	frameAck      // acknowledges the frames that count, up to number
+	frameNotReady // frame number waits for a receive of the program
+	frameRefuse   // frame number is wrong; status says why
+	frameBye      // the queue pair is gone; nothing follows
+)
 
 // A frame is the header of an RDMAP Send between two devices.
 //

@@ -50,7 +50,6 @@ type queuePair struct {
 	patience *time.Timer // +checklocks:mu
 	// the peer has been there, and is gone
 	abandoned bool // +checklocks:mu
-	notifySQD bool // +checklocks:mu
 }
 
 // stateChanges are the changes of state that happen. Those that a program asks for are fewer: see

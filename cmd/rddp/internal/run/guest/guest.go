@@ -32,8 +32,6 @@ func words(w ...uint32) (b []byte) {
 	return b
 }
 
-const extended = 0x80000000
-
 // A Context is an open device.
 type Context struct {
 	Kernel
@@ -115,7 +113,7 @@ func (q *queue) Bytes() []byte         { return q.b }
 
 // push appends an entry that fill writes.
 func (q *queue) push(fill func(b []byte)) bool {
-	p := atomic.LoadUint32(q.index(128))
+	p := atomic.LoadUint32(q.index(128)) & q.mask
 	if (p+1)&q.mask == atomic.LoadUint32(q.index(256)) {
 		return false
 	}

@@ -1,0 +1,527 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+)
+
+// The test binary has three parts besides the tests: the supervisor, the stage that becomes a
+// program, and the programs. Two programs that are joined talk over their standard streams, which
+// the test connects.
+const (
+	supervise = "supervise" // as the name of the process
+	perform   = "perform"
+)
+
+func TestMain(m *testing.M) {
+	Stage()
+	switch os.Args[0] {
+	case supervise:
+		status, err := Run(Config{Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 125
+		}
+		os.Exit(status)
+	}
+	if len(os.Args) > 2 && os.Args[1] == perform {
+		if err := programs[os.Args[2]](os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, "program:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// under returns a command that runs a program under a supervisor.
+func under(args ...string) *exec.Cmd {
+	c := exec.Command("/proc/self/exe")
+	c.Args = append([]string{supervise}, args...)
+	c.Stderr = os.Stderr
+	return c
+}
+
+// performance returns the command line of one of the programs of this file.
+func performance(t *testing.T, name string, args ...string) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{self, perform, name}, args...)
+}
+
+// programs are what the test runs under a supervisor.
+var programs = map[string]func(args []string) error{
+	"pair": pairProgram, "leak": leakProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
+}
+
+// pages returns n bytes that the garbage collector does not know.
+func pages(n int) ([]byte, error) {
+	return unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+}
+
+// A joined is a program with a queue pair that is joined with that of another program.
+type joined struct {
+	*guest.Context
+	cq      *guest.CQ
+	mr      guest.MR
+	qp      *guest.QP
+	peer    guest.MR // without B
+	in      *bufio.Reader
+	channel int
+}
+
+// tell sends a line to the other program, and hear receives one.
+func tell(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+func (j *joined) hear(want string) error {
+	line, err := j.in.ReadString('\n')
+	if err == nil && strings.TrimSpace(line) != want {
+		err = fmt.Errorf("the other program says %q, not %q", line, want)
+	}
+	return err
+}
+
+const bufferLen = 4 << 20
+
+func join() (*joined, error) {
+	f, err := guest.OpenFile()
+	if err != nil {
+		return nil, err
+	}
+	j := &joined{in: bufio.NewReader(os.Stdin)}
+	if j.Context, err = guest.Open(f); err != nil {
+		return nil, err
+	}
+	pd, err := j.PD()
+	if err != nil {
+		return nil, err
+	}
+	memory, err := pages(bufferLen)
+	if err != nil {
+		return nil, err
+	}
+	if j.mr, err = j.Register(pd, memory, guest.All); err != nil {
+		return nil, err
+	}
+	if j.channel, err = j.Channel(); err != nil {
+		return nil, err
+	}
+	if j.cq, err = j.CQ(100, j.channel, 7); err != nil {
+		return nil, err
+	}
+	if j.qp, err = j.QP(guest.QPConfig{PD: pd, Send: j.cq, Recv: j.cq, Depth: 50, SGEs: 1, Inline: 64}); err != nil {
+		return nil, err
+	}
+	gid, err := os.ReadFile("/sys/class/infiniband/" + DeviceName + "/ports/1/gids/0")
+	if err != nil {
+		return nil, err
+	}
+	tell("%s %d %d %d", strings.TrimSpace(string(gid)), j.qp.Num, j.mr.Key, j.mr.Addr)
+	line, err := j.in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	var theirs string
+	var qpn uint32
+	if _, err := fmt.Sscan(line, &theirs, &qpn, &j.peer.Key, &j.peer.Addr); err != nil {
+		return nil, err
+	}
+	b, err := hex.DecodeString(strings.ReplaceAll(theirs, ":", ""))
+	if err != nil {
+		return nil, err
+	}
+	return j, j.qp.Join([16]byte(b), qpn)
+}
+
+// poll waits for a completion that succeeds, with the ID.
+func (j *joined) poll(id uint64) error {
+	w, ok := j.cq.Poll()
+	for !ok {
+		time.Sleep(50 * time.Microsecond)
+		w, ok = j.cq.Poll()
+	}
+	if w.ID != id || w.Status != 0 {
+		return fmt.Errorf("completion %d with status %d, want %d", w.ID, w.Status, id)
+	}
+	return nil
+}
+
+// pairProgram is one of two programs: the first one writes and reads the memory of the second one,
+// which then receives a Send, by an event.
+func pairProgram(args []string) error {
+	j, err := join()
+	if err != nil {
+		return err
+	}
+	pattern := func(seed byte) []byte {
+		b := make([]byte, bufferLen/2)
+		for i := range b {
+			b[i] = seed + byte(i)*3 + byte(i>>10)
+		}
+		return b
+	}
+	if args[0] == "second" {
+		j.qp.PostRecv(9, j.mr.Part(bufferLen/2, 1000))
+		if err := j.Arm(j.cq, 0); err != nil {
+			return err
+		}
+		copy(j.mr.B, pattern(1))
+		tell("ready")
+		event := make([]byte, 8)
+		if _, err := unix.Read(j.channel, event); err != nil || event[0] != 7 {
+			return fmt.Errorf("event %x, %v", event, err)
+		}
+		if err := j.poll(9); err != nil {
+			return err
+		}
+		if !bytes.Equal(j.mr.B[:bufferLen/2], pattern(2)) || string(j.mr.B[bufferLen/2:][:5]) != "hello" {
+			return errors.New("the wrong bytes have arrived")
+		}
+		tell("done")
+		return j.hear("done")
+	}
+	if err := j.hear("ready"); err != nil {
+		return err
+	}
+	remote := guest.WR{ID: 1, Op: guest.OpRead, Flags: guest.Signaled, Remote: j.peer.Addr, Key: j.peer.Key, List: []guest.SGE{j.mr.Part(0, bufferLen/2)}}
+	if err := errors.Join(j.qp.Post(remote), j.poll(1)); err != nil {
+		return err
+	}
+	if !bytes.Equal(j.mr.B[:bufferLen/2], pattern(1)) {
+		return errors.New("the wrong bytes were read")
+	}
+	copy(j.mr.B, pattern(2))
+	remote.ID, remote.Op = 2, guest.OpWrite
+	hello := guest.WR{ID: 3, Op: guest.OpSend, Flags: guest.Signaled | guest.Inline, Data: []byte("hello")}
+	if err := errors.Join(j.qp.Post(remote), j.qp.Post(hello), j.poll(2), j.poll(3)); err != nil {
+		return err
+	}
+	tell("done")
+	return j.hear("done")
+}
+
+// startPair starts two programs whose standard streams are connected.
+func startPair(t *testing.T, name string) (first, second *exec.Cmd) {
+	t.Helper()
+	first, second = under(performance(t, name, "first")...), under(performance(t, name, "second")...)
+	for _, x := range [][2]*exec.Cmd{{first, second}, {second, first}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close(); w.Close() })
+		x[0].Stdout, x[1].Stdin = w, r
+	}
+	for _, c := range []*exec.Cmd{first, second} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return first, second
+}
+
+func TestPair(t *testing.T) {
+	first, second := startPair(t, "pair")
+	if err := errors.Join(first.Wait(), second.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, tt := range []struct {
+		script string
+		status int
+		signal syscall.Signal
+	}{
+		{"exit 0", 0, 0}, {"exit 42", 42, 0}, {"kill -TERM $$", -1, syscall.SIGTERM}, {"kill -KILL $$", -1, syscall.SIGKILL},
+		{"kill -SEGV $$", -1, syscall.SIGSEGV},
+	} {
+		err := under("sh", "-c", tt.script).Run()
+		got := &exec.ExitError{}
+		if tt.status == 0 {
+			if err != nil {
+				t.Errorf("%s: %v", tt.script, err)
+			}
+			continue
+		}
+		if !errors.As(err, &got) || got.ExitCode() != tt.status || tt.signal != 0 && got.Sys().(syscall.WaitStatus).Signal() != tt.signal {
+			t.Errorf("%s: %v", tt.script, err)
+		}
+	}
+}
+
+// The supervisor cannot start a program that there is not, or a supervisor.
+func TestCannotStart(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nested := filepath.Join(t.TempDir(), supervise)
+	if err := os.Symlink(self, nested); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		desc, text string
+		args       []string
+	}{
+		{"no program", "no such program", []string{"/no/such/program"}},
+		{"a supervisor in a supervisor", "one rddp run cannot run inside another", []string{"sh", "-c", `exec -a "$0" "$1" true`, supervise, self}},
+	} {
+		c := under(tt.args...)
+		if tt.desc != "no program" {
+			c = under("bash", "-c", `exec -a "$0" "$1" true`, supervise, self)
+		}
+		var text bytes.Buffer
+		c.Stderr = &text
+		if err := c.Run(); err == nil || !strings.Contains(text.String(), tt.text) {
+			t.Errorf("%s: %v, %q", tt.desc, err, text.String())
+		}
+	}
+}
+
+// A signal for the supervisor is one for the program, and children of the program are its children.
+func TestSignal(t *testing.T) {
+	c := under("sh", "-c", `trap "exit 7" TERM; echo ready; while :; do sleep 0.01; done`)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	got := &exec.ExitError{}
+	if err := c.Wait(); !errors.As(err, &got) || got.ExitCode() != 7 {
+		t.Errorf("the status is %v, want 7", err)
+	}
+}
+
+// When the supervisor is killed, its program ends, and the programs' peers do not hang.
+func TestSupervisorKilled(t *testing.T) {
+	c := under("sh", "-c", "echo $$; exec sleep 1000")
+	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // the supervisor can't remove its files
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // killed
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		if n, err := unix.Poll(p, -1); n == 1 {
+			break
+		} else if err != nil && !errors.Is(err, syscall.EINTR) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deviceProgram looks at the device as tools do.
+func deviceProgram([]string) error {
+	for path, want := range map[string]string{
+		"/sys/class/infiniband":                              DeviceName,
+		"/sys/class/infiniband_verbs":                        "abi_version uverbs0",
+		"/sys/class/infiniband/" + DeviceName + "/ports":     "1",
+		"/sys/class/../class/infiniband/" + DeviceName + "/": "device fw_ver node_desc node_guid node_type ports sys_image_guid",
+		"/dev/infiniband":                                    "uverbs0",
+	} {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != want {
+			return fmt.Errorf("%s has %q, want %q", path, got, want)
+		}
+	}
+	if err := os.WriteFile("/sys/class/infiniband/"+DeviceName+"/node_desc", []byte("x"), 0); !errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("writing node_desc: %v", err)
+	}
+	if _, err := os.Stat("/sys/class/infiniband/mlx5_0"); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("a device that is not there: %v", err)
+	}
+	if err := unix.Access("/dev/infiniband/uverbs0", unix.R_OK|unix.W_OK); err != nil {
+		return err
+	}
+	if _, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 20); !errors.Is(err, syscall.EPROTONOSUPPORT) {
+		return fmt.Errorf("a netlink socket for RDMA: %v", err)
+	}
+	// Everything else is as it was.
+	b, err := os.ReadFile("/proc/self/comm")
+	if err != nil || len(b) == 0 {
+		return fmt.Errorf("another file: %q, %v", b, err)
+	}
+	if _, err := os.Stat("/sys/class/net"); err != nil {
+		return err
+	}
+	return nil
+}
+
+func TestDeviceFiles(t *testing.T) {
+	if err := under(performance(t, "device")...).Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+// leakProgram opens and closes the device many times.
+func leakProgram(args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	parent := os.Getppid()
+	count := func() int {
+		all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", parent))
+		return len(all)
+	}
+	before := count()
+	for range n {
+		f, err := guest.OpenFile()
+		if err != nil {
+			return err
+		}
+		c, err := guest.Open(f)
+		if err != nil {
+			return err
+		}
+		pd, err := c.PD()
+		if err != nil {
+			return err
+		}
+		cq, err := c.CQ(10, -1, 1)
+		if err != nil {
+			return err
+		}
+		if _, err := c.QP(guest.QPConfig{PD: pd, Send: cq, Recv: cq, Depth: 10, SGEs: 1}); err != nil {
+			return err
+		}
+		if err := errors.Join(f.Close(), unix.Close(c.AsyncFD)); err != nil {
+			return err
+		}
+	}
+	// The supervisor hears of a close a moment later.
+	for count() > before {
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+func TestOpenAndClose(t *testing.T) {
+	n := 300
+	if testing.Short() {
+		n = 30
+	}
+	if err := under(performance(t, "leak", strconv.Itoa(n))...).Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+// duplicateProgram uses duplicates of the device's descriptor, and a child's.
+func duplicateProgram(args []string) error {
+	if len(args) > 0 { // the child has the device as descriptor 3
+		_, err := guest.Open(&guest.File{FD: 3})
+		if !errors.Is(err, syscall.EINVAL) { // the device has been asked for a context already
+			return fmt.Errorf("the child's command: %v", err)
+		}
+		_, _, err = (&guest.File{FD: 3}).Do(3, make([]byte, 8), nil, 4, 0)
+		return err
+	}
+	f, err := guest.OpenFile()
+	if err != nil {
+		return err
+	}
+	if _, err := guest.Open(f); err != nil {
+		return err
+	}
+	low, err := unix.Dup(f.FD)
+	if err != nil {
+		return err
+	}
+	if _, _, err := (&guest.File{FD: low}).Do(3, make([]byte, 8), nil, 4, 0); err != nil {
+		return fmt.Errorf("by a duplicate: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c := exec.Command(self, perform, "duplicate", "child")
+	c.ExtraFiles, c.Stderr = []*os.File{os.NewFile(uintptr(low), "device")}, os.Stderr
+	return c.Run()
+}
+
+func TestDuplicate(t *testing.T) {
+	if err := under(performance(t, "duplicate")...).Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+// abuseProgram sends commands that make no sense, and scribbles in its rings.
+func abuseProgram(args []string) error {
+	seed, err := strconv.ParseUint(args[0], 10, 64)
+	if err != nil {
+		return err
+	}
+	return abuse(seed)
+}
+
+func TestAbuse(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	var text bytes.Buffer
+	c := under(performance(t, "abuse", fmt.Sprint(seed))...)
+	c.Stderr = &text
+	if err := c.Run(); err != nil {
+		t.Errorf("%v: %s", err, text.String())
+	}
+	_, _ = io.Copy(os.Stderr, &text)
+}

@@ -1,0 +1,301 @@
+package uverbs
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// unhex returns the bytes of an annotated dump: hexadecimal digits, and comments behind "//".
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	var digits strings.Builder
+	for line := range strings.Lines(s) {
+		line, _, _ = strings.Cut(line, "//")
+		digits.WriteString(strings.Join(strings.Fields(line), ""))
+	}
+	b, err := hex.DecodeString(digits.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The commands of the test are written down from the kernel's headers. Every truncation of one must
+// be refused.
+var commands = []struct {
+	desc  string
+	in    string
+	parse func(b []byte) (any, error)
+	want  any
+}{
+	{
+		"REG_MR", `
+		0000000000000000 // response
+		0010000000000000 0020000000000000 0000ff7f00000000 // start, length, hca_va
+		05000000 0f000000 // pd, access`,
+		func(b []byte) (any, error) { return ParseRegMR(b) },
+		MemoryRegion{Start: 0x1000, Len: 0x2000, VA: 0x7fff0000, PD: 5, Access: LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic},
+	},
+	{
+		"REREG_MR", `
+		0000000000000000 07000000 05000000 // response, handle, flags
+		0010000000000000 0020000000000000 0030000000000000 05000000 01000000`,
+		func(b []byte) (any, error) { return ParseReregMR(b) },
+		MemoryRegion{Handle: 7, Flags: ReregTranslation | ReregAccess, Start: 0x1000, Len: 0x2000, VA: 0x3000, PD: 5, Access: LocalWrite},
+	},
+	{
+		"ALLOC_MW", `0000000000000000 05000000 02000000`,
+		func(b []byte) (any, error) { return ParseAllocMW(b) },
+		MemoryWindow{PD: 5, Type: 2},
+	},
+	{
+		"CREATE_CQ", `0000000000000000 efbeadde00000000 64000000 00000000 ffffffff 00000000`,
+		func(b []byte) (any, error) { return ParseCreateCQ(b, false) },
+		CQ{UserHandle: 0xdeadbeef, CQE: 100, Channel: -1},
+	},
+	{
+		"CREATE_CQ, extended", `efbeadde00000000 64000000 01000000 09000000 00000000 02000000 00000000`,
+		func(b []byte) (any, error) { return ParseCreateCQ(b, true) },
+		CQ{UserHandle: 0xdeadbeef, CQE: 100, Vector: 1, Channel: 9, Flags: 2},
+	},
+	{
+		"CREATE_QP", `0000000000000000 0100000000000000 // response, user handle
+		05000000 06000000 07000000 08000000 // pd, CQs, SRQ
+		10000000 20000000 03000000 04000000 40000000 // caps
+		01 02 01 00`,
+		func(b []byte) (any, error) { return ParseCreateQP(b, false) },
+		QP{UserHandle: 1, PD: 5, SendCQ: 6, RecvCQ: 7, SRQ: 8, Caps: Caps{16, 32, 3, 4, 64}, SignalAll: true, Type: RC, HasSRQ: true},
+	},
+	{
+		"CREATE_SRQ", `0000000000000000 0100000000000000 05000000 10000000 02000000 03000000`,
+		func(b []byte) (any, error) { return ParseCreateSRQ(b) },
+		SRQ{UserHandle: 1, PD: 5, MaxWR: 16, MaxSGE: 2, Limit: 3},
+	},
+	{
+		"MODIFY_SRQ", `05000000 02000000 10000000 03000000`,
+		func(b []byte) (any, error) { return ParseModifySRQ(b) },
+		SRQChange{Handle: 5, Mask: SRQLimit, MaxWR: 16, Limit: 3},
+	},
+	{
+		"DEREG_MR", `05000000`,
+		func(b []byte) (any, error) { return ParseHandle(b) },
+		uint32(5),
+	},
+	{
+		"DESTROY_CQ", `0000000000000000 05000000`,
+		func(b []byte) (any, error) { return ParseAnsweredHandle(b) },
+		uint32(5),
+	},
+	{
+		"QUERY_PORT", `0000000000000000 01`,
+		func(b []byte) (any, error) { return ParsePort(b) },
+		uint8(1),
+	},
+}
+
+func TestCommands(t *testing.T) {
+	for _, tt := range commands {
+		full := unhex(t, tt.in)
+		got, err := tt.parse(full)
+		if err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %+v, %v; want %+v", tt.desc, got, err, tt.want)
+		}
+		for n := range full {
+			if _, err := tt.parse(full[:n]); !errors.Is(err, ErrShort) {
+				t.Errorf("%s: %d of %d bytes: %v", tt.desc, n, len(full), err)
+			}
+		}
+	}
+}
+
+func TestModifyQP(t *testing.T) {
+	in := unhex(t, `
+		00000000000000000000ffff0a000001 // dgid
+		44332211 0500 0000 // flow label, dlid
+		01 40 07 03 02 05 01 01 // sgid index, hop limit, traffic class, sl, source path, rate, global, port
+		0000000000000000000000000000000000000000000000000000000000000000 // alternate path
+		09000000 81911200 // handle, mask: to RTR
+		01000000 02000000 03000000 04000000 0f000000 // qkey, rq_psn, sq_psn, dest_qpn, access
+		0000 0000 02 01 05 00 // pkeys, state, current state, mtu, migration
+		00 10 11 0c 01 0e 07 06 00 00 0000`)
+	c, err := ParseModifyQP(in)
+	want := Change{Handle: 9, Mask: MaskState | MaskAddress | MaskMTU | MaskDestQPN | MaskRQPSN | MaskMaxDestRead | MaskMinRNRTimer, To: Attributes{
+		Address: Address{
+			DGID: GID{10: 0xff, 11: 0xff, 12: 10, 15: 1}, Flow: 0x11223344, DLID: 5, SGIDIndex: 1, HopLimit: 64, TrafficClass: 7, SL: 3,
+			SrcPath: 2, StaticRate: 5, Global: true, Port: 1,
+		},
+		QKey: 1, RQPSN: 2, SQPSN: 3, DestQPN: 4, Access: 15, State: RTR, CurState: Init, MTU: 5, MaxRead: 16, MaxDestRead: 17, MinRNRTimer: 12,
+		Port: 1, Timeout: 14, Retry: 7, RNRRetry: 6,
+	}}
+	if err != nil || c != want {
+		t.Errorf("got  %+v, %v\nwant %+v", c, err, want)
+	}
+	if !c.Allowed(Init) || c.Allowed(RTR) || c.Allowed(Reset) {
+		t.Error("the change is allowed in the wrong states")
+	}
+	// QUERY_QP returns what was set.
+	var a Attributes
+	c.Apply(&a)
+	a.State = RTR
+	out := AppendQueryQP(nil, &a, Caps{1, 2, 3, 4, 5}, true)
+	if len(out) != 128 || !bytes.Equal(out[:32], in[:32]) || out[108] != byte(RTR) || le.Uint32(out[96:]) != 4 || out[115] != 12 || out[122] != 1 {
+		t.Errorf("QUERY_QP returns %x", out)
+	}
+	if out[114] != 17 || out[113] != 0 { // the mask has no max_rd_atomic
+		t.Errorf("QUERY_QP returns %d and %d Reads", out[113], out[114])
+	}
+}
+
+// TestTransitions: for each two states, the change with the attributes that it needs is allowed, and
+// each change with one of them missing is not.
+func TestTransitions(t *testing.T) {
+	for from := Reset; from <= Err; from++ {
+		for to := State(0); to < 10; to++ {
+			x, known := transitions[[2]State{from, to}]
+			c := Change{Mask: MaskState | x.need, To: Attributes{State: to}}
+			if want := known || to == Reset || to == Err; c.Allowed(from) != want {
+				t.Errorf("from %v to %v: allowed: %v", from, to, !want)
+			}
+			for bit := Mask(2); bit < MaskDestQPN; bit <<= 1 {
+				less := c
+				less.Mask &^= bit
+				if x.need&bit != 0 && less.Allowed(from) {
+					t.Errorf("from %v to %v without 0x%x: allowed", from, to, uint32(bit))
+				}
+				more := c
+				more.Mask |= bit
+				more.To.CurState = from
+				if known && to != Reset && to != Err && more.Allowed(from) != ((x.need|x.may|MaskCurState)&bit != 0) {
+					t.Errorf("from %v to %v with 0x%x: allowed: %v", from, to, uint32(bit), more.Allowed(from))
+				}
+			}
+		}
+	}
+}
+
+func TestInvocation(t *testing.T) {
+	in := unhex(t, `
+		4800 0000 0000 0300 0000000000000000 08000000 00000000 // header: 72 bytes, 3 attributes
+		0200 0800 0100 0000 0900000000000000 // command
+		0000 2800 0100 0000 0010000000000000 // core in: 40 bytes at 0x1000
+		0100 0c00 0100 0000 0020000000000000 // core out: 12 bytes at 0x2000`)
+	h, rest, err := ParseHeader(in)
+	if err != nil || h != (Header{72, InvokeWrite, 3}) {
+		t.Fatalf("header %+v, %v", h, err)
+	}
+	v, err := ParseInvocation(rest, h.NumAttrs)
+	if err != nil || v.Command != RegMR || v.In != (Span{0x1000, 40}) || v.Out != (Span{0x2000, 12}) || v.IsProbe() {
+		t.Errorf("invocation %+v, %v", v, err)
+	}
+	for n := range in {
+		if h, rest, err := ParseHeader(in[:n]); err == nil {
+			if _, err := ParseInvocation(rest, h.NumAttrs); err == nil {
+				t.Errorf("%d of %d bytes were accepted", n, len(in))
+			}
+		}
+	}
+	// What libibverbs asks before anything else.
+	probe, err := ParseInvocation(unhex(t, `0200 0800 0100 0000 0100000000000000`), 1)
+	if err != nil || !probe.IsProbe() {
+		t.Errorf("the probe is %+v, %v", probe, err)
+	}
+	if b, ok := (Span{0x0807060504030201, 5}).Inline(); !ok || !bytes.Equal(b, []byte{1, 2, 3, 4, 5}) {
+		t.Errorf("inline bytes %x, %v", b, ok)
+	}
+}
+
+func TestCompletionRoundTrip(t *testing.T) {
+	w := WC{ID: 1 << 40, Status: FlushErr, Op: WCRecvImm, Len: 77, Immediate: [4]byte{1, 2, 3, 4}, QPN: 5, SrcQPN: 6, Flags: WCHasImm}
+	b := bytes.Repeat([]byte{0xff}, CQElementLen)
+	w.Put(b)
+	if got, err := ParseWC(b); got != w || err != nil {
+		t.Errorf("%+v, %v; want %+v", got, err, w)
+	}
+	if b[8] != 5 || b[12] != 129 || b[20] != 77 || b[24] != 1 || b[28] != 5 || b[32] != 6 || b[36] != 2 || b[46] != 1 || b[48] != 0xff {
+		t.Errorf("the entry is %x", b)
+	}
+}
+
+func TestAnswerLengths(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		got  []byte
+		want int
+	}{
+		{"QUERY_DEVICE", AppendDevice(nil, &Device{}, false), 176},
+		{"QUERY_DEVICE, extended", AppendDevice(nil, &Device{}, true), 304},
+		{"QUERY_PORT", AppendPort(nil, 1), 40},
+		{"CREATE_QP", AppendCreateQP(nil, 1, 2, Caps{}), 32},
+		{"a mapping", Mapping{}.AppendTo(nil), 16},
+		{"an asynchronous event", AppendAsyncEvent(nil, 1, EventLimit), asyncEventLen},
+	} {
+		if len(tt.got) != tt.want {
+			t.Errorf("%s has %d bytes, want %d", tt.desc, len(tt.got), tt.want)
+		}
+	}
+}
+
+// FuzzCommands: no input makes a parser panic.
+func FuzzCommands(f *testing.F) {
+	for _, tt := range commands {
+		f.Add(unhex(f, tt.in))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, tt := range commands {
+			_, _ = tt.parse(b)
+		}
+		_, _ = ParseCreateQP(b, true)
+		_, _, _ = ParseCreateAH(b)
+		_, _, _ = ParseReqNotify(b)
+		_, _, _ = ParseResizeCQ(b)
+		if c, err := ParseModifyQP(b); err == nil {
+			for s := Reset; s <= Err; s++ {
+				_ = c.Allowed(s)
+			}
+			var a Attributes
+			c.Apply(&a)
+			_ = AppendQueryQP(nil, &a, Caps{}, false)
+		}
+	})
+}
+
+// FuzzInvocation: no ioctl makes a parser panic, and inline input is no longer than its attribute.
+func FuzzInvocation(f *testing.F) {
+	f.Add(make([]byte, 72))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, rest, err := ParseHeader(b)
+		if err != nil {
+			return
+		}
+		v, err := ParseInvocation(rest, h.NumAttrs)
+		if err != nil {
+			return
+		}
+		if p, ok := v.In.Inline(); ok && len(p) > 8 {
+			t.Errorf("%d inline bytes", len(p))
+		}
+		_ = v.Command.String()
+	})
+}
+
+// FuzzWorkRequests: no entry of a ring makes a parser panic, and no list is longer than the entry.
+func FuzzWorkRequests(f *testing.F) {
+	f.Add(make([]byte, 512))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if w, err := ParseSendWR(b); err == nil {
+			if len(w.SGEs) > len(b) || w.Flags&Inline != 0 && uint32(len(w.SGEs)) != w.Len {
+				t.Errorf("a list of %d bytes in an entry of %d", len(w.SGEs), len(b))
+			}
+			_ = w.Op.String()
+			_ = WCOpOf(w.Op)
+		}
+		if w, err := ParseRecvWR(b); err == nil && len(w.SGEs) > len(b) {
+			t.Errorf("a list of %d bytes in an entry of %d", len(w.SGEs), len(b))
+		}
+		_, _ = ParseWC(b)
+	})
+}
