@@ -166,7 +166,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "conformance/lab/breakdown"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
+	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gonum.org/v1/plot":                 {"conformance/lab/plot"},
 	"gvisor.dev/gvisor":                 {"toe/usertcp"},

@@ -85,8 +85,11 @@ var limits = uverbs.Device{
 	MaxMRSize: 1<<63 - 1, MaxQP: 16384, MaxQPWR: 16384, MaxSGE: 32, MaxCQ: 65536, MaxCQE: 1 << 20, MaxMR: 1 << 20, MaxPD: 16384,
 	MaxRead: 128, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
 	Caps:     uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive,
-	VendorID: 0, PartID: 0, Hardware: 1,
+	VendorID: noVendor, PartID: 0, Hardware: 1,
 }
+
+// noVendor is a number that stands for no vendor, as rxe has it: programs take 0 for an error.
+const noVendor = 0xffffff
 
 // maxInline is the maximum length of inline data in bytes.
 const maxInline = 1024

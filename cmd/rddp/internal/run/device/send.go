@@ -140,12 +140,15 @@ func isAtomic(o uverbs.SendOp) bool { return o == uverbs.OpCmpSwap || o == uverb
 func isRead(o uverbs.SendOp) bool   { return o == uverbs.OpRead || isAtomic(o) }
 
 // known reports whether the device has the operation.
-func known(o uverbs.SendOp) bool { return o <= uverbs.OpFetchAdd || o == uverbs.OpSendInval }
+func known(o uverbs.SendOp) bool {
+	return o <= uverbs.OpFetchAdd || o == uverbs.OpSendInval || o == uverbs.OpAtomicWrite
+}
 
 // step posts the next piece of the work request. It returns false if that must wait.
 func (s *sender) step(l *link, b *batch) bool {
 	switch s.wr.Op {
-	case uverbs.OpWrite, uverbs.OpWriteImm:
+	case uverbs.OpWrite, uverbs.OpWriteImm, uverbs.OpAtomicWrite:
+		// 8 bytes are one segment, and the kernel copies an aligned word at once.
 		return s.write(l, b)
 	case uverbs.OpRead:
 		return s.read(l, b)

@@ -57,8 +57,10 @@ const (
 	WCFetchAdd WCOp = 4
 	WCBindMW   WCOp = 5
 	WCLocalInv WCOp = 6
-	WCRecv     WCOp = 128
-	WCRecvImm  WCOp = 129
+	// WCAtomicWrite has its number from libibverbs, which uses WCRecv as a bit.
+	WCAtomicWrite WCOp = 9
+	WCRecv        WCOp = 128
+	WCRecvImm     WCOp = 129
 )
 
 // WCOpOf returns the operation of the completion of a send work request.
@@ -76,6 +78,8 @@ func WCOpOf(o SendOp) WCOp {
 		return WCBindMW
 	case OpLocalInv:
 		return WCLocalInv
+	case OpAtomicWrite:
+		return WCAtomicWrite
 	}
 	return WCSend
 }

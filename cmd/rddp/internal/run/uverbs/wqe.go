@@ -17,6 +17,8 @@ const (
 	OpLocalInv  SendOp = 7
 	OpBindMW    SendOp = 8
 	OpSendInval SendOp = 9
+	// OpAtomicWrite writes 8 bytes at once.
+	OpAtomicWrite SendOp = 15
 )
 
 // String returns the name of the operation.
@@ -25,7 +27,10 @@ func (o SendOp) String() string {
 		"Write", "Write with Immediate", "Send", "Send with Immediate", "Read", "CmpSwap", "FetchAdd", "Local Invalidate", "Bind MW",
 		"Send with Invalidate",
 	}
-	if int(o) < len(names) {
+	switch {
+	case o == OpAtomicWrite:
+		return "Atomic Write"
+	case int(o) < len(names):
 		return names[o]
 	}
 	return fmt.Sprintf("operation %d", uint32(o))
@@ -112,6 +117,9 @@ func ParseSendWR(b []byte) (w SendWR, err error) {
 		w.Addr, w.RKey = le.Uint64(b[24:]), le.Uint32(b[32:])
 	}
 	room := b[sendHeaderLen:]
+	if w.Op == OpAtomicWrite { // its data is where inline data is
+		w.Flags, w.Len = w.Flags|Inline, 8
+	}
 	n := uint64(w.Len)
 	if w.Flags&Inline == 0 {
 		n = SGELen * uint64(le.Uint32(b[196:]))
