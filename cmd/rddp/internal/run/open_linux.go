@@ -52,7 +52,11 @@ func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
 		return
 	}
 	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_CREAT != 0 {
-		s.program.Answer(c, 0, syscall.EROFS)
+		e := syscall.EROFS
+		if err := unix.Access(path, unix.F_OK); err != nil && flags&unix.O_CREAT == 0 {
+			e = errnoOf(err)
+		}
+		s.program.Answer(c, 0, e)
 		return
 	}
 	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
