@@ -23,17 +23,26 @@ type Memory interface {
 // means every stream of the Domain. The Region uses m until Deregister.
 //
 // The TO of the first byte is to, because the programs behind a Memory often tell their peers an
-// address of their own. The sum of to and n must not be more than 2^63-1. The STag is random, as
-// in [Domain.Register].
+// address of their own. The sum of to and n must not be more than 2^63-1. The STag is s, which no
+// other Region of the Domain may have. If s is 0, the STag is random, as in [Domain.Register].
 //
 // Payload of such a Region is not placed before its turn. If m returns an error, the stream that
 // the access belongs to ends with an [*AccessError].
-func (d *Domain) RegisterMemory(m Memory, to, n uint64, access Access, stream uint64) (*Region, error) {
+func (d *Domain) RegisterMemory(m Memory, s STag, to, n uint64, access Access, stream uint64) (*Region, error) {
 	if n == 0 || n > math.MaxInt || to > math.MaxInt64-n {
 		return nil, errMemoryRange
 	}
-	return d.draw(&Region{memory: m, base: to, size: int(n), access: access, stream: stream}, func(uint64) {})
+	r := &Region{memory: m, base: to, size: int(n), access: access, stream: stream}
+	if s == 0 {
+		return d.draw(r, func(uint64) {})
+	}
+	if r.domain, r.stag = d, s; !d.add(r) {
+		return nil, errSTagInUse
+	}
+	return r, nil
 }
+
+var errSTagInUse = errors.New("ddp: STag is that of another Region")
 
 var errMemoryRange = errors.New("ddp: a Region of a Memory has at least 1 byte, and ends at 2^63-1 or before")
 

@@ -54,7 +54,7 @@ const farBase = 0x7f00_0000_1000
 func registerFar(t *testing.T, d *Domain, n int, access Access) (*Region, *farMemory) {
 	t.Helper()
 	m := &farMemory{b: bytes.Repeat([]byte{guard}, n), bad: -1}
-	r, err := d.RegisterMemory(m, farBase, uint64(n), access, stream)
+	r, err := d.RegisterMemory(m, 0, farBase, uint64(n), access, stream)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRegisterMemoryRange(t *testing.T) {
 		{"a length that wraps", 2, math.MaxUint64, false},
 	}
 	for _, tt := range tests {
-		r, err := new(Domain).RegisterMemory(new(farMemory), tt.to, tt.n, RemoteRead, stream)
+		r, err := new(Domain).RegisterMemory(new(farMemory), 0, tt.to, tt.n, RemoteRead, stream)
 		if (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.desc, err)
 		}
@@ -206,5 +206,25 @@ func TestMemoryOnlyInOrder(t *testing.T) {
 	var access *AccessError
 	if err := r.Store(3, []byte("abc")); !errors.As(err, &access) {
 		t.Errorf("Store after Deregister: %v", err)
+	}
+}
+
+// The caller may choose the STag, and gets it unless another Region has it.
+func TestMemorySTag(t *testing.T) {
+	const chosen = STag(0x1234_5678)
+	d := new(Domain)
+	r, err := d.RegisterMemory(new(farMemory), chosen, 0, 8, RemoteRead, stream)
+	if err != nil || r.STag() != chosen {
+		t.Fatalf("STag %v, %v", r.STag(), err)
+	}
+	if _, err := d.RegisterMemory(new(farMemory), chosen, 0, 8, RemoteRead, stream); err == nil {
+		t.Error("two Regions have one STag")
+	}
+	if _, err := d.Check(chosen, 0, 8, RemoteRead, stream); err != nil {
+		t.Error(err)
+	}
+	r.Deregister()
+	if _, err := d.RegisterMemory(new(farMemory), chosen, 0, 8, RemoteRead, stream); err != nil {
+		t.Errorf("after Deregister: %v", err)
 	}
 }

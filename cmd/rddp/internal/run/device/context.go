@@ -45,6 +45,7 @@ type Context struct {
 	srqs     map[uint32]*sharedQueue      // +checklocks:mu
 	qps      map[uint32]*queuePair        // +checklocks:mu
 	ahs      map[uint32]*protectionDomain // +checklocks:mu
+	mws      map[uint32]*memoryWindow     // +checklocks:mu
 
 	asyncMu sync.Mutex
 	async   Channel // +checklocks:asyncMu
@@ -67,6 +68,7 @@ func (d *Device) Open(file []byte) (*Context, error) {
 		dev: d, file: file, space: allocator{next: firstOffset, end: uint64(len(file))}, channels: make(map[int32]*channel),
 		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
 		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
+		mws: make(map[uint32]*memoryWindow),
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,8 +85,9 @@ const firstOffset = 4096
 // limits are the sizes of the device, which QUERY_DEVICE returns.
 var limits = uverbs.Device{
 	MaxMRSize: 1<<63 - 1, MaxQP: 16384, MaxQPWR: 16384, MaxSGE: 32, MaxCQ: 65536, MaxCQE: 1 << 20, MaxMR: 1 << 20, MaxPD: 16384,
-	MaxRead: 128, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
-	Caps:     uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive,
+	MaxRead: 128, MaxMW: 1 << 20, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
+	Caps: uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive |
+		uverbs.CapWindow | uverbs.CapInvalidate | uverbs.CapWindow2B,
 	VendorID: noVendor, PartID: 0, Hardware: 1,
 }
 
@@ -185,6 +188,8 @@ var simple = map[uverbs.Command]func(c *Context, in []byte) (out, driverOut []by
 	uverbs.CreateAH:    (*Context).createAHLocked,
 	uverbs.DestroyAH:   (*Context).destroyAHLocked,
 	uverbs.DeregMR:     (*Context).deregMRLocked,
+	uverbs.AllocMW:     (*Context).allocMWLocked,
+	uverbs.DeallocMW:   (*Context).deallocMWLocked,
 	uverbs.ResizeCQ:    (*Context).resizeCQLocked,
 	uverbs.DestroyCQ:   (*Context).destroyCQCommandLocked,
 	uverbs.ReqNotifyCQ: (*Context).reqNotifyLocked,

@@ -151,7 +151,7 @@ func newProgram(t *testing.T, dev *Device) *program {
 	if p.cq, err = p.CQ(1000, -1, 1); err != nil {
 		t.Fatal(err)
 	}
-	if p.mr, err = p.Register(p.pd, memory, guest.All); err != nil {
+	if p.mr, err = p.Register(p.pd, memory, guest.All|guest.MWBind); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -634,5 +634,97 @@ func TestPingPong(t *testing.T) {
 				s.from.want("Send", id, uverbs.Success)
 			}
 		}
+	}
+}
+
+// A peer reaches the part of memory that a window is bound to by the key of the window, until the
+// key is invalidated, by this end or by a Send.
+func TestMemoryWindow(t *testing.T) {
+	for _, kind := range []uint32{1, 2} {
+		for _, how := range []string{"dealloc", "local", "remote"} {
+			t.Run(fmt.Sprint("type ", kind, " ", how), func(t *testing.T) {
+				a, b, qa, qb := pair(t)
+				handle, key, err := b.MW(b.pd, kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bind := guest.WR{ID: 1, Op: guest.OpBindMW, Flags: guest.Signaled, Bind: guest.Bind{
+					MR: b.mr, Off: 64, Len: 64, Old: key, Key: key + 1, Access: guest.RemoteWrite,
+				}}
+				if err := qb.Post(bind); err != nil {
+					t.Fatal(err)
+				}
+				b.want("bind", 1, uverbs.Success)
+				want := a.fill(0, 64, 3)
+				write := guest.WR{ID: 2, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr + 64, Key: key + 1, List: []guest.SGE{a.mr.Part(0, 64)}}
+				if err := qa.Post(write); err != nil {
+					t.Fatal(err)
+				}
+				a.want("Write by the window", 2, uverbs.Success)
+				if !bytes.Equal(b.read(64, 64), want) {
+					t.Error("wrong data")
+				}
+				switch {
+				case how == "dealloc" || kind == 1: // a window of type 1 cannot be invalidated
+					if err := b.Free(16, handle); err != nil {
+						t.Fatal(err)
+					}
+				case how == "local":
+					if err := qb.Post(guest.WR{ID: 3, Op: guest.OpLocalInv, Flags: guest.Signaled, Key: key + 1}); err != nil {
+						t.Fatal(err)
+					}
+					b.want("invalidate", 3, uverbs.Success)
+				case how == "remote":
+					qb.PostRecv(3, b.mr.Part(0, 8))
+					if err := qa.Post(guest.WR{ID: 3, Op: guest.OpSendInv, Flags: guest.Signaled, Key: key + 1}); err != nil {
+						t.Fatal(err)
+					}
+					if w := b.want("invalidate", 3, uverbs.Success); w.Flags != uint32(uverbs.WCHasInval) {
+						t.Errorf("completion %+v", w)
+					}
+					a.want("Send with Invalidate", 3, uverbs.Success)
+				}
+				write.ID = 4
+				if err := qa.Post(write); err != nil {
+					t.Fatal(err)
+				}
+				a.want("Write by a key that is gone", 4, uverbs.RemoteAccessErr)
+			})
+		}
+	}
+}
+
+func TestMemoryWindowRefused(t *testing.T) {
+	tests := []struct {
+		desc   string
+		change func(b *program, x *guest.Bind)
+	}{
+		{"a window that there is not", func(b *program, x *guest.Bind) { x.Old += 1 << 8; x.Key += 1 << 8 }},
+		{"another window's key", func(b *program, x *guest.Bind) { x.Key += 1 << 8 }},
+		{"beyond the end of the memory", func(b *program, x *guest.Bind) { x.Len = memoryLen + 1 }},
+		{"memory that there is not", func(b *program, x *guest.Bind) { x.MR.Key++ }},
+		{"memory that no window may be bound to", func(b *program, x *guest.Bind) {
+			m, err := b.Register(b.pd, b.mr.B[:4096], guest.All)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			x.MR = m
+		}},
+		{"nothing", func(b *program, x *guest.Bind) { x.Len = 0 }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			_, b, _, qb := pair(t)
+			_, key, err := b.MW(b.pd, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := guest.Bind{MR: b.mr, Len: 64, Old: key, Key: key + 1, Access: guest.RemoteRead}
+			tt.change(b, &x)
+			if err := qb.Post(guest.WR{ID: 1, Op: guest.OpBindMW, Flags: guest.Signaled, Bind: x}); err != nil {
+				t.Fatal(err)
+			}
+			b.want("bind", 1, uverbs.MWBindErr)
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 // Errors of one work request.
 var (
 	errLocalProtection = errors.New("device: a scatter/gather entry names memory that is not registered so")
+	errBind            = errors.New("device: a memory window that cannot be bound or invalidated so")
 	errLocalLength     = errors.New("device: longer than the scatter/gather list")
 )
 
@@ -21,6 +22,8 @@ func localStatus(err error) uverbs.WCStatus {
 		return uverbs.LocalProtErr
 	case errors.Is(err, errLocalLength):
 		return uverbs.LocalLengthErr
+	case errors.Is(err, errBind):
+		return uverbs.MWBindErr
 	}
 	return uverbs.LocalQPErr
 }
@@ -49,4 +52,10 @@ func endStatus(err error) uverbs.WCStatus {
 		return uverbs.RemoteInvalidErr
 	}
 	return uverbs.RemoteOpErr
+}
+
+// isGone reports whether err says that there is no Region with the STag.
+func isGone(err error) bool {
+	var access *ddp.AccessError
+	return errors.As(err, &access) && access.Code == ddp.CodeInvalidSTag && !access.Denied
 }

@@ -50,7 +50,8 @@ type flight struct {
 	number   uint32
 	numbered bool
 	// awaits is the number of answers to Reads and atomics that have not come, and posted says that
-	// all questions have been asked. Other flights have neither.
+	// all questions have been asked. What this end does alone has no question. Other flights have
+	// neither.
 	isRead bool
 	awaits int
 	posted bool

@@ -34,6 +34,8 @@ type protectionDomain struct {
 	mu sync.RWMutex
 	// regions has the memory regions by their lkey
 	regions map[uint32]*memoryRegion // +checklocks:mu
+	// the windows by the upper 24 bits of their keys
+	windows map[uint32]*memoryWindow // +checklocks:mu
 }
 
 // A memoryRegion is an MR. Its key is both the lkey and the rkey, and the STag on the wire.
@@ -43,6 +45,21 @@ type memoryRegion struct {
 	process Process
 	uverbs.MemoryRegion
 	region *ddp.Region
+
+	mu sync.Mutex
+	// the windows that are, or were, bound to it; nil once it is deregistered
+	windows map[*ddp.Region]struct{} // +checklocks:mu
+}
+
+// addWindow notes a window that ends with m, and ends it if m has ended.
+func (m *memoryRegion) addWindow(r *ddp.Region) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.windows == nil {
+		r.Deregister()
+		return
+	}
+	m.windows[r] = struct{}{}
 }
 
 // ReadAt, WriteAt and Update64 make a memoryRegion a ddp.Memory.
@@ -94,11 +111,11 @@ func (m *memoryRegion) register() syscall.Errno {
 	if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
 		return syscall.EFAULT
 	}
-	r, err := m.pd.domain.RegisterMemory(m, m.VA, m.Len, remoteAccess(m.Access), 0)
+	r, err := m.pd.domain.RegisterMemory(m, 0, m.VA, m.Len, remoteAccess(m.Access), 0)
 	if err != nil {
 		return syscall.EINVAL
 	}
-	m.region = r
+	m.region, m.windows = r, make(map[*ddp.Region]struct{}) // +checklocksignore: nobody else has m yet
 	m.pd.mu.Lock()
 	defer m.pd.mu.Unlock()
 	if m.pd.regions == nil {
@@ -114,6 +131,12 @@ func (m *memoryRegion) deregister() {
 	delete(m.pd.regions, m.key())
 	m.pd.mu.Unlock()
 	m.region.Deregister()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for r := range m.windows {
+		r.Deregister()
+	}
+	m.windows = nil
 }
 
 func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }

@@ -196,7 +196,7 @@ func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 	case frameWritten:
 		m.n = f.length
 	}
-	if f.flags&flagInvalidate != 0 && q.pd.domain.Invalidate(ddp.STag(key(f.immediate)), 0) != nil {
+	if f.flags&flagInvalidate != 0 && q.pd.domain.Invalidate(ddp.STag(key(f.immediate)), r.l.conn.QPNum()) != nil {
 		r.refuseLocked(uverbs.LocalAccessErr, uverbs.RemoteAccessErr)
 		return true
 	}

@@ -118,12 +118,14 @@ func (s *sender) take(q *queuePair) bool {
 		n = total(w.SGEs)
 	}
 	s.flight = &flight{
-		id: w.ID, op: uverbs.WCOpOf(w.Op), n: uint32(n), signaled: q.signalAll || w.Flags&uverbs.Signaled != 0, isRead: isRead(w.Op),
+		id: w.ID, op: uverbs.WCOpOf(w.Op), n: uint32(n), signaled: q.signalAll || w.Flags&uverbs.Signaled != 0, isRead: isRead(w.Op) || isLocal(w.Op),
 	}
 	s.at, s.done, s.first = cursor{pd: q.pd, list: w.SGEs}, 0, true
 	switch {
 	case err != nil || !known(w.Op) || s.flight.isRead && w.Flags&uverbs.Inline != 0:
 		s.flight.status = uverbs.LocalQPErr
+	case isLocal(w.Op):
+		s.flight.n = 0
 	case n > uverbs.MaxMessage, isAtomic(w.Op) && n < 8:
 		s.flight.status = uverbs.LocalLengthErr
 	}
@@ -136,12 +138,15 @@ func (s *sender) take(q *queuePair) bool {
 	return true
 }
 
+// isLocal reports whether the operation is this end's alone.
+func isLocal(o uverbs.SendOp) bool { return o == uverbs.OpBindMW || o == uverbs.OpLocalInv }
+
 func isAtomic(o uverbs.SendOp) bool { return o == uverbs.OpCmpSwap || o == uverbs.OpFetchAdd }
 func isRead(o uverbs.SendOp) bool   { return o == uverbs.OpRead || isAtomic(o) }
 
 // known reports whether the device has the operation.
 func known(o uverbs.SendOp) bool {
-	return o <= uverbs.OpFetchAdd || o == uverbs.OpSendInval || o == uverbs.OpAtomicWrite
+	return o <= uverbs.OpSendInval || o == uverbs.OpAtomicWrite
 }
 
 // step posts the next piece of the work request. It returns false if that must wait.
@@ -154,6 +159,10 @@ func (s *sender) step(l *link, b *batch) bool {
 		return s.read(l, b)
 	case uverbs.OpCmpSwap, uverbs.OpFetchAdd:
 		return s.atomic(l, b)
+	case uverbs.OpBindMW:
+		return s.local(l, s.at.pd.bind(&s.wr.Bind, l.conn.QPNum()))
+	case uverbs.OpLocalInv:
+		return s.local(l, s.at.pd.invalidate(s.wr.InvalidateKey()))
 	}
 	return s.message(l, b)
 }
@@ -364,6 +373,19 @@ func (s *sender) atomic(l *link, b *batch) bool {
 	s.add(b, r, id)
 	s.active = false
 	return true
+}
+
+// local ends a work request that this end has carried out alone, or failed to.
+func (s *sender) local(l *link, err error) bool {
+	s.active = false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.flight.posted = true
+	if err != nil {
+		s.flight.status = localStatus(err)
+	}
+	l.retireLocked()
+	return err == nil
 }
 
 // flush completes all work requests that have not become flights.

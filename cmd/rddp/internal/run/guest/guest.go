@@ -62,6 +62,7 @@ const (
 	RemoteWrite
 	RemoteRead
 	RemoteAtomic
+	MWBind
 	All = LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic
 )
 
@@ -88,6 +89,15 @@ func (c *Context) Register(pd uint32, b []byte, access uint32) (MR, error) {
 
 // Address returns the address of b.
 func Address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+
+// MW allocates a memory window of type 1 or 2.
+func (c *Context) MW(pd uint32, kind uint32) (handle, key uint32, err error) {
+	out, _, err := c.Do(14, words(0, 0, pd, kind), nil, 8, 0)
+	if err != nil {
+		return 0, 0, fmt.Errorf("ALLOC_MW: %w", err)
+	}
+	return le.Uint32(out), le.Uint32(out[4:]), nil
+}
 
 // A queue is a ring in mapped memory.
 type queue struct {
@@ -332,6 +342,9 @@ const (
 	OpRead
 	OpCmpSwap
 	OpFetchAdd
+	OpLocalInv
+	OpBindMW
+	OpSendInv
 
 	Fence     = 1
 	Signaled  = 2
@@ -349,6 +362,15 @@ type WR struct {
 	Operand, Swap uint64
 	List          []SGE
 	Data          []byte // with Inline
+	Bind          Bind   // of OpBindMW
+}
+
+// A Bind binds a memory window to a part of an MR.
+type Bind struct {
+	MR       MR
+	Off, Len int
+	Old, Key uint32
+	Access   uint32
 }
 
 // Post posts a work request and rings the doorbell.
@@ -371,6 +393,16 @@ func (w *WR) put(b []byte) {
 		le.PutUint32(b[48:], w.Key)
 	} else {
 		le.PutUint32(b[32:], w.Key)
+	}
+	switch w.Op {
+	case OpBindMW:
+		le.PutUint64(b[24:], w.Bind.MR.Addr+uint64(w.Bind.Off))
+		le.PutUint64(b[32:], uint64(w.Bind.Len))
+		for i, v := range []uint32{w.Bind.MR.Key, w.Bind.Old, w.Bind.Key, w.Bind.Access} {
+			le.PutUint32(b[40+4*i:], v)
+		}
+	case OpLocalInv, OpSendInv:
+		le.PutUint32(b[20:], w.Key)
 	}
 	if w.Flags&Inline != 0 {
 		le.PutUint32(b[184:], uint32(len(w.Data)))

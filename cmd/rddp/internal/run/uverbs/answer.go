@@ -21,6 +21,9 @@ const (
 	CapPortActive   = 1 << 10
 	CapSystemGUID   = 1 << 11
 	CapRNR          = 1 << 12
+	CapWindow       = 1 << 17 // memory windows of type 1
+	CapInvalidate   = 1 << 21 // Send with Invalidate, Local Invalidate
+	CapWindow2B     = 1 << 24 // memory windows of type 2 that belong to a QP
 )
 
 // deviceLen is the length of the answer to QUERY_DEVICE in bytes, and deviceExLen that of the
