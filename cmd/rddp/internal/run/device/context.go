@@ -350,6 +350,12 @@ func (c *Context) createAHLocked(in []byte) (out, driverOut []byte, e syscall.Er
 	pd.users++
 	n := c.newHandleLocked()
 	c.ahs[n] = pd
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	if pd.addresses == nil {
+		pd.addresses = make(map[uint32]uverbs.GID)
+	}
+	pd.addresses[n] = a.DGID
 	return uverbs.AppendWords(nil, n), uverbs.AppendWords(nil, n, 0), 0
 }
 
@@ -361,6 +367,9 @@ func (c *Context) destroyAHLocked(in []byte) (out, driverOut []byte, e syscall.E
 		return nil, nil, syscall.EINVAL
 	}
 	pd.users--
+	pd.mu.Lock()
+	delete(pd.addresses, h)
+	pd.mu.Unlock()
 	delete(c.ahs, h)
 	return nil, nil, 0
 }

@@ -728,3 +728,54 @@ func TestMemoryWindowRefused(t *testing.T) {
 		})
 	}
 }
+
+// Datagrams arrive, with a header in front that says where they come from, unless their key is
+// another one or no receive is posted.
+func TestDatagrams(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }
+	qa, qb := a.qp(ud), b.qp(ud)
+	const key = 0x11111111
+	if err := errors.Join(qa.Enable(key), qb.Enable(key)); err != nil {
+		t.Fatal(err)
+	}
+	ah, err := a.AH(a.pd, b.gid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 3000
+	want := a.fill(0, n, 1)
+	for i, to := range []guest.To{
+		{QPN: qb.Num, QKey: key, AH: ah},
+		{QPN: qb.Num, QKey: key, GID: b.gid},
+		{QPN: qb.Num, QKey: 1 << 31, GID: b.gid}, // the sender's own key
+	} {
+		id := uint64(i)
+		qb.PostRecv(id, b.mr.Part(0, 40), b.mr.Part(1000, n))
+		// One with another key, and one to nobody, are lost.
+		for _, lost := range []guest.To{{QPN: qb.Num, QKey: key + 1, GID: b.gid}, {QPN: qb.Num + 1, QKey: key, GID: b.gid}} {
+			if err := qa.Post(guest.WR{ID: 77, Op: guest.OpSend, Flags: guest.Signaled, To: &lost, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+				t.Fatal(err)
+			}
+			a.want("a datagram that is lost", 77, uverbs.Success)
+		}
+		if err := qa.Post(guest.WR{ID: id, Op: guest.OpSendImm, Flags: guest.Signaled, Imm: 5, To: &to, List: []guest.SGE{a.mr.Part(0, n)}}); err != nil {
+			t.Fatal(err)
+		}
+		a.want("Send", id, uverbs.Success)
+		w := b.want("receive", id, uverbs.Success)
+		if w.Len != 40+n || w.Source != qa.Num || w.Imm != 5 || w.Flags != uint32(uverbs.WCHasGRH|uverbs.WCHasImm) {
+			t.Errorf("completion %+v", w)
+		}
+		if !bytes.Equal(b.read(1000, n), want) {
+			t.Error("wrong data")
+		}
+		if h := b.read(20, 20); h[0] != 0x45 || !bytes.Equal(h[12:], []byte{127, 0, 0, 1, 127, 0, 0, 1}) {
+			t.Errorf("the header is %x", h)
+		}
+	}
+	if err := qa.Post(guest.WR{ID: 9, Op: guest.OpSend, To: &guest.To{QPN: qb.Num, QKey: key, GID: b.gid}, List: []guest.SGE{a.mr.Part(0, 4097)}}); err != nil {
+		t.Fatal(err)
+	}
+	a.want("longer than the MTU", 9, uverbs.LocalLengthErr)
+}

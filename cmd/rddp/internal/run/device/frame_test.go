@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"errors"
+	"net/netip"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
@@ -59,5 +60,42 @@ func FuzzFrame(f *testing.F) {
 			t.Errorf("%+v with %d bytes", h, len(rest))
 		}
 		_, _ = parseHello(b)
+		_, _, _ = parseDatagram(b)
 	})
+}
+
+func TestDatagram(t *testing.T) {
+	d := datagram{to: 0x123456, from: 7, flags: flagImmediate, key: 9, immediate: [4]byte{1, 2, 3, 4}, gid: uverbs.GID{15: 1}}
+	b := append(d.appendTo(nil), "payload"...)
+	got, payload, err := parseDatagram(b)
+	if got != d || string(payload) != "payload" || err != nil {
+		t.Errorf("%+v, %q, %v", got, payload, err)
+	}
+	for n := range datagramLen {
+		if _, _, err := parseDatagram(b[:n]); err == nil {
+			t.Errorf("%d bytes were accepted", n)
+		}
+	}
+	if _, _, err := parseDatagram(make([]byte, datagramLen)); err == nil {
+		t.Error("another magic was accepted")
+	}
+	if _, _, err := parseDatagram(append(d.appendTo(nil), make([]byte, maxDatagram+1)...)); err == nil {
+		t.Error("more than the MTU was accepted")
+	}
+}
+
+// The sum of the words of an IPv4 header, its checksum included, is all ones.
+func TestRouteHeader(t *testing.T) {
+	b := routeHeader(netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("203.0.113.255"), 4096)
+	var sum uint32
+	for i := 20; i < 40; i += 2 {
+		sum += uint32(b[i])<<8 | uint32(b[i+1])
+	}
+	if sum = sum&0xffff + sum>>16; sum != 0xffff || len(b) != routeLen {
+		t.Errorf("the sum is 0x%x", sum)
+	}
+	b = routeHeader(netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), 10)
+	if len(b) != routeLen || b[0] != 0x60 || b[5] != 10 || b[23] != 1 || b[39] != 2 {
+		t.Errorf("the IPv6 header is %x", b)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
@@ -13,11 +14,32 @@ import (
 )
 
 // A port is where the peers of a PD's queue pairs connect: one or several TCP ports. A connection
-// belongs to the PD of its port, so no peer reaches memory of another PD.
+// belongs to the PD of its port, so no peer reaches memory of another PD. Datagrams come to the UDP
+// port of the same number, which is open if a UD queue pair has it.
 type port struct {
 	mu        sync.Mutex
-	listeners []*extsock.Listener // +checklocks:mu
-	closed    bool                // +checklocks:mu
+	listeners []*extsock.Listener     // +checklocks:mu
+	datagrams map[uint16]*net.UDPConn // +checklocks:mu
+	closed    bool                    // +checklocks:mu
+}
+
+// enter gives q a QPN at one of the ports, and opens one if that is needed.
+func (p *port) enter(d *Device, q *queuePair) error {
+	number, err := p.open(d, q.pd)
+	// Another program may have the UDP port of the number.
+	for range 8 {
+		if err == nil && d.add(q, number) {
+			if q.kind != uverbs.UD {
+				return nil
+			}
+			if q.datagrams, err = p.openDatagrams(d, number); err == nil {
+				return nil
+			}
+			d.remove(q)
+		}
+		number, err = p.another(d, q.pd)
+	}
+	return syscall.ENOMEM
 }
 
 // open returns the number of the newest TCP port, which it makes if there is none.
@@ -65,6 +87,10 @@ func (p *port) close() {
 		_ = l.Close() // nothing can be done about it
 	}
 	p.listeners = nil
+	for _, u := range p.datagrams {
+		_ = u.Close()
+	}
+	p.datagrams = nil
 }
 
 // accept takes connections of peers until the listener is closed.

@@ -36,6 +36,8 @@ type protectionDomain struct {
 	regions map[uint32]*memoryRegion // +checklocks:mu
 	// the windows by the upper 24 bits of their keys
 	windows map[uint32]*memoryWindow // +checklocks:mu
+	// the addresses of the AHs by their number
+	addresses map[uint32]uverbs.GID // +checklocks:mu
 }
 
 // A memoryRegion is an MR. Its key is both the lkey and the rkey, and the STag on the wire.

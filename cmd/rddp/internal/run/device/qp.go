@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 type queuePair struct {
 	ctx            *Context
 	handle, num    uint32
+	kind           uverbs.QPType // RC or UD
 	userHandle     uint64
 	pd             *protectionDomain
 	sendCQ, recvCQ *completionQueue
@@ -27,6 +29,7 @@ type queuePair struct {
 	caps           uverbs.Caps
 	signalAll      bool
 	sqAt, rqAt     uverbs.Mapping
+	datagrams      *net.UDPConn // of a UD queue pair
 	events         atomic.Uint32
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
@@ -102,7 +105,7 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 	if err != nil {
 		return nil, nil, syscall.EINVAL
 	}
-	if a.Type != uverbs.RC || a.Flags != 0 {
+	if a.Type != uverbs.RC && a.Type != uverbs.UD || a.Flags != 0 {
 		c.dev.log.Info("no such queue pair", "type", a.Type.String(), "flags", a.Flags)
 		return nil, nil, syscall.EOPNOTSUPP
 	}
@@ -116,7 +119,7 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 		return nil, nil, e
 	}
 	q := &queuePair{
-		ctx: c, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
+		ctx: c, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
 	}
 	q.attrs.PathMig = migrated
 	if a.HasSRQ {
@@ -125,19 +128,13 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 	if e := c.makeRingsLocked(q); e != 0 {
 		return nil, nil, e
 	}
-	port, err := pd.port.open(c.dev, pd)
-	if err == nil && !c.dev.add(q, port) {
-		if port, err = pd.port.another(c.dev, pd); err == nil && !c.dev.add(q, port) {
-			err = syscall.ENOMEM
-		}
-	}
-	if err != nil {
+	if err := pd.port.enter(c.dev, q); err != nil {
 		c.space.giveBack(q.sqAt)
 		c.space.giveBack(q.rqAt)
 		return nil, nil, syscall.ENOMEM
 	}
 	c.enlistLocked(q)
-	out = uverbs.AppendCreateQP(nil, q.handle, q.num, caps)
+	out = uverbs.AppendCreateQP(nil, q.handle, q.num, q.caps)
 	if extended {
 		out = uverbs.AppendWords(uverbs.AppendWords(out, 0), 0, uint32(len(out))+12)
 	}
@@ -155,6 +152,7 @@ func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
 	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
 		return syscall.ENOMEM
 	}
+	q.caps.MaxSendWR = q.sq.Cap()
 	if q.recv != nil {
 		return 0
 	}
@@ -163,7 +161,7 @@ func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
 		c.space.giveBack(q.sqAt)
 		return syscall.ENOMEM
 	}
-	q.recv, q.rqAt = &receiveQueue{ring: r}, at
+	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, r.Cap()
 	return 0
 }
 
@@ -216,7 +214,7 @@ func (c *Context) modifyQPLocked(in []byte, extended bool) (out, driverOut []byt
 func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	q.mu.Lock()
 	from := q.attrs.State
-	if !a.Allowed(from) || a.Mask&uverbs.MaskPort != 0 && a.To.Port != 1 || !q.reachableLocked(a) {
+	if !a.Allowed(q.kind, from) || a.Mask&uverbs.MaskPort != 0 && a.To.Port != 1 || !q.reachableLocked(a) {
 		q.mu.Unlock()
 		return syscall.EINVAL
 	}
@@ -237,7 +235,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	q.setStateLocked(to)
 	q.mu.Unlock()
 	switch {
-	case from == uverbs.Init && to == uverbs.RTR:
+	case from == uverbs.Init && to == uverbs.RTR && q.kind == uverbs.RC:
 		q.join()
 	case to == uverbs.RTS:
 		q.kick()
@@ -421,13 +419,15 @@ func (q *queuePair) kick() {
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	state, l, gone := q.attrs.State, q.link, q.abandoned
-	if state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
+	if q.kind == uverbs.RC && state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
 		q.waitLocked()
 	}
 	q.mu.Unlock()
 	switch {
 	case state == uverbs.Err:
 		q.sender.flush(q)
+	case state == uverbs.RTS && q.kind == uverbs.UD:
+		q.sender.sendDatagrams(q)
 	case state == uverbs.RTS && l != nil:
 		q.sender.send(q, l)
 	case state == uverbs.RTS && gone && q.sq.Len() > 0:

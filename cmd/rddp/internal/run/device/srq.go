@@ -76,12 +76,12 @@ func (c *Context) createSRQLocked(in []byte) (out, driverOut []byte, e syscall.E
 	}
 	s := &sharedQueue{
 		receiveQueue: receiveQueue{ring: r}, ctx: c, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
-		maxWR: a.MaxWR, at: at,
+		maxWR: r.Cap(), at: at,
 	}
 	pd.users++
 	c.srqs[s.handle] = s
 	driverOut = uverbs.AppendWords(at.AppendTo(nil), s.handle, 0)
-	return uverbs.AppendWords(nil, s.handle, a.MaxWR, a.MaxSGE, s.handle), driverOut, 0
+	return uverbs.AppendWords(nil, s.handle, s.maxWR, a.MaxSGE, s.handle), driverOut, 0
 }
 
 // +checklocks:c.mu

@@ -304,6 +304,35 @@ func (q *QP) Modify(state uint8, gid [16]byte, qpn uint32, change func(in []byte
 	return err
 }
 
+// Enable takes a new UD queue pair to RTS.
+func (q *QP) Enable(key uint32) error {
+	for state, mask := range []uint32{Init: 0x71, RTR: 1, RTS: 0x10001} {
+		if mask == 0 {
+			continue
+		}
+		in := make([]byte, 112)
+		le.PutUint32(in[64:], q.Handle)
+		le.PutUint32(in[68:], mask)
+		le.PutUint32(in[72:], key)
+		in[96], in[104] = uint8(state), 1
+		if _, _, err := q.c.Do(26, in, nil, 0, 0); err != nil {
+			return fmt.Errorf("to state %d: %w", state, err)
+		}
+	}
+	return nil
+}
+
+// AH creates an address handle and returns its number.
+func (c *Context) AH(pd uint32, gid [16]byte) (uint32, error) {
+	in := append(words(0, 0, 0, 0, pd, 0), gid[:]...)
+	in = append(in, words(0, 64<<8, 0, 1<<8|1<<16)...)
+	_, drv, err := c.Do(5, in, nil, 4, 8)
+	if err != nil {
+		return 0, fmt.Errorf("CREATE_AH: %w", err)
+	}
+	return le.Uint32(drv), nil
+}
+
 // State returns the state of the queue pair.
 func (q *QP) State() (uint8, error) {
 	out, _, err := q.c.Do(25, words(0, 0, q.Handle, 0), nil, 128, 0)
@@ -363,6 +392,14 @@ type WR struct {
 	List          []SGE
 	Data          []byte // with Inline
 	Bind          Bind   // of OpBindMW
+	To            *To    // of a UD queue pair
+}
+
+// To is where a datagram goes.
+type To struct {
+	QPN, QKey uint32
+	AH        uint32 // number of the AH; 0 means GID
+	GID       [16]byte
 }
 
 // A Bind binds a memory window to a part of an MR.
@@ -393,6 +430,12 @@ func (w *WR) put(b []byte) {
 		le.PutUint32(b[48:], w.Key)
 	} else {
 		le.PutUint32(b[32:], w.Key)
+	}
+	if w.To != nil {
+		le.PutUint32(b[24:], w.To.QPN)
+		le.PutUint32(b[28:], w.To.QKey)
+		le.PutUint32(b[36:], w.To.AH)
+		copy(b[64:], w.To.GID[:])
 	}
 	switch w.Op {
 	case OpBindMW:

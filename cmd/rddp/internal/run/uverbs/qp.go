@@ -247,13 +247,29 @@ func (c *Change) Apply(a *Attributes) {
 	set(MaskDestQPN, func() { a.DestQPN = n.DestQPN & 0xffffff })
 }
 
-// transitions are the changes of state that a program may ask for, for RC: the attributes that it
-// must set with it, and those that it may set.
+// transitions are the changes of state that a program may ask for: the attributes that it must set
+// with it, and those that it may set.
 //
 //	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
 //
 // From every state a QP can go to RESET and to ERR.
-var transitions = map[[2]State]struct{ need, may Mask }{
+var transitions = map[QPType]map[[2]State]attributes{RC: rcTransitions, UD: udTransitions}
+
+// attributes are those of one transition.
+type attributes struct{ need, may Mask }
+
+var udTransitions = map[[2]State]attributes{
+	{Reset, Init}: {need: MaskPKey | MaskPort | MaskQKey},
+	{Init, Init}:  {may: MaskPKey | MaskPort | MaskQKey},
+	{Init, RTR}:   {may: MaskPKey | MaskQKey},
+	{RTR, RTS}:    {need: MaskSQPSN, may: MaskCurState | MaskQKey},
+	{RTS, RTS}:    {may: MaskCurState | MaskQKey},
+	{RTS, SQD}:    {may: MaskSQDNotify},
+	{SQD, RTS}:    {may: MaskCurState | MaskQKey},
+	{SQD, SQD}:    {may: MaskPKey | MaskQKey},
+}
+
+var rcTransitions = map[[2]State]attributes{
 	{Reset, Init}: {need: MaskPKey | MaskPort | MaskAccess},
 	{Init, Init}:  {may: MaskPKey | MaskPort | MaskAccess},
 	{Init, RTR}: {
@@ -273,8 +289,8 @@ var transitions = map[[2]State]struct{ need, may Mask }{
 	},
 }
 
-// Allowed reports whether a program may make change c to an RC QP in state from.
-func (c *Change) Allowed(from State) bool {
+// Allowed reports whether a program may make change c to a QP of type q in state from.
+func (c *Change) Allowed(q QPType, from State) bool {
 	to := from
 	if c.Mask&MaskState != 0 {
 		to = c.To.State
@@ -285,7 +301,7 @@ func (c *Change) Allowed(from State) bool {
 	if to == Reset || to == Err {
 		return c.Mask&^(MaskState|MaskCurState) == 0
 	}
-	t, ok := transitions[[2]State{from, to}]
+	t, ok := transitions[q][[2]State{from, to}]
 	got := c.Mask &^ (MaskState | MaskCurState | MaskRateLimit)
 	return ok && got&t.need == t.need && got&^(t.need|t.may) == 0
 }

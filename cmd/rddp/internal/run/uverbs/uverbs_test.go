@@ -134,7 +134,7 @@ func TestModifyQP(t *testing.T) {
 	if err != nil || c != want {
 		t.Errorf("got  %+v, %v\nwant %+v", c, err, want)
 	}
-	if !c.Allowed(Init) || c.Allowed(RTR) || c.Allowed(Reset) {
+	if !c.Allowed(RC, Init) || c.Allowed(RC, RTR) || c.Allowed(RC, Reset) || c.Allowed(UD, Init) {
 		t.Error("the change is allowed in the wrong states")
 	}
 	// QUERY_QP returns what was set.
@@ -153,24 +153,30 @@ func TestModifyQP(t *testing.T) {
 // TestTransitions: for each two states, the change with the attributes that it needs is allowed, and
 // each change with one of them missing is not.
 func TestTransitions(t *testing.T) {
+	for kind := range transitions {
+		testTransitions(t, kind)
+	}
+}
+
+func testTransitions(t *testing.T, kind QPType) {
 	for from := Reset; from <= Err; from++ {
 		for to := State(0); to < 10; to++ {
-			x, known := transitions[[2]State{from, to}]
+			x, known := transitions[kind][[2]State{from, to}]
 			c := Change{Mask: MaskState | x.need, To: Attributes{State: to}}
-			if want := known || to == Reset || to == Err; c.Allowed(from) != want {
-				t.Errorf("from %v to %v: allowed: %v", from, to, !want)
+			if want := known || to == Reset || to == Err; c.Allowed(kind, from) != want {
+				t.Errorf("%v from %v to %v: allowed: %v", kind, from, to, !want)
 			}
 			for bit := Mask(2); bit < MaskDestQPN; bit <<= 1 {
 				less := c
 				less.Mask &^= bit
-				if x.need&bit != 0 && less.Allowed(from) {
-					t.Errorf("from %v to %v without 0x%x: allowed", from, to, uint32(bit))
+				if x.need&bit != 0 && less.Allowed(kind, from) {
+					t.Errorf("%v from %v to %v without 0x%x: allowed", kind, from, to, uint32(bit))
 				}
 				more := c
 				more.Mask |= bit
 				more.To.CurState = from
-				if known && to != Reset && to != Err && more.Allowed(from) != ((x.need|x.may|MaskCurState)&bit != 0) {
-					t.Errorf("from %v to %v with 0x%x: allowed: %v", from, to, uint32(bit), more.Allowed(from))
+				if known && to != Reset && to != Err && more.Allowed(kind, from) != ((x.need|x.may|MaskCurState)&bit != 0) {
+					t.Errorf("%v from %v to %v with 0x%x: allowed: %v", kind, from, to, uint32(bit), more.Allowed(kind, from))
 				}
 			}
 		}
@@ -254,7 +260,7 @@ func FuzzCommands(f *testing.F) {
 		_, _, _ = ParseResizeCQ(b)
 		if c, err := ParseModifyQP(b); err == nil {
 			for s := Reset; s <= Err; s++ {
-				_ = c.Allowed(s)
+				_ = c.Allowed(RC, s)
 			}
 			var a Attributes
 			c.Apply(&a)

@@ -131,6 +131,23 @@ func ParseSendWR(b []byte) (w SendWR, err error) {
 	return w, nil
 }
 
+// A Destination is where a work request of a UD QP goes. It is in the place of the peer's memory.
+type Destination struct {
+	QPN, QKey uint32
+	AH        uint32 // number of the AH; 0 means that DGID has its address
+	DGID      GID
+}
+
+// ParseDestination parses the destination in an entry of a send queue.
+func ParseDestination(b []byte) (d Destination, err error) {
+	if len(b) < sendHeaderLen {
+		return d, ErrShort
+	}
+	return Destination{
+		QPN: le.Uint32(b[24:]) & 0xffffff, QKey: le.Uint32(b[28:]), AH: le.Uint32(b[36:]), DGID: GID(b[64:]),
+	}, nil
+}
+
 // A RecvWR is one entry of a receive queue.
 type RecvWR struct {
 	ID   uint64
