@@ -16,6 +16,7 @@
 # make mutations plants faults, one at a time, which the tests have to find
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
+# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, and perftest; installs them, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                streams and random verbs with every end, each for SOAKTIME again
 # make fuzz      every fuzz target for FUZZTIME
@@ -56,7 +57,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 
 GATE   = format vet lint locks cross oldest race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop demo
-TAGS   = interop,tshark,models,conformance,mutations,soak,foreign
+TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
 # means fewer rounds and no test less.
@@ -65,7 +66,7 @@ TARGETS  = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross oldest \
-	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop benchonce soak fuzz \
+	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs benchonce soak fuzz \
 	bench bench-check bench-baseline bench-scale bench-peers early
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
@@ -203,6 +204,11 @@ benchonce:
 
 interop: build bin/tier
 	$(TIER) test -retries=2 -- -count=1 -p=1 -tags=interop -timeout=20m ./conformance/interop/... ./toe/usertcp/interop
+
+# Unchanged programs find the device of rddp run.
+verbs:
+	@./.ci/install ibverbs-utils ibverbs-providers perftest python3-pyverbs rdma-core
+	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run='TestDevinfo|TestProgramPairs|TestPyverbs' ./cmd/rddp/internal/run
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

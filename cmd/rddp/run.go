@@ -22,8 +22,8 @@ func runCommand() *cli.Command {
 			"   near$ rddp run ibv_rc_pingpong -g 0\n" +
 			"   far$  rddp run ibv_rc_pingpong -g 0 near\n\n" +
 			"The device looks like InfiniBand (RoCE): GIDs are the host's IPv4 addresses, and two queue pairs are joined\n" +
-			"by ibv_modify_qp. RC queue pairs: Send, Write and Read, with immediate data, atomics, shared receive queues,\n" +
-			"memory windows and events. It has no rdma_cm and no UD. Every host that can connect to this one may join a\n" +
+			"by ibv_modify_qp. RC: Send, Write and Read, with immediate data, atomics, shared receive queues,\n" +
+			"memory windows and events. UD too. There is no rdma_cm. Every host that can connect to this one may join a\n" +
 			"queue pair whose number it knows and whose program wants to join it with that host.\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",

@@ -92,6 +92,17 @@ func (d *Device) Close() {
 	d.cancel()
 }
 
+// begin counts n goroutines that Close must wait for. It returns false if the device is closed.
+func (d *Device) begin(n int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.contexts == nil {
+		return false
+	}
+	d.work.Add(n)
+	return true
+}
+
 // add gives q a QPN at port p and makes it known to peers. It returns false if the port has no
 // number left.
 func (d *Device) add(q *queuePair, p uint16) bool {

@@ -606,7 +606,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-var _ io.Writer = testWriter{}
+var _ io.Writer = (*testWriter)(nil)
 
 // Two programs answer each Send with a Send, and wait for both completions, as programs do that
 // measure latency.

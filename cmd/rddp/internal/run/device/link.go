@@ -106,7 +106,7 @@ func (q *queuePair) start(c *extsock.Conn, peer uint32) bool {
 	l.receiver.l = l
 	q.mu.Lock()
 	ready := q.link == nil && !q.abandoned && (q.attrs.State == uverbs.RTR || q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD)
-	if ready {
+	if ready = ready && q.ctx.dev.begin(2); ready { // receive and complete
 		q.link, q.stopDial = l, nil
 		if q.patience != nil {
 			q.patience.Stop()
@@ -119,7 +119,6 @@ func (q *queuePair) start(c *extsock.Conn, peer uint32) bool {
 		return false
 	}
 	q.ctx.dev.log.Info("joined", "qpn", q.num, "peer", peer, "address", c.RemoteAddr().String())
-	q.ctx.dev.work.Add(2)
 	go l.receive()
 	go l.complete()
 	q.kick()
