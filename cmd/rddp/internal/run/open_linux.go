@@ -28,10 +28,11 @@ const (
 
 // An openFile is the device's file that a process has opened.
 type openFile struct {
-	fd       int // of the same open file in this process
-	dev, ino uint64
-	memory   []byte
-	ctx      *device.Context
+	fd     int // of the same open file in this process
+	dev    uint64
+	ino    uint64
+	memory []byte
+	ctx    *device.Context
 	// opener is the process that has opened it, and number its descriptor there.
 	opener *process.Process
 	number int

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -115,19 +114,35 @@ var localhost = netip.MustParseAddr("127.0.0.1")
 
 func newDevice(t *testing.T) *Device {
 	t.Helper()
-	d, err := New(Config{Addresses: []netip.Addr{localhost}, Log: slog.New(slog.NewTextHandler(testWriter{t}, nil))})
+	w := &testWriter{t: t}
+	d, err := New(Config{Addresses: []netip.Addr{localhost}, Log: slog.New(slog.NewTextHandler(w, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(w.close)
 	t.Cleanup(d.Close)
 	return d
 }
 
-type testWriter struct{ t *testing.T }
+// A testWriter writes to the log of a test as long as the test runs.
+type testWriter struct {
+	mu sync.Mutex
+	t  *testing.T // +checklocks:mu
+}
 
-func (w testWriter) Write(b []byte) (int, error) {
-	w.t.Logf("%s", bytes.TrimSpace(b))
+func (w *testWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.t != nil {
+		w.t.Logf("%s", bytes.TrimSpace(b))
+	}
 	return len(b), nil
+}
+
+func (w *testWriter) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.t = nil
 }
 
 const memoryLen = 8 << 20
@@ -605,8 +620,6 @@ func TestEvents(t *testing.T) {
 		t.Errorf("destroying the CQ: %d events to acknowledge, %v; want 1", n, err)
 	}
 }
-
-var _ io.Writer = (*testWriter)(nil)
 
 // Two programs answer each Send with a Send, and wait for both completions, as programs do that
 // measure latency.

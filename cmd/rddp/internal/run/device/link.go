@@ -29,7 +29,8 @@ type link struct {
 	flights []*flight // +checklocks:mu
 	// The frames that count. sent is the number of the last one, and acked of the last that the
 	// peer has acknowledged.
-	sent, acked uint32 // +checklocks:mu
+	sent  uint32 // +checklocks:mu
+	acked uint32 // +checklocks:mu
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu

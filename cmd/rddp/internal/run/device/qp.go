@@ -18,19 +18,22 @@ import (
 // Locks are taken in this order: Context.mu, sendMu, mu, and then those of the link, of a queue of
 // receives, and of a CQ.
 type queuePair struct {
-	ctx            *Context
-	handle, num    uint32
-	kind           uverbs.QPType // RC or UD
-	userHandle     uint64
-	pd             *protectionDomain
-	sendCQ, recvCQ *completionQueue
-	srq            *sharedQueue // nil if it has its own receives
-	recv           *receiveQueue
-	caps           uverbs.Caps
-	signalAll      bool
-	sqAt, rqAt     uverbs.Mapping
-	datagrams      *net.UDPConn // of a UD queue pair
-	events         atomic.Uint32
+	ctx        *Context
+	handle     uint32
+	num        uint32        // QPN
+	kind       uverbs.QPType // RC or UD
+	userHandle uint64
+	pd         *protectionDomain
+	sendCQ     *completionQueue
+	recvCQ     *completionQueue
+	srq        *sharedQueue // nil if it has its own receives
+	recv       *receiveQueue
+	caps       uverbs.Caps
+	signalAll  bool
+	sqAt       uverbs.Mapping
+	rqAt       uverbs.Mapping
+	datagrams  *net.UDPConn // of a UD queue pair
+	events     atomic.Uint32
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
 	// looks, and looks again until no kick has come meanwhile.
