@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -166,8 +167,9 @@ func (q *queuePair) requested(p *request) {
 		p.refuse()
 		return
 	}
+	life := q.life
 	q.mu.Unlock()
-	q.answer(p)
+	q.answer(p, life)
 }
 
 // wantsLocked reports whether p comes from the queue pair that the program wants to join q with.
@@ -184,14 +186,37 @@ func (q *queuePair) wantsLocked(p *request) bool {
 	return false
 }
 
-// answer accepts a peer's wish.
-func (q *queuePair) answer(p *request) {
+// answer accepts a peer's wish, in the given life of q. The peer may have given up since, which this
+// end learns only when it reads: so the two are joined when the first frame of the peer is here.
+func (q *queuePair) answer(p *request, life uint64) {
 	ctx, cancel := context.WithTimeout(q.ctx.dev.ctx, requestTime)
 	defer cancel()
 	me := hello{from: q.num, to: p.from, gid: q.gid()}
-	if err := p.r.Accept(ctx, me.appendTo(nil)); err != nil || !q.start(p.conn, p.from) {
+	err := p.r.Accept(ctx, me.appendTo(nil))
+	if err == nil {
+		err = awaitPeer(p.conn)
+	}
+	if err != nil || !q.start(p.conn, p.from, life) {
 		_ = p.conn.Close() // the peer dials again
 	}
+}
+
+// iAmHere is the first frame of the end that dials.
+var iAmHere = frame{kind: frameAck}
+
+// awaitPeer waits for that frame.
+func awaitPeer(c *extsock.Conn) error {
+	if err := c.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
+		return err
+	}
+	b := make([]byte, frameLen)
+	if _, err := io.ReadFull(c, b); err != nil {
+		return err
+	}
+	if f, _, err := parseFrame(b); err != nil || f != iAmHere {
+		return errFrame
+	}
+	return c.SetReadDeadline(time.Time{})
 }
 
 // gid returns the GID that the program has chosen for q.
@@ -211,7 +236,7 @@ func (q *queuePair) join() {
 	if p := q.request; p != nil {
 		q.request = nil
 		if q.wantsLocked(p) {
-			go q.answer(p)
+			go q.answer(p, q.life)
 			return
 		}
 		p.refuse()
@@ -222,21 +247,28 @@ func (q *queuePair) join() {
 	}
 	ctx, cancel := context.WithCancel(q.ctx.dev.ctx)
 	q.stopDial = cancel
-	go q.dial(ctx, hello{from: q.num, to: to, gid: me}, peer, netip.AddrFrom16(me).Unmap())
+	go q.dial(ctx, hello{from: q.num, to: to, gid: me}, peer, q.life)
+}
+
+// sayHere sends the first frame.
+func sayHere(c *extsock.Conn) error {
+	_, err := c.Write(iAmHere.appendTo(nil))
+	return err
 }
 
 // redial is how long a dial waits before it tries again.
 const redial = 20 * time.Millisecond
 
-// dial connects to the peer until that succeeds or ctx is done.
-func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, from netip.Addr) {
+// dial connects to the peer until that succeeds or ctx is done. life is that of q.
+func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
+	from := netip.AddrFrom16(h.gid).Unmap()
 	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd), NetDialer: net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}}
 	d.Config.PrivateData = h.appendTo(nil)
 	for {
 		c, err := d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))
 		if err == nil {
 			answer, err := parseHello(c.ConnectionState().PeerPrivateData)
-			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && q.start(c, h.to) {
+			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && sayHere(c) == nil && q.start(c, h.to, life) {
 				return
 			}
 			_ = c.Close() // it is not what it should be

@@ -100,13 +100,13 @@ func (d *Device) config(pd *protectionDomain) *extsock.Config {
 }
 
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
-// not waiting for it any more.
-func (q *queuePair) start(c *extsock.Conn, peer uint32) bool {
+// not waiting for it any more. life is that of q when the connection was begun.
+func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
 	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk)}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l = l
 	q.mu.Lock()
-	ready := q.link == nil && !q.abandoned && (q.attrs.State == uverbs.RTR || q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD)
+	ready := q.link == nil && q.life == life && !q.abandoned && (q.attrs.State == uverbs.RTR || q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD)
 	if ready = ready && q.ctx.dev.begin(2); ready { // receive and complete
 		q.link, q.stopDial = l, nil
 		if q.patience != nil {

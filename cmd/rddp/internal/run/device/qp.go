@@ -48,6 +48,9 @@ type queuePair struct {
 	attrs uverbs.Attributes // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
+	// life counts how often q has lost, or given up, its connection. A connection that was begun in
+	// an earlier life comes too late.
+	life uint64 // +checklocks:mu
 	// ends the dial that is under way
 	stopDial context.CancelFunc // +checklocks:mu
 	// what the peer has sent before this end was ready for it
@@ -331,6 +334,7 @@ func (q *queuePair) reset() {
 func (q *queuePair) unlinkLocked() *link {
 	l := q.link
 	q.link = nil
+	q.life++
 	if q.stopDial != nil {
 		q.stopDial()
 		q.stopDial = nil
