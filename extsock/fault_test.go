@@ -240,7 +240,7 @@ func TestTerminateReceived(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		term := prototest.Terminate(0x1101)
-	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
+		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
 		p.send(append(h.AppendTo(nil), term...)...)
 		if u, err := p.next(); err != io.EOF {
 			t.Errorf("the Terminate was answered with %x, %v", u, err)

@@ -144,7 +144,7 @@ func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		if h, _, err := ddphdr.ParseUntagged(u); err != nil || h.MSN != msn+1 {
+			if h, _, err := ddphdr.ParseUntagged(u); err != nil || h.MSN != msn+1 {
 				t.Errorf("sent %x, %v, want MSN %d", u, err, msn+1)
 			}
 		}

@@ -113,7 +113,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 				p.rx.SetBuffer(make([]byte, 1<<20))
 				b2 := fpdu.NewBatch(512 << 10) // one write: all of them come before one can be answered
 				for msn := range uint32(ird + 1) {
-				h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
+					h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
 					p.tx.Append(b2, true, rdmaphdr.ReadRequest{}.AppendTo(h.AppendTo(nil)))
 				}
 				if _, err := a.Write(bytes.Join(b2.Bufs(), nil)); err != nil {
@@ -131,7 +131,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 						}
 						continue
 					}
-				if h, rest, _ := ddphdr.ParseUntagged(u); h.QN != ddphdr.QNTerminate || !bytes.HasPrefix(rest, []byte{0x12, 0x02}) {
+					if h, rest, _ := ddphdr.ParseUntagged(u); h.QN != ddphdr.QNTerminate || !bytes.HasPrefix(rest, []byte{0x12, 0x02}) {
 						t.Errorf("got %x, want a Terminate: no buffer", u)
 					}
 					break

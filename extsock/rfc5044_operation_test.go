@@ -179,7 +179,7 @@ func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		h, _, err := ddphdr.ParseUntagged(u)
+			h, _, err := ddphdr.ParseUntagged(u)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			op  rdmaphdr.Opcode
-		qn  ddphdr.QN
+			qn  ddphdr.QN
 			msn uint32
 			n   int
 		}{
