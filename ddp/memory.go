@@ -1,8 +1,10 @@
 package ddp
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
+	"sync"
 )
 
 // A Memory is memory that this process cannot address, such as that of another process. Offsets
@@ -13,10 +15,6 @@ type Memory interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteAt copies p to offset off, or returns an error. Bytes may have been written even then.
 	WriteAt(p []byte, off int64) (int, error)
-	// Update64 replaces the 64-bit word at offset off by the result of calling f with it, and
-	// returns the word from before. It is atomic with regard to every other Update64 of the same
-	// bytes.
-	Update64(off int64, f func(uint64) uint64) (old uint64, err error)
 }
 
 // RegisterMemory makes the n bytes of m a Region that grants access on the given stream. Stream 0
@@ -62,16 +60,29 @@ func (r *Region) store(p []byte, to uint64) error {
 	return nil
 }
 
-// update is updateWord for a Memory.
-func (r *Region) update(to uint64, f func(uint64) uint64) (uint64, error) {
+// updating is held during each update of a word. There is one lock for all Memories, because they can
+// be the same bytes.
+var updating sync.Mutex
+
+// update is updateWord for a Memory. It is atomic with regard to every other update of a Memory, and
+// not with regard to the owner of the memory.
+func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error) {
 	if to%wordLen != 0 {
 		return 0, ErrMisaligned
 	}
-	old, err := r.memory.Update64(int64(to-r.base), f)
-	if err != nil {
-		return 0, r.lost(to, wordLen, err)
+	updating.Lock()
+	defer updating.Unlock()
+	var b [wordLen]byte
+	if err := r.fetch(b[:], to); err != nil {
+		return 0, err
 	}
-	return old, nil
+	old = binary.NativeEndian.Uint64(b[:])
+	v := f(old)
+	if v == old {
+		return old, nil
+	}
+	binary.NativeEndian.PutUint64(b[:], v)
+	return old, r.store(b[:], to)
 }
 
 // lost returns the error of an access that the Memory has refused. To the peer it is an access that

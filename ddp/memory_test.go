@@ -40,14 +40,6 @@ func (m *farMemory) WriteAt(p []byte, off int64) (int, error) {
 	return copy(m.b[off:off+int64(len(p))], p), nil
 }
 
-func (m *farMemory) Update64(off int64, f func(uint64) uint64) (uint64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	old := binary.LittleEndian.Uint64(m.b[off:])
-	binary.LittleEndian.PutUint64(m.b[off:], f(old))
-	return old, m.reach(off, 8)
-}
-
 const farBase = 0x7f00_0000_1000
 
 // registerFar registers n guard bytes of far memory at farBase.

@@ -15,8 +15,6 @@ type Process interface {
 	// protection of the program's pages.
 	Read(b []byte, addr uint64) error
 	Write(b []byte, addr uint64) error
-	// Update64 replaces a word by f of it, atomically with regard to all other calls of Update64.
-	Update64(addr uint64, f func(uint64) uint64) (old uint64, err error)
 	// Check returns an error unless all of the n bytes at addr can be read, and written if write
 	// is true.
 	Check(addr, n uint64, write bool) error
@@ -64,17 +62,13 @@ func (m *memoryRegion) addWindow(r *ddp.Region) {
 	m.windows[r] = struct{}{}
 }
 
-// ReadAt, WriteAt and Update64 make a memoryRegion a ddp.Memory.
+// ReadAt and WriteAt make a memoryRegion a ddp.Memory.
 func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), m.process.Read(p, m.Start+uint64(off))
 }
 
 func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), m.process.Write(p, m.Start+uint64(off))
-}
-
-func (m *memoryRegion) Update64(off int64, f func(uint64) uint64) (uint64, error) {
-	return m.process.Update64(m.Start+uint64(off), f)
 }
 
 // supportedAccess are the rights that a memory region may have.

@@ -33,10 +33,6 @@ type part struct {
 func (p part) ReadAt(b []byte, off int64) (int, error)  { return p.memoryRegion.ReadAt(b, p.off+off) }
 func (p part) WriteAt(b []byte, off int64) (int, error) { return p.memoryRegion.WriteAt(b, p.off+off) }
 
-func (p part) Update64(off int64, f func(uint64) uint64) (uint64, error) {
-	return p.memoryRegion.Update64(p.off+off, f)
-}
-
 // keyMask are the bits of a window's key that the program chooses.
 const keyMask = 0xff
 

@@ -2,12 +2,10 @@ package process
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 	"unsafe"
 
@@ -114,29 +112,6 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 		return errFault
 	}
 	return nil
-}
-
-// atomics makes Update64 atomic. There is one lock for all processes, because processes can share
-// memory.
-var atomics sync.Mutex
-
-// Update64 replaces the word at addr by the result of calling f with it, and returns the word from
-// before. It is atomic with regard to every other Update64 of this supervisor, and not with regard
-// to the process itself.
-func (p *Process) Update64(addr uint64, f func(uint64) uint64) (old uint64, err error) {
-	atomics.Lock()
-	defer atomics.Unlock()
-	var b [8]byte
-	if err := p.Read(b[:], addr); err != nil {
-		return 0, err
-	}
-	old = binary.NativeEndian.Uint64(b[:])
-	v := f(old)
-	if v == old {
-		return old, nil
-	}
-	binary.NativeEndian.PutUint64(b[:], v)
-	return old, p.Write(b[:], addr)
 }
 
 // Check returns an error unless all of the n bytes at addr are mapped and may be read, and written

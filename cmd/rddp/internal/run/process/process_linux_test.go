@@ -103,19 +103,6 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-func TestUpdate64(t *testing.T) {
-	p := self(t)
-	b := pages(t, 2)
-	b[8] = 40
-	old, err := p.Update64(address(b)+8, func(v uint64) uint64 { return v + 2 })
-	if old != 40 || err != nil || b[8] != 42 {
-		t.Errorf("Update64 returned %d, %v and left %d", old, err, b[8])
-	}
-	if _, err := p.Update64(address(b)+uint64(os.Getpagesize()), func(v uint64) uint64 { return v + 1 }); err == nil {
-		t.Error("Update64 of a page that may only be read succeeded")
-	}
-}
-
 func TestReadString(t *testing.T) {
 	p := self(t)
 	b := pages(t, 2)
