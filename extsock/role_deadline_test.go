@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -34,8 +35,22 @@ func TestWriteDeadlineLeavesTheReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := make(chan error, 1)
-		go func() { _, err := ci.Read(make([]byte, 1)); read <- err }()
-		synctest.Wait()
+		for tries := 0; ; tries++ { // a message that was there before the Read waited leaves the role to the home goroutine
+			go func() { _, err := ci.Read(make([]byte, 1)); read <- err }()
+			synctest.Wait()
+			if extsock.Driving(ci) {
+				break
+			}
+			if tries == 100 {
+				t.Fatal("no Read receives for itself")
+			}
+			if _, err := ci.Write([]byte{1}); err != nil { // its echo ends the Read
+				t.Fatal(err)
+			}
+			if err := <-read; err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, tt := range []struct {
 			desc string
 			set  func(time.Time) error
