@@ -61,7 +61,7 @@ TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
 # means fewer rounds and no test less.
-EMULATED = -short -skip=TestEMSSIsThatOfTCPInfo|TestSendBufferTooSmall|TestTUN|TestRaw|TestEMSSOfKernel|TestDevicesWithoutPrivilege
+EMULATED = -short -skip=TestEMSSIsThatOfTCPInfo|TestSendBufferTooSmall|TestTUN|TestRaw|TestEMSSOfKernel|TestDevicesWithoutPrivilege|TestOperationsOfABusyProgram
 TARGETS  = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 TIER     = ./bin/tier
 

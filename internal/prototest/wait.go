@@ -43,7 +43,7 @@ func TimeLimit(t testing.TB) context.Context {
 // Wait waits until there is true of what other goroutines, other processes or the system are about to
 // bring about. If it is not until t's Deadline, the test fails with what and with the stacks of all
 // goroutines. A bubble needs no Wait: in it, synctest.Wait and time.Sleep end when everything stands
-// still.
+// still. Wait must not be used there beside a goroutine that never does: no time would pass.
 func Wait(t testing.TB, what string, there func() bool) {
 	t.Helper()
 	const quick = 1000 // looks before it leaves the processor for longer
