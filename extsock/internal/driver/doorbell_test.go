@@ -3,6 +3,7 @@ package driver
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/mpa"
@@ -95,30 +96,32 @@ func TestDoorbellsWhileRinging(t *testing.T) {
 // TestDoorbellsOfAnEndedConnection checks that a connection that has ended leaves no doorbell in a
 // completion queue, which may live longer and be looked at never.
 func TestDoorbellsOfAnEndedConnection(t *testing.T) {
-	var send, recv Doorbells
-	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain)})
-	qp.Start(rdmap.StartParams{})
-	d := New(Config{Stream: &script{}, QP: qp, SendBells: &send, RecvBells: &recv, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
-	wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: rdmap.Handle{STag: 1, Len: 1}}
-	for hanging(&send) == 0 { // until one waits
-		if err := d.Post(&wr); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) { // the net, a timer, fires at none of the steps
+		var send, recv Doorbells
+		qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain)})
+		qp.Start(rdmap.StartParams{})
+		d := New(Config{Stream: &script{}, QP: qp, SendBells: &send, RecvBells: &recv, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
+		wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: rdmap.Handle{STag: 1, Len: 1}}
+		for hanging(&send) == 0 { // until one waits
+			if err := d.Post(&wr); err != nil {
+				t.Fatal(err)
+			}
+			var done [1]rdmap.Completion
+			qp.Config().SendCQ.Poll(done[:])
 		}
-		var done [1]rdmap.Completion
-		qp.Config().SendCQ.Poll(done[:])
-	}
-	if hanging(&recv) != 1 {
-		t.Errorf("%d doorbells hang in the receive queue, want 1", hanging(&recv))
-	}
-	d.Receive() // the peer's FIN comes at once
-	d.Close()
-	want := func(when string) {
-		t.Helper()
-		if hanging(&send) != 0 || hanging(&recv) != 0 {
-			t.Errorf("%s: %d and %d doorbells hang", when, hanging(&send), hanging(&recv))
+		if hanging(&recv) != 1 {
+			t.Errorf("%d doorbells hang in the receive queue, want 1", hanging(&recv))
 		}
-	}
-	want("at the end")
-	d.sendLater(&wr) // of a goroutine that has posted just before the end
-	want("after a Post during the end")
+		d.Receive() // the peer's FIN comes at once
+		d.Close()
+		want := func(when string) {
+			t.Helper()
+			if hanging(&send) != 0 || hanging(&recv) != 0 {
+				t.Errorf("%s: %d and %d doorbells hang", when, hanging(&send), hanging(&recv))
+			}
+		}
+		want("at the end")
+		d.sendLater(&wr) // of a goroutine that has posted just before the end
+		want("after a Post during the end")
+	})
 }
