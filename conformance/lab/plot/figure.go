@@ -213,7 +213,7 @@ func (f *Figure) chart(p Panel, xs, ys []plot.Tick) *plot.Plot {
 		a.axis.Padding = 4
 	}
 	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = faint(Gray), faint(Gray)
+	grid.Horizontal.Color, grid.Vertical.Color = faint(Gray, 0x70), faint(Gray, 0x70)
 	grid.Horizontal.Width, grid.Vertical.Width = 0.4, 0.4
 	c.Add(grid)
 	if f.Mark >= c.Y.Min && f.Mark <= c.Y.Max {
@@ -252,14 +252,14 @@ func (l *Line) plotters() []plot.Plotter {
 
 func (l Look) color() color.Color {
 	if l.Faint {
-		return faint(l.Color)
+		return faint(l.Color, 0xB0) // still visible on black
 	}
 	return colors[l.Color]
 }
 
-func faint(c Color) color.Color {
+func faint(c Color, opacity uint8) color.Color {
 	v := colors[c]
-	v.A = 0x70
+	v.A = opacity
 	return v
 }
 
