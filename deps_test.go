@@ -126,7 +126,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault",
 	},
 	"cmd/rddp/internal/accept":   {},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
@@ -140,9 +140,10 @@ var mayImport = map[string][]string{
 
 	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
 	"cmd/rddp/internal/run": {
-		"cmd/rddp/internal/run/device", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/uverbs",
+		"cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/uverbs",
 	},
-	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "rdmap", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
+	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "rdmap", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
+	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "cmd/rddp/internal/run/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},
 	"cmd/rddp/internal/run/process": {},
 	"cmd/rddp/internal/run/ring":    {},

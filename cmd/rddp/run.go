@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 )
 
 func runCommand() *cli.Command {
@@ -29,6 +30,7 @@ func runCommand() *cli.Command {
 			"has started have ended.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
+			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell what the program opens, and the peer and the end of each connection"},
 			&cli.BoolFlag{Name: "debug", Usage: "tell each command too"},
 		},
@@ -53,6 +55,11 @@ func runProgram(_ context.Context, c *cli.Command) error {
 		}
 		cfg.Addresses = append(cfg.Addresses, ip.Unmap())
 	}
+	faults, err := fault.Parse(c.StringSlice("fault"))
+	if err != nil {
+		return usage("--fault: %v", err)
+	}
+	cfg.Faults = faults
 	if c.Bool("verbose") || c.Bool("debug") {
 		level := slog.LevelInfo
 		if c.Bool("debug") {

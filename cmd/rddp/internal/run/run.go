@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 )
 
 // A Config says what Run runs.
@@ -17,6 +19,8 @@ type Config struct {
 	// Log receives what the program opens, and the beginning and the end of its connections. Nil
 	// means nothing.
 	Log *slog.Logger
+	// Faults are made on purpose.
+	Faults fault.Plan
 }
 
 // ErrUnsupported means that rddp run does not work on this system.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"runtime"
 	"sync"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
@@ -53,7 +53,7 @@ func Run(c Config) (status int, err error) {
 			return 0, err
 		}
 	}
-	s, err := newSupervisor(c.Addresses, c.Log)
+	s, err := newSupervisor(device.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log)})
 	if err != nil {
 		return 0, err
 	}
@@ -72,16 +72,16 @@ func Run(c Config) (status int, err error) {
 	return s.wait(served)
 }
 
-func newSupervisor(addresses []netip.Addr, log *slog.Logger) (*supervisor, error) {
-	d, err := device.New(device.Config{Addresses: addresses, Log: log})
+func newSupervisor(c device.Config) (*supervisor, error) {
+	d, err := device.New(c)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTree(d, addresses)
+	t, err := newTree(d, c.Addresses)
 	if err != nil {
 		return nil, err
 	}
-	s := &supervisor{log: log, device: d, tree: t, files: make(map[*openFile]struct{})}
+	s := &supervisor{log: c.Log, device: d, tree: t, files: make(map[*openFile]struct{})}
 	if s.doorbell, err = newDoorbell(); err != nil {
 		t.remove()
 		return nil, err

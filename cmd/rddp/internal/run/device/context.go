@@ -49,6 +49,8 @@ type Context struct {
 
 	asyncMu sync.Mutex
 	async   Channel // +checklocks:asyncMu
+	// ends the faults of the context; nil before the channel for events is there
+	stopFaults func() // +checklocks:asyncMu
 
 	// pairs are those of qps, for the doorbell.
 	pairsMu sync.RWMutex
@@ -78,6 +80,9 @@ func (d *Device) Open(file []byte) (*Context, error) {
 	d.contexts[c] = struct{}{}
 	return c, nil
 }
+
+// onlyPort is the number of the device's port, which events of the port and of the device name.
+const onlyPort = 1
 
 // firstOffset is where the first ring lies: the provider takes the offset 0 for "no ring".
 const firstOffset = 4096
@@ -140,6 +145,7 @@ func (c *Context) Close() {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
 	if c.async != nil {
+		c.stopFaults()
 		c.async.Close()
 		c.async = nil
 	}
@@ -265,6 +271,7 @@ func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e sysc
 		return nil, nil, syscall.EMFILE
 	}
 	c.async = ch
+	c.stopFaults = c.dev.faults.Start(func(e uverbs.EventType) { c.raise(onlyPort, e) })
 	return uverbs.AppendWords(nil, fd, 1), nil, 0
 }
 
@@ -400,6 +407,9 @@ func (c *Context) newRegionLocked(caller Caller, r uverbs.MemoryRegion) (*memory
 	p, err := caller.Process()
 	if err != nil {
 		return nil, syscall.EFAULT
+	}
+	if e := c.dev.faults.Register(); e != 0 {
+		return nil, e
 	}
 	if r.Access&uverbs.ZeroBased != 0 {
 		r.VA = 0

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 )
 
@@ -21,12 +22,15 @@ type Config struct {
 	// Log receives an event for each context, and for the beginning and the end of each
 	// connection. Nil means none.
 	Log *slog.Logger
+	// Faults are made on purpose. Nil means none.
+	Faults *fault.Injector
 }
 
 // A Device is an RDMA device. Programs open it: see Open.
 type Device struct {
 	addresses []netip.Addr
 	log       *slog.Logger
+	faults    *fault.Injector
 	guid      [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -48,7 +52,7 @@ func New(c Config) (*Device, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{addresses: c.Addresses, log: c.Log, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
+	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
 	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
@@ -114,8 +115,19 @@ var localhost = netip.MustParseAddr("127.0.0.1")
 
 func newDevice(t *testing.T) *Device {
 	t.Helper()
+	return newFaultyDevice(t, "seed=1")
+}
+
+// newFaultyDevice returns a device with the faults of spec.
+func newFaultyDevice(t *testing.T, spec string) *Device {
+	t.Helper()
 	w := &testWriter{t: t}
-	d, err := New(Config{Addresses: []netip.Addr{localhost}, Log: slog.New(slog.NewTextHandler(w, nil))})
+	log := slog.New(slog.NewTextHandler(w, nil))
+	p, err := fault.Parse([]string{spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Config{Addresses: []netip.Addr{localhost}, Log: log, Faults: fault.New(p, log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ import (
 // port of the same number, which is open if a UD queue pair has it.
 type port struct {
 	mu        sync.Mutex
-	listeners []*extsock.Listener     // +checklocks:mu
-	datagrams map[uint16]*net.UDPConn // +checklocks:mu
-	closed    bool                    // +checklocks:mu
+	listeners []*extsock.Listener      // +checklocks:mu
+	datagrams map[uint16]*datagramPort // +checklocks:mu
+	closed    bool                     // +checklocks:mu
 }
 
 // enter gives q a QPN at one of the ports, and opens one if that is needed.
@@ -69,7 +69,7 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	if len(d.addresses) == 1 {
 		host = d.addresses[0].String()
 	}
-	l, err := extsock.Listen("tcp", net.JoinHostPort(host, "0"), d.config(pd))
+	l, err := extsock.Listen("tcp", net.JoinHostPort(host, "0"), d.config(pd, net.Dialer{}))
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (p *port) close() {
 	}
 	p.listeners = nil
 	for _, u := range p.datagrams {
-		_ = u.Close()
+		u.close()
 	}
 	p.datagrams = nil
 }
@@ -262,7 +262,8 @@ const redial = 20 * time.Millisecond
 // dial connects to the peer until that succeeds or ctx is done. life is that of q.
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
-	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd), NetDialer: net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}}
+	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
+	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd, dialer), NetDialer: dialer}
 	d.Config.PrivateData = h.appendTo(nil)
 	for {
 		c, err := d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))

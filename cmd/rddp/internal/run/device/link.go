@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -89,13 +90,13 @@ type chunk struct {
 	flight *flight // of a Read or atomic; nil if the buffer is all that the completion ends
 }
 
-// config returns the configuration of the connections of pd's queue pairs.
-func (d *Device) config(pd *protectionDomain) *extsock.Config {
+// config returns the configuration of the connections of pd's queue pairs. dialer is what dials them.
+func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config {
 	const forever = 24 * time.Hour
 	return &extsock.Config{
 		Domain: &pd.domain, Messages: true, RecvSize: frameLen + maxPiece, RecvDepth: 2*window + 8, SendDepth: depth,
 		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true,
-		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1,
+		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1, Backend: d.faults.Backend(dialer),
 	}
 }
 
@@ -220,6 +221,11 @@ func (l *link) retireLocked() {
 			go l.q.fail(l, f.status, "a work request has failed")
 			return
 		case f.isRead && (f.awaits > 0 || !f.posted), !f.isRead && (!f.numbered || int32(l.acked-f.number) < 0):
+			return
+		}
+		if f.status = l.q.ctx.dev.faults.Send(); f.status != uverbs.Success {
+			l.over = true
+			go l.q.fail(l, f.status, "a fault to order")
 			return
 		}
 		l.flights = l.flights[1:]

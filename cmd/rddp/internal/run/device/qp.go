@@ -3,7 +3,6 @@ package device
 import (
 	"context"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,7 +31,7 @@ type queuePair struct {
 	signalAll  bool
 	sqAt       uverbs.Mapping
 	rqAt       uverbs.Mapping
-	datagrams  *net.UDPConn // of a UD queue pair
+	datagrams  *datagramPort // of a UD queue pair
 	events     atomic.Uint32
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
@@ -59,6 +58,8 @@ type queuePair struct {
 	patience *time.Timer // +checklocks:mu
 	// the peer has been there, and is gone
 	abandoned bool // +checklocks:mu
+	// ends the faults that begin with RTS; nil if there are none
+	stopFaults func() // +checklocks:mu
 }
 
 // stateChanges are the changes of state that happen. Those that a program asks for are fewer: see
@@ -239,6 +240,9 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		return 0
 	}
 	q.setStateLocked(to)
+	if to == uverbs.RTS && q.stopFaults == nil {
+		q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
+	}
 	q.mu.Unlock()
 	switch {
 	case from == uverbs.Init && to == uverbs.RTR && q.kind == uverbs.RC:
@@ -247,6 +251,17 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.kick()
 	}
 	return 0
+}
+
+// breakDown is the failure of a queue pair to order.
+func (q *queuePair) breakDown() {
+	q.mu.Lock()
+	works := q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD
+	q.mu.Unlock()
+	if works {
+		q.fail(nil, uverbs.FatalErr, "a fault to order")
+		q.raise(uverbs.EventQPFatal)
+	}
 }
 
 // reachableLocked reports whether the addresses that a sets are ones that the device has, or can
@@ -307,6 +322,10 @@ func (q *queuePair) reset() {
 	q.sendMu.Lock()
 	q.mu.Lock()
 	q.setStateLocked(uverbs.Reset)
+	if q.stopFaults != nil {
+		q.stopFaults()
+		q.stopFaults = nil
+	}
 	l := q.unlinkLocked()
 	q.abandoned = false
 	q.mu.Unlock()

@@ -176,8 +176,12 @@ func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 		}
 		w, err := uverbs.ParseRecvWR(entry)
 		r.message = &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}
+		status := q.ctx.dev.faults.Receive()
 		if err != nil {
-			r.refuseLocked(uverbs.LocalQPErr, uverbs.RemoteOpErr)
+			status = uverbs.LocalQPErr
+		}
+		if status != uverbs.Success {
+			r.refuseLocked(status, uverbs.RemoteOpErr)
 			return true
 		}
 	}

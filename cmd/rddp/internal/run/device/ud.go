@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 )
 
@@ -58,8 +59,30 @@ func parseDatagram(b []byte) (d datagram, payload []byte, err error) {
 	}, b[datagramLen:], nil
 }
 
+// A datagramPort is an open UDP port.
+type datagramPort struct {
+	*net.UDPConn
+	faults *fault.Link // nil if there are none
+}
+
+// send sends a datagram. One that can't be sent is lost.
+func (p *datagramPort) send(b []byte, to netip.AddrPort) {
+	if p.faults != nil {
+		p.faults.Send(b, to)
+		return
+	}
+	_, _ = p.WriteToUDPAddrPort(b, to)
+}
+
+func (p *datagramPort) close() {
+	_ = p.Close() // nothing can be done about it
+	if p.faults != nil {
+		p.faults.Close()
+	}
+}
+
 // openDatagrams opens the UDP port of a number.
-func (p *port) openDatagrams(d *Device, number uint16) (*net.UDPConn, error) {
+func (p *port) openDatagrams(d *Device, number uint16) (*datagramPort, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u := p.datagrams[number]; u != nil {
@@ -78,12 +101,18 @@ func (p *port) openDatagrams(d *Device, number uint16) (*net.UDPConn, error) {
 	}
 	const buffer = 4 << 20
 	_ = u.SetReadBuffer(buffer) // with less, more datagrams are lost
-	if p.datagrams == nil {
-		p.datagrams = make(map[uint16]*net.UDPConn)
+	l, err := d.faults.Link(u)
+	if err != nil {
+		_ = u.Close()
+		return nil, err
 	}
-	p.datagrams[number] = u
+	o := &datagramPort{UDPConn: u, faults: l}
+	if p.datagrams == nil {
+		p.datagrams = make(map[uint16]*datagramPort)
+	}
+	p.datagrams[number] = o
 	go d.receiveDatagrams(u, number)
-	return u, nil
+	return o, nil
 }
 
 // sendDatagrams sends what is in the queue. Each is complete when UDP has it.
@@ -97,6 +126,8 @@ func (s *sender) sendDatagrams(q *queuePair) {
 		if f.status == uverbs.Success {
 			if err := s.sendDatagram(q, own, b); err != nil {
 				f.status = localStatus(err)
+			} else {
+				f.status = q.ctx.dev.faults.Send()
 			}
 		}
 		if f.signaled || f.status != uverbs.Success {
@@ -146,7 +177,7 @@ func (s *sender) sendDatagram(q *queuePair, own uint32, b []byte) error {
 		return err
 	}
 	a := netip.AddrPortFrom(netip.AddrFrom16(d.gid).Unmap(), uint16(d.to>>8))
-	_, _ = q.datagrams.WriteToUDPAddrPort(b[:len(b)+len(payload)], a) // one that can't be sent is lost
+	q.datagrams.send(b[:len(b)+len(payload)], a)
 	return nil
 }
 
@@ -203,7 +234,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 		}
 	}
 	w := uverbs.WC{
-		ID: r.ID, Op: uverbs.WCRecv, Len: routeLen + uint32(len(payload)), QPN: q.num, SrcQPN: h.from, Flags: uverbs.WCHasGRH,
+		Status: q.ctx.dev.faults.Receive(), ID: r.ID, Op: uverbs.WCRecv, Len: routeLen + uint32(len(payload)), QPN: q.num, SrcQPN: h.from, Flags: uverbs.WCHasGRH,
 	}
 	if h.flags&flagImmediate != 0 {
 		w.Immediate, w.Flags = h.immediate, w.Flags|uverbs.WCHasImm

@@ -137,8 +137,16 @@ const (
 	EventQPAccess    EventType = 3
 	EventEstablished EventType = 4
 	EventSQDrained   EventType = 5
+	EventDeviceFatal EventType = 8
+	EventPortActive  EventType = 9
+	EventPortErr     EventType = 10
+	EventLIDChange   EventType = 11
+	EventPKeyChange  EventType = 12
+	EventSMChange    EventType = 13
 	EventLimit       EventType = 15
 	EventLastWQE     EventType = 16
+	EventReregister  EventType = 17
+	EventGIDChange   EventType = 18
 	asyncEventLen              = 16
 )
 

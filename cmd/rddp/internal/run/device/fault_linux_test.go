@@ -1,0 +1,138 @@
+//go:build amd64 || arm64
+
+package device
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"syscall"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+)
+
+// faultyPair is pair with faults of the two devices.
+func faultyPair(t *testing.T, specA, specB string) (a, b *program, qa, qb *guest.QP) {
+	t.Helper()
+	a, b = newProgram(t, newFaultyDevice(t, specA)), newProgram(t, newFaultyDevice(t, specB))
+	qa, qb = a.qp(nil), b.qp(nil)
+	joinPair(t, a, b, qa, qb)
+	return a, b, qa, qb
+}
+
+const noFault = "seed=1"
+
+// TestFaultOfACompletion checks that a work request that fails to order ends its queue pair, as one
+// that fails for another reason.
+func TestFaultOfACompletion(t *testing.T) {
+	for _, tt := range []struct {
+		desc, specA, specB string
+		status, theirs     uverbs.WCStatus // of the second Send and its receive
+	}{
+		{"Send", "send=RETRY_EXC_ERR@2", noFault, uverbs.RetryExceeded, uverbs.Success},
+		{"receive", noFault, "receive=LOC_PROT_ERR@2", uverbs.RemoteOpErr, uverbs.LocalProtErr},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			a, b, qa, qb := faultyPair(t, tt.specA, tt.specB)
+			for id := range uint64(3) {
+				qb.PostRecv(id, b.mr.Part(0, 8))
+			}
+			for id, status := range []uverbs.WCStatus{uverbs.Success, tt.status, uverbs.FlushErr} {
+				if err := qa.Post(guest.WR{ID: uint64(id), Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+					t.Fatal(err)
+				}
+				a.want("Send", uint64(id), status)
+			}
+			b.want("receive", 0, uverbs.Success)
+			b.want("receive", 1, tt.theirs)
+			if s, err := qa.State(); s != guest.Err || err != nil {
+				t.Errorf("the state is %d, %v", s, err)
+			}
+		})
+	}
+}
+
+func TestFaultOfARegistration(t *testing.T) {
+	a := newProgram(t, newFaultyDevice(t, "register=ENOMEM@2")) // which registers its memory
+	if _, err := a.Register(a.pd, a.mr.B[:4096], guest.All); !errors.Is(err, syscall.ENOMEM) {
+		t.Errorf("the second registration: %v, want ENOMEM", err)
+	}
+	if _, err := a.Register(a.pd, a.mr.B[:4096], guest.All); err != nil {
+		t.Errorf("the third registration: %v", err)
+	}
+}
+
+// TestFaultsWithTime checks that an event comes when it should, and that a queue pair turns to error
+// after it has come to RTS.
+func TestFaultsWithTime(t *testing.T) {
+	a, _, qa, _ := faultyPair(t, "event=PORT_ERR@0s,qp-error@1ms", noFault)
+	qa.PostRecv(1, a.mr.Part(0, 8))
+	a.want("a receive of a queue pair that breaks down", 1, uverbs.FlushErr)
+	for _, want := range []uverbs.EventType{uverbs.EventPortErr, uverbs.EventQPFatal} {
+		e := a.channels[0].next(t)
+		h, err := uverbs.ParseEvent(e)
+		if got := uverbs.EventType(binary.LittleEndian.Uint32(e[8:])); got != want || err != nil || want == uverbs.EventPortErr && h != onlyPort {
+			t.Errorf("event %d of %d, %v; want %d", got, h, err, want)
+		}
+	}
+}
+
+// TestBadNetwork checks that everything arrives over a link that loses packets, whichever end dials,
+// and that a connection that is cut fails the work request that is under way.
+func TestBadNetwork(t *testing.T) {
+	for _, specs := range [][2]string{{"loss=10%,jitter=100us", noFault}, {noFault, "loss=10%,seed=3"}} {
+		a, b, qa, qb := faultyPair(t, specs[0], specs[1])
+		const n = 100_000
+		want := a.fill(0, n, 1)
+		for id := range uint64(5) {
+			qb.PostRecv(id, b.mr.Part(0, n))
+			if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, n)}}); err != nil {
+				t.Fatal(err)
+			}
+			a.want("Send", id, uverbs.Success)
+			b.want("receive", id, uverbs.Success)
+			if !bytes.Equal(b.read(0, n), want) {
+				t.Fatal("wrong data")
+			}
+		}
+	}
+	a, b, qa, _ := faultyPair(t, "cut@100KiB", noFault)
+	if err := qa.Post(guest.WR{ID: 1, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 1<<20)}}); err != nil {
+		t.Fatal(err)
+	}
+	a.want("a Write that is cut", 1, uverbs.RetryExceeded)
+}
+
+// TestLostDatagrams checks that a bad link loses datagrams, and that the sender does not notice.
+func TestLostDatagrams(t *testing.T) {
+	a, b := newProgram(t, newFaultyDevice(t, "loss=50%")), newProgram(t, newDevice(t))
+	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }
+	qa, qb := a.qp(ud), b.qp(ud)
+	const key = 0x11111111
+	if err := errors.Join(qa.Enable(key), qb.Enable(key)); err != nil {
+		t.Fatal(err)
+	}
+	// Receives have the numbers in their order, and the datagrams theirs as immediate data.
+	const n = 60
+	for id := range uint64(n) {
+		qb.PostRecv(id, b.mr.Part(0, 100))
+		w := guest.WR{
+			ID: id, Op: guest.OpSendImm, Flags: guest.Signaled, Imm: uint32(id), To: &guest.To{QPN: qb.Num, QKey: key, GID: b.gid},
+			List: []guest.SGE{a.mr.Part(0, 8)},
+		}
+		if err := qa.Post(w); err != nil {
+			t.Fatal(err)
+		}
+		a.want("Send", id, uverbs.Success)
+	}
+	// The seed is fixed: one of the last two arrives.
+	arrived := 0
+	for last := uint32(0); last < n-2; arrived++ {
+		last = b.poll(1)[0].Imm
+	}
+	if arrived < n/4 || arrived > n*3/4 {
+		t.Errorf("%d of %d datagrams arrive, want about half", arrived, n)
+	}
+}

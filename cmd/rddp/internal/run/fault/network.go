@@ -1,0 +1,299 @@
+package fault
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/badlink"
+	"github.com/rddp/rddp/toe/netconn"
+)
+
+func (p *Plan) hasNetwork() bool {
+	return len(p.Cuts) > 0 || p.Network.Loss > 0 || p.Network.Delay > 0 || p.Network.Jitter > 0 || p.Network.Rate > 0
+}
+
+// Backend returns the TCP with the faults of the network, which dials as d says, or nil if there are
+// none.
+func (i *Injector) Backend(d net.Dialer) toe.Backend {
+	if i == nil || !i.plan.hasNetwork() {
+		return nil
+	}
+	return &backend{i, d}
+}
+
+type backend struct {
+	i      *Injector
+	dialer net.Dialer
+}
+
+func (b *backend) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
+	c, err := b.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return b.i.stream(c.(*net.TCPConn))
+}
+
+func (b *backend) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &listener{l, b.i}, nil
+}
+
+type listener struct {
+	net.Listener
+	i *Injector
+}
+
+func (l *listener) Accept() (toe.Stream, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.i.stream(c.(*net.TCPConn))
+}
+
+// stream returns the near end of a path whose far end is c.
+func (i *Injector) stream(c *net.TCPConn) (toe.Stream, error) {
+	near, far, err := socketPair()
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	if _, err := i.lay(far, c); err != nil {
+		_, _, _ = near.Close(), far.Close(), c.Close()
+		return nil, err
+	}
+	return netconn.New(&conn{near, c.LocalAddr(), c.RemoteAddr()}), nil
+}
+
+// A conn is the near end of a path. It has the addresses of the connection at the far end.
+type conn struct {
+	*net.UnixConn
+	local, remote net.Addr
+}
+
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// An end is one of the two sockets that a path joins.
+type end interface {
+	io.ReadWriteCloser
+	CloseWrite() error
+}
+
+// A path carries what one socket has read to the other one, in both directions, over a link. It ends
+// when both directions have, or at once when it is cut.
+type path struct {
+	i       *Injector
+	a, b    end
+	passed  atomic.Int64  // bytes of both directions
+	limit   int64         // of passed
+	resend  time.Duration // after which a lost packet goes again
+	timers  []*time.Timer
+	cutOnce sync.Once
+	done    chan struct{} // closed when the path has ended
+}
+
+// lay makes a path between a, the device's side, and b, the network's. It owns both.
+func (i *Injector) lay(a, b end) (*path, error) {
+	f := i.plan.Network
+	f.Queue = 2 * inFlight // nothing is dropped because a queue is full
+	i.mu.Lock()
+	i.connections++
+	seed := i.plan.Seed + i.connections<<32
+	i.mu.Unlock()
+	near, far, err := badlink.Pipe(badlink.Config{Seed: seed, MTU: packetLen, AB: f, BA: f})
+	if err != nil {
+		return nil, err
+	}
+	p := &path{i: i, a: a, b: b, limit: 1<<63 - 1, resend: 2*f.Delay + f.Jitter + 10*time.Millisecond, done: make(chan struct{})}
+	for _, c := range i.plan.Cuts {
+		if c.Bytes > 0 {
+			p.limit = min(p.limit, c.Bytes)
+		} else {
+			p.timers = append(p.timers, time.AfterFunc(c.After, p.cut))
+		}
+	}
+	delivered := make(chan struct{}, 2)
+	for _, d := range []struct {
+		from, to  end
+		link, out *badlink.End
+	}{{a, b, near, far}, {b, a, far, near}} {
+		w := &way{path: p, link: d.link, room: make(chan struct{}, inFlight)}
+		go w.send(d.from)
+		go func() {
+			w.deliver(d.out, d.to)
+			delivered <- struct{}{}
+		}()
+	}
+	go func() {
+		var late <-chan time.Time // as TCP's FIN-WAIT-2: the device's side may be closed, not half-closed
+		for over := 0; over < 2; over++ {
+			select {
+			case <-delivered:
+				late = time.After(finTime)
+			case <-late:
+				over = 2
+			case <-p.done: // cut
+				over = 2
+			}
+		}
+		p.end()
+		_, _ = near.Close(), far.Close()
+	}()
+	return p, nil
+}
+
+// finTime is how long the second direction of a connection may outlive the first.
+const finTime = time.Minute
+
+// end closes both sockets.
+func (p *path) end() {
+	p.cutOnce.Do(func() {
+		for _, t := range p.timers {
+			t.Stop()
+		}
+		_, _ = p.a.Close(), p.b.Close()
+		close(p.done)
+	})
+}
+
+// cut resets the connection.
+func (p *path) cut() {
+	if c, ok := p.b.(*net.TCPConn); ok {
+		_ = c.SetLinger(0) // the peer gets a RST; a connection that has ended already needs none
+	}
+	p.i.log.Info("fault", "place", "cut", "bytes", p.passed.Load())
+	p.end()
+}
+
+const (
+	// packetLen is the maximum length in bytes of a packet, and headerLen that of its header: the
+	// number of the packet, and whether it is the last one.
+	packetLen = 1400 + headerLen
+	headerLen = 9
+	// inFlight is how many packets of a direction are on their way at most.
+	inFlight = 1024
+)
+
+// A way is one direction of a path.
+type way struct {
+	path *path
+	link *badlink.End
+	room chan struct{} // has an element for each packet on its way
+
+	mu sync.Mutex // one packet after the other, so that the count of losses tells about it
+}
+
+// send turns what it reads into packets.
+func (w *way) send(from end) {
+	b := make([]byte, packetLen)
+	for k := uint64(0); ; k++ {
+		n, err := from.Read(b[headerLen:])
+		if p := w.path; n > 0 && p.passed.Add(int64(n)) > p.limit {
+			p.cut()
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			w.path.end()
+		}
+		select {
+		case w.room <- struct{}{}:
+		case <-w.path.done:
+			return
+		}
+		binary.BigEndian.PutUint64(b, k)
+		b[8] = 0
+		if n == 0 && err != nil {
+			b[8] = 1
+		}
+		w.put(append([]byte(nil), b[:headerLen+n]...))
+		if err != nil && n == 0 {
+			return
+		}
+	}
+}
+
+// put sends a packet, again and again until the link takes it.
+func (w *way) put(packet []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.link.Stats().Lost
+	if _, err := w.link.Write(packet); err == nil && w.link.Stats().Lost > before {
+		time.AfterFunc(w.path.resend, func() { w.put(packet) })
+	}
+}
+
+// deliver writes the payload of the packets in their order.
+func (w *way) deliver(out *badlink.End, to end) {
+	early := make(map[uint64][]byte)
+	b := make([]byte, packetLen)
+	for next := uint64(0); ; {
+		n, err := out.Read(b)
+		if err != nil {
+			return
+		}
+		early[binary.BigEndian.Uint64(b)] = append([]byte(nil), b[8:n]...)
+		for p, ok := early[next]; ok; p, ok = early[next] {
+			delete(early, next)
+			next++
+			<-w.room
+			if p[0] == 1 {
+				_ = to.CloseWrite() // fails if the connection has ended already
+				return
+			}
+			if _, err := to.Write(p[1:]); err != nil {
+				w.path.end()
+				return
+			}
+		}
+	}
+}
+
+// A Link is a bad link below a UDP port.
+type Link struct{ near, far *badlink.End }
+
+// Link returns a bad link for what u sends, or nil if the network has no faults. u may be closed
+// before the Link.
+func (i *Injector) Link(u *net.UDPConn) (*Link, error) {
+	if i == nil || !i.plan.hasNetwork() {
+		return nil, nil
+	}
+	near, far, err := badlink.Pipe(badlink.Config{Seed: i.plan.Seed, MTU: 1<<16 - 1, AB: i.plan.Network})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		b := make([]byte, far.MTU())
+		for {
+			n, err := far.Read(b)
+			if err != nil {
+				return
+			}
+			var to netip.AddrPort
+			if k := 1 + int(b[0]); to.UnmarshalBinary(b[1:k]) == nil {
+				_, _ = u.WriteToUDPAddrPort(b[k:n], to) // one that can't be sent is lost
+			}
+		}
+	}()
+	return &Link{near, far}, nil
+}
+
+// Send sends a datagram. It neither waits nor keeps b.
+func (l *Link) Send(b []byte, to netip.AddrPort) {
+	address, _ := to.MarshalBinary()                                                  // never fails
+	_, _ = l.near.Write(append(append([]byte{byte(len(address))}, address...), b...)) // one that is too long is lost
+}
+
+// Close ends the link. Datagrams on their way are lost.
+func (l *Link) Close() { _, _ = l.near.Close(), l.far.Close() }
