@@ -68,7 +68,6 @@ const (
 
 	flagContinue   = 1
 	flagSetNumber  = 1
-	flagAnswer     = 2
 	flagSyncWakeUp = 1
 )
 
@@ -140,26 +139,31 @@ func (l *Listener) send(r *response) {
 // AddFD gives the process of the call a copy of descriptor fd and returns its number there: number,
 // or the lowest free one if that is negative.
 func (l *Listener) AddFD(c *Call, fd, number int, closeOnExec bool) (int, error) {
-	return l.addFD(c, fd, number, closeOnExec, 0)
-}
-
-// AnswerFD is AddFD with the lowest free number, which is also the answer to the call.
-func (l *Listener) AnswerFD(c *Call, fd int, closeOnExec bool) error {
-	_, err := l.addFD(c, fd, -1, closeOnExec, flagAnswer)
-	return err
-}
-
-func (l *Listener) addFD(c *Call, fd, number int, closeOnExec bool, flags uint32) (int, error) {
-	a := addition{id: c.id, src: uint32(fd), flags: flags}
+	a := addition{id: c.id, src: uint32(fd)}
 	if number >= 0 {
-		a.number, a.flags = uint32(number), flags|flagSetNumber
+		a.number, a.flags = uint32(number), flagSetNumber
 	}
 	if closeOnExec {
 		a.fdFlags = unix.O_CLOEXEC
 	}
-	n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlAdd, uintptr(unsafe.Pointer(&a)))
-	if e != 0 {
-		return -1, e
+	// The kernel can do this and answer the call at once. But if a signal comes while the thread of the
+	// call is about to take the descriptor, and Go's scheduler sends many, the call returns 0.
+	for {
+		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlAdd, uintptr(unsafe.Pointer(&a)))
+		if e == 0 {
+			return int(n), nil
+		}
+		if e != unix.EINTR {
+			return -1, e
+		}
 	}
-	return int(n), nil
+}
+
+// AnswerFD is AddFD with the lowest free number, which is also the answer to the call.
+func (l *Listener) AnswerFD(c *Call, fd int, closeOnExec bool) error {
+	n, err := l.AddFD(c, fd, -1, closeOnExec)
+	if err == nil {
+		l.Answer(c, int64(n), 0)
+	}
+	return err
 }
