@@ -49,7 +49,7 @@ LISTS  = . ./conformance/mutations ./conformance/requirements
 # The layers and extsock: what runs with full counts and on other machines.
 LAYERS = ./mpa ./internal/fpdu/... ./internal/ddphdr ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./extsock/...
 # Hostile peers: with full counts they print figures.
-FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./toe/usertcp/hostile ./toe/usertcp/tcpscript
+FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./cmd/rddp/internal/run ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.
 TAME   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
 QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")

@@ -3,8 +3,9 @@
 package run
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -12,8 +13,9 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// A channel carries events to the program: one end of a socket pair, whose other end is a descriptor
-// of the program. Reading, polling and all that is the kernel's then.
+// A channel carries events to the program: a pipe, of which the program has the end for reading.
+// Reading, polling and all that is the kernel's then. The events of a channel have one length, so
+// each read of the program gets whole ones.
 type channel struct {
 	// far is where the program has its end. This process keeps no copy of it, so that its own end
 	// tells when the program has closed it.
@@ -24,21 +26,27 @@ type channel struct {
 
 	mu   sync.Mutex
 	near int // +checklocks:mu
+	// the length of an event in bytes; 0 before the first one
+	eventLen int // +checklocks:mu
 }
 
 // newChannel makes a channel and gives the process of the call its end.
 func newChannel(l *seccomp.Listener, c *seccomp.Call, pid int) (*channel, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
-	defer unix.Close(pair[1])
-	ch := &channel{near: pair[0]}
+	defer unix.Close(ends[0])
+	ch := &channel{near: ends[1]}
 	ch.far.pid = pid
 	var st unix.Stat_t
-	if err = unix.Fstat(pair[1], &st); err == nil {
+	err := unix.SetNonblock(ends[1], true) // the program's end stays as libibverbs expects it
+	if err == nil {
+		err = unix.Fstat(ends[0], &st)
+	}
+	if err == nil {
 		ch.far.inode = st.Ino
-		ch.far.fd, err = l.AddFD(c, pair[1], -1, true)
+		ch.far.fd, err = l.AddFD(c, ends[0], -1, true)
 	}
 	if err != nil {
 		ch.Close()
@@ -47,12 +55,13 @@ func newChannel(l *seccomp.Listener, c *seccomp.Call, pid int) (*channel, error)
 	return ch, nil
 }
 
-// Send sends an event, unless the program has left hundreds of them unread.
+// Send sends an event, unless the program has left thousands of them unread.
 func (c *channel) Send(event []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.near >= 0 {
-		_ = unix.Send(c.near, event, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		c.eventLen = len(event)
+		_, _ = unix.Write(c.near, event) // fails if the pipe is full
 	}
 }
 
@@ -62,37 +71,35 @@ func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	far, err := c.borrow()
-	if err != nil || c.near < 0 {
+	if err != nil {
 		return 0
 	}
 	defer unix.Close(far)
-	var keep [][]byte
-	var b [64]byte
+	if c.near < 0 || c.eventLen == 0 {
+		return 0
+	}
+	var unread []byte
+	var b [4096]byte
 	for {
-		got, _, err := unix.Recvfrom(far, b[:], unix.MSG_DONTWAIT)
+		got, err := unix.Read(far, b[:])
 		if err != nil || got == 0 {
 			break
 		}
-		if match(b[:got]) {
+		unread = append(unread, b[:got]...)
+	}
+	for e := range slices.Chunk(unread, c.eventLen) {
+		if match(e) {
 			n++
 		} else {
-			keep = append(keep, bytes.Clone(b[:got]))
+			_, _ = unix.Write(c.near, e)
 		}
-	}
-	for _, e := range keep {
-		_ = unix.Send(c.near, e, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	}
 	return n
 }
 
-// borrow returns a copy of the program's end.
+// borrow opens the program's end for this process.
 func (c *channel) borrow() (int, error) {
-	pid, err := unix.PidfdOpen(c.far.pid, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(pid)
-	fd, err := unix.PidfdGetfd(pid, c.far.fd, 0)
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", c.far.pid, c.far.fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // The test binary has three parts besides the tests: the supervisor, the stage that becomes a
@@ -224,9 +225,9 @@ func pairProgram(args []string) error {
 }
 
 // startPair starts two programs whose standard streams are connected.
-func startPair(t *testing.T, name string) (first, second *exec.Cmd) {
+func startPair(t *testing.T, name string, args ...string) (first, second *exec.Cmd) {
 	t.Helper()
-	first, second = under(performance(t, name, "first")...), under(performance(t, name, "second")...)
+	first, second = under(performance(t, name, append([]string{"first"}, args...)...)...), under(performance(t, name, append([]string{"second"}, args...)...)...)
 	for _, x := range [][2]*exec.Cmd{{first, second}, {second, first}} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -352,14 +353,7 @@ func TestSupervisorKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // killed
-	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for {
-		if n, err := unix.Poll(p, -1); n == 1 {
-			break
-		} else if err != nil && !errors.Is(err, syscall.EINTR) {
-			t.Fatal(err)
-		}
-	}
+	awaitEnd(t, fd)
 }
 
 // deviceProgram looks at the device as tools do.
@@ -457,7 +451,7 @@ func leakProgram(args []string) error {
 }
 
 func TestOpenAndClose(t *testing.T) {
-	n := 300
+	n := testmode.Count(10_000, 300)
 	if testing.Short() {
 		n = 30
 	}

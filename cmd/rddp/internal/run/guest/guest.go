@@ -140,6 +140,9 @@ type CQ struct {
 	q      *queue
 }
 
+// Bytes returns the memory of the queue.
+func (q *CQ) Bytes() []byte { return q.q.b }
+
 // CQ creates a completion queue. channel is its channel's descriptor, or -1.
 func (c *Context) CQ(n uint32, channel int, userHandle uint64) (*CQ, error) {
 	in := le.AppendUint64(words(0, 0), userHandle)
