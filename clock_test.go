@@ -37,7 +37,7 @@ var stillRealTime = map[string]int{
 
 	// Looks at a condition again and again, or lets others run.
 	"cmd/rddp/internal/run/device/device_linux_test.go": 1,
-	"cmd/rddp/internal/run/run_linux_test.go":           2,
+	"cmd/rddp/internal/run/run_linux_test.go":           1,
 	"extsock/anyconn_test.go":                           1,
 	"extsock/bench_test.go":                             1,
 	"extsock/memory_progress_test.go":                   1,

@@ -107,9 +107,7 @@ func unreadProgram([]string) error {
 				return err
 			}
 		}
-		for ok := false; !ok; {
-			_, ok = cqs[k].Poll()
-		}
+		next(cqs[k])
 		if _, err := c.Destroy(27, q.Handle); err != nil {
 			return err
 		}

@@ -35,12 +35,7 @@ func (j *joined) do(op uint32, n int) (uverbs.WCStatus, error) {
 	if err := j.qp.Post(w); err != nil {
 		return 0, err
 	}
-	for {
-		if w, ok := j.cq.Poll(); ok {
-			return uverbs.WCStatus(w.Status), nil
-		}
-		time.Sleep(50 * time.Microsecond)
-	}
+	return uverbs.WCStatus(next(j.cq).Status), nil
 }
 
 // succeeds is do of a work request that must succeed.
@@ -86,9 +81,7 @@ func stoppedProgram(args []string) error {
 		_, state, _ := bytes.Cut(b, []byte(") "))
 		return bytes.HasPrefix(state, []byte("T"))
 	}
-	for !isStopped() {
-		time.Sleep(time.Millisecond)
-	}
+	until(isStopped)
 	if err := j.succeeds(guest.OpRead, 8); err != nil {
 		return err
 	}
@@ -277,11 +270,9 @@ func stepsProgram(args []string) error {
 		}
 		step() // with something under way
 	}
-	for done := 0; done < 5; {
-		if w, ok := cq.Poll(); ok {
-			if done++; w.Status != 0 {
-				return fmt.Errorf("completion %d with %v", w.ID, uverbs.WCStatus(w.Status))
-			}
+	for range 5 {
+		if w := next(cq); w.Status != 0 {
+			return fmt.Errorf("completion %d with %v", w.ID, uverbs.WCStatus(w.Status))
 		}
 	}
 	step()
@@ -509,13 +500,8 @@ func steadyProgram() error {
 		if w.Op == guest.OpSend {
 			due = 2
 		}
-		for done := 0; done < due; {
-			x, ok := l.cq.Poll()
-			if !ok {
-				time.Sleep(20 * time.Microsecond)
-				continue
-			}
-			if done++; x.ID != id || x.Status != 0 {
+		for range due {
+			if x := next(l.cq); x.ID != id || x.Status != 0 {
 				return fmt.Errorf("a neighbour's scribbles: completion %d with %v, want %d", x.ID, uverbs.WCStatus(x.Status), id)
 			}
 		}

@@ -157,13 +157,22 @@ func join() (*joined, error) {
 	return j, j.qp.Join([16]byte(b), qpn)
 }
 
+// next waits for a completion.
+func next(q *guest.CQ) (w guest.WC) {
+	until(func() (ok bool) { w, ok = q.Poll(); return ok })
+	return w
+}
+
+// until waits, in a program.
+func until(done func() bool) {
+	for !done() {
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
 // poll waits for a completion that succeeds, with the ID.
 func (j *joined) poll(id uint64) error {
-	w, ok := j.cq.Poll()
-	for !ok {
-		time.Sleep(50 * time.Microsecond)
-		w, ok = j.cq.Poll()
-	}
+	w := next(j.cq)
 	if w.ID != id || w.Status != 0 {
 		return fmt.Errorf("completion %d with status %d, want %d", w.ID, w.Status, id)
 	}
@@ -444,9 +453,7 @@ func leakProgram(args []string) error {
 		}
 	}
 	// The supervisor hears of a close a moment later.
-	for count() > before {
-		time.Sleep(time.Millisecond)
-	}
+	until(func() bool { return count() <= before })
 	return nil
 }
 
