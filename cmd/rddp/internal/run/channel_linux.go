@@ -5,7 +5,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -87,8 +86,8 @@ func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 		}
 		unread = append(unread, b[:got]...)
 	}
-	for e := range slices.Chunk(unread, c.eventLen) {
-		if match(e) {
+	for ; len(unread) >= c.eventLen; unread = unread[c.eventLen:] {
+		if e := unread[:c.eventLen]; match(e) {
 			n++
 		} else {
 			_, _ = unix.Write(c.near, e)

@@ -104,14 +104,15 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 // process returns the process of a thread that uses f.
 func (f *openFile) process(tid int) (*process.Process, error) {
 	pid, err := process.Leader(tid)
-	if err != nil || pid == f.opener.PID {
-		return f.opener, err
+	if err != nil {
+		return nil, err
+	}
+	if p := f.known(pid); p != nil {
+		p.Stay()
+		return p, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if p := f.children[pid]; p != nil {
-		return p, nil
-	}
 	p, err := process.Open(tid)
 	if err != nil {
 		return nil, err
@@ -121,6 +122,16 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 	}
 	f.children[pid] = p
 	return p, nil
+}
+
+// known returns the process with this number if it has used f before.
+func (f *openFile) known(pid int) *process.Process {
+	if pid == f.opener.PID {
+		return f.opener
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.children[pid]
 }
 
 // newFile makes the memory that a process will map.

@@ -129,6 +129,8 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	case seccomp.Ioctl:
 		s.ioctl(c)
 		return
+	case seccomp.Exec:
+		s.leave(c.Thread)
 	case seccomp.Open:
 		if p, ok := path(0); ok {
 			s.open(c, p, int(c.Args[1]))
@@ -170,6 +172,25 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		}
 	}
 	s.program.Continue(c)
+}
+
+// leave prepares for the execve of a thread: peers may write to the memory of its process until the
+// device learns that the program is another one.
+func (s *supervisor) leave(tid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.files) == 0 {
+		return
+	}
+	pid, err := process.Leader(tid)
+	if err != nil {
+		return // the thread has ended
+	}
+	for f := range s.files {
+		if p := f.known(pid); p != nil {
+			p.Leave()
+		}
+	}
 }
 
 // pathOrDevice returns the path in the tree that a call with a descriptor, a path and flags is about.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"unsafe"
 
@@ -20,10 +21,17 @@ import (
 // before, so a Process opens it at once. But writing through that file ignores the protection of
 // pages. So it is used only where the system calls fail, and only after a look at the map of the
 // process.
+//
+// When a process becomes another program, by execve, its number goes on and its memory does not. See
+// Leave.
 type Process struct {
 	PID  int
 	mem  *os.File
 	maps *os.File
+
+	mu sync.RWMutex // held by who makes one of the two calls
+	// the memory that the number stands for may not be this one any more
+	left bool // +checklocks:mu
 }
 
 // Open opens the process of the given thread.
@@ -45,6 +53,35 @@ func Open(tid int) (*Process, error) {
 
 // Close releases what p needs of the system. The process itself goes on.
 func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close()) }
+
+// Leave is called before the process calls execve. When it returns, nothing reaches the memory by the
+// number of the process any more, but only through /proc/PID/mem, which belongs to the memory that
+// there was when it was opened. So nothing is ever written to the memory of the next program.
+func (p *Process) Leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = true
+}
+
+// Stay is called when the process uses what a program does not pass on to the next one. It undoes
+// Leave if the execve has failed.
+func (p *Process) Stay() {
+	p.mu.RLock()
+	left := p.left
+	p.mu.RUnlock()
+	if !left {
+		return
+	}
+	if _, err := p.readMaps(); err != nil { // there is nothing left of this memory
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = false
+}
+
+// errLeft is the error of memory that is not reached by the number of its process any more.
+var errLeft error = syscall.ESRCH
 
 // Leader returns the number of the process that a thread belongs to.
 func Leader(tid int) (int, error) {
@@ -95,6 +132,11 @@ func elsewhere(err error) bool { return err == syscall.EPERM || err == syscall.E
 func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	if len(b) == 0 {
 		return nil
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.left {
+		return errLeft
 	}
 	local := unix.Iovec{Base: &b[0]}
 	local.SetLen(len(b))

@@ -23,4 +23,6 @@ var calls = []struct {
 	{unix.SYS_FACCESSAT, "path at", AccessAt},
 	{unix.SYS_FACCESSAT2, "path at", AccessAt},
 	{unix.SYS_SOCKET, "socket", Other},
+	{unix.SYS_EXECVE, "notify", Exec},
+	{unix.SYS_EXECVEAT, "notify", Exec},
 }

@@ -81,7 +81,8 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //
 //   - calls with a path that is not relative to a descriptor;
 //   - calls that look at a descriptor in one of the Windows;
-//   - the ioctl of the verbs, by its number, on any descriptor.
+//   - the ioctl of the verbs, by its number, on any descriptor;
+//   - calls that make a process another program.
 //
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
 func Filter() []unix.SockFilter {

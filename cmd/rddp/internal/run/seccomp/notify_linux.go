@@ -26,6 +26,7 @@ const (
 	Access        // access(path, mode)
 	AccessAt      // faccessat(dir, path, mode)
 	Ioctl         // ioctl(descriptor, number, argument)
+	Exec          // execve and execveat
 )
 
 // A Call is a system call that waits for an answer.
