@@ -136,7 +136,7 @@ func TestPyverbs(t *testing.T) {
 	folder := unpackSuites(t)
 	for _, s := range suites {
 		t.Run(s.file, func(t *testing.T) {
-			c := under("python3", filepath.Join(folder, "driver.py"), s.file)
+			c := under("/usr/bin/python3", filepath.Join(folder, "driver.py"), s.file)
 			c.Dir = folder
 			c.Env = append(os.Environ(), "PYTHONPATH="+strings.Join([]string{folder, filepath.Join(folder, "tests"), os.Getenv("PYTHONPATH")}, ":"))
 			var text bytes.Buffer

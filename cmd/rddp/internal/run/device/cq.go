@@ -29,9 +29,12 @@ type completionQueue struct {
 	// nil once the CQ is destroyed
 	ring *ring.Ring // +checklocks:mu
 	// where the ring is in the file
-	at     uverbs.Mapping // +checklocks:mu
-	armed  notice         // +checklocks:mu
-	events uint32         // +checklocks:mu
+	at    uverbs.Mapping // +checklocks:mu
+	armed notice         // +checklocks:mu
+	// what has come since the last event, without one: any completion, and one that a solicited notice
+	// waits for
+	missed, missedSolicited bool   // +checklocks:mu
+	events                  uint32 // +checklocks:mu
 	// A completion was lost, because the ring was full
 	overrun bool // +checklocks:mu
 }
@@ -52,8 +55,16 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 		}
 		return
 	}
-	if q.armed == anyNext || q.armed == solicited && (solicits || w.Status != uverbs.Success) {
-		q.armed = noNotice
+	q.missed, q.missedSolicited = true, q.missedSolicited || solicits || w.Status != uverbs.Success
+	q.notifyLocked()
+}
+
+// notifyLocked sends the event that the program has asked for, if there is a reason.
+//
+// +checklocks:q.mu
+func (q *completionQueue) notifyLocked() {
+	if q.armed == anyNext && q.missed || q.armed == solicited && q.missedSolicited {
+		q.armed, q.missed, q.missedSolicited = noNotice, false, false
 		q.events++
 		q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle))
 	}
@@ -66,13 +77,20 @@ func (q *completionQueue) close() {
 	q.ring = nil
 }
 
-// arm asks for one event.
+// arm asks for one event. A completion that has come since the last event, and that the program has
+// not taken, is a reason for one at once. NICs do so too, since they know what the program has taken
+// when it asks. perftest needs it: it asks while answers may be on their way.
 func (q *completionQueue) arm(n notice) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.channel != nil {
-		q.armed = max(q.armed, n) // a program that has asked for any does not lose that
+	if q.channel == nil || q.ring == nil {
+		return
 	}
+	if q.ring.Len() == 0 {
+		q.missed, q.missedSolicited = false, false
+	}
+	q.armed = max(q.armed, n) // a program that has asked for any does not lose that
+	q.notifyLocked()
 }
 
 // checkCQE returns an error for a size that a CQ can't have.
