@@ -22,7 +22,7 @@ import (
 var mostNames = map[string]int{
 	"mpa":     34,
 	"ddp":     67, // 5 are for memory outside of the process
-	"rdmap":   91,
+	"rdmap":   89,
 	"extsock": 130, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
 }
 

@@ -222,7 +222,7 @@ func TestSharedReceivesUse(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		srq := rdmap.NewSharedReceiveQueue(40)
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{SRQ: srq}}) // a RecvCQ of its own
-		if err := cr.PostRecv(rdmap.RecvRequest{}); !errors.Is(err, rdmap.ErrSharedQueue) {
+		if err := cr.PostRecv(rdmap.RecvRequest{}); !errors.Is(err, rdmap.ErrBadRequest) {
 			t.Errorf("PostRecv: %v", err)
 		}
 		if _, err := cr.Read(make([]byte, 1)); !errors.Is(err, extsock.ErrReceiveOwner) {

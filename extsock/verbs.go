@@ -246,7 +246,7 @@ func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 // The owner must keep enough buffers posted. A Send that finds no buffer, or a buffer that is too
 // short, ends the connection (RFC 5041 §7.2). Read returns ErrMode.
 //
-// With Config.SRQ the error is rdmap.ErrSharedQueue: post the buffers to the SRQ instead.
+// With Config.SRQ the error is rdmap.ErrBadRequest: post the buffers to the SRQ instead.
 func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {

@@ -22,9 +22,6 @@ var (
 	ErrPeerClosed = errors.New("rdmap: closed by the peer")
 	// ErrMessageTooLong means that a request has more than 2^32-1 bytes.
 	ErrMessageTooLong = errors.New("rdmap: message longer than 2^32-1 bytes")
-	// ErrSharedQueue means that the QP takes its receive buffers from a SharedReceiveQueue. Post
-	// the buffers there.
-	ErrSharedQueue = errors.New("rdmap: receive buffers come from a shared receive queue")
 	// ErrBadRequest means that a request is wrong, whatever the state of the stream.
 	ErrBadRequest = errors.New("rdmap: bad request")
 	// ErrNoExtensions means that the stream does not use RFC 7306's operations.
@@ -36,6 +33,7 @@ var (
 
 	// errNotConnected means that the QP has not been started. A program does not get it, because
 	// its connection has no QP to post to then.
+	errSharedQueue  = fmt.Errorf("%w: receive buffers come from a shared receive queue", ErrBadRequest)
 	errNotConnected = errors.New("rdmap: not connected")
 )
 

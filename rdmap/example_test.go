@@ -11,8 +11,9 @@ import (
 // Two QPs, with a driver that carries segments from one to the other in memory.
 func Example() {
 	domain := new(ddp.Domain)
-	alice := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1})
-	bob := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 2})
+	sent, received := rdmap.NewCompletionQueue(2), rdmap.NewCompletionQueue(1)
+	alice := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, SendCQ: sent})
+	bob := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 2, RecvCQ: received})
 	for _, qp := range []*rdmap.QP{alice, bob} {
 		qp.Start(rdmap.StartParams{IRD: 4, ORD: 4})
 	}
@@ -66,10 +67,10 @@ func Example() {
 
 	var done [1]rdmap.Completion
 	for range 2 {
-		alice.Config().SendCQ.Wait(context.Background(), done[:], false)
+		sent.Wait(context.Background(), done[:], false)
 		fmt.Println(done[0])
 	}
-	bob.Config().RecvCQ.Wait(context.Background(), done[:], false)
+	received.Wait(context.Background(), done[:], false)
 	fmt.Println(done[0])
 	fmt.Printf("%s, %s\n", message[:done[0].Len], memory)
 	// Output:

@@ -133,7 +133,7 @@ func (x *target) see() (v verdict, err error) {
 	}
 	v.ended = x.qp.now() != stateRTS && !v.refused
 	var one [1]Completion
-	for x.qp.Config().RecvCQ.Poll(one[:]) == 1 {
+	for x.qp.cfg.RecvCQ.Poll(one[:]) == 1 {
 		if one[0].Status == StatusOK {
 			v.received = true
 		}

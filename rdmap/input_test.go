@@ -359,7 +359,7 @@ func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 		t.Error("memory of another stream was changed")
 	}
 	p, q := NewQP(Config{}), NewQP(Config{})
-	if p.Config().SendCQ == q.Config().SendCQ || p.Config().RecvCQ == q.Config().RecvCQ || p.Config().SendCQ == p.Config().RecvCQ {
+	if p.cfg.SendCQ == q.cfg.SendCQ || p.cfg.RecvCQ == q.cfg.RecvCQ || p.cfg.SendCQ == p.cfg.RecvCQ {
 		t.Error("completion queues are shared without being asked")
 	}
 	if p.cfg.Domain == q.cfg.Domain {

@@ -22,7 +22,7 @@ type Config struct {
 	// SendCQ and RecvCQ receive the Completions. Nil means that the QP makes a queue of its own, as
 	// deep as the send or receive queue, or as SRQ if that is deeper.
 	SendCQ, RecvCQ *CompletionQueue
-	// SRQ supplies the receive buffers. PostRecv then returns ErrSharedQueue, and RecvDepth is the
+	// SRQ supplies the receive buffers. PostRecv then returns ErrBadRequest, and RecvDepth is the
 	// maximum number of buffers bound at a time. RecvCQ must have an entry for each bound buffer of
 	// all its queue pairs until the Completion is taken. A Send for which there is no entry ends
 	// the stream. Nil means that the program posts buffers with PostRecv.
@@ -230,10 +230,6 @@ func (q *QP) Err() error {
 	defer q.mu.Unlock()
 	return q.err
 }
-
-// Config returns the Config that NewQP was given, with its defaults filled in: the depths, the
-// completion queues, the Domain and QPNum.
-func (q *QP) Config() Config { return q.cfg }
 
 // setState is the one place where the state changes.
 //

@@ -47,7 +47,7 @@ func TestIdle(t *testing.T) {
 			}
 			tt.end(q)
 			wantState(t, q, tt.want)
-			wantDone(t, tt.desc, q.Config().RecvCQ, "4 flushed")
+			wantDone(t, tt.desc, q.cfg.RecvCQ, "4 flushed")
 			q.Start(StartParams{})
 			wantState(t, q, tt.want)
 			if q.HasOutput() {
@@ -140,7 +140,7 @@ func TestRTR(t *testing.T) {
 		if err := rx.Err(); err != nil {
 			t.Fatal(err)
 		}
-		all := wantDone(t, "receives", q.Config().RecvCQ, "1 success, 2 success")
+		all := wantDone(t, "receives", q.cfg.RecvCQ, "1 success, 2 success")
 		if len(all) == 2 && (all[0].Len != 1 || all[1].Len != 2) {
 			t.Errorf("lengths %d, %d, want 1, 2", all[0].Len, all[1].Len)
 		}

@@ -71,13 +71,13 @@ func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
 //   - ErrClosed or ErrPeerClosed if nothing more can arrive;
 //   - ErrQueueFull or ErrCompletionQueueFull if a queue has no room;
 //   - ErrMessageTooLong for a buffer of more than 2^32-1 bytes;
-//   - ErrSharedQueue if the QP takes its buffers from a shared receive queue.
+//   - ErrBadRequest if the QP takes its buffers from a shared receive queue.
 func (q *QP) PostRecv(r RecvRequest) error {
 	if uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32 {
 		return ErrMessageTooLong
 	}
 	if q.cfg.SRQ != nil {
-		return ErrSharedQueue
+		return errSharedQueue
 	}
 	// The two queues must have the same order. But PostRecv must not wait for DDP's queue while it
 	// holds mu, because DDP's queue is locked while a segment is copied.

@@ -239,8 +239,8 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 			t.Errorf("PostRecv to the other stream: %v", err)
 		}
 	}
-	if got := flood(other, n, message); got != n || other.b.qp.Config().RecvCQ.Len() != n {
-		t.Errorf("the other stream: %d messages, %d Completions, %v", got, other.b.qp.Config().RecvCQ.Len(), other.b.qp.Err())
+	if got := flood(other, n, message); got != n || other.b.qp.cfg.RecvCQ.Len() != n {
+		t.Errorf("the other stream: %d messages, %d Completions, %v", got, other.b.qp.cfg.RecvCQ.Len(), other.b.qp.Err())
 	}
 	count := map[uint64]int{}
 	for _, c := range done(cq) {
@@ -283,13 +283,13 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 			x.a.recv(id, 0)
 		}
 		x.a.qp.Abort(errTest) // all complete, and nobody has taken one
-		if s, r := x.a.qp.Config().SendCQ.Len(), x.a.qp.Config().RecvCQ.Len(); s != depth || r != depth {
+		if s, r := x.a.qp.cfg.SendCQ.Len(), x.a.qp.cfg.RecvCQ.Len(); s != depth || r != depth {
 			t.Errorf("depth %d: %d and %d Completions", depth, s, r)
 		}
 		srq, _ := shared(t, 2*depth, 8)
 		q := NewQP(Config{RecvDepth: depth, SRQ: srq})
-		if q.Config().RecvCQ.depth != 2*depth {
-			t.Errorf("shared queue of %d: room for %d Completions", 2*depth, q.Config().RecvCQ.depth)
+		if q.cfg.RecvCQ.depth != 2*depth {
+			t.Errorf("shared queue of %d: room for %d Completions", 2*depth, q.cfg.RecvCQ.depth)
 		}
 	}
 }

@@ -184,8 +184,8 @@ func (s *side) wantBound(n int) {
 func TestSharedSends(t *testing.T) {
 	srq, bufs := shared(t, 8, 100)
 	x := newPair(t, params{mulpdu: 40, srq: srq})
-	if err := x.b.qp.PostRecv(RecvRequest{}); !errors.Is(err, ErrSharedQueue) {
-		t.Errorf("PostRecv: %v, want ErrSharedQueue", err)
+	if err := x.b.qp.PostRecv(RecvRequest{}); !errors.Is(err, ErrBadRequest) {
+		t.Errorf("PostRecv: %v, want ErrBadRequest", err)
 	}
 	var want []Completion
 	for i, op := range []kind{

@@ -88,7 +88,8 @@ var errRace = errors.New("the end of a race")
 
 // run is one round. What happens in it follows from choice, when it does not.
 func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) {
-	r.qp = rdmap.NewQP(rdmap.Config{SendDepth: 8, RecvDepth: 8})
+	sendCQ, recvCQ := rdmap.NewCompletionQueue(8), rdmap.NewCompletionQueue(8)
+	r.qp = rdmap.NewQP(rdmap.Config{SendDepth: 8, RecvDepth: 8, SendCQ: sendCQ, RecvCQ: recvCQ})
 	r.qp.Start(rdmap.StartParams{Initiator: true, IRD: 4, ORD: 4})
 	var wg sync.WaitGroup
 	var ids [2][]uint64
@@ -121,8 +122,8 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	r.qp.Abort(errRace) // the transmitter is gone, so nobody holds anything
 	var completions [2 * racePosts]int
 	done := make([]rdmap.Completion, 4*racePosts)
-	n := r.qp.Config().SendCQ.Poll(done)
-	n += r.qp.Config().RecvCQ.Poll(done[n:])
+	n := sendCQ.Poll(done)
+	n += recvCQ.Poll(done[n:])
 	for _, d := range done[:n] {
 		completions[d.ID]++
 		if d.Status != rdmap.StatusOK {

@@ -40,6 +40,7 @@ type handEnd struct {
 	stream toe.Stream
 	domain *ddp.Domain
 	qp     *rdmap.QP
+	cq     *rdmap.CompletionQueue // of both queues
 	dtx    ddp.Sender
 	drx    *ddp.Receiver
 	mtx    *fpdu.Sender
@@ -93,7 +94,8 @@ func newHandPair(ctx context.Context, s *settings, j job) (p *handPair, err erro
 func (e *handEnd) init(number uint64, crc bool, ring int) {
 	e.domain, e.ring = new(ddp.Domain), make([]byte, ring)
 	touch(e.ring)
-	e.qp = rdmap.NewQP(rdmap.Config{Domain: e.domain, QPNum: number})
+	e.cq = rdmap.NewCompletionQueue(256)
+	e.qp = rdmap.NewQP(rdmap.Config{Domain: e.domain, QPNum: number, SendCQ: e.cq, RecvCQ: e.cq})
 	e.qp.Start(rdmap.StartParams{Initiator: number == 1, IRD: 16, ORD: 16})
 	e.drx = ddp.NewReceiver(e.qp.ReceiverConfig())
 	agreed := mpa.Agreement{CRC: crc}
@@ -257,11 +259,11 @@ func (p *handPair) operate() error {
 			return err
 		}
 	}
-	if err := p.complete(p.a.qp.Config().SendCQ); err != nil {
+	if err := p.complete(p.a.cq); err != nil {
 		return err
 	}
 	if p.job.op == opSend {
-		if err := p.complete(p.b.qp.Config().RecvCQ); err != nil {
+		if err := p.complete(p.b.cq); err != nil {
 			return err
 		}
 	}

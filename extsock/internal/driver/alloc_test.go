@@ -14,11 +14,13 @@ import (
 )
 
 // idleDriver returns a driver over s that is not started: the test calls its methods itself.
-func idleDriver(s *script) (*Driver, *rdmap.QP) {
-	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2})
+// cq is that of both queues.
+func idleDriver(s *script) (p *Driver, qp *rdmap.QP, cq *rdmap.CompletionQueue) {
+	cq = rdmap.NewCompletionQueue(256)
+	qp = rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2, SendCQ: cq, RecvCQ: cq})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
 	// A connection with Taps can get a capture at any time.
-	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp
+	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp, cq
 }
 
 // TestAllocWayOut checks that nothing is allocated on the way from Post to the wire and the
@@ -28,7 +30,7 @@ func TestAllocWayOut(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	s := &script{}
-	p, qp := idleDriver(s)
+	p, qp, cq := idleDriver(s)
 	wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 100*1400), Remote: rdmap.Handle{STag: 1}}
 	var done [1]rdmap.Completion
 	if n := testing.AllocsPerRun(100, func() {
@@ -36,7 +38,7 @@ func TestAllocWayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.transmit()
-		if qp.Config().SendCQ.Poll(done[:]) != 1 || done[0].Status != rdmap.StatusOK {
+		if cq.Poll(done[:]) != 1 || done[0].Status != rdmap.StatusOK {
 			t.Fatalf("completion %v", done[0])
 		}
 		s.out.Reset()
@@ -65,7 +67,7 @@ func TestAllocWayIn(t *testing.T) {
 		b.Reset()
 	}
 	s := &script{}
-	p, qp := idleDriver(s)
+	p, qp, cq := idleDriver(s)
 	buf := make([]byte, 5000)
 	one := len(stream) / messages
 	var done [1]rdmap.Completion
@@ -83,7 +85,7 @@ func TestAllocWayIn(t *testing.T) {
 			t.Fatal(p.end.life.why())
 		}
 		p.rx.giveBack()
-		if qp.Config().RecvCQ.Poll(done[:]) != 1 || done[0].Len != 5000 {
+		if cq.Poll(done[:]) != 1 || done[0].Len != 5000 {
 			t.Fatalf("completion %v", done[0])
 		}
 	}); n != 0 {

@@ -98,7 +98,8 @@ func TestDoorbellsWhileRinging(t *testing.T) {
 func TestDoorbellsOfAnEndedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the net, a timer, fires at none of the steps
 		var send, recv Doorbells
-		qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain)})
+		cq := rdmap.NewCompletionQueue(128)
+		qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), SendCQ: cq})
 		qp.Start(rdmap.StartParams{})
 		d := New(Config{Stream: &script{}, QP: qp, SendBells: &send, RecvBells: &recv, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
 		wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: rdmap.Handle{STag: 1, Len: 1}}
@@ -107,7 +108,7 @@ func TestDoorbellsOfAnEndedConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			var done [1]rdmap.Completion
-			qp.Config().SendCQ.Poll(done[:])
+			cq.Poll(done[:])
 		}
 		if hanging(&recv) != 1 {
 			t.Errorf("%d doorbells hang in the receive queue, want 1", hanging(&recv))

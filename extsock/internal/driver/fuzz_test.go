@@ -105,7 +105,8 @@ func FuzzReceive(f *testing.F) {
 			t.Fatal(err)
 		}
 		const posted = 3
-		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2})
+		cq := rdmap.NewCompletionQueue(posted)
+		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2, RecvCQ: cq})
 		for range posted {
 			if err := qp.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 40)}); err != nil {
 				t.Fatal(err)
@@ -119,7 +120,7 @@ func FuzzReceive(f *testing.F) {
 			!bytes.Equal(memory[guard+size:], bytes.Repeat([]byte{0xaa}, guard)) {
 			t.Error("octets outside the Region have changed")
 		}
-		if n := qp.Config().RecvCQ.Len(); n != posted {
+		if n := cq.Len(); n != posted {
 			t.Errorf("%d of %d receives have completed", n, posted)
 		}
 		checkOutput(t, s.out.Bytes())

@@ -156,7 +156,7 @@ func (s *patientScript) ReadSegment(l toe.Lender, patience time.Duration) (n int
 func TestNoPatienceForBulkData(t *testing.T) {
 	awaitImpatience(t)
 	s := &patientScript{}
-	d, _ := idleDriver(&s.script)
+	d, _, _ := idleDriver(&s.script)
 	d.rx.stream = s
 	d.rx.patience = *alone(t)
 	d.role.holder.Store(roleReader)

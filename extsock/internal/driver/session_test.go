@@ -61,7 +61,8 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	var x session
 	x.memory = bytes.Repeat([]byte{0xaa}, sessionGuard+sessionSize+sessionGuard)
 	domain, _, _ := sessionRegions(t, x.memory[sessionGuard:][:sessionSize:sessionSize])
-	qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: sessionIRD, ORD: 2, RecvDepth: sessionRecvs})
+	cq := rdmap.NewCompletionQueue(sessionRecvs)
+	qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: sessionIRD, ORD: 2, RecvDepth: sessionRecvs, RecvCQ: cq})
 	for i := range sessionRecvs {
 		b := bytes.Repeat([]byte{0xbb}, sessionRecv+2*sessionGuard)
 		x.recvs = append(x.recvs, b)
@@ -75,7 +76,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	x.err = qp.Err()
 	p.Close()
 	var one [1]rdmap.Completion
-	for qp.Config().RecvCQ.Poll(one[:]) == 1 {
+	for cq.Poll(one[:]) == 1 {
 		c := one[0]
 		if c.Status != rdmap.StatusOK {
 			continue // a receive that was flushed at the end

@@ -34,7 +34,8 @@ func TestDetachAfterTheEnd(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stream, peer := simtoe.Pair(simtoe.Config{Window: 5000}, simtoe.Config{Window: 5000})
-				qp := rdmap.NewQP(rdmap.Config{})
+				cq := rdmap.NewCompletionQueue(128)
+				qp := rdmap.NewQP(rdmap.Config{SendCQ: cq})
 				qp.Start(rdmap.StartParams{Initiator: true})
 				d := New(Config{
 					Stream: stream, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
@@ -50,7 +51,6 @@ func TestDetachAfterTheEnd(t *testing.T) {
 				if d.tx.stage != stagePart {
 					t.Fatalf("TCP has taken a window of the message, and the stage is %d, want %d", d.tx.stage, stagePart)
 				}
-				cq := qp.Config().SendCQ
 				if qp.Cancel(cq, 7) {
 					t.Fatal("a message was cancelled in its middle")
 				}
