@@ -146,7 +146,7 @@ func (b *backlog) run() {
 	for b.awaitRoom() {
 		var c *Conn
 		err := guarded(func() (err error) { c, err = b.l.acceptBelow(); return err })
-		panicked := (*PanicError)(nil)
+		panicked := (*panicError)(nil)
 		switch {
 		case errors.As(err, &panicked): // a Tap or a trace handler; only this connection is lost
 		case errors.Is(err, net.ErrClosed):

@@ -417,7 +417,7 @@ func TestFileSharesTheListener(t *testing.T) {
 			for _, accept := range []func() (net.Conn, error){l.Accept, func() (net.Conn, error) { return l.AcceptDDP() }} {
 				dialled := make(chan error, 1)
 				go func() {
-					c, err := (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupRequire}}).Dial("tcp", l.Addr().String())
+					c, err := (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupRequire}}).DialContext(t.Context(), "tcp", l.Addr().String())
 					if err == nil {
 						c.Close()
 					}

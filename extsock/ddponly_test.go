@@ -166,7 +166,7 @@ func TestAcceptDDPWithoutRoomForPrivateData(t *testing.T) {
 // a connection which is no extended socket.
 func TestNothingPlainIsPromoted(t *testing.T) {
 	for typ, ours := range map[reflect.Type]string{
-		reflect.TypeFor[*extsock.Dialer]():       " Dial DialContext DialDDP ",
+		reflect.TypeFor[*extsock.Dialer]():       " DialContext DialDDP ",
 		reflect.TypeFor[*extsock.ListenConfig](): " Listen ",
 	} {
 		names := " "

@@ -54,11 +54,6 @@ func Dial(network, address string, cfg *Config) (*Conn, error) {
 	return defaultDialer.dial(context.Background(), network, address, cfg)
 }
 
-// Dial is DialContext without a context. The connection is a *Conn.
-func (d *Dialer) Dial(network, address string) (net.Conn, error) {
-	return d.DialContext(context.Background(), network, address)
-}
-
 // DialContext connects to address. The connection is a *Conn. The networks are those of
 // Config.Backend: "tcp", "tcp4", "tcp6" and "unix" for the operating system's TCP. ctx bounds the
 // call, but not the life of the connection.

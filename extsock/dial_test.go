@@ -416,7 +416,7 @@ func TestDialerBounds(t *testing.T) {
 			d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}
 			set(d)
 			begin := time.Now()
-			_, err := d.Dial("tcp", "silent:1")
+			_, err := d.DialContext(t.Context(), "tcp", "silent:1")
 			var ne net.Error
 			if !errors.As(err, &ne) || !ne.Timeout() || time.Since(begin) != time.Second {
 				t.Errorf("Dial = %v after %v, want a timeout after 1s", err, time.Since(begin))

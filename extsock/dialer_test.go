@@ -268,7 +268,7 @@ func TestDialerUsesNetDialer(t *testing.T) {
 	d := &extsock.Dialer{}
 	d.NetDialer.Control = control
 	d.NetDialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
-	c, err := d.Dial("tcp4", l.Addr().String())
+	c, err := d.DialContext(t.Context(), "tcp4", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestDialerUsesNetDialer(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("Control was called %d times, want 2", asked)
 	}
-	if _, err := (&extsock.Dialer{}).Dial("udp", l.Addr().String()); !errors.As(err, new(net.UnknownNetworkError)) {
+	if _, err := (&extsock.Dialer{}).DialContext(t.Context(), "udp", l.Addr().String()); !errors.As(err, new(net.UnknownNetworkError)) {
 		t.Errorf("Dial of udp: %v", err)
 	}
 }

@@ -216,8 +216,8 @@
 // which a connection with StartupPrefer may send nothing before its first byte, unless
 // Config.SniffTimeout limits it. A TLS handshake of Dial may take 10 s.
 //
-// A panic in this package ends its connection with a *PanicError, but not the program. Stats.Panics
-// counts such panics.
+// A panic in this package ends its connection with an error whose text has the stack, but it does
+// not end the program. Stats.Panics counts such panics.
 //
 // # What is missing
 //

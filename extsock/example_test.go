@@ -154,8 +154,8 @@ func ExampleDialer() {
 		}
 	}()
 	ours := extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
-	for _, dial := range []func(network, address string) (net.Conn, error){net.Dial, ours.Dial} {
-		c, err := dial("tcp", l.Addr().String())
+	for _, dial := range []func(ctx context.Context, network, address string) (net.Conn, error){new(net.Dialer).DialContext, ours.DialContext} {
+		c, err := dial(context.Background(), "tcp", l.Addr().String())
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -28,8 +28,9 @@ var (
 // StopCapture ends the capture of c, whoever has begun it.
 func StopCapture(c *Conn) { c.stopCapture(c.taps.Capture()) }
 
-// What tests know of fallbacks.
+// What tests know of fallbacks and panics.
 type (
+	PanicError     = panicError
 	FallbackError  = fallbackError
 	FallbackReason = startup.Reason
 )

@@ -292,12 +292,12 @@ func TestDialFallsBackToRevision1(t *testing.T) {
 			}
 		}()
 		d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}
-		if _, err := d.Dial("tcp", "127.0.0.1:7174"); !errors.Is(err, extsock.ErrNoReply) {
+		if _, err := d.DialContext(t.Context(), "tcp", "127.0.0.1:7174"); !errors.Is(err, extsock.ErrNoReply) {
 			t.Errorf("Dial without RetryRevision1 = %v, want ErrNoReply", err)
 		}
 		d.Config.RetryRevision1 = true
 		for _, want := range []int64{221, 2211} {
-			c, err := d.Dial("tcp", "127.0.0.1:7174")
+			c, err := d.DialContext(t.Context(), "tcp", "127.0.0.1:7174")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,6 @@
 package extsock
 
 import (
-	"iter"
-
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -14,8 +12,6 @@ import (
 // The fields of Stats are plain numbers, so that expvar can publish them:
 //
 //	expvar.Publish("rddp", expvar.Func(func() any { return extsock.TotalStats() }))
-//
-// All returns them one by one, for other systems.
 type Stats struct {
 	Sent, Received Traffic
 
@@ -59,7 +55,7 @@ type Stats struct {
 	// EngineStops is how often an offload engine has left its work to the connection: once for each
 	// direction, or once if it did not begin. See toe.EngineError.
 	EngineStops uint64
-	// Panics is the number of panics that ended a connection. Each is a bug; see PanicError.
+	// Panics is the number of panics that ended a connection. Each is a bug.
 	Panics uint64
 }
 
@@ -114,61 +110,6 @@ func TotalStats() Totals {
 		t.Fallbacks[r.String()] = n
 	}
 	return t
-}
-
-// All returns an iterator over all counts. Each has a name in the style of Prometheus, such as
-// "sent_fpdus_total", and the names do not change.
-func (s *Stats) All() iter.Seq2[string, uint64] {
-	return func(yield func(string, uint64) bool) {
-		for _, f := range s.fields() {
-			if !yield(f.name, *f.n) {
-				return
-			}
-		}
-	}
-}
-
-// A field is one count of Stats.
-type field struct {
-	name string
-	n    *uint64
-}
-
-// fields returns all counts with their names.
-func (s *Stats) fields() []field {
-	return append(append(s.Sent.fields("sent_"), s.Received.fields("received_")...),
-		field{"copied_octets_total", &s.CopiedOctets},
-		field{"direct_octets_total", &s.DirectOctets},
-		field{"credit_stalls_total", &s.CreditStalls},
-		field{"combined_writes_total", &s.CombinedWrites},
-		field{"offers_total", &s.Offers},
-		field{"rendezvous_octets_total", &s.RendezvousOctets},
-		field{"memory_stalls_total", &s.MemoryStalls},
-		field{"idle_timeouts_total", &s.IdleTimeouts},
-		field{"write_timeouts_total", &s.WriteTimeouts},
-		field{"early_fpdus_total", &s.EarlyFPDUs},
-		field{"early_octets_total", &s.EarlyOctets},
-		field{"saved_copies_total", &s.SavedCopies},
-		field{"buffered_octets_total", &s.BufferedOctets},
-		field{"engine_fpdus_total", &s.EngineFPDUs},
-		field{"engine_stops_total", &s.EngineStops},
-		field{"panics_total", &s.Panics},
-	)
-}
-
-func (t *Traffic) fields(prefix string) []field {
-	return []field{
-		{prefix + "fpdus_total", &t.FPDUs},
-		{prefix + "octets_total", &t.Octets},
-		{prefix + "sends_total", &t.Sends},
-		{prefix + "writes_total", &t.Writes},
-		{prefix + "read_requests_total", &t.ReadRequests},
-		{prefix + "read_responses_total", &t.ReadResponses},
-		{prefix + "atomic_requests_total", &t.AtomicRequests},
-		{prefix + "atomic_responses_total", &t.AtomicResponses},
-		{prefix + "immediate_data_total", &t.ImmediateData},
-		{prefix + "terminates_total", &t.Terminates},
-	}
 }
 
 // statsOf returns the counts of a driver, or of several, as Stats.

@@ -87,16 +87,6 @@ func (c *Conn) setting(has bool, set func() error) error {
 	return c.opError("set", set())
 }
 
-// MultipathTCP reports whether the connection uses Multipath TCP, as for a net.TCPConn. If the
-// connection below cannot tell, the error is errors.ErrUnsupported.
-func (c *Conn) MultipathTCP() (bool, error) {
-	s, ok := c.tcp.(interface{ MultipathTCP() (bool, error) })
-	if !ok {
-		return false, c.opError("get", errors.ErrUnsupported)
-	}
-	return s.MultipathTCP()
-}
-
 // CloseRead shuts down the reading side of the connection, as for a net.TCPConn. A Read that finds
 // no data returns io.EOF. In DDP mode, data that arrives later is discarded, and Close resets the
 // connection if there was such data. The error is errors.ErrUnsupported if the stream below cannot
