@@ -46,6 +46,8 @@ WILD   = ./conformance/lab/apps ./conformance/lab/early ./conformance/hostile ./
 	./toe/usertcp ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # Their tests only compare files of the tree: the race detector finds nothing there.
 LISTS  = . ./conformance/mutations ./conformance/requirements
+# Nor does it here: the model starts no goroutine, and baseline measures a command that is built without it. They are part of make test.
+SERIAL = ./toe/simtoe/pipeline ./cmd/rddp/internal/model ./conformance/lab/figures ./conformance/lab/baseline
 # The layers and extsock: what runs with full counts and on other machines.
 LAYERS = ./mpa ./internal/fpdu/... ./internal/ddphdr ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./extsock/...
 # Hostile peers: with full counts they print figures.
@@ -53,7 +55,7 @@ FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./cmd/rddp/internal/
 # All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.
 TAME   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
 QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
-RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS))")
+RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS) $(SERIAL))")
 
 GATE   = format vet lint locks cross oldest race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop demo

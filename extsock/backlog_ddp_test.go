@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -302,10 +303,10 @@ func TestAcceptTakesConnectionsWithoutSeats(t *testing.T) {
 // in a random order. The backlog keeps its limit, and in the end it is empty. No honest peer is lost
 // that was never among too many half-open ones.
 func TestBacklogInAnyOrder(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range testmode.Rounds(20, 6) {
 		bubble(t, func(t *testing.T) {
 			t.Cleanup(settle)
-			r := rand.New(rand.NewPCG(seed, 1))
+			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			startup := bySelf[r.IntN(2)]
 			most := []int{0, -1, 1, 60, 128, 200}[r.IntN(6)]
 			l, n := simListener(t, extsock.Config{Startup: startup, MaxHalfOpen: most, HandshakeTimeout: time.Hour})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -71,11 +72,11 @@ func isKnown(err error) bool {
 // back, or it fails with an error that a program knows. Nothing hangs.
 func TestExtremeConfigs(t *testing.T) {
 	connected := 0
-	const pairs = 150
-	for seed := range uint64(pairs) {
+	pairs := testmode.Rounds(150, 40)
+	for seed := range pairs {
 		bubble(t, func(t *testing.T) {
 			t.Cleanup(settle)
-			r := rand.New(rand.NewPCG(seed, 5))
+			r := rand.New(rand.NewPCG(uint64(seed), 5))
 			mine, theirs := extreme(r), extreme(r)
 			n := simtoe.New(simtoe.Config{})
 			mine.Backend, theirs.Backend = n, n

@@ -19,6 +19,6 @@ func TestEarlyPlacementChangesNothing(t *testing.T) {
 			a, b = simtoe.Pair(wire, wire)
 			return a, b, func() uint64 { return 0 }
 		},
-		Requests: 24, Length: 20_000, Seeds: testmode.Count(10_000, 100), AtOnce: 2,
+		Requests: 24, Length: 20_000, Seeds: testmode.Count(10_000, testmode.Rounds(100, 30)), AtOnce: 2,
 	})
 }

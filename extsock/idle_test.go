@@ -55,25 +55,24 @@ const idleOthers = 3
 // TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that
 // waits in Read, and little memory.
 func TestIdleConnections(t *testing.T) {
-	n, most := int64(200), int64(maxIdleOctets)
-	if testmode.Slow() {
-		n = 50
-	}
+	n, most := int64(testmode.Rounds(200, 50)), int64(maxIdleOctets)
+	kinds := []idleKind{idleStream, idleMessages, idleSparse, idleBurst}
 	if testmode.Race { // frames are larger, and pools forget on purpose
-		most += 8 << 10
+		most, kinds = most+8<<10, kinds[:2]
 	}
 	tcp := measureIdle(t, idleTCP, n)
-	for _, tt := range []struct {
-		kind idleKind
-		n    int64
-	}{{idleStream, n}, {idleMessages, n}, {idleSparse, 50}, {idleBurst, 50}} {
-		t.Run(string(tt.kind), func(t *testing.T) {
-			own := measureIdle(t, tt.kind, tt.n)
+	for i, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			k := n
+			if i >= 2 {
+				k = 50
+			}
+			own := measureIdle(t, kind, k)
 			for i, end := range idleEnds {
-				if own[i].Goroutines > 2*tt.n+idleOthers {
-					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, tt.n)
+				if own[i].Goroutines > 2*k+idleOthers {
+					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, k)
 				}
-				beyond := own[i].memory()/tt.n - tcp[i].memory()/n
+				beyond := own[i].memory()/k - tcp[i].memory()/n
 				t.Logf("%s: %d octets per connection beyond TCP", end, beyond)
 				if beyond > most {
 					t.Errorf("%s: %d octets per connection beyond TCP, want at most %d", end, beyond, most)

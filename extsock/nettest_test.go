@@ -25,6 +25,7 @@ func TestNetConn(t *testing.T) {
 	} {
 		for _, mode := range []string{"TCP", "DDP"} {
 			t.Run(tt.desc+"/"+mode, func(t *testing.T) {
+				t.Parallel() // they mostly wait
 				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 					a, b := tt.streams(t)
 					ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)

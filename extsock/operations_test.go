@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -22,10 +23,7 @@ func sizes(emss int) []int {
 
 // longMessage is longer than any buffer on the way.
 func longMessage() int {
-	if testing.Short() {
-		return 1<<20 + 1
-	}
-	return 16<<20 + 1
+	return testmode.Rounds(16<<20, 1<<20) + 1
 }
 
 // TestOperations runs every operation, in both directions, in all sizes, with markers on and off

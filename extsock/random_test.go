@@ -18,9 +18,7 @@ import (
 // says. A failure names its seed as RDDP_SEED, and with RDDP_SEED in the environment that seed comes
 // first.
 func randomRounds(t *testing.T, rounds int, round func(t *testing.T, seed uint64)) {
-	if testmode.Slow() {
-		rounds /= 4
-	}
+	rounds = testmode.Rounds(rounds, rounds/8)
 	until, first := time.Now(), rand.Uint64()
 	if s := os.Getenv("SOAKTIME"); s != "" {
 		d, err := time.ParseDuration(s)

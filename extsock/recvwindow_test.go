@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -242,6 +243,7 @@ func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 // goes on all the while.
 func TestLimitLowered(t *testing.T) {
 	alone(t)
+	size := testmode.Rounds(20<<20, 8<<20) // more than a window
 	for _, depth := range []int{8, 9, 10, 32, 100} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -251,11 +253,11 @@ func TestLimitLowered(t *testing.T) {
 				ci, cr := simPair(t, simtoe.Config{Delay: time.Millisecond}, s, s)
 				exchange := func() {
 					t.Helper()
-					go ci.Write(make([]byte, 20<<20))
+					go ci.Write(make([]byte, size))
 					for _, c := range []*extsock.Conn{ci, cr} {
 						c.SetDeadline(time.Now().Add(time.Hour))
 					}
-					if _, err := io.CopyN(io.Discard, cr, 20<<20); err != nil {
+					if _, err := io.CopyN(io.Discard, cr, int64(size)); err != nil {
 						t.Fatal(err)
 					}
 					if _, err := cr.Write([]byte("back")); err != nil {

@@ -19,15 +19,9 @@ import (
 // TestRendezvousHasty: as TestStreamDeadlines, where Writes are offered and Reads grant their
 // memory, and either is over at any point of that.
 func TestRendezvousHasty(t *testing.T) {
-	rounds, calls := uint64(300), 12
-	if testmode.Slow() {
-		rounds = 60
-	}
-	if testing.Short() {
-		rounds = 15
-	}
+	const calls = 12
 	var offers, octets uint64
-	for seed := range rounds {
+	for seed := range uint64(testmode.Rounds(300, 20)) {
 		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Seed: seed, Window: []int{5000, 100_000, 400_000}[seed%3], Delay: time.Duration(seed%4) * 500 * time.Microsecond}
 			if seed%5 == 0 {

@@ -93,14 +93,7 @@ func readMixed(c net.Conn, total int, seed uint64) error {
 // TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory
 // back and can go on.
 func TestRendezvousDeadlines(t *testing.T) {
-	seeds := uint64(100)
-	if testmode.Slow() {
-		seeds = 15
-	}
-	if testing.Short() {
-		seeds = 5
-	}
-	for seed := range seeds {
+	for seed := range uint64(testmode.Rounds(100, 8)) {
 		bubble(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
 			wire := simtoe.Config{Seed: seed, Window: 1 << (12 + r.IntN(8)), Delay: time.Duration(r.IntN(5)) * time.Millisecond}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -159,6 +161,7 @@ func drawEngine(t *rapid.T, name string) simtoe.EngineConfig {
 // TestAnySchedule: whatever the wire, the offload engines, the depths and the deadlines, each octet arrives once, memory
 // that was given back is left alone, and both ends close in order.
 func TestAnySchedule(t *testing.T) {
+	prototest.Checks(t, testmode.Rounds(100, 25))
 	rapid.Check(t, func(rt *rapid.T) {
 		wires := [2]simtoe.Config{drawWire(rt, "a"), drawWire(rt, "b")}
 		cfgs := [2]extsock.Config{drawConfig(rt, "a"), drawConfig(rt, "b")}

@@ -315,7 +315,7 @@ func TestStreamCloseUnblocks(t *testing.T) {
 					var err error
 					for err == nil {
 						_, err = ci.Remote(r.Handle()).ReadAt(make([]byte, 1<<16), 0)
-						time.Sleep(time.Millisecond)
+						time.Sleep(10 * time.Millisecond)
 					}
 					errs <- err
 				}()

@@ -71,11 +71,8 @@ func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 // TestStreamDeadlines: whatever calls end at a deadline, the octets that were counted as written
 // are read, in order and no others, both ways.
 func TestStreamDeadlines(t *testing.T) {
-	rounds, calls := uint64(120), 60
-	if testmode.Slow() {
-		rounds = 30
-	}
-	for seed := range rounds {
+	const calls = 60
+	for seed := range uint64(testmode.Rounds(120, 27)) { // three of each
 		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Seed: seed, Window: []int{500, 5000, 100_000}[seed%3], Delay: time.Duration(seed%4) * time.Millisecond}
 			if seed%5 == 0 {

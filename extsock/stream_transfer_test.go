@@ -53,10 +53,8 @@ func ofDepth(depth, size int) side {
 // TestStreamBothWays: both ends write and read at once, whatever buffers they have, with calls of
 // all lengths.
 func TestStreamBothWays(t *testing.T) {
-	scale := 1
-	if testmode.Slow() {
-		scale = 16
-	}
+	scale := testmode.Rounds(1, 16)
+	depths := [][2]int{{6, 6}, {32, 32}, {6, 64}, {64, 6}, {7, 7}, {8, 8}, {16, 16}, {64, 64}}
 	networks := []struct {
 		name string
 		pair func(t testing.TB) (a, b net.Conn)
@@ -69,7 +67,7 @@ func TestStreamBothWays(t *testing.T) {
 		}},
 	}
 	for _, network := range networks {
-		for _, depth := range [][2]int{{6, 6}, {7, 7}, {8, 8}, {16, 16}, {32, 32}, {64, 64}, {6, 64}, {64, 6}} {
+		for _, depth := range depths[:testmode.Rounds(len(depths), 4)] {
 			for _, size := range []int{512, 4096, 65536} {
 				t.Run(fmt.Sprintf("%s, depth %v, size %d", network.name, depth, size), func(t *testing.T) {
 					bubble(t, func(t *testing.T) {
@@ -341,10 +339,7 @@ func TestStreamAfterTCP(t *testing.T) {
 func TestStreamBesideVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	bounded(t, ci, cr)
-	total := 16 << 20
-	if testmode.Slow() {
-		total = 2 << 20
-	}
+	total := testmode.Rounds(16<<20, 2<<20)
 	var all sync.WaitGroup
 	all.Go(func() { bothWays(t, ci, cr, total, 1<<18) })
 	for i, c := range []*extsock.Conn{ci, cr} {

@@ -106,10 +106,7 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 // MPA-5044-7.1-1, MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		conversations := 10_000
-		if testmode.Slow() {
-			conversations = 2_000
-		}
+		conversations := testmode.Rounds(10_000, 700)
 		seed := rand.Uint64()
 		t.Logf("seed %#x", seed)
 		for i := range conversations {

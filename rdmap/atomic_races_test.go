@@ -19,7 +19,7 @@ import (
 // "Atomic Operations are atomic with regard to each other": RFC 7306 §5.
 func TestFetchAdd(t *testing.T) {
 	const streams, batch = 4, 32
-	each := testmode.Cases(1_000_000)
+	each := testmode.Count(1_000_000, testmode.Rounds(10_000, 2000))
 	domain := new(ddp.Domain)
 	mem := aligned(24)
 	r, err := domain.Register(mem, ddp.RemoteAtomic, 0)

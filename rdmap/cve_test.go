@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // The tests here have the shape of faults that other implementations had; conformance/cves.md lists
@@ -87,7 +88,7 @@ func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 40)
 	for control := range 256 {
-		for rdmapControl := range 256 {
+		for rdmapControl := 0; rdmapControl < 256; rdmapControl += testmode.Rounds(1, 7) {
 			op := rdmaphdr.Opcode(rdmapControl & 15)
 			if control&3 == 1 && rdmapControl>>6 == 1 && op <= rdmaphdr.OpAtomicResponse {
 				continue

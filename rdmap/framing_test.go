@@ -318,10 +318,7 @@ func TestControlOctets(t *testing.T) {
 			}
 		}
 	}
-	step := 1
-	if !testmode.Full {
-		step = 7
-	}
+	step := testmode.Count(1, testmode.Rounds(7, 31))
 	for both := 0; both < 1<<16; both += step {
 		control, rdmapControl := byte(both>>8), byte(both)
 		qn := rdmaphdr.Opcode(rdmapControl & 0x0F).Queue()

@@ -2,12 +2,12 @@ package rdmap
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"pgregory.net/rapid"
@@ -312,12 +312,7 @@ func (o *ordering) finish() error {
 // RDMAP-5040-5.5-9 to RDMAP-5040-5.5-12, RDMAP-5040-5.5-14 to RDMAP-5040-5.5-17, RDMAP-5040-5.5-21,
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24
 func TestOrderRapid(t *testing.T) {
-	checks := flag.Lookup("rapid.checks")
-	before := checks.Value.String()
-	defer checks.Value.Set(before)
-	if err := checks.Value.Set(fmt.Sprint(testmode.Cases(10_000))); err != nil {
-		t.Fatal(err)
-	}
+	prototest.Checks(t, testmode.Cases(10_000))
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 		o := newOrdering(choose)
@@ -338,7 +333,7 @@ func TestOrderRapid(t *testing.T) {
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24
 func TestOrderRandom(t *testing.T) {
 	rnd := seeded(t)
-	sequences := testmode.Cases(100_000)
+	sequences := testmode.Count(100_000, testmode.Rounds(1000, 300))
 	requests, atLimit := 0, 0
 	for i := range sequences {
 		seed := rnd.Uint64()

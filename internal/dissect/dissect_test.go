@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 func TestReadScript(t *testing.T) {
@@ -351,7 +352,7 @@ func TestReadTruncatedFile(t *testing.T) {
 			at += 16 + len(p.data)
 			boundary[at] = true
 		}
-		step := max(1, len(file)/60)
+		step := max(1, len(file)/testmode.Rounds(60, 15))
 		for n := 0; n < len(file); n += step {
 			records, err := readAll(file[:n])
 			var fe *FileError

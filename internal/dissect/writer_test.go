@@ -331,7 +331,7 @@ func TestPacketsBeginWithAnFPDU(t *testing.T) {
 		}
 		tx.Append(batch, true, make([]byte, n))
 		begins[len(all)] = int(tx.Off()) - len(all)
-		all = slices.Concat(all, slices.Concat(batch.Bufs()...))
+		all = append(all, slices.Concat(batch.Bufs()...)...)
 		batch.Reset()
 	}
 	f.SentFPDUs([][]byte{all[:100_000], all[100_000:]}, 0, false)

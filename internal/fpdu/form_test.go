@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -80,7 +81,7 @@ var agreements = []mpa.Agreement{{}, {CRC: true, RxMarkers: false}, {TxMarkers: 
 // TestRevert: wherever an engine stops, TCP gets each byte of the FPDUs once.
 func TestRevert(t *testing.T) {
 	random := prototest.Seeded(t)
-	for range 3000 {
+	for range testmode.Rounds(3000, 300) {
 		a, f, detach := agreements[random.IntN(len(agreements))], forms[random.IntN(len(forms))], random.IntN(2) == 0
 		s, b := NewSender(a), NewBatch(4*MinBuffer)
 		s.SetForm(f)

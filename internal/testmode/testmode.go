@@ -18,3 +18,11 @@ func Cases(n int) int { return Count(n, n/100) }
 // Slow reports whether tests of many rounds have to do with fewer: under the race detector
 // everything takes ten times as long, and -short asks for it.
 func Slow() bool { return Race || testing.Short() }
+
+// Rounds returns slow if Slow is true, and else n.
+func Rounds(n, slow int) int {
+	if Slow() {
+		return slow
+	}
+	return n
+}

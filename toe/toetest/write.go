@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe"
 )
 
-// transferSize is large enough to fill every buffer on the way many times.
-const transferSize = 16 << 20
+// transferSize is large enough to fill every buffer on the way many times, or at least most of them.
+func transferSize() int { return testmode.Rounds(16<<20, 4<<20) }
 
 // past is a deadline that ends waits at once.
 var past = time.Unix(1, 0)
@@ -146,15 +147,15 @@ func watched(t *testing.T, a, b toe.Stream) (moved *atomic.Uint64) {
 }
 
 func testTransfer(t *testing.T, a, b toe.Stream) {
-	if err := transfer(a, b, transferSize, 1, watched(t, a, b)); err != nil {
+	if err := transfer(a, b, transferSize(), 1, watched(t, a, b)); err != nil {
 		t.Error(err)
 	}
 }
 
 func testTransferBothWays(t *testing.T, a, b toe.Stream) {
 	moved := watched(t, a, b)
-	back := inBackground(func() error { return transfer(b, a, transferSize/4, 2, moved) })
-	if err := transfer(a, b, transferSize/4, 3, moved); err != nil {
+	back := inBackground(func() error { return transfer(b, a, transferSize()/4, 2, moved) })
+	if err := transfer(a, b, transferSize()/4, 3, moved); err != nil {
 		t.Error(err)
 	}
 	if err := back(); err != nil {
@@ -286,9 +287,10 @@ func testTryWriteBatchDeadline(t *testing.T, a, b toe.Stream) {
 // testTryWriteBatchThenWrite calls Write after a TryWriteBatch that wrote a part, and checks that
 // the bytes are in order.
 func testTryWriteBatchThenWrite(t *testing.T, a, b toe.Stream) {
-	data := randomBytes(24<<20, 5)
+	half := testmode.Rounds(12<<20, 4<<20)
+	data := randomBytes(2*half, 5)
 	write := inBackground(func() error {
-		n, err := a.TryWriteBatch([][]byte{data[:12<<20], data[12<<20:]})
+		n, err := a.TryWriteBatch([][]byte{data[:half], data[half:]})
 		if err != nil {
 			return err
 		}

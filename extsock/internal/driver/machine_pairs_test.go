@@ -77,7 +77,7 @@ func TestEveryPairOfEvents(t *testing.T) {
 				for c.Next() {
 					first, firstEnd := machineEvents[c.Of(len(machineEvents))], c.Of(2)
 					second, secondEnd := machineEvents[c.Of(len(machineEvents))], c.Of(2)
-					if testmode.Slow() && runs%23 != 0 { // a part of them; 23 divides none of the numbers of choices
+					if runs%testmode.Rounds(1, 97) != 0 { // a part of them; 97 divides none of the numbers of choices
 						runs++
 						continue
 					}
@@ -173,9 +173,7 @@ func randomRuns(t *testing.T, runs int) (seed uint64, more func(n int) bool) {
 			t.Fatalf("RDDP_SEED: %v", err)
 		}
 	}
-	if testmode.Slow() {
-		runs /= 10
-	}
+	runs = testmode.Rounds(runs, runs/30)
 	more = func(n int) bool { return n < runs }
 	if s := os.Getenv("SOAKTIME"); s != "" {
 		d, err := time.ParseDuration(s)

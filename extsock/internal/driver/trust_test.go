@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -173,7 +174,7 @@ func TestNoOperationWaits(t *testing.T) {
 					sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 					a, b, end := streamPair(tt.wrap(sa), sb)
 					var waited []time.Duration
-					for range 6 {
+					for range testmode.Rounds(6, 3) {
 						exchange(t, a, b, messages)
 						synctest.Wait()
 						begin := time.Now()

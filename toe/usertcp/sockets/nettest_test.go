@@ -13,6 +13,7 @@ import (
 func TestNetConn(t *testing.T) {
 	for _, mode := range []string{"TCP", "DDP"} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // they mostly wait
 			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 				a, b := userStreams(t)
 				ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)

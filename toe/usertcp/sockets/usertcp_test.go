@@ -217,7 +217,7 @@ func TestUnusedEarlyRuns(t *testing.T) {
 // MPA-5044-1.2-1
 func TestEarlyPlacementChangesNothing(t *testing.T) {
 	honest.EarlyPlacementChangesNothing(t, honest.EarlyNetwork{
-		Pair: badPair, Requests: 12, Length: 6000, Seeds: testmode.Count(10_000, 50),
+		Pair: badPair, Requests: 12, Length: 6000, Seeds: testmode.Count(10_000, testmode.Rounds(50, 20)),
 		AtOnce: testmode.Count(200, 50), // loss costs time, and hardly any CPU
 	})
 }
