@@ -14,7 +14,6 @@ func TestReceiverDestination(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(64)
 	r := p.register(g.mem, RemoteWrite)
-	later := p.register(make([]byte, 64), RemoteWrite|ReadLater)
 	unwritable := p.register(make([]byte, 64), RemoteRead)
 	others := register(t, p.domain, make([]byte, 64), RemoteWrite, stream+1)
 	gone := p.register(make([]byte, 64), RemoteWrite)
@@ -33,7 +32,6 @@ func TestReceiverDestination(t *testing.T) {
 		"version":          append([]byte{0x80}, segment(r, 8)[1:]...),
 		"untagged":         append(ddphdr.UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil), payload...),
 		"out of bounds":    segment(r, 61),
-		"ReadLater":        segment(later, 8),
 		"no right":         segment(unwritable, 8),
 		"another stream":   segment(others, 8),
 		"deregistered":     segment(gone, 8),

@@ -103,8 +103,7 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 // is known now, or nil. It is for a caller that wants the CPU to fetch that memory in advance. The
 // caller must neither read nor write it, because it may belong to somebody else already.
 // Destination changes nothing, and the ULPDU need not be verified: a wrong one has the destination
-// that its header names, or none. The goroutine that uses the Receiver calls Destination. It
-// returns nil for a Region with ReadLater, whose data do not go through the cache.
+// that its header names, or none. The goroutine that uses the Receiver calls Destination.
 func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if !ddphdr.IsTagged(ulpdu) {
 		return nil
@@ -122,9 +121,6 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 		return nil
 	}
 	region.mu.RUnlock() // +checklocksforce: hold has locked it
-	if region.access&ReadLater != 0 {
-		return nil
-	}
 	return mem
 }
 

@@ -8,8 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// Access is a set of rights: what a stream may do to a Region through its STag. ReadLater is not a
-// right. It says how the program uses the Region.
+// Access is a set of rights: what a stream may do to a Region through its STag.
 type Access uint8
 
 // The rights.
@@ -18,23 +17,11 @@ const (
 	RemoteWrite                     // target of an RDMA Write
 	RemoteAtomic                    // target of an Atomic Operation
 	ReadSink                        // target of RDMA Read Responses; not a right of the peer
-
-	// ReadLater says that the program does not read the data soon after they arrive. It changes
-	// neither what arrives nor when the program may read it. On amd64 the payload of a segment of
-	// at least 16 KiB is then placed past the CPU's cache. Long messages of an rddp peer have such
-	// segments. On other CPUs, and for shorter segments, ReadLater does nothing.
-	//
-	// ReadLater is for memory that does not fit into the cache, such as the buffers of a large
-	// file. Placing 64 KiB then runs at 18 to 34 GB/s instead of 10 to 17 (AMD Zen 4, 1 MiB of
-	// second-level cache). A program that reads each 64 KiB at once has to fetch the data from
-	// memory again: placing and reading together run at 8 to 10 GB/s instead of 9 to 11. In memory
-	// that stays in the cache, ReadLater is a loss: 10 GB/s instead of 17 to 24.
-	ReadLater
 )
 
 // String returns the rights, separated by "|".
 func (a Access) String() string {
-	names := [...]string{"remote read", "remote write", "remote atomic", "read sink", "read later"}
+	names := [...]string{"remote read", "remote write", "remote atomic", "read sink"}
 	var set []string
 	for i, name := range names {
 		if a&(1<<i) != 0 {
@@ -216,11 +203,7 @@ func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) 
 
 // put copies payload to mem, which hold has returned for as many bytes: nil if r discards them.
 func (r *Region) put(mem, payload []byte) {
-	switch {
-	case mem == nil:
-	case r.access&ReadLater != 0:
-		place.CopyPastCache(mem, payload)
-	default:
+	if mem != nil {
 		place.Copy(mem, payload)
 	}
 }

@@ -16,16 +16,16 @@ import (
 // memory through a window either. [Redirect] of r moves the window along. A window can have
 // windows, under the same rules.
 //
-// A window has at least 1 byte, lies inside r, and grants no right that r does not grant. It may
-// have ReadLater whether r has it or not, and does not get it from r. A ReadSink belongs to one
-// Read alone, so it has no windows. If a window breaks these rules, or after the Deregister of r,
-// the error is an [*AccessError]. A Region of a [Memory] has no windows. Other errors come from the random source.
+// A window has at least 1 byte, lies inside r, and grants no right that r does not grant. A ReadSink
+// belongs to one Read alone, so it has no windows. If a window breaks these rules, or after the
+// Deregister of r, the error is an [*AccessError]. A Region of a [Memory] has no windows. Other
+// errors come from the random source.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	switch {
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
 		return nil, r.refuse(CodeBounds, to, uint64(n), access, r.stream)
-	case access&^(r.access|ReadLater) != 0 || r.access&ReadSink != 0:
+	case access&^r.access != 0 || r.access&ReadSink != 0:
 		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
 		err.Denied = true
 		return nil, err

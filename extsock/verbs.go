@@ -127,7 +127,7 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // returns. It may be called in either mode. b remains the caller's, but meanwhile the peer may read
 // or change it at any time. The length of b must be 1 to 2^32-1 bytes. With ddp.RemoteAtomic the
 // address of b must be a multiple of 8, as in memory that make returns, or the error is
-// ddp.ErrMisaligned. With ddp.ReadLater, long payload is placed past the CPU's cache. After Close
+// ddp.ErrMisaligned. After Close
 // the error is net.ErrClosed.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	v := c.endpoint()

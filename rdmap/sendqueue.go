@@ -365,11 +365,7 @@ func (q *QP) post(wr *WorkRequest, give bool) (next bool, err error) {
 	if wr.Op == WorkRead && n > 0 {
 		// A Read has its own region, exactly as long as the Read. So the peer can write nowhere
 		// else, and nothing at all once the response has arrived.
-		access := ddp.ReadSink
-		if wr.ReadLater {
-			access |= ddp.ReadLater
-		}
-		if sink, err = q.cfg.Domain.Register(wr.Data, access, q.cfg.QPNum); err != nil {
+		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.QPNum); err != nil {
 			return false, fmt.Errorf("rdmap: sink of the Read: %w", err)
 		}
 	}

@@ -417,33 +417,3 @@ func TestEveryOperationEverySize(t *testing.T) {
 		}
 	}
 }
-
-// TestReadLater: the sink of a Read has ReadLater if the Work Request has it, and gets the same
-// data. The lengths are those of Responses of one segment and of several, for which the placement
-// may differ.
-//
-// +checklocksignore: the test looks inside while no other goroutine is at work
-func TestReadLater(t *testing.T) {
-	for _, later := range []bool{false, true} {
-		for _, n := range []int{0, 100, 16 << 10, 60_001, 200_000} {
-			x := newPair(t, params{mulpdu: 50_000})
-			r, want := x.b.register(max(n, 1), ddp.RemoteRead)
-			copy(want, pattern(n, 3))
-			sink := bytes.Repeat([]byte{0xA5}, n+2)
-			x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink[1 : n+1], Remote: handle(r), ReadLater: later})
-			if e := x.a.qp.sq.at(x.a.qp.sq.ring.Head()); e.sink != nil {
-				access := reflect.ValueOf(e.sink).Elem().FieldByName("access").Uint()
-				if got := ddp.Access(access)&ddp.ReadLater != 0; got != later {
-					t.Errorf("a sink with %v, want ReadLater %v", ddp.Access(access), later)
-				}
-			} else if n > 0 {
-				t.Fatal("the Read has no sink")
-			}
-			x.run()
-			wantDone(t, "Read", x.a.sendCQ, "1 success")
-			if !bytes.Equal(sink[1:n+1], want[:n]) || sink[0] != 0xA5 || sink[n+1] != 0xA5 {
-				t.Errorf("ReadLater %v: %d bytes: the sink is different", later, n)
-			}
-		}
-	}
-}

@@ -122,9 +122,6 @@ type WorkRequest struct {
 	// Inline makes the post copy the payload, so that its memory belongs to the caller again at
 	// once. Only Sends and Writes may have it.
 	Inline bool
-	// ReadLater says that the program does not read the data of a Read soon: see [ddp.ReadLater].
-	// Only Reads may have it.
-	ReadLater bool
 	// Unsignaled means that a request that succeeds has no Completion.
 	Unsignaled bool
 
@@ -154,8 +151,6 @@ func (wr *WorkRequest) payload() (n uint32, err error) {
 		return 0, fmt.Errorf("%w: %v has no payload", ErrBadRequest, wr.Op)
 	case wr.Inline && !mayGather:
 		return 0, fmt.Errorf("%w: %v inline", ErrBadRequest, wr.Op)
-	case wr.ReadLater && wr.Op != WorkRead:
-		return 0, fmt.Errorf("%w: %v with ReadLater", ErrBadRequest, wr.Op)
 	case op.Invalidates() && wr.Invalidate == 0:
 		// "MUST reference an STag" (RFC 5040 §5.3)
 		return 0, fmt.Errorf("%w: %v without an STag", ErrBadRequest, wr.Op)

@@ -57,7 +57,6 @@ func perfFlags() []cli.Flag {
 		&cli.IntFlag{Name: "ring", Usage: "memory that the data walks through, at each end: `MiB`", Value: 16},
 		&cli.BoolFlag{Name: "read-data", Usage: "the receiver reads every byte at once, as a real program does, over plain TCP too; a send of one byte follows each write and says that it is there"},
 		&cli.DurationFlag{Name: "poll", Usage: "DDP: a Read polls for this `DURATION` before it sleeps; less than 0: never (default: the library's choice)", HideDefault: true},
-		&cli.BoolFlag{Name: "read-later", Usage: "store data past the CPU's cache (ddp.ReadLater)"},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds in which the CPUs of a virtual machine shared no cache; without it they are repeated"},
 		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
@@ -182,7 +181,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
-		Scale: c.Bool("scale"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"), PollTime: c.Duration("poll"),
+		Scale: c.Bool("scale"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), PollTime: c.Duration("poll"),
 	}
 	if c.Bool("scale") { // its defaults differ
 		for name, value := range map[string]*time.Duration{"time": &o.Time, "timeout": &o.Timeout} {

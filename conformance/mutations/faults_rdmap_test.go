@@ -317,8 +317,4 @@ var rdmapFaults = []Fault{
 		Old:     "solicited && state != slotWaking",
 		New:     "false",
 		Package: "rdmap", Tests: "^TestWaitSolicitedOfOne$"},
-	{Name: "the sink of a Read without its ReadLater", File: "rdmap/sendqueue.go",
-		Old:     "			access |= ddp.ReadLater\n",
-		New:     "",
-		Package: "rdmap", Tests: "^TestReadLater$"},
 }

@@ -37,7 +37,6 @@ type settings struct {
 	Congestion string
 	Buffer     int
 	ReadData   bool `json:"read_data"`
-	ReadLater  bool `json:"read_later"`
 	OneCPU     bool `json:"one_cpu"`
 	CPU        int
 }
@@ -140,9 +139,6 @@ func (s *settings) summary() string {
 	}
 	if s.ReadData {
 		parts = append(parts, "the data are read")
-	}
-	if s.ReadLater {
-		parts = append(parts, "with ReadLater")
 	}
 	if s.OneCPU {
 		parts = append(parts, fmt.Sprintf("pinned to CPU %d", s.CPU))

@@ -2,22 +2,15 @@ package place
 
 import "github.com/rddp/rddp/internal/cpuid"
 
-const (
-	rep         kernel = 1 + iota // REP MOVSB
-	nonTemporal                   // non-temporal stores of SSE2, which every amd64 CPU has
-)
+const rep kernel = 1 // REP MOVSB
 
-func (k kernel) String() string { return [...]string{"plain", "rep", "non-temporal"}[k] }
+func (k kernel) String() string { return [...]string{"plain", "rep"}[k] }
 
-// kernels returns all kernels. Every amd64 CPU has the instructions; see cached for when they are
-// fast.
-func kernels() []kernel { return []kernel{plain, rep, nonTemporal} }
+// kernels returns all kernels. Every amd64 CPU has the instruction; see choose for when it is fast.
+func kernels() []kernel { return []kernel{plain, rep} }
 
-// cached and pastCache are the kernels of Copy and CopyPastCache.
-var (
-	cached    = choose(cpuid.IsIntel(), hasERMS())
-	pastCache = nonTemporal
-)
+// cached is the kernel of Copy.
+var cached = choose(cpuid.IsIntel(), hasERMS())
 
 // choose returns the kernel of Copy. REP MOVSB gained on an Intel CPU (Sapphire Rapids) in memory
 // that was not in the cache. On an AMD CPU (Zen 4) it was slower than plain or the same, although
@@ -41,20 +34,12 @@ func hasERMS() bool {
 // move copies src to dst, which begins at a multiple of line. Both have the same length, a multiple
 // of line and not 0.
 func (k kernel) move(dst, src []byte) {
-	switch k {
-	case rep:
+	if k == rep {
 		moveRep(&dst[0], &src[0], len(src))
-	case nonTemporal:
-		moveNonTemporal(&dst[0], &src[0], len(src))
-	default:
+	} else {
 		copy(dst, src)
 	}
 }
 
 //go:noescape
 func moveRep(dst, src *byte, n int)
-
-// moveNonTemporal needs a dst that is a multiple of 16, and an n that is a multiple of 64 and not 0.
-//
-//go:noescape
-func moveNonTemporal(dst, src *byte, n int)

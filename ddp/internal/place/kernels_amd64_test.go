@@ -24,9 +24,6 @@ func TestChoice(t *testing.T) {
 	if want := choose(cpuid.IsIntel(), cpu.X86.HasERMS); cached != want {
 		t.Errorf("Copy uses %v, want %v", cached, want)
 	}
-	if pastCache != nonTemporal {
-		t.Errorf("CopyPastCache uses %v, want %v", pastCache, nonTemporal)
-	}
 }
 
 // TestERMS compares the reading of CPUID with that of another package.

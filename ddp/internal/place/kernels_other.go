@@ -2,11 +2,8 @@
 
 package place
 
-// cached and pastCache are the kernels of Copy and CopyPastCache.
-const (
-	cached    = plain
-	pastCache = plain
-)
+// cached is the kernel of Copy.
+const cached = plain
 
 func kernels() []kernel { return []kernel{plain} }
 

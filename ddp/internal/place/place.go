@@ -2,15 +2,11 @@
 // user.
 //
 // Before a CPU writes a part of a cache line that it does not have, it reads the line from memory.
-// A copy to memory that is not in the cache therefore reads as much as it writes, for nothing. The
-// package has two ways around that, in assembly for amd64:
+// A copy to memory that is not in the cache therefore reads as much as it writes, for nothing. REP
+// MOVSB, in assembly for amd64, tells the CPU in advance how much it will write, so the CPU may
+// leave the reading out. The data go through the cache as with any copy.
 //
-//   - REP MOVSB tells the CPU in advance how much it will write, so the CPU may leave the reading
-//     out. The data go through the cache as with any copy.
-//   - Non-temporal stores write whole lines to memory past the cache. The data are then not in the
-//     cache, and lines of the destination that were in it are dropped.
-//
-// Both are for long payload only. All other payload, other CPUs, and programs under the race
+// REP MOVSB is for long payload only. All other payload, other CPUs, and programs under the race
 // detector, which does not see what assembly writes, use Go's copy.
 package place
 
@@ -26,12 +22,12 @@ type kernel int
 const plain kernel = 0
 
 const (
-	// least is the length in bytes of the shortest payload for which Copy and CopyPastCache use
-	// another kernel than plain. Below it, the other kernels gain little in memory that is not in
-	// the cache, and lose much in memory that is.
+	// least is the length in bytes of the shortest payload for which Copy uses another kernel than
+	// plain. Below it, the other kernel gains little in memory that is not in the cache, and loses
+	// much in memory that is.
 	least = 16 << 10
 
-	// line is the length of a cache line in bytes. The kernels in assembly copy whole lines.
+	// line is the length of a cache line in bytes. The kernel in assembly copies whole lines.
 	line = 64
 )
 
@@ -39,10 +35,6 @@ const (
 // see the copy in the same way as after Go's copy. dst must be at least as long as src, and must
 // not overlap it.
 func Copy(dst, src []byte) { cached.copy(dst, src) }
-
-// CopyPastCache is Copy for data that nothing reads soon. If src is long, its copy is in memory
-// afterwards and not in the cache.
-func CopyPastCache(dst, src []byte) { pastCache.copy(dst, src) }
 
 // copy copies with kernel k if src is long, and otherwise with plain.
 func (k kernel) copy(dst, src []byte) {

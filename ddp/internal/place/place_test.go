@@ -87,7 +87,7 @@ func TestLengthsAndAlignments(t *testing.T) {
 	})
 }
 
-// TestLongCopies checks the exported functions, and each kernel, with lengths around the shortest
+// TestLongCopies checks Copy and each kernel, with lengths around the shortest
 // that leaves plain, around that of an FPDU, and around powers of two.
 func TestLongCopies(t *testing.T) {
 	most := 4 << 20
@@ -110,7 +110,6 @@ func TestLongCopies(t *testing.T) {
 	}
 	eachKernel(t, func(t *testing.T, k kernel) { check(t, k.copy) })
 	t.Run("Copy", func(t *testing.T) { check(t, Copy) })
-	t.Run("CopyPastCache", func(t *testing.T) { check(t, CopyPastCache) })
 }
 
 // TestLongerDestination: the bytes of dst behind the copy do not change.
@@ -147,7 +146,7 @@ func TestPanicsIfShort(t *testing.T) {
 }
 
 // TestOtherGoroutineSeesTheCopy: a goroutine that receives from a channel after the copy sees all
-// of it. Non-temporal stores have that order only from SFENCE.
+// of it.
 func TestOtherGoroutineSeesTheCopy(t *testing.T) {
 	src, _ := random(t, least+line)
 	rounds := testmode.Count(20_000, 2_000)
@@ -180,10 +179,8 @@ func TestAllocs(t *testing.T) {
 		return
 	}
 	src, dst := make([]byte, 2*least), make([]byte, 2*least)
-	for desc, f := range map[string]func(dst, src []byte){"Copy": Copy, "CopyPastCache": CopyPastCache} {
-		if n := testing.AllocsPerRun(100, func() { f(dst, src[:100]); f(dst, src) }); n != 0 {
-			t.Errorf("%s: %v allocations, want 0", desc, n)
-		}
+	if n := testing.AllocsPerRun(100, func() { Copy(dst, src[:100]); Copy(dst, src) }); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 

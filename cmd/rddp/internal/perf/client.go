@@ -124,7 +124,7 @@ func (c *client) lane(ctx context.Context, j job) ([]*end, error) {
 		s := c.servers[i%len(c.servers)]
 		h := &hello{
 			Token: s.token, Transport: l.over, CRC: l.crc, Ring: max(c.o.ringOf(c.conns), headLen), RecvSize: l.recv,
-			Depth: c.o.deepest(), Timeout: c.o.Timeout, Reverse: c.o.reverse(), ReadData: c.o.ReadData, ReadLater: c.o.ReadLater, PollTime: c.o.PollTime,
+			Depth: c.o.deepest(), Timeout: c.o.Timeout, Reverse: c.o.reverse(), ReadData: c.o.ReadData, PollTime: c.o.PollTime,
 		}
 		conn, _, err := c.open(ctx, s.address, h)
 		if err != nil {

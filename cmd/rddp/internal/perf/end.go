@@ -21,7 +21,6 @@ type end struct {
 	ring     []byte        // the data; successive operations use successive places
 	peer     rdmap.Handle  // the peer's ring, over verbs
 	depth    int           // capacity of the send queue
-	later    bool          // the ring's Region and Reads have ddp.ReadLater
 	reads    bool          // use reads data that have arrived
 	sum      uint64        // of the data that have been read
 	timeout  time.Duration // bounds a run
@@ -52,7 +51,7 @@ func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer
 
 // openedEnd makes an end of a connection that is in the mode that h asks for.
 func openedEnd(c net.Conn, h *hello, initiator bool) (*end, error) {
-	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, later: h.ReadLater, reads: h.ReadData, timeout: h.Timeout}
+	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, reads: h.ReadData, timeout: h.Timeout}
 	touch(e.ring)
 	if h.Transport == overTCP {
 		return e, nil
@@ -88,11 +87,7 @@ func touch(p []byte) {
 
 // exchange gives the peer access to the ring, and gets access to the peer's.
 func (e *end) exchange(first bool) error {
-	access := ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic
-	if e.later {
-		access |= ddp.ReadLater
-	}
-	r, err := e.ddp.Register(e.ring, access)
+	r, err := e.ddp.Register(e.ring, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
 	if err != nil {
 		return err
 	}

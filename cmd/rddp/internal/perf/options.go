@@ -22,9 +22,8 @@ type Options struct {
 	Rounds int           // how often each job runs; the results are medians over the rounds
 	Time   time.Duration // time of one run; the number of operations is chosen to fit it
 
-	ReadData  bool          // the program that receives data reads each operation's as soon as it has them
-	ReadLater bool          // Regions and Reads have ddp.ReadLater
-	PollTime  time.Duration // as in extsock.Config
+	ReadData bool          // the program that receives data reads each operation's as soon as it has them
+	PollTime time.Duration // as in extsock.Config
 
 	Ring       int           // bytes of memory that the data of all connections walks through, at each end
 	Congestion string        // TCP's congestion control for all connections; "" means the system's

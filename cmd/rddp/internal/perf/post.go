@@ -85,7 +85,7 @@ func (e *end) request(wr *rdmap.WorkRequest, h head, at int) (next int, err erro
 	case kindWrite:
 		wr.Op = rdmap.WorkWrite
 	case kindRead:
-		wr.Op, wr.ReadLater = rdmap.WorkRead, e.later
+		wr.Op = rdmap.WorkRead
 	case kindSend:
 		return next, nil
 	}

@@ -25,7 +25,6 @@ type Report struct {
 	Congestion string        `json:"congestion,omitempty"`
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
-	ReadLater  bool          `json:"read_later,omitempty"`
 	PollTime   time.Duration `json:"poll_time_ns,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
 	CPU        int           `json:"cpu"`      // with OneCPU: to which this end was pinned
@@ -48,7 +47,6 @@ type Result struct {
 	Load      string `json:"load"`
 	Rounds    int    `json:"rounds"`
 	ReadData  bool   `json:"read_data,omitempty"`
-	ReadLater bool   `json:"read_later,omitempty"`
 	Reference string `json:"reference,omitempty"` // the operation over plain TCP that RatioToTCP compares with
 
 	Seconds   float64 `json:"seconds"` // of one run
@@ -75,7 +73,7 @@ func newReport(o *Options) *Report {
 	return &Report{
 		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Machine: machine(),
 		CPUs: runtime.NumCPU(), Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Ring: o.Ring,
-		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, ReadLater: o.ReadLater, PollTime: o.PollTime,
+		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, PollTime: o.PollTime,
 	}
 }
 
@@ -149,9 +147,6 @@ func (r *Report) summary() string {
 	}
 	if r.ReadData {
 		text += "; the data are read"
-	}
-	if r.ReadLater {
-		text += "; with ReadLater"
 	}
 	if r.PollTime != 0 {
 		text += fmt.Sprintf("; Reads poll for %v", r.PollTime)

@@ -53,7 +53,7 @@ func (m *meter) run(ctx context.Context, conns int) (results []Result, idles []I
 	}
 	for _, s := range m.series {
 		r := s.result()
-		r.Conns, r.Load, r.Rounds, r.ReadData, r.ReadLater = conns, m.o.Load, m.o.Rounds, m.o.ReadData, m.o.ReadLater
+		r.Conns, r.Load, r.Rounds, r.ReadData = conns, m.o.Load, m.o.Rounds, m.o.ReadData
 		results = append(results, r)
 	}
 	return results, idles, nil

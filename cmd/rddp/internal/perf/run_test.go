@@ -51,25 +51,25 @@ func TestRunAllOperations(t *testing.T) {
 	}
 }
 
-// With ReadData and ReadLater everything runs as well, also if the servers are the active ends, and
+// With ReadData everything runs as well, also if the servers are the active ends, and
 // the report says so.
 func TestRunReadData(t *testing.T) {
 	address := startPeer(t)
 	for _, load := range []string{LoadMultiStream, LoadFanIn} {
 		o := &Options{
 			Addresses: []string{address}, Load: load, Ops: Ops(), Sizes: []int{64, 100_000}, Depths: []int{1, 4}, Rounds: 1,
-			Time: time.Millisecond, Ring: 1 << 20, ReadData: true, ReadLater: true, PollTime: time.Microsecond,
+			Time: time.Millisecond, Ring: 1 << 20, ReadData: true, PollTime: time.Microsecond,
 		}
 		r, err := Run(t.Context(), o)
 		if err != nil {
 			t.Fatalf("%s: %v", load, err)
 		}
 		for i := range r.Results {
-			if v := &r.Results[i]; v.MsgsPerS <= 0 || !v.ReadData || !v.ReadLater {
+			if v := &r.Results[i]; v.MsgsPerS <= 0 || !v.ReadData {
 				t.Errorf("%s: %+v", load, v)
 			}
 		}
-		if text := r.summary(); !strings.Contains(text, "; the data are read; with ReadLater; Reads poll for 1µs") {
+		if text := r.summary(); !strings.Contains(text, "; the data are read; Reads poll for 1µs") {
 			t.Errorf("%s: the summary is %q", load, text)
 		}
 	}

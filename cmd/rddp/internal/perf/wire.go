@@ -38,7 +38,6 @@ type hello struct {
 	RecvSize  int           // bytes of the longest message
 	Depth     int           // maximum number of Work Requests under way
 	ReadData  bool          // the end that receives data reads them
-	ReadLater bool          // Regions and Reads have ddp.ReadLater
 	PollTime  time.Duration // as in extsock.Config
 	Timeout   time.Duration // bounds each run
 	Reverse   bool          // the server is the active end
