@@ -441,7 +441,7 @@ func TestRFC5040_7_1_LocalErrors(t *testing.T) {
 		want string
 	}{
 		{errTest, vTermCatastrophic},
-		{&Error{}, vTermCatastrophic},
+		{&streamError{}, vTermCatastrophic},
 		{codedError{2, 0, 2}, vTermCRC},
 	} {
 		x := newPair(t, params{})

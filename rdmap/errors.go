@@ -37,8 +37,9 @@ var (
 	errNotConnected = errors.New("rdmap: not connected")
 )
 
-// An Error is an error that RDMAP has found, in the terms of a Terminate.
-type Error struct {
+// A streamError is an error that RDMAP has found, in the terms of a Terminate. A program gets it
+// inside a TerminateError.
+type streamError struct {
 	Code        TerminateCode
 	Header      []byte // DDP header of the segment at fault, 14 or 18 bytes; nil if no segment is
 	SegmentLen  int    // length of the whole segment in bytes
@@ -48,7 +49,7 @@ type Error struct {
 }
 
 // Error returns the error in the words of the RFC.
-func (e *Error) Error() string {
+func (e *streamError) Error() string {
 	s := "rdmap: " + e.Code.String()
 	if e.Reason != "" {
 		s += ": " + e.Reason
@@ -60,21 +61,21 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *streamError) Unwrap() error { return e.Err }
 
 // operationError returns an error about an incoming message, other than an error about the memory
 // that the message names.
-func operationError(code TerminateCode, format string, args ...any) *Error {
-	return &Error{Code: code, Reason: fmt.Sprintf(format, args...)}
+func operationError(code TerminateCode, format string, args ...any) *streamError {
+	return &streamError{Code: code, Reason: fmt.Sprintf(format, args...)}
 }
 
 // headerError returns the error for a header that package rdmaphdr refused with err.
-func headerError(err error) *Error {
+func headerError(err error) *streamError {
 	code := codeUnspecified
 	if errors.Is(err, rdmaphdr.ErrAtomicOp) {
 		code = codeOpcode
 	}
-	return &Error{Code: code, Reason: err.Error()}
+	return &streamError{Code: code, Reason: err.Error()}
 }
 
 // A TerminateError is the Terminate, sent or received, that ended a stream.

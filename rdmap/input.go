@@ -81,7 +81,7 @@ func (q *QP) receivesLocked() bool { return q.isUpLocked() && !q.peerClosed }
 
 // segmentOf adds to err the segment that err is about, unless err already has one.
 func segmentOf(m *ddp.Message, err error) error {
-	if e, ok := err.(*Error); ok && e.Header == nil { //nolint:errorlint // made in this package, not wrapped
+	if e, ok := err.(*streamError); ok && e.Header == nil { //nolint:errorlint // made in this package, not wrapped
 		e.Header, e.SegmentLen = bytes.Clone(m.Header[:m.HeaderLen]), m.SegmentLen
 	}
 	return err
@@ -137,9 +137,9 @@ func (q *QP) invalidate(s ddp.STag) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &access) && access.Code == ddp.CodeNotAssociated:
-		return &Error{Code: codeProtectedInvalidate, Err: err}
+		return &streamError{Code: codeProtectedInvalidate, Err: err}
 	default:
-		return &Error{Code: codeInvalidate, Err: err}
+		return &streamError{Code: codeInvalidate, Err: err}
 	}
 }
 
@@ -172,10 +172,10 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 	case e == nil || e.op != WorkRead:
 		return operationError(codeOpcode, "%v that answers no RDMA Read", rdmaphdr.OpReadResponse)
 	case m.STag != e.sinkSTag:
-		return &Error{Code: codeOfDDP(ddp.CodeInvalidSTag),
+		return &streamError{Code: codeOfDDP(ddp.CodeInvalidSTag),
 			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
 	case m.TO != e.sinkTO || m.Len != e.n || !m.Contiguous:
-		return &Error{Code: codeOfDDP(ddp.CodeBounds),
+		return &streamError{Code: codeOfDDP(ddp.CodeBounds),
 			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
 	}
 	if e.sink != nil {

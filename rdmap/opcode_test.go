@@ -107,7 +107,7 @@ func TestAdmit(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			need, err := admission{extensions: tt.extensions}.admit(tt.tagged, tt.control, tt.qn)
 			code := TerminateCode(0)
-			if e, ok := err.(*Error); ok {
+			if e, ok := err.(*streamError); ok {
 				code = e.Code
 			} else if err != nil {
 				code = refused

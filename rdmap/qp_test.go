@@ -67,7 +67,7 @@ func TestStateAndErrorTexts(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	e := &Error{Code: 0x0103, Reason: "a reason", Err: errTest}
+	e := &streamError{Code: 0x0103, Reason: "a reason", Err: errTest}
 	if got, want := e.Error(), "rdmap: RDMA remote protection error: STag not associated with RDMAP Stream: a reason: test error"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -94,7 +94,7 @@ func (r *responder) inProgress() *response {
 	return r.at(r.next - 1)
 }
 
-// message fills in m with the answer, and performs an atomic request. The error is an *Error.
+// message fills in m with the answer, and performs an atomic request. The error is a *streamError.
 func (a *response) message(m *ddp.Message) error {
 	if !a.isAtomic {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
@@ -116,10 +116,10 @@ func (a *response) message(m *ddp.Message) error {
 	return nil
 }
 
-// error returns the *Error for a Terminate about the request. err is the error of the memory that
+// error returns the *streamError for a Terminate about the request. err is the error of the memory that
 // the request names.
-func (a *response) error(err error) *Error {
-	e := &Error{Header: bytes.Clone(a.header[:]), SegmentLen: a.segmentLen, Err: err}
+func (a *response) error(err error) *streamError {
+	e := &streamError{Header: bytes.Clone(a.header[:]), SegmentLen: a.segmentLen, Err: err}
 	var access *ddp.AccessError
 	switch {
 	case errors.As(err, &access):
@@ -169,7 +169,7 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	return codeInvalidSTag
 }
 
-// parse reads and checks a request that DDP has delivered to stream of d. The error is an *Error.
+// parse reads and checks a request that DDP has delivered to stream of d. The error is a *streamError.
 func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
 	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest}
 	copy(a.header[:], m.Header[:m.HeaderLen])

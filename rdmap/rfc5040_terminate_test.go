@@ -34,7 +34,7 @@ func errorCases() []errorCase {
 	fail := func(err error) func(*pair) { return func(x *pair) { x.b.qp.Fail(err) } }
 	return []errorCase{
 		{"RDMAP local catastrophic", fail(errTest), "0000", false, false, false, false},
-		{"RDMAP local catastrophic, of a segment", fail(&Error{Header: make([]byte, 18), SegmentLen: 18}), "0000", false, false, false, false},
+		{"RDMAP local catastrophic, of a segment", fail(&streamError{Header: make([]byte, 18), SegmentLen: 18}), "0000", false, false, false, false},
 		{"RDMAP remote protection, Read Request", inject(vReadRequest), "0100", true, true, true, false},
 		{"RDMAP remote protection, Send with Invalidate", func(x *pair) {
 			r, err := x.b.domain.Register(make([]byte, 8), allAccess, x.b.stream()+1)

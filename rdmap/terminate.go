@@ -76,7 +76,7 @@ func (t Terminate) appendTo(b []byte) []byte {
 // ignores bytes after the header, and understands the Terminates of Linux siw, whose bit fields are
 // in host order (see hostOrder).
 //
-// If b ends inside the header, the error is an *Error. There is one exception. The RDMA header may
+// If b ends inside the header, ParseTerminate fails. There is one exception. The RDMA header may
 // be missing although R announces it, because some peers set R for a Send with Invalidate, which
 // has no such header. R is then false in the result.
 func ParseTerminate(b []byte) (Terminate, error) {
@@ -179,7 +179,7 @@ type terminateCoder interface {
 
 // codeOf returns the code that a Terminate uses for err. ok is false if err has none.
 func codeOf(err error) (code TerminateCode, ok bool) {
-	var own *Error
+	var own *streamError
 	var segment *ddp.Error
 	var below terminateCoder
 	switch {
@@ -198,10 +198,10 @@ func codeOf(err error) (code TerminateCode, ok bool) {
 // segmentAtFault returns the DDP header and the length of the segment that err is about. The header
 // is nil if err is not about a segment.
 func segmentAtFault(err error) (header []byte, n int) {
-	var own *Error
+	var own *streamError
 	var segment *ddp.Error
 	switch {
-	case errors.As(err, &segment): // segment may wrap an *Error of this package, which Admit returned
+	case errors.As(err, &segment): // segment may wrap a *streamError of this package, which Admit returned
 		return segment.Header, segment.SegmentLen
 	case errors.As(err, &own):
 		return own.Header, own.SegmentLen
@@ -224,7 +224,7 @@ func terminateFor(err error) (t Terminate, ok bool) {
 		return t, true
 	}
 	t.M, t.D, t.SegmentLen, t.DDPHeader = true, true, uint16(n), header
-	var own *Error
+	var own *streamError
 	if t.Code.kind() == remoteProtection && errors.As(err, &own) && own.ReadRequest != nil {
 		t.R, t.RDMAHeader = true, own.ReadRequest
 	}

@@ -228,14 +228,14 @@ func TestTerminateFor(t *testing.T) {
 		want string // the header in hex; empty: no Terminate
 	}{
 		{"nothing known", errTest, "0000 0000"},
-		{"RDMAP local catastrophic", &Error{Header: tagged}, "0000 0000"},
-		{"RDMAP remote protection", &Error{Code: 0x0102, Header: untagged, SegmentLen: 46},
+		{"RDMAP local catastrophic", &streamError{Header: tagged}, "0000 0000"},
+		{"RDMAP remote protection", &streamError{Code: 0x0102, Header: untagged, SegmentLen: 46},
 			"0102 c000 002e 4143 00000000 00000000 00000001 00000000"},
-		{"the same of a Read Request", &Error{Code: 0x0102, Header: untagged, SegmentLen: 46, ReadRequest: read},
+		{"the same of a Read Request", &streamError{Code: 0x0102, Header: untagged, SegmentLen: 46, ReadRequest: read},
 			"0102 e000 002e 4143 00000000 00000000 00000001 00000000 0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000"},
-		{"RDMAP remote operation of a Read Request", &Error{Code: 0x0207, Header: untagged, SegmentLen: 46, ReadRequest: read},
+		{"RDMAP remote operation of a Read Request", &streamError{Code: 0x0207, Header: untagged, SegmentLen: 46, ReadRequest: read},
 			"0207 c000 002e 4143 00000000 00000000 00000001 00000000"},
-		{"RDMAP, no segment", &Error{Code: 0x02FF}, "02ff 0000"},
+		{"RDMAP, no segment", &streamError{Code: 0x02FF}, "02ff 0000"},
 		{"DDP local catastrophic", &ddp.Error{SegmentLen: 3}, "1000 0000"},
 		{"DDP tagged", &ddp.Error{Code: ddp.CodeTOWrap, Header: tagged, SegmentLen: 22},
 			"1103 c000 0016 c140 deadbe00 0000000000001000"},
@@ -252,7 +252,7 @@ func TestTerminateFor(t *testing.T) {
 		{"MPA local catastrophic", codedError{2, 0, 5}, "2005 0000"},
 		{"MPA insufficient IRD", codedError{2, 0, 6}, "2006 0000"},
 		{"MPA no RTR", codedError{2, 0, 7}, "2007 0000"},
-		{"MPA CRC, of a segment", &Error{Code: 0x2002, Header: untagged, SegmentLen: 46}, "2002 0000"},
+		{"MPA CRC, of a segment", &streamError{Code: 0x2002, Header: untagged, SegmentLen: 46}, "2002 0000"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			term, ok := terminateFor(tt.err)

@@ -13,6 +13,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -115,7 +116,7 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	case 2:
 		r.qp.PeerClosed(errRace)
 	case 3:
-		r.qp.Fail(&rdmap.Error{Code: 0x0207})
+		r.qp.Fail(&mpa.Error{Code: mpa.CodeMarker})
 	}
 	r.qp.Close()
 	wg.Wait()

@@ -41,11 +41,10 @@ func isTyped(err error) bool {
 	var (
 		m *mpa.Error
 		d *ddp.Error
-		r *rdmap.Error
 		t *rdmap.TerminateError
 		j *mpa.RejectError
 	)
-	return errors.As(err, &m) || errors.As(err, &d) && d.Code != ddp.CodeULP || errors.As(err, &r) || errors.As(err, &t) || errors.As(err, &j)
+	return errors.As(err, &m) || errors.As(err, &d) && d.Code != ddp.CodeULP || errors.As(err, &t) || errors.As(err, &j)
 }
 
 // isNever reports whether err is one that nothing excuses.

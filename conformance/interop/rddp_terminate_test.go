@@ -66,16 +66,17 @@ func (l *link) wantOurs(err error, want codes) {
 	var e interface {
 		TerminateCode() (layer, etype, code uint8)
 	}
-	if te := (*rdmap.TerminateError)(nil); errors.As(err, &te) && !te.Remote {
+	te := (*rdmap.TerminateError)(nil)
+	if errors.As(err, &te) && !te.Remote {
 		err = te.Err
 	}
 	var found codes
-	if own := (*rdmap.Error)(nil); errors.As(err, &own) {
-		found = codesOf(own.Code)
-	} else if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddp.CodeULP {
+	if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddp.CodeULP {
 		found = codes{1, uint8(de.Code >> 8), uint8(de.Code)}
 	} else if errors.As(err, &e) {
 		found.layer, found.etype, found.code = e.TerminateCode()
+	} else if te != nil && !te.Remote { // RDMAP has found it
+		found = codesOf(te.Terminate.Code)
 	} else {
 		l.t.Fatalf("the connection ends with %v, want an error that a Terminate stands for", err)
 	}
