@@ -72,29 +72,6 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 	}
 }
 
-// Segments in order to memory in which as many as may be have been placed early, a byte each with a
-// byte between.
-func BenchmarkPlaceAroundEarly(b *testing.B) {
-	p := newPair(b)
-	r := p.register(make([]byte, 2*maxEarly), RemoteWrite)
-	h := ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
-	for i := range uint64(maxEarly) {
-		early := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO() + 2*i}.AppendTo(nil)
-		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
-			b.Fatal("not placed early")
-		}
-	}
-	ulpdu := append(h.AppendTo(nil), make([]byte, 2*maxEarly)...)
-	b.ReportAllocs()
-	for b.Loop() {
-		p.r.Place(p.off, ulpdu)
-		p.off += fpduLen(ulpdu)
-		if !p.r.Deliver(p.off) {
-			b.Fatal(p.r.Err())
-		}
-	}
-}
-
 // Segments in order while as many as may be have been placed early.
 func BenchmarkPlaceAmongEarly(b *testing.B) {
 	p := newPair(b)
@@ -113,48 +90,6 @@ func BenchmarkPlaceAmongEarly(b *testing.B) {
 		p.off += fpduLen(ulpdu)
 		if !p.r.Deliver(p.off) {
 			b.Fatal(p.r.Err())
-		}
-	}
-}
-
-func BenchmarkCheck(b *testing.B) {
-	for _, regions := range []int{1, 10000} {
-		b.Run(fmt.Sprintf("regions=%d", regions), func(b *testing.B) {
-			d := new(Domain)
-			var all []*Region
-			for range regions {
-				all = append(all, register(b, d, make([]byte, 8), RemoteRead, stream))
-			}
-			i := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				r := all[i%regions]
-				i++
-				if _, err := d.Check(r.stag, r.base, 8, RemoteRead, stream); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkRegister(b *testing.B) {
-	d := new(Domain)
-	mem := make([]byte, 4096)
-	b.ReportAllocs()
-	for b.Loop() {
-		register(b, d, mem, RemoteRead, stream).Deregister()
-	}
-}
-
-func BenchmarkUpdate64(b *testing.B) {
-	mem := make([]byte, 16)
-	r := register(b, new(Domain), mem, RemoteAtomic, stream)
-	to := r.TO() + -misalignment(mem)&7
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := r.Update64(int(to-r.base), func(v uint64) uint64 { return v + 1 }); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -44,39 +44,3 @@ func benchmark(b *testing.B, wr WorkRequest, n int) {
 		l.b.recvCQ.Poll(one[:])
 	}
 }
-
-// The QP's own share of a Write: post, give out, report, complete.
-func BenchmarkPostAndSent(b *testing.B) {
-	for _, batch := range []int{1, 32} {
-		b.Run(fmt.Sprintf("batch of %d", batch), func(b *testing.B) {
-			x := newPair(b, params{})
-			wr := WorkRequest{Op: WorkWrite, Data: make([]byte, 64)}
-			got := make([]Completion, batch)
-			b.ReportAllocs()
-			for b.Loop() {
-				for range batch {
-					if err := x.a.qp.PostSend(&wr); err != nil {
-						b.Fatal(err)
-					}
-				}
-				for x.a.qp.NextMessage() {
-				}
-				x.a.qp.Sent(batch)
-				if x.a.sendCQ.Poll(got) != batch {
-					b.Fatal("completions are missing")
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/msg")
-		})
-	}
-}
-
-func BenchmarkFetchAdd(b *testing.B) {
-	v := uint64(1)
-	for b.Loop() {
-		v = fetchAdd(v, 0x0123456789ABCDEF, 0x8080808080808080)
-	}
-	if v == 0 {
-		b.Log(v)
-	}
-}

@@ -13,8 +13,9 @@ import (
 // message follows it. Messages that NextMessage gave out earlier are still sent. Fail flushes all
 // other requests, and the request at fault gets a status of its own.
 //
-// The content of the Terminate follows from err: an error of this package, a *ddp.Error, or an error of mpa, which
-// has the method TerminateCode. Any other err is reported as a local catastrophic error.
+// The content of the Terminate follows from err: an error of this package, a *ddp.Error, or an
+// error of mpa, which has the method TerminateCode. Any other err is reported as a local
+// catastrophic error.
 func (q *QP) Fail(err error) {
 	q.mu.Lock()
 	defer q.unlock()

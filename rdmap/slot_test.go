@@ -261,22 +261,6 @@ func TestAllocsOfCompletionQueue(t *testing.T) {
 	}
 }
 
-// The cost of a request's Completion, in a queue for one request at a time and in another.
-func BenchmarkCompletion(b *testing.B) {
-	for _, depth := range []int{1, 2} {
-		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
-			c := NewCompletionQueue(depth)
-			var dst [1]Completion
-			b.ReportAllocs()
-			for b.Loop() {
-				c.reserve()
-				c.complete(Completion{ID: 1})
-				c.Poll(dst[:])
-			}
-		})
-	}
-}
-
 // promised returns the number of entries that posted requests have reserved.
 func (c *CompletionQueue) promised() int {
 	if c.slot != nil {

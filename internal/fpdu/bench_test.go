@@ -40,30 +40,6 @@ func BenchmarkSender(b *testing.B) {
 	})
 }
 
-// BenchmarkSnapshot appends one ULPDU whose payload is copied, as that of a Read Response is. The
-// payloads lie one after the other in 16 MiB, more than the CPU's nearer caches hold.
-func BenchmarkSnapshot(b *testing.B) {
-	memory := counting(0, 16<<20)
-	for _, n := range []int{1 << 10, 4 << 10, 16 << 10, MaxULPDU - 14} {
-		for _, crc := range []bool{true, false} {
-			b.Run(fmt.Sprintf("%dB/crc=%v", n, crc), func(b *testing.B) {
-				p := newPipe(crc, false, n)
-				b.SetBytes(int64(n))
-				at := 0
-				for b.Loop() {
-					if p.b.Full() {
-						p.b.Reset()
-					}
-					p.s.Append(p.b, true, p.header, memory[at:at+n])
-					if at += n; at+n > len(memory) {
-						at = 0
-					}
-				}
-			})
-		}
-	}
-}
-
 // BenchmarkReceiver receives one ULPDU in each round, from a buffer of 256 KiB that is filled with
 // whole FPDUs. The figure includes the copy that replaces the read.
 func BenchmarkReceiver(b *testing.B) {

@@ -171,16 +171,3 @@ func TestPopOfNothing(t *testing.T) {
 	}()
 	r.Pop()
 }
-
-func BenchmarkPushPop(b *testing.B) {
-	var r ring.Ring[[13]uint64]
-	var entry [13]uint64
-	for range 64 {
-		r.Push()
-	}
-	for b.Loop() {
-		*r.Push() = entry
-		entry = *r.First()
-		r.Pop()
-	}
-}

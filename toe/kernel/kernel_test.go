@@ -21,9 +21,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pair returns the two sides of a TCP connection over loopback.
-func pair(t testing.TB) (a, b toe.Stream) { return pairOver(t, "tcp") }
-
 // pairOver returns the two sides of a connection over loopback TCP or a unix
 // socket.
 func pairOver(t testing.TB, network string) (a, b toe.Stream) {

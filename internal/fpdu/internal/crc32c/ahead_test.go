@@ -36,24 +36,3 @@ func TestUpdateAhead(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkAhead verifies and then copies pieces of 64 KiB to the next place of 16 MiB, with and
-// without UpdateAhead.
-func BenchmarkAhead(b *testing.B) {
-	const size = 64 << 10
-	src, ring := make([]byte, size), make([]byte, 16<<20)
-	for _, ahead := range []bool{false, true} {
-		b.Run(map[bool]string{false: "update", true: "ahead"}[ahead], func(b *testing.B) {
-			b.SetBytes(size)
-			for i := range b.N {
-				dst := ring[i*size%len(ring):][:size]
-				if ahead {
-					UpdateAhead(0, src, dst)
-				} else {
-					Update(0, src)
-				}
-				copy(dst, src)
-			}
-		})
-	}
-}
