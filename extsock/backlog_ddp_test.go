@@ -303,7 +303,7 @@ func TestAcceptTakesConnectionsWithoutSeats(t *testing.T) {
 // in a random order. The backlog keeps its limit, and in the end it is empty. No honest peer is lost
 // that was never among too many half-open ones.
 func TestBacklogInAnyOrder(t *testing.T) {
-	for seed := range testmode.Rounds(20, 6) {
+	for seed := range testmode.Rounds(20, 4) {
 		bubble(t, func(t *testing.T) {
 			t.Cleanup(settle)
 			r := rand.New(rand.NewPCG(uint64(seed), 1))

@@ -21,6 +21,7 @@ import (
 	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -245,7 +246,7 @@ func captureBusy(t testing.TB, pair func(t testing.TB, i, r side) (ci, cr *extso
 	f.pass(1)
 	var b bytes.Buffer
 	cp := newCapture(t, &b)
-	const rounds = 2
+	rounds := testmode.Rounds(2, 1)
 	for range rounds {
 		startCapture(t, cp, ci)
 		f.pass(1)

@@ -33,9 +33,6 @@ const (
 
 func (k *token) init() { k.moved.L = &k.mu }
 
-// isFree reports whether no goroutine holds the token.
-func (k *token) isFree() bool { return k.state.Load() == tokenFree }
-
 // tryTake takes the token if it is free, and reports whether it did.
 func (k *token) tryTake() bool {
 	if !k.state.CompareAndSwap(tokenFree, tokenHeld) {

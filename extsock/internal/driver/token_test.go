@@ -10,6 +10,9 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
+// isFree reports whether no goroutine holds the token.
+func (k *token) isFree() bool { return k.state.Load() == tokenFree }
+
 // TestTokenIsBorrowedWhileItIsDown checks that a borrower waits while the token is held and gets it
 // when the holder sets it down. The holder picks the token up when the borrower has given it back.
 func TestTokenIsBorrowedWhileItIsDown(t *testing.T) {
