@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // Every kind of connection is opened in each round, over two servers, and each result has its
@@ -17,7 +18,7 @@ import (
 func TestRunScale(t *testing.T) {
 	o := &Options{
 		Addresses: []string{startPeer(t), startPeer(t)}, Scale: true, Ops: []string{"echo", "message", "write", "stream"}, Sizes: []int{64},
-		Depths: []int{2}, Posts: []string{PostBatch}, Conns: []int{2, memoryConns}, Rounds: 2, Time: time.Millisecond,
+		Depths: []int{2}, Posts: []string{PostBatch}, Conns: []int{2, memoryConns}, Rounds: testmode.Rounds(2, 1), Time: time.Millisecond,
 		Ring: 1 << 20,
 	}
 	runs := 0
