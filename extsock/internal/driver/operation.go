@@ -31,9 +31,9 @@ func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 // mayPost returns an error, or that the queue pair does not accept. It returns that error, and how
 // many were accepted.
 func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
-	d.role.oneSided() // some of them may be answered
 	defer d.Flush()
 	for i := range wrs {
+		d.role.awaitAnswer(wrs[i].Op)
 		err := mayPost(&wrs[i])
 		if err == nil {
 			err = asWriteError(d.end.postError(d.qp.PostSend(&wrs[i])))

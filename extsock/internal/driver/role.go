@@ -71,8 +71,8 @@ type role struct {
 type trust struct {
 	// streak is how many waits began quickly, at most about streakCap times after. A quick wait counts
 	// in the streaks of both kinds. A wait that begins late halves only the streak of its kind, because
-	// on a busy machine the scheduler makes a quick Read late now and then. A one-sided operation sets
-	// both to 0.
+	// on a busy machine the scheduler makes a quick Read late now and then. A one-sided operation that
+	// no Read receives sets both to 0.
 	streak atomic.Int32
 	after  atomic.Int32 // with so many quick waits a Read is trusted
 }
@@ -169,9 +169,13 @@ func (r *role) noteRead(result readResult, want int) {
 	}
 }
 
-// oneSided notes that an operation has come, or will come, that the program takes no part in. The
-// home goroutine gets the role, if no Read has it at this moment.
+// oneSided notes that an operation has come, or will come, that the program takes no part in. A Read
+// that has the role at this moment receives it like a message, so it says nothing about the times when
+// no Read has the role. Otherwise no Read is trusted, and the home goroutine gets the role.
 func (r *role) oneSided() {
+	if r.isReaders() {
+		return
+	}
 	r.distrust()
 	r.callHome()
 }

@@ -43,6 +43,10 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 		wait(2, 2*quick)
 		want("two more late waits", streakCap*trustFirst/8, false)
 		wait(trustFirst, quick/2)
+		r.holder.Store(roleReader)
+		r.oneSided()
+		want("a one-sided operation that a Read receives", streakCap*trustFirst/8+trustFirst, true)
+		r.holder.Store(roleHome)
 		r.oneSided()
 		want("a one-sided operation", 0, false)
 		wait(trustFirst, quick/2)
@@ -324,4 +328,28 @@ func TestNothingStaysAfterClose(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTrustInBatches: a batch has nothing to do with Reads, unless the peer must answer it.
+func TestTrustInBatches(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		a, b, end := streamPair(sa, sb)
+		mayPost := func(*rdmap.WorkRequest) error { return nil }
+		post := func(op rdmap.WorkOp) {
+			a.role.lastRead().streak.Store(trustFirst)
+			a.role.holder.Store(roleVacant) // as after a Read that is trusted
+			a.PostBatch([]rdmap.WorkRequest{{Op: op}}, mayPost)
+		}
+		synctest.Wait()
+		if post(rdmap.WorkWrite); !a.role.isTrusted() {
+			t.Error("no Read is trusted after a batch without an answer")
+		}
+		if post(rdmap.WorkRead); a.role.isTrusted() {
+			t.Error("a Read is trusted after a batch with an answer")
+		}
+		a.role.holder.Store(roleHome)
+		end(a)
+		end(b)
+	})
 }
