@@ -721,6 +721,35 @@ func TestPingPong(t *testing.T) {
 	}
 }
 
+// The acknowledgement of a message goes out in front of the program's answer, and without an answer
+// after a while.
+func TestAnswers(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	post := func(p *program, q *guest.QP, id uint64) {
+		t.Helper()
+		if err := q.Post(guest.WR{ID: id, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{p.mr.Part(0, 64)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		for range 3 * enoughFirst {
+			qa.PostRecv(1, a.mr.Part(0, 64))
+			qb.PostRecv(2, b.mr.Part(0, 64))
+			post(a, qa, 3)
+			b.want("the message", 2, uverbs.Success)
+			post(b, qb, 4)
+			if w := a.poll(2); w[0].ID+w[1].ID != 1+3 {
+				t.Fatalf("completions %+v", w)
+			}
+			b.want("Send of the answer", 4, uverbs.Success)
+		}
+		qb.PostRecv(2, b.mr.Part(0, 64))
+		post(a, qa, 3)
+		a.want("a message without an answer", 3, uverbs.Success)
+		b.want("that message", 2, uverbs.Success)
+	}
+}
+
 // A peer reaches the part of memory that a window is bound to by the key of the window, until the
 // key is invalidated, by this end or by a Send.
 func TestMemoryWindow(t *testing.T) {

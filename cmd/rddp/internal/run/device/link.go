@@ -193,6 +193,13 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 	return l.lastChunk, ch
 }
 
+// isIdle reports whether no work request is on its way.
+func (l *link) isIdle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.flights) == 0
+}
+
 // acknowledged completes the flights that the frame with the given number ends.
 func (l *link) acknowledged(number uint32) error {
 	l.mu.Lock()

@@ -27,6 +27,10 @@ type receiver struct {
 	closed bool        // +checklocks:mu
 	// the Send whose last piece has not come; nil if there is none
 	message *inbound // +checklocks:mu
+	due     due      // +checklocks:mu
+	// dueTimer looks at due, if dueSet
+	dueTimer *time.Timer // +checklocks:mu
+	dueSet   bool        // +checklocks:mu
 }
 
 // A heldFrame is a frame that could not be acted upon when it came.
@@ -209,7 +213,7 @@ func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 		r.completeLocked(f)
 	}
 	if f.flags&flagAck != 0 {
-		_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
+		r.acknowledgeLocked()
 	}
 	return true
 }
@@ -257,6 +261,9 @@ func (r *receiver) close(flush bool) {
 	if r.look != nil {
 		r.look.Stop()
 		r.look = nil
+	}
+	if r.dueTimer != nil {
+		r.dueTimer.Stop()
 	}
 	r.held = nil
 	if m := r.message; m != nil && flush {

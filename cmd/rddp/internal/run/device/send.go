@@ -44,15 +44,15 @@ type batch struct {
 }
 
 const (
-	// batchLen is the maximum number of requests in a batch, but for the frame that asks for an
-	// acknowledgement.
+	// batchLen is the maximum number of requests in a batch, but for an acknowledgement in front of
+	// them, and the frame behind them that asks for one.
 	batchLen = 32
 	// shortLen is the maximum length in bytes of the payload of a request that is posted as Inline.
 	shortLen = 4096
 )
 
 var batches = sync.Pool{New: func() any {
-	return &batch{wrs: make([]rdmap.WorkRequest, 0, batchLen+1), memory: make([]byte, 0, (batchLen+1)*(shortLen+frameLen))}
+	return &batch{wrs: make([]rdmap.WorkRequest, 0, batchLen+2), memory: make([]byte, 0, (batchLen+2)*(shortLen+frameLen))}
 }}
 
 // send posts work requests until the queue is empty or they must wait.
@@ -60,22 +60,40 @@ func (s *sender) send(q *queuePair, l *link) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
 	for more := true; more; {
-		b.wrs, b.memory, b.frame = b.wrs[:0], b.memory[:0], nil
+		b.reset()
 		more = s.fill(q, l, b)
 		s.ask(l, b, more)
-		if len(b.wrs) == 0 {
+		if b.len() == 0 {
 			break
 		}
-		if _, err := l.conn.PostBatch(b.wrs); err != nil {
+		if _, err := l.conn.PostBatch(b.all(l)); err != nil {
 			break // the goroutine that receives gets the error too
 		}
 	}
 	clear(b.wrs[:cap(b.wrs)]) // so that the garbage collector may free what they refer to
 }
 
+// reset empties the batch. The first place is that of an acknowledgement.
+func (b *batch) reset() { b.wrs, b.memory, b.frame = b.wrs[:1], b.memory[:0], nil }
+
+// len returns the number of requests in the batch.
+func (b *batch) len() int { return len(b.wrs) - 1 }
+
+// all returns the requests of the batch, behind an acknowledgement if one waits for them.
+func (b *batch) all(l *link) []rdmap.WorkRequest {
+	number, waits := l.receiver.answered()
+	if !waits {
+		return b.wrs[1:]
+	}
+	at := len(b.memory)
+	b.memory = frame{kind: frameAck, number: number}.appendTo(b.memory)
+	b.wrs[0] = rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b.memory[at:], Inline: true, Unsignaled: true}
+	return b.wrs
+}
+
 // fill fills the batch. It returns true if there is more to send right now.
 func (s *sender) fill(q *queuePair, l *link, b *batch) bool {
-	for len(b.wrs) < batchLen {
+	for b.len() < batchLen {
 		if !s.active && !s.next(q, l) || !s.step(l, b) {
 			return false
 		}

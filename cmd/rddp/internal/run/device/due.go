@@ -1,0 +1,110 @@
+package device
+
+import "time"
+
+// A due decides when an acknowledgement that the peer has asked for goes out: at once, or in front of
+// what the program sends next.
+//
+// A program that answers each message needs the processor for that. An acknowledgement on its own
+// takes the processor away twice: it is a write to TCP, and it wakes the peer's device. So once a
+// program has answered enough messages in a row, the acknowledgement waits for the next answer. If no
+// answer comes, a timer sends it, and the next one waits only after twice as many answers.
+//
+//	none ──asked──▶ none (sent at once)      waiting ──answered──▶ none (sent in front)
+//	none ──asked──▶ waiting                  waiting ──asked, late──▶ none (sent at once)
+type due struct {
+	waits bool // an acknowledgement waits
+	since time.Time
+	asked bool // the program has sent nothing since the peer has asked
+	// answers is how many messages in a row the program has answered.
+	answers int
+	// enough is how many answers let an acknowledgement wait. 0 means enoughFirst.
+	enough int
+}
+
+const (
+	enoughFirst = 8
+	enoughMost  = 1024
+	// answerTime is the least time that an acknowledgement waits. The timer is not set anew for each
+	// of them, so it may take twice as long.
+	answerTime = time.Millisecond
+)
+
+// ask notes that the peer asks for an acknowledgement, and reports whether it goes out at once. idle
+// says that this end waits for none itself: otherwise both ends could wait for each other.
+func (d *due) ask(idle bool, now time.Time) (atOnce bool) {
+	if d.asked {
+		d.answers = 0
+	}
+	d.asked = true
+	d.waits = !d.waits && idle && d.answers >= max(d.enough, enoughFirst)
+	d.since = now
+	return !d.waits
+}
+
+// answer notes that the program sends something, and reports whether an acknowledgement goes out in
+// front of it.
+func (d *due) answer() (inFront bool) {
+	if d.asked {
+		d.asked = false
+		d.answers = min(d.answers+1, enoughMost)
+	}
+	if inFront = d.waits; inFront {
+		d.waits = false
+		d.enough = max(d.enough-1, enoughFirst)
+	}
+	return inFront
+}
+
+// look is what the timer does. atOnce says that an acknowledgement goes out now, and again that the
+// timer must come back for one that has not waited long enough.
+func (d *due) look(now time.Time) (atOnce, again bool) {
+	switch {
+	case !d.waits:
+		return false, false
+	case now.Sub(d.since) < answerTime:
+		return false, true
+	}
+	d.waits, d.answers = false, 0
+	d.enough = min(2*max(d.enough, enoughFirst), enoughMost)
+	return true, false
+}
+
+// acknowledgeLocked acknowledges all frames up to the present one, which asks for that, now or later.
+//
+// +checklocks:r.mu
+func (r *receiver) acknowledgeLocked() {
+	if r.due.ask(r.l.isIdle(), time.Now()) {
+		_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
+		return
+	}
+	if r.dueTimer == nil {
+		r.dueTimer = time.AfterFunc(answerTime, r.lookAtDue)
+	} else if !r.dueSet {
+		r.dueTimer.Reset(answerTime)
+	}
+	r.dueSet = true
+}
+
+// lookAtDue is called by the timer.
+func (r *receiver) lookAtDue() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	atOnce, again := r.due.look(time.Now())
+	r.dueSet = again && !r.closed
+	switch {
+	case r.closed:
+	case atOnce:
+		_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
+	case again:
+		r.dueTimer.Reset(answerTime)
+	}
+}
+
+// answered notes that the program's work requests go out. It reports whether an acknowledgement of
+// all frames up to number must go out in front of them.
+func (r *receiver) answered() (number uint32, inFront bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.consumed, r.due.answer()
+}
