@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,16 +67,29 @@ func (d *doorbell) control(do func(fd int)) {
 
 // run hears of writes until the doorbell is closed.
 func (d *doorbell) run() {
-	var b [4096]byte
+	if raw, err := d.events.SyscallConn(); err == nil {
+		_ = raw.Read(d.hear) // it ends with the doorbell
+	}
+}
+
+// hear takes all events that are there. It returns false: there will be more. The events of a file
+// have no names, so they have one length, and a read that does not fill the buffer was the last one.
+func (d *doorbell) hear(fd uintptr) bool {
+	var b [64 * unix.SizeofInotifyEvent]byte
 	for {
-		n, err := d.events.Read(b[:])
-		if err != nil {
-			return
+		// It does not wait, so the scheduler need not know of it.
+		n, _, e := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b)), uintptr(len(b)))
+		if e == unix.EINTR {
+			continue
 		}
-		for rest := b[:n]; len(rest) >= unix.SizeofInotifyEvent; {
-			watch := int32(native.Uint32(rest))
-			d.ring(watch)
-			rest = rest[min(len(rest), unix.SizeofInotifyEvent+int(native.Uint32(rest[12:]))):]
+		if e != 0 {
+			return false
+		}
+		for rest := b[:n]; len(rest) >= unix.SizeofInotifyEvent; rest = rest[unix.SizeofInotifyEvent:] {
+			d.ring(int32(native.Uint32(rest)))
+		}
+		if int(n) < len(b) {
+			return false
 		}
 	}
 }
@@ -89,6 +103,9 @@ func (d *doorbell) ring(watch int32) {
 		return
 	}
 	f.ctx.Doorbell()
+	if f.rings++; f.rings%seekEvery != 0 {
+		return
+	}
 	// The program's file has the same offset. What has been written so far is not needed.
 	if at, err := unix.Seek(f.fd, 0, 1); err == nil && at > bellAt+bellRange {
 		_, _ = unix.Seek(f.fd, bellAt, 0) // if it fails, the program's writes fail at the end of the file

@@ -24,6 +24,8 @@ const (
 	bellAt = fileLen / 2
 	// bellRange is how far the offset may move before the supervisor takes it back.
 	bellRange = 64 << 10
+	// seekEvery is after how many rings the supervisor looks at the offset.
+	seekEvery = 16
 )
 
 // An openFile is the device's file that a process has opened.
@@ -36,6 +38,8 @@ type openFile struct {
 	// opener is the process that has opened it, and number its descriptor there.
 	opener *process.Process
 	number int
+	// rings counts the rings of the doorbell, whose mutex guards it.
+	rings uint
 
 	mu sync.Mutex
 	// children of the opener that have registered memory through it
