@@ -15,7 +15,9 @@ import "time"
 type due struct {
 	waits bool // an acknowledgement waits
 	since time.Time
-	asked bool // the program has sent nothing since the peer has asked
+	// sent is how often the program has sent something that the peer has not asked after. The program
+	// sees a Write before this end sees that the peer asks, so its answer may come before the question.
+	sent int
 	// answers is how many messages in a row the program has answered.
 	answers int
 	// enough is how many answers let an acknowledgement wait. 0 means enoughFirst.
@@ -24,7 +26,7 @@ type due struct {
 
 const (
 	enoughFirst = 8
-	enoughMost  = 1024
+	enoughMost  = 256
 	// answerTime is the least time that an acknowledgement waits. The timer is not set anew for each
 	// of them, so it may take twice as long.
 	answerTime = time.Millisecond
@@ -33,10 +35,12 @@ const (
 // ask notes that the peer asks for an acknowledgement, and reports whether it goes out at once. idle
 // says that this end waits for none itself: otherwise both ends could wait for each other.
 func (d *due) ask(idle bool, now time.Time) (atOnce bool) {
-	if d.asked {
+	if d.sent > 0 {
+		d.sent--
+		d.answers = min(d.answers+1, enoughMost)
+	} else {
 		d.answers = 0
 	}
-	d.asked = true
 	d.waits = !d.waits && idle && d.answers >= max(d.enough, enoughFirst)
 	d.since = now
 	return !d.waits
@@ -45,13 +49,10 @@ func (d *due) ask(idle bool, now time.Time) (atOnce bool) {
 // answer notes that the program sends something, and reports whether an acknowledgement goes out in
 // front of it.
 func (d *due) answer() (inFront bool) {
-	if d.asked {
-		d.asked = false
-		d.answers = min(d.answers+1, enoughMost)
-	}
+	d.sent = min(d.sent+1, 2)
 	if inFront = d.waits; inFront {
 		d.waits = false
-		d.enough = max(d.enough-1, enoughFirst)
+		d.enough = max(d.enough-d.enough/8, enoughFirst)
 	}
 	return inFront
 }
