@@ -13,6 +13,10 @@ import (
 type Backend struct {
 	Dialer       net.Dialer
 	ListenConfig net.ListenConfig
+	// OnlyIO promises that the goroutines of this process never compute for long without a system call
+	// that the runtime learns of. Then a read that has waited does not wake the runtime's monitor, which
+	// would look after the processors every 20 µs from then on.
+	OnlyIO bool
 }
 
 var (
@@ -34,9 +38,13 @@ func (b *Backend) Dial(ctx context.Context, network, address string) (toe.Stream
 		return nil, err
 	}
 	if c, ok := c.(*net.UnixConn); ok {
-		return NewUnix(c), nil
+		s := newUnixStream(c)
+		s.setOnlyIO(b.OnlyIO)
+		return s, nil
 	}
-	return newStream(c.(*net.TCPConn)), nil // package net has switched Nagle's algorithm off
+	s := newStream(c.(*net.TCPConn)) // package net has switched Nagle's algorithm off
+	s.setOnlyIO(b.OnlyIO)
+	return s, nil
 }
 
 // Listen listens at address. The Streams that Accept returns are of type *Stream, or of type
@@ -50,9 +58,9 @@ func (b *Backend) Listen(ctx context.Context, network, address string) (toe.List
 		return nil, err
 	}
 	if l, ok := l.(*net.UnixListener); ok {
-		return &unixListener{l}, nil
+		return &unixListener{l, b.OnlyIO}, nil
 	}
-	return &listener{l.(*net.TCPListener)}, nil
+	return &listener{l.(*net.TCPListener), b.OnlyIO}, nil
 }
 
 func isKnown(network string) bool {
@@ -64,25 +72,35 @@ func isKnown(network string) bool {
 }
 
 // A listener is a net.TCPListener whose Accept returns Streams.
-type listener struct{ *net.TCPListener }
+type listener struct {
+	*net.TCPListener
+	onlyIO bool
+}
 
 func (l *listener) Accept() (toe.Stream, error) {
 	c, err := l.AcceptTCP()
 	if err != nil {
 		return nil, err
 	}
-	return newStream(c), nil // package net has switched Nagle's algorithm off
+	s := newStream(c) // package net has switched Nagle's algorithm off
+	s.setOnlyIO(l.onlyIO)
+	return s, nil
 }
 
 // A unixListener is a net.UnixListener whose Accept returns Streams.
-type unixListener struct{ *net.UnixListener }
+type unixListener struct {
+	*net.UnixListener
+	onlyIO bool
+}
 
 func (l *unixListener) Accept() (toe.Stream, error) {
 	c, err := l.AcceptUnix()
 	if err != nil {
 		return nil, err
 	}
-	return NewUnix(c), nil
+	s := newUnixStream(c)
+	s.setOnlyIO(l.onlyIO)
+	return s, nil
 }
 
 // New makes a Stream of c and switches Nagle's algorithm off. The Stream owns c from now on. It is

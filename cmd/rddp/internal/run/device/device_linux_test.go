@@ -107,9 +107,9 @@ func (p *program) Map(off uint64, size int) ([]byte, error) {
 	return p.ctx.file[off : off+uint64(size)], nil
 }
 
-type kernel struct{ *program }
+type ownKernel struct{ *program }
 
-func (k kernel) Doorbell() error { k.ctx.Doorbell(); return nil }
+func (k ownKernel) Doorbell() error { k.ctx.Doorbell(); return nil }
 
 var localhost = netip.MustParseAddr("127.0.0.1")
 
@@ -169,7 +169,7 @@ func newProgram(t *testing.T, dev *Device) *program {
 	memory := pages(t, memoryLen)
 	t.Cleanup(ctx.Close) // before the memory goes
 	p := &program{t: t, dev: dev, ctx: ctx, gid: dev.GIDs()[0]}
-	if p.Context, err = guest.Open(kernel{p}); err != nil {
+	if p.Context, err = guest.Open(ownKernel{p}); err != nil {
 		t.Fatal(err)
 	}
 	if p.pd, err = p.PD(); err != nil {

@@ -263,7 +263,7 @@ const redial = 20 * time.Millisecond
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
-	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd, dialer), NetDialer: dialer}
+	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd, dialer)}
 	d.Config.PrivateData = h.appendTo(nil)
 	for {
 		c, err := d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))

@@ -12,6 +12,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A link is the connection of two joined queue pairs. A queue pair that is reset and joined again
@@ -96,8 +98,16 @@ func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config
 	return &extsock.Config{
 		Domain: &pd.domain, Messages: true, RecvSize: frameLen + maxPiece, RecvDepth: 2*window + 8, SendDepth: depth,
 		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true,
-		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1, Backend: d.faults.Backend(dialer),
+		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1, Backend: d.backend(dialer),
 	}
+}
+
+// backend returns the TCP of the device.
+func (d *Device) backend(dialer net.Dialer) toe.Backend {
+	if b := d.faults.Backend(dialer); b != nil {
+		return b
+	}
+	return &kernel.Backend{Dialer: dialer, OnlyIO: true}
 }
 
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
