@@ -49,6 +49,8 @@ var programPairs = []string{
 	"ib_send_lat -p %d -n 100 -e",
 	"ib_atomic_bw -p %d -n 200",
 	"ib_atomic_lat -p %d -n 100",
+	"env UCX_TLS=ud_v,self ucx_perftest -t tag_lat -s 64 -n 100 -p %d",
+	"env UCX_TLS=rc_v,self ucx_perftest -t tag_lat -s 64 -n 100 -p %d",
 }
 
 func TestProgramPairs(t *testing.T) {

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,13 +29,15 @@ import (
 // are to each other. The device reaches the memory of this process as if it were another one.
 type program struct {
 	*guest.Context
-	t   *testing.T
-	dev *Device
-	ctx *Context
-	gid [16]byte
-	pd  uint32
-	cq  *guest.CQ
-	mr  guest.MR
+	t *testing.T
+	// memory is that of the program; nil means that of this process
+	memory Process
+	dev    *Device
+	ctx    *Context
+	gid    [16]byte
+	pd     uint32
+	cq     *guest.CQ
+	mr     guest.MR
 
 	mu       sync.Mutex
 	channels []*testChannel // the first is the one for asynchronous events
@@ -84,7 +88,12 @@ func (c *testChannel) next(t *testing.T) []byte {
 
 var self = sync.OnceValues(func() (*process.Process, error) { return process.Open(unix.Gettid()) })
 
-func (p *program) Process() (Process, error) { return self() }
+func (p *program) Process() (Process, error) {
+	if p.memory != nil {
+		return p.memory, nil
+	}
+	return self()
+}
 
 func (p *program) NewChannel() (uint32, Channel, error) {
 	p.mu.Lock()
@@ -877,7 +886,7 @@ func TestDatagrams(t *testing.T) {
 		}
 		a.want("Send", id, uverbs.Success)
 		w := b.want("receive", id, uverbs.Success)
-		if w.Len != 40+n || w.Source != qa.Num || w.Imm != 5 || w.Flags != uint32(uverbs.WCHasGRH|uverbs.WCHasImm) {
+		if w.Len != 40+n || w.Source != qa.Num || w.Imm != 5 || w.Flags != uint32(uverbs.WCHasGRH|uverbs.WCHasImm) || w.SL != uint8(uverbs.PacketIPv4) {
 			t.Errorf("completion %+v", w)
 		}
 		if !bytes.Equal(b.read(1000, n), want) {
@@ -891,4 +900,61 @@ func TestDatagrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.want("longer than the MTU", 9, uverbs.LocalLengthErr)
+}
+
+// A slowMemory is memory that tells of each Write before it happens, and waits.
+type slowMemory struct {
+	Process
+	write chan func()
+}
+
+func (m slowMemory) Write(b []byte, addr uint64) error {
+	(<-m.write)()
+	return m.Process.Write(b, addr)
+}
+
+// When a queue pair has been reset, or destroyed, no datagram is on its way to the program's memory.
+func TestResetDuringDatagram(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }
+	qa, qb := a.qp(ud), b.qp(ud)
+	const key = 0x11111111
+	if err := errors.Join(qa.Enable(key), qb.Enable(key)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := slowMemory{m, make(chan func(), 2)}
+	b.memory = slow
+	mr, err := b.Register(b.pd, pages(t, 4096), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reset atomic.Bool
+	over, looked := make(chan error, 1), make(chan struct{})
+	slow.write <- func() {
+		defer close(looked)
+		go func() {
+			err := qb.Modify(uint8(uverbs.Reset), b.gid, 0, nil)
+			reset.Store(true)
+			over <- err
+		}()
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		if reset.Load() {
+			t.Error("reset before the datagram was in the program's memory")
+		}
+	}
+	slow.write <- func() {}
+	qb.PostRecv(1, mr.Part(0, 1000))
+	if err := qa.Post(guest.WR{ID: 2, Op: guest.OpSend, To: &guest.To{QPN: qb.Num, QKey: key, GID: b.gid}, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	<-looked
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
 }

@@ -14,8 +14,8 @@ import (
 
 // A queuePair is a QP.
 //
-// Locks are taken in this order: Context.mu, sendMu, mu, and then those of the link, of a queue of
-// receives, and of a CQ.
+// Locks are taken in this order: Context.mu, sendMu, placing, mu, and then those of the link, of a queue
+// of receives, and of a CQ.
 type queuePair struct {
 	ctx        *Context
 	handle     uint32
@@ -32,6 +32,7 @@ type queuePair struct {
 	sqAt       uverbs.Mapping
 	rqAt       uverbs.Mapping
 	datagrams  *datagramPort // of a UD queue pair
+	placing    sync.Mutex    // held while a datagram goes to the program's memory
 	events     atomic.Uint32
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
@@ -317,9 +318,11 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	delete(c.qps, q.handle)
 }
 
-// reset takes q to RESET: the connection ends in order, and work requests are forgotten.
+// reset takes q to RESET: the connection ends in order, and work requests are forgotten. When it
+// returns, the device does not use the program's memory for q any more.
 func (q *queuePair) reset() {
 	q.sendMu.Lock()
+	q.placing.Lock()
 	q.mu.Lock()
 	q.setStateLocked(uverbs.Reset)
 	if q.stopFaults != nil {
@@ -329,6 +332,7 @@ func (q *queuePair) reset() {
 	l := q.unlinkLocked()
 	q.abandoned = false
 	q.mu.Unlock()
+	q.placing.Unlock()
 	q.sender.forget()
 	entry := make([]byte, q.sq.EntryLen())
 	for !q.dead && q.sq.Take(entry) {

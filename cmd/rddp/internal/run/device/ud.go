@@ -213,6 +213,8 @@ func (d *Device) has(gid uverbs.GID) bool {
 // receiveDatagram gives a datagram to the oldest receive. The first 40 bytes of a receive are a
 // header that says where the datagram comes from.
 func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr) {
+	q.placing.Lock()
+	defer q.placing.Unlock()
 	q.mu.Lock()
 	state, key := q.attrs.State, q.attrs.QKey
 	q.mu.Unlock()
@@ -227,14 +229,17 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 		q.srq.raiseLimit()
 	}
 	r, err := uverbs.ParseRecvWR(entry)
-	at := cursor{pd: q.pd, list: r.SGEs}
+	at, to := cursor{pd: q.pd, list: r.SGEs}, netip.AddrFrom16(h.gid).Unmap()
 	if err == nil {
-		if err = at.scatter(routeHeader(from, netip.AddrFrom16(h.gid).Unmap(), len(payload))); err == nil {
+		if err = at.scatter(routeHeader(from, to, len(payload))); err == nil {
 			err = at.scatter(payload)
 		}
 	}
 	w := uverbs.WC{
-		Status: q.ctx.dev.faults.Receive(), ID: r.ID, Op: uverbs.WCRecv, Len: routeLen + uint32(len(payload)), QPN: q.num, SrcQPN: h.from, Flags: uverbs.WCHasGRH,
+		Status: q.ctx.dev.faults.Receive(), ID: r.ID, Op: uverbs.WCRecv, Len: routeLen + uint32(len(payload)), QPN: q.num, SrcQPN: h.from, Flags: uverbs.WCHasGRH, Packet: uverbs.PacketIPv4,
+	}
+	if !isIPv4(from, to) {
+		w.Packet = uverbs.PacketIPv6
 	}
 	if h.flags&flagImmediate != 0 {
 		w.Immediate, w.Flags = h.immediate, w.Flags|uverbs.WCHasImm
@@ -248,12 +253,14 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 // routeLen is the length in bytes of the header in front of a received datagram.
 const routeLen = 40
 
+func isIPv4(from, to netip.Addr) bool { return from.Is4() && to.Is4() }
+
 // routeHeader returns that header: an IPv6 header, or an IPv4 header in its last 20 bytes, from which
 // libibverbs makes the address for an answer.
 func routeHeader(from, to netip.Addr, n int) []byte {
 	const udp, hops = 17, 64
 	b := make([]byte, routeLen)
-	if !from.Is4() || !to.Is4() {
+	if !isIPv4(from, to) {
 		b[0], b[6], b[7] = 0x60, udp, hops
 		binary.BigEndian.PutUint16(b[4:], uint16(n))
 		src, dst := from.As16(), to.As16()

@@ -174,6 +174,7 @@ type WC struct {
 	ID                                uint64
 	Status, Op, Len, Imm, QPN, Source uint32
 	Flags                             uint32
+	SL                                uint8
 }
 
 // Poll takes the oldest completion.
@@ -186,7 +187,7 @@ func (q *CQ) Poll() (w WC, ok bool) {
 	b := r.entry(at)
 	w = WC{
 		le.Uint64(b), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[20:]), binary.BigEndian.Uint32(b[24:]), le.Uint32(b[28:]),
-		le.Uint32(b[32:]), le.Uint32(b[36:]),
+		le.Uint32(b[32:]), le.Uint32(b[36:]), b[44],
 	}
 	atomic.StoreUint32(r.index(256), (at+1)&r.mask)
 	return w, true

@@ -107,7 +107,18 @@ type WC struct {
 	QPN       uint32
 	SrcQPN    uint32
 	Flags     WCFlags
+	Packet    Packet // of a datagram
 }
+
+// A Packet says what a datagram has come in. InfiniBand leaves open how the completion says that for
+// RoCE. Programs look where mlx5 has it: in the service level, which RoCE does not use.
+type Packet uint8
+
+// The packets, with mlx5's bit for UDP.
+const (
+	PacketIPv6 Packet = 1<<3 | 1
+	PacketIPv4 Packet = 1<<3 | 2
+)
 
 // Put writes the entry to b, which has CQElementLen bytes.
 func (w *WC) Put(b []byte) {
@@ -120,6 +131,7 @@ func (w *WC) Put(b []byte) {
 	le.PutUint32(b[28:], w.QPN)
 	le.PutUint32(b[32:], w.SrcQPN)
 	le.PutUint32(b[36:], uint32(w.Flags))
+	b[44] = byte(w.Packet)
 	b[46] = 1 // port
 }
 
@@ -130,7 +142,7 @@ func ParseWC(b []byte) (w WC, err error) {
 	}
 	w = WC{
 		ID: le.Uint64(b), Status: WCStatus(le.Uint32(b[8:])), Op: WCOp(le.Uint32(b[12:])), Len: le.Uint32(b[20:]),
-		QPN: le.Uint32(b[28:]), SrcQPN: le.Uint32(b[32:]), Flags: WCFlags(le.Uint32(b[36:])),
+		QPN: le.Uint32(b[28:]), SrcQPN: le.Uint32(b[32:]), Flags: WCFlags(le.Uint32(b[36:])), Packet: Packet(b[44]),
 	}
 	copy(w.Immediate[:], b[24:])
 	return w, nil

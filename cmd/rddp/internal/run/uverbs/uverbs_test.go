@@ -215,7 +215,7 @@ func TestInvocation(t *testing.T) {
 }
 
 func TestCompletionRoundTrip(t *testing.T) {
-	w := WC{ID: 1 << 40, Status: FlushErr, Op: WCRecvImm, Len: 77, Immediate: [4]byte{1, 2, 3, 4}, QPN: 5, SrcQPN: 6, Flags: WCHasImm}
+	w := WC{ID: 1 << 40, Status: FlushErr, Op: WCRecvImm, Len: 77, Immediate: [4]byte{1, 2, 3, 4}, QPN: 5, SrcQPN: 6, Flags: WCHasImm, Packet: PacketIPv4}
 	b := bytes.Repeat([]byte{0xff}, CQElementLen)
 	w.Put(b)
 	if got, err := ParseWC(b); got != w || err != nil {
