@@ -334,10 +334,24 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// When the supervisor is killed, its program ends, and the programs' peers do not hang.
+// When the supervisor is killed, its program ends, and the programs' peers do not hang. The next
+// supervisor removes its files, and those of no supervisor that runs.
 func TestSupervisorKilled(t *testing.T) {
+	folder := t.TempDir()
+	env := append(os.Environ(), "TMPDIR="+folder)
+	next := func(desc string, want int) {
+		t.Helper()
+		c := under("true")
+		c.Env = env
+		if err := c.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(folder); err != nil || len(left) != want {
+			t.Errorf("%s: %d folders are left, want %d; %v", desc, len(left), want, err)
+		}
+	}
 	c := under("sh", "-c", "echo $$; exec sleep 1000")
-	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // the supervisor can't remove its files
+	c.Env = env
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -358,11 +372,13 @@ func TestSupervisorKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
+	next("while it runs", 1)
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // killed
 	awaitEnd(t, fd)
+	next("after it", 0)
 }
 
 // deviceProgram looks at the device as tools do.

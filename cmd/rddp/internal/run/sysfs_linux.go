@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 )
@@ -24,15 +26,25 @@ const (
 
 // A tree is a folder with what the program finds in /sys and /dev: real files, so that reading them,
 // and listing and opening below their folders, runs natively.
-type tree struct{ root string }
+//
+// A supervisor that is killed cannot remove its tree, so the next one does. The lock on the folder,
+// which ends with the process, tells whether a tree is in use.
+type tree struct {
+	root string
+	lock *os.File
+}
+
+// treePrefix begins the names of the folders.
+const treePrefix = "rddp-run-device-"
 
 // newTree makes the tree for a device.
 func newTree(d *device.Device, addresses []netip.Addr) (*tree, error) {
-	root, err := os.MkdirTemp("", "rddp-run-")
+	removeDead()
+	t, err := newFolder()
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{root}
+	root := t.root
 	files := deviceFiles(d, addresses)
 	for name, content := range files {
 		path := filepath.Join(root, name)
@@ -48,7 +60,62 @@ func newTree(d *device.Device, addresses []netip.Addr) (*tree, error) {
 	return t, nil
 }
 
-func (t *tree) remove() { _ = os.RemoveAll(t.root) }
+func (t *tree) remove() {
+	_ = os.RemoveAll(t.root)
+	_ = t.lock.Close()
+}
+
+// newFolder makes the folder of a tree, and locks it. Another supervisor may have found the folder
+// before it was locked, and removed it.
+func newFolder() (*tree, error) {
+	for {
+		root, err := os.MkdirTemp("", treePrefix)
+		if err != nil {
+			return nil, err
+		}
+		lock, err := openFolder(root)
+		if err != nil {
+			if os.IsNotExist(err) {
+				continue
+			}
+			return nil, err
+		}
+		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+			_ = lock.Close()
+			_ = os.Remove(root)
+			return nil, err
+		}
+		if _, err := os.Lstat(root); err == nil {
+			return &tree{root, lock}, nil
+		}
+		_ = lock.Close()
+	}
+}
+
+// openFolder opens a folder, which must not be a link.
+func openFolder(name string) (*os.File, error) {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// removeDead removes the trees of this user whose supervisors have ended without doing so.
+func removeDead() {
+	names, _ := filepath.Glob(filepath.Join(os.TempDir(), treePrefix+"[0-9]*"))
+	for _, name := range names {
+		f, err := openFolder(name)
+		if err != nil {
+			continue // it is another user's, or none any more
+		}
+		var st unix.Stat_t
+		if unix.Fstat(int(f.Fd()), &st) == nil && st.Uid == uint32(os.Geteuid()) && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(name)
+		}
+		_ = f.Close()
+	}
+}
 
 // deviceFiles returns the content of the files by their path.
 func deviceFiles(d *device.Device, addresses []netip.Addr) map[string]string {
