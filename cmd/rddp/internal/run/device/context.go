@@ -175,6 +175,8 @@ func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (ou
 		return c.regMRLocked(caller, in)
 	case uverbs.ReregMR:
 		return c.reregMRLocked(caller, in)
+	case uverbs.ModifySRQ:
+		return nil, nil, c.modifySRQLocked(caller, in, driverIn)
 	case uverbs.GetContext:
 		return c.getContextLocked(caller)
 	case uverbs.CreateCompChannel:
@@ -202,7 +204,6 @@ var simple = map[uverbs.Command]func(c *Context, in []byte) (out, driverOut []by
 	uverbs.QueryQP:     (*Context).queryQPLocked,
 	uverbs.DestroyQP:   (*Context).destroyQPCommandLocked,
 	uverbs.CreateSRQ:   (*Context).createSRQLocked,
-	uverbs.ModifySRQ:   (*Context).modifySRQLocked,
 	uverbs.QuerySRQ:    (*Context).querySRQLocked,
 	uverbs.DestroySRQ:  (*Context).destroySRQLocked,
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -585,6 +586,36 @@ func TestSharedReceiveQueue(t *testing.T) {
 	e := b.channels[0].next(t)
 	if h, _ := uverbs.ParseEvent(e); h != 99 || uverbs.EventType(binary.LittleEndian.Uint32(e[8:])) != uverbs.EventLimit {
 		t.Errorf("event %x, want the limit", e)
+	}
+
+	// Receives stay when the queue becomes longer, and it takes more of them.
+	srq.PostRecv(20, b.mr.Part(0, 100))
+	mapping := pages(t, 16)
+	resize := func(n uint32) error {
+		return b.Resize(srq, n, mapping, uint64(uintptr(unsafe.Pointer(&mapping[0]))))
+	}
+	if err := resize(100); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 90 {
+		if !srq.PostRecv(uint64(21+i), b.mr.Part(0, 100)) {
+			t.Fatalf("no room for receive %d", i)
+		}
+	}
+	for _, n := range []uint32{0, 90, 1 << 30} {
+		if err := resize(n); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("resizing a queue of 91 to %d: %v", n, err)
+		}
+	}
+	if err := b.Resize(srq, 200, mapping, 8); !errors.Is(err, syscall.EFAULT) {
+		t.Errorf("an answer to no memory: %v", err)
+	}
+	for i := range 91 {
+		if err := from[i%3].Post(guest.WR{ID: 7, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 100)}}); err != nil {
+			t.Fatal(err)
+		}
+		b.want("receive after resizing", uint64(20+i), uverbs.Success)
+		a.want("Send after resizing", 7, uverbs.Success)
 	}
 	if _, err := b.Destroy(35, srq.Handle); !errors.Is(err, syscall.EBUSY) {
 		t.Errorf("destroying an SRQ in use: %v", err)

@@ -85,21 +85,61 @@ func (c *Context) createSRQLocked(in []byte) (out, driverOut []byte, e syscall.E
 }
 
 // +checklocks:c.mu
-func (c *Context) modifySRQLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+func (c *Context) modifySRQLocked(caller Caller, in, driverIn []byte) syscall.Errno {
 	a, err := uverbs.ParseModifySRQ(in)
 	s := c.srqs[a.Handle]
-	switch {
-	case err != nil || s == nil || a.Mask&uverbs.SRQLimit != 0 && a.Limit > s.maxWR:
-		return nil, nil, syscall.EINVAL
-	case a.Mask&uverbs.SRQMaxWR != 0:
-		return nil, nil, syscall.EOPNOTSUPP
+	if err != nil || s == nil {
+		return syscall.EINVAL
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maxWR, limit := s.maxWR, s.limit
+	if a.Mask&uverbs.SRQMaxWR != 0 {
+		maxWR = a.MaxWR
 	}
 	if a.Mask&uverbs.SRQLimit != 0 {
-		s.mu.Lock()
-		s.limit = a.Limit
-		s.mu.Unlock()
+		limit = a.Limit
 	}
-	return nil, nil, 0
+	if limit > maxWR || maxWR > limits.MaxSRQWR {
+		return syscall.EINVAL
+	}
+	if a.Mask&uverbs.SRQMaxWR != 0 {
+		if e := c.resizeSRQLocked(s, caller, maxWR, driverIn); e != 0 {
+			return e
+		}
+	}
+	s.limit = limit
+	return 0
+}
+
+// resizeSRQLocked gives s a ring for n receives, and tells the program where it is.
+//
+// +checklocks:c.mu
+// +checklocks:s.mu
+func (c *Context) resizeSRQLocked(s *sharedQueue, caller Caller, n uint32, driverIn []byte) syscall.Errno {
+	to, err := uverbs.ParseModifySRQDriver(driverIn)
+	if err != nil || n == 0 || n < s.ring.Len() {
+		return syscall.EINVAL
+	}
+	r, at, ok := c.newRingLocked(n, uint32(s.ring.EntryLen()))
+	if !ok {
+		return syscall.ENOMEM
+	}
+	p, err := caller.Process()
+	if err == nil {
+		err = p.Write(at.AppendTo(nil), to)
+	}
+	if err != nil {
+		c.space.giveBack(at)
+		return syscall.EFAULT
+	}
+	b := make([]byte, s.ring.EntryLen())
+	for s.ring.Take(b) {
+		r.Put(func(entry []byte) { copy(entry, b) })
+	}
+	c.space.giveBack(s.at)
+	s.ring, s.at, s.maxWR = r, at, r.Cap()
+	return 0
 }
 
 // +checklocks:c.mu

@@ -216,6 +216,16 @@ func (c *Context) Limit(s *SRQ, n uint32) error {
 	return err
 }
 
+// Resize changes the number of entries of s. The device writes where they are to mapping, which is
+// registered or any other memory of 16 bytes at the given address.
+func (c *Context) Resize(s *SRQ, n uint32, mapping []byte, addr uint64) (err error) {
+	if _, _, err := c.Do(33, words(s.Handle, 1, n, 0), le.AppendUint64(nil, addr), 0, 0); err != nil {
+		return fmt.Errorf("MODIFY_SRQ: %w", err)
+	}
+	s.q, err = c.queue(mapping)
+	return err
+}
+
 // PostRecv posts a receive.
 func (s *SRQ) PostRecv(id uint64, list ...SGE) bool { return postRecv(s.q, id, list) }
 

@@ -267,6 +267,15 @@ func ParseModifySRQ(in []byte) (c SRQChange, err error) {
 	return SRQChange{le.Uint32(in), le.Uint32(in[4:]), le.Uint32(in[8:]), le.Uint32(in[12:])}, nil
 }
 
+// ParseModifySRQDriver parses what rxe's provider adds to MODIFY_SRQ: the address in the program at which
+// it wants the Mapping of a ring of another size.
+func ParseModifySRQDriver(in []byte) (addr uint64, err error) {
+	if len(in) < 8 {
+		return 0, ErrShort
+	}
+	return le.Uint64(in), nil
+}
+
 // ParseCreateAH parses the input of CREATE_AH. The answer of an AH's address is its DGID.
 func ParseCreateAH(in []byte) (pd uint32, a Address, err error) {
 	b, err := body(in, false, 48)
