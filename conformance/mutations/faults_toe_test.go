@@ -25,7 +25,7 @@ var toeFaults = []Fault{
 		New:     "	return err\n",
 		Package: "toe/kernel", Tests: "^TestResetIsNeverEOF$"},
 	{Name: "the runtime's monitor asleep while the program computes", File: "toe/kernel/stream_linux.go",
-		Old: "	if s.short && !s.looked && s.long", New: "	if s.short && s.long",
+		Old: "	if s.short && (!s.looked || s.onlyIO) && s.long", New: "	if s.short && s.long",
 		Package: "extsock", Tests: "^TestOperationsOfABusyProgram$"},
 	{Name: "no thread in the netpoller while the program computes", File: "toe/kernel/watch_linux.go",
 		Old: "	w.watcher.manPoller()\n", New: "",
