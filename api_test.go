@@ -23,7 +23,7 @@ var mostNames = map[string]int{
 	"mpa":     34,
 	"ddp":     66, // 5 are for memory outside of the process
 	"rdmap":   86,
-	"extsock": 124, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
+	"extsock": 125, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
 }
 
 func TestExportedNames(t *testing.T) {

@@ -53,6 +53,12 @@ type Config struct {
 	// minimum in a byte stream is 512, and the maximum is 2147483647.
 	RecvSize int
 
+	// LongestMessage, if not nil, returns the maximum length of a message of more than one segment
+	// that this end can receive now; RecvSize then bounds it. A connection in message mode asks when
+	// such a message begins, since only its last segment tells how long it is, and the memory must
+	// be there before. The function must not use the connection, and must not wait.
+	LongestMessage func() int
+
 	// SendCQ and RecvCQ are the completion queues of the send queue and of the receive queue.
 	// Connections may share them. Nil means that each connection has its own. If RecvCQ is set, the
 	// program owns the receive queue: it posts all receive buffers, and Read returns

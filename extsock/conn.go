@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -127,16 +128,27 @@ func (c *Conn) inDDPMode() bool {
 // Read needs the receive queue. If the program posts its own receive buffers (see PostRecv), the
 // error is ErrMode.
 func (c *Conn) Read(p []byte) (int, error) {
+	n, _, err := c.ReadMessage(p)
+	return n, err
+}
+
+// ReadMessage is Read for a program that needs to know where messages begin. In message mode it
+// returns, with the first bytes of a message, the Completion of its receive: the length of the whole
+// message, and what the peer has asked for with it. If the message is longer than p, Read returns the
+// rest. If an earlier Read has left a rest, ReadMessage returns bytes of that rest, and the Completion
+// is zero. Outside of message mode it is always zero.
+func (c *Conn) ReadMessage(p []byte) (n int, m rdmap.Completion, err error) {
 	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
-		return 0, c.opError("read", err)
+		return 0, m, c.opError("read", err)
 	}
 	if ddp {
-		n, err := c.readDDP(p)
-		return n, c.opError("read", c.afterReset(err, false))
+		n, m, err = c.readDDP(p)
+		return n, m, c.opError("read", c.afterReset(err, false))
 	}
 	defer c.startup.Leave(startup.Reading)
-	return c.readPlain(p)
+	n, err = c.readPlain(p)
+	return n, m, err
 }
 
 // Write writes p to the connection. It does not keep p after it returns.

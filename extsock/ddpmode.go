@@ -46,7 +46,7 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 		}
 		return req.Accept(ctx, privateData)
 	}
-	c.endpoint() // a Responder builds it only when the Request arrives: silent peers cost little
+	c.endpoint() // a Responder builds it only for its answer
 	if err := c.startup.Begin(); err != nil {
 		return c.opError("ddp", err)
 	}
@@ -90,6 +90,13 @@ type Request struct {
 	// Config.NoCapabilities leaves out. Read and Write can then be a byte stream. A foreign peer's
 	// program sends messages, and posts its own buffers.
 	FromRDDP bool
+	// Config, if not nil, replaces the Config of the connection when the Request is accepted. It is
+	// for a program that learns only from the Request what the connection is for, and thus which
+	// Domain it belongs to and how many Reads it may have in flight. The fields that have had their
+	// effect have none: those that concern TLS, Tap, Trace and the receipt of the Request, and
+	// RecvCQ and SRQ. The program must set it before anything that makes the queues of the
+	// connection, such as PostRecv; otherwise Accept returns ErrBusy.
+	Config *Config
 }
 
 // ReceiveRequest waits for the peer's MPA Request and returns it unanswered. It is the first half
@@ -144,7 +151,6 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(false, err))
 	}
-	c.endpoint()
 	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData, FromRDDP: r.Peer.IsRDDP}
 	if r.Frame.Enhanced {
 		req.IRD, req.ORD = int(r.Frame.IRD), int(r.Frame.ORD)
@@ -202,11 +208,31 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 func (r *Request) answer(privateData []byte) (mpa.Config, driver.Window, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
+	if r.Config != nil {
+		if err := c.reconfigure(r.Config); err != nil {
+			return mpa.Config{}, driver.Window{}, err
+		}
+	}
+	c.endpoint() // now, because silent peers must cost little
 	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
 		return mpa.Config{}, driver.Window{}, err
 	}
 	mine, w := c.offer(privateData, isRDDP)
 	return mine, w, nil
+}
+
+// reconfigure replaces the settings of a connection whose Request waits for an answer.
+func (c *Conn) reconfigure(cfg *Config) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.cfg == cfg:
+		return nil
+	case c.verbs.made.Load():
+		return fmt.Errorf("%w: the queues of the connection exist already", ErrBusy)
+	}
+	c.cfg = cfg // startup reads it without c.mu, but it waits for the answer
+	return nil
 }
 
 // endSwitch ends the switch, so that Read and Write go on: in DDP mode, or in TCP mode after a
@@ -334,7 +360,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		cfg.Offload = toe.OffloadPlacement
 	}
 	if c.ownsReceives() {
-		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}
+		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize(), Longest: c.cfg.LongestMessage}
 		if isByteStream(peer) && !c.cfg.Messages {
 			cfg.Receive.Stream = c.streamConfig(peer, *w)
 			*w = driver.Window{}

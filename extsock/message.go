@@ -1,12 +1,14 @@
 package extsock
 
+import "github.com/rddp/rddp/rdmap"
+
 // readDDP is Read in DDP mode.
-func (c *Conn) readDDP(p []byte) (int, error) {
+func (c *Conn) readDDP(p []byte) (int, rdmap.Completion, error) {
 	d := c.verbs.driver
 	if !d.Receives() {
-		return 0, errReceiveOwner
+		return 0, rdmap.Completion{}, errReceiveOwner
 	}
-	return d.Read(p, &c.readDeadline)
+	return d.ReadMessage(p, &c.readDeadline)
 }
 
 // writeDDP is Write in DDP mode.

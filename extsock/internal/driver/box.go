@@ -16,9 +16,14 @@ type box struct {
 	framed bool // messages carry the header of the byte stream
 	size   int  // the maximum length of a message in bytes, with that header
 	depth  int  // the maximum number of messages
+	// longest, if not nil, returns the maximum length of a message of several segments, instead of
+	// size. Only message mode has it.
+	longest func() int
 
-	used    int // messages placed at present, or unread
-	unread  ring.Ring[message]
+	used   int // messages placed at present, or unread
+	unread ring.Ring[message]
+	// notes are the Completions of the messages that no Read has begun, in message mode.
+	notes   ring.Ring[rdmap.Completion]
 	placing placing
 	reader  reader
 	tail    tail
@@ -37,6 +42,7 @@ type box struct {
 type message struct {
 	chunk *bufpool.Chunk
 	data  []byte // the unread part
+	begun bool   // a Read has taken a part
 	// unbuffered says that the message uses none of the buffers that the peer knows of. Its memory
 	// was reserved for a grant.
 	unbuffered bool
@@ -114,6 +120,9 @@ func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
 	}
 	if !last {
 		n = longest
+		if b.longest != nil {
+			n = max(b.longest(), len(payload))
+		}
 	}
 	n = min(n, longest)
 	size := n

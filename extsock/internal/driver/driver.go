@@ -108,6 +108,9 @@ type ReceiveConfig struct {
 	Depth  int           // the maximum number of unread messages
 	Size   int           // the maximum length of a message, in bytes
 	Stream *StreamConfig // nil: message mode
+	// Longest, if not nil, returns what Size means for a message of several segments. Only message
+	// mode uses it.
+	Longest func() int
 }
 
 // An earlyShower is a Stream that can do without its early runs. The method is not one of
@@ -152,6 +155,7 @@ func New(cfg Config) *Driver {
 	d.role.init(cfg.Stream)
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
+		d.in.box.longest = r.Longest // +checklocksignore: no other goroutine has it yet
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)
 			d.bytes = newByteStream(r.Stream, int(d.in.window.Load()), &d.count, cfg.Trace)

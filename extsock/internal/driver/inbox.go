@@ -110,6 +110,17 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, answer bind
 // +checklocksignore: see box
 func (in *inbox) received(c rdmap.Completion) (head, body []byte) { return in.box.received(c) }
 
+// acceptMessage is accept in message mode. c is the Completion of the message.
+func (in *inbox) acceptMessage(n int, c rdmap.Completion) {
+	in.enter()
+	defer in.exit()
+	if !in.box.discards() {
+		*in.box.notes.Push() = c
+	}
+	in.box.accept(n, bytestream.DataBuffer)
+	in.noteWindow()
+}
+
 func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	in.enter()
 	defer in.exit()

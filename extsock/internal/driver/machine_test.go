@@ -368,12 +368,12 @@ func (e *machineEnd) beginRead(n int, self bool) {
 		e.into = make([]byte, 2*machineOffer)
 	}
 	p := e.into[:n]
-	found, n, err := e.d.beginRead(p)
+	found, t, err := e.d.beginRead(p)
 	if found == waits {
 		e.read, e.self = p, self && e.d.rx.intake != intakeOver
 		return
 	}
-	e.returns(p[:n], err)
+	e.returns(p[:t.n], err)
 }
 
 // endRead ends the Read that waits: err is that of its deadline.

@@ -6,57 +6,64 @@ import (
 	"os"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // Read is Conn.Read in DDP mode. limit is its deadline. Whoever sets limit calls Interrupt
 // afterwards, and has Interrupt called when limit passes (wait.Deadline.Then).
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
+	n, _, err := d.ReadMessage(b, limit)
+	return n, err
+}
+
+// ReadMessage is Read. In message mode it also returns the Completion of a message that it begins.
+func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline) (int, rdmap.Completion, error) {
 	if len(b) == 0 && d.bytes != nil {
-		return 0, nil // as TCP's Read, whatever the deadline
+		return 0, rdmap.Completion{}, nil // as TCP's Read, whatever the deadline
 	}
 	if limit.HasPassed() {
-		return 0, os.ErrDeadlineExceeded
+		return 0, rdmap.Completion{}, os.ErrDeadlineExceeded
 	}
 	for {
-		n, again, err := d.readOnce(b, limit)
+		n, note, again, err := d.readOnce(b, limit)
 		if !again {
-			return n, err
+			return n, note, err
 		}
 	}
 }
 
 // readOnce looks into the inbox, and waits if it is empty. again says that Read must look again:
 // another Read was under way, or a message came that did not go to b.
-func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, err error) {
+func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, note rdmap.Completion, again bool, err error) {
 	in := d.in
-	found, n, err := d.beginRead(b)
+	found, t, err := d.beginRead(b)
 	if found == behind {
 		err := in.awaitTurn(limit)
-		return 0, err == nil, err
+		return 0, note, err == nil, err
 	}
 	defer in.nextTurn()
 	if found != waits {
-		return n, false, err
+		return t.n, t.note, false, err
 	}
 	if d.later.waits() {
 		d.Flush()
 	}
 	result, err := d.await(len(b), limit)
-	return result.n, !result.ok && err == nil, err
+	return result.n, result.note, !result.ok && err == nil, err
 }
 
 // beginRead gives a Read what the inbox holds. If found is waits, the Read waits from now on, until
 // leave.
-func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
+func (d *Driver) beginRead(b []byte) (found outcome, t taking, err error) {
 	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
 	// end.
 	silent := d.end.silent.IsSet()
-	found, t := d.in.begin(b)
+	found, t = d.in.begin(b)
 	switch {
 	case found == behind:
-		return behind, 0, nil
+		return behind, t, nil
 	case found == waits && !silent && !d.end.closed.IsSet():
-		return waits, 0, nil
+		return waits, t, nil
 	case found == waits:
 		d.in.leave()
 	case found == took:
@@ -65,13 +72,13 @@ func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
 	}
 	switch {
 	case d.end.closed.IsSet():
-		return ended, t.n, net.ErrClosed
+		return ended, t, net.ErrClosed
 	case found == took:
-		return took, t.n, nil
+		return took, t, nil
 	case found == ended:
-		return ended, 0, io.EOF
+		return ended, t, io.EOF
 	}
-	return ended, 0, d.end.readError(d.bytes != nil)
+	return ended, t, d.end.readError(d.bytes != nil)
 }
 
 // await waits until the inbox has something, or the Read's memory. It also returns when the

@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A readResult is what a Read has got while it waited.
@@ -14,6 +15,7 @@ type readResult struct {
 	n    int
 	ok   bool // the Read has got something, perhaps only a message of length 0
 	over bool // the wait is over: n and ok are final
+	note rdmap.Completion
 }
 
 // An outcome says how a Read finds the inbox.
@@ -31,6 +33,7 @@ type taking struct {
 	n     int // bytes
 	freed int // buffers that are free again
 	back  int // buffers for which the peer of a byte stream gets its credits back
+	note  rdmap.Completion
 }
 
 // begin gives a Read what the box holds: as much of the stream as p has room for, or as much of one
@@ -53,6 +56,9 @@ func (b *box) begin(p []byte) (outcome, taking) {
 func (b *box) take(p []byte) (t taking) {
 	for b.unread.Len() > 0 {
 		m := b.unread.First()
+		if !m.begun && !b.framed {
+			m.begun, t.note = true, b.takeNote()
+		}
 		k := copy(p[t.n:], m.data)
 		m.data = m.data[k:]
 		t.n += k
@@ -68,6 +74,15 @@ func (b *box) take(p []byte) (t taking) {
 	return t
 }
 
+// takeNote removes the Completion of the message that a Read begins.
+func (b *box) takeNote() (c rdmap.Completion) {
+	if b.notes.Len() > 0 {
+		c = *b.notes.First()
+		b.notes.Pop()
+	}
+	return c
+}
+
 // leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing is
 // being placed there, and if it is lent, other memory replaces it.
 func (b *box) leave() readResult {
@@ -77,6 +92,9 @@ func (b *box) leave() readResult {
 	}
 	r := &b.reader
 	result := readResult{n: r.got, ok: r.isServed(), over: true}
+	if result.ok && !b.framed {
+		result.note = b.takeNote()
+	}
 	r.become(readerAbsent)
 	r.want, r.got = nil, 0
 	return result

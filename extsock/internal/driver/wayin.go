@@ -260,7 +260,7 @@ func (w *wayIn) receiveMessage(m *ddp.Message) error {
 	if w.bytes != nil {
 		return w.arrived(head, body)
 	}
-	w.in.accept(len(body), bytestream.DataBuffer)
+	w.in.acceptMessage(len(body), c)
 	return nil
 }
 

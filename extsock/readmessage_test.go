@@ -1,0 +1,220 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestReadMessage: the first bytes of a message come with its length and what the sender has asked for,
+// whether the Read waits for the message or the message for the Read, and the rest comes without.
+func TestReadMessage(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the Read waits: %v", waits), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
+				region := register(t, cr, make([]byte, 8), ddp.RemoteWrite)
+				stag := region.Handle().STag
+				requests := []rdmap.WorkRequest{
+					{Op: rdmap.WorkSend, Data: []byte("abcde")},
+					{Op: rdmap.WorkSend},
+					{Op: rdmap.WorkSend, Data: []byte("fg"), Solicited: true},
+					{Op: rdmap.WorkSendInvalidate, Data: []byte("hi"), Invalidate: stag},
+				}
+				post := func(n int) {
+					if err := ci.Post(&requests[n]); err != nil {
+						t.Error(err)
+					}
+				}
+				if !waits {
+					for n := range requests {
+						post(n)
+					}
+					settle()
+				}
+				p := make([]byte, 3)
+				read := func(n int, want string, m rdmap.Completion) {
+					t.Helper()
+					if waits && n >= 0 {
+						go func() {
+							settle()
+							post(n)
+						}()
+					}
+					k, got, err := cr.ReadMessage(p)
+					if string(p[:k]) != want || got != m || err != nil {
+						t.Errorf("ReadMessage = %q, %+v, %v, want %q, %+v", p[:k], got, err, want, m)
+					}
+				}
+				m := rdmap.Completion{QPNum: cr.QPNum(), Op: rdmap.WorkRecv, Status: rdmap.StatusOK}
+				of := func(n uint32, change func(*rdmap.Completion)) rdmap.Completion {
+					m := m
+					m.Len = n
+					if change != nil {
+						change(&m)
+					}
+					return m
+				}
+				read(0, "abc", of(5, nil))
+				read(-1, "de", rdmap.Completion{})
+				read(1, "", of(0, nil))
+				read(2, "fg", of(2, func(m *rdmap.Completion) { m.Solicited = true }))
+				read(3, "hi", of(2, func(m *rdmap.Completion) { m.HasInvalidated, m.Invalidated = true, stag }))
+				for range 2 { // Read and ReadMessage take turns
+					post(0)
+					post(2)
+					settle()
+					if k, err := cr.Read(p); string(p[:k]) != "abc" || err != nil {
+						t.Errorf("Read = %q, %v", p[:k], err)
+					}
+					read(-1, "de", rdmap.Completion{})
+					read(-1, "fg", of(2, func(m *rdmap.Completion) { m.Solicited = true }))
+				}
+			})
+		})
+	}
+}
+
+// TestReadMessageInAStream: a byte stream has no messages.
+func TestReadMessageInAStream(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		if _, err := ci.Write([]byte("stream")); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 10)
+		n, m, err := cr.ReadMessage(p)
+		if string(p[:n]) != "stream" || m != (rdmap.Completion{}) || err != nil {
+			t.Errorf("ReadMessage = %q, %+v, %v", p[:n], m, err)
+		}
+	})
+}
+
+// TestLongestMessage: a connection asks how long a message may be when one of several segments begins,
+// and a longer one ends the stream.
+func TestLongestMessage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var longest, asked atomic.Int64
+		longest.Store(5000)
+		cfg := extsock.Config{Messages: true, RecvSize: 1 << 30, NoCapabilities: true, LongestMessage: func() int {
+			asked.Add(1)
+			return int(longest.Load())
+		}}
+		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, NoCapabilities: true}}, side{cfg: cfg})
+		p := make([]byte, 20000)
+		for _, n := range []int{10, 5000, 20000} {
+			longest.Store(int64(max(n, 5000)))
+			before := asked.Load()
+			if _, err := ci.Write(pattern(n, 1)); err != nil {
+				t.Fatal(err)
+			}
+			k, err := cr.Read(p)
+			if !bytes.Equal(p[:k], pattern(n, 1)) || err != nil {
+				t.Errorf("a message of %d octets: %d, %v", n, k, err)
+			}
+			if more := asked.Load() - before; (n > 1000) != (more > 0) {
+				t.Errorf("a message of %d octets: asked %d times", n, more)
+			}
+		}
+		longest.Store(5000)
+		if _, err := ci.Write(pattern(5001, 1)); err != nil {
+			t.Fatal(err)
+		}
+		var fault *rdmap.TerminateError
+		if n, err := cr.Read(p); !errors.As(err, &fault) {
+			t.Errorf("a message that is too long: %d octets, %v", n, err)
+		}
+	})
+}
+
+// TestRequestConfig: a Responder chooses the Domain and the depths of a connection when it has seen the
+// Request.
+func TestRequestConfig(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		l, err := extsock.Listen("tcp", "chosen:1", &extsock.Config{Backend: network, JudgeRequests: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		var domain ddp.Domain
+		memory := pattern(100, 1)
+		region, err := domain.Register(memory, ddp.RemoteRead, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan *extsock.Conn, 1)
+		go func() {
+			c, err := acceptConn(l)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r, err := c.ReceiveRequest(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Config = &extsock.Config{Domain: &domain, IRD: 3, ORD: 2, Messages: true}
+			if err := r.Accept(t.Context(), []byte("welcome")); err != nil {
+				t.Error(err)
+			}
+			served <- c
+		}()
+		c, err := extsock.Dial("tcp", "chosen:1", &extsock.Config{Backend: network, Startup: extsock.StartupRequire, Messages: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		p := make([]byte, 100)
+		if _, err := c.Remote(rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: 100}).ReadAt(p, 0); err != nil || !bytes.Equal(p, memory) {
+			t.Errorf("a Read of memory of the Domain: %v", err)
+		}
+		if s := c.ConnectionState(); s.PeerIRD != 3 || s.PeerORD != 2 || string(s.PeerPrivateData) != "welcome" {
+			t.Errorf("the peer has IRD %d, ORD %d, says %q", s.PeerIRD, s.PeerORD, s.PeerPrivateData)
+		}
+		(<-served).Close()
+	})
+}
+
+// TestRequestConfigTooLate: once the queues of the connection exist, its Config can't change.
+func TestRequestConfigTooLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		l, err := extsock.Listen("tcp", "late:1", &extsock.Config{Backend: network, JudgeRequests: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			if c, err := extsock.Dial("tcp", "late:1", &extsock.Config{Backend: network, Startup: extsock.StartupRequire}); err == nil {
+				c.Close()
+			}
+		}()
+		c, err := acceptConn(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		r, err := c.ReceiveRequest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.RecvCQ()
+		r.Config = &extsock.Config{}
+		if err := r.Accept(t.Context(), nil); !errors.Is(err, extsock.ErrBusy) {
+			t.Errorf("Accept = %v, want ErrBusy", err)
+		}
+		r.Config = nil
+		if err := r.Accept(t.Context(), nil); err != nil {
+			t.Errorf("Accept = %v", err)
+		}
+	})
+}
