@@ -16,7 +16,8 @@
 # make mutations plants faults, one at a time, which the tests have to find
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
-# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, perftest and UCX; installs them, as root
+# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX; installs
+#                them, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                streams and random verbs with every end, each for SOAKTIME again
 # make fuzz      every fuzz target for FUZZTIME
@@ -209,8 +210,8 @@ interop: build bin/tier
 
 # Unchanged programs find the device of rddp run.
 verbs:
-	@./.ci/install ibverbs-utils ibverbs-providers perftest python3-pyverbs rdma-core ucx-utils
-	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run='TestDevinfo|TestProgramPairs|TestPyverbs' ./cmd/rddp/internal/run
+	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils
+	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run='TestDevinfo|TestProgramPairs|TestConnectedPairs|TestPyverbs' ./cmd/rddp/internal/run
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

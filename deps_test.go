@@ -140,14 +140,17 @@ var mayImport = map[string][]string{
 
 	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
 	"cmd/rddp/internal/run": {
-		"cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/uverbs",
+		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
+		"cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/ucma", "cmd/rddp/internal/run/uverbs",
 	},
+	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/ucma"},
 	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
 	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "cmd/rddp/internal/run/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},
 	"cmd/rddp/internal/run/process": {},
 	"cmd/rddp/internal/run/ring":    {},
 	"cmd/rddp/internal/run/seccomp": {},
+	"cmd/rddp/internal/run/ucma":    {},
 	"cmd/rddp/internal/run/uverbs":  {},
 }
 

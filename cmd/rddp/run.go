@@ -23,14 +23,20 @@ func runCommand() *cli.Command {
 			"   near$ rddp run ibv_rc_pingpong -g 0\n" +
 			"   far$  rddp run ibv_rc_pingpong -g 0 near\n\n" +
 			"The device looks like InfiniBand (RoCE): GIDs are the host's IPv4 addresses, and two queue pairs are joined\n" +
-			"by ibv_modify_qp. RC: Send, Write and Read, with immediate data, atomics, shared receive queues,\n" +
-			"memory windows and events. UD too. There is no rdma_cm. Every host that can connect to this one may join a\n" +
-			"queue pair whose number it knows and whose program wants to join it with that host.\n\n" +
+			"by ibv_modify_qp, or by rdma_cm. RC: Send, Write and Read, with immediate data, atomics, shared receive\n" +
+			"queues, memory windows and events. UD too, without rdma_cm.\n\n" +
+			"   near$ rddp run rping -s\n" +
+			"   far$  rddp run rping -c -a near\n\n" +
+			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's siw or\n" +
+			"hardware. It then has neither atomics nor immediate data.\n\n" +
+			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
+			"to join it with that host, and connect to a program that listens.\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
+			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell what the program opens, and the peer and the end of each connection"},
 			&cli.BoolFlag{Name: "debug", Usage: "tell each command too"},
 		},
@@ -47,7 +53,7 @@ func runProgram(_ context.Context, c *cli.Command) error {
 	if !c.Args().Present() {
 		return usage("no program given")
 	}
-	cfg := supervise.Config{Args: c.Args().Slice()}
+	cfg := supervise.Config{Args: c.Args().Slice(), IWARP: c.Bool("iwarp")}
 	for _, a := range c.StringSlice("address") {
 		ip, err := netip.ParseAddr(a)
 		if err != nil {

@@ -3,7 +3,7 @@
 //
 // The program keeps its own libibverbs and its providers. The supervisor, which is this process,
 // answers what the kernel would: the files of the device in /sys and /dev, and the commands on
-// /dev/infiniband/uverbs0. It looks like the device of the rxe driver. Package seccomp brings the
-// calls, package uverbs decodes them, package device is the device, and package process reaches the
-// program's memory.
+// /dev/infiniband/uverbs0 and rdma_cm. It looks like the device of the rxe driver. Package seccomp
+// brings the calls, packages uverbs and ucma decode them, package device is the device, package cm
+// connects its queue pairs, and package process reaches the program's memory.
 package run

@@ -56,6 +56,14 @@ func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
 		s.program.Answer(c, int64(fd), errnoOf(err))
 		return
 	}
+	if path == s.tree.root+cmPath {
+		fd, err := s.openChannel(c, flags)
+		if err != nil {
+			s.log.Warn("the program cannot open rdma_cm", "thread", c.Thread, "err", err)
+		}
+		s.program.Answer(c, int64(fd), errnoOf(err))
+		return
+	}
 	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_CREAT != 0 {
 		e := syscall.EROFS
 		if err := unix.Access(path, unix.F_OK); err != nil && flags&unix.O_CREAT == 0 {
@@ -197,14 +205,18 @@ func (s *supervisor) addDevice(c *seccomp.Call, f *openFile, closeOnExec bool) (
 			continue
 		}
 		for n := w; n < w+seccomp.Width; n++ {
-			// A number in use would be replaced without a word.
-			if _, err := os.Lstat(fmt.Sprintf("/proc/%d/fd/%d", f.opener.PID, n)); err == nil {
-				continue
+			if !isOpen(f.opener.PID, n) {
+				return s.program.AddFD(c, f.fd, n, closeOnExec)
 			}
-			return s.program.AddFD(c, f.fd, n, closeOnExec)
 		}
 	}
 	return -1, errNoRoom
+}
+
+// isOpen reports whether a process has a descriptor: ADDFD would replace it without a word.
+func isOpen(pid, fd int) bool {
+	_, err := os.Lstat(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
+	return err == nil
 }
 
 // file returns the device's file that a descriptor of the thread's process stands for, or nil. A
@@ -222,11 +234,6 @@ func (s *supervisor) file(thread, fd int) *openFile {
 		}
 	}
 	return nil
-}
-
-// isDevice reports whether the first argument of a call is a descriptor of the device.
-func (s *supervisor) isDevice(c *seccomp.Call) bool {
-	return s.file(c.Thread, int(int32(c.Args[0]))) != nil
 }
 
 // watch ends the file's context when the program has closed it: when nothing is left of its end of

@@ -55,26 +55,60 @@ var programPairs = []string{
 
 func TestProgramPairs(t *testing.T) {
 	for _, line := range programPairs {
-		t.Run(line, func(t *testing.T) {
-			port := freePort(t)
-			args := strings.Fields(fmt.Sprintf(line, port))
-			var texts [2]bytes.Buffer
-			first, second := under(args...), under(append(args, "127.0.0.1")...)
-			for i, c := range []*exec.Cmd{first, second} {
-				c.Stdout, c.Stderr = &texts[i], &texts[i]
-			}
-			if err := first.Start(); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- first.Wait() }()
-			if err := awaitListener(port, ended); err != nil {
-				t.Fatalf("%v\n%s", err, &texts[0])
-			}
-			if err := errors.Join(second.Run(), <-ended); err != nil {
-				t.Errorf("%v\n%s\n%s", err, &texts[0], &texts[1])
-			}
-		})
+		t.Run(line, func(t *testing.T) { runProgramPair(t, supervise, line, line+" 127.0.0.1") })
+	}
+}
+
+// connectedPairs are the programs with rdma_cm: the one that listens, and the one that connects.
+var connectedPairs = [][2]string{
+	{"rping -s -V -C 10 -p %d", "rping -c -a 127.0.0.1 -V -C 10 -p %d"},
+	{"rping -s -v -S 4000 -C 5 -p %d", "rping -c -a 127.0.0.1 -v -S 4000 -C 5 -p %d"},
+	{"ucmatose -p %d", "ucmatose -s 127.0.0.1 -p %d"},
+	{"ucmatose -c 5 -C 20 -S 1000 -p %d", "ucmatose -s 127.0.0.1 -c 5 -C 20 -S 1000 -p %d"},
+	{"rdma_server -p %d", "rdma_client -s 127.0.0.1 -p %d"},
+	{"rstream -p %d -S 4096 -C 50", "rstream -s 127.0.0.1 -p %d -S 4096 -C 50"},
+	{"riostream -p %d -S 4096 -C 50", "riostream -s 127.0.0.1 -p %d -S 4096 -C 50"},
+	{"ib_write_bw -R -p %d -n 200", "ib_write_bw -R -p %d -n 200 127.0.0.1"},
+	{"ib_write_lat -R -p %d -n 100", "ib_write_lat -R -p %d -n 100 127.0.0.1"},
+	{"ib_read_bw -R -p %d -n 200", "ib_read_bw -R -p %d -n 200 127.0.0.1"},
+	{"ib_read_lat -R -p %d -n 100", "ib_read_lat -R -p %d -n 100 127.0.0.1"},
+	{"ib_send_bw -R -p %d -n 200", "ib_send_bw -R -p %d -n 200 127.0.0.1"},
+	{"ib_send_bw -R -p %d -n 10 -s 8388608", "ib_send_bw -R -p %d -n 10 -s 8388608 127.0.0.1"},
+	{"ib_send_lat -R -p %d -n 100", "ib_send_lat -R -p %d -n 100 127.0.0.1"},
+}
+
+func TestConnectedPairs(t *testing.T) {
+	for _, face := range []string{supervise, superviseIWARP} {
+		for _, lines := range connectedPairs {
+			t.Run(face+" "+lines[1], func(t *testing.T) { runProgramPair(t, face, lines[0], lines[1]) })
+		}
+	}
+}
+
+// runProgramPair runs two programs under supervisors of a face, the second one when the first one
+// listens. %d in their lines is the port.
+func runProgramPair(t *testing.T, face, line1, line2 string) {
+	port := freePort(t)
+	command := func(line string) *exec.Cmd {
+		c := under(strings.Fields(fmt.Sprintf(line, port))...)
+		c.Args[0] = face
+		return c
+	}
+	var texts [2]bytes.Buffer
+	first, second := command(line1), command(line2)
+	for i, c := range []*exec.Cmd{first, second} {
+		c.Stdout, c.Stderr = &texts[i], &texts[i]
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- first.Wait() }()
+	if err := awaitListener(port, ended); err != nil {
+		t.Fatalf("%v\n%s", err, &texts[0])
+	}
+	if err := errors.Join(second.Run(), <-ended); err != nil {
+		t.Errorf("%v\n%s\n%s", err, &texts[0], &texts[1])
 	}
 }
 
@@ -121,7 +155,7 @@ var suites = []struct {
 	passed, fail int
 }{
 	{"test_addr", 3, 0}, {"test_atomic", 6, 1}, {"test_cq", 4, 0}, {"test_cq_events", 2, 0}, {"test_cqex", 4, 0}, {"test_device", 12, 0},
-	{"test_fork", 1, 0}, {"test_mr", 8, 0}, {"test_pd", 4, 0}, {"test_qp", 12, 0}, {"test_qpex", 17, 1}, {"test_relaxed_ordering", 2, 0},
+	{"test_fork", 1, 0}, {"test_mr", 8, 0}, {"test_pd", 4, 0}, {"test_qp", 12, 0}, {"test_qpex", 17, 1}, {"test_rdmacm", 6, 1}, {"test_relaxed_ordering", 2, 0},
 }
 
 // driver runs the tests of one file.

@@ -16,6 +16,9 @@ type Config struct {
 	// Addresses are the addresses of this host at which peers find the device, in the order of its
 	// GIDs. None means those of the interfaces that are up: see DefaultAddresses.
 	Addresses []netip.Addr
+	// IWARP says that the device is an RNIC, which speaks plain iWARP. Otherwise it is a channel
+	// adapter, as of InfiniBand, and speaks with the devices of other programs under Run.
+	IWARP bool
 	// Log receives what the program opens, and the beginning and the end of its connections. Nil
 	// means nothing.
 	Log *slog.Logger

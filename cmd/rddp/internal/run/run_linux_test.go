@@ -37,8 +37,10 @@ const (
 func TestMain(m *testing.M) {
 	Stage()
 	switch os.Args[0] {
-	case supervise:
-		status, err := Run(Config{Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	case supervise, superviseIWARP:
+		status, err := Run(Config{
+			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, IWARP: os.Args[0] == superviseIWARP,
+		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = 125
@@ -76,6 +78,9 @@ func performance(t *testing.T, name string, args ...string) []string {
 // programs are what the test runs under a supervisor.
 var programs = map[string]func(args []string) error{
 	"pair": pairProgram, "leak": leakProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
+	"connect": connectProgram, "refusal": refusalProgram, "errno": errnoProgram, "abuse-cm": abuseCMProgram, "killed": killedProgram,
+	"bereaved": bereavedProgram, "interrupt": interruptProgram, "leak-cm": leakCMProgram,
+	"immediate": immediateProgram,
 }
 
 // pages returns n bytes that the garbage collector does not know.
@@ -388,7 +393,7 @@ func deviceProgram([]string) error {
 		"/sys/class/infiniband_verbs":                        "abi_version uverbs0",
 		"/sys/class/infiniband/" + DeviceName + "/ports":     "1",
 		"/sys/class/../class/infiniband/" + DeviceName + "/": "device fw_ver node_desc node_guid node_type ports sys_image_guid",
-		"/dev/infiniband":                                    "uverbs0",
+		"/dev/infiniband":                                    "rdma_cm uverbs0",
 	} {
 		entries, err := os.ReadDir(path)
 		if err != nil {

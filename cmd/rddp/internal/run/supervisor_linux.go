@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
@@ -30,6 +31,8 @@ type supervisor struct {
 	tree     *tree
 	program  *seccomp.Program
 	doorbell *doorbell
+	cm       *cm.CM
+	channels channels
 
 	closeOnce sync.Once
 
@@ -53,7 +56,7 @@ func Run(c Config) (status int, err error) {
 			return 0, err
 		}
 	}
-	s, err := newSupervisor(device.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log)})
+	s, err := newSupervisor(c)
 	if err != nil {
 		return 0, err
 	}
@@ -72,17 +75,28 @@ func Run(c Config) (status int, err error) {
 	return s.wait(served)
 }
 
-func newSupervisor(c device.Config) (*supervisor, error) {
-	d, err := device.New(c)
+func newSupervisor(c Config) (*supervisor, error) {
+	d, err := device.New(device.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log)})
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTree(d, c.Addresses)
+	nodeType := "1: CA"
+	if c.IWARP {
+		nodeType = "4: RNIC"
+	}
+	t, err := newTree(d, c.Addresses, nodeType)
 	if err != nil {
 		return nil, err
 	}
-	s := &supervisor{log: c.Log, device: d, tree: t, files: make(map[*openFile]struct{})}
-	if s.doorbell, err = newDoorbell(); err != nil {
+	s := &supervisor{
+		log: c.Log, device: d, tree: t, files: make(map[*openFile]struct{}),
+		cm: cm.New(cm.Config{Device: d, IWARP: c.IWARP, Log: c.Log}),
+	}
+	if err = s.channels.init(); err == nil {
+		s.doorbell, err = newDoorbell()
+	}
+	if err != nil {
+		s.channels.close()
 		t.remove()
 		return nil, err
 	}
@@ -93,8 +107,10 @@ func newSupervisor(c device.Config) (*supervisor, error) {
 func (s *supervisor) close() { s.closeOnce.Do(s.closeAll) }
 
 func (s *supervisor) closeAll() {
+	s.cm.Close()
 	s.device.Close()
 	s.doorbell.close()
+	s.channels.close()
 	s.tree.remove()
 	if s.program != nil {
 		_ = s.program.Close()
@@ -131,6 +147,9 @@ func (s *supervisor) answer(c *seccomp.Call) {
 		return
 	case seccomp.Exec:
 		s.leave(c.Thread)
+	case seccomp.Write:
+		s.write(c)
+		return
 	case seccomp.Open:
 		if p, ok := path(0); ok {
 			s.open(c, p, int(c.Args[1]))
@@ -156,8 +175,8 @@ func (s *supervisor) answer(c *seccomp.Call) {
 			return
 		}
 	case seccomp.FStat:
-		if s.isDevice(c) {
-			s.program.Answer(c, 0, s.stat(thread, s.tree.root+devPath, c.Args[1]))
+		if p, ok := s.deviceOf(c); ok {
+			s.program.Answer(c, 0, s.stat(thread, p, c.Args[1]))
 			return
 		}
 	case seccomp.StatAt:
@@ -198,12 +217,33 @@ func (s *supervisor) pathOrDevice(c *seccomp.Call, flags uint64, path func(int) 
 	if flags&unix.AT_EMPTY_PATH == 0 {
 		return path(1)
 	}
-	return s.tree.root + devPath, s.isDevice(c)
+	return s.deviceOf(c)
+}
+
+// deviceOf returns the path in the tree of the device that the first argument of a call is a
+// descriptor of.
+func (s *supervisor) deviceOf(c *seccomp.Call) (string, bool) {
+	fd := int(int32(c.Args[0]))
+	if s.channels.find(c.Thread, fd) != nil {
+		return s.tree.root + cmPath, true
+	}
+	return s.tree.root + devPath, s.file(c.Thread, fd) != nil
+}
+
+// number returns the number of the device with a path in the tree. ok is false for other files.
+func (s *supervisor) number(path string) (major, minor uint32, ok bool) {
+	switch path {
+	case s.tree.root + devPath:
+		return devMajor, devMinor, true
+	case s.tree.root + cmPath:
+		return cmMajor, cmMinor, true
+	}
+	return 0, 0, false
 }
 
 // access answers access: the device may be read and written, and everything else read.
 func (s *supervisor) access(path string, mode uint32) syscall.Errno {
-	if path != s.tree.root+devPath && mode&unix.W_OK != 0 {
+	if _, _, ok := s.number(path); !ok && mode&unix.W_OK != 0 {
 		return syscall.EROFS
 	}
 	if err := unix.Access(path, mode&^unix.W_OK); err != nil {
@@ -218,8 +258,8 @@ func (s *supervisor) stat(t process.Thread, path string, buffer uint64) syscall.
 	if err := unix.Stat(path, &st); err != nil {
 		return errnoOf(err)
 	}
-	if path == s.tree.root+devPath {
-		st.Mode, st.Rdev, st.Size = unix.S_IFCHR|0o666, unix.Mkdev(devMajor, devMinor), 0
+	if major, minor, ok := s.number(path); ok {
+		st.Mode, st.Rdev, st.Size = unix.S_IFCHR|0o666, unix.Mkdev(major, minor), 0
 	}
 	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), buffer))
 }
@@ -230,8 +270,8 @@ func (s *supervisor) statx(t process.Thread, path string, c *seccomp.Call) sysca
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, int(c.Args[3]), &st); err != nil {
 		return errnoOf(err)
 	}
-	if path == s.tree.root+devPath {
-		st.Mode, st.Rdev_major, st.Rdev_minor, st.Size = unix.S_IFCHR|0o666, devMajor, devMinor, 0
+	if major, minor, ok := s.number(path); ok {
+		st.Mode, st.Rdev_major, st.Rdev_minor, st.Size = unix.S_IFCHR|0o666, major, minor, 0
 	}
 	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), c.Args[4]))
 }

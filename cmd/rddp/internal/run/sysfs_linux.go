@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,9 @@ const (
 	devMajor = 231
 	devMinor = 192
 	devPath  = "/dev/infiniband/uverbs0"
+	cmPath   = "/dev/infiniband/rdma_cm"
+	cmMajor  = 10
+	cmMinor  = 122
 	devDir   = "/dev/infiniband"
 )
 
@@ -38,14 +42,14 @@ type tree struct {
 const treePrefix = "rddp-run-device-"
 
 // newTree makes the tree for a device.
-func newTree(d *device.Device, addresses []netip.Addr) (*tree, error) {
+func newTree(d *device.Device, addresses []netip.Addr, nodeType string) (*tree, error) {
 	removeDead()
 	t, err := newFolder()
 	if err != nil {
 		return nil, err
 	}
 	root := t.root
-	files := deviceFiles(d, addresses)
+	files := deviceFiles(d, addresses, nodeType)
 	for name, content := range files {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -118,7 +122,7 @@ func removeDead() {
 }
 
 // deviceFiles returns the content of the files by their path.
-func deviceFiles(d *device.Device, addresses []netip.Addr) map[string]string {
+func deviceFiles(d *device.Device, addresses []netip.Addr, nodeType string) map[string]string {
 	g := d.GUID()
 	guid := fmt.Sprintf("%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
 	const verbs, ib = "sys/class/infiniband_verbs/", "sys/class/infiniband/" + DeviceName + "/"
@@ -128,8 +132,12 @@ func deviceFiles(d *device.Device, addresses []netip.Addr) map[string]string {
 		verbs + "uverbs0/dev":         fmt.Sprintf("%d:%d", devMajor, devMinor),
 		verbs + "uverbs0/abi_version": "2",
 		"dev/infiniband/uverbs0":      "",
+		"dev/infiniband/rdma_cm":      "",
 
-		ib + "node_type":      "1: CA",
+		"sys/class/misc/rdma_cm/abi_version": "4",
+		"sys/class/misc/rdma_cm/dev":         fmt.Sprintf("%d:%d", cmMajor, cmMinor),
+
+		ib + "node_type":      nodeType,
 		ib + "node_guid":      guid,
 		ib + "sys_image_guid": guid,
 		ib + "fw_ver":         "",
@@ -183,12 +191,15 @@ func interfaceOf(a netip.Addr) (name, hardware string) {
 }
 
 // served are the paths that the tree replaces, with all that is below them.
-var served = []string{"/sys/class/infiniband", "/sys/class/infiniband_verbs", devDir}
+var served = []string{"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/misc/rdma_cm", devDir}
+
+// prefixes are how these paths begin, as nearly all programs spell them.
+var prefixes = []string{"/sys/class/inf", "/sys/class/misc/r", "/dev/inf"}
 
 // find returns the path in the tree of a path of the program. ok is false if the path is not one
 // that the tree replaces.
 func (t *tree) find(path string) (string, bool) {
-	if !strings.HasPrefix(path, "/sys/class/inf") && !strings.HasPrefix(path, "/dev/inf") && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
+	if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) }) && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
 		return "", false // nearly all paths
 	}
 	clean := filepath.Clean(path)

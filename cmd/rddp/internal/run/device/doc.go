@@ -24,6 +24,9 @@
 //     are limited: the sender keeps a window.
 //   - Immediate data belongs to a Send or a Write.
 //
+// A connection manager can connect two queue pairs instead: see Pair. The connection then has frames,
+// or is plain RDMAP, for peers that are not devices of this package: see plain.go.
+//
 // # Trust
 //
 // The program may write anything into its rings, pass anything as a handle, and end at any moment.

@@ -13,6 +13,13 @@ var (
 	errLocalProtection = errors.New("device: a scatter/gather entry names memory that is not registered so")
 	errBind            = errors.New("device: a memory window that cannot be bound or invalidated so")
 	errLocalLength     = errors.New("device: longer than the scatter/gather list")
+	errNoOperation     = errors.New("device: an operation that the connection does not have")
+)
+
+// Errors of a connection.
+var (
+	errEnded    = errors.New("device: the connection of the queue pair has ended")
+	errNotReady = errors.New("device: the queue pair does not wait for this connection")
 )
 
 // localStatus returns the status of a work request that this end could not carry out.

@@ -26,6 +26,8 @@ type link struct {
 	// ctx is done when the connection has ended.
 	ctx    context.Context
 	cancel context.CancelFunc
+	// drained is closed after that, when all Completions have been taken.
+	drained chan struct{}
 
 	mu sync.Mutex
 	// work requests whose completion is due, in order
@@ -40,6 +42,11 @@ type link struct {
 	notReady  *time.Timer       // +checklocks:mu
 	// nothing is sent and nothing completes any more
 	over bool // +checklocks:mu
+	// bytes of payload that are too long for a chunk
+	long int // +checklocks:mu
+
+	plain bool   // without frames: see plain.go
+	ended func() // of a connection manager: called when the connection has ended; nil if there is none
 
 	receiver receiver
 }
@@ -113,33 +120,55 @@ func (d *Device) backend(dialer net.Dialer) toe.Backend {
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
 // not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
-	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk)}
+	l := q.newLink(c, peer)
+	q.mu.Lock()
+	s := q.attrs.State
+	started := (s == uverbs.RTR || s == uverbs.RTS || s == uverbs.SQD) && q.setLinkLocked(l, life)
+	q.mu.Unlock()
+	return l.run(started)
+}
+
+// newLink returns a link that q does not have yet.
+func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
+	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk), drained: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l = l
-	q.mu.Lock()
-	ready := q.link == nil && q.life == life && !q.abandoned && (q.attrs.State == uverbs.RTR || q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD)
-	if ready = ready && q.ctx.dev.begin(2); ready { // receive and complete
-		q.link, q.stopDial = l, nil
-		if q.patience != nil {
-			q.patience.Stop()
-			q.patience = nil
-		}
+	return l
+}
+
+// setLinkLocked makes l the link of q, unless it comes too late. life is that of q when the connection
+// was begun. The caller must call run with the result.
+//
+// +checklocks:q.mu
+func (q *queuePair) setLinkLocked(l *link, life uint64) bool {
+	if q.link != nil || q.life != life || q.abandoned || !q.ctx.dev.begin(2) { // receive and complete
+		return false
 	}
-	q.mu.Unlock()
-	if !ready {
+	q.link, q.stopDial = l, nil
+	if q.patience != nil {
+		q.patience.Stop()
+		q.patience = nil
+	}
+	return true
+}
+
+// run starts the goroutines of the link if q has it, and reports whether that is so.
+func (l *link) run(started bool) bool {
+	if !started {
 		l.cancel()
 		return false
 	}
-	q.ctx.dev.log.Info("joined", "qpn", q.num, "peer", peer, "address", c.RemoteAddr().String())
+	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String())
 	go l.receive()
 	go l.complete()
-	q.kick()
+	l.q.kick()
 	return true
 }
 
 // complete takes the Completions of the connection until it ends.
 func (l *link) complete() {
 	defer l.q.ctx.dev.work.Done()
+	defer close(l.drained)
 	var done [64]rdmap.Completion
 	for {
 		n, err := l.conn.SendCQ().WaitBatch(l.ctx, done[:])
@@ -165,12 +194,11 @@ func (l *link) completed(c *rdmap.Completion) bool {
 		return false // the failure of a request that had no chunk; the connection has ended
 	}
 	delete(l.chunks, c.ID)
+	if ch.n > chunkLen {
+		l.long -= ch.n
+	}
 	if f := ch.flight; f != nil && !l.over && c.Status == rdmap.StatusOK {
-		b := ch.b[:ch.n]
-		if c.Op != rdmap.WorkRead {
-			binary.NativeEndian.PutUint64(b, c.Original)
-		}
-		if err := f.sink.scatter(b); err != nil {
+		if err := f.answered(ch, c); err != nil {
 			f.status = localStatus(err)
 		}
 		f.awaits--
@@ -181,6 +209,19 @@ func (l *link) completed(c *rdmap.Completion) bool {
 		chunks.Put(ch)
 	}
 	return true
+}
+
+// answered copies the answer to a Read or atomic to the program.
+func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
+	b := ch.b[:ch.n]
+	switch c.Op {
+	case rdmap.WorkRead:
+	case rdmap.WorkFetchAdd, rdmap.WorkCmpSwap:
+		binary.NativeEndian.PutUint64(b, c.Original)
+	default:
+		return nil // the payload has left
+	}
+	return f.sink.scatter(b)
 }
 
 // newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is the
@@ -283,7 +324,7 @@ func (l *link) leave() {
 	l.flights = nil
 	l.stopLocked()
 	l.mu.Unlock()
-	if wasOver || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
+	if wasOver || l.plain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
 		l.close()
 		return
 	}
@@ -365,13 +406,17 @@ func (l *link) refused(number uint32, status uverbs.WCStatus) {
 // receive reads frames until the connection ends.
 func (l *link) receive() {
 	defer l.q.ctx.dev.work.Done()
-	err := l.receiver.run()
+	err := l.readAll()
+	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
+	l.cancel()
+	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
 	l.mu.Lock()
 	over := l.over
 	idle := len(l.flights) == 0
 	l.mu.Unlock()
-	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
-	l.cancel()
+	if l.ended != nil {
+		defer l.ended()
+	}
 	if over {
 		return
 	}
@@ -380,12 +425,23 @@ func (l *link) receive() {
 	case errors.As(err, &t) && !t.Remote:
 		l.q.fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
 		l.q.raise(uverbs.EventQPAccess)
+	case l.ended != nil && idle && errors.Is(err, io.EOF):
+		// The connection manager tells the program.
+		l.q.fail(l, uverbs.FlushErr, "the peer has disconnected")
 	case errors.As(err, &t) || !idle:
 		l.q.fail(l, endStatus(err), "the connection has ended: "+err.Error())
 	default:
 		// As from a NIC, a program that has nothing under way does not learn of it.
 		l.q.lose(l, err)
 	}
+}
+
+// readAll takes what the peer sends until the connection ends.
+func (l *link) readAll() error {
+	if l.plain {
+		return l.receiver.runPlain()
+	}
+	return l.receiver.run()
 }
 
 // lose notes that the peer of q is gone. Work requests fail from now on.

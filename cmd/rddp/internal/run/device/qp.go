@@ -61,6 +61,8 @@ type queuePair struct {
 	abandoned bool // +checklocks:mu
 	// ends the faults that begin with RTS; nil if there are none
 	stopFaults func() // +checklocks:mu
+	// a connection manager has connected it
+	managed bool // +checklocks:mu
 }
 
 // stateChanges are the changes of state that happen. Those that a program asks for are fewer: see
@@ -222,6 +224,11 @@ func (c *Context) modifyQPLocked(in []byte, extended bool) (out, driverOut []byt
 func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	q.mu.Lock()
 	from := q.attrs.State
+	if q.managed && from == uverbs.Err && a.Mask == uverbs.MaskState && a.To.State == uverbs.SQD {
+		// librdmacm drains the queue of an RNIC before it disconnects, even if the peer was faster.
+		q.mu.Unlock()
+		return 0
+	}
 	if !a.Allowed(q.kind, from) || a.Mask&uverbs.MaskPort != 0 && a.To.Port != 1 || !q.reachableLocked(a) {
 		q.mu.Unlock()
 		return syscall.EINVAL

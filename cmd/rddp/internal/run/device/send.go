@@ -62,7 +62,9 @@ func (s *sender) send(q *queuePair, l *link) {
 	for more := true; more; {
 		b.reset()
 		more = s.fill(q, l, b)
-		s.ask(l, b, more)
+		if !l.plain {
+			s.ask(l, b, more)
+		}
 		if b.len() == 0 {
 			break
 		}
@@ -169,6 +171,9 @@ func known(o uverbs.SendOp) bool {
 
 // step posts the next piece of the work request. It returns false if that must wait.
 func (s *sender) step(l *link, b *batch) bool {
+	if l.plain {
+		return s.plainStep(l, b)
+	}
 	switch s.wr.Op {
 	case uverbs.OpWrite, uverbs.OpWriteImm, uverbs.OpAtomicWrite:
 		// 8 bytes are one segment, and the kernel copies an aligned word at once.

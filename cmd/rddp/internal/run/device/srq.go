@@ -36,6 +36,21 @@ func (r *receiveQueue) take() (entry []byte, low, ok bool) {
 	return entry, low, true
 }
 
+// longest returns the length in bytes of the longest receive in the queue.
+func (r *receiveQueue) longest() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0
+	}
+	r.ring.Each(func(entry []byte) {
+		if w, err := uverbs.ParseRecvWR(entry); err == nil {
+			n = max(n, int(min(total(w.SGEs), uverbs.MaxMessage-1)))
+		}
+	})
+	return n
+}
+
 // close takes no receive any more.
 func (r *receiveQueue) close() {
 	r.mu.Lock()

@@ -94,6 +94,15 @@ func (r *Ring) Take(dst []byte) bool {
 	return true
 }
 
+// Each calls do with a copy of each entry that waits, the oldest first. do must not keep it.
+func (r *Ring) Each(do func(entry []byte)) {
+	b := make([]byte, r.EntryLen())
+	for at, end := r.consumer(), r.producer(); at != end; at = (at + 1) & r.mask {
+		copy(b, r.entry(at))
+		do(b)
+	}
+}
+
 // Put adds an entry, which fill writes. It returns false if the ring is full. The program sees the
 // entry when fill has returned.
 func (r *Ring) Put(fill func(entry []byte)) bool {

@@ -21,4 +21,5 @@ var calls = []struct {
 	{unix.SYS_SOCKET, "socket", Other},
 	{unix.SYS_EXECVE, "notify", Exec},
 	{unix.SYS_EXECVEAT, "notify", Exec},
+	{unix.SYS_WRITE, "write", Write},
 }

@@ -16,6 +16,22 @@ var Windows = [...]int{992, 224, 32}
 // Width is how many descriptors a window has.
 const Width = 32
 
+// A Range is a range of descriptors: from Low up to, but not including, High.
+type Range struct{ Low, High int }
+
+// WriteRange returns the range of the descriptors whose writes the supervisor sees too. There may be
+// many of these, so the range is as long as the number of descriptors allows that a process may have.
+// It is below the window that is in use, where few programs have descriptors: a write to a file that
+// happens to be there takes longer.
+func WriteRange(limit uint64) Range {
+	for _, w := range Windows {
+		if uint64(w+Width) <= limit {
+			return Range{w / 2, w}
+		}
+	}
+	return Range{}
+}
+
 // The part of struct seccomp_data that a filter looks at.
 const (
 	dataNumber = 0
@@ -80,12 +96,13 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 // Filter returns the program that decides which calls the supervisor sees:
 //
 //   - calls with a path that is not relative to a descriptor;
-//   - calls that look at a descriptor in one of the Windows;
+//   - calls that look at a descriptor in one of the Windows, or in writes;
+//   - writes to a descriptor in writes;
 //   - the ioctl of the verbs, by its number, on any descriptor;
 //   - calls that make a process another program.
 //
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
-func Filter() []unix.SockFilter {
+func Filter(writes Range) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
 	a.jump(jumpEqual, auditArch, "", "allow")
@@ -118,8 +135,16 @@ func Filter() []unix.SockFilter {
 	a.argument(2)
 	a.jump(jumpEqual, netlinkRDMA, "refuse", "allow")
 
+	a.label("write")
+	a.argument(0)
+	a.jump(jumpAtLeast, uint32(writes.High), "allow", "")
+	a.jump(jumpAtLeast, uint32(writes.Low), "notify", "allow")
+
 	a.label("descriptor")
 	a.argument(0)
+	a.jump(jumpAtLeast, uint32(writes.High), "windows", "")
+	a.jump(jumpAtLeast, uint32(writes.Low), "notify", "windows")
+	a.label("windows")
 	for i, w := range Windows { // from the highest to the lowest
 		below := fmt.Sprint("below ", i)
 		a.jump(jumpAtLeast, uint32(w+Width), "allow", "")

@@ -15,7 +15,7 @@ import (
 func decide(t *testing.T, arch, number uint32, args ...uint64) uint32 {
 	t.Helper()
 	var raw []bpf.Instruction
-	for _, i := range Filter() {
+	for _, i := range Filter(testWrites) {
 		raw = append(raw, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K}.Disassemble())
 	}
 	vm, err := bpf.NewVM(raw)
@@ -34,6 +34,19 @@ func decide(t *testing.T, arch, number uint32, args ...uint64) uint32 {
 		t.Fatal(err)
 	}
 	return uint32(verdict)
+}
+
+// testWrites is the range in which writes are commands.
+var testWrites = WriteRange(1024)
+
+func TestWriteRange(t *testing.T) {
+	for limit, want := range map[uint64]Range{
+		1 << 20: {496, 992}, 1024: {496, 992}, 1023: {112, 224}, 256: {112, 224}, 255: {16, 32}, 64: {16, 32}, 20: {},
+	} {
+		if got := WriteRange(limit); got != want {
+			t.Errorf("WriteRange(%d) = %v, want %v", limit, got, want)
+		}
+	}
 }
 
 func number(t *testing.T, k Kind) uint32 {
@@ -79,13 +92,18 @@ func TestFilter(t *testing.T) {
 		{"a TCP socket", unix.SYS_SOCKET, []uint64{unix.AF_INET, unix.SOCK_STREAM, 20}, allow},
 		{"read", unix.SYS_READ, []uint64{window}, allow},
 		{"write: a doorbell is native", unix.SYS_WRITE, []uint64{window, 1, 32}, allow},
+		{"write to a channel", unix.SYS_WRITE, []uint64{uint64(testWrites.Low), 1, 32}, notify},
+		{"write to the last channel", unix.SYS_WRITE, []uint64{uint64(testWrites.High - 1), 1, 32}, notify},
+		{"write below the channels", unix.SYS_WRITE, []uint64{uint64(testWrites.Low - 1), 1, 32}, allow},
+		{"stat of a channel", statat, []uint64{uint64(testWrites.Low), 1, 2, unix.AT_EMPTY_PATH}, notify},
+		{"stat below the channels", statat, []uint64{uint64(testWrites.Low - 1), 1, 2, unix.AT_EMPTY_PATH}, allow},
 		{"a call of the x32 interface", x32Bit | openat, []uint64{here, 1}, allow},
 	}
 	for _, w := range Windows {
 		for _, x := range []struct {
 			fd   int
 			want uint32
-		}{{w - 1, allow}, {w, notify}, {w + Width - 1, notify}, {w + Width, allow}} {
+		}{{w, notify}, {w + Width - 1, notify}, {w + Width, allow}} {
 			if got := decide(t, auditArch, fstat, uint64(x.fd)); got != x.want {
 				t.Errorf("fstat of descriptor %d: 0x%x, want 0x%x", x.fd, got, x.want)
 			}

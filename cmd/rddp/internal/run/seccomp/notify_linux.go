@@ -27,6 +27,7 @@ const (
 	AccessAt      // faccessat(dir, path, mode)
 	Ioctl         // ioctl(descriptor, number, argument)
 	Exec          // execve and execveat
+	Write         // write(descriptor, buffer, length)
 )
 
 // A Call is a system call that waits for an answer.
@@ -72,7 +73,8 @@ const (
 	flagSyncWakeUp = 1
 )
 
-// A Listener receives the calls. One goroutine at a time may use it.
+// A Listener receives the calls. One goroutine at a time may call Next, and any goroutine the other
+// methods.
 type Listener struct{ fd int }
 
 // newListener returns the Listener of a descriptor for notifications, which it owns.
@@ -121,20 +123,22 @@ func kindOf(number int32) Kind {
 	return Other
 }
 
-// Answer ends the call with a value or, if errno is not 0, with that error.
-func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) {
+// Answer ends the call with a value or, if errno is not 0, with that error. It reports whether the
+// thread still waited for an answer.
+func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) bool {
 	if errno != 0 {
 		value = 0
 	}
-	l.send(&response{id: c.id, value: value, errno: -int32(errno)})
+	return l.send(&response{id: c.id, value: value, errno: -int32(errno)})
 }
 
 // Continue lets the kernel do the call, as if there were no supervisor.
 func (l *Listener) Continue(c *Call) { l.send(&response{id: c.id, flags: flagContinue}) }
 
-// send answers a call. It fails if the thread that waited is gone, which does not matter.
-func (l *Listener) send(r *response) {
-	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlSend, uintptr(unsafe.Pointer(r)))
+// send answers a call. It reports false if the thread that waited is gone.
+func (l *Listener) send(r *response) bool {
+	_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlSend, uintptr(unsafe.Pointer(r)))
+	return e == 0
 }
 
 // AddFD gives the process of the call a copy of descriptor fd and returns its number there: number,

@@ -67,7 +67,11 @@ func prepare(name string) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
-	fd, err := install(Filter())
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return "", err
+	}
+	fd, err := install(Filter(WriteRange(limit.Cur)))
 	if err != nil {
 		return "", err
 	}
@@ -105,6 +109,8 @@ func setFilter(flags uintptr, program *unix.SockFprog) (int, syscall.Errno) {
 type Program struct {
 	*Listener
 	PID int
+	// Writes is the range of descriptors whose writes the Listener sees.
+	Writes Range
 }
 
 // Start runs the program args[0] with the arguments args[1:], with the standard streams and the
@@ -129,7 +135,9 @@ func Start(args []string) (*Program, error) {
 		_, _ = unix.Wait4(pid, &status, 0, nil)
 		return nil, err
 	}
-	return &Program{newListener(fd), pid}, nil
+	var limit unix.Rlimit
+	_ = unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit) // with the zero Range there is no rdma_cm
+	return &Program{newListener(fd), pid, WriteRange(limit.Cur)}, nil
 }
 
 // receiveListener receives the descriptor for notifications, or what the stage says instead.

@@ -1,0 +1,116 @@
+//go:build linux
+
+package cm
+
+import (
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+)
+
+// A Channel is a program's open file of rdma_cm: its ids, and the events about them. Any goroutine may
+// call the methods.
+type Channel struct {
+	cm     *CM
+	notify func(pending bool)
+
+	// The CM's mutex guards these, and callers of the methods whose names end in Locked hold it.
+	events []*event
+	added  chan struct{} // closed when an event is added
+	closed bool
+}
+
+// An event is one that the program has not taken yet.
+type event struct {
+	ucma.Event
+	id    *id // whom it is about: the listener of a ConnectRequest
+	child *id // of a ConnectRequest
+}
+
+// Open opens a channel. notify is called when the first event is added and when the last one is
+// taken. It must not call back.
+func (m *CM) Open(notify func(pending bool)) *Channel {
+	return &Channel{cm: m, notify: notify, added: make(chan struct{})}
+}
+
+// Added returns a channel that is closed when the next event is added.
+func (c *Channel) Added() <-chan struct{} {
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	return c.added
+}
+
+// Take passes the oldest event to deliver, which must not call back. If deliver returns an error, the
+// event stays the oldest. ok is false if there is no event, and so after Close: a thread that waits
+// while another one closes the channel waits on.
+func (c *Channel) Take(deliver func(e *ucma.Event) syscall.Errno) (ok bool, e syscall.Errno) {
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	if len(c.events) == 0 {
+		return false, 0
+	}
+	v, last := c.events[0], len(c.events) == 1
+	if last {
+		c.notify(false) // before the program goes on
+	}
+	if e := deliver(&v.Event); e != 0 {
+		if last {
+			c.notify(true)
+		}
+		return true, e
+	}
+	c.events[0] = nil
+	c.events = c.events[1:]
+	v.id.reported++
+	if v.child != nil {
+		v.id.pending--
+	}
+	return true, 0
+}
+
+// addLocked adds an event.
+func (c *Channel) addLocked(v *event) {
+	if c.closed {
+		return
+	}
+	c.events = append(c.events, v)
+	c.cm.log.Debug("rdma_cm event", "id", v.ID, "event", v.Type.String(), "status", v.Status)
+	if len(c.events) == 1 {
+		c.notify(true)
+	}
+	close(c.added)
+	c.added = make(chan struct{})
+}
+
+// removeLocked removes the events about i, and returns them.
+func (c *Channel) removeLocked(i *id) (removed []*event) {
+	var kept []*event
+	for _, v := range c.events {
+		if v.id == i {
+			removed = append(removed, v)
+		} else {
+			kept = append(kept, v)
+		}
+	}
+	if len(c.events) > 0 && len(kept) == 0 {
+		c.notify(false)
+	}
+	c.events = kept
+	return removed
+}
+
+// Close destroys the channel and its ids. Peers learn of it.
+func (c *Channel) Close() {
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	if c.closed {
+		return
+	}
+	for _, i := range c.cm.ids {
+		if i.ch == c {
+			i.destroy()
+		}
+	}
+	c.closed = true
+	c.events = nil
+}

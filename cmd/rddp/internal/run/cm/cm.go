@@ -1,0 +1,156 @@
+//go:build linux
+
+package cm
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/extsock"
+)
+
+// A Config says what New makes.
+type Config struct {
+	// Device is whose queue pairs are connected.
+	Device *device.Device
+	// IWARP selects the face of the connections that this end begins.
+	IWARP bool
+	// Log receives an event for each command that fails, and each event of a program. Nil means
+	// nothing.
+	Log *slog.Logger
+}
+
+// A CM is the connection manager of a device.
+type CM struct {
+	dev  *device.Device
+	wire device.Wire
+	log  *slog.Logger
+	// ctx is done when the CM closes.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu sync.Mutex
+	// all ids by their number
+	ids  map[uint32]*id // +checklocks:mu
+	last uint32         // +checklocks:mu
+}
+
+// New returns a connection manager.
+func New(c Config) *CM {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &CM{dev: c.Device, log: c.Log, ids: make(map[uint32]*id)}
+	if c.IWARP {
+		m.wire = device.Plain
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	return m
+}
+
+// Close destroys all ids. Peers learn of it.
+func (m *CM) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range m.ids {
+		i.destroy()
+	}
+	m.cancel()
+}
+
+// An id is what librdmacm calls so: a listener, or one end of a connection. The CM's mutex guards it, and
+// callers hold that mutex, unless a method is the beginning of a goroutine.
+type id struct {
+	cm    *CM
+	num   uint32
+	uid   uint64 // what events carry; 0 before the program has accepted
+	ch    *Channel
+	space ucma.PortSpace
+	state state
+
+	src, dst netip.AddrPort
+	near     bool // src is an address of the device
+	port     *port
+	reuse    bool
+	afOnly   bool
+	timeout  uint8 // of the queue pair; 0 means that the program has not set it
+
+	listener *extsock.Listener
+	backlog  int
+	pending  int // ConnectRequests that the program has not taken
+
+	request  *request
+	pair     *device.Pair
+	cancel   context.CancelFunc // ends what is under way in connecting
+	ended    bool               // the connection has ended before it was noted as begun
+	wasThere bool               // there has been a connection
+
+	reported uint32 // events that the program has taken
+}
+
+// newLocked makes an id.
+//
+// +checklocks:m.mu
+func (m *CM) newLocked(ch *Channel, space ucma.PortSpace) *id {
+	for m.ids[m.last] != nil {
+		m.last++
+	}
+	i := &id{cm: m, num: m.last, ch: ch, space: space}
+	m.last++
+	m.ids[i.num] = i
+	return i
+}
+
+// findLocked returns the id with a number, or the kernel's error.
+//
+// +checklocks:c.cm.mu
+func (c *Channel) findLocked(num uint32) (*id, syscall.Errno) {
+	i := c.cm.ids[num]
+	switch {
+	case i == nil:
+		return nil, syscall.ENOENT
+	case i.ch != c:
+		return nil, syscall.EINVAL
+	}
+	return i, 0
+}
+
+// tell adds an event about i, unless the program has not accepted the id yet.
+func (i *id) tell(t ucma.EventType, status syscall.Errno, p ucma.ConnParam) {
+	if i.uid == 0 {
+		return
+	}
+	i.ch.addLocked(&event{Event: ucma.Event{UID: i.uid, ID: i.num, Type: t, Status: -int32(status), Param: p}, id: i})
+}
+
+// destroy ends i and all that it has.
+//
+// +checklocksignore: the caller holds the CM's mutex
+func (i *id) destroy() {
+	was := i.state
+	i.become(destroyed)
+	delete(i.cm.ids, i.num)
+	for _, v := range i.ch.removeLocked(i) {
+		if v.child != nil {
+			v.child.destroy()
+		}
+	}
+	if i.listener != nil {
+		_ = i.listener.Close() // nothing can be done about it
+	}
+	i.port.close()
+	if i.cancel != nil {
+		i.cancel()
+	}
+	if was == requested {
+		i.request.refuse(nil)
+	}
+	if was == connected {
+		i.pair.Disconnect()
+	}
+}

@@ -1,0 +1,419 @@
+//go:build linux
+
+package cm
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+)
+
+// A Caller is the program that has sent a command.
+type Caller interface {
+	// Read reads the memory of the program.
+	Read(b []byte, addr uint64) error
+	// Channel returns the channel that a descriptor of the program stands for, or nil.
+	Channel(fd uint32) *Channel
+}
+
+// An answer is what a command gives back, and where the program wants it.
+type answer struct {
+	at uint64
+	b  []byte
+}
+
+// Do carries out a command other than GET_EVENT. in is its input, and room the length that the
+// program has for the answer. It returns the answer and the address of the program at which it is due.
+func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at uint64, out []byte, e syscall.Errno) {
+	if !cmd.Exists() {
+		return 0, nil, syscall.EINVAL
+	}
+	do := commands[cmd]
+	if do == nil {
+		return 0, nil, syscall.ENOSYS
+	}
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	if c.closed {
+		return 0, nil, syscall.EBADF
+	}
+	a, e := do(c, caller, in, room)
+	c.cm.log.Debug("rdma_cm command", "command", cmd.String(), "err", e)
+	return a.at, a.b, e
+}
+
+// commands are what the commands do. The caller holds the CM's mutex.
+var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room int) (answer, syscall.Errno){
+	ucma.CreateID:     (*Channel).createLocked,
+	ucma.DestroyID:    (*Channel).destroyLocked,
+	ucma.BindIP:       (*Channel).bindIPLocked,
+	ucma.Bind:         (*Channel).bindLocked,
+	ucma.ResolveIP:    (*Channel).resolveIPLocked,
+	ucma.ResolveAddr:  (*Channel).resolveAddrLocked,
+	ucma.ResolveRoute: (*Channel).resolveRouteLocked,
+	ucma.QueryRoute:   (*Channel).queryRouteLocked,
+	ucma.Query:        (*Channel).queryLocked,
+	ucma.Connect:      (*Channel).connectLocked,
+	ucma.Listen:       (*Channel).listenLocked,
+	ucma.Accept:       (*Channel).acceptLocked,
+	ucma.Reject:       (*Channel).rejectLocked,
+	ucma.Disconnect:   (*Channel).disconnectLocked,
+	ucma.InitQPAttr:   (*Channel).initQPAttrLocked,
+	ucma.SetOption:    (*Channel).setOptionLocked,
+	ucma.Notify:       (*Channel).notifyLocked,
+	ucma.MigrateID:    (*Channel).migrateLocked,
+}
+
+// number returns an answer of one number.
+func number(at uint64, n uint32) answer { return answer{at, ucma.AppendNumber(nil, n)} }
+
+// inputErrno is the error for input that cannot be parsed, which the kernel would read beyond its end.
+const inputErrno = syscall.EINVAL
+
+// +checklocks:c.cm.mu
+func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+	r, err := ucma.ParseCreateID(in)
+	switch {
+	case room < 4:
+		return a, syscall.ENOSPC
+	case err != nil:
+		return a, inputErrno
+	case r.PortSpace != ucma.TCP && r.PortSpace != ucma.UDP && r.PortSpace != ucma.IB && r.PortSpace != ucma.IPoIB:
+		return a, syscall.EINVAL
+	}
+	i := c.cm.newLocked(c, r.PortSpace)
+	i.uid = r.UID
+	return number(r.Response, i.num), 0
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) destroyLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParseAnswered(in)
+	if room < 4 {
+		return a, syscall.ENOSPC
+	}
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e != 0 {
+		return a, e
+	}
+	i.destroy()
+	return number(n.Response, i.reported), 0
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) bindIPLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	return a, c.bindToLocked(ucma.ParseBindIP(in))
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) bindLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	return a, c.bindToLocked(ucma.ParseBind(in))
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
+	if err != nil {
+		return inputErrno
+	}
+	i, e := c.findLocked(r.ID)
+	switch {
+	case e != 0:
+		return e
+	case i.state != idle:
+		return syscall.EINVAL
+	case r.Addr.IB: // a program asks by it whether the family is there
+		i.become(bound)
+		return 0
+	case !r.Addr.IsValid():
+		return syscall.EAFNOSUPPORT
+	}
+	return i.bind(r.Addr.AddrPort)
+}
+
+// bind gives i a local address and port.
+//
+// +checklocksignore: the caller holds the CM's mutex
+func (i *id) bind(a netip.AddrPort) syscall.Errno {
+	if !a.Addr().IsUnspecified() && !i.cm.dev.HasAddress(a.Addr().Unmap()) {
+		return syscall.ENODEV
+	}
+	if i.space == ucma.TCP {
+		for _, other := range i.cm.ids { // two sockets that do not listen may share a port
+			if a.Port() != 0 && other.port != nil && other.src.Port() == a.Port() && !(i.reuse && other.reuse) && overlap(other.src.Addr(), a.Addr()) {
+				return syscall.EADDRINUSE
+			}
+		}
+		p, at, err := reserve(a, i.afOnly)
+		if err != nil {
+			return errnoOf(err, syscall.EADDRNOTAVAIL)
+		}
+		i.port, a = p, at
+	}
+	i.src, i.near = a, !a.Addr().IsUnspecified()
+	i.become(bound)
+	return 0
+}
+
+// overlap reports whether two local addresses have connections in common.
+func overlap(a, b netip.Addr) bool { return a == b || a.IsUnspecified() || b.IsUnspecified() }
+
+// errnoOf returns the number of an error of a system call, or other if it is none.
+func errnoOf(err error, other syscall.Errno) syscall.Errno {
+	var e syscall.Errno
+	if errors.As(err, &e) {
+		return e
+	}
+	return other
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) resolveIPLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	return a, c.resolveToLocked(ucma.ParseResolveIP(in))
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) resolveAddrLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	return a, c.resolveToLocked(ucma.ParseResolveAddr(in))
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
+	if err != nil {
+		return inputErrno
+	}
+	i, e := c.findLocked(r.ID)
+	switch {
+	case e != 0:
+		return e
+	case i.state != idle && i.state != bound:
+		return syscall.EINVAL
+	case !r.Dst.IsValid():
+		return syscall.EAFNOSUPPORT
+	case r.Src.IsValid() && r.Src.Addr().BitLen() != r.Dst.Addr().BitLen():
+		return syscall.EINVAL
+	}
+	if i.state == idle && r.Src.IsValid() {
+		if e := i.bind(r.Src.AddrPort); e != 0 {
+			return e
+		}
+	}
+	i.resolve(r.Dst.AddrPort)
+	return 0
+}
+
+// resolve finds the local address for the peer's address. The program learns the outcome by an event.
+func (i *id) resolve(dst netip.AddrPort) {
+	if dst.Addr().IsUnspecified() { // as the kernel, this host
+		loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		if dst.Addr().Is6() {
+			loopback = netip.IPv6Loopback()
+		}
+		dst = netip.AddrPortFrom(loopback, dst.Port())
+	}
+	if !i.near {
+		a, err := sourceFor(dst.Addr())
+		if err != nil || !i.cm.dev.HasAddress(a) {
+			i.tell(ucma.AddrError, syscall.ENODEV, ucma.ConnParam{})
+			return
+		}
+		i.src, i.near = netip.AddrPortFrom(a, i.src.Port()), true
+	}
+	if i.space == ucma.TCP && i.src.Port() == 0 { // the program may ask for the port
+		if p, at, err := reserve(i.src, false); err == nil {
+			i.port, i.src = p, at
+		}
+	}
+	i.dst = dst
+	i.become(addressed)
+	i.tell(ucma.AddrResolved, 0, ucma.ConnParam{})
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) resolveRouteLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParsePlain(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e != 0 {
+		return a, e
+	}
+	if i.state != addressed {
+		return a, syscall.EINVAL
+	}
+	i.become(routed)
+	i.tell(ucma.RouteResolved, 0, ucma.ConnParam{})
+	return a, 0
+}
+
+// route returns what QUERY and QUERY_ROUTE tell of i.
+func (i *id) route() ucma.Route {
+	r := ucma.Route{Src: i.src, Dst: i.dst}
+	if i.near {
+		r.GUID = i.cm.dev.GUID()
+	}
+	return r
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) queryRouteLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParseAnswered(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e != 0 {
+		return a, e
+	}
+	r := i.route()
+	return fit(n.Response, r.AppendRoute(nil), room, 200)
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParseAnswered(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e != 0 {
+		return a, e
+	}
+	r := i.route()
+	switch n.Other {
+	case ucma.QueryAddr:
+		return fit(n.Response, r.AppendAddr(nil), room, 272)
+	case ucma.QueryPath:
+		return fit(n.Response, ucma.AppendPaths(nil), room, 8)
+	case ucma.QueryGID:
+		return fit(n.Response, r.AppendGIDs(nil), room, 272)
+	}
+	return a, syscall.ENOSYS
+}
+
+// fit returns as much of an answer as there is room for, but at least n bytes: older programs know no
+// more of it.
+func fit(at uint64, b []byte, room, n int) (answer, syscall.Errno) {
+	if room < n {
+		return answer{}, syscall.ENOSPC
+	}
+	return answer{at, b[:min(len(b), room)]}, 0
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParseAnswered(in)
+	const states = 7
+	switch {
+	case err != nil || n.Other >= states:
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e != 0 {
+		return a, e
+	}
+	if !i.near {
+		return a, syscall.EINVAL
+	}
+	const (
+		remote = 1<<1 | 1<<2 | 1<<3 // write, read, atomic
+		done   = 0                  // a state for which a program sets nothing
+	)
+	state := n.Other
+	if i.wasThere {
+		state = done
+	}
+	return fit(n.Response, ucma.AppendInitQPAttr(nil, state, remote), room, 144)
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	o, err := ucma.ParseSetOption(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(o.ID)
+	if e != 0 {
+		return a, e
+	}
+	n := uint32(4)
+	switch {
+	case o.Level == ucma.LevelIB && o.Name == ucma.OptionPath:
+		return a, syscall.EINVAL // the device has no paths
+	case o.Level != ucma.LevelID || o.Name > ucma.OptionAckTimeout:
+		return a, syscall.ENOSYS
+	case o.Name == ucma.OptionTOS || o.Name == ucma.OptionAckTimeout:
+		n = 1
+	}
+	if o.Len != n {
+		return a, syscall.EINVAL
+	}
+	var v [4]byte
+	if caller.Read(v[:n], o.Value) != nil {
+		return a, syscall.EFAULT
+	}
+	on := v != [4]byte{}
+	switch o.Name { // the other is a hint
+	case ucma.OptionAckTimeout:
+		i.timeout = v[0]
+	case ucma.OptionReuse:
+		i.reuse = on
+	case ucma.OptionAFOnly:
+		if i.state != idle {
+			return a, syscall.EINVAL
+		}
+		i.afOnly = on
+	}
+	return a, 0
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) notifyLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParsePlain(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e == 0 && !i.wasThere && i.state != connecting {
+		e = syscall.EINVAL
+	}
+	return a, e // the device knows itself when a connection is there
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) migrateLocked(caller Caller, in []byte, room int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParseAnswered(in)
+	if room < 4 {
+		return a, syscall.ENOSPC
+	}
+	if err != nil {
+		return a, inputErrno
+	}
+	from := caller.Channel(n.Other)
+	if from == nil {
+		return a, syscall.EINVAL
+	}
+	i := c.cm.ids[n.ID]
+	switch {
+	case i == nil:
+		return a, syscall.ENOENT
+	case i.ch != from:
+		return a, syscall.EINVAL
+	}
+	if from != c {
+		moved := from.removeLocked(i)
+		i.ch = c
+		for _, v := range moved {
+			if v.child != nil {
+				v.child.ch = c
+			}
+			c.addLocked(v)
+		}
+	}
+	return number(n.Response, i.reported), 0
+}

@@ -1,0 +1,255 @@
+//go:build linux
+
+package cm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+)
+
+const (
+	// patience is how long a peer's program may take to answer a Request.
+	patience = time.Minute
+	// timewait is how long an id waits before it tells the program that nothing more can come. TCP
+	// knows that at once; programs of InfiniBand expect the event some time after the end.
+	timewait = time.Second
+	// maxBacklog is the kernel's limit.
+	maxBacklog = 1024
+)
+
+// A greeting is in front of the private data of a joined connection's Request and Reply.
+//
+//	 0                 8      12
+//	+-----------------+------+--------------------------+
+//	| "rddp CM1"      | QPN  | private data             |
+//	+-----------------+------+--------------------------+
+const (
+	greeting    = "rddp CM1"
+	greetingLen = len(greeting) + 4
+)
+
+// greet returns the private data for the wire.
+func greet(w device.Wire, qpn uint32, private []byte) []byte {
+	b := []byte{}
+	if w == device.Frames {
+		b = binary.BigEndian.AppendUint32(append(b, greeting...), qpn)
+	}
+	return append(b, private...)
+}
+
+// parseGreeting returns the peer's QPN and its private data. ok is false if there is no greeting.
+func parseGreeting(b []byte) (qpn uint32, private []byte, ok bool) {
+	if len(b) < greetingLen || string(b[:len(greeting)]) != greeting {
+		return 0, b, false
+	}
+	return binary.BigEndian.Uint32(b[len(greeting):]), b[greetingLen:], true
+}
+
+// longestPrivateData is how much of the private data fits into an event.
+const longestPrivateData = ucma.PrivateDataLen - 1
+
+// event returns the parameters of an event about a peer. ird and ord are the numbers of Reads that it
+// serves, and that it has under way.
+func peerParam(qpn uint32, private []byte, ird, ord int) ucma.ConnParam {
+	return ucma.ConnParam{
+		QPN: qpn, PrivateData: private[:min(len(private), longestPrivateData)],
+		Responder: uint8(min(ord, 255)), Initiator: uint8(min(ird, 255)),
+	}
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	r, err := ucma.ParseConnect(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(r.ID)
+	if e != 0 {
+		return a, e
+	}
+	pair, ok := c.cm.dev.Pair(r.Param.QPN)
+	if !r.Param.Valid || i.state != routed || i.space != ucma.TCP || !ok {
+		return a, syscall.EINVAL
+	}
+	i.port.close()
+	i.port = nil
+	i.take(pair)
+	i.become(connecting)
+	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
+	i.cancel = cancel
+	dialer := dialerFrom(i.src)
+	cfg := pair.Config(c.cm.wire, int(r.Param.Responder), int(r.Param.Initiator), dialer)
+	cfg.PrivateData, cfg.HandshakeTimeout = greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData), patience
+	go i.initiate(ctx, dialer, i.dst, cfg)
+	return a, 0
+}
+
+// take makes pair the queue pair of i.
+func (i *id) take(pair *device.Pair) {
+	i.pair = pair
+	if i.timeout > 0 {
+		pair.SetTimeout(i.timeout)
+	}
+}
+
+// initiate sends the Request, and goes on with the answer.
+func (i *id) initiate(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extsock.Config) {
+	conn, err := dial(ctx, dialer, dst, cfg)
+	w := i.cm.wire
+	var p ucma.ConnParam
+	if err == nil {
+		s := conn.ConnectionState()
+		qpn, private, ok := parseGreeting(s.PeerPrivateData)
+		if w == device.Frames && !(ok && s.PeerIsRDDP) {
+			err = errNotOurs
+		} else if w == device.Plain {
+			qpn, private = 0, s.PeerPrivateData
+		}
+		p = peerParam(qpn, private, s.PeerIRD, s.PeerORD)
+		if err == nil {
+			err = i.pair.Start(conn, w, true, qpn, i.connectionEnded)
+		}
+		if err != nil {
+			_ = conn.Close()
+		}
+	}
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	i.cancel()
+	switch {
+	case i.state == destroyed:
+		i.pair.Disconnect()
+	case err != nil:
+		t, status, private := i.failure(err)
+		i.cm.log.Info("not connected", "address", dst.String(), "err", err)
+		i.become(over)
+		i.tellStatus(t, status, ucma.ConnParam{PrivateData: private})
+	default:
+		i.src = addrPort(conn.LocalAddr())
+		t := ucma.Established
+		if w == device.Frames {
+			t = ucma.ConnectResponse // as of InfiniBand: librdmacm answers it, and makes it Established
+		}
+		i.establish(t, p)
+	}
+}
+
+var errNotOurs = errors.New("the peer is not the device of an rddp run without --iwarp")
+
+// establish notes that the connection is there, and tells the program by an event of type t.
+func (i *id) establish(t ucma.EventType, p ucma.ConnParam) {
+	i.become(connected)
+	i.wasThere = true
+	i.tell(t, 0, p)
+	if i.ended {
+		i.disconnected()
+	}
+}
+
+// connectionEnded notes that the connection has ended.
+func (i *id) connectionEnded() {
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	switch i.state {
+	case connected:
+		i.disconnected()
+	case connecting:
+		i.ended = true
+	}
+}
+
+// disconnected tells the program that the connection has ended.
+func (i *id) disconnected() {
+	i.become(over)
+	i.tell(ucma.Disconnected, 0, ucma.ConnParam{})
+	if i.cm.wire == device.Plain {
+		return
+	}
+	time.AfterFunc(timewait, func() {
+		i.cm.mu.Lock()
+		defer i.cm.mu.Unlock()
+		if i.state == over {
+			i.tell(ucma.TimewaitExit, 0, ucma.ConnParam{})
+		}
+	})
+}
+
+// Reasons of a rejection, as InfiniBand numbers them.
+const (
+	invalidServiceID = 8
+	consumerDefined  = 28
+)
+
+// failure returns the event for a connection that did not come about. status is that of iWARP's
+// devices, or of InfiniBand's.
+func (i *id) failure(err error) (t ucma.EventType, status int32, private []byte) {
+	joined := i.cm.wire == device.Frames
+	var rejected *mpa.RejectError
+	switch {
+	case errors.As(err, &rejected):
+		if joined {
+			return ucma.Rejected, consumerDefined, rejected.PrivateData
+		}
+		return ucma.Rejected, -int32(syscall.ECONNREFUSED), rejected.PrivateData
+	case errors.Is(err, syscall.ECONNREFUSED):
+		if joined {
+			return ucma.Rejected, invalidServiceID, nil
+		}
+		return ucma.Rejected, -int32(syscall.ECONNREFUSED), nil
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+		return ucma.Unreachable, -int32(syscall.ETIMEDOUT), nil
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return ucma.Unreachable, -int32(errnoOf(err, syscall.EHOSTUNREACH)), nil
+	case errors.Is(err, extsock.ErrNoReply), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+		if joined {
+			return ucma.Rejected, invalidServiceID, nil
+		}
+		return ucma.Rejected, -int32(syscall.ECONNRESET), nil
+	}
+	return ucma.ConnectError, -int32(errnoOf(err, syscall.ECONNABORTED)), nil
+}
+
+// tellStatus is tell with a status that need not be an errno.
+func (i *id) tellStatus(t ucma.EventType, status int32, p ucma.ConnParam) {
+	p.PrivateData = p.PrivateData[:min(len(p.PrivateData), longestPrivateData)]
+	i.ch.addLocked(&event{Event: ucma.Event{UID: i.uid, ID: i.num, Type: t, Status: status, Param: p}, id: i})
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	num, err := ucma.ParseDisconnect(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(num)
+	switch {
+	case e != 0:
+		return a, e
+	case !i.wasThere:
+		return a, syscall.EINVAL
+	case i.state == connected:
+		i.pair.Disconnect()
+	}
+	return a, 0
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	p := t.AddrPort()
+	return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
+}

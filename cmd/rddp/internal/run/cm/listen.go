@@ -1,0 +1,180 @@
+//go:build linux
+
+package cm
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/extsock"
+)
+
+// requestTime is how long a peer may take to send its Request.
+const requestTime = 10 * time.Second
+
+// A request is a peer's Request that waits for the program.
+type request struct {
+	conn *extsock.Conn
+	r    *extsock.Request
+	wire device.Wire
+	qpn  uint32 // of the peer
+}
+
+// refuse rejects the Request.
+func (q *request) refuse(private []byte) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), requestTime)
+		defer cancel()
+		_ = q.r.Reject(ctx, private) // the peer sees the end of the connection in any case
+		_ = q.conn.Close()
+	}()
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	n, err := ucma.ParsePlain(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(n.ID)
+	if e != 0 {
+		return a, e
+	}
+	if i.state == idle {
+		if e := i.bind(netip.AddrPortFrom(netip.IPv4Unspecified(), 0)); e != 0 {
+			return a, e
+		}
+	}
+	if i.state != bound || i.port == nil {
+		return a, syscall.EINVAL
+	}
+	i.backlog = maxBacklog
+	if n.Other > 0 && n.Other < maxBacklog {
+		i.backlog = int(n.Other)
+	}
+	cfg := &extsock.Config{Startup: extsock.StartupOff, JudgeRequests: true, HandshakeTimeout: requestTime, BadSTagDelay: -1}
+	if i.listener, err = i.port.listen(i.backlog, cfg); err != nil {
+		return a, errnoOf(err, syscall.EADDRINUSE)
+	}
+	i.become(listening)
+	go i.serve(i.listener)
+	return a, 0
+}
+
+// serve takes the connections of peers until the listener is closed.
+func (i *id) serve(l *extsock.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go i.receive(c.(*extsock.Conn))
+	}
+}
+
+// receive receives a peer's Request, and tells the program.
+func (i *id) receive(c *extsock.Conn) {
+	ctx, cancel := context.WithTimeout(i.cm.ctx, requestTime)
+	defer cancel()
+	r, err := c.ReceiveRequest(ctx)
+	if err != nil {
+		_ = c.Close() // the peer does not speak MPA
+		return
+	}
+	q := &request{conn: c, r: r, wire: device.Plain}
+	private := r.PrivateData
+	if qpn, rest, ok := parseGreeting(private); ok && r.FromRDDP {
+		q.qpn, private, q.wire = qpn, rest, device.Frames
+	}
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	src := addrPort(c.LocalAddr())
+	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(src.Addr()) {
+		q.refuse(nil)
+		return
+	}
+	i.pending++
+	child := i.cm.newLocked(i.ch, i.space)
+	child.state = requested
+	child.request, child.src, child.dst, child.near = q, src, addrPort(c.RemoteAddr()), true
+	i.ch.addLocked(&event{
+		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Param: peerParam(q.qpn, private, r.IRD, r.ORD)},
+		id:    i, child: child,
+	})
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	r, err := ucma.ParseAccept(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(r.ID)
+	if e != 0 {
+		return a, e
+	}
+	if !r.Param.Valid && i.wasThere {
+		return a, 0 // the answer to a ConnectResponse
+	}
+	pair, ok := c.cm.dev.Pair(r.Param.QPN)
+	if !r.Param.Valid || i.state != requested || !ok {
+		return a, syscall.EINVAL
+	}
+	i.uid = r.UID
+	i.take(pair)
+	i.become(connecting)
+	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
+	i.cancel = cancel
+	q := i.request
+	q.r.Config = pair.Config(q.wire, int(r.Param.Responder), int(r.Param.Initiator), net.Dialer{})
+	go i.accept(ctx, q, greet(q.wire, r.Param.QPN, r.Param.PrivateData))
+	return a, 0
+}
+
+// accept sends the Reply, and waits for the peer if that is needed.
+func (i *id) accept(ctx context.Context, q *request, private []byte) {
+	err := q.r.Accept(ctx, private)
+	if err == nil {
+		err = i.pair.Start(q.conn, q.wire, false, q.qpn, i.connectionEnded)
+	}
+	if err != nil {
+		_ = q.conn.Close()
+	}
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	i.cancel()
+	switch {
+	case i.state == destroyed:
+		i.pair.Disconnect()
+	case err != nil:
+		i.cm.log.Info("not connected", "address", q.conn.RemoteAddr().String(), "err", err)
+		i.become(over)
+		i.tell(ucma.ConnectError, errnoOf(err, syscall.ECONNRESET), ucma.ConnParam{})
+	default:
+		s := q.conn.ConnectionState()
+		i.establish(ucma.Established, peerParam(q.qpn, nil, s.PeerIRD, s.PeerORD))
+	}
+}
+
+// +checklocks:c.cm.mu
+func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
+	r, err := ucma.ParseReject(in)
+	if err != nil {
+		return a, inputErrno
+	}
+	i, e := c.findLocked(r.ID)
+	if e != 0 {
+		return a, e
+	}
+	if i.state != requested {
+		return a, syscall.EINVAL
+	}
+	i.become(over)
+	i.request.refuse(append([]byte{}, r.PrivateData...))
+	return a, 0
+}

@@ -1,0 +1,118 @@
+//go:build linux
+
+package cm
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// A port is a local TCP port that an id has. It is a socket that does not listen yet. The nil port is
+// none.
+type port struct{ file *os.File }
+
+// reserve takes a port for an id. Port 0 means any. only says that a socket for IPv6 takes no
+// connections over IPv4.
+func reserve(a netip.AddrPort, only bool) (*port, netip.AddrPort, error) {
+	family := syscall.AF_INET
+	if a.Addr().Is6() {
+		family = syscall.AF_INET6
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, a, err
+	}
+	p := &port{os.NewFile(uintptr(fd), "port")}
+	// As of every server, connections that ended lately do not keep the port.
+	err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if err == nil && family == syscall.AF_INET6 {
+		v := 0
+		if only {
+			v = 1
+		}
+		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_IPV6, syscall.IPV6_V6ONLY, v)
+	}
+	if err == nil {
+		err = syscall.Bind(fd, sockaddr(a))
+	}
+	if err == nil {
+		a, err = p.address(a)
+	}
+	if err != nil {
+		p.close()
+		return nil, a, err
+	}
+	return p, a, nil
+}
+
+// address returns a with the number of the port.
+func (p *port) address(a netip.AddrPort) (netip.AddrPort, error) {
+	sa, err := syscall.Getsockname(int(p.file.Fd()))
+	switch s := sa.(type) {
+	case *syscall.SockaddrInet4:
+		a = netip.AddrPortFrom(a.Addr(), uint16(s.Port))
+	case *syscall.SockaddrInet6:
+		a = netip.AddrPortFrom(a.Addr(), uint16(s.Port))
+	}
+	return a, err
+}
+
+func sockaddr(a netip.AddrPort) syscall.Sockaddr {
+	if a.Addr().Is6() {
+		return &syscall.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	}
+	return &syscall.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+}
+
+// listen makes p listen.
+func (p *port) listen(backlog int, cfg *extsock.Config) (*extsock.Listener, error) {
+	if err := syscall.Listen(int(p.file.Fd()), backlog); err != nil {
+		return nil, err
+	}
+	l, err := net.FileListener(p.file)
+	if err != nil {
+		return nil, err
+	}
+	return extsock.NewListener(l, cfg), nil
+}
+
+func (p *port) close() {
+	if p != nil {
+		_ = p.file.Close() // nothing can be done about it
+	}
+}
+
+// dialerFrom returns a dialer that connects from src. Its port need not be free for long.
+func dialerFrom(src netip.AddrPort) net.Dialer {
+	share := func(_, _ string, c syscall.RawConn) (err error) {
+		if e := c.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+		}); e != nil {
+			return e
+		}
+		return err
+	}
+	return net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(src), Control: share}
+}
+
+// dial connects to dst.
+func dial(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extsock.Config) (*extsock.Conn, error) {
+	d := extsock.Dialer{Config: cfg, NetDialer: dialer}
+	return d.DialDDP(ctx, "tcp", dst.String())
+}
+
+// sourceFor returns the local address from which the system reaches dst.
+func sourceFor(dst netip.Addr) (netip.Addr, error) {
+	const discard = 9 // a port; nothing is sent
+	c, err := net.Dial("udp", netip.AddrPortFrom(dst, discard).String())
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
+}

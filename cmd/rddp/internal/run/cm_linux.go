@@ -1,0 +1,308 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+)
+
+// A channelFile is rdma_cm as a process has opened it. The process has the end of a pipe for reading,
+// in which there is a byte as long as an event waits: so poll and its like are the kernel's own. This
+// process has the other end, which tells when the last copy of the program's end is closed.
+//
+// Commands are writes, which the filter sees by the number of the descriptor. A write by another
+// number fails with EBADF, because the end is for reading.
+type channelFile struct {
+	near     int // the end for writing
+	dev, ino uint64
+	channel  *cm.Channel
+}
+
+// channels are the open files of rdma_cm.
+type channels struct {
+	epoll int // tells which pipes nobody reads any more
+
+	mu sync.Mutex
+	// by the number of the end for writing
+	files map[int]*channelFile // +checklocks:mu
+}
+
+func (s *channels) init() (err error) {
+	s.files = make(map[int]*channelFile) // +checklocksignore: nobody else has it yet
+	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	go s.watch()
+	return nil
+}
+
+// close ends what the channels have of the system, but for the epoll, which ends with the process.
+func (s *channels) close() {
+	s.mu.Lock()
+	files := s.files
+	s.files = make(map[int]*channelFile)
+	s.mu.Unlock()
+	for _, f := range files {
+		f.close()
+	}
+}
+
+// watch closes channels that the program has closed: explicitly, or by its end.
+func (s *channels) watch() {
+	var events [64]unix.EpollEvent
+	for {
+		n, err := unix.EpollWait(s.epoll, events[:], -1)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+		for _, e := range events[:max(n, 0)] {
+			s.mu.Lock()
+			f := s.files[int(e.Fd)]
+			delete(s.files, int(e.Fd))
+			s.mu.Unlock()
+			if f != nil {
+				f.close()
+			}
+		}
+	}
+}
+
+func (f *channelFile) close() {
+	f.channel.Close()
+	unix.Close(f.near)
+}
+
+// find returns the channel that a descriptor of a thread's process stands for, or nil.
+func (s *channels) find(thread, fd int) *channelFile {
+	var st unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d/fd/%d", thread, fd), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		if f.ino == st.Ino && f.dev == st.Dev {
+			return f
+		}
+	}
+	return nil
+}
+
+// openChannel opens rdma_cm for the program.
+func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
+	pid, err := process.Leader(c.Thread)
+	if err != nil {
+		return -1, err
+	}
+	var pair [2]int
+	if err := unix.Pipe2(pair[:], unix.O_CLOEXEC|flags&unix.O_NONBLOCK); err != nil {
+		return -1, err
+	}
+	defer unix.Close(pair[0])
+	f := &channelFile{near: pair[1]}
+	var st unix.Stat_t
+	fd := -1
+	if err = unix.Fstat(f.near, &st); err == nil {
+		f.dev, f.ino = st.Dev, st.Ino
+		fd, err = s.addWritable(c, pid, pair[0], flags&unix.O_CLOEXEC != 0)
+	}
+	if err != nil {
+		unix.Close(f.near)
+		return -1, err
+	}
+	f.channel = s.cm.Open(f.notify)
+	s.channels.mu.Lock()
+	s.channels.files[f.near] = f
+	s.channels.mu.Unlock()
+	// Only errors are reported, one of which is that nobody reads.
+	if err := unix.EpollCtl(s.channels.epoll, unix.EPOLL_CTL_ADD, f.near, &unix.EpollEvent{Fd: int32(f.near)}); err != nil {
+		s.log.Warn("the end of an event channel will not be noticed", "err", err)
+	}
+	s.log.Info("rdma_cm is open", "pid", pid, "fd", fd)
+	return fd, nil
+}
+
+// addWritable gives the program a copy of fd, at a number whose writes the filter sees.
+func (s *supervisor) addWritable(c *seccomp.Call, pid, fd int, closeOnExec bool) (int, error) {
+	for n := s.program.Writes.High - 1; n >= s.program.Writes.Low && n > 0; n-- {
+		if !isOpen(pid, n) {
+			return s.program.AddFD(c, fd, n, closeOnExec)
+		}
+	}
+	return -1, errNoRoom
+}
+
+// notify makes the program's end readable, or not. It is called with a lock of the channel, so it must
+// not call back.
+func (f *channelFile) notify(pending bool) {
+	if pending {
+		_, _ = unix.Write(f.near, []byte{0}) // if nobody reads, the channel ends soon
+		return
+	}
+	// The end that the program has is not ours to read from, but the same pipe opened again is.
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.near), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	var b [8]byte
+	_, _ = unix.Read(fd, b[:]) // what was written above is there
+	unix.Close(fd)
+}
+
+// write answers a write to a file of rdma_cm, which is a command.
+func (s *supervisor) write(c *seccomp.Call) {
+	f := s.channels.find(c.Thread, int(int32(c.Args[0])))
+	if f == nil {
+		s.program.Continue(c) // a file of something else
+		return
+	}
+	opener := process.Thread(c.Thread)
+	n := c.Args[2]
+	var b [ucma.HeaderLen + ucma.MaxIn]byte
+	in := b[:min(n, uint64(len(b)))]
+	if n >= ucma.HeaderLen && opener.Read(in, c.Args[1]) != nil {
+		s.program.Answer(c, 0, syscall.EFAULT)
+		return
+	}
+	h, rest, err := ucma.ParseHeader(in)
+	if err != nil || uint64(h.In)+ucma.HeaderLen > n {
+		s.program.Answer(c, 0, syscall.EINVAL)
+		return
+	}
+	rest = rest[:min(len(rest), h.In)]
+	if h.Command == ucma.GetEvent {
+		s.getEvent(c, f, rest, h.Out)
+		return
+	}
+	at, out, e := f.channel.Do(&cmCaller{s, c}, h.Command, rest, h.Out)
+	if e == 0 && len(out) > 0 {
+		e = errnoOf(opener.Write(out, at))
+	}
+	s.program.Answer(c, int64(n), e)
+}
+
+// A cmCaller is the program that has sent a command of rdma_cm.
+type cmCaller struct {
+	s    *supervisor
+	call *seccomp.Call
+}
+
+func (c *cmCaller) Read(b []byte, addr uint64) error {
+	return process.Thread(c.call.Thread).Read(b, addr)
+}
+
+func (c *cmCaller) Channel(fd uint32) *cm.Channel {
+	if f := c.s.channels.find(c.call.Thread, int(fd)); f != nil {
+		return f.channel
+	}
+	return nil
+}
+
+// getEvent answers GET_EVENT. If there is no event, and the program does not want to wait, that is an
+// error. Otherwise a goroutine waits.
+func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room int) {
+	at, err := ucma.ParseGetEvent(in)
+	switch {
+	case room < ucma.LeastEventLen:
+		s.program.Answer(c, 0, syscall.ENOSPC)
+		return
+	case err != nil:
+		s.program.Answer(c, 0, syscall.EINVAL)
+		return
+	}
+	if s.deliver(c, f, at, room) {
+		return
+	}
+	if nonBlocking(c.Thread, int(int32(c.Args[0]))) {
+		s.program.Answer(c, 0, syscall.EAGAIN)
+		return
+	}
+	go s.awaitEvent(c, f, at, room)
+}
+
+// deliver answers GET_EVENT with the oldest event. It returns false if there is none. An event that
+// does not reach the program stays.
+func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room int) bool {
+	done, e := f.channel.Take(func(v *ucma.Event) syscall.Errno {
+		b := v.AppendTo(nil)
+		if process.Thread(c.Thread).Write(b[:min(len(b), room)], at) != nil {
+			return syscall.EFAULT
+		}
+		if !s.program.Answer(c, int64(c.Args[2]), 0) {
+			return syscall.EINTR
+		}
+		return 0
+	})
+	if e != 0 {
+		s.program.Answer(c, 0, e)
+	}
+	return done
+}
+
+// signalPoll is how often a call that waits for an event looks for signals. Otherwise it would hold up
+// a handler of the program: see seccomp's install.
+const signalPoll = 50 * time.Millisecond
+
+// awaitEvent answers GET_EVENT when there is an event, or a signal.
+func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room int) {
+	tick := time.NewTicker(signalPoll)
+	defer tick.Stop()
+	for {
+		added := f.channel.Added()
+		if s.deliver(c, f, at, room) {
+			return
+		}
+		select {
+		case <-added:
+			continue
+		case <-tick.C:
+		}
+		if pending, ok := hasSignal(c.Thread); pending || !ok {
+			s.program.Answer(c, 0, syscall.EINTR)
+			return
+		}
+	}
+}
+
+// nonBlocking reports whether a descriptor of a thread's process is not to block.
+func nonBlocking(thread, fd int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", thread, fd))
+	flags, ok := field(b, "flags:", 8)
+	return err == nil && ok && flags&unix.O_NONBLOCK != 0
+}
+
+// hasSignal reports whether a signal waits for a thread that has a handler for it and does not block
+// it. ok is false if there is no such thread any more.
+func hasSignal(thread int) (pending, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
+	if err != nil {
+		return false, false
+	}
+	own, _ := field(b, "SigPnd:", 16)
+	shared, _ := field(b, "ShdPnd:", 16)
+	blocked, _ := field(b, "SigBlk:", 16)
+	caught, _ := field(b, "SigCgt:", 16)
+	return (own|shared)&caught&^blocked != 0, true
+}
+
+// field returns the number behind a name, in a file of lines like "name: number".
+func field(b []byte, name string, base int) (uint64, bool) {
+	_, rest, found := bytes.Cut(b, []byte(name))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseUint(string(bytes.TrimSpace(line)), base, 64)
+	return n, found && err == nil
+}

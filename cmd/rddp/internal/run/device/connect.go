@@ -1,0 +1,139 @@
+package device
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/extsock"
+)
+
+// A Pair is a queue pair that a connection manager connects, instead of the program by ibv_modify_qp.
+// It is that of one life of the queue pair: once the queue pair has been reset or has failed, nothing
+// can be done with it.
+type Pair struct {
+	q    *queuePair
+	life uint64
+}
+
+// Pair returns the RC queue pair with the given number, if it has no connection.
+func (d *Device) Pair(qpn uint32) (*Pair, bool) {
+	q := d.find(qpn)
+	if q == nil || q.kind != uverbs.RC {
+		return nil, false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch q.attrs.State {
+	case uverbs.Init, uverbs.RTR, uverbs.RTS:
+		return &Pair{q, q.life}, q.link == nil && !q.abandoned
+	}
+	return nil, false
+}
+
+// Addresses returns the addresses of the device. The caller must not modify them.
+func (d *Device) Addresses() []netip.Addr { return d.addresses }
+
+// HasAddress reports whether a is an address of the device.
+func (d *Device) HasAddress(a netip.Addr) bool { return slices.Contains(d.addresses, a) }
+
+// MaxRead is the maximum number of Reads that a connection may have under way, in each direction.
+func (d *Device) MaxRead() int { return int(limits.MaxRead) }
+
+// A Wire says what a connection carries.
+type Wire uint8
+
+const (
+	// Frames are what two devices of this package say to each other.
+	Frames Wire = iota
+	// Plain is RDMAP without anything of ours, as every iWARP device speaks it.
+	Plain
+)
+
+// Config returns the configuration with which the connection of p must begin. ird and ord are the
+// numbers of Reads that the program has asked for. An initiator connects by dialer.
+func (p *Pair) Config(w Wire, ird, ord int, dialer net.Dialer) *extsock.Config {
+	c := p.q.ctx.dev.config(p.q.pd, dialer)
+	c.IRD, c.ORD = orNone(ird), orNone(ord)
+	c.HandshakeTimeout = 0
+	if w == Plain {
+		p.q.plainConfig(c)
+	}
+	return c
+}
+
+// orNone returns the value of Config.IRD that means n.
+func orNone(n int) int {
+	if n <= 0 {
+		return -1
+	}
+	return n
+}
+
+// SetTimeout sets the timeout of the queue pair, which ibv_query_qp returns.
+func (p *Pair) SetTimeout(timeout uint8) {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	p.q.attrs.Timeout = timeout & 31
+}
+
+// Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer is
+// the QPN of the peer, or 0. ended is called once when the connection has ended, however. If Start
+// returns an error, the queue pair is not the one that p is any more, or the peer is gone; the caller
+// must close c.
+func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, ended func()) error {
+	var err error
+	switch {
+	case w == Plain && initiator:
+		nudge(c)
+	case w == Frames && initiator:
+		err = sayHere(c)
+	case w == Frames:
+		err = awaitPeer(c)
+	}
+	if err != nil {
+		return err
+	}
+	q := p.q
+	l := q.newLink(c, peer)
+	l.plain, l.ended = w == Plain, ended
+	if !l.run(q.manage(l, p.life)) {
+		return errNotReady
+	}
+	return nil
+}
+
+// manage makes l the link of q, and takes q to RTS.
+func (q *queuePair) manage(l *link, life uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch q.attrs.State {
+	case uverbs.Init, uverbs.RTR, uverbs.RTS, uverbs.SQD:
+	default:
+		return false
+	}
+	if !q.setLinkLocked(l, life) {
+		return false
+	}
+	for _, next := range [...]uverbs.State{uverbs.RTR, uverbs.RTS} {
+		if q.attrs.State < next {
+			q.setStateLocked(next)
+		}
+	}
+	q.attrs.DestQPN = l.peer
+	q.managed = true
+	return true
+}
+
+// Disconnect ends the connection of p, if it has one: what has been sent leaves, and what is posted is
+// flushed.
+func (p *Pair) Disconnect() {
+	p.q.mu.Lock()
+	l := p.q.link
+	ours := p.q.life == p.life && l != nil
+	p.q.mu.Unlock()
+	if ours {
+		p.q.fail(l, uverbs.FlushErr, "the program has disconnected it")
+	}
+}
