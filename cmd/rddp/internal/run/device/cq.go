@@ -29,12 +29,9 @@ type completionQueue struct {
 	// nil once the CQ is destroyed
 	ring *ring.Ring // +checklocks:mu
 	// where the ring is in the file
-	at    uverbs.Mapping // +checklocks:mu
-	armed notice         // +checklocks:mu
-	// what has come since the last event, without one: any completion, and one that a solicited notice
-	// waits for
-	missed, missedSolicited bool   // +checklocks:mu
-	events                  uint32 // +checklocks:mu
+	at     uverbs.Mapping // +checklocks:mu
+	armed  notice         // +checklocks:mu
+	events uint32         // +checklocks:mu
 	// A completion was lost, because the ring was full
 	overrun bool // +checklocks:mu
 }
@@ -55,16 +52,8 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 		}
 		return
 	}
-	q.missed, q.missedSolicited = true, q.missedSolicited || solicits || w.Status != uverbs.Success
-	q.notifyLocked()
-}
-
-// notifyLocked sends the event that the program has asked for, if there is a reason.
-//
-// +checklocks:q.mu
-func (q *completionQueue) notifyLocked() {
-	if q.armed == anyNext && q.missed || q.armed == solicited && q.missedSolicited {
-		q.armed, q.missed, q.missedSolicited = noNotice, false, false
+	if q.armed == anyNext || q.armed == solicited && (solicits || w.Status != uverbs.Success) {
+		q.armed = noNotice
 		q.events++
 		q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle))
 	}
@@ -77,21 +66,18 @@ func (q *completionQueue) close() {
 	q.ring = nil
 }
 
-// arm asks for one event. A completion that has come since the last event, and that the program has
-// not taken, is a reason for one at once. NICs do so too, since they know what the program has taken
-// when it asks. perftest needs it: it asks while answers may be on their way.
+// arm asks for one event.
 func (q *completionQueue) arm(n notice) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.channel == nil || q.ring == nil {
-		return
+	if q.channel != nil {
+		q.armed = max(q.armed, n) // a program that has asked for any does not lose that
 	}
-	if q.ring.Len() == 0 {
-		q.missed, q.missedSolicited = false, false
-	}
-	q.armed = max(q.armed, n) // a program that has asked for any does not lose that
-	q.notifyLocked()
 }
+
+// leastCQE is the least number of completions that a CQ holds. perftest's latency tests ask for one,
+// and if they wait for events, they may leave one there when the next comes.
+const leastCQE = 15
 
 // checkCQE returns an error for a size that a CQ can't have.
 func checkCQE(n uint32) syscall.Errno {
@@ -119,7 +105,7 @@ func (c *Context) createCQLocked(in []byte, extended bool) (out, driverOut []byt
 			return nil, nil, syscall.EBADF
 		}
 	}
-	r, at, ok := c.newRingLocked(a.CQE, uverbs.CQElementLen)
+	r, at, ok := c.newRingLocked(max(a.CQE, leastCQE), uverbs.CQElementLen)
 	if !ok {
 		return nil, nil, syscall.ENOMEM
 	}
@@ -151,7 +137,7 @@ func (c *Context) resizeCQLocked(in []byte) (out, driverOut []byte, e syscall.Er
 	if n < q.ring.Len() {
 		return nil, nil, syscall.EINVAL
 	}
-	r, at, ok := c.newRingLocked(n, uverbs.CQElementLen)
+	r, at, ok := c.newRingLocked(max(n, leastCQE), uverbs.CQElementLen)
 	if !ok {
 		return nil, nil, syscall.ENOMEM
 	}
