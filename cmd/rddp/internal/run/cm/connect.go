@@ -60,7 +60,7 @@ func parseGreeting(b []byte) (qpn uint32, private []byte, ok bool) {
 // longestPrivateData is how much of the private data fits into an event.
 const longestPrivateData = ucma.PrivateDataLen - 1
 
-// event returns the parameters of an event about a peer. ird and ord are the numbers of Reads that it
+// peerParam returns the parameters of an event about a peer. ird and ord are the numbers of Reads that it
 // serves, and that it has under way.
 func peerParam(qpn uint32, private []byte, ird, ord int) ucma.ConnParam {
 	return ucma.ConnParam{
