@@ -4,10 +4,12 @@ package cm
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
 )
@@ -100,10 +102,28 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 	return net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(src), Control: share}
 }
 
+// A connection that is refused is tried again, every redial for refusedFor. perftest's server listens
+// anew for its second connection while the client may connect already; the client does not survive a
+// rejection.
+const (
+	redial     = 20 * time.Millisecond
+	refusedFor = 500 * time.Millisecond
+)
+
 // dial connects to dst.
 func dial(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extsock.Config) (*extsock.Conn, error) {
 	d := extsock.Dialer{Config: cfg, NetDialer: dialer}
-	return d.DialDDP(ctx, "tcp", dst.String())
+	for until := time.Now().Add(refusedFor); ; {
+		c, err := d.DialDDP(ctx, "tcp", dst.String())
+		if !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(until) {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(redial):
+		}
+	}
 }
 
 // sourceFor returns the local address from which the system reaches dst.
