@@ -161,9 +161,9 @@ func TestMemorySource(t *testing.T) {
 
 func TestMemoryUpdate64(t *testing.T) {
 	r, m := registerFar(t, new(Domain), 64, RemoteAtomic)
-	binary.LittleEndian.PutUint64(m.b[8:], 40)
+	binary.NativeEndian.PutUint64(m.b[8:], 40)
 	old, err := r.Update64(8, func(v uint64) uint64 { return v + 2 })
-	if v := binary.LittleEndian.Uint64(m.b[8:]); old != 40 || err != nil || v != 42 {
+	if v := binary.NativeEndian.Uint64(m.b[8:]); old != 40 || err != nil || v != 42 {
 		t.Errorf("Update64 returned %d, %v and left %d", old, err, v)
 	}
 	if _, err := r.Update64(4, func(v uint64) uint64 { return v }); !errors.Is(err, ErrMisaligned) {
