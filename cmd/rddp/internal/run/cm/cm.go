@@ -106,12 +106,15 @@ func (m *CM) newLocked(ch *Channel, space ucma.PortSpace) *id {
 	return i
 }
 
-// findLocked returns the id with a number, or the kernel's error.
+// askedLocked returns the id that a command names, or the kernel's error. err is that of the command's
+// input.
 //
 // +checklocks:c.cm.mu
-func (c *Channel) findLocked(num uint32) (*id, syscall.Errno) {
+func (c *Channel) askedLocked(num uint32, err error) (*id, syscall.Errno) {
 	i := c.cm.ids[num]
 	switch {
+	case err != nil:
+		return nil, inputErrno
 	case i == nil:
 		return nil, syscall.ENOENT
 	case i.ch != c:

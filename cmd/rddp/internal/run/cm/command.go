@@ -94,10 +94,7 @@ func (c *Channel) destroyLocked(_ Caller, in []byte, room int) (a answer, e sysc
 	if room < 4 {
 		return a, syscall.ENOSPC
 	}
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -117,10 +114,7 @@ func (c *Channel) bindLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Er
 
 // +checklocks:c.cm.mu
 func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
-	if err != nil {
-		return inputErrno
-	}
-	i, e := c.findLocked(r.ID)
+	i, e := c.askedLocked(r.ID, err)
 	switch {
 	case e != 0:
 		return e
@@ -183,10 +177,7 @@ func (c *Channel) resolveAddrLocked(_ Caller, in []byte, _ int) (a answer, e sys
 
 // +checklocks:c.cm.mu
 func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
-	if err != nil {
-		return inputErrno
-	}
-	i, e := c.findLocked(r.ID)
+	i, e := c.askedLocked(r.ID, err)
 	switch {
 	case e != 0:
 		return e
@@ -236,10 +227,7 @@ func (i *id) resolve(dst netip.AddrPort) {
 // +checklocks:c.cm.mu
 func (c *Channel) resolveRouteLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	n, err := ucma.ParsePlain(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -263,10 +251,7 @@ func (i *id) route() ucma.Route {
 // +checklocks:c.cm.mu
 func (c *Channel) queryRouteLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
 	n, err := ucma.ParseAnswered(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -277,10 +262,7 @@ func (c *Channel) queryRouteLocked(_ Caller, in []byte, room int) (a answer, e s
 // +checklocks:c.cm.mu
 func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
 	n, err := ucma.ParseAnswered(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -309,11 +291,10 @@ func fit(at uint64, b []byte, room, n int) (answer, syscall.Errno) {
 func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, e syscall.Errno) {
 	n, err := ucma.ParseAnswered(in)
 	const states = 7
-	switch {
-	case err != nil || n.Other >= states:
-		return a, inputErrno
+	if err == nil && n.Other >= states {
+		return a, syscall.EINVAL
 	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -334,10 +315,7 @@ func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, e s
 // +checklocks:c.cm.mu
 func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	o, err := ucma.ParseSetOption(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(o.ID)
+	i, e := c.askedLocked(o.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -375,10 +353,7 @@ func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e 
 // +checklocks:c.cm.mu
 func (c *Channel) notifyLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	n, err := ucma.ParsePlain(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e == 0 && !i.wasThere && i.state != connecting {
 		e = syscall.EINVAL
 	}

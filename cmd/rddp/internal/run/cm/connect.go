@@ -72,10 +72,7 @@ func peerParam(qpn uint32, private []byte, ird, ord int) ucma.ConnParam {
 // +checklocks:c.cm.mu
 func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	r, err := ucma.ParseConnect(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(r.ID)
+	i, e := c.askedLocked(r.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -230,10 +227,7 @@ func (i *id) tellStatus(t ucma.EventType, status int32, p ucma.ConnParam) {
 // +checklocks:c.cm.mu
 func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	num, err := ucma.ParseDisconnect(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(num)
+	i, e := c.askedLocked(num, err)
 	switch {
 	case e != 0:
 		return a, e

@@ -38,10 +38,7 @@ func (q *request) refuse(private []byte) {
 // +checklocks:c.cm.mu
 func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	n, err := ucma.ParsePlain(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(n.ID)
+	i, e := c.askedLocked(n.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -111,10 +108,7 @@ func (i *id) receive(c *extsock.Conn) {
 // +checklocks:c.cm.mu
 func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	r, err := ucma.ParseAccept(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(r.ID)
+	i, e := c.askedLocked(r.ID, err)
 	if e != 0 {
 		return a, e
 	}
@@ -164,10 +158,7 @@ func (i *id) accept(ctx context.Context, q *request, private []byte) {
 // +checklocks:c.cm.mu
 func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	r, err := ucma.ParseReject(in)
-	if err != nil {
-		return a, inputErrno
-	}
-	i, e := c.findLocked(r.ID)
+	i, e := c.askedLocked(r.ID, err)
 	if e != 0 {
 		return a, e
 	}
