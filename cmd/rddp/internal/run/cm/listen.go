@@ -55,7 +55,7 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 		i.backlog = int(n.Other)
 	}
 	cfg := &extsock.Config{Startup: extsock.StartupOff, JudgeRequests: true, HandshakeTimeout: requestTime, BadSTagDelay: -1}
-	if i.listener, err = i.port.listen(i.backlog, cfg); err != nil {
+	if i.listener, err = i.port.listen(c.cm.dev, i.backlog, cfg); err != nil {
 		return a, errnoOf(err, syscall.EADDRINUSE)
 	}
 	i.become(listening)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -71,8 +72,8 @@ func sockaddr(a netip.AddrPort) syscall.Sockaddr {
 	return &syscall.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 }
 
-// listen makes p listen.
-func (p *port) listen(backlog int, cfg *extsock.Config) (*extsock.Listener, error) {
+// listen makes p listen, for connections of dev.
+func (p *port) listen(dev *device.Device, backlog int, cfg *extsock.Config) (*extsock.Listener, error) {
 	if err := syscall.Listen(int(p.file.Fd()), backlog); err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (p *port) listen(backlog int, cfg *extsock.Config) (*extsock.Listener, erro
 	if err != nil {
 		return nil, err
 	}
-	return extsock.NewListener(l, cfg), nil
+	return extsock.NewListener(dev.Listener(l), cfg), nil
 }
 
 func (p *port) close() {

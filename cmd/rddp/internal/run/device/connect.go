@@ -41,6 +41,9 @@ func (d *Device) HasAddress(a netip.Addr) bool { return slices.Contains(d.addres
 // MaxRead is the maximum number of Reads that a connection may have under way, in each direction.
 func (d *Device) MaxRead() int { return int(limits.MaxRead) }
 
+// Listener returns l with the faults of the device's network.
+func (d *Device) Listener(l net.Listener) net.Listener { return d.faults.Listener(l) }
+
 // A Wire says what a connection carries.
 type Wire uint8
 

@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"net"
 	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // faultyPair is pair with faults of the two devices.
@@ -51,6 +54,60 @@ func TestFaultOfACompletion(t *testing.T) {
 				t.Errorf("the state is %d, %v", s, err)
 			}
 		})
+	}
+}
+
+// TestFaultOfAPlainReceive: without frames, the receive fails and the connection ends.
+func TestFaultOfAPlainReceive(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newFaultyDevice(t, "receive=LOC_PROT_ERR@2"))
+	qa, qb := a.qp(nil), b.qp(nil)
+	pair := func(p *program, q *guest.QP) *Pair {
+		if err := q.Modify(guest.Init, p.gid, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		pair, ok := p.dev.Pair(q.Num)
+		if !ok {
+			t.Fatal("no pair")
+		}
+		return pair
+	}
+	pa, pb := pair(a, qa), pair(b, qb)
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", pb.Config(Plain, 1, 1, net.Dialer{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	started := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = c.(*extsock.Conn).EnableDDP(prototest.TimeLimit(t), nil)
+		}
+		if err == nil {
+			err = pb.Start(c.(*extsock.Conn), Plain, false, 0, func() {})
+		}
+		started <- err
+	}()
+	d := extsock.Dialer{Config: pa.Config(Plain, 1, 1, net.Dialer{})}
+	c, err := d.DialDDP(prototest.TimeLimit(t), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(pa.Start(c, Plain, true, 0, func() {}), <-started); err != nil {
+		t.Fatal(err)
+	}
+	for id, status := range []uverbs.WCStatus{uverbs.Success, uverbs.LocalProtErr} {
+		qb.PostRecv(uint64(id), b.mr.Part(0, 8))
+		if err := qa.Post(guest.WR{ID: uint64(id), Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+			t.Fatal(err)
+		}
+		a.want("Send", uint64(id), uverbs.Success) // TCP has taken it
+		b.want("receive", uint64(id), status)
+	}
+	for s := uint8(guest.RTS); s != guest.Err; { // when the connection has ended
+		if s, err = qb.State(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -162,15 +162,21 @@ func (r *receiver) runPlain() error {
 var plainBuffers = sync.Pool{New: func() any { b := make([]byte, chunkLen); return &b }}
 
 // awaitReceive waits for a receive of the program, and makes it the one that is being filled. It
-// returns false if the link has ended.
+// returns false if the link has ended, or ends because of the receive.
 func (r *receiver) awaitReceive() bool {
 	for d := lookEvery; ; d = min(d+d/8, lookSlowly) {
 		r.mu.Lock()
+		taken := false
+		if !r.closed {
+			var status uverbs.WCStatus
+			if status, taken = r.takeReceiveLocked(); status != uverbs.Success {
+				r.failLocked(status)
+			}
+		}
 		closed := r.closed
-		ok := !closed && r.takeReceiveLocked()
 		r.mu.Unlock()
-		if ok || closed {
-			return ok
+		if taken || closed {
+			return !closed
 		}
 		select {
 		case <-time.After(d):
@@ -178,26 +184,6 @@ func (r *receiver) awaitReceive() bool {
 			return false
 		}
 	}
-}
-
-// takeReceiveLocked takes the next receive of the program.
-//
-// +checklocks:r.mu
-func (r *receiver) takeReceiveLocked() bool {
-	q := r.l.q
-	entry, low, ok := q.recv.take()
-	if !ok {
-		return false
-	}
-	if low {
-		q.srq.raiseLimit()
-	}
-	w, err := uverbs.ParseRecvWR(entry)
-	r.message = &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}
-	if err != nil {
-		r.message.at.list = nil // it has room for nothing
-	}
-	return true
 }
 
 // plainMessage copies a message to the receive, and completes it. The first n bytes of the message

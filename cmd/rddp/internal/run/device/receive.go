@@ -171,18 +171,9 @@ func (r *receiver) waitLocked(d time.Duration) {
 func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 	q := r.l.q
 	if f.kind == frameWritten || f.kind == frameSend && r.message == nil {
-		entry, low, ok := q.recv.take()
+		status, ok := r.takeReceiveLocked()
 		if !ok {
 			return false
-		}
-		if low {
-			q.srq.raiseLimit()
-		}
-		w, err := uverbs.ParseRecvWR(entry)
-		r.message = &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}
-		status := q.ctx.dev.faults.Receive()
-		if err != nil {
-			status = uverbs.LocalQPErr
 		}
 		if status != uverbs.Success {
 			r.refuseLocked(status, uverbs.RemoteOpErr)
@@ -216,6 +207,28 @@ func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 		r.acknowledgeLocked()
 	}
 	return true
+}
+
+// takeReceiveLocked makes the program's next receive the one that is being filled. ok is false if there
+// is none. The status is Success unless the receive is wrong, or fails to order.
+//
+// +checklocks:r.mu
+func (r *receiver) takeReceiveLocked() (status uverbs.WCStatus, ok bool) {
+	q := r.l.q
+	entry, low, ok := q.recv.take()
+	if !ok {
+		return 0, false
+	}
+	if low {
+		q.srq.raiseLimit()
+	}
+	w, err := uverbs.ParseRecvWR(entry)
+	r.message = &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}
+	status = q.ctx.dev.faults.Receive()
+	if err != nil {
+		status = uverbs.LocalQPErr
+	}
+	return status, true
 }
 
 // key returns the key in the place of immediate data. The program's peer has the same byte order.

@@ -47,7 +47,7 @@ func (b *backend) Listen(ctx context.Context, network, address string) (toe.List
 	if err != nil {
 		return nil, err
 	}
-	return &listener{l, b.i}, nil
+	return listener{l, b.i}, nil
 }
 
 type listener struct {
@@ -55,13 +55,32 @@ type listener struct {
 	i *Injector
 }
 
-func (l *listener) Accept() (toe.Stream, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+// Accept drops a connection for which this process has no sockets left.
+func (l listener) Accept() (toe.Stream, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if s, err := l.i.stream(c.(*net.TCPConn)); err == nil {
+			return s, nil
+		}
 	}
-	return l.i.stream(c.(*net.TCPConn))
 }
+
+// Listener returns a listener that accepts the connections of l, with the faults of the network. It is
+// l if there are none.
+func (i *Injector) Listener(l net.Listener) net.Listener {
+	if i == nil || !i.plan.hasNetwork() {
+		return l
+	}
+	return connListener{listener{l, i}}
+}
+
+// A connListener is a listener as package net has it.
+type connListener struct{ listener }
+
+func (l connListener) Accept() (net.Conn, error) { return l.listener.Accept() }
 
 // stream returns the near end of a path whose far end is c.
 func (i *Injector) stream(c *net.TCPConn) (toe.Stream, error) {

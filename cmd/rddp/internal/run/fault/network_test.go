@@ -175,13 +175,32 @@ func TestPathOfAClosedConnection(t *testing.T) {
 	})
 }
 
-// TestBackend checks connections over the kernel's TCP: their addresses, half-close and reset.
+// TestBackend checks connections over the kernel's TCP: their addresses, half-close and reset, with both
+// kinds of listener.
 func TestBackend(t *testing.T) {
-	b := injector(t, "cut@1MiB").Backend(net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}})
+	i := injector(t, "cut@1MiB")
+	b := i.Backend(net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}})
 	l, err := b.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkBackend(t, b, l)
+	n, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkBackend(t, b, i.Listener(n).(connListener).listener)
+	if n, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if injector(t, "send=FATAL_ERR").Listener(n) != n {
+		t.Error("a listener without faults of the network is another one")
+	}
+}
+
+func checkBackend(t *testing.T, b toe.Backend, l toe.Listener) {
+	t.Helper()
 	defer l.Close()
 	accepted := make(chan toe.Stream, 1)
 	go func() {
