@@ -104,11 +104,13 @@ func TestFaultOfAPlainReceive(t *testing.T) {
 		a.want("Send", uint64(id), uverbs.Success) // TCP has taken it
 		b.want("receive", uint64(id), status)
 	}
-	for s := uint8(guest.RTS); s != guest.Err; { // when the connection has ended
-		if s, err = qb.State(); err != nil {
+	prototest.Wait(t, "the queue pair is in error", func() bool {
+		s, err := qb.State()
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
+		return s == guest.Err
+	})
 }
 
 func TestFaultOfARegistration(t *testing.T) {

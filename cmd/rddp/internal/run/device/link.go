@@ -40,7 +40,7 @@ type link struct {
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu
 	notReady  *time.Timer       // +checklocks:mu
-	// nothing is sent and nothing completes any more
+	// nothing is sent and nothing completes any more; what has ended the link fails the queue pair
 	over bool // +checklocks:mu
 	// bytes of payload that are too long for a chunk
 	long int // +checklocks:mu

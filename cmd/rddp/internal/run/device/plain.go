@@ -223,13 +223,3 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	r.l.q.recvCQ.complete(&w, m.Solicited)
 	return nil
 }
-
-// failLocked completes the receive that is being filled with an error, which ends the link.
-//
-// +checklocks:r.mu
-func (r *receiver) failLocked(status uverbs.WCStatus) {
-	m, q := r.message, r.l.q
-	r.message, r.closed = nil, true
-	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
-	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
-}

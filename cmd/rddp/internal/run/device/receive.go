@@ -255,15 +255,25 @@ func (r *receiver) completeLocked(f frame) {
 	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
 }
 
-// refuseLocked completes the receive with status, tells the peer, and ends the link.
+// refuseLocked tells the peer that its frame is refused, and fails the receive that is being filled.
 //
 // +checklocks:r.mu
 func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
+	_ = r.l.post(frame{kind: frameRefuse, number: r.consumed + 1, status: theirs}) // an error ends run
+	r.failLocked(ours)
+}
+
+// failLocked completes the receive that is being filled with an error, which ends the link.
+//
+// +checklocks:r.mu
+func (r *receiver) failLocked(status uverbs.WCStatus) {
 	m, q := r.message, r.l.q
 	r.message, r.closed = nil, true
-	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: ours, Op: uverbs.WCRecv, QPN: q.num}, true)
-	_ = r.l.post(frame{kind: frameRefuse, number: r.consumed + 1, status: theirs}) // an error ends run
-	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+ours.String())
+	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
+	r.l.mu.Lock()
+	r.l.over = true // so that the end of the connection, which may come first, is not taken for the cause
+	r.l.mu.Unlock()
+	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
 }
 
 // close ends the receiver. If flush is set, the receive that is being filled is flushed.
