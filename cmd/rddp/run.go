@@ -24,11 +24,11 @@ func runCommand() *cli.Command {
 			"   far$  rddp run ibv_rc_pingpong -g 0 near\n\n" +
 			"The device looks like InfiniBand (RoCE): GIDs are the host's IPv4 addresses, and two queue pairs are joined\n" +
 			"by ibv_modify_qp, or by rdma_cm. RC: Send, Write and Read, with immediate data, atomics, shared receive\n" +
-			"queues, memory windows and events. UD too, without rdma_cm.\n\n" +
+			"queues, memory windows and events. UD too.\n\n" +
 			"   near$ rddp run rping -s\n" +
 			"   far$  rddp run rping -c -a near\n\n" +
-			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's siw or\n" +
-			"hardware. It then has neither atomics nor immediate data.\n\n" +
+			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's\n" +
+			"siw. It then has neither atomics nor immediate data.\n\n" +
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
 			"to join it with that host, and connect to a program that listens.\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +

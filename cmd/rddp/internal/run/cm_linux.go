@@ -108,17 +108,17 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	var pair [2]int
-	if err := unix.Pipe2(pair[:], unix.O_CLOEXEC|flags&unix.O_NONBLOCK); err != nil {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|flags&unix.O_NONBLOCK); err != nil {
 		return -1, err
 	}
-	defer unix.Close(pair[0])
-	f := &channelFile{near: pair[1]}
+	defer unix.Close(ends[0])
+	f := &channelFile{near: ends[1]}
 	var st unix.Stat_t
 	fd := -1
 	if err = unix.Fstat(f.near, &st); err == nil {
 		f.dev, f.ino = st.Dev, st.Ino
-		fd, err = s.addWritable(c, pid, pair[0], flags&unix.O_CLOEXEC != 0)
+		fd, err = s.addWritable(c, pid, ends[0], flags&unix.O_CLOEXEC != 0)
 	}
 	if err != nil {
 		unix.Close(f.near)

@@ -27,21 +27,18 @@ const superviseIWARP = "supervise-iwarp"
 // A dialog is a program with rdma_cm, and with the other program at its standard streams.
 type dialog struct {
 	joined
-	cm *guest.CM
-	pd uint32
+	cm    *guest.CM
+	pd    uint32
+	space uint16 // of the ids
 }
 
 func newDialog() (*dialog, error) {
-	d := &dialog{}
+	d := &dialog{space: guest.TCPSpace}
 	var err error
 	if d.cm, err = guest.OpenCM(); err != nil {
 		return nil, err
 	}
-	f, err := guest.OpenFile()
-	if err != nil {
-		return nil, err
-	}
-	if d.Context, err = guest.Open(f); err != nil {
+	if d.Context, err = guest.OpenDevice(); err != nil {
 		return nil, err
 	}
 	if d.pd, err = d.PD(); err != nil {
@@ -68,7 +65,7 @@ func (d *dialog) newQP(id uint32) (err error) {
 
 // listen makes an id listen, and returns its number and its port.
 func (d *dialog) listen(uid uint64, backlog uint32) (uint32, uint16, error) {
-	id, err := d.cm.ID(uid, guest.TCPSpace)
+	id, err := d.cm.ID(uid, d.space)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -87,7 +84,7 @@ func (d *dialog) listen(uid uint64, backlog uint32) (uint32, uint16, error) {
 
 // routed makes an id that has a route to a port.
 func (d *dialog) routed(uid uint64, port uint16) (uint32, error) {
-	id, err := d.cm.ID(uid, guest.TCPSpace)
+	id, err := d.cm.ID(uid, d.space)
 	if err != nil {
 		return 0, err
 	}

@@ -73,11 +73,7 @@ func containedProgram(args []string) error {
 
 // unreadProgram destroys objects with events that it has not read.
 func unreadProgram([]string) error {
-	f, err := guest.OpenFile()
-	if err != nil {
-		return err
-	}
-	c, err := guest.Open(f)
+	c, err := guest.OpenDevice()
 	if err != nil {
 		return err
 	}

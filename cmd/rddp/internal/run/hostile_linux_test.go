@@ -462,11 +462,7 @@ func newLoop(c *guest.Context) (*loop, error) {
 // steadyProgram sends, writes and reads until its standard input ends, and checks each byte and each
 // completion.
 func steadyProgram() error {
-	f, err := guest.OpenFile()
-	if err != nil {
-		return err
-	}
-	c, err := guest.Open(f)
+	c, err := guest.OpenDevice()
 	if err != nil {
 		return err
 	}

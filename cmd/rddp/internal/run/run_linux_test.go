@@ -80,7 +80,7 @@ var programs = map[string]func(args []string) error{
 	"pair": pairProgram, "leak": leakProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
 	"connect": connectProgram, "refusal": refusalProgram, "errno": errnoProgram, "abuse-cm": abuseCMProgram, "killed": killedProgram,
 	"bereaved": bereavedProgram, "interrupt": interruptProgram, "leak-cm": leakCMProgram,
-	"immediate": immediateProgram,
+	"immediate": immediateProgram, "datagrams": datagramsProgram,
 }
 
 // pages returns n bytes that the garbage collector does not know.
@@ -113,12 +113,9 @@ func (j *joined) hear(want string) error {
 const bufferLen = 4 << 20
 
 func join() (*joined, error) {
-	f, err := guest.OpenFile()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	j := &joined{in: bufio.NewReader(os.Stdin)}
-	if j.Context, err = guest.Open(f); err != nil {
+	if j.Context, err = guest.OpenDevice(); err != nil {
 		return nil, err
 	}
 	pd, err := j.PD()

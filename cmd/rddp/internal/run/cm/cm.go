@@ -80,15 +80,17 @@ type id struct {
 	afOnly   bool
 	timeout  uint8 // of the queue pair; 0 means that the program has not set it
 
-	listener *extsock.Listener
+	listener *extsock.Listener // for connections
+	service  *service          // for datagrams
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
 
-	request  *request
-	pair     *device.Pair
-	cancel   context.CancelFunc // ends what is under way in connecting
-	ended    bool               // the connection has ended before it was noted as begun
-	wasThere bool               // there has been a connection
+	request         *request           // for a connection
+	datagramRequest *datagramRequest   // for datagrams
+	pair            *device.Pair       // nil for datagrams
+	cancel          context.CancelFunc // ends what is under way in connecting
+	ended           bool               // the connection has ended before it was noted as begun
+	wasThere        bool               // there has been a connection
 
 	reported uint32 // events that the program has taken
 }
@@ -150,10 +152,13 @@ func (i *id) destroy() {
 	if i.cancel != nil {
 		i.cancel()
 	}
-	if was == requested {
-		i.request.refuse(nil)
+	if i.service != nil {
+		_ = i.service.conn.Close() // nothing can be done about it
 	}
-	if was == connected {
+	if was == requested {
+		i.refuse(nil)
+	}
+	if was == connected && i.pair != nil {
 		i.pair.Disconnect()
 	}
 }

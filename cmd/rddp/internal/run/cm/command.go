@@ -136,13 +136,13 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 	if !a.Addr().IsUnspecified() && !i.cm.dev.HasAddress(a.Addr().Unmap()) {
 		return syscall.ENODEV
 	}
-	if i.space == ucma.TCP {
+	if i.space != ucma.IB {
 		for _, other := range i.cm.ids { // two sockets that do not listen may share a port
-			if a.Port() != 0 && other.port != nil && other.src.Port() == a.Port() && !(i.reuse && other.reuse) && overlap(other.src.Addr(), a.Addr()) {
+			if a.Port() != 0 && other.port != nil && other.space.Datagrams() == i.space.Datagrams() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) && overlap(other.src.Addr(), a.Addr()) {
 				return syscall.EADDRINUSE
 			}
 		}
-		p, at, err := reserve(a, i.afOnly)
+		p, at, err := reserve(a, i.space.Datagrams(), i.afOnly)
 		if err != nil {
 			return errnoOf(err, syscall.EADDRNOTAVAIL)
 		}
@@ -214,8 +214,8 @@ func (i *id) resolve(dst netip.AddrPort) {
 		}
 		i.src, i.near = netip.AddrPortFrom(a, i.src.Port()), true
 	}
-	if i.space == ucma.TCP && i.src.Port() == 0 { // the program may ask for the port
-		if p, at, err := reserve(i.src, false); err == nil {
+	if i.space != ucma.IB && i.src.Port() == 0 { // the program may ask for the port
+		if p, at, err := reserve(i.src, i.space.Datagrams(), false); err == nil {
 			i.port, i.src = p, at
 		}
 	}
@@ -306,6 +306,9 @@ func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, e s
 		done   = 0                  // a state for which a program sets nothing
 	)
 	state := n.Other
+	if i.space.Datagrams() {
+		return fit(n.Response, ucma.AppendInitDatagramQPAttr(nil, state), room, 144)
+	}
 	if i.wasThere {
 		state = done
 	}

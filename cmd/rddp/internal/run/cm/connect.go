@@ -76,6 +76,9 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	if e != 0 {
 		return a, e
 	}
+	if i.space.Datagrams() && r.Param.Valid {
+		return a, i.connectDatagrams(r.Param.PrivateData)
+	}
 	pair, ok := c.cm.dev.Pair(r.Param.QPN)
 	if !r.Param.Valid || i.state != routed || i.space != ucma.TCP || !ok {
 		return a, syscall.EINVAL

@@ -54,6 +54,9 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if n.Other > 0 && n.Other < maxBacklog {
 		i.backlog = int(n.Other)
 	}
+	if i.space.Datagrams() {
+		return a, i.listenDatagrams()
+	}
 	cfg := &extsock.Config{Startup: extsock.StartupOff, JudgeRequests: true, HandshakeTimeout: requestTime, BadSTagDelay: -1}
 	if i.listener, err = i.port.listen(c.cm.dev, i.backlog, cfg); err != nil {
 		return a, errnoOf(err, syscall.EADDRINUSE)
@@ -115,6 +118,9 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if !r.Param.Valid && i.wasThere {
 		return a, 0 // the answer to a ConnectResponse
 	}
+	if i.space.Datagrams() {
+		return a, i.acceptDatagrams(r.UID, &r.Param)
+	}
 	pair, ok := c.cm.dev.Pair(r.Param.QPN)
 	if !r.Param.Valid || i.state != requested || !ok {
 		return a, syscall.EINVAL
@@ -166,6 +172,15 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 		return a, syscall.EINVAL
 	}
 	i.become(over)
-	i.request.refuse(append([]byte{}, r.PrivateData...))
+	i.refuse(append([]byte{}, r.PrivateData...))
 	return a, 0
+}
+
+// refuse tells the peer that the program does not accept it.
+func (i *id) refuse(private []byte) {
+	if q := i.datagramRequest; q != nil {
+		q.answer(message{kind: no, private: private})
+		return
+	}
+	i.request.refuse(private)
 }

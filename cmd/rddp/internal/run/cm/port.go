@@ -15,24 +15,28 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A port is a local TCP port that an id has. It is a socket that does not listen yet. The nil port is
-// none.
+// A port is a local port of TCP or UDP that an id has. It is a socket that does not listen yet. The nil
+// port is none.
 type port struct{ file *os.File }
 
-// reserve takes a port for an id. Port 0 means any. only says that a socket for IPv6 takes no
+// reserve takes a port for an id, for datagrams or for a connection. Port 0 means any. only says that a socket for IPv6 takes no
 // connections over IPv4.
-func reserve(a netip.AddrPort, only bool) (*port, netip.AddrPort, error) {
-	family := syscall.AF_INET
+func reserve(a netip.AddrPort, datagrams, only bool) (*port, netip.AddrPort, error) {
+	family, kind := syscall.AF_INET, syscall.SOCK_STREAM
+	if datagrams {
+		kind = syscall.SOCK_DGRAM
+	}
 	if a.Addr().Is6() {
 		family = syscall.AF_INET6
 	}
-	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	fd, err := syscall.Socket(family, kind|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, a, err
 	}
 	p := &port{os.NewFile(uintptr(fd), "port")}
-	// As of every server, connections that ended lately do not keep the port.
-	err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if !datagrams { // as of every server, connections that ended lately do not keep the port
+		err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	}
 	if err == nil && family == syscall.AF_INET6 {
 		v := 0
 		if only {
@@ -82,6 +86,37 @@ func (p *port) listen(dev *device.Device, backlog int, cfg *extsock.Config) (*ex
 		return nil, err
 	}
 	return extsock.NewListener(dev.Listener(l), cfg), nil
+}
+
+// connect returns a UDP socket at p that exchanges datagrams with dst alone.
+func (p *port) connect(dst netip.AddrPort) (*net.UDPConn, error) {
+	if err := syscall.Connect(int(p.file.Fd()), sockaddr(dst)); err != nil {
+		return nil, err
+	}
+	c, err := net.FileConn(p.file)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UDPConn), nil
+}
+
+// datagrams returns a UDP socket at p that tells to which address a datagram has come.
+func (p *port) datagrams() (*net.UDPConn, error) {
+	c, err := net.FilePacketConn(p.file)
+	if err != nil {
+		return nil, err
+	}
+	level, option := syscall.IPPROTO_IP, syscall.IP_PKTINFO
+	if a, err := syscall.Getsockname(int(p.file.Fd())); err == nil {
+		if _, is6 := a.(*syscall.SockaddrInet6); is6 {
+			level, option = syscall.IPPROTO_IPV6, syscall.IPV6_RECVPKTINFO
+		}
+	}
+	if err := syscall.SetsockoptInt(int(p.file.Fd()), level, option, 1); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c.(*net.UDPConn), nil
 }
 
 func (p *port) close() {

@@ -15,8 +15,9 @@ import "time"
 type due struct {
 	waits bool // an acknowledgement waits
 	since time.Time
-	// sent is how often the program has sent something that the peer has not asked after. The program
-	// sees a Write before this end sees that the peer asks, so its answer may come before the question.
+	// sent counts what the program has sent, less the questions of the peer since then, and at most 2.
+	// The program sees a Write before this end sees that the peer asks, so its answer may come before
+	// the question.
 	sent int
 	// answers is how many messages in a row the program has answered.
 	answers int

@@ -61,8 +61,11 @@ func (c *CM) Do(cmd uint32, in []byte, at, out int) ([]byte, error) {
 	return answer[:out], nil
 }
 
-// TCPSpace is the port space of connections.
-const TCPSpace = 0x106
+// The port spaces of connections and of datagrams.
+const (
+	TCPSpace = 0x106
+	UDPSpace = 0x111
+)
 
 // ID creates an id. uid must not be 0.
 func (c *CM) ID(uid uint64, space uint16) (uint32, error) {
@@ -136,6 +139,7 @@ func (c *CM) InitQP(id uint32, q *QP) error {
 	}
 	return q.Modify(Init, [16]byte{}, 0, func(in []byte) {
 		le.PutUint32(in[68:], le.Uint32(out))
+		le.PutUint32(in[72:], le.Uint32(out[20:]))
 		le.PutUint32(in[88:], le.Uint32(out[36:]))
 	})
 }
@@ -203,6 +207,7 @@ const (
 	RouteResolved   = 2
 	ConnectRequest  = 4
 	ConnectResponse = 5
+	Unreachable     = 7
 	Rejected        = 8
 	Established     = 9
 	Disconnected    = 10
@@ -216,6 +221,15 @@ type Event struct {
 	Type   uint32
 	Status int32
 	Param
+	// Peer is what the event says if the id is for datagrams. It has the place of Param.
+	Peer Peer
+}
+
+// A Peer is the queue pair of a peer for datagrams, and the way to it.
+type Peer struct {
+	QPN, QKey uint32
+	GID       [16]byte
+	Data      string
 }
 
 // Event takes the next event.
@@ -233,6 +247,7 @@ func (c *CM) Event() (e Event, err error) {
 	return Event{
 		le.Uint64(out), le.Uint32(out[8:]), le.Uint32(out[12:]), int32(le.Uint32(out[16:])),
 		Param{le.Uint32(p), string(p[8 : 8+int(p[264])]), p[266], p[267]},
+		Peer{le.Uint32(p), le.Uint32(p[4:]), [16]byte(p[8:]), string(p[40 : 40+min(int(p[296]), 255)])},
 	}, nil
 }
 

@@ -14,6 +14,15 @@ import (
 // A File is the device as a program finds it: a Kernel by system calls.
 type File struct{ FD int }
 
+// OpenDevice opens the device and gets a context.
+func OpenDevice() (*Context, error) {
+	f, err := OpenFile()
+	if err != nil {
+		return nil, err
+	}
+	return Open(f)
+}
+
 // OpenFile opens the device, as libibverbs does: it must be a character device with the numbers that
 // /sys has.
 func OpenFile() (*File, error) {

@@ -92,6 +92,9 @@ const (
 	IB    PortSpace = 0x013f
 )
 
+// Datagrams reports whether the ids of s are for datagrams.
+func (s PortSpace) Datagrams() bool { return s == UDP || s == IPoIB }
+
 // An IDRequest is the input of CREATE_ID.
 type IDRequest struct {
 	UID       uint64 // what events about the id carry

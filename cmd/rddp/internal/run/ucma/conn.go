@@ -123,6 +123,29 @@ type Event struct {
 	Type   EventType
 	Status int32 // 0, a negative errno, or InfiniBand's reason of a rejection
 	Param  ConnParam
+	// Datagram takes the place of Param if the id is for datagrams.
+	Datagram *DatagramParam
+}
+
+// A DatagramParam is what an event says of a peer for datagrams: its queue pair, and how to reach it.
+type DatagramParam struct {
+	QPN, QKey   uint32
+	GID         [16]byte // of the peer
+	Source      uint8    // the index of the own GID
+	PrivateData []byte
+}
+
+// QKey is the QKey of all queue pairs that rdma_cm makes ready for datagrams.
+const QKey = 0x01234567
+
+func (d *DatagramParam) put(b []byte) {
+	const hops = 64
+	le.PutUint32(b, d.QPN)
+	le.PutUint32(b[4:], d.QKey)
+	copy(b[8:], d.GID[:])
+	b[28], b[29] = d.Source, hops
+	b[37], b[38] = 1, 1 // by GID, from the only port
+	b[40+PrivateDataLen] = byte(copy(b[40:40+PrivateDataLen-1], d.PrivateData))
 }
 
 // EventLen is the length in bytes of an event, and LeastEventLen the room that a program must have
@@ -139,7 +162,11 @@ func (e *Event) AppendTo(b []byte) []byte {
 	le.PutUint32(o[8:], e.ID)
 	le.PutUint32(o[12:], uint32(e.Type))
 	le.PutUint32(o[16:], uint32(e.Status))
-	e.Param.put(o[20:])
+	if e.Datagram != nil {
+		e.Datagram.put(o[20:])
+	} else {
+		e.Param.put(o[20:])
+	}
 	return b
 }
 
@@ -222,6 +249,7 @@ const (
 	maskAccess = 1 << 3
 	maskPKey   = 1 << 4
 	maskPort   = 1 << 5
+	maskQKey   = 1 << 6
 )
 
 // AppendInitQPAttr appends the answer to INIT_QP_ATTR for the state INIT: what a program must set to
@@ -235,6 +263,16 @@ func AppendInitQPAttr(b []byte, state uint32, access uint32) []byte {
 		le.PutUint32(o, maskState|maskAccess|maskPKey|maskPort)
 		le.PutUint32(o[36:], access)
 	}
+	return b
+}
+
+// AppendInitDatagramQPAttr appends the answer to INIT_QP_ATTR for a queue pair for datagrams.
+func AppendInitDatagramQPAttr(b []byte, state uint32) []byte {
+	b, o := extend(b, qpAttrLen)
+	le.PutUint32(o, maskState|maskPKey|maskPort|maskQKey)
+	le.PutUint32(o[4:], state)
+	le.PutUint32(o[20:], QKey)
+	o[133] = 1
 	return b
 }
 

@@ -185,6 +185,11 @@ func TestAnswers(t *testing.T) {
 	if b := long.AppendTo(nil); len(b) != 336 || b[284] != 255 {
 		t.Errorf("private data that is too long: %d bytes, length %d", len(b), b[284])
 	}
+	e = Event{Datagram: &DatagramParam{QPN: 7, QKey: QKey, GID: addr6.Addr().As16(), Source: 2, PrivateData: make([]byte, 300)}}
+	if b := e.AppendTo(nil); len(b) != 336 || le.Uint32(b[20:]) != 7 || le.Uint32(b[24:]) != QKey || [16]byte(b[28:]) != addr6.Addr().As16() || b[48] != 2 || b[49] != 64 ||
+		b[57] != 1 || b[58] != 1 || b[316] != 255 {
+		t.Errorf("event of datagrams %x", b)
+	}
 	r := Route{GUID: [8]byte{2, 0, 0, 0, 0, 0, 0, 1}, Src: addr4.AddrPort, Dst: addr6.AddrPort}
 	b = r.AppendAddr(nil)
 	if len(b) != 280 || b[0] != 2 || b[8] != 1 || le.Uint16(b[12:]) != 16 || le.Uint16(b[14:]) != 28 || !bytes.Equal(b[16:32], unhex(t, v4)) ||
@@ -200,6 +205,10 @@ func TestAnswers(t *testing.T) {
 	b = AppendInitQPAttr(nil, 1, 14)
 	if len(b) != 144 || le.Uint32(b) != 0x39 || le.Uint32(b[4:]) != 1 || le.Uint32(b[36:]) != 14 || b[133] != 1 {
 		t.Errorf("INIT_QP_ATTR: %x", b)
+	}
+	b = AppendInitDatagramQPAttr(nil, 1)
+	if len(b) != 144 || le.Uint32(b) != 0x71 || le.Uint32(b[4:]) != 1 || le.Uint32(b[20:]) != QKey || b[133] != 1 {
+		t.Errorf("INIT_QP_ATTR for datagrams: %x", b)
 	}
 	if b = AppendInitQPAttr(nil, 2, 14); le.Uint32(b) != 0 {
 		t.Errorf("INIT_QP_ATTR for RTR sets 0x%x", le.Uint32(b))

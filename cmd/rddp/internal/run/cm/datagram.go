@@ -1,0 +1,302 @@
+//go:build linux
+
+package cm
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+)
+
+// This file has ids for datagrams. They have no connection: an id only asks a listener for the number of a
+// queue pair, which InfiniBand calls service ID resolution. Question and answer are UDP datagrams between
+// the ports of the two ids. The question is repeated until there is an answer.
+//
+//	 0            8      9          17     21            277
+//	+------------+------+----------+------+--------------+
+//	| "rddp SR1" | kind | number   | QPN  | private data |
+//	+------------+------+----------+------+--------------+
+//
+// The number is chosen at random for each question, and its answer has the same one. Only a yes has a QPN. A
+// device joins no multicast groups.
+
+// A message is a question, or an answer to one.
+type message struct {
+	kind    messageKind
+	number  [8]byte
+	qpn     uint32
+	private []byte
+}
+
+type messageKind byte
+
+const (
+	question messageKind = iota + 1
+	yes
+	no
+)
+
+const (
+	messageMagic = "rddp SR1"
+	messageLen   = len(messageMagic) + 1 + 8 + 4 // without private data
+)
+
+func (m *message) appendTo(b []byte) []byte {
+	b = append(append(b, messageMagic...), byte(m.kind))
+	b = append(b, m.number[:]...)
+	return append(binary.BigEndian.AppendUint32(b, m.qpn), m.private...)
+}
+
+// parseMessage parses a datagram. ok is false if it is no message.
+func parseMessage(b []byte) (m message, ok bool) {
+	if len(b) < messageLen || len(b) > messageLen+longestPrivateData || string(b[:len(messageMagic)]) != messageMagic {
+		return m, false
+	}
+	rest := b[len(messageMagic):]
+	m = message{messageKind(rest[0]), [8]byte(rest[1:]), binary.BigEndian.Uint32(rest[9:]), bytes.Clone(rest[13:])}
+	return m, m.kind >= question && m.kind <= no
+}
+
+// param returns what an event tells of m, which has come from an address.
+func (m *message) param(from netip.Addr, source uint8) *ucma.DatagramParam {
+	return &ucma.DatagramParam{QPN: m.qpn, QKey: ucma.QKey, GID: from.As16(), Source: source, PrivateData: m.private}
+}
+
+// source returns the index of i's address among those of the device.
+func (i *id) source() uint8 {
+	return uint8(max(slices.Index(i.cm.dev.Addresses(), i.src.Addr().Unmap()), 0))
+}
+
+const (
+	// A question is repeated after askAgain at first, and then ever more slowly, up to askSlowly.
+	askAgain  = 20 * time.Millisecond
+	askSlowly = time.Second
+)
+
+// Reasons of a no, as InfiniBand numbers them.
+const (
+	noService = 1
+	refused   = 2
+)
+
+// connectDatagrams asks the peer of i for its queue pair.
+func (i *id) connectDatagrams(private []byte) syscall.Errno {
+	if i.cm.wire == device.Plain || i.state != routed || i.port == nil {
+		return syscall.EINVAL // an RNIC has no datagrams
+	}
+	conn, err := i.port.connect(i.dst)
+	if err != nil {
+		return errnoOf(err, syscall.EADDRNOTAVAIL)
+	}
+	i.become(connecting)
+	ctx, cancel := context.WithTimeout(i.cm.ctx, patience)
+	i.cancel = cancel
+	m := message{kind: question, private: private}
+	_, _ = rand.Read(m.number[:]) // it never fails
+	go i.ask(ctx, conn, m)
+	return 0
+}
+
+// ask asks until there is an answer, and tells the program.
+func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
+	answer, err := exchange(ctx, conn, m)
+	_ = conn.Close()
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	i.cancel()
+	if i.state == destroyed {
+		return
+	}
+	e := ucma.Event{UID: i.uid, ID: i.num, Type: ucma.Unreachable}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Status = noService
+	case err != nil:
+		e.Status = -int32(syscall.ETIMEDOUT)
+	case answer.kind == no:
+		e.Status = refused
+	default:
+		e.Type = ucma.Established
+	}
+	if e.Type == ucma.Established {
+		i.become(connected)
+	} else {
+		i.become(over)
+	}
+	e.Datagram = answer.param(i.dst.Addr(), i.source())
+	i.ch.addLocked(&event{Event: e, id: i})
+}
+
+// exchange sends m until there is an answer. A peer without a port gets half a second for it, as one of a
+// connection.
+func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	b := make([]byte, messageLen+longestPrivateData+1)
+	asked := m.appendTo(nil)
+	until := time.Now().Add(refusedFor)
+	for wait := askAgain; ; wait = min(2*wait, askSlowly) {
+		next := time.Now().Add(wait)
+		if _, err = conn.Write(asked); err == nil { // an error may be that of the question before
+			err = conn.SetReadDeadline(next)
+		}
+		for ctx.Err() == nil && err == nil {
+			var n int
+			if n, err = conn.Read(b); err == nil {
+				if a, ok := parseMessage(b[:n]); ok && a.kind != question && a.number == m.number {
+					return a, nil
+				}
+			}
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			if time.Now().After(until) {
+				return answer, err
+			}
+			time.Sleep(time.Until(next))
+		}
+		if ctx.Err() != nil {
+			return answer, ctx.Err()
+		}
+	}
+}
+
+// A service is where a listener for datagrams is asked. The CM's mutex guards it.
+type service struct {
+	conn *net.UDPConn
+	// answers are the answers to the last questions, by who has asked: nil if the program has not
+	// decided. Questions may come again, since answers get lost.
+	answers map[asker][]byte
+	order   []asker
+}
+
+// An asker is what makes a question different from all others.
+type asker struct {
+	from   netip.AddrPort
+	number [8]byte
+}
+
+// A datagramRequest is a question that waits for the program.
+type datagramRequest struct {
+	service *service
+	asker   asker
+	control []byte // sends the answer from the address to which the question came
+}
+
+// listenDatagrams makes i listen.
+func (i *id) listenDatagrams() syscall.Errno {
+	if i.cm.wire == device.Plain {
+		return syscall.EINVAL
+	}
+	conn, err := i.port.datagrams()
+	if err != nil {
+		return errnoOf(err, syscall.EADDRINUSE)
+	}
+	i.service = &service{conn: conn, answers: make(map[asker][]byte)}
+	i.become(listening)
+	go i.serveDatagrams(i.service)
+	return 0
+}
+
+// serveDatagrams takes questions until the socket is closed.
+func (i *id) serveDatagrams(s *service) {
+	b, control := make([]byte, messageLen+longestPrivateData+1), make([]byte, 128)
+	for {
+		n, nc, _, from, err := s.conn.ReadMsgUDPAddrPort(b, control)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if m, ok := parseMessage(b[:n]); err == nil && ok && m.kind == question {
+			i.asked(s, &m, from, bytes.Clone(control[:nc]))
+		}
+	}
+}
+
+// asked tells the program of a question, or repeats its answer.
+func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) {
+	i.cm.mu.Lock()
+	defer i.cm.mu.Unlock()
+	q := &datagramRequest{s, asker{from, m.number}, control}
+	if answer, known := s.answers[q.asker]; known {
+		if answer != nil {
+			q.send(answer)
+		}
+		return
+	}
+	to := localAddress(control)
+	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(to) {
+		return // the peer asks again
+	}
+	s.remember(q.asker)
+	i.pending++
+	child := i.cm.newLocked(i.ch, i.space)
+	child.state, child.near, child.datagramRequest = requested, true, q
+	child.src = netip.AddrPortFrom(to, i.src.Port())
+	child.dst = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	i.ch.addLocked(&event{
+		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Datagram: m.param(child.dst.Addr(), child.source())},
+		id:    i, child: child,
+	})
+}
+
+// remember makes room for an answer.
+func (s *service) remember(a asker) {
+	if len(s.order) == maxBacklog {
+		delete(s.answers, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.answers[a], s.order = nil, append(s.order, a)
+}
+
+// answer answers the question.
+func (q *datagramRequest) answer(m message) {
+	m.number = q.asker.number
+	b := m.appendTo(nil)
+	if _, known := q.service.answers[q.asker]; known {
+		q.service.answers[q.asker] = b
+	}
+	q.send(b)
+}
+
+// send sends an answer. One that gets lost is asked for again.
+func (q *datagramRequest) send(b []byte) {
+	_, _, _ = q.service.conn.WriteMsgUDPAddrPort(b, q.control, q.asker.from)
+}
+
+// acceptDatagrams answers with the queue pair of the program.
+func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) syscall.Errno {
+	if i.state != requested || !p.Valid {
+		return syscall.EINVAL
+	}
+	i.uid = uid
+	i.become(connecting)
+	i.become(connected)
+	i.datagramRequest.answer(message{kind: yes, qpn: p.QPN, private: p.PrivateData})
+	return 0
+}
+
+// localAddress returns the address to which a datagram has come.
+func localAddress(control []byte) netip.Addr {
+	messages, err := syscall.ParseSocketControlMessage(control)
+	if err != nil {
+		return netip.Addr{}
+	}
+	for _, m := range messages {
+		switch {
+		case m.Header.Level == syscall.IPPROTO_IP && m.Header.Type == syscall.IP_PKTINFO && len(m.Data) >= syscall.SizeofInet4Pktinfo:
+			return netip.AddrFrom4([4]byte(m.Data[4:]))
+		case m.Header.Level == syscall.IPPROTO_IPV6 && m.Header.Type == syscall.IPV6_PKTINFO && len(m.Data) >= syscall.SizeofInet6Pktinfo:
+			return netip.AddrFrom16([16]byte(m.Data)).Unmap()
+		}
+	}
+	return netip.Addr{}
+}
