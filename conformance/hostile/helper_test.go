@@ -25,3 +25,14 @@ func allocated() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.TotalAlloc)
 }
+
+// onHeap returns the octets of live objects, after a collection. Stacks of goroutines that have ended
+// may stay in use for a while, and are not among them.
+func onHeap() int64 {
+	for range 2 { // pools keep for two collections what was put into them
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

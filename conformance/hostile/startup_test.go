@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -358,7 +359,8 @@ func TestStartupDepthsAreBounded(t *testing.T) {
 	cost := func(depth uint16) int64 {
 		const n = 1000 // so that what a collection leaves over does not count
 		var conns []*extsock.Conn
-		before := leastInUse()
+		goroutines := runtime.NumGoroutine()
+		before := onHeap()
 		for range n {
 			f := mpa.Frame{CRC: true, Revision: 2, Enhanced: true, IRD: depth, ORD: depth}
 			s := newScript([][]byte{f.AppendTo(nil)}, nil)
@@ -376,10 +378,12 @@ func TestStartupDepthsAreBounded(t *testing.T) {
 			}
 			return true
 		})
-		after := leastInUse()
+		settled(t, goroutines)
+		after := onHeap()
 		for _, c := range conns {
 			c.Close()
 		}
+		settled(t, goroutines)
 		return (after - before) / n
 	}
 	cost(16)
