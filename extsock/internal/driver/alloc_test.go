@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"testing"
+	"unsafe"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/observe"
@@ -90,5 +91,14 @@ func TestAllocWayIn(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations for a Send of four FPDUs", n)
+	}
+}
+
+// TestSizeOfADriver: a Driver fits into a size class of Go's allocator, and the next one is an eighth
+// larger. Each idle connection has a Driver.
+func TestSizeOfADriver(t *testing.T) {
+	const class = 2048
+	if n := unsafe.Sizeof(Driver{}); n > class {
+		t.Errorf("a Driver has %d bytes, more than %d", n, class)
 	}
 }

@@ -34,10 +34,9 @@ import (
 // A method belongs to the part whose state it uses, and each part says who owns it. The methods of the
 // Driver are what the layer above calls, and what takes several parts to do.
 type Driver struct {
-	stream toe.Stream  // from cfg
-	qp     *rdmap.QP   // from cfg
-	in     *inbox      // messages that wait for Read; nil if the application posts the buffers
-	bytes  *byteStream // nil in message mode
+	qp    *rdmap.QP   // from cfg
+	in    *inbox      // messages that wait for Read; nil if the application posts the buffers
+	bytes *byteStream // nil in message mode
 
 	rx     rx   // the way in; the goroutine with the receive role owns it
 	role   role // which goroutine that is
@@ -122,9 +121,8 @@ type earlyShower interface{ ShowEarly(show bool) }
 func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{
-		stream: cfg.Stream, qp: cfg.QP,
-		recheck: make(chan struct{}, 1),
-		rx:      rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
+		qp: cfg.QP, recheck: make(chan struct{}, 1),
+		rx: rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
 	}
 	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		d.rx.mpa.IgnoreEarly()
@@ -148,8 +146,8 @@ func New(cfg Config) *Driver {
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
 	d.rx.awaitsRTR, d.rx.shared = cfg.ExpectsRTR, cfg.Shared
 	d.rx.qp, d.rx.count, d.rx.fenced = d.qp, &d.count, &d.tx.fenced
-	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = d.stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
-	d.bound.stream = d.stream
+	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = cfg.Stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
+	d.bound.stream = cfg.Stream
 	d.recovery = recovery{count: &d.count, toError: cfg.Panicked, trace: cfg.Trace}
 	d.tx.qp, d.tx.count, d.tx.end = d.qp, &d.count, &d.end
 	d.role.init(cfg.Stream)

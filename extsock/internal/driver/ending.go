@@ -36,10 +36,10 @@ func (d *Driver) fin() {
 	// The QP may have ended the stream before its caller has noted the reason.
 	d.end.setReason(d.qp.Err())
 	if d.end.life.maySend() {
-		if d.stream.Capabilities().HalfClose {
-			d.stream.CloseWrite()
+		if d.tx.stream.Capabilities().HalfClose {
+			d.tx.stream.CloseWrite()
 		} else {
-			d.stream.Close() // the peer would otherwise wait for our FIN before it sends its own
+			d.tx.stream.Close() // the peer would otherwise wait for our FIN before it sends its own
 		}
 	}
 	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
@@ -102,14 +102,14 @@ func (d *Driver) peerEnded(err error) {
 func (d *Driver) Kill(err error) {
 	d.end.setReason(err)
 	d.end.life.kill()
-	d.stream.Close()
+	d.tx.stream.Close()
 	d.wakeReceiver()
 	d.transmit()
 }
 
 // sendReset is Kill with a reset, which tells the peer that bytes it has sent are lost.
 func (d *Driver) sendReset() {
-	d.stream.Abort()
+	d.tx.stream.Abort()
 	d.Kill(net.ErrClosed)
 }
 
@@ -179,7 +179,7 @@ func (d *Driver) Close() error {
 	d.closeQueues()
 	select {
 	case <-d.end.life.finished:
-		return Flush(d.stream, time.Until(begin.Add(d.end.timeout)))
+		return Flush(d.tx.stream, time.Until(begin.Add(d.end.timeout)))
 	case <-t.C:
 		d.Kill(errCloseTimeout)
 		return errCloseTimeout
@@ -239,7 +239,7 @@ func Flush(s toe.Stream, timeout time.Duration) error {
 func (d *Driver) shut() {
 	d.role.end()
 	d.idle.stop()
-	d.stream.Close()
+	d.tx.stream.Close()
 	d.rx.loan.end()
 	d.freed.Broadcast()
 	d.qp.Abort(d.end.life.why()) // flushes nothing after an orderly end

@@ -22,14 +22,14 @@ import (
 // processor. The receive role guards a patience.
 type patience struct {
 	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
+	id    uint64        // names the connection in lastWaiter
 	mine  bool          // this connection's Read is the one that polls
 	bulk  bool          // the last read of the stream has brought bulk data
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
 	// many waits do not poll.
-	luck  int
-	id    uint64 // names the connection in lastWaiter
-	wary  int    // so many more waits must find the connection alone before it may poll
-	polls int    // so many polls are left, while wary is 0
+	luck  int32
+	wary  int32 // so many more waits must find the connection alone before it may poll
+	polls int32 // so many polls are left, while wary is 0
 }
 
 const (

@@ -12,44 +12,55 @@ import (
 // Read is Conn.Read in DDP mode. limit is its deadline. Whoever sets limit calls Interrupt
 // afterwards, and has Interrupt called when limit passes (wait.Deadline.Then).
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
-	n, _, err := d.ReadMessage(b, limit)
-	return n, err
+	return d.read(b, limit, nil)
 }
 
 // ReadMessage is Read. In message mode it also returns the Completion of a message that it begins.
-func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline) (int, rdmap.Completion, error) {
+func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline) (n int, note rdmap.Completion, err error) {
+	n, err = d.read(b, limit, &note)
+	return n, note, err
+}
+
+// read is Read, and sets note to what ReadMessage returns, unless note is nil.
+func (d *Driver) read(b []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error) {
 	if len(b) == 0 && d.bytes != nil {
-		return 0, rdmap.Completion{}, nil // as TCP's Read, whatever the deadline
+		return 0, nil // as TCP's Read, whatever the deadline
 	}
 	if limit.HasPassed() {
-		return 0, rdmap.Completion{}, os.ErrDeadlineExceeded
+		return 0, os.ErrDeadlineExceeded
 	}
 	for {
-		n, note, again, err := d.readOnce(b, limit)
+		n, again, err := d.readOnce(b, limit, note)
 		if !again {
-			return n, note, err
+			return n, err
 		}
 	}
 }
 
 // readOnce looks into the inbox, and waits if it is empty. again says that Read must look again:
 // another Read was under way, or a message came that did not go to b.
-func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, note rdmap.Completion, again bool, err error) {
+func (d *Driver) readOnce(b []byte, limit *wait.Deadline, note *rdmap.Completion) (n int, again bool, err error) {
 	in := d.in
 	found, t, err := d.beginRead(b)
 	if found == behind {
 		err := in.awaitTurn(limit)
-		return 0, note, err == nil, err
+		return 0, err == nil, err
 	}
 	defer in.nextTurn()
 	if found != waits {
-		return t.n, t.note, false, err
+		if t.begun && note != nil {
+			in.note(note)
+		}
+		return t.n, false, err
 	}
 	if d.later.waits() {
 		d.Flush()
 	}
 	result, err := d.await(len(b), limit)
-	return result.n, result.note, !result.ok && err == nil, err
+	if result.begun && note != nil {
+		in.note(note)
+	}
+	return result.n, !result.ok && err == nil, err
 }
 
 // beginRead gives a Read what the inbox holds. If found is waits, the Read waits from now on, until

@@ -12,10 +12,10 @@ import (
 
 // A readResult is what a Read has got while it waited.
 type readResult struct {
-	n    int
-	ok   bool // the Read has got something, perhaps only a message of length 0
-	over bool // the wait is over: n and ok are final
-	note rdmap.Completion
+	n     int
+	ok    bool // the Read has got something, perhaps only a message of length 0
+	over  bool // the wait is over: n and ok are final
+	begun bool // the Read has begun a message, which has a note
 }
 
 // An outcome says how a Read finds the inbox.
@@ -30,10 +30,10 @@ const (
 
 // A taking is what a Read took from the inbox.
 type taking struct {
-	n     int // bytes
-	freed int // buffers that are free again
-	back  int // buffers for which the peer of a byte stream gets its credits back
-	note  rdmap.Completion
+	n     int  // bytes
+	freed int  // buffers that are free again
+	back  int  // buffers for which the peer of a byte stream gets its credits back
+	begun bool // the Read has begun a message, which has a note
 }
 
 // begin gives a Read what the box holds: as much of the stream as p has room for, or as much of one
@@ -57,7 +57,7 @@ func (b *box) take(p []byte) (t taking) {
 	for b.unread.Len() > 0 {
 		m := b.unread.First()
 		if !m.begun && !b.framed {
-			m.begun, t.note = true, b.takeNote()
+			m.begun, t.begun = true, b.beginNote()
 		}
 		k := copy(p[t.n:], m.data)
 		m.data = m.data[k:]
@@ -74,13 +74,22 @@ func (b *box) take(p []byte) (t taking) {
 	return t
 }
 
-// takeNote removes the Completion of the message that a Read begins.
-func (b *box) takeNote() (c rdmap.Completion) {
-	if b.notes.Len() > 0 {
-		c = *b.notes.First()
+// beginNote makes the first note that of the message that a Read begins, and reports whether there is
+// one.
+func (b *box) beginNote() bool {
+	if b.noted {
 		b.notes.Pop()
 	}
-	return c
+	b.noted = b.notes.Len() > 0
+	return b.noted
+}
+
+// note copies the Completion of the message that a Read has begun to c. It is for the Read that has
+// its turn.
+func (in *inbox) note(c *rdmap.Completion) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	*c = *in.box.notes.First()
 }
 
 // leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing is
@@ -93,7 +102,7 @@ func (b *box) leave() readResult {
 	r := &b.reader
 	result := readResult{n: r.got, ok: r.isServed(), over: true}
 	if result.ok && !b.framed {
-		result.note = b.takeNote()
+		result.begun = b.beginNote()
 	}
 	r.become(readerAbsent)
 	r.want, r.got = nil, 0
