@@ -445,7 +445,7 @@ var extsockFaults = []Fault{
 	{Name: "what Post puts off during a Flush not counted", File: "extsock/internal/driver/putoff.go",
 		Old:     "	d.later.none()\n	d.transmit()\n	d.later.resume()\n",
 		New:     "	d.transmit()\n	d.later.none()\n	d.later.resume()\n",
-		Package: "extsock/internal/driver", Tests: "^TestFlushMeetsPost$"},
+		Package: "extsock/internal/driver", Tests: "^TestPostDuringFlush$"},
 	{Name: "lent memory thrown away after CloseRead is no loss", File: "extsock/internal/driver/lent.go",
 		Old: "		b.lose()\n		if l.chunk != nil {", New: "		if l.chunk != nil {",
 		Package: "extsock", Tests: "^TestRendezvousAfterCloseRead$"},
