@@ -71,6 +71,11 @@ type Config struct {
 	// r is rdmap.Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}.
 	Domain *ddp.Domain
 
+	// Denied are rights that the peer does not have on this connection, whatever the Region grants. A
+	// request that needs one of them ends the connection, as one that the Region denies. Denied implies
+	// Messages: the byte stream needs these rights for long Writes.
+	Denied ddp.Access
+
 	// IdleTimeout ends a connection in DDP mode with ErrIdleTimeout when nothing is sent or
 	// received for that long, or up to a quarter longer. Zero or less means no limit.
 	IdleTimeout time.Duration
@@ -340,7 +345,7 @@ const (
 
 func (c *Config) recvDepth() int {
 	fewest := 1
-	if !c.Messages {
+	if !c.messages() {
 		fewest = bytestream.MinCredits
 	}
 	return min(max(positive(c.RecvDepth, defaultRecvDepth), fewest), maxRecvDepth)
@@ -348,7 +353,7 @@ func (c *Config) recvDepth() int {
 
 func (c *Config) recvSize() int {
 	fewest := 1
-	if !c.Messages {
+	if !c.messages() {
 		fewest = bytestream.MinMessage
 	}
 	return min(max(positive(c.RecvSize, defaultRecvSize), fewest), maxRecvSize)
@@ -386,3 +391,6 @@ func orDefault[T ~int | ~int64](v, def T) T {
 	}
 	return v
 }
+
+// messages reports whether the connection is to be in message mode.
+func (c *Config) messages() bool { return c.Messages || c.Denied != 0 }

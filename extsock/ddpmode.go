@@ -304,7 +304,7 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, driver.Wind
 	if announce && !cfg.NoCapabilities {
 		own := startup.Capabilities{Extensions: true, LargeFPDU: !c.placesEarly()}
 		if owns {
-			own.ByteStream = !cfg.Messages
+			own.ByteStream = !cfg.messages()
 			own.MaxMessage, own.Credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 		}
 		if own.ByteStream {
@@ -361,7 +361,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 	}
 	if c.ownsReceives() {
 		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize(), Longest: c.cfg.LongestMessage}
-		if isByteStream(peer) && !c.cfg.Messages {
+		if isByteStream(peer) && !c.cfg.messages() {
 			cfg.Receive.Stream = c.streamConfig(peer, *w)
 			*w = driver.Window{}
 		}

@@ -80,7 +80,7 @@ func (c *Conn) endpoint() *verbs {
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
-			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
+			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions, Denied: cfg.Denied,
 		})
 		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)

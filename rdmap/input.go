@@ -146,7 +146,7 @@ func (q *QP) invalidate(s ddp.STag) error {
 // handleRequest queues the answer to a Read or Atomic Request.
 func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	a := &q.incoming
-	if err := a.parse(op, m, q.cfg.Domain, q.cfg.QPNum); err != nil {
+	if err := a.parse(op, m, &q.cfg); err != nil {
 		return err
 	}
 	q.mu.Lock()

@@ -118,4 +118,12 @@ func TestAdmit(t *testing.T) {
 			}
 		})
 	}
+	const write, answer = 0x40, 0x42
+	denied := admission{denied: ddp.RemoteWrite}
+	if need, err := denied.admit(true, write, 0); need != ddp.RemoteWrite|ungranted || err != nil {
+		t.Errorf("a Write that is denied needs %v, %v", need, err)
+	}
+	if need, err := denied.admit(true, answer, 0); need != ddp.ReadSink || err != nil {
+		t.Errorf("an answer needs %v, %v", need, err)
+	}
 }

@@ -35,6 +35,8 @@ type Config struct {
 	QPNum uint64
 	// Extensions enables RFC 7306's operations, whatever startup agrees on.
 	Extensions bool
+	// Denied are rights that the peer of this queue pair does not have, whatever a Region grants.
+	Denied ddp.Access
 }
 
 func orDefault(n int) int {
@@ -169,7 +171,7 @@ func (q *QP) Start(p StartParams) {
 	q.setState(stateRTS)
 	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
-	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions}
+	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions, denied: q.cfg.Denied}
 	q.queues[ddphdr.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
 	q.queues[ddphdr.QNTerminate] = ddp.NewQueue(1, 0)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
@@ -264,7 +266,13 @@ func (q *QP) closedErrLocked() error {
 }
 
 // An admission decides by the control field alone which messages a stream accepts.
-type admission struct{ extensions bool }
+type admission struct {
+	extensions bool
+	denied     ddp.Access
+}
+
+// ungranted is a right that no Region grants.
+const ungranted ddp.Access = 1 << 7
 
 // admit checks the control field of a segment before DDP places any of the segment. For a Tagged
 // segment it returns the right that the segment needs. admit leaves a queue number that is not in
@@ -278,6 +286,8 @@ func (a admission) admit(tagged bool, rsvdULP uint8, qn ddphdr.QN) (need ddp.Acc
 		return 0, operationError(codeOpcode, "%v", op)
 	case op.IsTagged() != tagged:
 		return 0, operationError(codeOpcode, "%v with T=%t", op, tagged)
+	case op == rdmaphdr.OpWrite && a.denied&ddp.RemoteWrite != 0:
+		return ddp.RemoteWrite | ungranted, nil // one of length 0 needs no Region
 	case op == rdmaphdr.OpWrite:
 		return ddp.RemoteWrite, nil
 	case op == rdmaphdr.OpReadResponse:

@@ -169,8 +169,9 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	return codeInvalidSTag
 }
 
-// parse reads and checks a request that DDP has delivered to stream of d. The error is a *streamError.
-func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
+// parse reads and checks a request that DDP has delivered to the queue pair with the given Config. The
+// error is a *streamError.
+func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, c *Config) (err error) {
 	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest}
 	copy(a.header[:], m.Header[:m.HeaderLen])
 	a.segmentLen = m.SegmentLen
@@ -186,7 +187,7 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stre
 	case len(rest) > 0:
 		return operationError(codeUnspecified, "%v of %d bytes", op, len(m.Buffer))
 	case a.isAtomic:
-		a.region, err = d.Check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic, stream)
+		a.region, err = c.check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic)
 		if err == nil {
 			// "a ULP Buffer address that is 64-bit aligned" (RFC 7306 §8.2): Update64 checks this.
 			_, err = a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return v })
@@ -194,10 +195,18 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stre
 	case a.read.Size > 0:
 		// With size zero it "MUST NOT validate the Data Source STag and Data Source Tagged Offset
 		// contained in the RDMA Read Request Header" (RFC 5040 §5.2.1).
-		a.region, err = d.Check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead, stream)
+		a.region, err = c.check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead)
 	}
 	if err != nil {
 		return a.error(err)
 	}
 	return nil
+}
+
+// check returns the Region that a request of the peer names, if the peer has the right to it.
+func (c *Config) check(s ddp.STag, to, n uint64, need ddp.Access) (*ddp.Region, error) {
+	if c.Denied&need != 0 {
+		return nil, &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: s, TO: to, N: n, Need: need, Stream: c.QPNum}
+	}
+	return c.Domain.Check(s, to, n, need, c.QPNum)
 }

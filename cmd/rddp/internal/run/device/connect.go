@@ -57,7 +57,7 @@ const (
 // Config returns the configuration with which the connection of p must begin. ird and ord are the
 // numbers of Reads that the program has asked for. An initiator connects by dialer.
 func (p *Pair) Config(w Wire, ird, ord int, dialer net.Dialer) *extsock.Config {
-	c := p.q.ctx.dev.config(p.q.pd, dialer)
+	c := p.q.config(dialer)
 	c.IRD, c.ORD = orNone(ird), orNone(ord)
 	c.HandshakeTimeout = 0
 	if w == Plain {

@@ -513,6 +513,49 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestDeniedRights has a peer do what the memory allows but the queue pair does not, whichever of the two
+// dials.
+func TestDeniedRights(t *testing.T) {
+	tests := []struct {
+		desc   string
+		access byte // of the queue pair
+		op     uint32
+	}{
+		{"Write", guest.All &^ byte(uverbs.RemoteWrite), guest.OpWrite},
+		{"Read", guest.All &^ byte(uverbs.RemoteRead), guest.OpRead},
+		{"FetchAdd", guest.All &^ byte(uverbs.RemoteAtomic), guest.OpFetchAdd},
+	}
+	for _, tt := range tests {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, made first: %v", tt.desc, first), func(t *testing.T) {
+				devices := [2]*Device{newDevice(t), newDevice(t)}
+				if !first {
+					devices[0], devices[1] = devices[1], devices[0]
+				}
+				a, b := newProgram(t, devices[0]), newProgram(t, devices[1])
+				qa, qb := a.qp(nil), b.qp(nil)
+				denied := func(in []byte) { in[88] = tt.access }
+				err := errors.Join(qa.Join(b.gid, qb.Num), qb.Modify(guest.Init, a.gid, qa.Num, denied),
+					qb.Modify(guest.RTR, a.gid, qa.Num, nil), qb.Modify(guest.RTS, a.gid, qa.Num, nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				send := guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}
+				qb.PostRecv(2, b.mr.Part(0, 8))
+				if err := qa.Post(send); err != nil {
+					t.Fatal(err)
+				}
+				a.want("a Send, which needs no right", 1, uverbs.Success)
+				w := guest.WR{ID: 3, Op: tt.op, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}}
+				if err := qa.Post(w); err != nil {
+					t.Fatal(err)
+				}
+				a.want("what needs one", 3, uverbs.RemoteAccessErr)
+			})
+		}
+	}
+}
+
 // A program may set a queue pair to ERR and to RESET, and join it again.
 func TestFlushAndRejoin(t *testing.T) {
 	a, b, qa, qb := pair(t)

@@ -192,6 +192,7 @@ func (q *queuePair) answer(p *request, life uint64) {
 	ctx, cancel := context.WithTimeout(q.ctx.dev.ctx, requestTime)
 	defer cancel()
 	me := hello{from: q.num, to: p.from, gid: q.gid()}
+	p.r.Config = q.config(net.Dialer{})
 	err := p.r.Accept(ctx, me.appendTo(nil))
 	if err == nil {
 		err = awaitPeer(p.conn)
@@ -263,7 +264,7 @@ const redial = 20 * time.Millisecond
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
-	d := extsock.Dialer{Config: q.ctx.dev.config(q.pd, dialer)}
+	d := extsock.Dialer{Config: q.config(dialer)}
 	d.Config.PrivateData = h.appendTo(nil)
 	for {
 		c, err := d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -107,6 +108,16 @@ func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config
 		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true,
 		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1, Backend: d.backend(dialer),
 	}
+}
+
+// config returns the configuration of q's next connection. The program may change the rights of the
+// peer later, but that has no effect on the connection.
+func (q *queuePair) config(dialer net.Dialer) *extsock.Config {
+	c := q.ctx.dev.config(q.pd, dialer)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.attrs.Access)
+	return c
 }
 
 // backend returns the TCP of the device.
