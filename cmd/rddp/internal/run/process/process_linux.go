@@ -245,15 +245,30 @@ func ReadString(r Reader, addr uint64, limit int) (string, error) {
 }
 
 // A Thread is a thread whose system call waits for the supervisor. Its memory can be read and
-// written like that of a Process, without opening anything.
+// written like that of a Process. Nothing stays open in between.
 type Thread int
 
 // Read copies len(b) bytes at addr to b.
 func (t Thread) Read(b []byte, addr uint64) error {
-	return (&Process{PID: int(t)}).transfer(unix.SYS_PROCESS_VM_READV, b, addr)
+	return t.reach(unix.SYS_PROCESS_VM_READV, (*Process).Read, b, addr)
 }
 
 // Write copies b to addr.
 func (t Thread) Write(b []byte, addr uint64) error {
-	return (&Process{PID: int(t)}).transfer(unix.SYS_PROCESS_VM_WRITEV, b, addr)
+	return t.reach(unix.SYS_PROCESS_VM_WRITEV, (*Process).Write, b, addr)
+}
+
+// reach makes the system call. If it is forbidden, as by Docker before version 23, it takes the other
+// way by a Process.
+func (t Thread) reach(nr uintptr, other func(p *Process, b []byte, addr uint64) error, b []byte, addr uint64) error {
+	err := (&Process{PID: int(t)}).transfer(nr, b, addr)
+	if err != syscall.EPERM {
+		return err
+	}
+	p, openErr := Open(int(t))
+	if openErr != nil {
+		return err
+	}
+	defer p.Close()
+	return other(p, b, addr)
 }
