@@ -22,7 +22,7 @@ import (
 var mostNames = map[string]int{
 	"mpa":     34,
 	"ddp":     66, // 5 are for memory outside of the process
-	"rdmap":   86,
+	"rdmap":   85,
 	"extsock": 125, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
 }
 

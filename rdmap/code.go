@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A TerminateCode is the reason why a stream ends: the Layer that found the error, the Error Type
@@ -87,96 +88,29 @@ func (k errorKind) carriesHeaders() bool {
 	return k.layer() <= layerDDP && k != localCatastrophic && k != ddpLocalCatastrophic
 }
 
-var errorKinds = map[errorKind]struct {
-	name  string
-	codes map[uint8]string // by Error Code; nil means that the Error Code has no meaning
-}{
-	localCatastrophic: {"RDMA local catastrophic error", nil},
-	remoteProtection: {"RDMA remote protection error", map[uint8]string{
-		0x00: "invalid STag",
-		0x01: "base or bounds violation",
-		0x02: "access rights violation",
-		0x03: "STag not associated with RDMAP Stream",
-		0x04: "TO wrap",
-		0x09: "STag cannot be Invalidated",
-		0xFF: "unspecified error",
-	}},
-	remoteOperation: {"RDMA remote operation error", map[uint8]string{
-		0x05: "invalid RDMAP version",
-		0x06: "unexpected OpCode",
-		0x07: "catastrophic error, localized to RDMAP Stream",
-		0x08: "catastrophic error, global",
-		0x09: "STag cannot be Invalidated",
-		0xFF: "unspecified error",
-	}},
-	ddpLocalCatastrophic: {"DDP local catastrophic error", map[uint8]string{0x00: ""}},
-	taggedError: {"DDP tagged buffer error", map[uint8]string{
-		0x00: "invalid STag",
-		0x01: "base or bounds violation",
-		0x02: "STag not associated with DDP Stream",
-		0x03: "TO wrap",
-		0x04: "invalid DDP version",
-	}},
-	untaggedError: {"DDP untagged buffer error", map[uint8]string{
-		0x01: "invalid QN",
-		0x02: "invalid MSN: no buffer available",
-		0x03: "invalid MSN: MSN range is not valid",
-		0x04: "invalid MO",
-		0x05: "DDP Message too long for available buffer",
-		0x06: "invalid DDP version",
-	}},
-	ddpForLLP: {"DDP error reserved for the LLP", nil},
-	mpaError: {"MPA error", map[uint8]string{
-		0x01: "TCP connection closed, terminated, or lost",
-		0x02: "MPA CRC error",
-		0x03: "MPA Marker and ULPDU Length field mismatch",
-		0x04: "invalid MPA Request Frame or MPA Reply Frame",
-		0x05: "local catastrophic error",
-		0x06: "insufficient IRD resources",
-		0x07: "no matching RTR option",
-	}},
-}
-
 // isRegistered reports whether an RFC defines this code (RFC 6580 §3, RFC 6581 §8).
 func (c TerminateCode) isRegistered() bool {
-	kind, ok := errorKinds[c.kind()]
-	if !ok || kind.codes == nil {
+	kind, ok := rdmaphdr.ErrorKinds[uint8(c.kind())]
+	if !ok || kind.Codes == nil {
 		return ok
 	}
-	_, ok = kind.codes[c.errorCode()]
+	_, ok = kind.Codes[c.errorCode()]
 	return ok
 }
 
 // String returns the Error Type and the Error Code in the words of the RFC that lists them. If no
 // RFC does, String returns them as numbers.
 func (c TerminateCode) String() string {
-	kind, ok := errorKinds[c.kind()]
+	kind, ok := rdmaphdr.ErrorKinds[uint8(c.kind())]
 	if !ok {
 		return fmt.Sprintf("layer %#x, error type %#x, code %#02x", c.kind().layer(), c.kind()&0x0F, c.errorCode())
 	}
-	text, known := kind.codes[c.errorCode()]
+	text, known := kind.Codes[c.errorCode()]
 	switch {
-	case kind.codes == nil || known && text == "":
-		return kind.name
+	case kind.Codes == nil || known && text == "":
+		return kind.Name
 	case !known:
-		return fmt.Sprintf("%s: code %#02x", kind.name, c.errorCode())
+		return fmt.Sprintf("%s: code %#02x", kind.Name, c.errorCode())
 	}
-	return kind.name + ": " + text
-}
-
-// Words returns the Layer, the Error Type and the Error Code in the words of RFC 5040 figure 9.
-// Parts for which the RFCs have no words are numbers.
-func (c TerminateCode) Words() (layer, etype, code string) {
-	layer = fmt.Sprintf("%#x", c.kind().layer())
-	if names := [...]string{"RDMAP", "DDP", "MPA"}; int(c.kind().layer()) < len(names) {
-		layer = names[c.kind().layer()]
-	}
-	etype, code = fmt.Sprintf("%#x", uint8(c.kind()&0x0F)), fmt.Sprintf("%#02x", c.errorCode())
-	if kind, ok := errorKinds[c.kind()]; ok {
-		etype = kind.name
-		if text := kind.codes[c.errorCode()]; text != "" {
-			code = text
-		}
-	}
-	return layer, etype, code
+	return kind.Name + ": " + text
 }

@@ -176,7 +176,7 @@ var rdmapFaults = []Fault{
 	{Name: "CmpSwap never swaps", File: "rdmap/atomic.go",
 		Old: "return cmpSwap(orig, r.Compare, r.CompareMask, r.Data, r.Mask)", New: "return orig",
 		IDs: []string{"RDMAPX-7306-5.2.1-10"}},
-	{Name: "MPA codes 6 and 7 of the peer mixed up", File: "rdmap/code.go",
+	{Name: "MPA codes 6 and 7 of the peer mixed up", File: "internal/rdmaphdr/terminate.go",
 		Old: "		0x06: \"insufficient IRD resources\",\n		0x07:", New: "		0x07: \"insufficient IRD resources\",\n		0x06:",
 		IDs: []string{"MPA-6581-8-3", "MPA-6581-8-4"}},
 	{Name: "a Send with SE raises no Event", File: "internal/rdmaphdr/opcode.go",

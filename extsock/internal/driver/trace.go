@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -18,7 +19,7 @@ func (e *ending) traceTerminate() {
 	if !errors.As(e.qp.Err(), &t) || !e.trace.Terminate() {
 		return
 	}
-	layer, etype, code := t.Terminate.Code.Words()
+	layer, etype, code := rdmaphdr.TerminateWords(uint16(t.Terminate.Code))
 	args := []any{"layer", layer, "type", etype, "code", code}
 	if t.Remote {
 		e.trace.Warn("Terminate received", args...)
