@@ -144,7 +144,7 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/ucma", "cmd/rddp/internal/run/uverbs",
 	},
 	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/ucma"},
-	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
+	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
 	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "cmd/rddp/internal/run/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},
 	"cmd/rddp/internal/run/process": {},

@@ -84,7 +84,7 @@ func TestBindIsForOneMessage(t *testing.T) {
 		m := send([]byte("more"))
 		ulpdu := cut(&p.s, &m, 100)[0]
 		p.place(ulpdu)
-		p.wantFailure(ulpdu, CodeNoBuffer)
+		p.wantFailure(ulpdu, ddphdr.CodeNoBuffer)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestBindTooLong(t *testing.T) {
 		for _, u := range ulpdus {
 			p.place(u)
 		}
-		p.wantFailure(ulpdus[len(ulpdus)-1], CodeTooLong)
+		p.wantFailure(ulpdus[len(ulpdus)-1], ddphdr.CodeTooLong)
 		if !head.intact() || !b.intact() {
 			t.Error("octets outside the buffer have changed")
 		}

@@ -123,7 +123,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 	}
 	if !ok {
 		// "wrap → code 0x03", and so on: RFC 5041 §7.2. Rights have no code of their own.
-		code := [...]Code{CodeInvalidSTag, CodeNotAssociated, CodeInvalidSTag, CodeTOWrap, CodeBounds}[kind]
+		code := [...]Code{ddphdr.CodeInvalidSTag, ddphdr.CodeNotAssociated, ddphdr.CodeInvalidSTag, ddphdr.CodeTOWrap, ddphdr.CodeBounds}[kind]
 		if e, is := w.r.Err().(*Error); !is || e.Code != code {
 			w.Errorf("%d octets at %#x of %v: error %v, want code %d", n, to, s, w.r.Err(), code)
 			return false

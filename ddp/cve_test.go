@@ -195,7 +195,7 @@ func TestCVE_2024_40992_SendLongerThanItsBuffer(t *testing.T) {
 						t.Errorf("%d octets delivered, want %d", len(m.Buffer), n)
 					}
 				} else {
-					p.wantFailure(bad, CodeTooLong)
+					p.wantFailure(bad, ddphdr.CodeTooLong)
 					if !untouched(g.mem[first:]) {
 						t.Errorf("octets of the segment that is too long are placed: %x", g.mem)
 					}

@@ -57,7 +57,7 @@ func TestReceiverDestination(t *testing.T) {
 // A Receiver whose ULP does not accept the segment has no destination for it.
 func TestReceiverDestinationRefused(t *testing.T) {
 	p := newPairWith(t, func(c *ReceiverConfig) {
-		c.Admit = func(bool, uint8, ddphdr.QN) (Access, error) { return 0, &Error{Code: CodeULP} }
+		c.Admit = func(bool, uint8, ddphdr.QN) (Access, error) { return 0, &Error{Code: ddphdr.CodeULP} }
 	})
 	r := p.register(make([]byte, 64), RemoteWrite)
 	ulpdu := append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), 1)

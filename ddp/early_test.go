@@ -281,7 +281,7 @@ func TestTryPlaceJudgedInOrder(t *testing.T) {
 	x.region.Deregister()
 	copy(x.memory[0].mem, bytes.Repeat([]byte{guard}, 8))
 	x.off++
-	x.wantFailure(ulpdu, CodeInvalidSTag)
+	x.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
 	x.wantUnchanged()
 }
 
@@ -332,7 +332,7 @@ func TestTryPlaceOverlapsUntagged(t *testing.T) {
 		if m := p.wantMessage("the right one"); m.Len != 20 || !bytes.Equal(m.Buffer, make([]byte, 20)) || !g.intact() {
 			t.Errorf("delivered %+v", m)
 		}
-		p.wantFailure(wrong, codeMSNRange)
+		p.wantFailure(wrong, ddphdr.CodeMSNRange)
 	}
 }
 

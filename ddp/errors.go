@@ -3,6 +3,8 @@ package ddp
 import (
 	"errors"
 	"fmt"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 var (
@@ -16,61 +18,49 @@ var (
 
 // A Code is an error number of DDP. The high byte is the Error Type and the low byte is the Error
 // Code. "The following error numbers MUST be used when reporting errors to the ULP." (RFC 5041
-// §7.2)
+// §7.2) String knows them all. These depend on what this end has registered and posted, and all
+// others mean that the peer breaks DDP itself, whatever this end does:
+//
+//	0x100  there is no such Region, or it does not grant the access
+//	0x101  the access is not wholly inside the Region
+//	0x102  the Region belongs to another stream
+//	0x103  TO and length add up to 2^64 or more
+//	0x202  no Untagged Buffer is posted for the message
+//	0x205  the message is longer than the Untagged Buffer
+//
+// 0xFFFF is not a number of the RFC. It means that DDP refused the segment for a reason that has no
+// number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit returned none,
+// the segment has another RsvdULP byte than the first segment of its message.
 type Code uint16
-
-// The codes that depend on what this end has registered and posted, and CodeULP. All other codes
-// mean that the peer breaks DDP itself, whatever this end does. Those codes have no exported names
-// here, but String knows them.
-const (
-	CodeInvalidSTag   Code = 0x100 // there is no such Region, or it does not grant the access
-	CodeBounds        Code = 0x101 // the access is not wholly inside the Region
-	CodeNotAssociated Code = 0x102 // the Region belongs to another stream
-	CodeTOWrap        Code = 0x103 // TO and length add up to 2^64 or more
-	CodeNoBuffer      Code = 0x202 // no Untagged Buffer is posted for the message
-	CodeTooLong       Code = 0x205 // the message is longer than the Untagged Buffer
-
-	// CodeULP is not a number of the RFC. It means that DDP refused the segment for a reason that
-	// has no number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit
-	// returned none, the segment has another RsvdULP byte than the first segment of its message.
-	CodeULP Code = 0xFFFF
-
-	codeLocalCatastrophic Code = 0x000
-	codeTaggedVersion     Code = 0x104
-	codeInvalidQN         Code = 0x201
-	codeMSNRange          Code = 0x203
-	codeInvalidMO         Code = 0x204
-	codeUntaggedVersion   Code = 0x206
-)
 
 // String returns the name that RFC 5041 §7.2 gives the code.
 func (c Code) String() string {
 	switch c {
-	case codeLocalCatastrophic:
+	case ddphdr.CodeLocalCatastrophic:
 		return "Local Catastrophic"
-	case CodeInvalidSTag:
+	case ddphdr.CodeInvalidSTag:
 		return "Tagged Buffer Error: Invalid STag"
-	case CodeBounds:
+	case ddphdr.CodeBounds:
 		return "Tagged Buffer Error: Base or bounds violation"
-	case CodeNotAssociated:
+	case ddphdr.CodeNotAssociated:
 		return "Tagged Buffer Error: STag not associated with DDP Stream"
-	case CodeTOWrap:
+	case ddphdr.CodeTOWrap:
 		return "Tagged Buffer Error: TO wrap"
-	case codeTaggedVersion:
+	case ddphdr.CodeTaggedVersion:
 		return "Tagged Buffer Error: Invalid DDP version"
-	case codeInvalidQN:
+	case ddphdr.CodeInvalidQN:
 		return "Untagged Buffer Error: Invalid QN"
-	case CodeNoBuffer:
+	case ddphdr.CodeNoBuffer:
 		return "Untagged Buffer Error: Invalid MSN - no buffer available"
-	case codeMSNRange:
+	case ddphdr.CodeMSNRange:
 		return "Untagged Buffer Error: Invalid MSN - MSN range is not valid"
-	case codeInvalidMO:
+	case ddphdr.CodeInvalidMO:
 		return "Untagged Buffer Error: Invalid MO"
-	case CodeTooLong:
+	case ddphdr.CodeTooLong:
 		return "Untagged Buffer Error: DDP Message too long for available buffer"
-	case codeUntaggedVersion:
+	case ddphdr.CodeUntaggedVersion:
 		return "Untagged Buffer Error: Invalid DDP version"
-	case CodeULP:
+	case ddphdr.CodeULP:
 		return "refused by the ULP"
 	}
 	return fmt.Sprintf("error type 0x%X code 0x%02X", uint8(c>>8), uint8(c))
@@ -82,7 +72,7 @@ type Error struct {
 	Code       Code
 	Header     []byte // a copy of the segment's DDP Header; nil if the segment is too short to have one
 	SegmentLen int    // bytes of the whole segment: header and payload
-	Err        error  // the cause: an [*AccessError], the error that CodeULP stands for, or nil
+	Err        error  // the cause: an [*AccessError], the error that Code 0xFFFF stands for, or nil
 }
 
 // Error returns a text that names the code, the segment and the cause.
@@ -99,12 +89,12 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // An AccessError says that a Region does not allow an access, or that there is no such Region.
 type AccessError struct {
-	// Code is the first check that failed, in this order: CodeInvalidSTag, CodeNotAssociated,
-	// Denied, CodeTOWrap, CodeBounds.
+	// Code is the first check that failed, in this order: whether there is the Region (0x100), its
+	// stream (0x102), its rights (Denied), wrap-around of the TO (0x103), bounds (0x101).
 	Code Code
 	// Denied means that the Region exists but does not grant all of Need. DDP has no number for
 	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is
-	// CodeInvalidSTag (RFC 5041 §7.1, second check). RDMAP has its own number for it.
+	// 0x100 (RFC 5041 §7.1, second check). RDMAP has its own number for it.
 	Denied bool
 	// Memory is the error of the Region's Memory, if that has refused the access. Denied is true.
 	Memory error

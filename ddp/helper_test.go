@@ -152,7 +152,7 @@ func (p *pair) wantFailure(bad []byte, code Code) {
 	}
 	e := wantError(p, p.r.Err(), code)
 	want := bad[:min(len(bad), ddphdr.HeaderLen(bad))]
-	if code == codeLocalCatastrophic {
+	if code == ddphdr.CodeLocalCatastrophic {
 		want = nil
 	}
 	if !bytes.Equal(e.Header, want) || e.SegmentLen != len(bad) {
@@ -221,20 +221,20 @@ const (
 
 // checkOf returns the check that failed.
 func checkOf(e *AccessError) accessCheck {
-	if e.Denied && e.Code == CodeInvalidSTag {
+	if e.Denied && e.Code == ddphdr.CodeInvalidSTag {
 		return checkAccess
 	}
 	return map[Code]accessCheck{
-		CodeInvalidSTag: checkInvalidSTag, CodeNotAssociated: checkNotAssociated, CodeTOWrap: checkWrap, CodeBounds: checkBounds,
+		ddphdr.CodeInvalidSTag: checkInvalidSTag, ddphdr.CodeNotAssociated: checkNotAssociated, ddphdr.CodeTOWrap: checkWrap, ddphdr.CodeBounds: checkBounds,
 	}[e.Code]
 }
 
 // What isError compares by Code and Denied.
 var (
-	errInvalid     error = &AccessError{Code: CodeInvalidSTag}
-	errOtherStream error = &AccessError{Code: CodeNotAssociated}
-	errDenied      error = &AccessError{Code: CodeInvalidSTag, Denied: true}
-	errOutside     error = &AccessError{Code: CodeBounds}
+	errInvalid     error = &AccessError{Code: ddphdr.CodeInvalidSTag}
+	errOtherStream error = &AccessError{Code: ddphdr.CodeNotAssociated}
+	errDenied      error = &AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true}
+	errOutside     error = &AccessError{Code: ddphdr.CodeBounds}
 )
 
 // isError reports whether err is want, or an access error of the same kind.

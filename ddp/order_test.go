@@ -52,15 +52,15 @@ func (m *slowModel) untagged(u []byte) {
 	q := m.queues[h.QN]
 	switch {
 	case q == nil:
-		m.fail(codeInvalidQN)
+		m.fail(ddphdr.CodeInvalidQN)
 	case uint64(h.MSN) != uint64(q.delivered)+1:
-		m.fail(codeMSNRange)
+		m.fail(ddphdr.CodeMSNRange)
 	case q.delivered >= len(q.room):
-		m.fail(CodeNoBuffer)
+		m.fail(ddphdr.CodeNoBuffer)
 	case uint64(h.MO) != q.length:
-		m.fail(codeInvalidMO)
+		m.fail(ddphdr.CodeInvalidMO)
 	case uint64(h.MO)+uint64(len(payload)) > q.room[q.delivered]:
-		m.fail(CodeTooLong)
+		m.fail(ddphdr.CodeTooLong)
 	default:
 		for i, o := range payload {
 			q.octets[uint64(h.MO)+uint64(i)] = o
@@ -82,12 +82,12 @@ func (m *slowModel) tagged(u []byte) {
 	h, payload, _ := ddphdr.ParseTagged(u)
 	region := m.memory[STag(h.STag)]
 	if region == nil && len(payload) > 0 {
-		m.fail(CodeInvalidSTag)
+		m.fail(ddphdr.CodeInvalidSTag)
 		return
 	}
 	for i := range payload {
 		if _, ok := region[h.TO+uint64(i)]; !ok {
-			m.fail(CodeBounds)
+			m.fail(ddphdr.CodeBounds)
 			return
 		}
 	}

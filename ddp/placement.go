@@ -72,7 +72,7 @@ func (r *Receiver) putTagged(s *segment, h ddphdr.TaggedHeader, need Access) err
 	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
 	// message that is out of range.
 	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
-		return &AccessError{Code: CodeBounds, STag: STag(h.STag), TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+		return &AccessError{Code: ddphdr.CodeBounds, STag: STag(h.STag), TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
 	}
 	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, s.n(), need, r.config.Stream)
 	if err != nil {
@@ -100,14 +100,14 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	}
 	// "The QN is valid for this stream." (RFC 5041 §7.1)
 	if h.QN >= ddphdr.NumQueues || r.config.Queues[h.QN] == nil {
-		return &Error{Code: codeInvalidQN}
+		return &Error{Code: ddphdr.CodeInvalidQN}
 	}
 	m := &r.untagged[h.QN]
 	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the
 	// queue defined by the QN." (RFC 5041 §7.1) Segments arrive in order here, so exactly one
 	// number is legal.
 	if h.MSN != m.MSN {
-		return &Error{Code: codeMSNRange}
+		return &Error{Code: ddphdr.CodeMSNRange}
 	}
 	if m.begun && m.RsvdULP != h.RsvdULP {
 		return errRsvdULPChanged
@@ -152,7 +152,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h *ddphdr.UntaggedHeader) er
 	// §7.1)
 	b, ok := q.atLocked(0)
 	if !ok {
-		return &Error{Code: CodeNoBuffer}
+		return &Error{Code: ddphdr.CodeNoBuffer}
 	}
 	if err := m.fill(b, s, h); err != nil {
 		return err
@@ -171,13 +171,13 @@ func (m *untaggedMessage) fill(b *buffer, s *segment, h *ddphdr.UntaggedHeader) 
 	// "The MO falls in the range of legal offsets associated with the Untagged Buffer." (RFC 5041
 	// §7.1) Segments arrive in order, so only the offset just after the previous bytes is legal.
 	if h.MO != m.Len {
-		return &Error{Code: codeInvalidMO}
+		return &Error{Code: ddphdr.CodeInvalidMO}
 	}
 	// "The sum of the DDP Segment payload length and the MO falls in the range of legal offsets
 	// associated with the Untagged Buffer." (RFC 5041 §7.1)
 	end := uint64(h.MO) + s.n()
 	if end > b.room() {
-		return &Error{Code: CodeTooLong}
+		return &Error{Code: ddphdr.CodeTooLong}
 	}
 	b.put(uint64(h.MO), s.payload)
 	m.Len = uint32(end)

@@ -82,7 +82,7 @@ func TestQueueFlushOrder(t *testing.T) {
 	}
 	p.wantIdle("message 1, whose buffer was taken back")
 	p.place(segments[1])
-	p.wantFailure(segments[1], CodeNoBuffer)
+	p.wantFailure(segments[1], ddphdr.CodeNoBuffer)
 }
 
 // The ring comes round many times with all depths.
@@ -252,7 +252,7 @@ func TestQueueOwnBuffers(t *testing.T) {
 	}
 	over := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size)
 	p.place(over)
-	p.wantFailure(over, CodeNoBuffer)
+	p.wantFailure(over, ddphdr.CodeNoBuffer)
 	if ids := q.Flush(); len(ids) != 0 || q.Post(nil, nil, 0) {
 		t.Errorf("Flush returns %v, and Post takes another", ids)
 	}
@@ -264,6 +264,6 @@ func TestQueueOwnOfNoDepth(t *testing.T) {
 	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })
 	bad := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
 	p.place(bad)
-	p.wantFailure(bad, CodeNoBuffer)
+	p.wantFailure(bad, ddphdr.CodeNoBuffer)
 	q.Flush()
 }

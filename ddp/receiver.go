@@ -130,7 +130,7 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 // uses the Receiver calls it. A message in a bound buffer takes no lock and does not use the Queue.
 //
 //   - Bind gives a buffer to one message. Immediate Data uses the buffer up, too. A message that is
-//     longer than head and b together ends the stream with CodeTooLong.
+//     longer than head and b together ends the stream with Code 0x205.
 //   - A second Bind before the message begins replaces the buffer of the first.
 //   - The caller must not call Bind while the Queue of qn has a posted buffer that no message has
 //     filled. The posted buffers go, in their order, to the messages that have no bound buffer. So
@@ -195,7 +195,7 @@ func (r *Receiver) place(s *segment) {
 // error report the DDP Header, the type of error, and the length of the DDP segment, if available."
 // (RFC 5041 §7.1)
 func segmentError(s *segment, err error) error {
-	e := &Error{Code: CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
+	e := &Error{Code: ddphdr.CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
 	switch err := err.(type) {
 	case ddphdr.Error:
 		e.Code, e.Err = Code(err), nil

@@ -117,7 +117,7 @@ func TestReceiverTaggedMessageTooLong(t *testing.T) {
 	p.wantIdle("2^32-1 octets")
 	bad := append(h.AppendTo(nil), 9)
 	p.place(bad)
-	p.wantFailure(bad, CodeBounds)
+	p.wantFailure(bad, ddphdr.CodeBounds)
 	if !bytes.Equal(g.mem, []byte{5, 6, 7, 8, guard, guard, guard, guard}) || !g.intact() {
 		t.Errorf("memory = %x", g.all)
 	}
@@ -142,8 +142,8 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 			t.Error("message delivered")
 		}
 		var e *Error
-		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != CodeULP {
-			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with CodeULP", err)
+		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != ddphdr.CodeULP {
+			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with ddphdr.CodeULP", err)
 		}
 		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:ddphdr.HeaderLen(segments[1])]) || n != len(segments[1]) {
 			t.Errorf("Segment = %x, %d", header, n)
@@ -181,12 +181,12 @@ func TestReceiverAdmit(t *testing.T) {
 		asked   string
 	}{
 		{"Read Response to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x42, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
-		{"Write to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), CodeInvalidSTag, false, "true 64 0"},
+		{"Write to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), ddphdr.CodeInvalidSTag, false, "true 64 0"},
 		{"refused, tagged", ddphdr.TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, true, "true 238 0"},
 		{"refused, untagged", ddphdr.UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, true, "false 238 1"},
 		{"refused, before the QN is looked at", ddphdr.UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, true, "false 238 7"},
-		{"QN without a queue", ddphdr.UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), codeInvalidQN, false, "false 0 3"},
-		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), codeUntaggedVersion, false, ""},
+		{"QN without a queue", ddphdr.UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), ddphdr.CodeInvalidQN, false, "false 0 3"},
+		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), ddphdr.CodeUntaggedVersion, false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestReceiverAdmit(t *testing.T) {
 			case tt.refused:
 				p.r.Deliver(p.off)
 				var e *Error
-				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || e.Code != CodeULP || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
+				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || e.Code != ddphdr.CodeULP || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
 					t.Errorf("Err = %v", err)
 				}
 			case tt.code != 0:
@@ -242,7 +242,7 @@ func TestReceiverInMessage(t *testing.T) {
 	bad := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x48, MSN: 5}.AppendTo(nil)
 	bad = append(bad, make([]byte, 9)...)
 	p.place(bad)
-	p.wantFailure(bad, CodeTooLong)
+	p.wantFailure(bad, ddphdr.CodeTooLong)
 }
 
 // TestReceiverForgetsBuffer: what has been delivered is not kept for longer than the Message.
@@ -304,7 +304,7 @@ func TestReceiverErrorWaitsForEdge(t *testing.T) {
 	if !p.r.Deliver(edge) || p.r.Deliver(edge) || p.r.Err() != nil {
 		t.Errorf("below the bad segment: Err = %v, want one message", p.r.Err())
 	}
-	p.wantFailure(bad, codeMSNRange)
+	p.wantFailure(bad, ddphdr.CodeMSNRange)
 }
 
 // Offsets of 2^32-1 and so on do not wrap, whatever has been received.
@@ -316,7 +316,7 @@ func TestReceiverUntaggedMessageNear32Bits(t *testing.T) {
 	p.r.untagged[0].Len = math.MaxUint32 - 1 // as if as much had come
 	bad := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32 - 1}, 4)
 	p.place(bad)
-	p.wantFailure(bad, CodeTooLong)
+	p.wantFailure(bad, ddphdr.CodeTooLong)
 	if !untouched(g.all) {
 		t.Errorf("memory = %x", g.all)
 	}
@@ -330,9 +330,9 @@ func TestReceiverWithNothing(t *testing.T) {
 		p := &pair{TB: t, r: NewReceiver(ReceiverConfig{})}
 		p.place(ulpdu)
 		if ddphdr.IsTagged(ulpdu) {
-			p.wantFailure(ulpdu, CodeInvalidSTag)
+			p.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
 		} else {
-			p.wantFailure(ulpdu, codeInvalidQN)
+			p.wantFailure(ulpdu, ddphdr.CodeInvalidQN)
 		}
 		if r := NewReceiver(ReceiverConfig{}); r.TryPlace(0, ulpdu) {
 			t.Errorf("TryPlace(%x) = true", ulpdu)

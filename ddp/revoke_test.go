@@ -42,7 +42,7 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quart
 			continue
 		}
 		p.bad++
-		if e, ok := p.pair.r.Err().(*Error); !ok || e.Code != CodeInvalidSTag {
+		if e, ok := p.pair.r.Err().(*Error); !ok || e.Code != ddphdr.CodeInvalidSTag {
 			p.failed = "the error of a revoked STag is " + p.pair.r.Err().Error()
 			return
 		}

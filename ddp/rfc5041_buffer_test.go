@@ -26,7 +26,7 @@ func TestRFC5041_1_2_WhereAMessageStarts(t *testing.T) {
 		segment := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: uint32(off)}, 4)
 		p.place(segment)
 		if off > 0 {
-			p.wantFailure(segment, codeInvalidMO)
+			p.wantFailure(segment, ddphdr.CodeInvalidMO)
 			if !untouched(posted.all) {
 				t.Errorf("a message that begins at MO %d: %x", off, posted.mem)
 			}
@@ -104,7 +104,7 @@ func TestRFC5041_5_2_MessageWithAHole(t *testing.T) {
 	p.place(untagged(ddphdr.UntaggedHeader{MSN: 1}, 4))
 	hole := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 8}, 4)
 	p.place(hole)
-	p.wantFailure(hole, codeInvalidMO)
+	p.wantFailure(hole, ddphdr.CodeInvalidMO)
 	if !untouched(posted.mem[4:]) {
 		t.Errorf("buffer %x", posted.mem)
 	}
@@ -176,7 +176,7 @@ func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 			x.place(bad)
 			x.r.Deliver(x.off)
 			var e *Error
-			if err := x.r.Err(); err != nil && (!errors.As(err, &e) || e.Code != CodeULP) {
+			if err := x.r.Err(); err != nil && (!errors.As(err, &e) || e.Code != ddphdr.CodeULP) {
 				note(c.desc+", changed", err)
 			}
 		}

@@ -136,16 +136,16 @@ func errorCases() []errorCase {
 		queued("far too long", 5, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 64750),
 	}
 	for n := range uint64(2) {
-		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), CodeTOWrap, func(x *target) []byte {
+		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), ddphdr.CodeTOWrap, func(x *target) []byte {
 			return tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: math.MaxUint64}, int(n+1))
 		}})
 	}
 	for _, dv := range []byte{0, 2, 3} {
 		cases = append(cases,
-			errorCase{fmt.Sprintf("tagged, DV %d", dv), codeTaggedVersion, func(x *target) []byte {
+			errorCase{fmt.Sprintf("tagged, DV %d", dv), ddphdr.CodeTaggedVersion, func(x *target) []byte {
 				return version(tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8), dv)
 			}},
-			errorCase{fmt.Sprintf("untagged, DV %d", dv), codeUntaggedVersion, func(*target) []byte {
+			errorCase{fmt.Sprintf("untagged, DV %d", dv), ddphdr.CodeUntaggedVersion, func(*target) []byte {
 				return version(untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 8), dv)
 			}})
 	}
@@ -320,9 +320,9 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 	}{
 		{"this stream's", true, stream, 0},
 		{"every stream's", true, 0, 0},
-		{"another stream's", true, stream + 1, CodeNotAssociated},
-		{"another Domain's, same stream number", false, stream, CodeInvalidSTag},
-		{"another Domain's, every stream's", false, 0, CodeInvalidSTag},
+		{"another stream's", true, stream + 1, ddphdr.CodeNotAssociated},
+		{"another Domain's, same stream number", false, stream, ddphdr.CodeInvalidSTag},
+		{"another Domain's, every stream's", false, 0, ddphdr.CodeInvalidSTag},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		ulpdu := tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(part.STag()), TO: part.TO()}, 8)
 		if granted&RemoteWrite == 0 {
 			p.place(ulpdu)
-			p.wantFailure(ulpdu, CodeInvalidSTag)
+			p.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
 			if !untouched(g.all) {
 				t.Errorf("%v: memory = %x", granted, g.all)
 			}
@@ -391,7 +391,7 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		part.Deregister()
 		copy(g.mem[8:16], bytes.Repeat([]byte{guard}, 8))
 		p.place(ulpdu)
-		p.wantFailure(ulpdu, CodeInvalidSTag)
+		p.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
 		if !untouched(g.all) {
 			t.Errorf("%v: after Deregister: memory = %x", granted, g.all)
 		}
@@ -409,14 +409,14 @@ func TestErrorStrings(t *testing.T) {
 			seen[s] = true
 		}
 	}
-	e := &Error{Code: CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
+	e := &Error{Code: ddphdr.CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
 	if want := "ddp: Untagged Buffer Error: DDP Message too long for available buffer (segment of 27 bytes, header 41)"; e.Error() != want {
 		t.Errorf("Error = %q, want %q", e, want)
 	}
-	if s := CodeULP.String(); s == "" || seen[s] {
+	if s := Code(ddphdr.CodeULP).String(); s == "" || seen[s] {
 		t.Errorf("CodeULP is %q", s)
 	}
-	denied := &AccessError{Code: CodeInvalidSTag, Denied: true, STag: 1, TO: 2, N: 3, Need: RemoteRead, Stream: 4}
+	denied := &AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true, STag: 1, TO: 2, N: 3, Need: RemoteRead, Stream: 4}
 	if want := "ddp: access rights violation: STag 0x00000001, TO 0x2, 3 bytes, stream 4, for remote read"; denied.Error() != want {
 		t.Errorf("Error = %q, want %q", denied, want)
 	}

@@ -204,7 +204,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 			g := newGuarded(16)
 			r := p.register(g.mem, RemoteWrite)
 			m := write(r, 0, make([]byte, 16))
-			code := CodeInvalidSTag
+			code := Code(ddphdr.CodeInvalidSTag)
 			switch desc {
 			case "unknown":
 				m.STag++
@@ -212,7 +212,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 				r.Deregister()
 			case "of another stream":
 				other := register(t, p.domain, g.mem, RemoteWrite, stream+1)
-				m.STag, m.TO, code = other.STag(), other.TO(), CodeNotAssociated
+				m.STag, m.TO, code = other.STag(), other.TO(), ddphdr.CodeNotAssociated
 			}
 			bad := cut(&p.s, &m, 128)[0]
 			if p.r.TryPlace(p.off, bad) {
@@ -354,7 +354,7 @@ func TestRFC5041_4_4_EverySegmentHasHeader(t *testing.T) {
 			p := newPair(t)
 			p.post(0, 10, 0)
 			p.place(full[:n])
-			p.wantFailure(full[:n], codeLocalCatastrophic)
+			p.wantFailure(full[:n], ddphdr.CodeLocalCatastrophic)
 			if p.r.TryPlace(p.off, full[:n]) {
 				t.Errorf("TryPlace(%x) = true", full[:n])
 			}

@@ -20,23 +20,23 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 		bad   ddphdr.UntaggedHeader
 		n     int
 	}{
-		{"no buffer", false, CodeNoBuffer, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"MSN 0", true, codeMSNRange, ddphdr.UntaggedHeader{Last: true, MO: 10}, 1},
-		{"MSN of the next buffer", true, codeMSNRange, ddphdr.UntaggedHeader{Last: true, MSN: 2}, 1},
-		{"first MO 4", false, codeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
-		{"MO 0 again", true, codeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"a hole", true, codeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
-		{"one octet too long", true, CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
-		{"one octet too long at once", false, CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 33},
-		{"far too long", false, CodeTooLong, ddphdr.UntaggedHeader{MSN: 1}, 60000},
-		{"DDP version", true, codeUntaggedVersion, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
+		{"no buffer", false, ddphdr.CodeNoBuffer, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"MSN 0", true, ddphdr.CodeMSNRange, ddphdr.UntaggedHeader{Last: true, MO: 10}, 1},
+		{"MSN of the next buffer", true, ddphdr.CodeMSNRange, ddphdr.UntaggedHeader{Last: true, MSN: 2}, 1},
+		{"first MO 4", false, ddphdr.CodeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
+		{"MO 0 again", true, ddphdr.CodeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"a hole", true, ddphdr.CodeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
+		{"one octet too long", true, ddphdr.CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
+		{"one octet too long at once", false, ddphdr.CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 33},
+		{"far too long", false, ddphdr.CodeTooLong, ddphdr.UntaggedHeader{MSN: 1}, 60000},
+		{"DDP version", true, ddphdr.CodeUntaggedVersion, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
 	} {
 		for qn := range ddphdr.QN(ddphdr.NumQueues) {
 			for _, head := range []int{0, 4} {
 				t.Run(fmt.Sprintf("%s, QN %d, head %d", tt.desc, qn, head), func(t *testing.T) {
 					p := newPair(t)
 					a, b := newGuarded(head), newGuarded(32-head)
-					if tt.code != CodeNoBuffer {
+					if tt.code != ddphdr.CodeNoBuffer {
 						for range 2 {
 							if err := post(p.queues[qn], a.mem, b.mem, 1); err != nil {
 								t.Fatal(err)
@@ -49,7 +49,7 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 					}
 					tt.bad.QN = qn
 					bad := untagged(tt.bad, tt.n)
-					if tt.code == codeUntaggedVersion {
+					if tt.code == ddphdr.CodeUntaggedVersion {
 						bad = version(bad, 2)
 					}
 					p.place(bad)

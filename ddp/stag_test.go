@@ -152,7 +152,7 @@ func TestGuessedSTags(t *testing.T) {
 			}
 		}
 		var e *Error
-		if !errors.As(r.Err(), &e) || e.Code != CodeInvalidSTag && e.Code != CodeNotAssociated {
+		if !errors.As(r.Err(), &e) || e.Code != ddphdr.CodeInvalidSTag && e.Code != ddphdr.CodeNotAssociated {
 			t.Fatalf("STag %v: %v", a.stag, r.Err())
 		}
 		if r.failed.off != 0 {

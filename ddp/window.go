@@ -3,6 +3,7 @@ package ddp
 import (
 	"errors"
 
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -24,9 +25,9 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	switch {
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
-		return nil, r.refuse(CodeBounds, to, uint64(n), access, r.stream)
+		return nil, r.refuse(ddphdr.CodeBounds, to, uint64(n), access, r.stream)
 	case access&^r.access != 0 || r.access&ReadSink != 0:
-		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(ddphdr.CodeInvalidSTag, to, uint64(n), access, r.stream)
 		err.Denied = true
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	mem, gone := r.mem, r.gone || r.mem == nil // nil: r discards what arrives
 	r.mu.RUnlock()
 	if gone {
-		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(ddphdr.CodeInvalidSTag, to, uint64(n), access, r.stream)
 		if r.memory != nil {
 			err.Memory = errors.ErrUnsupported
 		}

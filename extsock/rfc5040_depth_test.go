@@ -39,7 +39,7 @@ func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 			}
 			var e *ddp.Error
 			err := ask(uint32(ird + 2))
-			if !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
+			if !errors.As(err, &e) || e.Code != ddphdr.CodeNoBuffer {
 				t.Errorf("IRD %d, one request too many: %v", ird, err)
 			}
 			a.Close()

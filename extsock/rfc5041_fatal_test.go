@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -206,7 +207,7 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 		if err := c.PostRecv(rdmap.RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
 			t.Error("PostRecv behind the end of the stream succeeds")
 		}
-		if err := postSend(c, nil); !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
+		if err := postSend(c, nil); !errors.As(err, &e) || e.Code != ddphdr.CodeNoBuffer {
 			t.Errorf("PostSend = %v, want the reason", err)
 		}
 		p.s.Close()

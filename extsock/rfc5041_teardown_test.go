@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -117,10 +118,10 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		}
 		var e *ddp.Error
 		for range 2 {
-			if n, err := c.Read(make([]byte, 9)); n != 0 || !errors.As(err, &e) || e.Code == ddp.CodeULP {
+			if n, err := c.Read(make([]byte, 9)); n != 0 || !errors.As(err, &e) || e.Code == ddphdr.CodeULP {
 				t.Errorf("Read = %d, %v, want the DDP error", n, err)
 			}
-			if err := postSend(c, nil); !errors.As(err, &e) || e.Code == ddp.CodeULP {
+			if err := postSend(c, nil); !errors.As(err, &e) || e.Code == ddphdr.CodeULP {
 				t.Errorf("PostSend = %v, want the DDP error", err)
 			}
 		}
@@ -137,7 +138,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		for desc, c := range map[string]*extsock.Conn{"source": ci, "sink": cr} {
 			var e *ddp.Error
 			var te *rdmap.TerminateError
-			if err := postSend(c, nil); c == cr && (!errors.As(err, &e) || e.Code == ddp.CodeULP) || c == ci && !errors.As(err, &te) {
+			if err := postSend(c, nil); c == cr && (!errors.As(err, &e) || e.Code == ddphdr.CodeULP) || c == ci && !errors.As(err, &te) {
 				t.Errorf("%s: PostSend = %v, want the DDP error, or the Terminate for it", desc, err)
 			}
 			c.Close()

@@ -222,8 +222,8 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 		cfg  extsock.Config
 		code uint8
 	}{
-		{"nothing shared", extsock.Config{}, uint8(ddp.CodeInvalidSTag & 0xFF)},
-		{"one Domain", extsock.Config{Domain: new(ddp.Domain)}, uint8(ddp.CodeNotAssociated & 0xFF)},
+		{"nothing shared", extsock.Config{}, uint8(ddphdr.CodeInvalidSTag & 0xFF)},
+		{"one Domain", extsock.Config{Domain: new(ddp.Domain)}, uint8(ddphdr.CodeNotAssociated & 0xFF)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -128,7 +128,7 @@ func TestStreamHostilePeer(t *testing.T) {
 					if !errors.Is(err, extsock.ErrStream) && !tt.byDDP && !atEnd {
 						t.Errorf("Read = %v, want ErrStream", err)
 					}
-					if de := (*ddp.Error)(nil); tt.byDDP && (!errors.As(err, &de) || de.Code == ddp.CodeULP) {
+					if de := (*ddp.Error)(nil); tt.byDDP && (!errors.As(err, &de) || de.Code == ddphdr.CodeULP) {
 						t.Errorf("Read = %v, want an error of DDP", err)
 					}
 					if _, err := c.Write([]byte("x")); !errors.Is(err, extsock.ErrStream) && !tt.byDDP {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -275,9 +276,9 @@ func TestRevocationRacesPlacement(t *testing.T) {
 
 // What refusedAs compares by Code and Denied.
 var (
-	errGone    error = &ddp.AccessError{Code: ddp.CodeInvalidSTag}
-	errDenied  error = &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true}
-	errOutside error = &ddp.AccessError{Code: ddp.CodeBounds}
+	errGone    error = &ddp.AccessError{Code: ddphdr.CodeInvalidSTag}
+	errDenied  error = &ddp.AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true}
+	errOutside error = &ddp.AccessError{Code: ddphdr.CodeBounds}
 )
 
 // refusedAs reports whether err is want, or an access error of the same kind.

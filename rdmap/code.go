@@ -52,8 +52,8 @@ func makeCode(layer, etype, code uint8) TerminateCode {
 // layerDDP is the Layer of DDP's errors.
 const layerDDP = 1
 
-// codeOfDDP returns the code of a Terminate for an error number of DDP. [ddp.CodeULP] is not such a
-// number.
+// codeOfDDP returns the code of a Terminate for an error number of DDP. ddphdr.CodeULP is not such
+// a number.
 func codeOfDDP(c ddp.Code) TerminateCode { return makeCode(layerDDP, uint8(c>>8), uint8(c)) }
 
 // kind returns the Layer and the Error Type.

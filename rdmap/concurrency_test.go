@@ -435,7 +435,7 @@ func TestEndDuringInvalidate(t *testing.T) {
 	// Not Check: it would take the region's lock once more, behind the one who waits for it.
 	prototest.Wait(t, "the invalidation", func() bool {
 		var e *ddp.AccessError
-		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddp.CodeInvalidSTag
+		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddphdr.CodeInvalidSTag
 	})
 	x.b.qp.Abort(errTest)
 	wantDone(t, "at the end", x.b.recvCQ, "1 flushed")

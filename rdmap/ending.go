@@ -219,7 +219,7 @@ func (q *QP) blameLocked(t Terminate) {
 	case op == rdmaphdr.OpAtomicResponse && t.Code == codeUnspecified:
 		q.sq.endAwaited(WorkFetchAdd, StatusGeneral, q.err)
 	case op.Queue() != ddphdr.QNSend:
-	case t.Code == codeOfDDP(ddp.CodeTooLong):
+	case t.Code == codeOfDDP(ddphdr.CodeTooLong):
 		q.rq.blamed = StatusLocalLength
 	case t.Code == codeInvalidate || t.Code == codeProtectedInvalidate:
 		q.rq.blamed = StatusRemoteInvalidate

@@ -140,7 +140,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	}
 	a.inject(untagged(rdmaphdr.OpTerminate, 2, 2, []byte{0x11, 0, 0, 0}))
 	var none *ddp.Error
-	if err := a.rx.Err(); !errors.As(err, &none) || none.Code != ddp.CodeNoBuffer {
+	if err := a.rx.Err(); !errors.As(err, &none) || none.Code != ddphdr.CodeNoBuffer {
 		t.Errorf("a second Terminate: %v, want that the first has used up the buffer", err)
 	}
 	a.qp.PeerClosed(nil)

@@ -136,7 +136,7 @@ func (q *QP) invalidate(s ddp.STag) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &access) && access.Code == ddp.CodeNotAssociated:
+	case errors.As(err, &access) && access.Code == ddphdr.CodeNotAssociated:
 		return &streamError{Code: codeProtectedInvalidate, Err: err}
 	default:
 		return &streamError{Code: codeInvalidate, Err: err}
@@ -172,10 +172,10 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 	case e == nil || e.op != WorkRead:
 		return operationError(codeOpcode, "%v that answers no RDMA Read", rdmaphdr.OpReadResponse)
 	case m.STag != e.sinkSTag:
-		return &streamError{Code: codeOfDDP(ddp.CodeInvalidSTag),
+		return &streamError{Code: codeOfDDP(ddphdr.CodeInvalidSTag),
 			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
 	case m.TO != e.sinkTO || m.Len != e.n || !m.Contiguous:
-		return &streamError{Code: codeOfDDP(ddp.CodeBounds),
+		return &streamError{Code: codeOfDDP(ddphdr.CodeBounds),
 			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
 	}
 	if e.sink != nil {

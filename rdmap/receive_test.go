@@ -107,7 +107,7 @@ func TestReceiveFails(t *testing.T) {
 	}{
 		{"Immediate Data of 7 octets", untagged(rdmaphdr.OpImmediate, ddphdr.QNSend, 1, make([]byte, 7)), codeUnspecified},
 		{"STag that can't be invalidated", invalidate, codeInvalidate},
-		{"too long", untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, make([]byte, 101)), codeOfDDP(ddp.CodeTooLong)},
+		{"too long", untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, make([]byte, 101)), codeOfDDP(ddphdr.CodeTooLong)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			var headers [2]string

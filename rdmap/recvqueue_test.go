@@ -193,7 +193,7 @@ func invalidateWith(t *testing.T, op kind) {
 			wantDone(t, "receiver", x.b.recvCQ, "1 remote invalidate error, 2 flushed")
 			var access *ddp.AccessError
 			_, err := shared.Check(tt.stag, 0, 0, 0, 1)
-			if gone := errors.As(err, &access) && access.Code == ddp.CodeInvalidSTag; gone != (i < 2) {
+			if gone := errors.As(err, &access) && access.Code == ddphdr.CodeInvalidSTag; gone != (i < 2) {
 				t.Errorf("afterwards the STag is invalid: %t", gone)
 			}
 		})

@@ -159,11 +159,11 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	switch {
 	case e.Denied:
 		return codeAccess
-	case e.Code == ddp.CodeNotAssociated:
+	case e.Code == ddphdr.CodeNotAssociated:
 		return codeNotAssociated
-	case e.Code == ddp.CodeTOWrap:
+	case e.Code == ddphdr.CodeTOWrap:
 		return codeWrap
-	case e.Code == ddp.CodeBounds:
+	case e.Code == ddphdr.CodeBounds:
 		return codeBounds
 	}
 	return codeInvalidSTag
@@ -206,7 +206,7 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, c *Config) (err err
 // check returns the Region that a request of the peer names, if the peer has the right to it.
 func (c *Config) check(s ddp.STag, to, n uint64, need ddp.Access) (*ddp.Region, error) {
 	if c.Denied&need != 0 {
-		return nil, &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: s, TO: to, N: n, Need: need, Stream: c.QPNum}
+		return nil, &ddp.AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true, STag: s, TO: to, N: n, Need: need, Stream: c.QPNum}
 	}
 	return c.Domain.Check(s, to, n, need, c.QPNum)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -81,7 +82,7 @@ func TestRFC5041_7_1_NoBuffer(t *testing.T) {
 	wantDone(t, "with a buffer", x.b.recvCQ, "1 success")
 	x.b.inject(untagged(rdmaphdr.OpSend, 0, 2, []byte("second")))
 	var e *ddp.Error
-	if !errors.As(x.b.qp.Err(), &e) || e.Code != ddp.CodeNoBuffer {
+	if !errors.As(x.b.qp.Err(), &e) || e.Code != ddphdr.CodeNoBuffer {
 		t.Errorf("error %v, want that there is no buffer", x.b.qp.Err())
 	}
 	if err := x.b.qp.PostRecv(RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {

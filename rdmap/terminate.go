@@ -185,7 +185,7 @@ func codeOf(err error) (code TerminateCode, ok bool) {
 	switch {
 	case errors.As(err, &own): // DDP wraps it if admit returned it
 		return own.Code, true
-	case errors.As(err, &segment) && segment.Code == ddp.CodeULP:
+	case errors.As(err, &segment) && segment.Code == ddphdr.CodeULP:
 		return codeOpcode, true // the opcode changed inside a message; the RFCs have no code for that
 	case errors.As(err, &segment):
 		return codeOfDDP(segment.Code), true

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -237,13 +238,13 @@ func TestTerminateFor(t *testing.T) {
 			"0207 c000 002e 4143 00000000 00000000 00000001 00000000"},
 		{"RDMAP, no segment", &streamError{Code: 0x02FF}, "02ff 0000"},
 		{"DDP local catastrophic", &ddp.Error{SegmentLen: 3}, "1000 0000"},
-		{"DDP tagged", &ddp.Error{Code: ddp.CodeTOWrap, Header: tagged, SegmentLen: 22},
+		{"DDP tagged", &ddp.Error{Code: ddphdr.CodeTOWrap, Header: tagged, SegmentLen: 22},
 			"1103 c000 0016 c140 deadbe00 0000000000001000"},
 		{"DDP, wrapped", fmt.Errorf("more: %w", &ddp.Error{Code: 0x201, Header: untagged, SegmentLen: 18}),
 			"1201 c000 0012 4143 00000000 00000000 00000001 00000000"},
-		{"refused by Admit", &ddp.Error{Code: ddp.CodeULP, Err: operationError(codeVersion, "x"), Header: tagged, SegmentLen: 22},
+		{"refused by Admit", &ddp.Error{Code: ddphdr.CodeULP, Err: operationError(codeVersion, "x"), Header: tagged, SegmentLen: 22},
 			"0205 c000 0016 c140 deadbe00 0000000000001000"},
-		{"opcode changed", &ddp.Error{Code: ddp.CodeULP, Err: errors.New("RsvdULP changes"), Header: tagged, SegmentLen: 22},
+		{"opcode changed", &ddp.Error{Code: ddphdr.CodeULP, Err: errors.New("RsvdULP changes"), Header: tagged, SegmentLen: 22},
 			"0206 c000 0016 c140 deadbe00 0000000000001000"},
 		{"MPA closed", codedError{2, 0, 1}, ""},
 		{"MPA CRC", codedError{2, 0, 2}, "2002 0000"},

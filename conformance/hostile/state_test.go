@@ -230,7 +230,7 @@ func kindOf(err error) string {
 	switch {
 	case err == nil:
 		return "nil"
-	case errors.As(err, &segment) && segment.Code != ddp.CodeULP: // in the Terminate that this end has sent
+	case errors.As(err, &segment) && segment.Code != ddphdr.CodeULP: // in the Terminate that this end has sent
 		return "DDP error"
 	case errors.As(err, new(*rdmap.TerminateError)):
 		return "Terminate"

@@ -71,7 +71,7 @@ func (l *link) wantOurs(err error, want codes) {
 		err = te.Err
 	}
 	var found codes
-	if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddp.CodeULP {
+	if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddphdr.CodeULP {
 		found = codes{1, uint8(de.Code >> 8), uint8(de.Code)}
 	} else if errors.As(err, &e) {
 		found.layer, found.etype, found.code = e.TerminateCode()

@@ -46,10 +46,10 @@ type Error uint16
 
 // The errors. The first three are the numbers that RFC 5041 §7.2 has for them.
 const (
-	ErrShort           Error = 0x000  // the segment is shorter than its header
-	ErrTaggedVersion   Error = 0x104  // DV is another version
-	ErrUntaggedVersion Error = 0x206  // DV is another version
-	ErrModel           Error = 0xFFFF // the T bit says that the header is one of the other buffer model
+	ErrShort           Error = CodeLocalCatastrophic // the segment is shorter than its header
+	ErrTaggedVersion   Error = CodeTaggedVersion     // DV is another version
+	ErrUntaggedVersion Error = CodeUntaggedVersion   // DV is another version
+	ErrModel           Error = CodeULP               // the T bit says that the header is one of the other buffer model
 )
 
 // Error returns the error in words.

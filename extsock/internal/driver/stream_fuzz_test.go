@@ -144,7 +144,7 @@ func FuzzByteStream(f *testing.F) {
 			t.Errorf("read %d octets, want %d", len(d.got), len(inOrder))
 		case why == io.EOF && hasEnded(p.in) != fin:
 			t.Errorf("the end of the stream: %t, want %t", hasEnded(p.in), fin)
-		case why != io.EOF && !errors.Is(why, bytestream.ErrStream) && (!errors.As(why, &segment) || segment.Code == ddp.CodeULP):
+		case why != io.EOF && !errors.Is(why, bytestream.ErrStream) && (!errors.As(why, &segment) || segment.Code == ddphdr.CodeULP):
 			t.Errorf("it ended with %v", why)
 		case why == io.EOF:
 			p.bytes.mu.Lock()

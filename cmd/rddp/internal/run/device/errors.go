@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -64,5 +65,5 @@ func endStatus(err error) uverbs.WCStatus {
 // isGone reports whether err says that there is no Region with the STag.
 func isGone(err error) bool {
 	var access *ddp.AccessError
-	return errors.As(err, &access) && access.Code == ddp.CodeInvalidSTag && !access.Denied
+	return errors.As(err, &access) && access.Code == ddphdr.CodeInvalidSTag && !access.Denied
 }
