@@ -25,9 +25,6 @@ func NewCompletionQueue(depth int) *CompletionQueue {
 	return &CompletionQueue{done: rdmap.NewCompletionQueue(depth)}
 }
 
-// Len returns the number of Completions in the queue.
-func (q *CompletionQueue) Len() int { return q.done.Len() }
-
 // Ready returns a channel that receives a value when the queue may hold Completions. Call Poll to
 // find out. If Poll leaves some, the channel receives another value. The caller of Ready is about
 // to wait, so Ready sends what Post has put off.
@@ -48,31 +45,26 @@ func (q *CompletionQueue) Poll(dst []rdmap.Completion) int {
 // is ctx.Err().
 func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 	q.look()
-	return q.wait(ctx, false)
+	var one [1]rdmap.Completion
+	_, err := q.done.Wait(ctx, one[:], false)
+	return one[0], err
 }
 
 // WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. If there
 // is none, it does what Wait does. It returns Completions that are already in the queue even if ctx
 // is done. The only error is ctx.Err(), with 0 Completions. With an empty dst WaitBatch does not
 // wait.
-func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion) (int, error) {
-	q.look()
-	return q.done.Wait(ctx, dst, false)
-}
-
-// WaitSolicited is Wait for a program that sleeps until the peer wakes it. It takes the oldest
-// Completion as soon as the queue holds a Completion that is solicited (RFC 5040 §5.3) or a
-// failure. It always sends what Post has put off.
-func (q *CompletionQueue) WaitSolicited(ctx context.Context) (rdmap.Completion, error) {
-	q.bells.Ring()
-	return q.wait(ctx, true)
-}
-
-// wait takes one Completion.
-func (q *CompletionQueue) wait(ctx context.Context, solicited bool) (rdmap.Completion, error) {
-	var one [1]rdmap.Completion
-	_, err := q.done.Wait(ctx, one[:], solicited)
-	return one[0], err
+//
+// If solicited is true, WaitBatch is for a program that sleeps until the peer wakes it. It sends what
+// Post has put off, and waits until the queue holds a Completion that is solicited (RFC 5040 §5.3)
+// or a failure.
+func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion, solicited bool) (int, error) {
+	if solicited {
+		q.bells.Ring()
+	} else {
+		q.look()
+	}
+	return q.done.Wait(ctx, dst, solicited)
 }
 
 // look sends what Post has put off, if the queue is empty. Completions of Work Requests that TCP

@@ -118,7 +118,7 @@ func Example_waitBatch() {
 	defer cancel()
 	batch := make([]rdmap.Completion, 8)
 	for left := 3; left > 0; {
-		n, err := client.SendCQ().WaitBatch(ctx, batch)
+		n, err := client.SendCQ().WaitBatch(ctx, batch, false)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -56,6 +56,9 @@ func ResetPanics() {
 	startupPanics.Store(0)
 }
 
+// Len returns the number of Completions in the queue.
+func (q *CompletionQueue) Len() int { return q.done.Len() }
+
 // IsLive reports whether c is in DDP mode and has not ended.
 func IsLive(c *Conn) bool { return c.verbs.driver.Inspect().Live }
 

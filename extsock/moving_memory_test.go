@@ -80,7 +80,7 @@ func movingMemory(t *testing.T, size, reads int) {
 			}
 		}
 		for taken := 0; taken < batch; {
-			k, err := ci.SendCQ().WaitBatch(ctx, completions[:])
+			k, err := ci.SendCQ().WaitBatch(ctx, completions[:], false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,7 +91,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 		}},
 		{"WaitBatch", func(c *extsock.Conn) error {
 			for taken := 0; taken < posted; {
-				n, err := c.SendCQ().WaitBatch(t.Context(), done[:3])
+				n, err := c.SendCQ().WaitBatch(t.Context(), done[:3], false)
 				if err != nil {
 					return err
 				}
@@ -99,8 +99,8 @@ func TestPostPutsOffABurst(t *testing.T) {
 			}
 			return nil
 		}},
-		{"WaitSolicited", func(c *extsock.Conn) error {
-			if _, err := c.SendCQ().WaitSolicited(canceled); !errors.Is(err, context.Canceled) {
+		{"WaitBatch, solicited", func(c *extsock.Conn) error {
+			if _, err := c.SendCQ().WaitBatch(canceled, done[:1], true); !errors.Is(err, context.Canceled) {
 				return err
 			}
 			return nil
@@ -160,8 +160,8 @@ func TestPostPutsOffABurst(t *testing.T) {
 }
 
 // TestQueueThatIsNotEmpty checks that a program that finds Completions sends nothing that Post has
-// put off: it may be about to post more. A program that calls Ready or WaitSolicited is about to
-// wait, whatever the queue holds.
+// put off: it may be about to post more. A program that calls Ready, or waits for a solicited
+// Completion, is about to wait, whatever the queue holds.
 func TestQueueThatIsNotEmpty(t *testing.T) {
 	var one [1]rdmap.Completion
 	canceled, cancel := context.WithCancel(t.Context())
@@ -173,10 +173,9 @@ func TestQueueThatIsNotEmpty(t *testing.T) {
 	}{
 		{"Poll", func(q *extsock.CompletionQueue) { q.Poll(one[:]) }, firstOfBurst},
 		{"Wait", func(q *extsock.CompletionQueue) { q.Wait(canceled) }, firstOfBurst},
-		{"WaitBatch", func(q *extsock.CompletionQueue) { q.WaitBatch(canceled, one[:]) }, firstOfBurst},
-		{"Len", func(q *extsock.CompletionQueue) { q.Len() }, firstOfBurst},
+		{"WaitBatch", func(q *extsock.CompletionQueue) { q.WaitBatch(canceled, one[:], false) }, firstOfBurst},
 		{"Ready", func(q *extsock.CompletionQueue) { q.Ready() }, 10},
-		{"WaitSolicited", func(q *extsock.CompletionQueue) { q.WaitSolicited(canceled) }, 10},
+		{"WaitBatch, solicited", func(q *extsock.CompletionQueue) { q.WaitBatch(canceled, one[:], true) }, 10},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -310,7 +309,7 @@ func TestPutOffOfManyPosters(t *testing.T) {
 	}
 	done := make([]rdmap.Completion, 64)
 	for taken := 0; taken < conns*posters*each; {
-		n, err := cq.WaitBatch(timeLimit(t), done)
+		n, err := cq.WaitBatch(timeLimit(t), done, false)
 		if err != nil {
 			t.Fatalf("after %d Completions: %v", taken, err)
 		}

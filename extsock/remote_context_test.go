@@ -344,9 +344,12 @@ func TestContextsOfOtherCalls(t *testing.T) {
 	}{
 		{"EnableDDP", func(ctx context.Context, c *extsock.Conn) error { return c.EnableDDP(ctx, nil) }},
 		{"Wait", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().Wait(ctx); return err }},
-		{"WaitSolicited", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().WaitSolicited(ctx); return err }},
+		{"WaitBatch, solicited", func(ctx context.Context, c *extsock.Conn) error {
+			_, err := c.RecvCQ().WaitBatch(ctx, make([]rdmap.Completion, 4), true)
+			return err
+		}},
 		{"WaitBatch", func(ctx context.Context, c *extsock.Conn) error {
-			_, err := c.RecvCQ().WaitBatch(ctx, make([]rdmap.Completion, 4))
+			_, err := c.RecvCQ().WaitBatch(ctx, make([]rdmap.Completion, 4), false)
 			return err
 		}},
 	} {

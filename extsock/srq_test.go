@@ -99,7 +99,7 @@ func TestSharedReceives(t *testing.T) {
 				}
 				batch := make([]rdmap.Completion, 3)
 				for left := conns * each; left > 0; {
-					n, err := pool.cq.WaitBatch(timeLimit(t), batch)
+					n, err := pool.cq.WaitBatch(timeLimit(t), batch, false)
 					if err != nil {
 						t.Fatal(err)
 					}

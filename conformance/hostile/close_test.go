@@ -266,7 +266,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 					flushed++
 				}
 			}
-			if cq.Len() > 0 {
+			if cq.Poll(make([]rdmap.Completion, 1)) > 0 {
 				return 0, 0, 0, honest.ErrLost
 			}
 		}

@@ -82,7 +82,7 @@ func lookAt(c *extsock.Conn, way, round int) {
 			}
 			c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
 			c.QPNum()
-			c.SendCQ().Len()
+			c.SendCQ().Poll(nil)
 		case 2: // meddles
 			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_CRC, 1)
 			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_DEPTH, 8)

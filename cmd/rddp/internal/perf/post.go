@@ -97,7 +97,7 @@ func (e *end) request(wr *rdmap.WorkRequest, h head, at int) (next int, err erro
 func (e *end) reap(ctx context.Context) (n int, err error) {
 	cq := e.ddp.SendCQ()
 	if n = cq.Poll(e.done); n == 0 {
-		if n, err = cq.WaitBatch(ctx, e.done); err != nil {
+		if n, err = cq.WaitBatch(ctx, e.done, false); err != nil {
 			return 0, err
 		}
 	}

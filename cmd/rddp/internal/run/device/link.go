@@ -182,7 +182,7 @@ func (l *link) complete() {
 	defer close(l.drained)
 	var done [64]rdmap.Completion
 	for {
-		n, err := l.conn.SendCQ().WaitBatch(l.ctx, done[:])
+		n, err := l.conn.SendCQ().WaitBatch(l.ctx, done[:], false)
 		if err != nil {
 			return
 		}
