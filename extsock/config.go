@@ -76,7 +76,7 @@ type Config struct {
 	// Messages: the byte stream needs these rights for long Writes.
 	Denied ddp.Access
 
-	// IdleTimeout ends a connection in DDP mode with ErrIdleTimeout when nothing is sent or
+	// IdleTimeout ends a connection in DDP mode with ErrLimit when nothing is sent or
 	// received for that long, or up to a quarter longer. Zero or less means no limit.
 	IdleTimeout time.Duration
 
@@ -254,7 +254,7 @@ type Config struct {
 	// means 5 s for each.
 	CloseTimeout time.Duration
 
-	// WriteTimeout ends a connection with ErrWriteTimeout when the peer's TCP accepts no data for
+	// WriteTimeout ends a connection with ErrLimit when the peer's TCP accepts no data for
 	// that long while data waits to be sent. The data may be answers to the peer's own RDMA Reads.
 	// Zero or less means no limit.
 	//

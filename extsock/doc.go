@@ -194,8 +194,8 @@
 //	memory of the process      SetMemoryLimit          128 MiB      fewer credits; in message mode
 //	                                                                the connection stops reading
 //	                                                                from TCP: MemoryStalls
-//	silence                    Config.IdleTimeout      none         ErrIdleTimeout; IdleTimeouts
-//	a peer that takes no data  Config.WriteTimeout     none         ErrWriteTimeout; WriteTimeouts
+//	silence                    Config.IdleTimeout      none         ErrLimit; IdleTimeouts
+//	a peer that takes no data  Config.WriteTimeout     none         ErrLimit; WriteTimeouts
 //	the end                    Config.CloseTimeout     5 s          the connection is closed at once
 //
 // Beyond TCP's own memory, a connection takes about:

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
@@ -62,17 +61,18 @@ var (
 	// mode. The error's text then says so. See Dialer.FallbackFor.
 	ErrPlainTCP = errors.New("plain TCP")
 
-	// ErrLimit means that a Listener closed the connection because of one of its limits on peers.
-	// Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had waited
-	// longest. Config.BadSTagDelay: connections of the peer's address used so many STags that they
-	// did not have that the delay is longer than HandshakeTimeout. The error's text says which.
-	ErrLimit = startup.ErrLimit
-	// ErrIdleTimeout means that nothing was sent or received for Config.IdleTimeout. It also
-	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
-	ErrIdleTimeout = driver.ErrIdleTimeout
-	// ErrWriteTimeout means that the peer's TCP accepted no data for Config.WriteTimeout. It also
-	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
-	ErrWriteTimeout = driver.ErrWriteTimeout
+	// ErrLimit means that the connection ended because of a limit on peers. The error's text says
+	// which:
+	//
+	//   - Config.IdleTimeout: nothing was sent or received for that long.
+	//   - Config.WriteTimeout: the peer's TCP accepted no data for that long.
+	//   - Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had waited
+	//     longest.
+	//   - Config.BadSTagDelay: connections of the peer's address used so many STags that they did
+	//     not have that the delay is longer than HandshakeTimeout.
+	//
+	// The first two also match os.ErrDeadlineExceeded, and are timeouts as net.Error defines them.
+	ErrLimit = wait.ErrLimit
 
 	errNotPlain      = fmt.Errorf("%w: bytes moved past DDP would destroy the stream", ErrMode)
 	errNotInDDP      = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)

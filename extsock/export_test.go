@@ -14,6 +14,8 @@ const DefaultMemory = driver.DefaultMemoryLimit
 
 // The errors that tests tell apart and programs need not.
 var (
+	ErrIdleTimeout   = driver.ErrIdleTimeout
+	ErrWriteTimeout  = driver.ErrWriteTimeout
 	ErrAnswered      = startup.ErrAnswered  // a Request has been accepted or rejected before
 	ErrNoRequest     = startup.ErrNoRequest // the peer closed before its MPA Request was whole
 	ErrHalfOpen      = startup.ErrHalfOpen

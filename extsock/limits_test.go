@@ -287,7 +287,7 @@ func TestIdleTimeout(t *testing.T) {
 		}
 		last := time.Now()
 		_, err := ci.Read(make([]byte, 1))
-		if d := time.Since(last); !errors.Is(err, extsock.ErrIdleTimeout) || d < 10*time.Second || d > 12500*time.Millisecond {
+		if d := time.Since(last); !errors.Is(err, extsock.ErrIdleTimeout) || !errors.Is(err, extsock.ErrLimit) || d < 10*time.Second || d > 12500*time.Millisecond {
 			t.Errorf("Read: %v, %v after the last octet and %v in all", err, d, time.Since(begin))
 		}
 		if _, err := cr.Read(make([]byte, 1)); err == nil {
@@ -316,7 +316,7 @@ func TestWriteTimeout(t *testing.T) {
 				go ci.Remote(r.Handle()).ReadAt(make([]byte, 1<<20), 0)
 				begin := time.Now()
 				_, err := cr.Read(make([]byte, 1))
-				if d := time.Since(begin); !errors.Is(err, extsock.ErrWriteTimeout) || d < 3*time.Second || d > 9*time.Second {
+				if d := time.Since(begin); !errors.Is(err, extsock.ErrWriteTimeout) || !errors.Is(err, extsock.ErrLimit) || d < 3*time.Second || d > 9*time.Second {
 					t.Errorf("Read: %v after %v, want ErrWriteTimeout", err, d)
 				}
 				if err, ok := err.(net.Error); !ok || !err.Timeout() || !errors.Is(err, os.ErrDeadlineExceeded) { //nolint:errorlint // as programs do it

@@ -141,8 +141,8 @@ func TestSlowReaders(t *testing.T) {
 	}
 	for _, c := range conns {
 		_, err := c.Read(make([]byte, 1))
-		if e, ok := err.(net.Error); !errors.Is(err, extsock.ErrWriteTimeout) || !ok || !e.Timeout() { //nolint:errorlint // as programs do it
-			t.Errorf("the connection ends with %v, want ErrWriteTimeout", err)
+		if e, ok := err.(net.Error); !errors.Is(err, extsock.ErrLimit) || !ok || !e.Timeout() { //nolint:errorlint // as programs do it
+			t.Errorf("the connection ends with %v, want ErrLimit, a timeout", err)
 		}
 		if c.Stats().WriteTimeouts != 1 {
 			t.Errorf("%d write time-outs counted", c.Stats().WriteTimeouts)

@@ -174,6 +174,6 @@ var (
 	errAbandoned    = errors.New("a message was abandoned in the middle")
 	errCloseTimeout = errors.New("close: the peer does not accept the queued data")
 
-	ErrIdleTimeout  = wait.Timeout(errors.New("connection idle too long"))
-	ErrWriteTimeout = wait.Timeout(errors.New("the peer accepts no data"))
+	ErrIdleTimeout  = wait.Timeout(fmt.Errorf("%w: nothing was sent or received for too long", wait.ErrLimit))
+	ErrWriteTimeout = wait.Timeout(fmt.Errorf("%w: its TCP accepts no data", wait.ErrLimit))
 )

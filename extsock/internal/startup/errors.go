@@ -3,11 +3,13 @@ package startup
 import (
 	"errors"
 	"fmt"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
 // The errors of startup. Package extsock returns all of them to programs. It documents those that
-// it exports: all but ErrSwitched, which is an ErrMode, ErrHalfOpen and ErrDelayed, which are an
-// ErrLimit, ErrNoRequest and ErrAnswered.
+// it exports: all but ErrSwitched, which is an ErrMode, ErrHalfOpen and ErrDelayed, which are a
+// wait.ErrLimit, ErrNoRequest and ErrAnswered.
 var (
 	ErrMode      = errors.New("wrong mode")
 	ErrSwitched  = fmt.Errorf("%w: the connection is in DDP mode already", ErrMode)
@@ -17,7 +19,6 @@ var (
 	ErrNoReply   = errors.New("the peer closed the connection without an MPA Reply")
 	ErrNoRequest = errors.New("the peer closed the connection without an MPA Request")
 	ErrAnswered  = errors.New("the MPA Request has been answered before")
-	ErrLimit     = errors.New("limit of the listener")
-	ErrHalfOpen  = fmt.Errorf("%w: too many half-open connections, and this is the oldest", ErrLimit)
-	ErrDelayed   = fmt.Errorf("%w: the address waits because of bad STags", ErrLimit)
+	ErrHalfOpen  = fmt.Errorf("%w: too many half-open connections, and this is the oldest", wait.ErrLimit)
+	ErrDelayed   = fmt.Errorf("%w: the address waits because of bad STags", wait.ErrLimit)
 )

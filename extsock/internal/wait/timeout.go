@@ -1,6 +1,12 @@
 package wait
 
-import "os"
+import (
+	"errors"
+	"os"
+)
+
+// ErrLimit is in every error of a limit on peers. Startup and the driver have such limits.
+var ErrLimit = errors.New("limit on peers")
 
 // Timeout returns an error that wraps err and is a timeout as package net defines it. The error
 // also matches os.ErrDeadlineExceeded.
