@@ -25,8 +25,7 @@ type modeKey struct{}
 // TestHTTP: net/http runs over extended sockets as it does over TCP, in either mode, between old
 // peers and new ones, through one port.
 func TestHTTP(t *testing.T) {
-	lc := extsock.ListenConfig{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +252,11 @@ func TestNewListener(t *testing.T) {
 	}
 }
 
-// TestDialerUsesNetDialer: the settings of net.Dialer and net.ListenConfig reach the operating
-// system's TCP.
+// TestDialerUsesNetDialer: the settings of net.Dialer reach the operating system's TCP.
 func TestDialerUsesNetDialer(t *testing.T) {
 	asked := 0
 	control := func(network, address string, c syscall.RawConn) error { asked++; return nil }
-	lc := extsock.ListenConfig{}
-	lc.NetListenConfig.Control = control
-	l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	l, err := extsock.Listen("tcp4", "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,8 +269,8 @@ func TestDialerUsesNetDialer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if asked != 2 {
-		t.Errorf("Control was called %d times, want 2", asked)
+	if asked != 1 {
+		t.Errorf("Control was called %d times, want 1", asked)
 	}
 	if _, err := (&extsock.Dialer{}).DialContext(t.Context(), "udp", l.Addr().String()); !errors.As(err, new(net.UnknownNetworkError)) {
 		t.Errorf("Dial of udp: %v", err)

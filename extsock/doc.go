@@ -106,8 +106,9 @@
 // [Dialer.DialDDP] and [Listener.AcceptDDP] return connections in DDP mode, whatever Config.Startup
 // says. The connections of [Listener.Accept] are *Conn values, in any mode.
 //
-// A [Dialer] and a [ListenConfig] replace those of package net, for example in http.Transport.
-// [NewConn] and [NewListener] take connections and listeners that something else has made.
+// A [Dialer] replaces that of package net, for example in http.Transport. [NewConn] and
+// [NewListener] take connections and listeners that something else has made, such as a
+// net.ListenConfig.
 //
 // # Options
 //

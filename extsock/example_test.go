@@ -135,8 +135,7 @@ func ExampleConn_Post() {
 // One port serves peers that speak MPA in DDP mode and all others in plain TCP; the program is the
 // same for both.
 func ExampleDialer() {
-	lc := extsock.ListenConfig{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
-	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer})
 	if err != nil {
 		log.Fatal(err)
 	}

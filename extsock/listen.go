@@ -64,46 +64,19 @@ func newDoor(cfg *Config) *startup.Door {
 	return startup.NewDoor(orDefault(cfg.MaxHalfOpen, defaultHalfOpen), orDefault(cfg.BadSTagDelay, defaultDelay))
 }
 
-// A ListenConfig listens at addresses, as net.ListenConfig does. The zero value is ready to use.
-type ListenConfig struct {
-	// NetListenConfig has the settings of the operating system's TCP, which is used if
-	// Config.Backend is nil.
-	NetListenConfig net.ListenConfig
-	// Config says how the connections behave. Nil means the zero Config.
-	Config *Config
-}
-
-// Listen listens at address. The result is a *Listener. The networks are those of Config.Backend:
-// "tcp", "tcp4", "tcp6" and "unix" for the operating system's TCP. ctx bounds the resolution of the
-// address, but not the life of the Listener.
-func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (net.Listener, error) {
-	l, err := lc.listen(ctx, network, address)
-	if err != nil {
-		return nil, err // and not a nil *Listener in an interface
+// Listen listens at address, as net.Listen does. The networks are those of Config.Backend: "tcp",
+// "tcp4", "tcp6" and "unix" for the operating system's TCP. A nil cfg means the zero Config. For
+// the settings of a net.ListenConfig, pass its listener to NewListener.
+func Listen(network, address string, cfg *Config) (*Listener, error) {
+	var backend toe.Backend = &kernel.Backend{}
+	if cfg != nil && cfg.Backend != nil {
+		backend = cfg.Backend
 	}
-	return l, nil
-}
-
-func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*Listener, error) {
-	cfg := lc.Config
-	if cfg == nil {
-		cfg = &Config{}
-	}
-	backend := cfg.Backend
-	if backend == nil {
-		backend = &kernel.Backend{ListenConfig: lc.NetListenConfig}
-	}
-	l, err := backend.Listen(ctx, network, address)
+	l, err := backend.Listen(context.Background(), network, address)
 	if err != nil {
 		return nil, err
 	}
 	return newListener(streamListener{l}, cfg), nil
-}
-
-// Listen listens at address, as net.Listen does for the networks "tcp" and "unix". A nil cfg means
-// the zero Config.
-func Listen(network, address string, cfg *Config) (*Listener, error) {
-	return (&ListenConfig{Config: cfg}).listen(context.Background(), network, address)
 }
 
 // NewListener returns a Listener on top of l. The connections that l accepts become extended

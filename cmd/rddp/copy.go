@@ -46,7 +46,7 @@ func serveCommand() *cli.Command {
 				level = slog.LevelDebug
 			}
 			stderr := c.Root().ErrWriter
-			s, err := filecopy.Listen(ctx, c.String("address"), c.Args().First(), &filecopy.ServerConfig{
+			s, err := filecopy.Listen(c.String("address"), c.Args().First(), &filecopy.ServerConfig{
 				Writable: c.Bool("writable"), MaxConns: c.Int("connections"), IdleTimeout: c.Duration("timeout"),
 				Log:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
 				Socket: extsock.Config{NoCRC: c.Bool("no-crc")},

@@ -49,7 +49,7 @@ func runPing(ctx context.Context, c *cli.Command) error {
 	}
 	address := net.JoinHostPort(c.String("address"), strconv.Itoa(int(c.Uint16("port"))))
 	if c.Bool("server") {
-		s, err := ping.Listen(ctx, address, cfg)
+		s, err := ping.Listen(address, cfg)
 		if err != nil {
 			return err
 		}

@@ -210,7 +210,7 @@ func runPeer(ctx context.Context, c *cli.Command) error {
 	if c.String("peer") == "dial" {
 		return p.Dial(ctx, c.Args().First())
 	}
-	l, err := (&extsock.ListenConfig{Config: p.Config()}).Listen(ctx, "tcp", c.Args().First())
+	l, err := extsock.Listen("tcp", c.Args().First(), p.Config())
 	if err != nil {
 		return err
 	}

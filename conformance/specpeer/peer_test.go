@@ -41,7 +41,7 @@ func (n network) run(t *testing.T, p *Peer, part spec.Part, sections ...string) 
 	ended := make(chan error, 1)
 	cfg := spec.Config{Part: part, Sections: sections, Timeout: caseTimeout, Quiet: 50 * time.Millisecond, Done: show(t)}
 	if part == spec.Responder {
-		l, err := (&extsock.ListenConfig{Config: p.Config()}).Listen(ctx, "tcp", n.address)
+		l, err := extsock.Listen("tcp", n.address, p.Config())
 		if err != nil {
 			t.Fatal(err)
 		}

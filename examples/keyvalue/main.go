@@ -46,7 +46,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer server.Close()
-	l, err := server.Listen(ctx, "127.0.0.1:0")
+	l, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		return err
 	}

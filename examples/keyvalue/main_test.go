@@ -45,7 +45,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	l, err := server.Listen(ctx, "127.0.0.1:0")
+	l, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

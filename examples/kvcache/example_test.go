@@ -16,7 +16,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := server.Listen(ctx, "127.0.0.1:0")
+	l, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}

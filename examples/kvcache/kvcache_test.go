@@ -2,7 +2,6 @@ package kvcache
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,7 +40,7 @@ func start(t *testing.T, buckets int, halfway func()) string {
 		t.Fatal(err)
 	}
 	s.halfway = halfway
-	l, err := s.Listen(t.Context(), "127.0.0.1:0")
+	l, err := s.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +330,7 @@ func serveForTest() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := s.Listen(context.Background(), "127.0.0.1:0")
+	l, err := s.Listen("127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -346,7 +345,7 @@ func TestServerGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.Listen(t.Context(), "127.0.0.1:0")
+	l, err := s.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

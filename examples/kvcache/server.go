@@ -36,7 +36,6 @@ package kvcache
 
 import (
 	"bufio"
-	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
@@ -80,8 +79,8 @@ func NewServer(buckets int, tls *tls.Config) (*Server, error) {
 }
 
 // Listen opens the server's address.
-func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
-	return (&extsock.ListenConfig{Config: s.config}).Listen(ctx, "tcp", address)
+func (s *Server) Listen(address string) (*extsock.Listener, error) {
+	return extsock.Listen("tcp", address, s.config)
 }
 
 // Serve serves the connections that l accepts until l is closed, and returns when the last one has

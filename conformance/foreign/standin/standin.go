@@ -180,12 +180,11 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (ne
 }
 
 func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*TCPListener, error) {
-	x := extsock.ListenConfig{NetListenConfig: *(*net.ListenConfig)(lc), Config: config()}
-	l, err := x.Listen(ctx, network, address)
+	l, err := (*net.ListenConfig)(lc).Listen(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return newTCPListener(l.(*extsock.Listener)), nil
+	return newTCPListener(extsock.NewListener(l, config())), nil
 }
 
 // ListenPacket is net.ListenConfig's.

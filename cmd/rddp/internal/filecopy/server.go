@@ -56,7 +56,7 @@ type Server struct {
 
 // Listen opens the directory dir and listens at address, like extsock.Listen. Serve then accepts
 // the connections. If Serve is not called, the caller must call Close.
-func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Server, error) {
+func Listen(address, dir string, cfg *ServerConfig) (*Server, error) {
 	s := &Server{}
 	if cfg != nil {
 		s.cfg = *cfg
@@ -83,7 +83,7 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 		return nil, err
 	}
 	s.root = root
-	if s.l, err = (&extsock.ListenConfig{Config: &s.conf}).Listen(ctx, "tcp", address); err != nil {
+	if s.l, err = extsock.Listen("tcp", address, &s.conf); err != nil {
 		root.Close()
 		return nil, err
 	}

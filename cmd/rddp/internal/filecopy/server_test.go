@@ -43,7 +43,7 @@ func serveDir(t testing.TB, dir, address string, cfg *ServerConfig) *serving {
 	if cfg == nil {
 		cfg = &ServerConfig{Writable: true, chunk: testChunk}
 	}
-	s, err := Listen(context.Background(), address, dir, cfg)
+	s, err := Listen(address, dir, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

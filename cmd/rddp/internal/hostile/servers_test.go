@@ -49,7 +49,7 @@ func TestFileServerStaysUsable(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, "f"), []byte("content"), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				s, err := filecopy.Listen(t.Context(), "127.0.0.1:0", dir, nil)
+				s, err := filecopy.Listen("127.0.0.1:0", dir, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +108,7 @@ func TestPingServerStaysUsable(t *testing.T) {
 	for _, n := range quietCounts() {
 		for _, persistent := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%d silent, persistent %t", n, persistent), func(t *testing.T) {
-				s, err := ping.Listen(t.Context(), "127.0.0.1:0", &ping.Config{Persistent: persistent})
+				s, err := ping.Listen("127.0.0.1:0", &ping.Config{Persistent: persistent})
 				if err != nil {
 					t.Fatal(err)
 				}

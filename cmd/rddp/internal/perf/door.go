@@ -55,16 +55,14 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 	}
 	d := &door{s: s, v: v, h: &o.Hello, conns: make(map[*closer]bool)}
 	plain := net.ListenConfig{Control: beginWith(o.Hello.Congestion)}
-	if o.Hello.Transport == overTCP {
-		d.l, err = plain.Listen(ctx, "tcp", address)
-	} else {
-		cfg := o.Hello.config()
-		cfg.Startup = extsock.StartupRequire
-		d.l, err = (&extsock.ListenConfig{NetListenConfig: plain, Config: cfg}).Listen(ctx, "tcp", address)
-	}
-	if err != nil {
+	if d.l, err = plain.Listen(ctx, "tcp", address); err != nil {
 		s.reserve(-memory)
 		return nil, err
+	}
+	if o.Hello.Transport != overTCP {
+		cfg := o.Hello.config()
+		cfg.Startup = extsock.StartupRequire
+		d.l = extsock.NewListener(d.l, cfg)
 	}
 	ctx, d.cancel = context.WithCancel(ctx)
 	d.going.Go(func() {

@@ -21,7 +21,7 @@
 // A server accepts connections until its context is done. If it is not Persistent, it serves one
 // connection:
 //
-//	s, err := ping.Listen(ctx, ":7174", &ping.Config{})
+//	s, err := ping.Listen(":7174", &ping.Config{})
 //	err = s.Serve(ctx)
 //
 // Peers that connect and say nothing cannot keep clients out. A connection counts only after MPA

@@ -213,7 +213,7 @@ func TestListenFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = Listen(t.Context(), l.Addr().String(), nil)
+	_, err = Listen(l.Addr().String(), nil)
 	checkFault(t, err, as[syscall.Errno], []string{"listening at " + l.Addr().String() + ": "})
 }
 

@@ -10,7 +10,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	s, err := ping.Listen(ctx, "127.0.0.1:0", &ping.Config{})
+	s, err := ping.Listen("127.0.0.1:0", &ping.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -35,7 +35,7 @@ var networks = []struct {
 // of Serve and gives its error.
 func serve(ctx context.Context, t *testing.T, address string, cfg *Config) (addr string, end func() error) {
 	t.Helper()
-	s, err := Listen(ctx, address, cfg)
+	s, err := Listen(address, cfg)
 	if err != nil {
 		t.Fatalf("Listen(%q) = %v", address, err)
 	}
@@ -347,7 +347,7 @@ func TestConfigCheck(t *testing.T) {
 		if _, err := Client(t.Context(), "127.0.0.1:1", cfg); err == nil || errors.As(err, new(*Error)) {
 			t.Errorf("Client(%+v) = %v, want an error from before it connects", cfg, err)
 		}
-		if s, err := Listen(t.Context(), "127.0.0.1:0", cfg); err == nil {
+		if s, err := Listen("127.0.0.1:0", cfg); err == nil {
 			s.Close()
 			t.Errorf("Listen(%+v) succeeds", cfg)
 		}

@@ -23,7 +23,7 @@ type Server struct {
 // Listen listens at address ("host:port", ":port" for every address of this machine). A nil cfg
 // means the zero Config. A client may choose any kind of RTR unless Config.Socket says otherwise.
 // The caller calls Serve or Close.
-func Listen(ctx context.Context, address string, cfg *Config) (*Server, error) {
+func Listen(address string, cfg *Config) (*Server, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
@@ -34,7 +34,7 @@ func Listen(ctx context.Context, address string, cfg *Config) (*Server, error) {
 	if socket.RTR == 0 {
 		socket.RTR = mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 	}
-	l, err := (&extsock.ListenConfig{Config: socket}).Listen(ctx, "tcp", address)
+	l, err := extsock.Listen("tcp", address, socket)
 	if err != nil {
 		return nil, &Error{Ping: -1, Step: "listening at " + address, Err: err}
 	}

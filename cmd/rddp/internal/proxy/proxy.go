@@ -48,7 +48,7 @@ func Listen(ctx context.Context, listen, to Address, cfg *Config) (*Proxy, error
 	p := &Proxy{cfg: cfg, listen: listen, to: to, socket: cfg.socket()}
 	var err error
 	if listen.DDP {
-		err = p.listenDDP(ctx)
+		err = p.listenDDP()
 	} else {
 		err = p.listenPlain(ctx)
 	}
@@ -67,10 +67,10 @@ func (p *Proxy) listenPlain(ctx context.Context) error {
 	return nil
 }
 
-func (p *Proxy) listenDDP(ctx context.Context) error {
+func (p *Proxy) listenDDP() error {
 	socket := p.socket
 	socket.Startup = extsock.StartupOff // exit dials the service before it answers the Request
-	l, err := (&extsock.ListenConfig{Config: &socket}).Listen(ctx, p.listen.Network, p.listen.Address)
+	l, err := extsock.Listen(p.listen.Network, p.listen.Address, &socket)
 	if err != nil {
 		return err
 	}
