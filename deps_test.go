@@ -116,6 +116,7 @@ var mayImport = map[string][]string{
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/lab/apps":            {"*"},
+	"conformance/lab/examples/grpc":   {"ddp", "extsock", "rdmap"},
 
 	"examples/echo-ddp":      {"extsock"},
 	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
@@ -173,6 +174,8 @@ var door = map[string][]string{
 	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gonum.org/v1/plot":                 {"conformance/lab/plot"},
+	"google.golang.org/grpc":            {"conformance/lab/examples/grpc"},
+	"google.golang.org/protobuf":        {"conformance/lab/examples/grpc"},
 	"gvisor.dev/gvisor":                 {"toe/usertcp"},
 	"github.com/urfave/cli/v3":          {"cmd/rddp"},
 	"github.com/schollz/progressbar/v3": {"cmd/rddp"},
