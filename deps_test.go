@@ -69,13 +69,14 @@ var mayImport = map[string][]string{
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/pcapng", "internal/rdmaphdr", "internal/locks",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks",
 	},
+	"extsock/capture": {"extsock", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
-	"extsock/internal/observe":    {"internal/pcapng", "internal/locks"},
+	"extsock/internal/observe":    {"internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
 	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
@@ -130,7 +131,7 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault",
 	},
 	"cmd/rddp/internal/accept":   {},
-	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
+	"cmd/rddp/internal/demo":     {"ddp", "extsock", "extsock/capture", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/hostile":  {},
 	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},

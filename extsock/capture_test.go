@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/capture"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/internal/fpdu"
@@ -26,19 +27,19 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-func newCapture(t testing.TB, w io.Writer) *extsock.Capture {
+func newCapture(t testing.TB, w io.Writer) *capture.Writer {
 	t.Helper()
-	cp, err := extsock.NewCapture(w)
+	cp, err := capture.NewWriter(w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cp
 }
 
-func startCapture(t testing.TB, cp *extsock.Capture, conns ...*extsock.Conn) {
+func startCapture(t testing.TB, cp *capture.Writer, conns ...*extsock.Conn) {
 	t.Helper()
 	for _, c := range conns {
-		if _, err := c.StartCapture(cp); err != nil {
+		if _, err := cp.Start(c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +290,7 @@ func TestCaptureHasAll(t *testing.T) {
 				}
 			}
 			var files [2]bytes.Buffer
-			captures := []*extsock.Capture{newCapture(t, &files[0]), newCapture(t, &files[1])}
+			captures := []*capture.Writer{newCapture(t, &files[0]), newCapture(t, &files[1])}
 			exchange(1)
 			startCapture(t, captures[0], ci)
 			exchange(2)
@@ -332,7 +333,7 @@ func TestCaptureOfStartup(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			var files [2]bytes.Buffer
-			captures := []*extsock.Capture{newCapture(t, &files[0]), newCapture(t, &files[1])}
+			captures := []*capture.Writer{newCapture(t, &files[0]), newCapture(t, &files[1])}
 			var cfgs [2]extsock.Config
 			if tt.tap {
 				cfgs[0].Tap, cfgs[1].Tap = captures[0].Tap, captures[1].Tap
@@ -453,7 +454,7 @@ func (d *diskFull) Write(p []byte) (int, error) {
 
 // TestCaptureFails: a capture that can't be written disturbs nobody.
 func TestCaptureFails(t *testing.T) {
-	if _, err := extsock.NewCapture(&diskFull{}); !errors.Is(err, errDiskFull) {
+	if _, err := capture.NewWriter(&diskFull{}); !errors.Is(err, errDiskFull) {
 		t.Errorf("NewCapture on a full disk: %v", err)
 	}
 	for _, room := range []int{500, 100_000, 300_001} {
@@ -465,8 +466,8 @@ func TestCaptureFails(t *testing.T) {
 			f.pass(8)
 			f.finish()
 			extsock.StopCapture(ci)
-			if _, err := ci.StartCapture(cp); !errors.Is(err, errDiskFull) {
-				t.Errorf("StartCapture after the disk was full: %v", err)
+			if _, err := cp.Start(ci); !errors.Is(err, errDiskFull) {
+				t.Errorf("Start after the disk was full: %v", err)
 			}
 			for range 2 {
 				if err := cp.Flush(); !errors.Is(err, errDiskFull) {
@@ -484,9 +485,9 @@ func TestStartCaptureErrors(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	cp := newCapture(t, io.Discard)
 	startCapture(t, cp, ci)
-	_, err := ci.StartCapture(cp)
+	_, err := cp.Start(ci)
 	if op := (*net.OpError)(nil); !errors.Is(err, extsock.ErrBusy) || !errors.As(err, &op) {
-		t.Errorf("the second StartCapture: %v, want ErrBusy in a *net.OpError", err)
+		t.Errorf("the second Start: %v, want ErrBusy in a *net.OpError", err)
 	}
 	extsock.StopCapture(ci)
 	extsock.StopCapture(ci)
@@ -494,17 +495,17 @@ func TestStartCaptureErrors(t *testing.T) {
 	if err := cp.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := cr.StartCapture(cp); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("StartCapture in a closed Capture: %v", err)
+	if _, err := cp.Start(cr); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Start in a closed Writer: %v", err)
 	}
 	cr.Close()
-	if _, err := cr.StartCapture(newCapture(t, io.Discard)); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("StartCapture of a closed connection: %v", err)
+	if _, err := newCapture(t, io.Discard).Start(cr); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Start with a closed connection: %v", err)
 	}
 	plain, _ := net.Pipe()
 	c := extsock.NewConn(plain, true, &extsock.Config{Tap: newCapture(t, io.Discard).Tap})
-	if _, err := c.StartCapture(cp); !errors.Is(err, extsock.ErrBusy) {
-		t.Errorf("StartCapture besides Capture.Tap: %v", err)
+	if _, err := newCapture(t, io.Discard).Start(c); !errors.Is(err, extsock.ErrBusy) {
+		t.Errorf("Start besides Writer.Tap: %v", err)
 	}
 	c.Close()
 }
@@ -627,7 +628,7 @@ func TestCaptureIsSwitchedByMany(t *testing.T) {
 		wg.Go(func() {
 			for !stop.Load() {
 				extsock.StopCapture(c)
-				if _, err := c.StartCapture(cp); err != nil && !errors.Is(err, extsock.ErrBusy) && !errors.Is(err, net.ErrClosed) {
+				if _, err := cp.Start(c); err != nil && !errors.Is(err, extsock.ErrBusy) && !errors.Is(err, net.ErrClosed) {
 					t.Error(err)
 				}
 				if err := cp.Flush(); err != nil {

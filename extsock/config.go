@@ -292,7 +292,7 @@ type Config struct {
 	Backend toe.Backend
 
 	// Tap, if not nil, is called once for each connection. It returns the Tap that sees all bytes
-	// of the connection, or nil for none. Capture.Tap is such a function.
+	// of the connection, or nil for none. The Tap of a Writer of package capture is such a function.
 	Tap func(local, remote net.Addr, initiator bool) Tap
 }
 
@@ -320,16 +320,6 @@ const (
 	// dial again, so an Initiator with StartupPrefer behaves as with StartupRequire.
 	StartupRequire
 )
-
-// A Tap sees every byte of a connection, for example to capture them. Its methods are called in
-// stream order for each direction, from any goroutine, and must not keep or modify p. A slow Tap
-// makes the connection slow. A call that sends or receives in its own goroutine waits for the Tap
-// even when its deadline has passed. A call that waits for another goroutine does not.
-type Tap interface {
-	Sent(p []byte)     // p is about to be written
-	Received(p []byte) // p was read
-	Closed()           // no more calls follow; called once
-}
 
 const (
 	defaultSendDepth    = 128

@@ -212,7 +212,7 @@ func TestEngineAndCapture(t *testing.T) {
 				echo()
 				var file bytes.Buffer
 				cp := newCapture(t, &file)
-				stop, err := c[0].StartCapture(cp)
+				stop, err := cp.Start(c[0])
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -31,7 +31,7 @@ var (
 	// ErrBusy means that another call on the connection is in the way. The switch to DDP mode
 	// cannot begin during a Read, a Write or another switch, because bytes of the startup could get
 	// into them. Options cannot change during a switch, and the depth of the receive queue cannot
-	// change once the queue exists. A capture cannot start while another one is running.
+	// change once the queue exists. StartTap cannot show a connection to two Taps at once.
 	ErrBusy = startup.ErrBusy
 	// ErrUnread means that data of the peer was waiting to be read when this end, as the Initiator,
 	// began the switch. The program must read the data first. Nothing has been sent, and the

@@ -1,7 +1,6 @@
 package extsock_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -175,38 +174,4 @@ func ExampleDialer() {
 	// Output:
 	// plain TCP: hello
 	// DDP: hello
-}
-
-// A connection that has been in use for a while is captured for a moment, for Wireshark or rddp
-// dump.
-func ExampleConn_StartCapture() {
-	client, server := pipe(nil, nil)
-	defer client.Close()
-	defer server.Close()
-	hello := func() {
-		if _, err := client.Write([]byte("hello")); err != nil {
-			log.Fatal(err)
-		}
-		if _, err := io.ReadFull(server, make([]byte, 5)); err != nil {
-			log.Fatal(err)
-		}
-	}
-	hello()
-	var file bytes.Buffer // an *os.File, mostly
-	capture, err := extsock.NewCapture(&file)
-	if err != nil {
-		log.Fatal(err)
-	}
-	stop, err := server.StartCapture(capture)
-	if err != nil {
-		log.Fatal(err)
-	}
-	hello()
-	stop()
-	hello()
-	if err := capture.Close(); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("messages in the capture:", bytes.Count(file.Bytes(), []byte("hello")))
-	// Output: messages in the capture: 1
 }

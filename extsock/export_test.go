@@ -28,7 +28,7 @@ var (
 )
 
 // StopCapture ends the capture of c, whoever has begun it.
-func StopCapture(c *Conn) { c.stopCapture(c.taps.Capture()) }
+func StopCapture(c *Conn) { c.stopTap(c.taps.Recording()) }
 
 // What tests know of fallbacks and panics.
 type (

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/capture"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -24,11 +25,11 @@ func (noAddress) RemoteAddr() net.Addr { return nil }
 // operations, the trace, captures, and what it says of an error.
 func TestNoAddress(t *testing.T) {
 	var log, captured, tapped bytes.Buffer
-	capture, err := extsock.NewCapture(&captured)
+	started, err := capture.NewWriter(&captured)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap, err := extsock.NewCapture(&tapped)
+	tap, err := capture.NewWriter(&tapped)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestNoAddress(t *testing.T) {
 	if ci.LocalAddr() != nil || ci.RemoteAddr() != nil {
 		t.Errorf("the addresses are %v and %v", ci.LocalAddr(), ci.RemoteAddr())
 	}
-	if _, err := ci.StartCapture(capture); err != nil {
+	if _, err := started.Start(ci); err != nil {
 		t.Fatal(err)
 	}
 	lengths := []int{100, 10_000, 300_000, 1 << 20}
@@ -62,7 +63,7 @@ func TestNoAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	extsock.StopCapture(ci)
-	for _, c := range []*extsock.Capture{capture, tap} {
+	for _, c := range []*capture.Writer{started, tap} {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}

@@ -76,7 +76,7 @@ type (
 	Idle       struct{} // the idle timeout of a connection
 	Records    struct{} // what a Dialer remembers of fallbacks
 	Live       struct{} // the sums of all connections
-	Capture    struct{} // the captures of a connection
+	Capture    struct{} // the Taps of a connection
 	Signal     struct{} // a condition that many wait for
 	Deadline   struct{} // a deadline of Read or Write
 )

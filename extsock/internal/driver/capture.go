@@ -25,7 +25,7 @@ func (r *rx) captureRun(off uint64, run []byte) {
 // the middle of an FPDU. At the end of the connection, captureArrived also records the last FPDU if
 // only a part of it has arrived.
 func (r *rx) captureArrived(end bool) {
-	f := r.taps.Capture()
+	f := r.taps.Recording()
 	if f == nil || r.mpa.Form() == fpdu.FormULPDU {
 		return
 	}

@@ -1,5 +1,4 @@
-// Package observe shows what a connection does: its bytes to Taps and captures, its events to a
-// log.
+// Package observe shows what a connection does: its bytes to Taps, its events to a log.
 //
 // A connection without a Tap or a trace has a nil pointer instead, whose methods do nothing.
 package observe

@@ -7,20 +7,46 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/internal/pcapng"
 )
 
-// A tap sees the bytes of a connection: Config.Tap of package extsock describes it.
-type tap interface {
+// A Tap sees the bytes of a connection: package extsock describes it.
+type Tap interface {
 	Sent(p []byte)
 	Received(p []byte)
 	Closed()
 }
 
-// Taps are the Taps of a connection. The methods that the driver calls do nothing on a nil *Taps.
+// A recorder is a Tap that learns where FPDUs begin and end, and that can stop before its
+// connection ends. The Flow of package pcapng is one.
+type recorder interface {
+	Tap
+	// SentFPDUs and ReceivedFPDUs show whole FPDUs. The first begins at stream offset off.
+	SentFPDUs(bufs [][]byte, off uint64, markers bool)
+	ReceivedFPDUs(p []byte, off uint64, markers bool)
+	// Stop means that no more calls follow, and that the connection goes on.
+	Stop()
+}
+
+// plain makes a recorder of a Tap that is none.
+type plain struct{ Tap }
+
+func (p plain) SentFPDUs(bufs [][]byte, _ uint64, _ bool) {
+	for _, b := range bufs {
+		p.Sent(b)
+	}
+}
+
+func (p plain) ReceivedFPDUs(b []byte, _ uint64, _ bool) { p.Received(b) }
+
+func (p plain) Stop() { p.Closed() }
+
+// A Recording is a recorder that sees a connection.
+type Recording struct{ recorder }
+
+// Taps are the Taps of a connection: that of its Config, and one that begins and ends within it. The methods that the driver calls do nothing on a nil *Taps.
 type Taps struct {
-	fixed tap                         // from Config.Tap; nil: none
-	flow  atomic.Pointer[pcapng.Flow] // the capture; nil: none. Stores need mu
+	fixed Tap                       // from Config.Tap; nil: none
+	flow  atomic.Pointer[Recording] // nil: none. Stores need mu
 
 	mu locks.Mutex[locks.Capture]
 	// the startup frames so far, the Request first
@@ -31,41 +57,47 @@ type Taps struct {
 	over bool // +checklocks:mu
 }
 
-// Init sets the Tap that Config.Tap returned. If it belongs to a Capture, it can be stopped.
-func (t *Taps) Init(tap tap) {
-	if f, ok := tap.(*pcapng.Flow); ok {
-		t.flow.Store(f)
+// Init sets the Tap that Config.Tap returned. A recorder can be stopped.
+func (t *Taps) Init(tap Tap) {
+	if r, ok := tap.(recorder); ok {
+		t.flow.Store(&Recording{r})
 		return
 	}
 	t.fixed = tap
 }
 
-// ErrCaptured says that the connection is in a capture already.
-var ErrCaptured = errors.New("captured already")
+// ErrTapped says that the connection has a Recording already.
+var ErrTapped = errors.New("the connection has a Tap already")
 
-// Start begins to show the connection to a new flow of w. The startup frames come first. The error
-// is net.ErrClosed when the connection has ended, ErrCaptured, or the error of w.
-func (t *Taps) Start(w *pcapng.Writer, local, remote net.Addr, initiator bool) (*pcapng.Flow, error) {
+// Start begins to show the connection to the Tap that begin returns, and returns the Recording, or
+// nil if begin returns nil. The startup frames come first. The error is net.ErrClosed when the
+// connection has ended, or ErrTapped.
+func (t *Taps) Start(begin func() Tap, initiator bool) (*Recording, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
 		return nil, net.ErrClosed
 	}
 	if t.flow.Load() != nil {
-		return nil, ErrCaptured
+		return nil, ErrTapped
 	}
-	if err := w.Err(); err != nil {
-		return nil, err
+	tap := begin()
+	if tap == nil {
+		return nil, nil
 	}
-	f := w.Flow(local, remote, initiator)
-	show(f, t.frames[:t.request], initiator)
-	show(f, t.frames[t.request:], !initiator)
-	t.flow.Store(f)
-	return f, nil
+	r, ok := tap.(recorder)
+	if !ok {
+		r = plain{tap}
+	}
+	recording := &Recording{r}
+	show(r, t.frames[:t.request], initiator)
+	show(r, t.frames[t.request:], !initiator)
+	t.flow.Store(recording)
+	return recording, nil
 }
 
-// Stop ends the capture in flow f. It reports whether the connection was in that capture.
-func (t *Taps) Stop(f *pcapng.Flow) bool {
+// Stop ends the recording f. It reports whether it was still running.
+func (t *Taps) Stop(f *Recording) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f == nil || !t.flow.CompareAndSwap(f, nil) {
@@ -76,7 +108,7 @@ func (t *Taps) Stop(f *pcapng.Flow) bool {
 }
 
 // show passes bytes to a Tap.
-func show(tap tap, p []byte, sent bool) {
+func show(tap Tap, p []byte, sent bool) {
 	switch {
 	case len(p) == 0:
 	case sent:
@@ -109,8 +141,8 @@ func (t *Taps) Read(p []byte) {
 	}
 }
 
-// Capture returns the capture that the connection is in, or nil.
-func (t *Taps) Capture() *pcapng.Flow {
+// Recording returns the Recording of the connection, or nil.
+func (t *Taps) Recording() *Recording {
 	if t == nil {
 		return nil
 	}

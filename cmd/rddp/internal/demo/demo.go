@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/capture"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -49,11 +50,11 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if o.Capture == "" {
 		o.Capture = "rddp-demo.pcapng"
 	}
-	capture, err := os.Create(o.Capture) // before all the work, because it may fail
+	dump, err := os.Create(o.Capture) // before all the work, because it may fail
 	if err != nil {
 		return err
 	}
-	defer capture.Close()
+	defer dump.Close()
 	file, err := o.file()
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := mainJob(ctx, o, s, content, out); err != nil {
 		return err
 	}
-	return captured(ctx, capture, s.rdma, out)
+	return captured(ctx, dump, s.rdma, out)
 }
 
 // file makes the file to move, unless the options name one. Its bytes are random, so no fault on
@@ -156,7 +157,7 @@ func median(d []time.Duration) time.Duration {
 
 // captured runs a short connection and writes all its bytes to a capture.
 func captured(ctx context.Context, f *os.File, address string, out io.Writer) error {
-	w, err := extsock.NewCapture(f)
+	w, err := capture.NewWriter(f)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,60 @@
+package extsock
+
+import (
+	"net"
+
+	"github.com/rddp/rddp/extsock/internal/observe"
+)
+
+// A Tap sees every byte of a connection, for example to capture them: see package capture. Its
+// methods are called in stream order for each direction, from any goroutine, and must not keep or
+// modify p. A slow Tap makes the connection slow. A call that sends or receives in its own goroutine
+// waits for the Tap even when its deadline has passed. A call that waits for another goroutine does
+// not.
+type Tap interface {
+	Sent(p []byte)     // p is about to be written
+	Received(p []byte) // p was read
+	Closed()           // no more calls follow; called once
+}
+
+// StartTap calls tap, a function for Config.Tap, and shows all bytes of the connection to its result
+// from now on, in either mode and during startup. tap must not use the connection. If it returns
+// nil, nothing is shown. stop ends this between two FPDUs. It may be called more than once, and does
+// nothing if the connection then has another Tap.
+//
+// The Tap first sees the startup frames, which each connection keeps for this purpose (20 bytes
+// each, and the private data). Then it sees only whole FPDUs: an FPDU that has arrived in part is
+// shown when its rest arrives, or in part at the end of the connection.
+//
+// A connection can have one Tap of StartTap, or a capture as its Config.Tap; otherwise the error is
+// ErrBusy. After stop it can have another one. After Close the error is net.ErrClosed.
+//
+// An offload engine stops; see Config.NoOffload. What it has taken apart before is not shown. When a
+// connection has failed, it still reads bytes to discard them. These bytes are not shown.
+func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) Tap) (stop func(), err error) {
+	if c.isClosed() {
+		return nil, c.opError("capture", net.ErrClosed)
+	}
+	r, err := c.taps.Start(func() observe.Tap { return tap(c.LocalAddr(), c.RemoteAddr(), c.initiator) }, c.initiator)
+	if err == observe.ErrTapped { //nolint:errorlint // as Taps.Start returns it
+		err = ErrBusy
+	}
+	if err != nil {
+		return nil, c.opError("capture", err)
+	}
+	if r == nil {
+		return func() {}, nil
+	}
+	if c.inDDPMode() {
+		c.stream.Disengage() // the engine would keep the bytes of TCP from the Tap
+	}
+	c.trace.Info("capture starts")
+	return func() { c.stopTap(r) }, nil
+}
+
+// stopTap ends the recording r, if it is still running.
+func (c *Conn) stopTap(r *observe.Recording) {
+	if c.taps.Stop(r) {
+		c.trace.Info("capture stops")
+	}
+}

@@ -1,0 +1,92 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// A recordTap notes what it sees.
+type recordTap struct {
+	mu             sync.Mutex
+	sent, received bytes.Buffer // +checklocks:mu
+	closed         int          // +checklocks:mu
+}
+
+func (r *recordTap) Sent(p []byte)     { r.mu.Lock(); r.sent.Write(p); r.mu.Unlock() }
+func (r *recordTap) Received(p []byte) { r.mu.Lock(); r.received.Write(p); r.mu.Unlock() }
+func (r *recordTap) Closed()           { r.mu.Lock(); r.closed++; r.mu.Unlock() }
+
+func (r *recordTap) tap(net.Addr, net.Addr, bool) extsock.Tap { return r }
+
+func (r *recordTap) want(t *testing.T, sent, received, closed int, text string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, rcv := r.sent.Bytes(), r.received.Bytes()
+	if n, m := bytes.Count(s, []byte(text)), bytes.Count(rcv, []byte(text)); n != sent || m != received {
+		t.Errorf("the Tap has seen %q %d times in what was sent and %d times in what was received, want %d and %d", text, n, m, sent, received)
+	}
+	if !bytes.HasPrefix(s, []byte("MPA ID Req Frame")) || !bytes.HasPrefix(rcv, []byte("MPA ID Rep Frame")) {
+		t.Errorf("the Tap has not seen the startup frames first: %.16q and %.16q", s, rcv)
+	}
+	if r.closed != closed {
+		t.Errorf("Closed was called %d times, want %d", r.closed, closed)
+	}
+}
+
+// TestStartTap: any Tap can begin to see a connection at any time, and stop. It sees the startup
+// frames and then whole FPDUs.
+func TestStartTap(t *testing.T) {
+	ci, cr := tcpPair(t, side{}, side{})
+	echo := func(text string) {
+		t.Helper()
+		for _, c := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
+			if _, err := c[0].Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(c[1], make([]byte, len(text))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	echo("before")
+	var first, second recordTap
+	stop, err := ci.StartTap(first.tap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	echo("during")
+	if _, err := ci.StartTap(second.tap); !errors.Is(err, extsock.ErrBusy) {
+		t.Errorf("a second Tap: %v, want ErrBusy", err)
+	}
+	stop()
+	stop()
+	echo("after")
+	for text, n := range map[string]int{"before": 0, "during": 1, "after": 0} {
+		first.want(t, n, n, 1, text)
+	}
+
+	stop, err = ci.StartTap(func(net.Addr, net.Addr, bool) extsock.Tap { return nil })
+	if err != nil {
+		t.Errorf("no Tap: %v", err)
+	}
+	stop()
+	if _, err := ci.StartTap(second.tap); err != nil {
+		t.Fatalf("after the first Tap: %v", err)
+	}
+	echo("later")
+	ci.Close()
+	if err := ci.Wait(timeLimit(t)); err != nil {
+		t.Fatal(err)
+	}
+	second.want(t, 1, 1, 1, "later")
+	if _, err := ci.StartTap(first.tap); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after Close: %v, want net.ErrClosed", err)
+	}
+}
