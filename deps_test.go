@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"toe/simtoe":                      {"toe", "toe/internal/deadline", "mpa", "internal/fpdu", "internal/locks"}, // its engine does the work of MPA
 	"toe/simtoe/pipeline":             {},
 	"toe/usertcp":                     {"toe", "toe/internal/deadline", "internal/locks"},
-	"toe/usertcp/examples/badnetwork": {"extsock", "toe/badlink", "toe/usertcp"},
+	"toe/usertcp/examples/badnetwork": {"extsock", "extsock/stats", "toe/badlink", "toe/usertcp"},
 	"toe/usertcp/hostile":             {},
 	"toe/usertcp/interop":             {},
 	"toe/usertcp/sockets":             {},
@@ -69,8 +69,9 @@ var mayImport = map[string][]string{
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks",
 	},
+	"extsock/stats":   {},
 	"extsock/capture": {"extsock", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
@@ -113,7 +114,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
-	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/ddphdr", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
+	"conformance/lab/early":           {"ddp", "extsock", "extsock/stats", "mpa", "rdmap", "toe", "internal/ddphdr", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/lab/apps":            {"*"},

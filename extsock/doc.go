@@ -173,8 +173,8 @@
 //
 // # Limits on peers
 //
-// Everything that a peer can use up has a limit. The last column has the error, and the count in
-// Stats or Totals.
+// Everything that a peer can use up has a limit. The last column has the error, and the count of
+// [Conn.Stats] or [TotalStats].
 //
 //	what                       set by                  default      at the limit
 //	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded;
@@ -218,7 +218,7 @@
 // Config.SniffTimeout limits it. A TLS handshake of Dial may take 10 s.
 //
 // A panic in this package ends its connection with an error whose text has the stack, but it does
-// not end the program. Stats.Panics counts such panics.
+// not end the program. [Conn.Stats] and [TotalStats] count such panics.
 //
 // # What is missing
 //

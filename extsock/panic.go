@@ -8,7 +8,7 @@ import (
 
 // A panicError says that a connection ended because of a panic in this module, in a Tap or in a
 // trace handler. Its text has the stack, because a panic in this module is a bug. The program goes
-// on. Stats.Panics counts such panics in DDP mode, and TotalStats also those during startup.
+// on. stats.Counts.Panics counts such panics in DDP mode, and TotalStats also those during startup.
 type panicError struct {
 	value any // that was passed to panic
 	stack []byte

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/stats"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -30,7 +31,7 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 		} {
 			do(t, ci, wr) // the last ones are answered, so all before them have been counted
 		}
-		want := extsock.Traffic{Sends: 4, Writes: 2, ReadRequests: 1, AtomicRequests: 3, ImmediateData: 2} // one Write is the RTR
+		want := stats.Traffic{Sends: 4, Writes: 2, ReadRequests: 1, AtomicRequests: 3, ImmediateData: 2} // one Write is the RTR
 		got := cr.Stats().Received
 		want.FPDUs, want.Octets = got.FPDUs, got.Octets
 		if got != want {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/stats"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
@@ -44,7 +45,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 			regions = append(regions, register(t, cr, make([]byte, 8), ddp.RemoteWrite))
 		}
 		synctest.Wait() // startup has come to its end
-		before := make([]extsock.Stats, len(streams))
+		before := make([]stats.Counts, len(streams))
 		for i, s := range streams {
 			before[i] = s.server.Stats()
 		}
@@ -97,15 +98,15 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
 		send func(p *rawPeer, r extsock.Region)
-		ops  func(o extsock.Traffic) uint64
+		ops  func(o stats.Traffic) uint64
 	}{
 		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
 			h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}
 			p.send(h.AppendTo(nil)...)
-		}, func(o extsock.Traffic) uint64 { return o.Writes }},
+		}, func(o stats.Traffic) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
 			p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
-		}, func(o extsock.Traffic) uint64 { return o.Writes }},
+		}, func(o stats.Traffic) uint64 { return o.Writes }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

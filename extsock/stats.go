@@ -3,106 +3,24 @@ package extsock
 import (
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/stats"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// Stats counts what one connection, or several, did in DDP mode. No count ever decreases. Sent and
-// Received count whole FPDUs, with all headers, pads, CRCs and markers.
-//
-// The fields of Stats are plain numbers, so that expvar can publish them:
-//
-//	expvar.Publish("rddp", expvar.Func(func() any { return extsock.TotalStats() }))
-type Stats struct {
-	Sent, Received Traffic
-
-	// CopiedOctets is the number of bytes that arrived before a Read waited for them, and so were
-	// copied once more. DirectOctets is the number of bytes that were placed in a waiting Read's
-	// memory.
-	CopiedOctets, DirectOctets uint64
-	// CreditStalls is how often a Write to a byte stream had to wait until the peer's program had
-	// read.
-	CreditStalls uint64
-	// CombinedWrites is the number of Writes that were copied, and whose first byte was sent in one
-	// message with an earlier Write.
-	CombinedWrites uint64
-	// Offers is the number of rendezvous that began. RendezvousOctets is the number of bytes that
-	// they placed in the peer's memory.
-	Offers, RendezvousOctets uint64
-	// MemoryStalls is how often a connection in message mode stopped reading from TCP because of
-	// SetMemoryLimit. A byte stream never does; its peer counts CreditStalls.
-	MemoryStalls uint64
-	// IdleTimeouts and WriteTimeouts are the numbers of connections that ended because of
-	// Config.IdleTimeout and Config.WriteTimeout.
-	IdleTimeouts, WriteTimeouts uint64
-	// EarlyFPDUs is the number of FPDUs whose payload was placed while bytes before them were
-	// missing. EarlyOctets is the number of bytes of their ULPDUs. Without a TCP that shows bytes
-	// early, and Markers, both are 0; see toe.Capabilities.
-	EarlyFPDUs, EarlyOctets uint64
-	// SavedCopies is the number of FPDUs whose payload was in place when their turn in the stream
-	// came, because it had been placed early or by an engine. Their bytes were not verified and
-	// copied then. If no engine places payload, the difference between EarlyFPDUs and SavedCopies
-	// is the number of FPDUs that have been placed early and whose gap is open.
-	SavedCopies uint64
-	// BufferedOctets is the number of bytes that TCP has shown early and that were not placed then,
-	// with all headers, pads, CRCs and markers. They waited in TCP's buffer until the gap before
-	// them had closed. An FPDU is not placed if the run that TCP shows does not contain all of it,
-	// if no marker leads to it, if its CRC is wrong, if its buffer is not posted yet, or if 256
-	// FPDUs have been placed already. Without early placement all bytes that TCP shows early count.
-	// A byte that TCP shows early twice counts each time.
-	BufferedOctets uint64
-	// EngineFPDUs is the number of FPDUs whose payload an offload engine has placed.
-	EngineFPDUs uint64
-	// EngineStops is how often an offload engine has left its work to the connection: once for each
-	// direction, or once if it did not begin. See toe.EngineError.
-	EngineStops uint64
-	// Panics is the number of panics that ended a connection. Each is a bug.
-	Panics uint64
-}
-
-// Traffic counts what was sent, or received: FPDUs, their bytes, and RDMA Messages by kind (RFC
-// 5040 §4.3, RFC 7306 §4).
-type Traffic struct {
-	FPDUs, Octets uint64 // FPDUs, and their bytes
-
-	Sends           uint64 // of all four kinds, with and without Invalidate and Solicited Event
-	Writes          uint64
-	ReadRequests    uint64
-	ReadResponses   uint64
-	AtomicRequests  uint64
-	AtomicResponses uint64
-	ImmediateData   uint64
-	Terminates      uint64
-}
-
-// Totals is the Stats of all connections of the process, open and closed.
-type Totals struct {
-	Stats
-	// Connections is the number of connections that have entered DDP mode. Open is the number of
-	// them that have not ended; Open alone may decrease.
-	Connections, Open uint64
-	// HandshakeTimeouts is the number of MPA startups that took too long. HalfOpenEvictions is the
-	// number of connections that were closed because of Config.MaxHalfOpen. BadSTagDelays is the
-	// number of MPA Requests that were delayed because of Config.BadSTagDelay.
-	HandshakeTimeouts, HalfOpenEvictions, BadSTagDelays uint64
-	// Fallbacks is the number of connections that are plain TCP although Config.Startup is
-	// StartupPrefer, by the reason in words. The map belongs to the caller.
-	Fallbacks map[string]uint64
-}
-
 // Stats returns the counts of the connection: what it has done so far in DDP mode. It may be called
 // at any time, from any goroutine, and also after Close. Before DDP mode all counts are zero.
-func (c *Conn) Stats() Stats {
+func (c *Conn) Stats() stats.Counts {
 	if !c.inDDPMode() {
-		return Stats{}
+		return stats.Counts{}
 	}
 	return statsOf(c.verbs.driver.Counts())
 }
 
 // TotalStats returns the counts of all connections of the process so far.
-func TotalStats() Totals {
+func TotalStats() stats.Process {
 	var sum driver.Counters
 	begun, open := driver.Totals(&sum)
-	t := Totals{Stats: statsOf(&sum), Connections: begun, Open: open, Fallbacks: make(map[string]uint64)}
+	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Fallbacks: make(map[string]uint64)}
 	t.Panics += startupPanics.Load()
 	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
 	t.BadSTagDelays = startup.BadSTagDelays()
@@ -112,9 +30,9 @@ func TotalStats() Totals {
 	return t
 }
 
-// statsOf returns the counts of a driver, or of several, as Stats.
-func statsOf(c *driver.Counters) Stats {
-	return Stats{
+// statsOf returns the counts of a driver, or of several, as Counts.
+func statsOf(c *driver.Counters) stats.Counts {
+	return stats.Counts{
 		Sent: trafficOf(&c.Sent), Received: trafficOf(&c.Received),
 		CopiedOctets: c.Copied.Load(), DirectOctets: c.Direct.Load(), CreditStalls: c.Stalls.Load(),
 		CombinedWrites: c.Combined.Load(), Offers: c.Offers.Load(), RendezvousOctets: c.Rendezvous.Load(),
@@ -125,8 +43,8 @@ func statsOf(c *driver.Counters) Stats {
 	}
 }
 
-func trafficOf(t *driver.Traffic) Traffic {
-	return Traffic{
+func trafficOf(t *driver.Traffic) stats.Traffic {
+	return stats.Traffic{
 		FPDUs: t.FPDUs.Load(), Octets: t.Octets.Load(),
 		Sends:           t.Messages(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate),
 		Writes:          t.Messages(rdmaphdr.OpWrite),

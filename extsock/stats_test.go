@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/stats"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -96,7 +97,7 @@ func TestStatsInTCPMode(t *testing.T) {
 		c := extsock.NewConn(a, true, nil)
 		defer b.Close()
 		defer c.Close()
-		if s := c.Stats(); s != (extsock.Stats{}) {
+		if s := c.Stats(); s != (stats.Counts{}) {
 			t.Errorf("got %+v", s)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/stats"
 )
 
 // A study is all trials.
@@ -89,7 +89,7 @@ func (o *outcome) add(other *outcome) {
 }
 
 // addStats adds the counts that the document shows.
-func addStats(s, other *extsock.Stats) {
+func addStats(s, other *stats.Counts) {
 	s.Received.FPDUs += other.Received.FPDUs
 	s.EarlyFPDUs += other.EarlyFPDUs
 	s.SavedCopies += other.SavedCopies

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/stats"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/usertcp"
@@ -74,8 +74,8 @@ type trial struct {
 // An outcome is what a trial has found.
 type outcome struct {
 	result
-	stats extsock.Stats // of the receivers
-	emss  int           // bytes
+	stats stats.Counts // of the receivers
+	emss  int          // bytes
 }
 
 // run runs the trial.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/stats"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/usertcp"
 )
@@ -66,7 +67,7 @@ func run(ctx context.Context, out io.Writer, network badlink.Config, size int) e
 	defer l.Close()
 	type result struct {
 		sum   [sha256.Size]byte
-		stats extsock.Stats
+		stats stats.Counts
 		err   error
 	}
 	received := make(chan result, 1)
@@ -102,7 +103,7 @@ func host(wire usertcp.Link, address string) (*usertcp.Stack, error) {
 }
 
 // receive accepts a connection and reads all that comes.
-func receive(l *extsock.Listener) (sum [sha256.Size]byte, stats extsock.Stats, err error) {
+func receive(l *extsock.Listener) (sum [sha256.Size]byte, stats stats.Counts, err error) {
 	c, err := l.AcceptDDP()
 	if err != nil {
 		return sum, stats, err
