@@ -1,9 +1,12 @@
 package extsock
 
 import (
+	"context"
+
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // Buffer returns the Tagged Buffer of r.
@@ -60,6 +63,11 @@ func ResetPanics() {
 
 // Len returns the number of Completions in the queue.
 func (q *CompletionQueue) Len() int { return q.done.Len() }
+
+// Swap is the atomic that RemoteMemory has no method for, and Post has.
+func Swap(ctx context.Context, m *RemoteMemory, off int64, word uint64) (uint64, error) {
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: word}, off)
+}
 
 // IsLive reports whether c is in DDP mode and has not ended.
 func IsLive(c *Conn) bool { return c.verbs.driver.Inspect().Live }

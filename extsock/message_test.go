@@ -236,7 +236,7 @@ func TestRemoteMemory(t *testing.T) {
 	if _, err := cr.Register(memory[1:], ddp.RemoteAtomic); !errors.Is(err, ddp.ErrMisaligned) {
 		t.Errorf("Register of misaligned memory for atomics: %v", err)
 	}
-	if old, err := m.Swap(t.Context(), 0, 1); err != nil || old == 1 {
+	if old, err := extsock.Swap(t.Context(), m, 0, 1); err != nil || old == 1 {
 		t.Errorf("Swap = %d, %v", old, err)
 	}
 	if old, err := m.CompareAndSwap(t.Context(), 0, 1, 2); err != nil || old != 1 {

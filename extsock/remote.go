@@ -92,7 +92,8 @@ func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, err
 // FetchAdd adds delta to the 64-bit word at offset off and returns the value that the word had
 // before. The word's address at the peer must be a multiple of 8, or the error is
 // ddp.ErrMisaligned. An off outside the memory gives syscall.EINVAL. The Conn's write deadline
-// bounds the call. The same is true for the other atomics.
+// bounds the call. The same is true for CompareAndSwap. [Conn.Post] has all atomics of RFC 7306,
+// with their masks.
 func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
@@ -101,11 +102,6 @@ func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (u
 // the value that the word had before; the word was replaced if that value is old.
 func (m *RemoteMemory) CompareAndSwap(ctx context.Context, off int64, old, new uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
-}
-
-// Swap sets the 64-bit word at offset off to new and returns the value that the word had before.
-func (m *RemoteMemory) Swap(ctx context.Context, off int64, new uint64) (uint64, error) {
-	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
 }
 
 func (m *RemoteMemory) len() int64 { return int64(m.h.Len) }

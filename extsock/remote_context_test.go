@@ -37,7 +37,6 @@ var remoteCalls = []struct {
 		_, err := m.CompareAndSwap(ctx, 0, 1, 2)
 		return err
 	}},
-	{"Swap", func(ctx context.Context, m *extsock.RemoteMemory) error { _, err := m.Swap(ctx, 0, 1); return err }},
 }
 
 // contexts are the ways in which a context ends after a second, and what a call then returns.

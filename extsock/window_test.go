@@ -54,7 +54,7 @@ func TestWindow(t *testing.T) {
 					if _, err := m.WriteAt([]byte("write"), int64(w.Handle().Len)-5); err != nil {
 						t.Errorf("WriteAt: %v", err)
 					}
-					if old, err := m.Swap(t.Context(), 8, 41); err != nil || old == 41 {
+					if old, err := extsock.Swap(t.Context(), m, 8, 41); err != nil || old == 41 {
 						t.Errorf("Swap: %d, %v", old, err)
 					}
 					if old, err := ci.Remote(r.Handle()).FetchAdd(t.Context(), int64(off+8), 1); err != nil || old != 41 {

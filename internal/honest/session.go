@@ -202,7 +202,13 @@ func (e *end) oneSided() error {
 	for i, do := range []func() (uint64, error){
 		func() (uint64, error) { return m.FetchAdd(context.Background(), 0, 5) },
 		func() (uint64, error) { return m.CompareAndSwap(context.Background(), 0, 5, 9) },
-		func() (uint64, error) { return m.Swap(context.Background(), 0, 1) },
+		func() (uint64, error) {
+			if err := e.post(rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: 1, Remote: h}); err != nil {
+				return 0, err
+			}
+			d, err := e.sent()
+			return d.Original, err
+		},
 	} {
 		got, err := do()
 		if err != nil {
