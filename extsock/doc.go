@@ -79,13 +79,16 @@
 // The types of the verbs are in the layers below. A program that uses them imports these packages
 // too:
 //
-//	package  what a program needs it for
-//	rdmap    WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest,
-//	         SharedReceiveQueue, Completion with its Status, Handle, TerminateError,
-//	         errors of Post
-//	ddp      access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of Register
-//	mpa      RejectError, Error, the kinds of RTR indication
-//	toe      Backend, for TCP other than the operating system's
+//	package          what a program needs it for
+//	rdmap            WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest,
+//	                 SharedReceiveQueue, Completion with its Status, Handle, TerminateError,
+//	                 errors of Post
+//	ddp              access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of
+//	                 Register
+//	mpa              RejectError, Error, the kinds of RTR indication
+//	toe              Backend, for TCP other than the operating system's
+//	extsock/capture  captures of connections, for Wireshark and rddp dump
+//	extsock/stats    the types of what Conn.Stats and TotalStats count
 //
 // # Ways into DDP mode
 //
