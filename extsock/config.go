@@ -329,7 +329,6 @@ const (
 	initiatorTimeout    = 10 * time.Second
 	responderTimeout    = 5 * time.Second
 	defaultPrefer       = 2 * time.Second
-	defaultSniff        = time.Second
 	defaultCloseTimeout = 5 * time.Second
 )
 

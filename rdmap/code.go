@@ -71,8 +71,6 @@ const (
 	remoteOperation      errorKind = 0x02
 	ddpLocalCatastrophic errorKind = 0x10
 	taggedError          errorKind = 0x11
-	untaggedError        errorKind = 0x12
-	ddpForLLP            errorKind = 0x13
 	mpaError             errorKind = 0x20
 )
 
