@@ -23,11 +23,11 @@ cache=${RDDP_INTEROP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp/rddp-$(id -u)}/.cache
 # Debian's names. The kernel itself is not among them: it is downloaded and unpacked into the cache,
 # because installing it would change what the host boots.
 packages="qemu-system-x86 busybox-static cpio xz-utils gcc libc6-dev make linux-headers-amd64 linux-source
-	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils libibverbs-dev librdmacm-dev
+	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest libibverbs-dev librdmacm-dev
 	iproute2 tcpdump tshark curl"
 
 # Programs of the host that the guest gets.
-programs="rping ibv_devinfo rdma ip tc ss tcpdump"
+programs="rping rstream ib_write_bw ib_write_lat ibv_devinfo rdma ip tc ss tcpdump"
 
 die() { echo "guest.sh: $*" >&2; exit 1; }
 say() { echo "guest.sh: $*" >&2; }
@@ -106,12 +106,14 @@ initramfs() {
 	for p in $programs; do
 		add_program "$root" "$(command -v "$p")" "/usr/bin/$p" || die "no program $p on this host"
 	done
-	# The verbs provider, and libgcc_s, which pthread_exit loads by name.
+	# The verbs providers, of siw and of rddp run, and libgcc_s, which pthread_exit loads by name.
 	libdir=/usr/lib/$(gcc -dumpmachine)
-	for f in "$libdir"/libibverbs/libsiw*.so; do add_program "$root" "$f"; done
+	for d in siw rxe; do
+		for f in "$libdir/libibverbs/lib$d"*.so; do add_program "$root" "$f"; done
+		echo "driver $d" >"$root/etc/libibverbs.d/$d.driver"
+	done
 	f=$(gcc -print-file-name=libgcc_s.so.1)
 	[ -e "$f" ] && { mkdir -p "$root$libdir"; cp -L "$f" "$root$libdir/libgcc_s.so.1"; }
-	echo "driver siw" >"$root/etc/libibverbs.d/siw.driver"
 	echo "root:x:0:0:root:/:/bin/sh" >"$root/etc/passwd"
 	echo "root:x:0:" >"$root/etc/group"
 	gcc -O2 -Wall -Wextra -Werror -o "$cache/siwpeer" "$here"/../siwpeer/*.c -lrdmacm -libverbs ||
