@@ -17,7 +17,7 @@
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX; installs
-#                them, as root
+#                them, as root; make verbsquick is the same as a step of a tier
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                streams and random verbs with every end, each for SOAKTIME again
 # make fuzz      every fuzz target for FUZZTIME
@@ -60,6 +60,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop demo
+VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestPyverbs
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -70,8 +71,8 @@ CROSSED  = ./...
 TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
-	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs benchonce soak fuzz \
-	bench bench-check bench-baseline bench-scale bench-peers early
+	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick \
+	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
@@ -213,9 +214,15 @@ interop: build bin/tier
 	$(TIER) test -retries=2 -- -count=1 -p=1 -tags=interop -timeout=20m ./conformance/interop/... ./toe/usertcp/interop
 
 # Unchanged programs find the device of rddp run.
-verbs:
+verbs: verbs-programs
+	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run='$(VERBS)' ./cmd/rddp/internal/run
+
+# The same as a step of a tier: without the tables, and a test that fails runs again.
+verbsquick: verbs-programs bin/tier
+	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run='$(VERBS)' ./cmd/rddp/internal/run
+
+verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils
-	$(GO) test -count=1 -v -tags=verbs -timeout=15m -run='TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestPyverbs' ./cmd/rddp/internal/run
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
