@@ -66,7 +66,7 @@ func under(args ...string) *exec.Cmd {
 }
 
 // performance returns the command line of one of the programs of this file.
-func performance(t *testing.T, name string, args ...string) []string {
+func performance(t testing.TB, name string, args ...string) []string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -238,6 +238,18 @@ func pairProgram(args []string) error {
 // startPair starts two programs whose standard streams are connected.
 func startPair(t *testing.T, name string, args ...string) (first, second *exec.Cmd) {
 	t.Helper()
+	first, second = makePair(t, name, args...)
+	for _, c := range []*exec.Cmd{first, second} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return first, second
+}
+
+// makePair returns two programs whose standard streams are connected.
+func makePair(t testing.TB, name string, args ...string) (first, second *exec.Cmd) {
+	t.Helper()
 	first, second = under(performance(t, name, append([]string{"first"}, args...)...)...), under(performance(t, name, append([]string{"second"}, args...)...)...)
 	for _, x := range [][2]*exec.Cmd{{first, second}, {second, first}} {
 		r, w, err := os.Pipe()
@@ -246,11 +258,6 @@ func startPair(t *testing.T, name string, args ...string) (first, second *exec.C
 		}
 		t.Cleanup(func() { r.Close(); w.Close() })
 		x[0].Stdout, x[1].Stdin = w, r
-	}
-	for _, c := range []*exec.Cmd{first, second} {
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return first, second
 }
