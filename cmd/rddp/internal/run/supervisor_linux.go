@@ -69,6 +69,7 @@ func Run(c Config) (status int, err error) {
 	if s.program, err = seccomp.Start(c.Args); err != nil {
 		return 0, err
 	}
+	setTimeSlices(timeSlice)
 	signals.pid.Store(int64(s.program.PID))
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
