@@ -105,9 +105,14 @@ func (l *unixListener) Accept() (toe.Stream, error) {
 
 // New makes a Stream of c and switches Nagle's algorithm off. The Stream owns c from now on. It is
 // of type *Stream.
-func New(c *net.TCPConn) toe.Stream {
+func New(c *net.TCPConn) toe.Stream { return new(Backend).New(c) }
+
+// New makes a Stream of c as the function New does, with the promises of b.
+func (b *Backend) New(c *net.TCPConn) toe.Stream {
 	c.SetNoDelay(true) // an error means that the connection is dead, and later calls return it too
-	return newStream(c)
+	s := newStream(c)
+	s.setOnlyIO(b.OnlyIO)
+	return s
 }
 
 // NewUnix makes a Stream of c, whose network must be "unix". The Stream owns c from now on. It is

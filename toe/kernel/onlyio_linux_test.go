@@ -2,13 +2,15 @@ package kernel
 
 import (
 	"context"
+	"net"
 	"path/filepath"
 	"testing"
 
 	"github.com/rddp/rddp/toe"
 )
 
-// TestOnlyIO: the promise reaches both ends of a connection, over TCP and over a unix socket.
+// TestOnlyIO: the promise reaches both ends of a connection, over TCP and over a unix socket, and a
+// Stream of a connection of package net.
 func TestOnlyIO(t *testing.T) {
 	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "s")} {
 		for _, promise := range []bool{false, true} {
@@ -25,7 +27,11 @@ func TestOnlyIO(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range []toe.Stream{x, y} {
+			ends := []toe.Stream{x, y}
+			if network == "tcp" {
+				ends = append(ends, b.New(dialTCP(t, l)))
+			}
+			for _, s := range ends {
 				var got bool
 				switch s := s.(type) {
 				case *Stream:
@@ -41,4 +47,14 @@ func TestOnlyIO(t *testing.T) {
 			l.Close()
 		}
 	}
+}
+
+// dialTCP connects to l by package net.
+func dialTCP(t *testing.T, l toe.Listener) *net.TCPConn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*net.TCPConn)
 }
