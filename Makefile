@@ -59,7 +59,7 @@ QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
 RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS) $(SERIAL))")
 
 GATE   = format vet lint locks cross race norace lists
-PARTS  = wild-race wild-norace wild-timing foreignquick interop demo
+PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick demo
 VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestPyverbs
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
