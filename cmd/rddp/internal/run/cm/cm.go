@@ -81,6 +81,7 @@ type id struct {
 	timeout  uint8 // of the queue pair; 0 means that the program has not set it
 
 	listener *extsock.Listener // for connections
+	memory   *extsock.Listener // for those of devices of this host; nil if there is none
 	service  *service          // for datagrams
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
@@ -145,8 +146,10 @@ func (i *id) destroy() {
 			v.child.destroy()
 		}
 	}
-	if i.listener != nil {
-		_ = i.listener.Close() // nothing can be done about it
+	for _, l := range [...]*extsock.Listener{i.listener, i.memory} {
+		if l != nil {
+			_ = l.Close() // nothing can be done about it
+		}
 	}
 	i.port.close()
 	if i.cancel != nil {

@@ -92,7 +92,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	dialer := dialerFrom(i.src)
 	cfg := pair.Config(c.cm.wire, int(r.Param.Responder), int(r.Param.Initiator), dialer)
 	cfg.PrivateData, cfg.HandshakeTimeout = greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData), patience
-	go i.initiate(ctx, dialer, i.dst, cfg)
+	go i.initiate(ctx, dialer, i.src, i.dst, cfg)
 	return a, 0
 }
 
@@ -105,9 +105,16 @@ func (i *id) take(pair *device.Pair) {
 }
 
 // initiate sends the Request, and goes on with the answer.
-func (i *id) initiate(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extsock.Config) {
-	conn, err := dial(ctx, dialer, dst, cfg)
+func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.AddrPort, cfg *extsock.Config) {
 	w := i.cm.wire
+	var conn *extsock.Conn
+	var err error
+	if w == device.Frames {
+		conn, err = i.cm.dev.DialNear(ctx, src, dst, cfg)
+	}
+	if conn == nil && err == nil {
+		conn, err = dial(ctx, dialer, dst, cfg)
+	}
 	var p ucma.ConnParam
 	if err == nil {
 		s := conn.ConnectionState()
@@ -243,7 +250,7 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, e sysc
 }
 
 func addrPort(a net.Addr) netip.AddrPort {
-	t, ok := a.(*net.TCPAddr)
+	t, ok := a.(interface{ AddrPort() netip.AddrPort }) // a *net.TCPAddr, or a near.Addr
 	if !ok {
 		return netip.AddrPort{}
 	}

@@ -4,7 +4,6 @@ package cm
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"syscall"
 	"time"
@@ -63,6 +62,11 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	}
 	i.become(listening)
 	go i.serve(i.listener)
+	if c.cm.wire == device.Frames {
+		if i.memory = c.cm.dev.ListenNear(i.src, cfg); i.memory != nil {
+			go i.serve(i.memory)
+		}
+	}
 	return a, 0
 }
 
@@ -131,7 +135,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel
 	q := i.request
-	q.r.Config = pair.Config(q.wire, int(r.Param.Responder), int(r.Param.Initiator), net.Dialer{})
+	q.r.Config = pair.ConfigFor(q.conn, q.wire, int(r.Param.Responder), int(r.Param.Initiator))
 	go i.accept(ctx, q, greet(q.wire, r.Param.QPN, r.Param.PrivateData))
 	return a, 0
 }

@@ -88,6 +88,15 @@ func (p *Pair) Config(w Wire, ird, ord int, dialer net.Dialer) *extsock.Config {
 	return c
 }
 
+// ConfigFor is Config for a connection that a peer has begun.
+func (p *Pair) ConfigFor(conn *extsock.Conn, w Wire, ird, ord int) *extsock.Config {
+	c := p.Config(w, ird, ord, net.Dialer{})
+	if isNear(conn) {
+		c = nearConfig(c)
+	}
+	return c
+}
+
 // orNone returns the value of Config.IRD that means n.
 func orNone(n int) int {
 	if n <= 0 {

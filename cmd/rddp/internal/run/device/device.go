@@ -24,6 +24,8 @@ type Config struct {
 	Log *slog.Logger
 	// Faults are made on purpose. Nil means none.
 	Faults *fault.Injector
+	// OnlyTCP says that even peers on this host are connected by TCP, instead of through memory.
+	OnlyTCP bool
 }
 
 // A Device is an RDMA device. Programs open it: see Open.
@@ -31,6 +33,7 @@ type Device struct {
 	addresses []netip.Addr
 	log       *slog.Logger
 	faults    *fault.Injector
+	onlyTCP   bool // even to peers on this host
 	guid      [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -52,7 +55,7 @@ func New(c Config) (*Device, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
+	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
 	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned

@@ -30,7 +30,7 @@ import (
 // are to each other. The device reaches the memory of this process as if it were another one.
 type program struct {
 	*guest.Context
-	t *testing.T
+	t testing.TB
 	// memory is that of the program; nil means that of this process
 	memory Process
 	dev    *Device
@@ -137,7 +137,7 @@ func newFaultyDevice(t *testing.T, spec string) *Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(Config{Addresses: []netip.Addr{localhost}, Log: log, Faults: fault.New(p, log)})
+	d, err := New(Config{Addresses: []netip.Addr{localhost}, Log: log, Faults: fault.New(p, log), OnlyTCP: overTCP})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (w *testWriter) close() {
 const memoryLen = 8 << 20
 
 // newProgram returns a program with a PD, a CQ of 1000 entries, and 1 MiB of registered memory.
-func newProgram(t *testing.T, dev *Device) *program {
+func newProgram(t testing.TB, dev *Device) *program {
 	t.Helper()
 	ctx, err := dev.Open(pages(t, 64<<20))
 	if err != nil {
@@ -195,7 +195,7 @@ func newProgram(t *testing.T, dev *Device) *program {
 }
 
 // pages returns memory that the garbage collector does not know.
-func pages(t *testing.T, n int) []byte {
+func pages(t testing.TB, n int) []byte {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
@@ -255,7 +255,7 @@ func pair(t *testing.T) (a, b *program, qa, qb *guest.QP) {
 	return a, b, qa, qb
 }
 
-func joinPair(t *testing.T, a, b *program, qa, qb *guest.QP) {
+func joinPair(t testing.TB, a, b *program, qa, qb *guest.QP) {
 	t.Helper()
 	if err := errors.Join(qa.Join(b.gid, qb.Num), qb.Join(a.gid, qa.Num)); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,9 @@ import (
 // port of the same number, which is open if a UD queue pair has it.
 type port struct {
 	mu        sync.Mutex
-	listeners []*extsock.Listener      // +checklocks:mu
+	listeners []*extsock.Listener // +checklocks:mu
+	// those for peers on this host
+	near      []*extsock.Listener      // +checklocks:mu
 	datagrams map[uint16]*datagramPort // +checklocks:mu
 	closed    bool                     // +checklocks:mu
 }
@@ -75,6 +77,10 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	}
 	p.listeners = append(p.listeners, l)
 	go d.accept(l)
+	if n := d.ListenNear(netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), d.config(pd, net.Dialer{})); n != nil {
+		p.near = append(p.near, n)
+		go d.accept(n)
+	}
 	return portOf(l), nil
 }
 
@@ -87,7 +93,10 @@ func (p *port) close() {
 	for _, l := range p.listeners {
 		_ = l.Close() // nothing can be done about it
 	}
-	p.listeners = nil
+	for _, l := range p.near {
+		_ = l.Close()
+	}
+	p.listeners, p.near = nil, nil
 	for _, u := range p.datagrams {
 		u.close()
 	}
@@ -147,7 +156,7 @@ func (d *Device) receiveRequest(c *extsock.Conn) {
 }
 
 func addrPort(a net.Addr) netip.AddrPort {
-	if t, ok := a.(*net.TCPAddr); ok {
+	if t, ok := a.(interface{ AddrPort() netip.AddrPort }); ok { // a *net.TCPAddr, or a near.Addr
 		return t.AddrPort()
 	}
 	return netip.AddrPort{}
@@ -266,8 +275,12 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
 	d := extsock.Dialer{Config: q.config(dialer)}
 	d.Config.PrivateData = h.appendTo(nil)
+	me, to := netip.AddrPortFrom(from, uint16(h.from>>8)), netip.AddrPortFrom(netip.AddrFrom16(peer).Unmap(), uint16(h.to>>8))
 	for {
-		c, err := d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))
+		c, err := q.ctx.dev.DialNear(ctx, me, to, d.Config)
+		if c == nil && err == nil {
+			c, err = d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))
+		}
 		if err == nil {
 			answer, err := parseHello(c.ConnectionState().PeerPrivateData)
 			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && sayHere(c) == nil && q.start(c, h.to, life) {

@@ -169,7 +169,7 @@ func (l *link) run(started bool) bool {
 		l.cancel()
 		return false
 	}
-	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String())
+	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String(), "over", over(l.conn))
 	go l.receive()
 	go l.complete()
 	l.q.kick()

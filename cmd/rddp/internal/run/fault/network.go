@@ -20,10 +20,13 @@ func (p *Plan) hasNetwork() bool {
 	return len(p.Cuts) > 0 || p.Network.Loss > 0 || p.Network.Delay > 0 || p.Network.Jitter > 0 || p.Network.Rate > 0
 }
 
+// HasNetwork reports whether the network has faults.
+func (i *Injector) HasNetwork() bool { return i != nil && i.plan.hasNetwork() }
+
 // Backend returns the TCP with the faults of the network, which dials as d says, or nil if there are
 // none.
 func (i *Injector) Backend(d net.Dialer) toe.Backend {
-	if i == nil || !i.plan.hasNetwork() {
+	if !i.HasNetwork() {
 		return nil
 	}
 	return &backend{i, d}
@@ -71,7 +74,7 @@ func (l listener) Accept() (toe.Stream, error) {
 // Listener returns a listener that accepts the connections of l, with the faults of the network. It is
 // l if there are none.
 func (i *Injector) Listener(l net.Listener) net.Listener {
-	if i == nil || !i.plan.hasNetwork() {
+	if !i.HasNetwork() {
 		return l
 	}
 	return connListener{listener{l, i}}
@@ -285,7 +288,7 @@ type Link struct{ near, far *badlink.End }
 // Link returns a bad link for what u sends, or nil if the network has no faults. u may be closed
 // before the Link.
 func (i *Injector) Link(u *net.UDPConn) (*Link, error) {
-	if i == nil || !i.plan.hasNetwork() {
+	if !i.HasNetwork() {
 		return nil, nil
 	}
 	near, far, err := badlink.Pipe(badlink.Config{Seed: i.plan.Seed, MTU: 1<<16 - 1, AB: i.plan.Network})

@@ -1,0 +1,72 @@
+package device
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/extsock"
+)
+
+// This file has the connections to devices of the same host and user. They go through memory that both
+// devices share, and all that is above TCP is the same. Where there is no such connection, it is TCP: to
+// another host, to a device of another user, and with a network whose faults are made on purpose.
+
+// hasNear reports whether the device connects through memory at all.
+func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
+
+// nearConfig makes c the configuration of a connection through memory: CRCs would protect bytes that do not
+// leave the host's memory.
+func nearConfig(c *extsock.Config) *extsock.Config {
+	n := *c
+	n.NoCRC = true
+	return &n
+}
+
+// ListenNear listens for devices of this host that look for one at a TCP port. If at is specified, they must
+// look there. It returns nil if that cannot be; then they come over TCP.
+func (d *Device) ListenNear(at netip.AddrPort, c *extsock.Config) *extsock.Listener {
+	if !d.hasNear() {
+		return nil
+	}
+	l, err := near.Listen(at.Port(), func(a netip.Addr) bool {
+		return d.HasAddress(a) && (at.Addr().IsUnspecified() || at.Addr() == a)
+	})
+	if err != nil {
+		d.log.Info("no connections through memory", "port", at.Port(), "err", err)
+		return nil
+	}
+	return extsock.NewListener(l, nearConfig(c))
+}
+
+// DialNear connects to a device on this host. It returns nil, and no error, if there is none at that
+// address.
+func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *extsock.Config) (*extsock.Conn, error) {
+	if !d.hasNear() {
+		return nil, nil
+	}
+	s, err := near.Dial(ctx, from, to)
+	if err != nil {
+		return nil, nil // TCP tells why not, if it does not get there either
+	}
+	conn := extsock.NewConn(s, true, nearConfig(c))
+	if err := conn.EnableDDP(ctx, nil); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// isNear reports whether a connection goes through memory.
+func isNear(c *extsock.Conn) bool {
+	_, is := c.LocalAddr().(near.Addr)
+	return is
+}
+
+// over says what a connection goes over, for people.
+func over(c *extsock.Conn) string {
+	if isNear(c) {
+		return "memory"
+	}
+	return "TCP"
+}

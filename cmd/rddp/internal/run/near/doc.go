@@ -1,0 +1,16 @@
+// Package near connects two devices of one host through memory that both share, instead of TCP. A
+// connection is a toe.Stream, so MPA and all that is above it are the same as over TCP: the device that
+// owns the memory of a program judges each access to it, and no device sees the memory of another
+// program.
+//
+// A listener has a name that other processes of the same user find by the number of a TCP port. The end
+// that dials makes the memory and passes it on through a unix socket. That socket and another one then
+// stay: they wake a goroutine that waits for bytes or for room, and their end tells that the peer has
+// closed the connection, or has died.
+//
+// # Trust
+//
+// Only processes with the user number of this one are connected. Nevertheless a peer is trusted no more
+// than one behind TCP. It may write anything into the shared memory at any time. This end copies bytes
+// out before anybody looks at them, and checks each number that it reads there. The memory cannot shrink.
+package near

@@ -1,0 +1,128 @@
+package near
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A header is what the two ends of a half tell each other. It lies in the shared memory, so the peer
+// may write anything into it at any time. The fields that one end writes have a cache line of their own.
+type header struct {
+	produced atomic.Uint64 // bytes that the writer has put in, from the beginning
+	_        [56]byte
+	consumed atomic.Uint64 // bytes that the reader has taken out
+	_        [56]byte
+	asleep   atomic.Uint32 // the reader waits for bytes: the writer must wake it
+	_        [60]byte
+	full     atomic.Uint32 // the writer waits for room: the reader must wake it
+	_        [60]byte
+	ended    atomic.Uint32 // an ending: nothing follows what has been produced
+	_        [60]byte
+	closed   atomic.Uint32 // not 0: nobody reads any more
+}
+
+// An ending is how a direction ends.
+type ending = uint32
+
+const (
+	open ending = iota
+	finished
+	reset
+)
+
+const (
+	// headerLen is the room for a header in bytes, and ringLen the length of the ring behind the headers:
+	// the bytes of a direction that may be on their way.
+	headerLen = 4096
+	ringLen   = 256 << 10
+	// fileLen is the length of the memory of a connection: two headers and two rings.
+	fileLen = 2 * (headerLen + ringLen)
+	// publishEvery is how many bytes the writer copies before the reader may see them.
+	publishEvery = 64 << 10
+	// roomFrom is how many bytes must be free before a writer that waits is woken.
+	roomFrom = ringLen / 4
+)
+
+var errPeer = errors.New("near: the peer has written nonsense into the shared memory")
+
+// A half is one direction of a connection: a ring of bytes with one writer and one reader, in different
+// processes. What this end knows by itself is not in the shared memory, and what it reads there is
+// checked before it is used.
+type half struct {
+	mu   sync.Mutex
+	head *header // +checklocks:mu
+	// the ring; nil once the memory is unmapped
+	ring []byte // +checklocks:mu
+	// produced of a writer, consumed of a reader
+	own uint64 // +checklocks:mu
+}
+
+// newHalf returns the half number i of a connection's memory.
+func newHalf(file []byte, i int) *half {
+	at := 2*headerLen + i*ringLen
+	return &half{head: (*header)(unsafe.Pointer(&file[i*headerLen])), ring: file[at : at+ringLen : at+ringLen]}
+}
+
+// availableLocked returns the number of bytes that the reader can take.
+//
+// +checklocks:h.mu
+func (h *half) availableLocked() (int, error) {
+	n := h.head.produced.Load() - h.own
+	if n > ringLen {
+		return 0, errPeer
+	}
+	return int(n), nil
+}
+
+// roomLocked returns the number of bytes that the writer can put in.
+//
+// +checklocks:h.mu
+func (h *half) roomLocked() (int, error) {
+	n := h.own - h.head.consumed.Load()
+	if n > ringLen {
+		return 0, errPeer
+	}
+	return ringLen - int(n), nil
+}
+
+// takeLocked copies bytes to p, and reports whether the writer must be woken.
+//
+// +checklocks:h.mu
+func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
+	n, err = h.availableLocked()
+	if err != nil {
+		return 0, false, err
+	}
+	p = p[:min(n, len(p))]
+	at := h.own % ringLen
+	n = copy(p, h.ring[at:])
+	n += copy(p[n:], h.ring)
+	h.own += uint64(n)
+	h.head.consumed.Store(h.own)
+	if h.head.full.Load() != 0 {
+		room := ringLen - (h.head.produced.Load() - h.own)
+		wake = room >= roomFrom && h.head.full.Swap(0) != 0
+	}
+	return n, wake, nil
+}
+
+// putLocked copies as much of p as there is room for, and reports whether the reader must be woken.
+//
+// +checklocks:h.mu
+func (h *half) putLocked(p []byte, room int) (n int) {
+	p = p[:min(room, len(p))]
+	n = copy(h.ring[h.own%ringLen:], p)
+	n += copy(h.ring, p[n:])
+	h.own += uint64(n)
+	return n
+}
+
+// publishLocked shows the reader what has been put in, and reports whether it must be woken.
+//
+// +checklocks:h.mu
+func (h *half) publishLocked() (wake bool) {
+	h.head.produced.Store(h.own)
+	return h.head.asleep.Load() != 0 && h.head.asleep.Swap(0) != 0
+}

@@ -1,0 +1,306 @@
+package near
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/nettest"
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/toetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	localhost = netip.MustParseAddr("127.0.0.1")
+	from      = netip.AddrPortFrom(localhost, 1)
+)
+
+// port is that of the last listener. The names of listeners need no port that is free.
+var port atomic.Uint32
+
+// listen returns a listener that has the address localhost, and where it is.
+func listen(t testing.TB) (net.Listener, netip.AddrPort) {
+	t.Helper()
+	for {
+		p := uint16(1 + port.Add(1)%60000)
+		l, err := Listen(p, func(a netip.Addr) bool { return a == localhost })
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l, netip.AddrPortFrom(localhost, p)
+	}
+}
+
+// pair returns the two ends of a connection.
+func pair(t testing.TB) (a, b *Stream) {
+	t.Helper()
+	l, at := listen(t)
+	a, err := Dial(context.Background(), from, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = c.(*Stream)
+	t.Cleanup(func() {
+		a.Close()
+		b.Close()
+	})
+	return a, b
+}
+
+func TestContract(t *testing.T) {
+	toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return pair(t) })
+	t.Run("the end that has accepted", func(t *testing.T) {
+		toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) {
+			b, a = pair(t)
+			return a, b
+		})
+	})
+}
+
+func TestNetConn(t *testing.T) {
+	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+		a, b := pair(t)
+		return a, b, func() { a.Close(); b.Close() }, nil
+	})
+}
+
+func TestAddresses(t *testing.T) {
+	l, at := listen(t)
+	a, err := Dial(context.Background(), from, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, test := range []struct {
+		got  net.Addr
+		want netip.AddrPort
+	}{{a.LocalAddr(), from}, {a.RemoteAddr(), at}, {b.LocalAddr(), at}, {b.RemoteAddr(), from}} {
+		if test.got != Addr(test.want) {
+			t.Errorf("address %v, want %v", test.got, test.want)
+		}
+	}
+}
+
+// TestRefused checks who is not connected.
+func TestRefused(t *testing.T) {
+	l, at := listen(t)
+	elsewhere := netip.MustParseAddr("192.0.2.1") // TEST-NET-1: nobody has it
+	for _, test := range []struct {
+		desc     string
+		from, to netip.AddrPort
+	}{
+		{"nobody listens", from, netip.AddrPortFrom(localhost, 60001)},
+		{"the listener does not have the address", from, netip.AddrPortFrom(elsewhere, at.Port())},
+		{"the peer claims an address of another host", netip.AddrPortFrom(elsewhere, 1), at},
+	} {
+		if s, err := Dial(context.Background(), test.from, test.to); err == nil {
+			s.Close()
+			t.Errorf("%s: Dial = nil", test.desc)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Dial(ctx, from, at); !errors.Is(err, context.Canceled) {
+		t.Errorf("Dial without time = %v", err)
+	}
+	l.Close()
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept of a closed listener = %v", err)
+	}
+}
+
+// TestHostileHello checks hellos that are wrong: the listener closes the connection, and accepts the next
+// one.
+func TestHostileHello(t *testing.T) {
+	l, at := listen(t)
+	good := hello{from, at}.appendTo(nil)
+	memory := func(size int64, flags, seals int) func(t *testing.T) []int {
+		return func(t *testing.T) []int {
+			fd, err := unix.MemfdCreate("test", unix.MFD_ALLOW_SEALING|flags)
+			if err == nil {
+				err = unix.Ftruncate(fd, size)
+			}
+			if err == nil {
+				_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { unix.Close(pair[0]) })
+			return []int{fd, pair[1]}
+		}
+	}
+	right := memory(fileLen, 0, unix.F_SEAL_SHRINK)
+	for _, test := range []struct {
+		desc  string
+		hello []byte
+		fds   func(t *testing.T) []int
+	}{
+		{"no descriptors", good, nil},
+		{"too short", good[:len(good)-1], right},
+		{"another magic", append([]byte("rddp NR0"), good[8:]...), right},
+		{"one descriptor", good, func(t *testing.T) []int { return right(t)[:1] }},
+		{"three descriptors", good, func(t *testing.T) []int { return append(right(t), right(t)[0]) }},
+		{"the wrong order", good, func(t *testing.T) []int { fds := right(t); return []int{fds[1], fds[0]} }},
+		{"memory that is too short", good, memory(fileLen-1, 0, unix.F_SEAL_SHRINK)},
+		{"memory that can shrink", good, memory(fileLen, 0, unix.F_SEAL_GROW)},
+		{"memory of huge pages", good, memory(4<<20, unix.MFD_HUGETLB, unix.F_SEAL_SHRINK)},
+		{"memory that cannot be written", good, memory(fileLen, 0, unix.F_SEAL_SHRINK|unix.F_SEAL_WRITE)},
+		{"two memories", good, func(t *testing.T) []int { return []int{right(t)[0], right(t)[0]} }},
+		{"a file", good, func(t *testing.T) []int {
+			fd, err := unix.Open("/proc/self/exe", unix.O_RDONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []int{fd, right(t)[1]}
+		}},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			c, err := net.DialUnix("unix", nil, socketName(at.Port()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			var fds []int
+			if test.fds != nil {
+				fds = test.fds(t)
+			}
+			_, _, err = c.WriteMsgUnix(test.hello, unix.UnixRights(fds...), nil)
+			for _, fd := range fds {
+				unix.Close(fd)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.SetReadDeadline(prototest.Deadline(t))
+			if n, err := c.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("answer of %d bytes, %v", n, err)
+			}
+		})
+	}
+	a, err := Dial(context.Background(), from, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+}
+
+// TestHostileHeader checks that numbers that cannot be end the stream, and reach no other memory.
+func TestHostileHeader(t *testing.T) {
+	for _, n := range []uint64{ringLen + 1, 1 << 40, 1<<64 - 1} {
+		_, b := pair(t)
+		b.in.mu.Lock()
+		b.in.head.produced.Store(n) // as a would, if it were hostile
+		b.in.mu.Unlock()
+		if _, _, err := toetest.ReadSegment(b, make([]byte, 2*ringLen)); !errors.Is(err, errPeer) {
+			t.Errorf("ReadSegment with %d bytes produced = %v", n, err)
+		}
+		if _, err := b.Pending(); !errors.Is(err, errPeer) {
+			t.Errorf("Pending with %d bytes produced = %v", n, err)
+		}
+		b.out.mu.Lock()
+		b.out.head.consumed.Store(-n) // b has written nothing yet
+		b.out.mu.Unlock()
+		if _, err := b.TryWriteBatch([][]byte{make([]byte, 2*ringLen)}); !errors.Is(err, errPeer) {
+			t.Errorf("TryWriteBatch with %d bytes consumed = %v", n, err)
+		}
+		if err := b.WaitWritable(); err != nil {
+			t.Errorf("WaitWritable with %d bytes consumed = %v; TryWriteBatch has the error", n, err)
+		}
+	}
+}
+
+// TestScribbles lets a hostile peer write at random into what is shared, while the two ends use it. The
+// bytes may be wrong then, and the stream may end. Nothing else may happen.
+func TestScribbles(t *testing.T) {
+	a, b := pair(t)
+	stop := make(chan struct{})
+	scribbled := make(chan struct{})
+	go func() {
+		defer close(scribbled)
+		for i := uint64(0); ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			a.in.mu.Lock()
+			if a.in.head != nil {
+				x := i * 0x9e3779b97f4a7c15
+				a.in.head.consumed.Store(x >> (x & 63))
+				a.in.head.full.Store(uint32(x))
+				a.in.head.asleep.Store(uint32(x >> 8))
+			}
+			a.in.mu.Unlock()
+		}
+	}()
+	deadline := prototest.Deadline(t)
+	for range 1000 {
+		b.SetDeadline(deadline)
+		_, _ = b.TryWriteBatch([][]byte{make([]byte, 1000), make([]byte, 70_000)})
+		n, err := a.Pending()
+		if n == 0 || err != nil {
+			continue
+		}
+		_, _, _ = toetest.ReadSegment(a, make([]byte, 100_000))
+	}
+	close(stop)
+	<-scribbled
+}
+
+// TestPeerDies checks what is seen when the peer's process ends: its sockets close, and its memory says
+// nothing.
+func TestPeerDies(t *testing.T) {
+	a, b := pair(t)
+	if _, err := a.Write([]byte("last")); err != nil {
+		t.Fatal(err)
+	}
+	a.data.conn.Close()
+	a.room.conn.Close()
+	b.SetDeadline(prototest.Deadline(t))
+	p := make([]byte, 8)
+	if n, _, err := toetest.ReadSegment(b, p); n != 4 || err != nil {
+		t.Errorf("ReadSegment = %d, %v, want 4, nil", n, err)
+	}
+	for range 2 {
+		if n, _, err := toetest.ReadSegment(b, p); n != 0 || err != io.EOF {
+			t.Errorf("ReadSegment = %d, %v, want 0, EOF", n, err)
+		}
+	}
+	if err := toetest.WriteBatch(b, [][]byte{make([]byte, 2*ringLen)}); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("WriteBatch = %v, want EPIPE", err)
+	}
+}
