@@ -11,7 +11,8 @@ import (
 // may write anything into it at any time. The fields that one end writes have a cache line of their own.
 type header struct {
 	produced atomic.Uint64 // bytes that the writer has put in, from the beginning
-	_        [56]byte
+	base     atomic.Uint64 // which of them is the one at the front of the ring
+	_        [48]byte
 	consumed atomic.Uint64 // bytes that the reader has taken out
 	_        [56]byte
 	asleep   atomic.Uint32 // the reader waits for bytes: the writer must wake it
@@ -36,7 +37,7 @@ const (
 	// headerLen is the room for a header in bytes, and ringLen the length of the ring behind the headers:
 	// the bytes of a direction that may be on their way.
 	headerLen = 4096
-	ringLen   = 256 << 10
+	ringLen   = 512 << 10
 	// fileLen is the length of the memory of a connection: two headers and two rings.
 	fileLen = 2 * (headerLen + ringLen)
 	// publishEvery is how many bytes the writer copies before the reader may see them.
@@ -57,6 +58,8 @@ type half struct {
 	ring []byte // +checklocks:mu
 	// produced of a writer, consumed of a reader
 	own uint64 // +checklocks:mu
+	// base of a writer
+	base uint64 // +checklocks:mu
 }
 
 // newHalf returns the half number i of a connection's memory.
@@ -76,13 +79,19 @@ func (h *half) availableLocked() (int, error) {
 	return int(n), nil
 }
 
-// roomLocked returns the number of bytes that the writer can put in.
+// roomLocked returns the number of bytes that the writer can put in. If the ring is empty, the next byte
+// goes to its front: so a reader that keeps up has the bytes in its cache, and what is never used of the
+// ring takes no memory.
 //
 // +checklocks:h.mu
 func (h *half) roomLocked() (int, error) {
 	n := h.own - h.head.consumed.Load()
 	if n > ringLen {
 		return 0, errPeer
+	}
+	if n == 0 && h.base != h.own {
+		h.base = h.own
+		h.head.base.Store(h.base) // the reader looks at it when it has seen that more was produced
 	}
 	return ringLen - int(n), nil
 }
@@ -96,8 +105,7 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 		return 0, false, err
 	}
 	p = p[:min(n, len(p))]
-	at := h.own % ringLen
-	n = copy(p, h.ring[at:])
+	n = copy(p, h.ring[(h.own-h.head.base.Load())%ringLen:])
 	n += copy(p[n:], h.ring)
 	h.own += uint64(n)
 	h.head.consumed.Store(h.own)
@@ -113,7 +121,7 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 // +checklocks:h.mu
 func (h *half) putLocked(p []byte, room int) (n int) {
 	p = p[:min(room, len(p))]
-	n = copy(h.ring[h.own%ringLen:], p)
+	n = copy(h.ring[(h.own-h.base)%ringLen:], p)
 	n += copy(h.ring, p[n:])
 	h.own += uint64(n)
 	return n

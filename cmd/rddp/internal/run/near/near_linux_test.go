@@ -1,6 +1,7 @@
 package near
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -223,7 +224,14 @@ func TestHostileHeader(t *testing.T) {
 	for _, n := range []uint64{ringLen + 1, 1 << 40, 1<<64 - 1} {
 		_, b := pair(t)
 		b.in.mu.Lock()
-		b.in.head.produced.Store(n) // as a would, if it were hostile
+		b.in.head.base.Store(n) // as a would, if it were hostile
+		b.in.head.produced.Store(ringLen)
+		b.in.mu.Unlock()
+		if got, err := b.take(make([]byte, 2*ringLen)); got != ringLen || err != nil {
+			t.Errorf("%d bytes, %v with %d at the front", got, err, n)
+		}
+		b.in.mu.Lock()
+		b.in.head.produced.Store(ringLen + n)
 		b.in.mu.Unlock()
 		if _, _, err := toetest.ReadSegment(b, make([]byte, 2*ringLen)); !errors.Is(err, errPeer) {
 			t.Errorf("ReadSegment with %d bytes produced = %v", n, err)
@@ -240,6 +248,29 @@ func TestHostileHeader(t *testing.T) {
 		if err := b.WaitWritable(); err != nil {
 			t.Errorf("WaitWritable with %d bytes consumed = %v; TryWriteBatch has the error", n, err)
 		}
+	}
+}
+
+// TestShortMessages checks that messages of which each is read before the next is written touch only the
+// front of the ring, so that they stay in the caches, and a connection with short messages takes little
+// memory.
+func TestShortMessages(t *testing.T) {
+	a, b := pair(t)
+	const n = 1000
+	want := bytes.Repeat([]byte{1}, n)
+	for range 2*ringLen/n + 1 {
+		if err := toetest.WriteBatch(a, [][]byte{want}); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, n)
+		if m, _, err := toetest.ReadSegment(b, got); m != n || err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("ReadSegment = %d, %v", m, err)
+		}
+	}
+	a.out.mu.Lock()
+	defer a.out.mu.Unlock()
+	if i := bytes.IndexByte(a.out.ring[n:], 1); i >= 0 {
+		t.Errorf("byte %d of the ring has been used", n+i)
 	}
 }
 
