@@ -128,8 +128,7 @@ func (c *Conn) inDDPMode() bool {
 // Read needs the receive queue. If the program posts its own receive buffers (see PostRecv), the
 // error is ErrMode.
 func (c *Conn) Read(p []byte) (int, error) {
-	n, _, err := c.ReadMessage(p)
-	return n, err
+	return c.read(p, nil)
 }
 
 // ReadMessage is Read for a program that needs to know where messages begin. In message mode it
@@ -138,17 +137,22 @@ func (c *Conn) Read(p []byte) (int, error) {
 // rest. If an earlier Read has left a rest, ReadMessage returns bytes of that rest, and the Completion
 // is zero. Outside of message mode it is always zero.
 func (c *Conn) ReadMessage(p []byte) (n int, m rdmap.Completion, err error) {
+	n, err = c.read(p, &m)
+	return n, m, err
+}
+
+// read is Read, and sets m to what ReadMessage returns, unless m is nil.
+func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
-		return 0, m, c.opError("read", err)
+		return 0, c.opError("read", err)
 	}
 	if ddp {
-		n, m, err = c.readDDP(p)
-		return n, m, c.opError("read", c.afterReset(err, false))
+		n, err := c.readDDP(p, m)
+		return n, c.opError("read", c.afterReset(err, false))
 	}
 	defer c.startup.Leave(startup.Reading)
-	n, err = c.readPlain(p)
-	return n, m, err
+	return c.readPlain(p)
 }
 
 // Write writes p to the connection. It does not keep p after it returns.

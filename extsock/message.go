@@ -2,13 +2,13 @@ package extsock
 
 import "github.com/rddp/rddp/rdmap"
 
-// readDDP is Read in DDP mode.
-func (c *Conn) readDDP(p []byte) (int, rdmap.Completion, error) {
+// readDDP is read in DDP mode.
+func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
 	d := c.verbs.driver
 	if !d.Receives() {
-		return 0, rdmap.Completion{}, errReceiveOwner
+		return 0, errReceiveOwner
 	}
-	return d.ReadMessage(p, &c.readDeadline)
+	return d.ReadMessage(p, &c.readDeadline, m)
 }
 
 // writeDDP is Write in DDP mode.

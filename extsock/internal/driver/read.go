@@ -12,17 +12,12 @@ import (
 // Read is Conn.Read in DDP mode. limit is its deadline. Whoever sets limit calls Interrupt
 // afterwards, and has Interrupt called when limit passes (wait.Deadline.Then).
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
-	return d.read(b, limit, nil)
+	return d.ReadMessage(b, limit, nil)
 }
 
-// ReadMessage is Read. In message mode it also returns the Completion of a message that it begins.
-func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline) (n int, note rdmap.Completion, err error) {
-	n, err = d.read(b, limit, &note)
-	return n, note, err
-}
-
-// read is Read, and sets note to what ReadMessage returns, unless note is nil.
-func (d *Driver) read(b []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error) {
+// ReadMessage is Read. If note is not nil, and the Read begins a message in message mode, note becomes
+// the Completion of that message.
+func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error) {
 	if len(b) == 0 && d.bytes != nil {
 		return 0, nil // as TCP's Read, whatever the deadline
 	}
