@@ -2,7 +2,7 @@
 #
 # make test      what needs nothing but Go, without the race detector: go test remembers what has passed
 # make gate      what each change must pass: format, vet, lint, lock checker, cross builds, the tests with the race detector
-# make wild      real timers, other TCPs, hostile load, virtual machines: a test that fails runs again, at most twice
+# make wild      real timers, other TCPs, hostile load, virtual machines, rdma-core: a test that fails runs again, at most twice
 # make nightly SHARD=i/n  shard i of n of what takes hours; n shards together are everything, and make nightly alone is too. With
 #                LIST=-list it only says what that is
 # make stutter   the wild tier's tests, or those of PKG, stopped for OFF and continued for ON all the time

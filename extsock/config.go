@@ -53,12 +53,6 @@ type Config struct {
 	// minimum in a byte stream is 512, and the maximum is 2147483647.
 	RecvSize int
 
-	// LongestMessage, if not nil, returns the maximum length of a message of more than one segment
-	// that this end can receive now; RecvSize then bounds it. A connection in message mode asks when
-	// such a message begins, since only its last segment tells how long it is, and the memory must
-	// be there before. The function must not use the connection, and must not wait.
-	LongestMessage func() int
-
 	// SendCQ and RecvCQ are the completion queues of the send queue and of the receive queue.
 	// Connections may share them. Nil means that each connection has its own. If RecvCQ is set, the
 	// program owns the receive queue: it posts all receive buffers, and Read returns
@@ -70,11 +64,6 @@ type Config struct {
 	// memory for all connections of a Domain if its stream is 0. The peer's Handle of such a Region
 	// r is rdmap.Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}.
 	Domain *ddp.Domain
-
-	// Denied are rights that the peer does not have on this connection, whatever the Region grants. A
-	// request that needs one of them ends the connection, as one that the Region denies. Denied implies
-	// Messages: the byte stream needs these rights for long Writes.
-	Denied ddp.Access
 
 	// IdleTimeout ends a connection in DDP mode with ErrLimit when nothing is sent or
 	// received for that long, or up to a quarter longer. Zero or less means no limit.
@@ -203,7 +192,7 @@ type Config struct {
 	// longer than TCP segments.
 	NoCapabilities bool
 
-	// The queues of verbs.
+	// The queues and rights of verbs.
 
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int
@@ -214,6 +203,17 @@ type Config struct {
 	// Completions from RecvCQ. RecvCQ must have an entry for each buffer that is not in SRQ. A Send
 	// that finds no buffer, or no entry, ends its connection.
 	SRQ *rdmap.SharedReceiveQueue
+
+	// LongestMessage, if not nil, returns the maximum length of a message of more than one segment
+	// that this end can receive now; RecvSize then bounds it. A connection in message mode asks when
+	// such a message begins, since only its last segment tells how long it is, and the memory must
+	// be there before. The function must not use the connection, and must not wait.
+	LongestMessage func() int
+
+	// Denied are rights that the peer does not have on this connection, whatever the Region grants. A
+	// request that needs one of them ends the connection, as one that the Region denies. Denied implies
+	// Messages: the byte stream needs these rights for long Writes.
+	Denied ddp.Access
 
 	// How bytes move.
 

@@ -105,7 +105,7 @@ type CompletionQueue struct {
 	// entries grows to the length that the queue needs.
 	// +checklocks:mu
 	entries ring.Ring[Completion]
-	// waking is the number of entries that end a WaitSolicited.
+	// waking is the number of entries that end a wait for solicited ones.
 	// +checklocks:mu
 	waking int
 }

@@ -19,7 +19,8 @@ func runCommand() *cli.Command {
 		Usage:     "run an RDMA program on a host without an RDMA device, without root",
 		UsageText: "rddp run [OPTIONS] PROGRAM [ARGUMENTS]",
 		Description: "The unchanged program finds an RDMA device, " + supervise.DeviceName + ", which is this command. Programs under rddp run, on\n" +
-			"one host or on several, reach each other over TCP. Linux on amd64 or arm64.\n\n" +
+			"one host or on several, reach each other over TCP, or through memory within a host and a user. Linux on\n" +
+			"amd64 or arm64.\n\n" +
 			"   near$ rddp run ibv_rc_pingpong -g 0\n" +
 			"   far$  rddp run ibv_rc_pingpong -g 0 near\n\n" +
 			"The device looks like InfiniBand (RoCE): GIDs are the host's IPv4 addresses, and two queue pairs are joined\n" +
