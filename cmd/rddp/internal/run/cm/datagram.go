@@ -22,7 +22,7 @@ import (
 // queue pair, which InfiniBand calls service ID resolution. Question and answer are UDP datagrams between
 // the ports of the two ids. The question is repeated until there is an answer.
 //
-//	 0            8      9          17     21            277
+//	 0            8      9          17     21            276
 //	+------------+------+----------+------+--------------+
 //	| "rddp SR1" | kind | number   | QPN  | private data |
 //	+------------+------+----------+------+--------------+
@@ -158,14 +158,13 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 				}
 			}
 		}
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			if time.Now().After(until) {
-				return answer, err
-			}
-			time.Sleep(time.Until(next))
+		if errors.Is(err, syscall.ECONNREFUSED) && time.Now().After(until) {
+			return answer, err
 		}
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return answer, ctx.Err()
+		case <-time.After(time.Until(next)): // at once, unless an error came before
 		}
 	}
 }
@@ -215,7 +214,11 @@ func (i *id) serveDatagrams(s *service) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if m, ok := parseMessage(b[:n]); err == nil && ok && m.kind == question {
+		if err != nil { // n is -1 then
+			time.Sleep(askAgain)
+			continue
+		}
+		if m, ok := parseMessage(b[:n]); ok && m.kind == question {
 			i.asked(s, &m, from, bytes.Clone(control[:nc]))
 		}
 	}
@@ -228,7 +231,7 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	q := &datagramRequest{s, asker{from, m.number}, control}
 	if answer, known := s.answers[q.asker]; known {
 		if answer != nil {
-			q.send(answer)
+			_ = q.send(answer) // the listener is there
 		}
 		return
 	}
@@ -257,19 +260,24 @@ func (s *service) remember(a asker) {
 	s.answers[a], s.order = nil, append(s.order, a)
 }
 
-// answer answers the question.
-func (q *datagramRequest) answer(m message) {
+// answer answers the question. It fails if the listener is gone.
+func (q *datagramRequest) answer(m message) error {
 	m.number = q.asker.number
 	b := m.appendTo(nil)
 	if _, known := q.service.answers[q.asker]; known {
 		q.service.answers[q.asker] = b
 	}
-	q.send(b)
+	return q.send(b)
 }
 
-// send sends an answer. One that gets lost is asked for again.
-func (q *datagramRequest) send(b []byte) {
-	_, _, _ = q.service.conn.WriteMsgUDPAddrPort(b, q.control, q.asker.from)
+// send sends an answer. One that gets lost is asked for again. The error is that of a listener that is
+// gone.
+func (q *datagramRequest) send(b []byte) error {
+	_, _, err := q.service.conn.WriteMsgUDPAddrPort(b, q.control, q.asker.from)
+	if errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // acceptDatagrams answers with the queue pair of the program.
@@ -277,10 +285,13 @@ func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) syscall.Errno {
 	if i.state != requested || !p.Valid {
 		return syscall.EINVAL
 	}
+	if i.datagramRequest.answer(message{kind: yes, qpn: p.QPN, private: p.PrivateData}) != nil {
+		i.become(over)
+		return syscall.ECONNABORTED
+	}
 	i.uid = uid
 	i.become(connecting)
 	i.become(connected)
-	i.datagramRequest.answer(message{kind: yes, qpn: p.QPN, private: p.PrivateData})
 	return 0
 }
 

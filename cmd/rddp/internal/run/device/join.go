@@ -202,6 +202,9 @@ func (q *queuePair) answer(p *request, life uint64) {
 	defer cancel()
 	me := hello{from: q.num, to: p.from, gid: q.gid()}
 	p.r.Config = q.config(net.Dialer{})
+	if isNear(p.conn) {
+		p.r.Config = nearConfig(p.r.Config)
+	}
 	err := p.r.Accept(ctx, me.appendTo(nil))
 	if err == nil {
 		err = awaitPeer(p.conn)

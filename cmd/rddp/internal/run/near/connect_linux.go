@@ -84,6 +84,12 @@ func Dial(ctx context.Context, from, to netip.AddrPort) (*Stream, error) {
 		return nil, err
 	}
 	c := nc.(*net.UnixConn)
+	// Whoever has the name of the port could pretend to be another host.
+	if !isOurs(to.Addr()) {
+		_ = c.Close()
+		return nil, errHello
+	}
+	_ = c.SetDeadline(time.Now().Add(helloTime))                                  // mapped ends it
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // it may be closed
 	s, err := dial(c, hello{from, to})
 	if !stop() && err == nil {
@@ -329,13 +335,16 @@ func isOurs(a netip.Addr) bool {
 // checkMemory returns an error unless the file is ordinary memory of the right length that stays as long
 // as it is. An access to other memory could end this process.
 func checkMemory(fd int) error {
+	// The seal comes first: without it, the length could change after it was looked at.
+	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return errHello
+	}
 	var st unix.Stat_t
 	var fs unix.Statfs_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstatfs(fd, &fs)); err != nil {
 		return err
 	}
-	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-	if err != nil || seals&unix.F_SEAL_SHRINK == 0 || st.Size != fileLen || fs.Type != unix.TMPFS_MAGIC {
+	if st.Size != fileLen || fs.Type != unix.TMPFS_MAGIC {
 		return errHello
 	}
 	return nil

@@ -116,7 +116,7 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 	return n, wake, nil
 }
 
-// putLocked copies as much of p as there is room for, and reports whether the reader must be woken.
+// putLocked copies as much of p as there is room for, and returns how many bytes that is.
 //
 // +checklocks:h.mu
 func (h *half) putLocked(p []byte, room int) (n int) {
