@@ -124,10 +124,11 @@ func TestLongestMessage(t *testing.T) {
 			}
 		}
 		longest.Store(5000)
-		if _, err := ci.Write(pattern(5001, 1)); err != nil {
-			t.Fatal(err)
-		}
+		// The Terminate may come before Write has sent the last segment.
 		var fault *rdmap.TerminateError
+		if _, err := ci.Write(pattern(5001, 1)); err != nil && !errors.As(err, &fault) {
+			t.Errorf("Write of a message that is too long: %v", err)
+		}
 		if n, err := cr.Read(p); !errors.As(err, &fault) {
 			t.Errorf("a message that is too long: %d octets, %v", n, err)
 		}
