@@ -13,8 +13,9 @@ type Ring[T any] struct {
 	head, tail uint64
 }
 
-// minPlaces is the number of places of a Ring that has held an entry. It is a power of two.
-const minPlaces = 4
+// minPlaces is the number of places of a Ring that has held an entry: most Rings of an idle connection
+// never hold more at a time. It is a power of two.
+const minPlaces = 1
 
 // Len returns the number of entries.
 func (r *Ring[T]) Len() int { return int(r.tail - r.head) }

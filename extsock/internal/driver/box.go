@@ -14,6 +14,7 @@ import (
 // each other, but for what the comments of the states say.
 type box struct {
 	framed bool // messages carry the header of the byte stream
+	noted  bool // the message that was begun last has the first of notes
 	size   int  // the maximum length of a message in bytes, with that header
 	depth  int  // the maximum number of messages
 	// longest, if not nil, returns the maximum length of a message of several segments, instead of
@@ -25,7 +26,6 @@ type box struct {
 	// notes are the Completions of the messages that no Read has begun, in message mode. If noted is
 	// set, that of the message begun last is in front of them.
 	notes   ring.Ring[rdmap.Completion]
-	noted   bool
 	placing placing
 	reader  reader
 	tail    tail

@@ -24,11 +24,10 @@ import (
 // reader.go.
 type inbox struct {
 	queued atomic.Bool // more than one Read has waited at a time
+	held   bool        // a Read with the receive role holds mu; the receive role guards it
 
 	look   atomic.Uint32 // what other goroutines look at without the lock; see unlock
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
-
-	held bool // a Read with the receive role holds mu; the receive role guards it
 
 	mu locks.Mutex[locks.Inbox]
 	// Of it, only the goroutine with the receive role changes framed, placing and rest, so that
