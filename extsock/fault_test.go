@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"testing"
@@ -339,6 +341,27 @@ func untagged(op rdmaphdr.Opcode, qn ddphdr.QN, msn, mo uint32, n int) []byte {
 func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 	const control = prototest.ControlUntagged | uint16(rdmaphdr.OpReadRequest)
 	return prototest.Untagged(control, ddphdr.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
+}
+
+// TestMessageOffsets: an MO that is not the next one is invalid where the driver provides the receive
+// buffers, too, whatever memory there is (RFC 5041 §7.1, §7.2).
+func TestMessageOffsets(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		for _, mo := range []uint32{4, 1 << 31, math.MaxUint32 - 3} {
+			t.Run(fmt.Sprintf("shared=%v, %d", shared, mo), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					cfg := extsock.Config{Messages: true}
+					if shared {
+						cfg = newSharedPool(t, 4, 8).side().cfg
+					}
+					p, _ := rawPair(t, cfg, nil)
+					p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+					p.send(untagged(rdmaphdr.OpSend, 0, 2, mo, 4)...)
+					p.wantTerminate(1, 2, 4) // invalid MO
+				})
+			})
+		}
+	}
 }
 
 // TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.

@@ -227,7 +227,7 @@ func (w *wayIn) bind(ulpdu []byte) bool {
 	}
 	h, payload, err := ddphdr.ParseUntagged(ulpdu)
 	switch {
-	case err != nil || h.QN != ddphdr.QNSend || h.MO != 0:
+	case err != nil || h.QN != ddphdr.QNSend:
 		return true
 	case h.MSN == w.msn: // the message goes on, because no segment before has had payload
 		return true
