@@ -204,11 +204,12 @@ type Config struct {
 	// that finds no buffer, or no entry, ends its connection.
 	SRQ *rdmap.SharedReceiveQueue
 
-	// LongestMessage, if not nil, returns the maximum length of a message of more than one segment
-	// that this end can receive now; RecvSize then bounds it. A connection in message mode asks when
-	// such a message begins, since only its last segment tells how long it is, and the memory must
-	// be there before. The function must not use the connection, and must not wait.
-	LongestMessage func() int
+	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end can
+	// receive; RecvSize then bounds it. A longer message ends the connection. A connection in message
+	// mode asks when a message begins, before which so many have come, modulo 2^32. If whole is not
+	// set, the message has more than one segment. Only the last one tells how long it is, and the
+	// memory must be there before. The function must not use the connection, and must not wait.
+	LongestMessage func(before uint32, whole bool) int
 
 	// Denied are rights that the peer does not have on this connection, whatever the Region grants. A
 	// request that needs one of them ends the connection, as one that the Region denies. Denied implies

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"slices"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -97,42 +97,44 @@ func TestReadMessageInAStream(t *testing.T) {
 	})
 }
 
-// TestLongestMessage: a connection asks how long a message may be when one of several segments begins,
-// and a longer one ends the stream.
+// TestLongestMessage: a connection asks how long a message may be when it begins, and a longer one ends
+// the stream, whether it has one segment or several.
 func TestLongestMessage(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var longest, asked atomic.Int64
-		longest.Store(5000)
-		cfg := extsock.Config{Messages: true, RecvSize: 1 << 30, NoCapabilities: true, LongestMessage: func() int {
-			asked.Add(1)
-			return int(longest.Load())
-		}}
-		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, NoCapabilities: true}}, side{cfg: cfg})
-		p := make([]byte, 20000)
-		for _, n := range []int{10, 5000, 20000} {
-			longest.Store(int64(max(n, 5000)))
-			before := asked.Load()
-			if _, err := ci.Write(pattern(n, 1)); err != nil {
-				t.Fatal(err)
+	for _, tooLong := range []int{11, 5001} {
+		bubble(t, func(t *testing.T) {
+			longest := []int{10, 5000, 20000, 0, tooLong - 1}
+			var whole []bool
+			cfg := extsock.Config{Messages: true, RecvSize: 1 << 30, NoCapabilities: true, LongestMessage: func(before uint32, one bool) int {
+				if int(before) != len(whole) {
+					t.Errorf("asked for message %d, want %d", before, len(whole))
+				}
+				whole = append(whole, one)
+				return longest[before]
+			}}
+			ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, NoCapabilities: true}}, side{cfg: cfg})
+			p := make([]byte, 20000)
+			for _, n := range longest[:4] {
+				if _, err := ci.Write(pattern(n, 1)); err != nil {
+					t.Fatal(err)
+				}
+				k, err := cr.Read(p)
+				if !bytes.Equal(p[:k], pattern(n, 1)) || err != nil {
+					t.Errorf("a message of %d octets: %d, %v", n, k, err)
+				}
 			}
-			k, err := cr.Read(p)
-			if !bytes.Equal(p[:k], pattern(n, 1)) || err != nil {
-				t.Errorf("a message of %d octets: %d, %v", n, k, err)
+			// The Terminate may come before Write has sent the last segment.
+			var fault *rdmap.TerminateError
+			if _, err := ci.Write(pattern(tooLong, 1)); err != nil && !errors.As(err, &fault) {
+				t.Errorf("Write of a message that is too long: %v", err)
 			}
-			if more := asked.Load() - before; (n > 1000) != (more > 0) {
-				t.Errorf("a message of %d octets: asked %d times", n, more)
+			if n, err := cr.Read(p); !errors.As(err, &fault) {
+				t.Errorf("a message that is too long: %d octets, %v", n, err)
 			}
-		}
-		longest.Store(5000)
-		// The Terminate may come before Write has sent the last segment.
-		var fault *rdmap.TerminateError
-		if _, err := ci.Write(pattern(5001, 1)); err != nil && !errors.As(err, &fault) {
-			t.Errorf("Write of a message that is too long: %v", err)
-		}
-		if n, err := cr.Read(p); !errors.As(err, &fault) {
-			t.Errorf("a message that is too long: %d octets, %v", n, err)
-		}
-	})
+			if want := []bool{true, false, false, true, tooLong < 1000}; !slices.Equal(whole, want) {
+				t.Errorf("asked for messages of one segment: %v, want %v", whole, want)
+			}
+		})
+	}
 }
 
 // TestRequestConfig: a Responder chooses the Domain and the depths of a connection when it has seen the

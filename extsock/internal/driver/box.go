@@ -13,13 +13,14 @@ import (
 // Its states are a row of small ones, each with a table of its own. They change independently of
 // each other, but for what the comments of the states say.
 type box struct {
-	framed bool // messages carry the header of the byte stream
-	noted  bool // the message that was begun last has the first of notes
-	size   int  // the maximum length of a message in bytes, with that header
-	depth  int  // the maximum number of messages
-	// longest, if not nil, returns the maximum length of a message of several segments, instead of
-	// size. Only message mode has it.
-	longest func() int
+	framed bool   // messages carry the header of the byte stream
+	noted  bool   // the message that was begun last has the first of notes
+	bound  uint32 // messages that have begun, modulo 2^32
+	size   int    // the maximum length of a message in bytes, with that header
+	depth  int    // the maximum number of messages
+	// longest, if not nil, returns the maximum length of a message, which size bounds: see
+	// Config.LongestMessage. Only message mode has it.
+	longest func(before uint32, whole bool) int
 
 	used   int // messages placed at present, or unread
 	unread ring.Ring[message]
@@ -88,6 +89,9 @@ func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer b
 		head = b.placing.head[:]
 		n, longest = max(n-bytestream.HeaderLen, 0), b.size-bytestream.HeaderLen
 	}
+	if b.longest != nil {
+		longest = min(longest, b.longest(b.bound, last))
+	}
 	delay := delayNone
 	switch {
 	case self && last && n <= longest && b.stays(payload):
@@ -101,6 +105,7 @@ func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer b
 		return nil, nil, delayed
 	}
 	b.used++
+	b.bound++
 	return head, b.placing.body, bound
 }
 
@@ -122,9 +127,6 @@ func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
 	}
 	if !last {
 		n = longest
-		if b.longest != nil {
-			n = max(b.longest(), len(payload))
-		}
 	}
 	n = min(n, longest)
 	size := n

@@ -107,9 +107,8 @@ type ReceiveConfig struct {
 	Depth  int           // the maximum number of unread messages
 	Size   int           // the maximum length of a message, in bytes
 	Stream *StreamConfig // nil: message mode
-	// Longest, if not nil, returns what Size means for a message of several segments. Only message
-	// mode uses it.
-	Longest func() int
+	// Longest is Config.LongestMessage. Only message mode uses it.
+	Longest func(before uint32, whole bool) int
 }
 
 // An earlyShower is a Stream that can do without its early runs. The method is not one of

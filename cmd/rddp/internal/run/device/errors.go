@@ -67,3 +67,9 @@ func isGone(err error) bool {
 	var access *ddp.AccessError
 	return errors.As(err, &access) && access.Code == ddphdr.CodeInvalidSTag && !access.Denied
 }
+
+// isTooLong reports whether a connection has ended because of a Send that is longer than its receive.
+func isTooLong(err error) bool {
+	var e *ddp.Error
+	return errors.As(err, &e) && e.Code == ddphdr.CodeTooLong
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // faultyPair is pair with faults of the two devices.
@@ -61,39 +62,9 @@ func TestFaultOfACompletion(t *testing.T) {
 func TestFaultOfAPlainReceive(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newFaultyDevice(t, "receive=LOC_PROT_ERR@2"))
 	qa, qb := a.qp(nil), b.qp(nil)
-	pair := func(p *program, q *guest.QP) *Pair {
-		if err := q.Modify(guest.Init, p.gid, 0, nil); err != nil {
-			t.Fatal(err)
-		}
-		pair, ok := p.dev.Pair(q.Num)
-		if !ok {
-			t.Fatal("no pair")
-		}
-		return pair
-	}
-	pa, pb := pair(a, qa), pair(b, qb)
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", pb.Config(Plain, 1, 1, net.Dialer{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	started := make(chan error, 1)
-	go func() {
-		c, err := l.Accept()
-		if err == nil {
-			err = c.(*extsock.Conn).EnableDDP(prototest.TimeLimit(t), nil)
-		}
-		if err == nil {
-			err = pb.Start(c.(*extsock.Conn), Plain, false, 0, func() {})
-		}
-		started <- err
-	}()
-	d := extsock.Dialer{Config: pa.Config(Plain, 1, 1, net.Dialer{})}
-	c, err := d.DialDDP(prototest.TimeLimit(t), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(pa.Start(c, Plain, true, 0, func() {}), <-started); err != nil {
+	pa := a.pairOf(t, qa)
+	c := b.dialPlain(t, qb, pa.Config(Plain, 1, 1, net.Dialer{}))
+	if err := pa.Start(c, Plain, true, 0, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	for id, status := range []uverbs.WCStatus{uverbs.Success, uverbs.LocalProtErr} {
@@ -111,6 +82,72 @@ func TestFaultOfAPlainReceive(t *testing.T) {
 		}
 		return s == guest.Err
 	})
+}
+
+// pairOf returns the Pair of a new queue pair of p.
+func (p *program) pairOf(t *testing.T, q *guest.QP) *Pair {
+	if err := q.Modify(guest.Init, p.gid, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	pair, ok := p.dev.Pair(q.Num)
+	if !ok {
+		t.Fatal("no pair")
+	}
+	return pair
+}
+
+// dialPlain connects to q of p without frames, by the configuration.
+func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *extsock.Conn {
+	pair := p.pairOf(t, q)
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", pair.Config(Plain, 1, 1, net.Dialer{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	started := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = c.(*extsock.Conn).EnableDDP(prototest.TimeLimit(t), nil)
+		}
+		if err == nil {
+			err = pair.Start(c.(*extsock.Conn), Plain, false, 0, func() {})
+		}
+		started <- err
+	}()
+	d := extsock.Dialer{Config: cfg}
+	c, err := d.DialDDP(prototest.TimeLimit(t), "tcp", l.Addr().String())
+	if err := errors.Join(err, <-started); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestPlainSendTooLong: without frames, a Send that is longer than its receive fails the receive, and
+// DDP's Terminate says why. The receives have different lengths, so that the length of another one
+// would be noticed.
+func TestPlainSendTooLong(t *testing.T) {
+	for _, n := range []int{9, 100_001} {
+		b := newProgram(t, newDevice(t))
+		qb := b.qp(nil)
+		for id, room := range []int{4, 200_000, n - 1, 200_000} {
+			qb.PostRecv(uint64(id), b.mr.Part(0, room))
+		}
+		c := b.dialPlain(t, qb, &extsock.Config{Messages: true, NoCapabilities: true})
+		defer c.Close()
+		for _, k := range []int{4, 150_000, n} {
+			if _, err := c.Write(make([]byte, k)); err != nil && k != n {
+				t.Fatal(err)
+			}
+		}
+		var fault *rdmap.TerminateError
+		if _, err := c.Read(make([]byte, 1)); !errors.As(err, &fault) || fault.Terminate.Code != 0x1205 {
+			t.Errorf("a Send of %d bytes: %v, want DDP's Terminate for a message that is too long", n, err)
+		}
+		for id, status := range []uverbs.WCStatus{uverbs.Success, uverbs.Success, uverbs.LocalLengthErr, uverbs.FlushErr} {
+			b.want("receive", uint64(id), status)
+		}
+	}
 }
 
 func TestFaultOfARegistration(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 const (
 	// plainDepth is the maximum number of messages that wait for receives.
 	plainDepth = 4096
-	// leastMessage is the length of the longest Send in bytes that a connection takes even if no
-	// receive is posted that has room for it.
+	// leastMessage is the length of the longest Send in bytes that a connection takes before its receive
+	// is posted.
 	leastMessage = 64 << 10
 	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send may
 	// have more.
@@ -33,7 +33,27 @@ const (
 func (q *queuePair) plainConfig(c *extsock.Config) {
 	c.NoCapabilities = true // the peer's program would see them
 	c.RecvDepth, c.RecvSize = plainDepth, math.MaxInt32
-	c.LongestMessage = func() int { return max(leastMessage, q.recv.longest()) }
+	c.LongestMessage = q.longestMessage(q.recv.takenNow())
+}
+
+// longestMessage returns the function that says how long a Send on a connection may be, before which so
+// many receives were taken. The receive for the Send may be posted later; then the length is judged
+// once more when it is. Nobody knows beforehand which of the receives in a shared queue a Send gets.
+func (q *queuePair) longestMessage(taken uint32) func(before uint32, whole bool) int {
+	if q.srq != nil {
+		return func(_ uint32, whole bool) int {
+			if whole {
+				return leastMessage
+			}
+			return max(leastMessage, q.recv.longest())
+		}
+	}
+	return func(before uint32, _ bool) int {
+		if n, ok := q.recv.length(taken + before); ok {
+			return n
+		}
+		return leastMessage
+	}
 }
 
 // nudgeAfter is how long after the Reply an initiator sends an FPDU of its own.
@@ -147,6 +167,11 @@ func (r *receiver) runPlain() error {
 	for {
 		n, m, err := r.l.conn.ReadMessage(*b)
 		if err != nil {
+			if isTooLong(err) && r.awaitReceive() {
+				r.mu.Lock()
+				r.failLocked(uverbs.LocalLengthErr)
+				r.mu.Unlock()
+			}
 			return err
 		}
 		if !r.awaitReceive() {

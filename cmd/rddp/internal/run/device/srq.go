@@ -16,6 +16,8 @@ type receiveQueue struct {
 	ring *ring.Ring // +checklocks:mu
 	// A shared queue raises an event when fewer than limit receives are left; 0 means none.
 	limit uint32 // +checklocks:mu
+	// receives that were taken, modulo 2^32
+	taken uint32 // +checklocks:mu
 }
 
 // take copies the oldest receive. ok is false if there is none. low says that the limit has been
@@ -30,11 +32,38 @@ func (r *receiveQueue) take() (entry []byte, low, ok bool) {
 	if !r.ring.Take(entry) {
 		return nil, false, false
 	}
+	r.taken++
 	if low = r.ring.Len() < r.limit; low {
 		r.limit = 0
 	}
 	return entry, low, true
 }
+
+// takenNow returns how many receives were taken, modulo 2^32.
+func (r *receiveQueue) takenNow() uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
+// length returns the length in bytes of the receive before which so many are taken, modulo 2^32. ok is
+// false if it is not in the queue.
+func (r *receiveQueue) length(before uint32) (n int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0, false
+	}
+	entry := make([]byte, r.ring.EntryLen())
+	if !r.ring.Peek(before-r.taken, entry) {
+		return 0, false
+	}
+	w, err := uverbs.ParseRecvWR(entry)
+	return lengthOf(&w), err == nil
+}
+
+// lengthOf returns the length of a receive in bytes.
+func lengthOf(w *uverbs.RecvWR) int { return int(min(total(w.SGEs), uverbs.MaxMessage-1)) }
 
 // longest returns the length in bytes of the longest receive in the queue.
 func (r *receiveQueue) longest() (n int) {
@@ -45,7 +74,7 @@ func (r *receiveQueue) longest() (n int) {
 	}
 	r.ring.Each(func(entry []byte) {
 		if w, err := uverbs.ParseRecvWR(entry); err == nil {
-			n = max(n, int(min(total(w.SGEs), uverbs.MaxMessage-1)))
+			n = max(n, lengthOf(&w))
 		}
 	})
 	return n

@@ -94,6 +94,16 @@ func (r *Ring) Take(dst []byte) bool {
 	return true
 }
 
+// Peek copies the entry that i others are in front of to dst, which has EntryLen bytes. It returns
+// false if there is none.
+func (r *Ring) Peek(i uint32, dst []byte) bool {
+	if i >= r.Len() {
+		return false
+	}
+	copy(dst[:r.EntryLen()], r.entry((r.consumer()+i)&r.mask))
+	return true
+}
+
 // Each calls do with a copy of each entry that waits, the oldest first. do must not keep it.
 func (r *Ring) Each(do func(entry []byte)) {
 	b := make([]byte, r.EntryLen())
