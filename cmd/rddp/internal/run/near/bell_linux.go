@@ -20,6 +20,7 @@ type bell struct {
 	ringFunc func(fd uintptr)      // ring, likewise
 	hearFunc func(fd uintptr)      // hear, likewise
 	heard    bool                  // from hear
+	again    bool                  // from tryWait: it has heard many bells, and must be called again
 	gone     func()                // called when the peer is gone
 }
 
@@ -50,11 +51,26 @@ func ringOnce(fd uintptr) {
 
 // wait waits until ready says true, or the deadline passes. ready is asked again each time the bell has
 // rung, and before each sleep.
-func (b *bell) wait() error { return b.raw.Read(b.waitFunc) }
+func (b *bell) wait() error {
+	for {
+		if err := b.raw.Read(b.waitFunc); err != nil || !b.again {
+			return err
+		}
+	}
+}
+
+// hearMost is the maximum number of calls that hear bells between two looks at the deadline. A peer can ring
+// faster than this end hears.
+const hearMost = 16
 
 // tryWait returns false if the goroutine must sleep. What rings from here on wakes it.
 func (b *bell) tryWait(fd uintptr) bool {
-	for !b.ready() {
+	b.again = false
+	for calls := 0; !b.ready(); calls++ {
+		if calls == hearMost {
+			b.again = true
+			return true
+		}
 		var heard [64]byte
 		n, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&heard)), uintptr(len(heard)), unix.MSG_DONTWAIT, 0, 0)
 		switch {
@@ -69,7 +85,8 @@ func (b *bell) tryWait(fd uintptr) bool {
 	return true
 }
 
-// hear is wait without waiting, and without a deadline: it reports whether wait would return at once.
+// hear is wait without waiting, and without a deadline: it reports whether wait would return at once. It may
+// report so wrongly if the peer rings without end.
 func (b *bell) hear() bool {
 	err := b.raw.Control(b.hearFunc)
 	return b.heard || err != nil

@@ -8,7 +8,8 @@ import (
 )
 
 // A header is what the two ends of a half tell each other. It lies in the shared memory, so the peer
-// may write anything into it at any time. The fields that one end writes have a cache line of their own.
+// may write anything into it at any time. The writer sets produced, base and ended, the reader consumed and
+// closed, and both set asleep and wanted. No two fields of different ends share a cache line of 64 bytes.
 type header struct {
 	produced atomic.Uint64 // bytes that the writer has put in, from the beginning
 	base     atomic.Uint64 // which of them is the one at the front of the ring
@@ -17,7 +18,7 @@ type header struct {
 	_        [56]byte
 	asleep   atomic.Uint32 // the reader waits for bytes: the writer must wake it
 	_        [60]byte
-	full     atomic.Uint32 // the writer waits for room: the reader must wake it
+	wanted   atomic.Uint32 // the writer waits for this many bytes of room: the reader must wake it; 0 if it does not wait
 	_        [60]byte
 	ended    atomic.Uint32 // an ending: nothing follows what has been produced
 	_        [60]byte
@@ -42,7 +43,8 @@ const (
 	fileLen = 2 * (headerLen + ringLen)
 	// publishEvery is how many bytes the writer copies before the reader may see them.
 	publishEvery = 64 << 10
-	// roomFrom is how many bytes must be free before a writer that waits is woken.
+	// roomFrom is how many bytes must be free before a writer goes on that has filled the ring. If it went on
+	// for each byte that the reader takes, the two would wake each other all the time.
 	roomFrom = ringLen / 4
 )
 
@@ -60,6 +62,8 @@ type half struct {
 	own uint64 // +checklocks:mu
 	// base of a writer
 	base uint64 // +checklocks:mu
+	// the room in bytes for which a writer waits; 0 before the first write
+	want int // +checklocks:mu
 }
 
 // newHalf returns the half number i of a connection's memory.
@@ -109,9 +113,9 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 	n += copy(p[n:], h.ring)
 	h.own += uint64(n)
 	h.head.consumed.Store(h.own)
-	if h.head.full.Load() != 0 {
+	if want := h.head.wanted.Load(); want != 0 {
 		room := ringLen - (h.head.produced.Load() - h.own)
-		wake = room >= roomFrom && h.head.full.Swap(0) != 0
+		wake = room >= uint64(want) && h.head.wanted.Swap(0) != 0
 	}
 	return n, wake, nil
 }

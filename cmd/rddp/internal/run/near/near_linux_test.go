@@ -7,9 +7,11 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/net/nettest"
@@ -251,6 +253,93 @@ func TestHostileHeader(t *testing.T) {
 	}
 }
 
+// TestProducedGoesBack checks a peer that takes back what it has shown: ReadSegment returns no 0 without an
+// error.
+func TestProducedGoesBack(t *testing.T) {
+	a, b := pair(t)
+	if _, err := a.Write(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	back := lender(func() []byte {
+		b.in.mu.Lock()
+		defer b.in.mu.Unlock()
+		b.in.head.produced.Store(0) // as a would, if it were hostile
+		return make([]byte, 8)
+	})
+	if n, _, err := b.ReadSegment(back, 0); n != 0 || !errors.Is(err, errPeer) {
+		t.Errorf("ReadSegment = %d, %v, want 0, %v", n, err, errPeer)
+	}
+}
+
+// A lender lends what the function returns.
+type lender func() []byte
+
+func (l lender) Lend() []byte { return l() }
+func (lender) TakeBack() bool { return true }
+
+// TestFlood checks that a deadline ends a call although there are always bells to hear.
+func TestFlood(t *testing.T) {
+	a, b := pair(t)
+	for _, test := range []struct {
+		desc       string
+		mine, bell *bell
+		call       func() error
+	}{
+		{"ReadSegment", &b.data, &a.data, func() error { _, _, err := toetest.ReadSegment(b, make([]byte, 8)); return err }},
+		{"WriteBatch", &b.room, &a.room, func() error { return toetest.WriteBatch(b, [][]byte{make([]byte, 2*ringLen)}) }},
+	} {
+		if n, err := test.bell.conn.Write(make([]byte, 64<<10)); err != nil {
+			t.Fatal(n, err)
+		}
+		ready, looks := test.mine.ready, 0
+		test.mine.ready = func() bool {
+			if looks++; looks == 1 {
+				b.SetDeadline(time.Unix(1, 0))
+			}
+			return ready()
+		}
+		if err := test.call(); !errors.Is(err, os.ErrDeadlineExceeded) || looks > 2*hearMost {
+			t.Errorf("%s = %v, after %d looks beyond the deadline", test.desc, err, looks)
+		}
+		b.SetDeadline(time.Time{})
+	}
+}
+
+// TestShortWrites checks that a writer which has not filled the ring waits for no room, and that one which has
+// filled it goes on when the reader has taken a quarter, in one piece or in many.
+func TestShortWrites(t *testing.T) {
+	for _, take := range []int{1000, roomFrom} {
+		a, b := pair(t)
+		a.SetDeadline(prototest.Deadline(t))
+		for _, room := range []int{ringLen, roomFrom} {
+			if n, err := a.TryWriteBatch([][]byte{make([]byte, room-10)}); n != room-10 || err != nil {
+				t.Fatalf("TryWriteBatch = %d, %v", n, err)
+			}
+			if !a.hasRoom() {
+				t.Fatal("a writer with room for 10 bytes waits")
+			}
+			if n, err := a.Write([]byte("0123456")); n != 7 || err != nil {
+				t.Errorf("Write with room for 10 bytes = %d, %v", n, err)
+			}
+			if n, err := a.TryWriteBatch([][]byte{make([]byte, 10)}); n != 3 || err != nil {
+				t.Errorf("TryWriteBatch with room for 3 bytes = %d, %v", n, err)
+			}
+			waited := make(chan error)
+			go func() { waited <- a.WaitWritable() }()
+			for taken := 0; taken < roomFrom; {
+				n, _, err := toetest.ReadSegment(b, make([]byte, min(take, roomFrom-taken)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				taken += n
+			}
+			if err := <-waited; err != nil {
+				t.Errorf("WaitWritable of a ring that was full = %v", err)
+			}
+		}
+	}
+}
+
 // TestShortMessages checks that messages of which each is read before the next is written touch only the
 // front of the ring, so that they stay in the caches, and a connection with short messages takes little
 // memory.
@@ -292,7 +381,7 @@ func TestScribbles(t *testing.T) {
 			if a.in.head != nil {
 				x := i * 0x9e3779b97f4a7c15
 				a.in.head.consumed.Store(x >> (x & 63))
-				a.in.head.full.Store(uint32(x))
+				a.in.head.wanted.Store(uint32(x))
 				a.in.head.asleep.Store(uint32(x >> 8))
 			}
 			a.in.mu.Unlock()

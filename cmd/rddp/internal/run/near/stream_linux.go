@@ -113,13 +113,16 @@ func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 	return n, off, err
 }
 
-// take copies bytes to p.
+// take copies bytes to p. The caller has waited for them.
 func (s *Stream) take(p []byte) (n int, err error) {
 	s.in.mu.Lock()
 	n, err = s.readableLocked()
 	wake := false
-	if n > 0 {
+	switch {
+	case n > 0:
 		n, wake, err = s.in.takeLocked(p)
+	case err == nil: // there were bytes, and this end has not taken them
+		err = errPeer
 	}
 	s.in.mu.Unlock()
 	if wake {
@@ -191,12 +194,13 @@ func (s *Stream) writableLocked() (int, error) {
 func (s *Stream) hasRoom() bool {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
+	want := s.out.want
 	n, err := s.writableLocked()
-	if n < roomFrom && err == nil {
-		s.out.head.full.Store(1)
+	if n < want && err == nil {
+		s.out.head.wanted.Store(uint32(want))
 		n, err = s.writableLocked()
 	}
-	return n >= roomFrom || err != nil
+	return n >= want || err != nil
 }
 
 // TryWriteBatch lets the peer begin to read before all is copied.
@@ -219,6 +223,10 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	if n > shown {
 		wake = s.out.publishLocked()
 	}
+	s.out.want = 1
+	if room == 0 {
+		s.out.want = roomFrom
+	}
 	s.out.mu.Unlock()
 	if wake {
 		s.data.ring()
@@ -226,7 +234,7 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	return n, s.opError("write", err)
 }
 
-// WaitWritable waits until a quarter of the ring is free.
+// WaitWritable waits for any room or, if the last write has filled the ring, until a quarter of it is free.
 func (s *Stream) WaitWritable() error { return s.room.wait() }
 
 func (s *Stream) Write(p []byte) (n int, err error) {
