@@ -29,6 +29,11 @@ func (b *bell) init(c *net.UnixConn, ready func() bool, gone func()) error {
 	if err != nil {
 		return err
 	}
+	// The kernel would close descriptors that a peer passes along with a bell, which may take for ever. Linux can
+	// refuse them from 6.16 on.
+	if err := raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) }); err != nil {
+		return err
+	}
 	b.conn, b.raw, b.ready, b.gone = c, raw, ready, gone
 	b.waitFunc, b.ringFunc, b.hearFunc = b.tryWait, ringOnce, func(fd uintptr) { b.heard = b.tryWait(fd) }
 	return nil

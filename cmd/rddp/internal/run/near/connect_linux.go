@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +29,9 @@ const (
 	accepted   = 'y'
 	// helloTime is how long a peer may take for its hello.
 	helloTime = 5 * time.Second
+	// maxHellos is the maximum number of peers that a listener listens to at once. Others wait, or take TCP. Each
+	// has up to five descriptors. To close one that a hostile peer has passed may take for ever.
+	maxHellos = 64
 )
 
 type hello struct{ from, to netip.AddrPort }
@@ -59,6 +64,31 @@ func socketName(port uint16) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@rddp-run-%d", port)}
 }
 
+// errStrict is the error of a system that counts the memory which is not in use yet.
+var errStrict = errors.New("near: with vm.overcommit_memory=2, the memory may turn out not to be there")
+
+// overcommitFile has the kernel's policy about memory. Tests have another file.
+var overcommitFile = "/proc/sys/vm/overcommit_memory"
+
+// checkSystem returns an error if an access to shared memory could end this process. The kernel sets memory aside
+// when it is first touched. Only the policy never to overcommit lets it refuse that, which is a SIGBUS.
+func checkSystem() error {
+	b, err := os.ReadFile(overcommitFile)
+	if err == nil && strings.TrimSpace(string(b)) == "2" {
+		return errStrict
+	}
+	return err
+}
+
+// overflowUID returns the number that stands for all users without one in this user namespace.
+func overflowUID() int {
+	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	if n, e := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && e == nil {
+		return n
+	}
+	return 65534
+}
+
 // checkUser returns an error unless the peer's user is that of this process.
 func checkUser(c *net.UnixConn) (err error) {
 	raw, err := c.SyscallConn()
@@ -69,7 +99,7 @@ func checkUser(c *net.UnixConn) (err error) {
 	if e := raw.Control(func(fd uintptr) { u, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); e != nil {
 		return e
 	}
-	if err == nil && int(u.Uid) != os.Geteuid() {
+	if err == nil && (int(u.Uid) != os.Geteuid() || int(u.Uid) == overflowUID()) {
 		err = errors.New("near: the peer is another user")
 	}
 	return err
@@ -78,6 +108,9 @@ func checkUser(c *net.UnixConn) (err error) {
 // Dial connects to the listener of port to.Port(), if the peer has the address to and belongs to the same
 // user. from is the address that this end has on the host. The error may be nil only on the host itself.
 func Dial(ctx context.Context, from, to netip.AddrPort) (*Stream, error) {
+	if err := checkSystem(); err != nil {
+		return nil, err
+	}
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, "unix", socketName(to.Port()).Name)
 	if err != nil {
@@ -194,6 +227,7 @@ type listener struct {
 	port uint16
 	has  func(netip.Addr) bool
 
+	hellos chan struct{} // holds one for each receive that is under way
 	conns  chan *Stream
 	closed chan struct{}
 	once   sync.Once
@@ -202,11 +236,14 @@ type listener struct {
 // Listen listens at the name of a TCP port. has says whether this end has an address; peers that dial
 // another one are refused.
 func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
+	if err := checkSystem(); err != nil {
+		return nil, err
+	}
 	l, err := net.ListenUnix("unix", socketName(port))
 	if err != nil {
 		return nil, err
 	}
-	x := &listener{l: l, port: port, has: has, conns: make(chan *Stream), closed: make(chan struct{})}
+	x := &listener{l: l, port: port, has: has, hellos: make(chan struct{}, maxHellos), conns: make(chan *Stream), closed: make(chan struct{})}
 	go x.serve()
 	return x, nil
 }
@@ -232,22 +269,27 @@ func (l *listener) Accept() (net.Conn, error) {
 // serve receives the hellos of peers until the listener is closed. A slow one delays no other.
 func (l *listener) serve() {
 	for {
-		c, err := l.l.AcceptUnix()
-		switch {
-		case err == nil:
-			go l.receive(c)
-		case errors.Is(err, net.ErrClosed):
+		select {
+		case l.hellos <- struct{}{}:
+		case <-l.closed:
 			return
-		default: // no descriptors are left, for example
-			select {
-			case <-l.closed:
-			case <-time.After(100 * time.Millisecond):
-			}
+		}
+		c, err := l.l.AcceptUnix()
+		if err == nil {
+			go l.receive(c)
+			continue
+		}
+		<-l.hellos
+		select {
+		case <-l.closed:
+			return
+		case <-time.After(100 * time.Millisecond): // no descriptors are left, for example
 		}
 	}
 }
 
 func (l *listener) receive(c *net.UnixConn) {
+	defer func() { <-l.hellos }()
 	s, err := l.answer(c)
 	if err != nil {
 		_ = c.Close() // the peer takes TCP

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -219,6 +220,158 @@ func TestHostileHello(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Close()
+}
+
+// TestManyHellos checks that peers which say nothing keep no more than maxHellos goroutines and connections, and
+// that the next peer is answered once one of them is gone.
+func TestManyHellos(t *testing.T) {
+	l, at := listen(t)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	var silent []net.Conn
+	patience, cancel := context.WithTimeout(context.Background(), helloTime)
+	defer cancel()
+	for range maxHellos {
+		c, err := net.DialUnix("unix", nil, socketName(at.Port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		silent = append(silent, c)
+	}
+	prototest.Wait(t, "as many hellos as there may be", func() bool { return len(l.(*listener).hellos) == maxHellos })
+	dial := func() error {
+		s, err := Dial(context.Background(), from, at)
+		if err == nil {
+			err = s.Close()
+		}
+		return err
+	}
+	dialed := make(chan error, 1)
+	go func() { dialed <- dial() }()
+	select {
+	case err := <-dialed:
+		if err == nil && patience.Err() == nil { // else the listener has given up the others
+			t.Error("one more peer was answered")
+		}
+	case <-time.After(10 * time.Millisecond): // an answer would take much less
+	}
+	silent[0].Close()
+	prototest.Wait(t, "an answer", func() bool { return dial() == nil })
+}
+
+// TestPunchedMemory checks a peer that tries to make the memory shorter, and takes its pages away.
+func TestPunchedMemory(t *testing.T) {
+	l, at := listen(t)
+	c, err := net.DialUnix("unix", nil, socketName(at.Port()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	file, room, theirs, err := newMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	defer room.Close()
+	defer theirs.Close()
+	if _, _, err := c.WriteMsgUnix(hello{from, at}.appendTo(nil), unix.UnixRights(int(file.Fd()), int(theirs.Fd())), nil); err != nil {
+		t.Fatal(err)
+	}
+	b, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	fd := int(file.Fd())
+	if n, err := b.Write(make([]byte, ringLen)); n != ringLen || err != nil {
+		t.Fatal(n, err)
+	}
+	for _, n := range []int64{0, headerLen, fileLen - 1} {
+		if err := unix.Ftruncate(fd, n); err != unix.EPERM {
+			t.Errorf("Ftruncate(%d) = %v, want EPERM", n, err)
+		}
+	}
+	if err := unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, fileLen); err != nil {
+		t.Fatal(err)
+	}
+	s := b.(*Stream)
+	if n, err := s.Pending(); n != 0 || err != nil {
+		t.Errorf("Pending = %d, %v", n, err)
+	}
+	if n, err := s.TryWriteBatch([][]byte{{1}}); n != 0 || err != nil { // nothing was consumed
+		t.Errorf("TryWriteBatch = %d, %v", n, err)
+	}
+}
+
+// TestNoRights checks that a connection takes no descriptors from its peer.
+func TestNoRights(t *testing.T) {
+	a, b := pair(t)
+	for _, bell := range []*bell{&a.data, &a.room, &b.data, &b.room} {
+		var v int
+		var err error
+		if e := bell.raw.Control(func(fd uintptr) { v, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSRIGHTS) }); e != nil {
+			t.Fatal(e)
+		}
+		if errors.Is(err, unix.ENOPROTOOPT) {
+			t.Skip("this kernel cannot refuse descriptors")
+		}
+		_, _, err = bell.conn.WriteMsgUnix([]byte{1}, unix.UnixRights(0), nil)
+		if v != 0 || !errors.Is(err, unix.EPERM) {
+			t.Errorf("SO_PASSRIGHTS = %d, and a descriptor is sent: %v", v, err)
+		}
+	}
+}
+
+// TestStrictMemory checks that there are no connections where the kernel may refuse memory at the first access.
+// The policy is that of the whole machine, so the test has a file instead of it.
+func TestStrictMemory(t *testing.T) {
+	_, at := listen(t)
+	was := overcommitFile
+	defer func() { overcommitFile = was }()
+	overcommitFile = t.TempDir() + "/overcommit_memory"
+	if _, err := Dial(context.Background(), from, at); err == nil {
+		t.Error("Dial without knowing the policy = nil")
+	}
+	if err := os.WriteFile(overcommitFile, []byte("2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Dial(context.Background(), from, at); !errors.Is(err, errStrict) {
+		t.Errorf("Dial = %v", err)
+	}
+	if _, err := Listen(1, nil); !errors.Is(err, errStrict) {
+		t.Errorf("Listen = %v", err)
+	}
+}
+
+// TestNumberlessUser checks that users who have no number in a user namespace are not taken for the same one.
+func TestNumberlessUser(t *testing.T) {
+	const env = "RDDP_TEST_NUMBERLESS"
+	if os.Getenv(env) == "" {
+		c := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1")
+		c.Env = append(os.Environ(), env+"=1")
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+		out, err := c.CombinedOutput()
+		if c.Process == nil && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC)) {
+			t.Skipf("this machine allows no user namespaces: %v", err)
+		}
+		if err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	_, at := listen(t)
+	if s, err := Dial(context.Background(), from, at); err == nil {
+		s.Close()
+		t.Errorf("Dial as user %d = nil", os.Geteuid())
+	}
 }
 
 // TestHostileHeader checks that numbers that cannot be end the stream, and reach no other memory.
