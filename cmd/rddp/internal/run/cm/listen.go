@@ -63,7 +63,7 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	i.become(listening)
 	go i.serve(i.listener)
 	if c.cm.wire == device.Frames {
-		if i.memory = c.cm.dev.ListenNear(i.src, cfg); i.memory != nil {
+		if i.memory = c.cm.dev.ListenNear(i.src, i.afOnly, cfg); i.memory != nil {
 			go i.serve(i.memory)
 		}
 	}

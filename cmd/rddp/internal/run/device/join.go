@@ -77,7 +77,7 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	}
 	p.listeners = append(p.listeners, l)
 	go d.accept(l)
-	if n := d.ListenNear(netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), d.config(pd, net.Dialer{})); n != nil {
+	if n := d.ListenNear(netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd, net.Dialer{})); n != nil {
 		p.near = append(p.near, n)
 		go d.accept(n)
 	}
@@ -146,7 +146,8 @@ func (d *Device) receiveRequest(c *extsock.Conn) {
 	h, err := parseHello(r.PrivateData)
 	p := &request{hello: h, conn: c, r: r}
 	q := d.find(h.to)
-	// The address is TCP's, so a peer can't pretend to be another host.
+	// The address is TCP's, so a peer can't pretend to be another host. A peer that comes through memory says itself
+	// which address of this host it has.
 	from := netip.AddrFrom16(h.gid).Unmap()
 	if err != nil || q == nil || q.num>>8 != uint32(addrPort(c.LocalAddr()).Port()) || addrPort(c.RemoteAddr()).Addr().Unmap() != from {
 		p.refuse()

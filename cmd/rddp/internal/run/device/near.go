@@ -15,28 +15,37 @@ import (
 // hasNear reports whether the device connects through memory at all.
 func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
 
-// nearConfig makes c the configuration of a connection through memory: CRCs would protect bytes that do not
-// leave the host's memory.
+// nearConfig makes c the configuration of a connection through memory, for either end. Without the wish of either,
+// FPDUs have no CRC: it would protect bytes that do not leave the host's memory.
 func nearConfig(c *extsock.Config) *extsock.Config {
 	n := *c
 	n.NoCRC = true
 	return &n
 }
 
-// ListenNear listens for devices of this host that look for one at a TCP port. If at is specified, they must
-// look there. It returns nil if that cannot be; then they come over TCP.
-func (d *Device) ListenNear(at netip.AddrPort, c *extsock.Config) *extsock.Listener {
+// ListenNear listens for devices of this host that would reach a TCP listener at the address at. only says that such
+// a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if that cannot be; then the devices
+// come over TCP.
+func (d *Device) ListenNear(at netip.AddrPort, only bool, c *extsock.Config) *extsock.Listener {
 	if !d.hasNear() {
 		return nil
 	}
 	l, err := near.Listen(at.Port(), func(a netip.Addr) bool {
-		return d.HasAddress(a) && (at.Addr().IsUnspecified() || at.Addr() == a)
+		return d.HasAddress(a) && reaches(a, at.Addr().Unmap(), only)
 	})
 	if err != nil {
 		d.log.Info("no connections through memory", "port", at.Port(), "err", err)
 		return nil
 	}
 	return extsock.NewListener(l, nearConfig(c))
+}
+
+// reaches reports whether a connection to a reaches a TCP listener at the address at.
+func reaches(a, at netip.Addr, only bool) bool {
+	if at.IsUnspecified() {
+		return at.Is4() == a.Is4() || at.Is6() && !only
+	}
+	return at == a
 }
 
 // DialNear connects to a device on this host. It returns nil, and no error, if there is none at that

@@ -3,18 +3,23 @@
 package device
 
 import (
+	"errors"
+	"net"
+	"net/netip"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
 // overTCP makes the devices of tests connect over TCP, as if they were on two hosts.
 var overTCP bool
 
-// isJoinedNear reports whether the connection of a queue pair goes through memory. It waits for the
-// connection.
+// isJoinedNear reports whether the connection of a queue pair goes through memory, and checks that its FPDUs have
+// CRCs if it does not. It waits for the connection.
 func isJoinedNear(t *testing.T, p *program, q *guest.QP) (is bool) {
 	t.Helper()
 	qp := p.dev.find(q.Num)
@@ -25,9 +30,113 @@ func isJoinedNear(t *testing.T, p *program, q *guest.QP) (is bool) {
 			return false
 		}
 		is = isNear(qp.link.conn)
+		if crc := qp.link.conn.ConnectionState().CRC; crc == is {
+			t.Errorf("through memory: %v, with CRCs: %v", is, crc)
+		}
 		return true
 	})
 	return is
+}
+
+// ownPort returns a TCP port that nobody else has until the test ends. The name of a listener through memory is
+// the test's, too.
+func ownPort(t *testing.T) uint16 {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return addrPort(l.Addr()).Port()
+}
+
+// TestManagedNear checks a connection through memory that a connection manager begins: its FPDUs have no CRCs.
+func TestManagedNear(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	qa, qb := a.qp(nil), b.qp(nil)
+	if err := errors.Join(qa.Modify(guest.Init, b.gid, qb.Num, nil), qb.Modify(guest.Init, a.gid, qa.Num, nil)); err != nil {
+		t.Fatal(err)
+	}
+	pa, _ := a.dev.Pair(qa.Num)
+	pb, _ := b.dev.Pair(qb.Num)
+	to := netip.AddrPortFrom(localhost, ownPort(t))
+	l := b.dev.ListenNear(to, false, &extsock.Config{Startup: extsock.StartupOff, JudgeRequests: true, BadSTagDelay: -1})
+	if l == nil {
+		t.Fatal("no listener")
+	}
+	defer l.Close()
+	ctx := prototest.TimeLimit(t)
+	started := make(chan error, 1)
+	go func() {
+		started <- func() error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			conn := c.(*extsock.Conn)
+			r, err := conn.ReceiveRequest(ctx)
+			if err != nil {
+				return err
+			}
+			r.Config = pb.ConfigFor(conn, Frames, 1, 1)
+			if err := r.Accept(ctx, nil); err != nil {
+				return err
+			}
+			return pb.Start(conn, Frames, false, qa.Num, nil)
+		}()
+	}()
+	conn, err := a.dev.DialNear(ctx, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1, net.Dialer{}))
+	if conn == nil || err != nil {
+		t.Fatal(conn, err)
+	}
+	if err := errors.Join(pa.Start(conn, Frames, true, qb.Num, nil), <-started); err != nil {
+		t.Fatal(err)
+	}
+	for p, q := range map[*program]*guest.QP{a: qa, b: qb} {
+		if !isJoinedNear(t, p, q) {
+			t.Error("not through memory")
+		}
+	}
+}
+
+// TestListenNear checks that a listener through memory takes the connections that one of TCP would take.
+func TestListenNear(t *testing.T) {
+	four, six := netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()
+	d, err := New(Config{Addresses: []netip.Addr{four, six}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	port := ownPort(t)
+	for _, test := range []struct {
+		at                string
+		only              bool
+		takesFour, takes6 bool
+	}{
+		{"0.0.0.0", false, true, false},
+		{"::", false, true, true},
+		{"::", true, false, true},
+		{"127.0.0.1", false, true, false},
+		{"::ffff:127.0.0.1", false, true, false},
+		{"::1", false, false, true},
+		{"127.0.0.2", false, false, false},
+	} {
+		at := netip.AddrPortFrom(netip.MustParseAddr(test.at), port)
+		l := d.ListenNear(at, test.only, &extsock.Config{})
+		if l == nil {
+			t.Fatal("no listener")
+		}
+		for a, want := range map[netip.Addr]bool{four: test.takesFour, six: test.takes6} {
+			s, err := near.Dial(t.Context(), netip.AddrPortFrom(a, 1), netip.AddrPortFrom(a, port))
+			if got := err == nil; got != want {
+				t.Errorf("%v, only one family: %v: %v is taken: %v", test.at, test.only, a, got)
+			}
+			if err == nil {
+				s.Close()
+			}
+		}
+		l.Close()
+	}
 }
 
 // TestOverTCP runs tests of queue pairs once more, over TCP.
