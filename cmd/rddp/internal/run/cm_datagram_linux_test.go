@@ -33,7 +33,7 @@ func datagramsProgram([]string) error {
 	if err := errors.Join(newDatagramQP(d, listener), d.exchange(&client, port), d.refuseDatagrams(&client, port), d.repeat(port)); err != nil {
 		return err
 	}
-	if _, err := d.cm.DestroyID(listener); err != nil {
+	if err := d.outlive(&client, listener, port); err != nil {
 		return err
 	}
 	id, err := client.routed(4, port)
@@ -141,6 +141,40 @@ func (d *dialog) refuseDatagrams(client *dialog, port uint16) error {
 		if e, err = client.cm.Want(3, guest.Unreachable); err != nil || e.Status != refused || e.Peer.Data != private {
 			return fmt.Errorf("%+v, %w; want a refusal with %q", e, err, private)
 		}
+	}
+	return nil
+}
+
+// outlive says yes and no to questions whose listener is gone.
+func (d *dialog) outlive(client *dialog, listener uint32, port uint16) error {
+	var ids [2]uint32
+	var requests [2]guest.Event
+	for i := range ids {
+		var err error
+		if ids[i], err = client.routed(uint64(5+i), port); err != nil {
+			return err
+		}
+		if err := client.cm.Connect(ids[i], guest.Param{QPN: client.qp.Num}); err != nil {
+			return err
+		}
+		if requests[i], err = d.cm.Want(1, guest.ConnectRequest); err != nil {
+			return err
+		}
+	}
+	if _, err := d.cm.DestroyID(listener); err != nil {
+		return err
+	}
+	if err := d.cm.Accept(requests[0].ID, 12, guest.Param{QPN: d.qp.Num}); err != nil {
+		return fmt.Errorf("ACCEPT without the listener: %w", err)
+	}
+	if e, err := client.cm.Want(5, guest.Established); err != nil || e.Peer.QPN != d.qp.Num {
+		return fmt.Errorf("answer %+v without the listener, %w", e, err)
+	}
+	if err := d.cm.Reject(requests[1].ID, "late"); err != nil {
+		return fmt.Errorf("REJECT without the listener: %w", err)
+	}
+	if e, err := client.cm.Want(6, guest.Unreachable); err != nil || e.Peer.Data != "late" {
+		return fmt.Errorf("refusal %+v without the listener, %w", e, err)
 	}
 	return nil
 }

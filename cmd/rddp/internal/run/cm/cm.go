@@ -5,6 +5,7 @@ package cm
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/netip"
 	"sync"
 	"syscall"
@@ -83,6 +84,7 @@ type id struct {
 	listener *extsock.Listener // for connections
 	memory   *extsock.Listener // for those of devices of this host; nil if there is none
 	service  *service          // for datagrams
+	asking   *net.UDPConn      // for the question of a datagram id; nil if it has asked none
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
 
@@ -155,8 +157,11 @@ func (i *id) destroy() {
 	if i.cancel != nil {
 		i.cancel()
 	}
+	if i.asking != nil {
+		_ = i.asking.Close() // the program may take the port again at once
+	}
 	if i.service != nil {
-		_ = i.service.conn.Close() // nothing can be done about it
+		i.service.leave()
 	}
 	if was == requested {
 		i.refuse(nil)

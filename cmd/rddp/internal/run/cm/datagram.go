@@ -100,7 +100,7 @@ func (i *id) connectDatagrams(private []byte) syscall.Errno {
 	}
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(i.cm.ctx, patience)
-	i.cancel = cancel
+	i.cancel, i.asking = cancel, conn
 	m := message{kind: question, private: private}
 	_, _ = rand.Read(m.number[:]) // it never fails
 	go i.ask(ctx, conn, m)
@@ -169,13 +169,24 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 	}
 }
 
-// A service is where a listener for datagrams is asked. The CM's mutex guards it.
+// A service is where a listener for datagrams is asked. The CM's mutex guards it. As in the kernel, the program may
+// destroy the listener and then decide about the questions that it has taken.
 type service struct {
 	conn *net.UDPConn
-	// answers are the answers to the last questions, by who has asked: nil if the program has not
-	// decided. Questions may come again, since answers get lost.
+	raw  syscall.RawConn // of conn
+	// users is the number of ids that need conn: the listener, and those whose questions are not decided. The last
+	// one closes it. Until then its port is taken.
+	users int
+	// answers are those to the last maxBacklog questions, by who has asked: nil if the program has not decided.
+	// Questions may come again, since answers get lost.
 	answers map[asker][]byte
-	order   []asker
+	decided []asker // those that have an answer, the oldest first
+}
+
+func (s *service) leave() {
+	if s.users--; s.users == 0 {
+		_ = s.conn.Close() // nothing can be done about it
+	}
 }
 
 // An asker is what makes a question different from all others.
@@ -200,7 +211,12 @@ func (i *id) listenDatagrams() syscall.Errno {
 	if err != nil {
 		return errnoOf(err, syscall.EADDRINUSE)
 	}
-	i.service = &service{conn: conn, answers: make(map[asker][]byte)}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		_ = conn.Close()
+		return errnoOf(err, syscall.EADDRINUSE)
+	}
+	i.service = &service{conn: conn, raw: raw, users: 1, answers: make(map[asker][]byte)}
 	i.become(listening)
 	go i.serveDatagrams(i.service)
 	return 0
@@ -231,15 +247,15 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	q := &datagramRequest{s, asker{from, m.number}, control}
 	if answer, known := s.answers[q.asker]; known {
 		if answer != nil {
-			_ = q.send(answer) // the listener is there
+			q.send(answer)
 		}
 		return
 	}
 	to := localAddress(control)
-	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(to) {
+	if i.state != listening || i.pending >= i.backlog || !i.cm.dev.HasAddress(to) || !s.remember(q.asker) {
 		return // the peer asks again
 	}
-	s.remember(q.asker)
+	s.users++
 	i.pending++
 	child := i.cm.newLocked(i.ch, i.space)
 	child.state, child.near, child.datagramRequest = requested, true, q
@@ -251,33 +267,36 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	})
 }
 
-// remember makes room for an answer.
-func (s *service) remember(a asker) {
-	if len(s.order) == maxBacklog {
-		delete(s.answers, s.order[0])
-		s.order = s.order[1:]
+// remember makes room for an answer, in place of the oldest one. It returns false if there is none: the program must
+// decide about other questions first.
+func (s *service) remember(a asker) bool {
+	if len(s.answers) == maxBacklog {
+		if len(s.decided) == 0 {
+			return false
+		}
+		delete(s.answers, s.decided[0])
+		s.decided = s.decided[1:]
 	}
-	s.answers[a], s.order = nil, append(s.order, a)
+	s.answers[a] = nil
+	return true
 }
 
-// answer answers the question. It fails if the listener is gone.
-func (q *datagramRequest) answer(m message) error {
+// answer answers the question. It must be called once.
+func (q *datagramRequest) answer(m message) {
 	m.number = q.asker.number
 	b := m.appendTo(nil)
-	if _, known := q.service.answers[q.asker]; known {
-		q.service.answers[q.asker] = b
-	}
-	return q.send(b)
+	s := q.service
+	s.answers[q.asker], s.decided = b, append(s.decided, q.asker)
+	q.send(b)
+	s.leave()
 }
 
-// send sends an answer. One that gets lost is asked for again. The error is that of a listener that is
-// gone.
-func (q *datagramRequest) send(b []byte) error {
-	_, _, err := q.service.conn.WriteMsgUDPAddrPort(b, q.control, q.asker.from)
-	if errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
+// send sends an answer, unless it would have to wait: an answer that gets lost is asked for again.
+func (q *datagramRequest) send(b []byte) {
+	_ = q.service.raw.Write(func(fd uintptr) bool {
+		_, _ = syscall.SendmsgN(int(fd), b, q.control, sockaddr(q.asker.from), syscall.MSG_DONTWAIT)
+		return true
+	})
 }
 
 // acceptDatagrams answers with the queue pair of the program.
@@ -285,10 +304,7 @@ func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) syscall.Errno {
 	if i.state != requested || !p.Valid {
 		return syscall.EINVAL
 	}
-	if i.datagramRequest.answer(message{kind: yes, qpn: p.QPN, private: p.PrivateData}) != nil {
-		i.become(over)
-		return syscall.ECONNABORTED
-	}
+	i.datagramRequest.answer(message{kind: yes, qpn: p.QPN, private: p.PrivateData})
 	i.uid = uid
 	i.become(connecting)
 	i.become(connected)

@@ -4,8 +4,18 @@ package cm
 
 import (
 	"bytes"
+	"encoding/binary"
+	"net"
+	"net/netip"
 	"reflect"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // TestMessage compares a message with the drawing in datagram.go.
@@ -38,4 +48,193 @@ func FuzzParseMessage(f *testing.F) {
 			t.Errorf("%+v", m)
 		}
 	})
+}
+
+// newCM returns a connection manager with a channel.
+func newCM(t *testing.T) *Channel {
+	t.Helper()
+	d, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(Config{Device: d})
+	t.Cleanup(func() {
+		m.Close()
+		d.Close()
+	})
+	return m.Open(func(bool) {})
+}
+
+// datagramIDLocked returns a new id at a port of localhost.
+//
+// +checklocks:c.cm.mu
+func (c *Channel) datagramIDLocked(t *testing.T) *id {
+	t.Helper()
+	i := c.cm.newLocked(c, ucma.UDP)
+	i.uid, i.backlog = 1, maxBacklog
+	if e := i.bind(netip.MustParseAddrPort("127.0.0.1:0")); e != 0 {
+		t.Fatal(e)
+	}
+	return i
+}
+
+// A questioner asks a listener, without the way there.
+type questioner struct {
+	t    *testing.T
+	conn *net.UDPConn
+	i    *id
+}
+
+func newQuestioner(t *testing.T) *questioner {
+	c := newCM(t)
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(prototest.Deadline(t))
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	q := &questioner{t, conn, c.datagramIDLocked(t)}
+	if e := q.i.listenDatagrams(); e != 0 {
+		t.Fatal(e)
+	}
+	return q
+}
+
+// ask asks question n, and returns the new id, or nil if the program does not hear of it.
+func (q *questioner) ask(n int) *id {
+	m := message{kind: question}
+	binary.NativeEndian.PutUint64(m.number[:], uint64(n))
+	control := unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: [4]byte{127, 0, 0, 1}})
+	q.i.asked(q.i.service, &m, q.conn.LocalAddr().(*net.UDPAddr).AddrPort(), control)
+	var child *id
+	q.i.ch.cm.mu.Lock()
+	for _, v := range q.i.ch.events {
+		child = v.child
+	}
+	q.i.ch.cm.mu.Unlock()
+	if child != nil {
+		q.i.ch.Take(func(*ucma.Event) syscall.Errno { return 0 })
+	}
+	return child
+}
+
+// decide says yes, or no by the end of the id.
+func (q *questioner) decide(i *id, says messageKind) {
+	q.t.Helper()
+	q.i.cm.mu.Lock()
+	if says == yes {
+		if e := i.acceptDatagrams(1, &ucma.ConnParam{Valid: true}); e != 0 {
+			q.t.Errorf("ACCEPT: %v", e)
+		}
+	} else {
+		i.destroy()
+	}
+	q.i.cm.mu.Unlock()
+}
+
+// want waits for an answer to question n.
+func (q *questioner) want(n int, kind messageKind) {
+	q.t.Helper()
+	b := make([]byte, 1000)
+	m, err := q.conn.Read(b)
+	if err != nil {
+		q.t.Fatalf("the answer to question %d: %v", n, err)
+	}
+	if got, ok := parseMessage(b[:m]); !ok || got.kind != kind || binary.NativeEndian.Uint64(got.number[:]) != uint64(n) {
+		q.t.Errorf("%+v, want %d for question %d", got, kind, n)
+	}
+}
+
+// TestUndecidedQuestions checks that a question is one event until the program has decided, however many others are
+// decided meanwhile, and that there are not more than maxBacklog of them.
+func TestUndecidedQuestions(t *testing.T) {
+	q := newQuestioner(t)
+	first := q.ask(0)
+	for n := 1; n < maxBacklog+10; n++ {
+		i := q.ask(n)
+		if i == nil {
+			t.Fatalf("question %d is no event", n)
+		}
+		q.decide(i, no)
+		q.want(n, no)
+	}
+	if q.ask(0) != nil {
+		t.Error("a question that waits for the program was forgotten")
+	}
+	q.decide(first, yes)
+	for range 2 {
+		q.want(0, yes)
+		q.ask(0)
+	}
+	q.want(0, yes)
+	// The answers make room for as many questions that wait.
+	var last *id
+	for n := range maxBacklog {
+		if last = q.ask(10_000 + n); last == nil {
+			t.Fatalf("question %d is no event", n)
+		}
+	}
+	if q.ask(20_000) != nil {
+		t.Error("there is no end of questions that wait")
+	}
+	q.decide(last, no)
+	q.want(10_000+maxBacklog-1, no)
+	if q.ask(20_000) == nil {
+		t.Error("no question is taken after one was decided")
+	}
+}
+
+// TestListenerGone checks that questions are decided without their listener, and that its port is free after that.
+func TestListenerGone(t *testing.T) {
+	for _, says := range []messageKind{yes, no} {
+		q := newQuestioner(t)
+		at := q.i.src
+		a, b := q.ask(1), q.ask(2)
+		q.i.cm.mu.Lock()
+		q.i.destroy()
+		q.i.cm.mu.Unlock()
+		if q.ask(3) != nil {
+			t.Error("a listener that is gone takes questions")
+		}
+		q.decide(a, says)
+		q.want(1, says)
+		q.ask(1) // again, as if the answer had been lost
+		q.want(1, says)
+		q.decide(b, says)
+		q.want(2, says)
+		p, _, err := reserve(at, true, false)
+		if err != nil {
+			t.Errorf("the port after the last answer: %v", err)
+		}
+		p.close()
+	}
+}
+
+// TestPortAfterQuestion checks that the port of an id which asks is free when the id is destroyed.
+func TestPortAfterQuestion(t *testing.T) {
+	c := newCM(t)
+	silent, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	c.cm.mu.Lock()
+	defer c.cm.mu.Unlock()
+	for range 100 {
+		i := c.datagramIDLocked(t)
+		i.resolve(silent.LocalAddr().(*net.UDPAddr).AddrPort())
+		i.become(routed)
+		if e := i.connectDatagrams(nil); e != 0 {
+			t.Fatal(e)
+		}
+		at := i.src
+		i.destroy()
+		p, _, err := reserve(at, true, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.close()
+	}
 }

@@ -183,7 +183,7 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 // refuse tells the peer that the program does not accept it.
 func (i *id) refuse(private []byte) {
 	if q := i.datagramRequest; q != nil {
-		_ = q.answer(message{kind: no, private: private}) // without a listener the peer learns as much
+		q.answer(message{kind: no, private: private})
 		return
 	}
 	i.request.refuse(private)
