@@ -238,3 +238,53 @@ func TestPortAfterQuestion(t *testing.T) {
 		p.close()
 	}
 }
+
+// TestWrongAnswers checks that an id waits for the answer to its own question.
+func TestWrongAnswers(t *testing.T) {
+	c := newCM(t)
+	peer, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	peer.SetDeadline(prototest.Deadline(t))
+	c.cm.mu.Lock()
+	i := c.datagramIDLocked(t)
+	i.resolve(peer.LocalAddr().(*net.UDPAddr).AddrPort())
+	i.become(routed)
+	e := i.connectDatagrams(nil)
+	c.removeLocked(i)
+	c.cm.mu.Unlock()
+	if e != 0 {
+		t.Fatal(e)
+	}
+	b := make([]byte, 1000)
+	n, from, err := peer.ReadFromUDPAddrPort(b)
+	asked, ok := parseMessage(b[:n])
+	if err != nil || !ok {
+		t.Fatal(asked, err)
+	}
+	other := asked.number
+	other[0]++
+	for _, m := range []message{{kind: yes, number: other, qpn: 1}, {kind: question, number: asked.number, qpn: 2}, {kind: yes, number: asked.number, qpn: 3}} {
+		if _, err := peer.WriteToUDPAddrPort(m.appendTo(nil), from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for added := c.Added(); ; added = c.Added() {
+		ok, _ := c.Take(func(e *ucma.Event) syscall.Errno {
+			if e.Type != ucma.Established || e.Datagram.QPN != 3 {
+				t.Errorf("%v with queue pair %d, want the answer with 3", e.Type, e.Datagram.QPN)
+			}
+			return 0
+		})
+		if ok {
+			return
+		}
+		select {
+		case <-added:
+		case <-prototest.TimeLimit(t).Done():
+			t.Fatal("no answer")
+		}
+	}
+}

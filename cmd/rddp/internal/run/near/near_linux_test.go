@@ -246,7 +246,7 @@ func TestManyHellos(t *testing.T) {
 		defer c.Close()
 		silent = append(silent, c)
 	}
-	prototest.Wait(t, "as many hellos as there may be", func() bool { return len(l.(*listener).hellos) == maxHellos })
+	prototest.Wait(t, "as many hellos as there may be", func() bool { return len(l.(*listener).hellos) >= maxHellos })
 	dial := func() error {
 		s, err := Dial(context.Background(), from, at)
 		if err == nil {
@@ -351,6 +351,28 @@ func TestStrictMemory(t *testing.T) {
 	}
 }
 
+// TestOtherUser checks that another user is not connected.
+func TestOtherUser(t *testing.T) {
+	const env = "RDDP_TEST_NEAR_AT"
+	if at := os.Getenv(env); at != "" {
+		if s, err := Dial(context.Background(), from, netip.MustParseAddrPort(at)); err == nil {
+			s.Close()
+			t.Errorf("Dial as user %d = nil", os.Geteuid())
+		}
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	_, at := listen(t)
+	c := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1")
+	c.Env, c.Dir = append(os.Environ(), env+"="+at.String()), "/"
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestNumberlessUser checks that users who have no number in a user namespace are not taken for the same one.
 func TestNumberlessUser(t *testing.T) {
 	const env = "RDDP_TEST_NUMBERLESS"
@@ -382,14 +404,15 @@ func TestHostileHeader(t *testing.T) {
 		b.in.head.base.Store(n) // as a would, if it were hostile
 		b.in.head.produced.Store(ringLen)
 		b.in.mu.Unlock()
-		if got, err := b.take(make([]byte, 2*ringLen)); got != ringLen || err != nil {
-			t.Errorf("%d bytes, %v with %d at the front", got, err, n)
+		got, err := takeWhole(b)
+		if got != ringLen || err != nil {
+			t.Fatalf("%d bytes, %v with %d at the front", got, err, n)
 		}
 		b.in.mu.Lock()
 		b.in.head.produced.Store(ringLen + n)
 		b.in.mu.Unlock()
 		if _, _, err := toetest.ReadSegment(b, make([]byte, 2*ringLen)); !errors.Is(err, errPeer) {
-			t.Errorf("ReadSegment with %d bytes produced = %v", n, err)
+			t.Fatalf("ReadSegment with %d bytes produced = %v", n, err)
 		}
 		if _, err := b.Pending(); !errors.Is(err, errPeer) {
 			t.Errorf("Pending with %d bytes produced = %v", n, err)
@@ -398,12 +421,20 @@ func TestHostileHeader(t *testing.T) {
 		b.out.head.consumed.Store(-n) // b has written nothing yet
 		b.out.mu.Unlock()
 		if _, err := b.TryWriteBatch([][]byte{make([]byte, 2*ringLen)}); !errors.Is(err, errPeer) {
-			t.Errorf("TryWriteBatch with %d bytes consumed = %v", n, err)
+			t.Fatalf("TryWriteBatch with %d bytes consumed = %v", n, err)
 		}
 		if err := b.WaitWritable(); err != nil {
 			t.Errorf("WaitWritable with %d bytes consumed = %v; TryWriteBatch has the error", n, err)
 		}
 	}
+}
+
+// takeWhole takes what is in the ring of s. If that panics, s can be closed nevertheless.
+func takeWhole(s *Stream) (n int, err error) {
+	s.in.mu.Lock()
+	defer s.in.mu.Unlock()
+	n, _, err = s.in.takeLocked(make([]byte, 2*ringLen))
+	return n, err
 }
 
 // TestProducedGoesBack checks a peer that takes back what it has shown: ReadSegment returns no 0 without an
