@@ -481,7 +481,7 @@ func TestCaptureFails(t *testing.T) {
 	}
 }
 
-func TestStartCaptureErrors(t *testing.T) {
+func TestCaptureStartErrors(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	cp := newCapture(t, io.Discard)
 	startCapture(t, cp, ci)

@@ -151,7 +151,7 @@ func TestWait(t *testing.T) {
 
 // "the RDMAP MAY generate an Event, if the Data Sink is configured to generate such an Event"
 // RDMAP-5040-1.2-4, RDMAP-5040-5.3-8
-func TestWaitSolicited(t *testing.T) {
+func TestWaitWakesForSolicited(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
 		wake Completion

@@ -300,7 +300,7 @@ var rdmapFaults = []Fault{
 	{Name: "solicited Completions that were taken still counted", File: "rdmap/completion.go",
 		Old:     "		if dst[i].wakes() {\n			c.waking--\n		}\n",
 		New:     "",
-		Package: "rdmap", Tests: "^TestWaitSolicited$"},
+		Package: "rdmap", Tests: "^TestWaitWakesForSolicited$"},
 	{Name: "PostNext overtakes what is queued", File: "rdmap/sendqueue.go",
 		Old:     "q.nextLocked() == request && q.sq.isLast()",
 		New:     "q.nextLocked() == request",
