@@ -116,10 +116,10 @@
 // # Options
 //
 // [Config] has the settings with which connections begin, in groups; the ten that programs set most
-// come first. [Conn.SetsockoptInt] changes those of one
-// connection, at level [SOL_DDP], until the switch to DDP mode begins. After that the error is
-// [ErrMode], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting.
-// In DDP mode it returns what startup agreed on, if the ends agree on that option.
+// come first. [Conn.SetsockoptInt] changes those of one connection, at level [SOL_DDP], until the
+// switch to DDP mode begins. After that the error is [ErrMode], or [ErrBusy] while the switch is
+// under way. [Conn.GetsockoptInt] returns the setting. In DDP mode it returns what startup agreed
+// on, if the ends agree on that option.
 //
 //	option            value
 //	DDPMODE           1: DDP mode, 0: TCP mode; setting it to 1 calls Conn.EnableDDP

@@ -1,6 +1,7 @@
-// Command rddp shows and uses the stack of this module: by RDMA over plain TCP it pings, copies
-// files, carries TCP services and tests peers, and it decodes captures. `rddp help` lists its
-// commands.
+// Command rddp shows and uses the stack of this module. Over plain TCP it gives unchanged RDMA
+// programs a device, copies files, carries TCP services, pings iWARP peers and tests them. It also
+// decodes captures, measures speed next to plain TCP, and computes that of an offload engine.
+// `rddp help` lists its commands.
 //
 // The exit status is 0 on success, 1 after a failure, and 2 if the command line is wrong. The
 // command prints a failure once, on standard error.
