@@ -27,7 +27,7 @@ func runCommand() *cli.Command {
 			"by ibv_modify_qp, or by rdma_cm. RC: Send, Write and Read, with immediate data, atomics, shared receive\n" +
 			"queues, memory windows and events. UD too.\n\n" +
 			"   near$ rddp run rping -s\n" +
-			"   far$  rddp run rping -c -a near\n\n" +
+			"   far$  rddp run rping -c -a near -C 10\n\n" +
 			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's\n" +
 			"siw. It then has neither atomics nor immediate data.\n\n" +
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
