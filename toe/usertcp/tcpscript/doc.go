@@ -6,7 +6,10 @@
 //
 // # Scripts
 //
-// A script has one step in each line. A line that begins with "user:" or "linux:" is for one of the
+// The scripts are in testdata. The first line of each names it, its rule and over which versions of IP it
+// runs. A line "why" says why the two TCPs differ, and a line "user timeout" sets TCP's.
+//
+// Then a script has one step in each line, behind a tab. A line that begins with "user:" or "linux:" is for one of the
 // two only.
 //
 //	listen, accept             calls of the program; so are
@@ -18,6 +21,7 @@
 //	< FLAGS SEQ(LEN) ...       injects a segment
 //	> FLAGS SEQ(LEN) ...       the next segment of TCP
 //	silence                    TCP answers nothing to what came before
+//	open OPTIONS               accepts a connection whose SYN has these options
 //
 // FLAGS are the letters S, F, R, P, U and . for ACK, or - for none. Sequence numbers count from the
 // initial sequence number of their sender. In an expected segment * stands for any value, and PSH

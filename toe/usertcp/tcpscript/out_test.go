@@ -79,7 +79,7 @@ func (r *run) learn(s *segment) error {
 // scale returns the scale of TCP's window. The scripts' SYNs have a window scale only where the
 // window does not matter.
 func (r *run) scale(isSYN bool) int {
-	if isSYN || !strings.Contains(r.c.script, "ws") {
+	if isSYN || !strings.Contains(strings.Join(r.c.script, "\n"), "ws") {
 		return 0
 	}
 	return r.hostScale

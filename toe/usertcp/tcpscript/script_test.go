@@ -16,48 +16,44 @@ const patience = 20 * time.Second
 
 // A testCase is a script and what it is about.
 type testCase struct {
-	name string
-	rfc  string // the rule
-	why  string // why the two TCPs may differ; empty if they do not
-	v6   bool   // runs over IPv6 too
-	not4 bool   // runs over IPv6 only
-	set  settings
+	name  string
+	rfc   string // the rule
+	why   string // why the two TCPs may differ; empty if they do not
+	over4 bool   // runs over IPv4
+	over6 bool   // runs over IPv6
+	set   settings
 	// script is the steps. It begins in the state CLOSED.
-	script string
+	script []string
 }
 
-// The beginnings of scripts. Timestamps and SACK are used only if both SYNs have them.
-const (
-	// opened makes a connection without options but the MSS.
-	opened = `
+// openings are steps that stand for several: they make a connection. In the first one, $ stands for the
+// options of the SYN. Timestamps and SACK are used only if both SYNs have them.
+var openings = map[string]string{
+	"open": `
 		listen
-		< S 0(0) win 65535 <mss 1400>
+		< S 0(0) win 65535 $
 		> S. 0(0) ack 1
 		< . 1(0) ack 1
-		accept
-	`
-	openedClosed = `
+		accept`,
+	"open-closed": `
 		listen
 		< S 0(0) win 65535 <mss 1400>
 		> S. 0(0) ack 1
 		< . 1(0) ack 1 win 0
-		accept
-	`
-	openedSACK = `
+		accept`,
+	"open-sack": `
 		listen
 		< S 0(0) win 65535 <mss 1000,sackOK>
 		> S. 0(0) ack 1 <sackOK>
 		< . 1(0) ack 1
-		accept
-	`
-	openedStamps = `
+		accept`,
+	"open-stamps": `
 		listen
 		< S 0(0) win 65535 <mss 1400,ts 1000>
 		> S. 0(0) ack 1 <ts>
 		< . 1(0) ack 1 <ts 1000>
-		accept
-	`
-)
+		accept`,
+}
 
 // steps are the words that a step begins with.
 var steps map[string]func(r *run, args []string) error
@@ -139,21 +135,17 @@ func execute(c *testCase, m maker, v6 bool, seed uint64) error {
 	}
 	r.iss = -(r.random.Uint32() >> (r.random.Uint32() % 32)) // often the numbers wrap soon
 	defer r.finish()
-	for n, line := range strings.Split(c.script, "\n") {
-		line = strings.TrimSpace(line)
+	for _, line := range c.script {
 		if who, rest, ok := strings.Cut(line, ":"); ok && (who == "user" || who == "linux") {
 			if who != m.name {
 				continue
 			}
 			line = strings.TrimSpace(rest)
 		}
-		if line == "" || line[0] == '#' {
-			continue
-		}
 		words := strings.Fields(line)
 		step := steps[words[0]]
 		if step == nil {
-			return fmt.Errorf("line %d: no step %q", n, words[0])
+			return fmt.Errorf("no step %q", words[0])
 		}
 		r.log("%s", line)
 		if err := step(r, words[1:]); err != nil {
