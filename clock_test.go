@@ -31,8 +31,7 @@ var stillRealTime = map[string]int{
 	"extsock/prefer_test.go":                   1,
 	"extsock/putoff_test.go":                   1,
 	"extsock/slow_test.go":                     1,
-	"extsock/sniff_test.go":                    1,
-	"extsock/startup_test.go":                  1,
+	"extsock/startup_test.go":                  2,
 	"extsock/stream_rest_test.go":              1,
 
 	// Looks at a condition again and again, or lets others run.

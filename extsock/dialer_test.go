@@ -17,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // modeKey is where TestHTTP's server puts the connection of a request.
@@ -274,5 +275,55 @@ func TestDialerUsesNetDialer(t *testing.T) {
 	}
 	if _, err := (&extsock.Dialer{}).DialContext(t.Context(), "udp", l.Addr().String()); !errors.As(err, new(net.UnknownNetworkError)) {
 		t.Errorf("Dial of udp: %v", err)
+	}
+}
+
+// TestDialTLSSilentPeer: a server that accepts and says nothing does not keep Dial for ever,
+// whatever Config.Startup is and without a context or Timeout of the program's: a TLS handshake has
+// 10 s.
+func TestDialTLSSilentPeer(t *testing.T) {
+	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
+		bubble(t, func(t *testing.T) {
+			network := simtoe.New(simtoe.Config{})
+			l, err := network.Listen(t.Context(), "tcp", "server:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					t.Cleanup(func() { c.Close() })
+				}
+			}()
+			result := make(chan error, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			begin := time.Now()
+			go func() {
+				d := &extsock.Dialer{Config: &extsock.Config{
+					Backend: network, Startup: startup, TLS: &tls.Config{ServerName: "server"},
+				}}
+				c, err := d.DialContext(ctx, "tcp", "server:1")
+				if c != nil {
+					c.Close()
+				}
+				result <- err
+			}()
+			select {
+			case err := <-result:
+				if took := time.Since(begin); err == nil || errors.Is(err, context.Canceled) || took > 11*time.Second {
+					t.Errorf("startup %d: Dial = %v after %v", startup, err, took)
+				}
+			case <-time.After(time.Hour):
+				t.Errorf("startup %d: Dial waits for ever", startup)
+				cancel()
+				<-result
+			}
+			settle()
+		})
 	}
 }

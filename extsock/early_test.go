@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -159,4 +162,18 @@ func refuseMarkers(s net.Conn, rejects bool) (markers bool) {
 	s.Write(mpa.Frame{Reply: true, Revision: b[17], CRC: true, Reject: markers, Enhanced: b[16]&0x10 != 0, IRD: 1, ORD: 1}.AppendTo(nil))
 	io.Copy(io.Discard, s)
 	return markers
+}
+
+// TestEarlyPlacementChangesNothing runs the same operations with and without early placement, over
+// a simulated TCP that shows many runs early.
+// MPA-5044-1.2-1
+func TestEarlyPlacementChangesNothing(t *testing.T) {
+	honest.EarlyPlacementChangesNothing(t, honest.EarlyNetwork{
+		Pair: func(_ *testing.T, seed uint64) (a, b toe.Stream, stop func() (lost uint64)) {
+			wire := simtoe.Config{Seed: seed, Split: true, MaxSegment: 3000, Early: 0.5}
+			a, b = simtoe.Pair(wire, wire)
+			return a, b, func() uint64 { return 0 }
+		},
+		Requests: 24, Length: 20_000, Seeds: testmode.Count(10_000, testmode.Rounds(100, 30)), AtOnce: 2,
+	})
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +17,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -343,5 +346,104 @@ func TestRequireSwitchesAtFirstUse(t *testing.T) {
 		if n, err := c.Read(p); string(p[:n]) != "echo" || err != nil {
 			t.Errorf("Read = %q, %v", p[:n], err)
 		}
+	})
+}
+
+// TestFallbackErrors: errors.Is finds that a connection is plain TCP, and the one reason for that.
+func TestFallbackErrors(t *testing.T) {
+	causes := []error{extsock.ErrNoReply, extsock.ErrNotMPA, os.ErrDeadlineExceeded}
+	for _, tt := range []struct {
+		reason extsock.FallbackReason
+		want   error
+	}{
+		{extsock.FallbackNoReply, extsock.ErrNoReply},
+		{extsock.FallbackNotMPA, extsock.ErrNotMPA},
+		{extsock.FallbackTimedOut, os.ErrDeadlineExceeded},
+		{extsock.FallbackRemembered, nil}, // what was found first is wrapped
+		{extsock.FallbackPlainPeer, extsock.ErrNotMPA},
+		{extsock.FallbackSniffTimeout, os.ErrDeadlineExceeded},
+	} {
+		err := fmt.Errorf("outside: %w", &extsock.FallbackError{Reason: tt.reason})
+		if !errors.Is(err, extsock.ErrPlainTCP) {
+			t.Errorf("%v is not ErrPlainTCP", err)
+		}
+		for _, cause := range causes {
+			if got := errors.Is(err, cause); got != (cause == tt.want) {
+				t.Errorf("%v is %v: %t", err, cause, got)
+			}
+		}
+	}
+	first := &extsock.FallbackError{Reason: extsock.FallbackNoReply}
+	if err := error(&extsock.FallbackError{Reason: extsock.FallbackRemembered, Err: first}); !errors.Is(err, extsock.ErrNoReply) {
+		t.Errorf("%v does not wrap what was found first", err)
+	} else if !strings.Contains(err.Error(), "a while ago") {
+		t.Errorf("%v does not say that it is remembered", err)
+	}
+}
+
+// lateStream is a stream in a process that was stopped for a while: a Read of which the time is
+// over does not see what has come meanwhile.
+type lateStream struct {
+	toe.Stream
+	before  int // Reads that are as always
+	stopped time.Duration
+}
+
+func (s *lateStream) Read(p []byte) (int, error) {
+	if s.before--; s.before >= 0 {
+		return s.Stream.Read(p)
+	}
+	if d := s.stopped; d > 0 {
+		s.stopped = 0
+		time.Sleep(d)
+		return 0, &net.OpError{Op: "read", Net: "sim", Err: os.ErrDeadlineExceeded}
+	}
+	return s.Stream.Read(p)
+}
+
+// TestSniffTimeoutIsThePeers: where this process was late, and not the peer's Request, the
+// connection is no plain TCP.
+func TestSniffTimeoutIsThePeers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		s := &lateStream{Stream: b, stopped: time.Second}
+		cr := extsock.NewConn(s, false, &extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: 100 * time.Millisecond})
+		ci := extsock.NewConn(a, true, nil)
+		done := make(chan error)
+		go func() { done <- cr.Handshake(t.Context()) }()
+		if err := errors.Join(ci.EnableDDP(t.Context(), nil), <-done); err != nil {
+			t.Error(err)
+		}
+		if modeOf(cr) != "DDP" {
+			t.Errorf("mode %v, fallback %v", modeOf(cr), fallbackOf(cr))
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
+// TestSniffIsGrantedOnce: an octet that waits where the time of a Request is over buys no more of
+// it.
+func TestSniffIsGrantedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		s := &lateStream{Stream: b, before: 1, stopped: 2 * time.Second}
+		c := extsock.NewConn(s, false, &extsock.Config{Startup: extsock.StartupPrefer, HandshakeTimeout: time.Second})
+		go func() {
+			a.Write([]byte(mpaKey[:1]))
+			time.Sleep(time.Second)
+			a.Write([]byte(mpaKey[1:2]))
+		}()
+		begin := time.Now()
+		if err := c.Handshake(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(begin); d != 2*time.Second || modeOf(c) != "TCP" {
+			t.Errorf("mode %v after %v, want plain TCP as soon as the process goes on", modeOf(c), d)
+		}
+		c.Close()
+		a.Close()
+		settle()
 	})
 }
