@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
 	"internal/dissect":       {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "rdmap", "internal/rdmaphdr"},
+	"internal/rawpeer":       {"mpa", "internal/fpdu"},
 	"internal/pcapng":        {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "internal/rdmaphdr"},
 	"internal/rdmaphdr":      {"ddp", "internal/ddphdr"},
 	"internal/nopanic":       {"extsock"},

@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -245,9 +246,7 @@ func directions(f *testing.F, file []byte) (streams []stream) {
 
 // framed makes an FPDU, without Markers, of a ULPDU.
 func framed(ulpdu []byte) []byte {
-	b := fpdu.NewBatch(512 << 10)
-	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(b, true, ulpdu)
-	return bytes.Join(b.Bufs(), nil)
+	return rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), ulpdu)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -17,6 +17,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -53,38 +54,23 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	skipFrame(t, a)
+	if _, err := rawpeer.ReadFrame(a); err != nil {
+		t.Fatal(err)
+	}
 	a.SetReadDeadline(prototest.Deadline(t))
-	p := &rawPeer{t: t, s: a, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
-	return p, c
+	return newRawPeer(t, a, mpa.Agreement{CRC: true}), c
 }
 
-// skipFrame reads one startup frame.
-func skipFrame(t *testing.T, s net.Conn) {
-	t.Helper()
-	head := make([]byte, mpa.FrameHeaderLen)
-	if _, err := io.ReadFull(s, head); err != nil {
-		t.Fatal(err)
-	}
-	n, err := mpa.FrameLen(head)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.CopyN(io.Discard, s, int64(n-len(head))); err != nil {
-		t.Fatal(err)
-	}
+// newRawPeer returns a peer that has gone through startup over s. a says what was agreed, as the peer sees it.
+func newRawPeer(t *testing.T, s net.Conn, a mpa.Agreement) *rawPeer {
+	return &rawPeer{t: t, s: s, tx: fpdu.NewSender(a), rx: rawpeer.NewReceiver(a)}
 }
 
 // send sends one ULPDU.
 func (p *rawPeer) send(ulpdu ...byte) {
 	p.t.Helper()
-	b := fpdu.NewBatch(512 << 10)
-	p.tx.Append(b, false, ulpdu)
-	for _, piece := range b.Bufs() {
-		if _, err := p.s.Write(piece); err != nil {
-			p.t.Fatal(err)
-		}
+	if _, err := p.s.Write(rawpeer.FPDUs(p.tx, ulpdu)); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
@@ -279,17 +265,12 @@ func TestStartupTerminates(t *testing.T) {
 				defer b.Close()
 				failed := make(chan error, 1)
 				go func() { failed <- c.EnableDDP(context.Background(), nil) }()
-				head := make([]byte, mpa.FrameHeaderLen)
-				io.ReadFull(b, head)
-				n, err := mpa.FrameLen(head)
-				if err != nil {
+				if _, err := rawpeer.ReadFrame(b); err != nil {
 					t.Fatal(err)
 				}
-				io.CopyN(io.Discard, b, int64(n-len(head)))
 				tt.reply.Reply, tt.reply.Enhanced, tt.reply.Revision, tt.reply.CRC = true, true, 2, true
 				b.Write(tt.reply.AppendTo(nil))
-				p := &rawPeer{t: t, s: b, rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-				p.rx.SetBuffer(make([]byte, 1<<20))
+				p := newRawPeer(t, b, mpa.Agreement{CRC: true})
 				p.wantTerminate(2, 0, tt.code)
 				b.Close()
 				var me *mpa.Error

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -146,19 +147,7 @@ func foreignReply(t *testing.T, s toe.Stream, private []byte, always bool) (mark
 // foreignRequest reads a Request.
 func foreignRequest(t *testing.T, s toe.Stream) mpa.Frame {
 	s.SetDeadline(time.Now().Add(time.Minute))
-	head := make([]byte, mpa.FrameHeaderLen)
-	if _, err := io.ReadFull(s, head); err != nil {
-		t.Errorf("the Request: %v", err)
-		return mpa.Frame{}
-	}
-	n, err := mpa.FrameLen(head)
-	if err != nil {
-		t.Errorf("the Request: %v", err)
-		return mpa.Frame{}
-	}
-	frame := append(head, make([]byte, n-len(head))...)
-	io.ReadFull(s, frame[len(head):])
-	request, err := mpa.ParseFrame(frame)
+	request, err := rawpeer.ReadFrame(s)
 	if err != nil {
 		t.Errorf("the Request: %v", err)
 	}

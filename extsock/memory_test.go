@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -92,9 +92,7 @@ func TestBegunFPDU(t *testing.T) {
 	alone(t)
 	const length = 60_000
 	u := untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, 0, length)
-	batch := fpdu.NewBatch(512 << 10)
-	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
-	fpdu := slices.Concat(batch.Bufs()...)
+	fpdu := rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), u)
 	begun := func(t *testing.T, p *rawPeer, c *extsock.Conn, n int, settled func(want int64) bool) {
 		defer c.Close()
 		if _, err := p.s.Write(fpdu[:n]); err != nil {

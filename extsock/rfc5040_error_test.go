@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -37,16 +37,10 @@ func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config)
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: a, tx: fpdu.NewSender(mpa.Agreement{CRC: request.CRC, TxMarkers: cfg.Markers}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: request.CRC, RxMarkers: request.Markers})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
-	for got := 0; got < mpa.FrameHeaderLen; {
-		n, err := a.Read(make([]byte, mpa.FrameHeaderLen-got))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got += n
+	if _, err := rawpeer.ReadFrame(a); err != nil {
+		t.Fatal(err)
 	}
-	return p, c
+	return newRawPeer(t, a, mpa.Agreement{CRC: request.CRC, TxMarkers: cfg.Markers, RxMarkers: request.Markers}), c
 }
 
 // The LLP "MUST NOT allow any further data transfer on that Stream after RDMAP requests the Stream

@@ -16,6 +16,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -133,8 +134,7 @@ func ulpdus(t *testing.T, octets []byte) (all [][]byte, rest int) {
 		t.Fatal(err)
 	}
 	octets = octets[n:]
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
-	rx.SetBuffer(make([]byte, 1<<20))
+	rx := rawpeer.NewReceiver(mpa.Agreement{CRC: true})
 	for done := 0; done < len(octets); {
 		n := copy(rx.Free(), octets[done:])
 		rx.Fill(uint64(done), n)

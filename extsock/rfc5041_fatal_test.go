@@ -1,7 +1,6 @@
 package extsock_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -14,6 +13,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -39,9 +39,7 @@ func wantMPACode(t *testing.T, desc string, err error, code mpa.Code) {
 
 // fpduWith returns the next FPDU, changed and with the CRC that is right for that.
 func (p *rawPeer) fpduWith(change func(b []byte), ulpdu []byte) []byte {
-	batch := fpdu.NewBatch(512 << 10)
-	p.tx.Append(batch, false, ulpdu)
-	b := bytes.Join(batch.Bufs(), nil)
+	b := rawpeer.FPDUs(p.tx, ulpdu)
 	change(b)
 	body := len(b) - 4
 	binary.LittleEndian.PutUint32(b[body:], crc32.Checksum(b[:body], crc32.MakeTable(crc32.Castagnoli)))

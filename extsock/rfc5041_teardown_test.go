@@ -15,7 +15,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -272,8 +271,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	if _, err := io.ReadFull(b, make([]byte, mpa.FrameHeaderLen)); err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: b, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
+	p := newRawPeer(t, b, mpa.Agreement{CRC: true})
 	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 	if err := b.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)

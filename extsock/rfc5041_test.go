@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -38,14 +38,7 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 	t.Cleanup(func() { b.Close(); c.Close() })
 	answered := make(chan error, 1)
 	go func() {
-		head := make([]byte, mpa.FrameHeaderLen)
-		_, err := io.ReadFull(b, head)
-		if err == nil {
-			var n int
-			if n, err = mpa.FrameLen(head); err == nil {
-				_, err = io.CopyN(io.Discard, b, int64(n-len(head)))
-			}
-		}
+		_, err := rawpeer.ReadFrame(b)
 		if err == nil {
 			_, err = b.Write(mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 16, ORD: 16}.AppendTo(nil))
 		}
@@ -55,9 +48,7 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 		t.Fatal(err)
 	}
 	b.SetReadDeadline(prototest.Deadline(t))
-	p := &rawPeer{t: t, s: b, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
-	return p, c
+	return newRawPeer(t, b, mpa.Agreement{CRC: true}), c
 }
 
 // "The first 8 bits of the DDP Header carry a DDP Control Field", "offset by 16 bits to accommodate

@@ -109,8 +109,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 				if got, _ := depthsOf(c); got > ird {
 					t.Errorf("the IRD is %d, want %d at most", got, ird)
 				}
-				p := &rawPeer{t: t, s: a, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-				p.rx.SetBuffer(make([]byte, 1<<20))
+				p := newRawPeer(t, a, mpa.Agreement{CRC: true})
 				b2 := fpdu.NewBatch(512 << 10) // one write: all of them come before one can be answered
 				for msn := range uint32(ird + 1) {
 					h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -102,7 +101,7 @@ func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 		}
 		stream.do = func() {
 			far.hear(replyKey + "40 01 0000")
-			peer := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true})}
+			peer := newRawPeer(t, far, mpa.Agreement{CRC: true})
 			peer.segment(1, 0, true, []byte("at once")...)
 		}
 		far.say(requestKey + "40 01 0000")

@@ -38,9 +38,7 @@ func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: s, tx: fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: option(t, c, extsock.DDP_MARKERS) == 1}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
-	return p
+	return newRawPeer(t, s, mpa.Agreement{CRC: true, TxMarkers: option(t, c, extsock.DDP_MARKERS) == 1, RxMarkers: markers})
 }
 
 // message returns the lengths of the ULPDUs of the next Send.

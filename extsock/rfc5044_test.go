@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -270,7 +269,7 @@ func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 		}
 		far.hear("0016 4143 00000000 00000000 00000001 00000000 64617461")
 		io.ReadFull(far, make([]byte, 4)) // the CRC
-		peer := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true})}
+		peer := newRawPeer(t, far, mpa.Agreement{CRC: true})
 		peer.segment(1, 0, true, []byte("back")...)
 		p := make([]byte, 10)
 		if n, err := c.Read(p); string(p[:n]) != "back" || err != nil {

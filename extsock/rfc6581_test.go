@@ -12,7 +12,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -108,7 +107,7 @@ func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 				}
 				far.hear("0016 4143 00000000 00000000" + msn + "00000000 64617461")
 				if kind == mpa.RTRRead {
-					peer := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true})}
+					peer := newRawPeer(t, far, mpa.Agreement{CRC: true})
 					peer.send(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: 1}.AppendTo(nil)...)
 				}
 				if err := errors.Join(<-done, <-written); err != nil {
@@ -159,8 +158,7 @@ func TestRFC6581_9_1_ORDOnTheWire(t *testing.T) {
 
 func testORDOnTheWire(t *testing.T, initiator bool) {
 	c, far := against(t, initiator, extsock.Config{IRD: 4, ORD: 16, NoCapabilities: true, Messages: true})
-	p := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
+	p := newRawPeer(t, far, mpa.Agreement{CRC: true})
 	done := enable(c, "")
 	if initiator {
 		far.hear(requestKey + "50 02 0004 00040010")
@@ -370,8 +368,7 @@ func TestRFC6581_9_1_DepthsOnTheWire(t *testing.T) {
 func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, ord int) {
 	const ird, tooMany = 4, 6
 	c, far := against(t, initiator, extsock.Config{IRD: ird, ORD: 3, NoCapabilities: true, Messages: true})
-	p := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
+	p := newRawPeer(t, far, mpa.Agreement{CRC: true})
 	done := enable(c, "")
 	if initiator {
 		far.hear(requestKey + "50 02 0004 00040003")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -137,7 +138,7 @@ func runFlood() error {
 	if err != nil {
 		return err
 	}
-	if _, err := handshake(c, mpa.Frame{Revision: 1, CRC: true}); err != nil {
+	if _, err := rawpeer.Start(c, mpa.Frame{Revision: 1, CRC: true}); err != nil {
 		return err
 	}
 	p := &peer{Conn: c, in: bufio.NewReader(c), tx: fpdu.NewSender(mpa.Agreement{CRC: true})}

@@ -3,7 +3,6 @@ package hostile
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -64,26 +64,6 @@ func (p *peer) aRead(h rdmap.Handle, n uint32) []byte {
 	return rdmaphdr.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
 }
 
-// handshake is the Initiator's part of startup.
-func handshake(c net.Conn, f mpa.Frame) (reply mpa.Frame, err error) {
-	if _, err := c.Write(f.AppendTo(nil)); err != nil {
-		return reply, err
-	}
-	b := make([]byte, mpa.FrameHeaderLen)
-	if _, err := io.ReadFull(c, b); err != nil {
-		return reply, err
-	}
-	n, err := mpa.FrameLen(b)
-	if err != nil {
-		return reply, err
-	}
-	b = append(b, make([]byte, n-len(b))...)
-	if _, err := io.ReadFull(c, b[mpa.FrameHeaderLen:]); err != nil {
-		return reply, err
-	}
-	return mpa.ParseFrame(b)
-}
-
 // connected makes a connection over loopback between a peer and a Conn in DDP mode. before is what
 // the application does before the switch.
 func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*extsock.Conn)) (*peer, *extsock.Conn) {
@@ -107,7 +87,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := handshake(raw, mpa.Frame{Revision: 1, CRC: true, PrivateData: private})
+		_, err := rawpeer.Start(raw, mpa.Frame{Revision: 1, CRC: true, PrivateData: private})
 		ended <- err
 	}()
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
@@ -117,8 +97,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 		t.Fatal(err)
 	}
 	raw.SetDeadline(time.Now().Add(time.Minute)) // a peer that waits in vain ends while the test can still run again
-	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
-	p.rx.SetBuffer(make([]byte, 1<<20))
+	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: rawpeer.NewReceiver(mpa.Agreement{CRC: true})}
 	return p, c
 }
 

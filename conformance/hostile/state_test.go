@@ -19,6 +19,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -197,9 +198,7 @@ var lifeStates = []lifeState{
 
 // framed is one FPDU with a CRC and without markers.
 func framed(ulpdu []byte, payload ...byte) []byte {
-	b := fpdu.NewBatch(512 << 10)
-	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(b, true, append(slices.Clone(ulpdu), payload...))
-	return slices.Concat(b.Bufs()...)
+	return rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), append(slices.Clone(ulpdu), payload...))
 }
 
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.

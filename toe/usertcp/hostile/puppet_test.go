@@ -2,9 +2,6 @@ package hostile_test
 
 import (
 	"encoding/binary"
-	"io"
-	"net"
-	"slices"
 	"sync"
 	"testing"
 
@@ -13,6 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -22,7 +20,6 @@ import (
 // A puppet is a peer, over TCPs in user space, whose segments a test makes one by one.
 type puppet struct {
 	tx     *fpdu.Sender    // of the peer
-	batch  *fpdu.Batch     // what tx makes
 	c      *extsock.Conn   // the end that is attacked, in DDP mode
 	stream *usertcp.Stream // of c
 	out    *relay          // the peer's end of the link
@@ -35,14 +32,14 @@ type puppet struct {
 func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 	t.Helper()
 	x, y := usertcp.Pipe(1500)
-	p := &puppet{batch: fpdu.NewBatch(fpdu.MinBuffer), out: &relay{Link: x}, in: newMeter(y)}
+	p := &puppet{out: &relay{Link: x}, in: newMeter(y)}
 	a, b := userStreams(t, p.out, p.in, tcp)
 	p.stream = b.(*usertcp.Stream)
 	p.c = extsock.NewConn(b, false, &cfg)
 	t.Cleanup(p.end)
 	replies := make(chan mpa.Frame, 1)
 	go func() {
-		reply, err := handshake(a, mpa.Frame{Revision: 1, CRC: true})
+		reply, err := rawpeer.Start(a, mpa.Frame{Revision: 1, CRC: true})
 		if err != nil {
 			t.Error(err)
 		}
@@ -61,33 +58,8 @@ func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 	return p
 }
 
-// handshake is the Initiator's part of startup.
-func handshake(c net.Conn, f mpa.Frame) (reply mpa.Frame, err error) {
-	if _, err := c.Write(f.AppendTo(nil)); err != nil {
-		return reply, err
-	}
-	b := make([]byte, mpa.FrameHeaderLen)
-	if _, err := io.ReadFull(c, b); err != nil {
-		return reply, err
-	}
-	n, err := mpa.FrameLen(b)
-	if err != nil {
-		return reply, err
-	}
-	b = append(b, make([]byte, n-len(b))...)
-	if _, err := io.ReadFull(c, b[mpa.FrameHeaderLen:]); err != nil {
-		return reply, err
-	}
-	return mpa.ParseFrame(b)
-}
-
 // fpdu returns a ULPDU as an FPDU behind those before it.
-func (p *puppet) fpdu(ulpdu []byte) (stream []byte) {
-	p.tx.Append(p.batch, true, ulpdu)
-	stream = slices.Concat(p.batch.Bufs()...)
-	p.batch.Reset()
-	return stream
-}
+func (p *puppet) fpdu(ulpdu []byte) (stream []byte) { return rawpeer.FPDUs(p.tx, ulpdu) }
 
 // end closes the attacked end. Nobody would answer to an orderly end.
 func (p *puppet) end() {

@@ -1,0 +1,53 @@
+// Package rawpeer is for tests that play a peer over a plain connection, and so send what no Conn would send.
+package rawpeer
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/mpa"
+)
+
+// ReadFrame reads one startup frame from r, and not a byte more.
+func ReadFrame(r io.Reader) (mpa.Frame, error) {
+	b := make([]byte, mpa.FrameHeaderLen)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return mpa.Frame{}, err
+	}
+	n, err := mpa.FrameLen(b)
+	if err != nil {
+		return mpa.Frame{}, err
+	}
+	b = append(b, make([]byte, n-len(b))...)
+	if _, err := io.ReadFull(r, b[mpa.FrameHeaderLen:]); err != nil {
+		return mpa.Frame{}, err
+	}
+	return mpa.ParseFrame(b)
+}
+
+// Start is the Initiator's part of startup: it sends the Request and returns the Reply.
+func Start(c io.ReadWriter, request mpa.Frame) (reply mpa.Frame, err error) {
+	if _, err := c.Write(request.AppendTo(nil)); err != nil {
+		return reply, err
+	}
+	return ReadFrame(c)
+}
+
+// FPDUs returns the ULPDUs as FPDUs behind those that tx has made before.
+func FPDUs(tx *fpdu.Sender, ulpdus ...[]byte) (stream []byte) {
+	batch := fpdu.NewBatch(fpdu.MinBuffer)
+	for _, u := range ulpdus {
+		tx.Append(batch, true, u)
+		stream = append(stream, bytes.Join(batch.Bufs(), nil)...)
+		batch.Reset()
+	}
+	return stream
+}
+
+// NewReceiver returns a Receiver with a buffer of 1 MiB.
+func NewReceiver(a mpa.Agreement) *fpdu.Receiver {
+	rx := fpdu.NewReceiver(a)
+	rx.SetBuffer(make([]byte, 1<<20))
+	return rx
+}
