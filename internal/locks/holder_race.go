@@ -15,7 +15,7 @@ type holder struct {
 	g      uintptr
 	n      int
 	held   [32]rank // the first n
-	counts [numRanks]uint64
+	counts [len(order)]uint64
 	next   *holder
 }
 
@@ -107,7 +107,7 @@ func countNested(g uintptr, r rank) bool {
 // mutexes count, too. What goroutines lock meanwhile may be missing.
 func Counts() map[string]uint64 {
 	counts := make(map[string]uint64)
-	for r := range numRanks {
+	for r := range rank(len(order)) {
 		if n := count(r); n > 0 {
 			counts[r.String()] = n
 		}

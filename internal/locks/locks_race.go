@@ -108,25 +108,22 @@ func Acquired[R Rank]() { note[R](true) }
 // Released says that this goroutine has let go of it, or is about to hand it to another goroutine.
 // It panics if this goroutine has not got one.
 func Released[R Rank]() {
-	var r R
-	if !release(goroutine(), r.rank()) {
-		panic("BUG: " + r.rank().String() + " is unlocked by a goroutine that does not hold it")
+	if !release(goroutine(), rankOf[R]()) {
+		panic("BUG: " + rankOf[R]().String() + " is unlocked by a goroutine that does not hold it")
 	}
 }
 
 // nest counts a lock of rank R inside another one.
 func nest[R Rank]() {
-	var r R
-	if !countNested(goroutine(), r.rank()) {
-		panic("BUG: " + r.rank().String() + " is nested, but not inside another " + r.rank().String())
+	if !countNested(goroutine(), rankOf[R]()) {
+		panic("BUG: " + rankOf[R]().String() + " is nested, but not inside another " + rankOf[R]().String())
 	}
 }
 
 // note notes that this goroutine has got a lock, or is to wait for it. With inOrder the rank must
 // come behind all that the goroutine holds.
 func note[R Rank](inOrder bool) {
-	var r R
-	if outer, ok := acquire(goroutine(), r.rank(), inOrder); !ok {
-		panic("BUG: " + r.rank().String() + " is locked inside " + outer.String() + ": see the order of locks in DESIGN.md")
+	if outer, ok := acquire(goroutine(), rankOf[R](), inOrder); !ok {
+		panic("BUG: " + rankOf[R]().String() + " is locked inside " + outer.String() + ": see the order of locks in DESIGN.md")
 	}
 }

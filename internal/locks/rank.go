@@ -1,62 +1,16 @@
 package locks
 
-// A Rank is the place of a kind of lock in the order. Its types are in this file, and they have no
-// values to speak of.
-type Rank interface{ rank() rank }
+// A Rank is the place of a kind of lock in the order. The Ranks are the types in this file, and they have no values
+// to speak of.
+type Rank interface{ ~struct{} }
 
-// A rank is the number of a Rank: a goroutine locks in ascending order.
-type rank uint8
-
-// The order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
-const (
-	backlog rank = iota
-	writer
-	conn
-	startup
-	token
-	inbox
-	byteStream
-	borrowed
-	life
-	readBound
-	postRecv
-	qp
-	windows
-	region
-	queue
-	domain
-	keys
-	sharedQueue
-	completions
-	doorbells
-	regions
-	door
-	idle
-	records
-	live
-	capture
-	signal
-	deadline
-	network
-	buffered
-	simulator
-	userTCP
-	tap
-	flow
-	packets
-	watch
-	watcher
-	numRanks
-)
-
-var names = [numRanks]string{
-	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
-	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions", "Doorbells",
-	"Regions", "Door", "Idle", "Records", "Live", "Capture", "Signal", "Deadline",
-	"Network", "Buffered", "Simulator", "UserTCP", "Tap", "Flow", "Packets", "Watch", "Watcher",
+// order is the order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
+var order = [...]any{
+	Backlog{}, Writer{}, Conn{}, Startup{}, Token{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
+	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
+	Doorbells{}, Regions{}, Door{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
+	Buffered{}, Simulator{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
 }
-
-func (r rank) String() string { return names[r] }
 
 // Of extsock.
 type (
@@ -110,41 +64,3 @@ type (
 	Watch     struct{} // the watch of a socket of the kernel
 	Watcher   struct{} // the sockets of the process that are watched
 )
-
-func (Backlog) rank() rank     { return backlog }
-func (Conn) rank() rank        { return conn }
-func (Startup) rank() rank     { return startup }
-func (Writer) rank() rank      { return writer }
-func (Token) rank() rank       { return token }
-func (Borrowed) rank() rank    { return borrowed }
-func (ByteStream) rank() rank  { return byteStream }
-func (Inbox) rank() rank       { return inbox }
-func (Life) rank() rank        { return life }
-func (ReadBound) rank() rank   { return readBound }
-func (Doorbells) rank() rank   { return doorbells }
-func (Regions) rank() rank     { return regions }
-func (Door) rank() rank        { return door }
-func (Idle) rank() rank        { return idle }
-func (Records) rank() rank     { return records }
-func (Live) rank() rank        { return live }
-func (Capture) rank() rank     { return capture }
-func (Signal) rank() rank      { return signal }
-func (Deadline) rank() rank    { return deadline }
-func (PostRecv) rank() rank    { return postRecv }
-func (QP) rank() rank          { return qp }
-func (SharedQueue) rank() rank { return sharedQueue }
-func (Completions) rank() rank { return completions }
-func (Windows) rank() rank     { return windows }
-func (Region) rank() rank      { return region }
-func (Queue) rank() rank       { return queue }
-func (Domain) rank() rank      { return domain }
-func (Keys) rank() rank        { return keys }
-func (Network) rank() rank     { return network }
-func (Buffered) rank() rank    { return buffered }
-func (Simulator) rank() rank   { return simulator }
-func (UserTCP) rank() rank     { return userTCP }
-func (Tap) rank() rank         { return tap }
-func (Flow) rank() rank        { return flow }
-func (Packets) rank() rank     { return packets }
-func (Watch) rank() rank       { return watch }
-func (Watcher) rank() rank     { return watcher }
