@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"toe":                             {},
 	"toe/badlink":                     {},
 	"toe/internal/deadline":           {},
-	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks"},
+	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks", "internal/tlspeer"},
 	"toe/kernel":                      {"toe", "toe/netconn", "internal/locks"},
 	"toe/simtoe":                      {"toe", "toe/internal/deadline", "mpa", "internal/fpdu", "internal/locks"}, // its engine does the work of MPA
 	"toe/simtoe/pipeline":             {},
@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/capture": {"extsock", "internal/pcapng"},
@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"extsock/internal/observe":    {"internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
-	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
+	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks", "internal/tlspeer"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
 	"internal/dissect":       {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "rdmap", "internal/rdmaphdr"},
@@ -94,6 +94,7 @@ var mayImport = map[string][]string{
 	"internal/ring":          {},
 	"internal/cpuid":         {},
 	"internal/every":         {},
+	"internal/tlspeer":       {},
 	"internal/prototest":     {},
 	"internal/honest":        {"ddp", "extsock", "rdmap", "toe", "toe/badlink", "internal/prototest"},
 

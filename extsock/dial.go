@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -134,7 +135,7 @@ func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 	// The peer may send nothing, and ctx may have no deadline.
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
-	if err := t.HandshakeContext(ctx); err != nil {
+	if err := tlspeer.Client(ctx, t); err != nil {
 		a.unreachable = true
 		s.Close()
 		return nil, &net.OpError{Op: "tls", Net: a.to.Network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}

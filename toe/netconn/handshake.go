@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // handshakeTimeout bounds a TLS handshake, whatever the deadlines are.
@@ -60,7 +62,7 @@ func (s *stream) startHandshake() {
 func (s *stream) shake() {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
-	err := s.conn.(handshaker).HandshakeContext(ctx)
+	err := tlspeer.Server(ctx, s.conn.(handshaker))
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // the error of ctx would look like a deadline of the user's

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -97,6 +98,7 @@ func (r *reader) readLocked(p []byte) (n int, err error) {
 		err, r.err = r.err, nil
 		if err == nil {
 			n, err = r.conn.Read(p)
+			err = tlspeer.Explain(err)
 		}
 	}
 	if n > 0 { // an error that came with the bytes comes after them

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -46,7 +47,8 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 			if other := mpa.Key(!reply); bytes.Equal(b[:k], other[:k]) {
 				return &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
 			}
-			return fmt.Errorf("%w: %w", ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
+			e := &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n]), Err: tlspeer.Speaks(b[:n])}
+			return fmt.Errorf("%w: %w", ErrNotMPA, e)
 		}
 		if err != nil {
 			return frameError(err, n, reply)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -292,6 +293,8 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 // +checklocks:h.mu
 func (h *Handshake) sniffErrorLocked() error {
 	switch {
+	case tlspeer.Speaks(h.ahead) != nil:
+		return fmt.Errorf("%w: %w", ErrNotMPA, tlspeer.ErrTLS)
 	case len(h.ahead) > 0:
 		return fmt.Errorf("%w: it begins %q", ErrNotMPA, h.ahead)
 	case h.aheadErr != nil:

@@ -1,0 +1,54 @@
+package extsock_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"strings"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// TestTLSErrors: if only one end speaks TLS, or one end does not accept the other end's certificate,
+// the errors of both ends say so.
+func TestTLSErrors(t *testing.T) {
+	clientTLS, serverTLS := tlsConfigs(t)
+	stranger := clientTLS.Clone()
+	stranger.RootCAs = x509.NewCertPool()
+	mutual := serverTLS.Clone()
+	mutual.ClientAuth = tls.RequireAnyClientCert
+	for _, tt := range []struct {
+		desc             string
+		client, server   *tls.Config
+		inClient, inHost string
+	}{
+		{"plain to TLS", nil, serverTLS, "the peer speaks TLS, and this end does not", `this end speaks TLS, and the peer does not: it begins "MPA I"`},
+		{"TLS to plain", clientTLS, nil, "it probably speaks no TLS", "the peer speaks TLS, and this end does not"},
+		{"an unknown authority", stranger, serverTLS, "certificate signed by unknown authority", "the peer refuses this end's certificate: tls: bad certificate"},
+		{"no certificate", clientTLS, mutual, "the peer requires a certificate of this end", "client didn't provide a certificate"},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: tt.server})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			served := make(chan error, 1)
+			go func() {
+				c, err := l.Accept()
+				if err == nil {
+					err = c.(*extsock.Conn).EnableDDP(timeLimit(t), nil)
+					c.Close()
+				}
+				served <- err
+			}()
+			_, err = (&extsock.Dialer{Config: &extsock.Config{TLS: tt.client}}).DialDDP(timeLimit(t), "tcp", l.Addr().String())
+			if err == nil || !strings.Contains(err.Error(), tt.inClient) {
+				t.Errorf("the client says %v, want %q in it", err, tt.inClient)
+			}
+			if err := <-served; err == nil || !strings.Contains(err.Error(), tt.inHost) {
+				t.Errorf("the server says %v, want %q in it", err, tt.inHost)
+			}
+		})
+	}
+}

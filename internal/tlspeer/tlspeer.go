@@ -1,0 +1,98 @@
+// Package tlspeer runs TLS handshakes, and says in words why one has failed: one end speaks no TLS,
+// or does not accept the other end's certificate.
+//
+// If one end has TLS and the other does not, both can tell:
+//
+//	server  client  the server sees       the client sees
+//	TLS     plain   no TLS record         an alert, which the server sends for this
+//	plain   TLS     a ClientHello         an answer that is no TLS record, or the end of the connection
+package tlspeer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var (
+	// ErrTLS means that the peer speaks TLS and this end does not.
+	ErrTLS = errors.New("the peer speaks TLS, and this end does not")
+	// ErrPlain means that this end speaks TLS and the peer does not.
+	ErrPlain = errors.New("this end speaks TLS, and the peer does not")
+	// ErrSilent means that the peer ended the connection when it got the ClientHello. A server
+	// without TLS does that if its protocol has no answer to such bytes, as MPA.
+	ErrSilent = errors.New("this end speaks TLS, and the peer ended the connection instead of answering: it probably speaks no TLS")
+	// ErrRefused means that the peer did not accept the certificate of this end.
+	ErrRefused = errors.New("the peer refuses this end's certificate")
+	// ErrRequired means that the peer requires a certificate of this end, which gave none.
+	ErrRequired = errors.New("the peer requires a certificate of this end")
+)
+
+// A Conn is a connection with a TLS handshake: a *tls.Conn, or a type that embeds one.
+type Conn interface {
+	net.Conn
+	HandshakeContext(ctx context.Context) error
+}
+
+// alert is the record that tells a peer without TLS that this end speaks TLS: the fatal alert
+// unexpected_message of TLS 1.2 (RFC 5246 §6.2.1 and §7.2).
+var alert = []byte{0x15, 3, 3, 0, 2, 2, 10}
+
+// alertTime bounds the Write of alert.
+const alertTime = time.Second
+
+// Client runs the handshake of a client. The errors of this package say more than those of TLS.
+func Client(ctx context.Context, c *tls.Conn) error {
+	err := c.HandshakeContext(ctx)
+	ended := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	if ended && ctx.Err() == nil && c.ConnectionState().Version == 0 { // there was no ServerHello
+		return fmt.Errorf("%w: %w", ErrSilent, err)
+	}
+	return Explain(err)
+}
+
+// Server runs the handshake of a server. If the client speaks no TLS, it gets an alert, by which it
+// can tell. Server also runs the handshake of a client, but not as well as Client does.
+func Server(ctx context.Context, c Conn) error {
+	err := c.HandshakeContext(ctx)
+	if record := (tls.RecordHeaderError{}); errors.As(err, &record) && record.Conn != nil {
+		record.Conn.SetWriteDeadline(time.Now().Add(alertTime))
+		_, _ = record.Conn.Write(alert) // the client may have gone
+	}
+	return Explain(err)
+}
+
+// Explain returns an error of this package that wraps err, if there is one. Otherwise it returns
+// err. A client of TLS 1.3 gets a server's opinion of its certificate after the handshake, from its
+// first Read.
+func Explain(err error) error {
+	record, op := tls.RecordHeaderError{}, (*net.OpError)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &record) && record.Conn != nil: // the first record
+		return fmt.Errorf("%w: it begins %q", ErrPlain, record.RecordHeader[:])
+	case !errors.As(err, &op) || op.Op != "remote error": // so crypto/tls marks an alert of the peer
+		return err
+	case strings.HasSuffix(op.Err.Error(), "certificate required"):
+		return fmt.Errorf("%w: %w", ErrRequired, op.Err)
+	case strings.Contains(op.Err.Error(), "certificate"):
+		return fmt.Errorf("%w: %w", ErrRefused, op.Err)
+	}
+	return err
+}
+
+// Speaks returns ErrTLS if the first bytes of the peer are those of a TLS record of the type
+// handshake or alert (RFC 8446 §5.1). Otherwise it returns nil.
+func Speaks(first []byte) error {
+	if len(first) >= 2 && (first[0] == 0x15 || first[0] == 0x16) && first[1] == 3 {
+		return ErrTLS
+	}
+	return nil
+}
