@@ -132,15 +132,17 @@ var mayImport = map[string][]string{
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
 		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault",
+		"cmd/rddp/internal/secure",
 	},
 	"cmd/rddp/internal/accept":   {},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "extsock/capture", "rdmap"},
-	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
+	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "internal/tlspeer"},
 	"cmd/rddp/internal/hostile":  {},
 	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept"},
-	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
-	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
+	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "internal/tlspeer"},
+	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "internal/tlspeer"},
+	"cmd/rddp/internal/secure":   {},
 	"cmd/rddp/internal/tcptest":  {"internal/prototest"},
 
 	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.

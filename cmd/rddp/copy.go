@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 
@@ -22,16 +23,16 @@ func serveCommand() *cli.Command {
 		Name:      "serve",
 		Usage:     "serve the files below a directory to `rddp cp`",
 		ArgsUsage: "DIR",
-		Description: "Every host that can connect can read all files below DIR, and with -w write there. There is no authentication\n" +
-			"and no encryption. Clients cannot reach anything outside DIR.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Value: ":" + filecopy.DefaultPort, Usage: "listen at `ADDR:PORT`"},
+		Description: "Every client can read all files below DIR, and with -w write there. Clients cannot reach anything outside DIR.\n\n" +
+			fmt.Sprintf(tlsHelp, "serve", "-a :7174 DIR", "cp", "rddp://far/FILE ."),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Value: net.JoinHostPort(loopback, filecopy.DefaultPort), Usage: "listen at `ADDR:PORT`"},
 			&cli.BoolFlag{Name: "writable", Aliases: []string{"w"}, Usage: "let clients put files and make directories"},
 			&cli.IntFlag{Name: "connections", Value: filecopy.DefaultMaxConns, Usage: "serve at most `N` connections at a time"},
 			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the client wants it; SHA-256 is always compared"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log each connection and file to standard error"},
-		},
+		}, tlsFlags(tlsServer)...),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			switch {
 			case c.NArg() != 1:
@@ -41,6 +42,10 @@ func serveCommand() *cli.Command {
 			case c.Duration("timeout") < time.Second:
 				return usage("--timeout %v: at least 1s", c.Duration("timeout"))
 			}
+			config, err := serverTLS(ctx, c, c.String("address"))
+			if err != nil {
+				return err
+			}
 			level := slog.LevelWarn
 			if c.Bool("verbose") {
 				level = slog.LevelDebug
@@ -49,7 +54,7 @@ func serveCommand() *cli.Command {
 			s, err := filecopy.Listen(c.String("address"), c.Args().First(), &filecopy.ServerConfig{
 				Writable: c.Bool("writable"), MaxConns: c.Int("connections"), IdleTimeout: c.Duration("timeout"),
 				Log:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
-				Socket: extsock.Config{NoCRC: c.Bool("no-crc")},
+				Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config},
 			})
 			if err != nil {
 				return err
@@ -80,12 +85,12 @@ func cpCommand() *cli.Command {
 			"cp keeps permission bits and modification times, and compares contents by SHA-256. An interrupted copy is\n" +
 			"kept as .NAME.rddp-part. The same command then continues the copy, and does not send again what has\n" +
 			"arrived already. With -r, cp copies only regular files and directories.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories and everything in them"},
 			&cli.BoolFlag{Name: "progress", Usage: "show the progress even if standard error is not a terminal"},
 			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "give up if the server is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the server wants it; SHA-256 is always compared"},
-		},
+		}, tlsFlags(tlsClient)...),
 		Action: runCopy,
 	}
 }
@@ -106,13 +111,17 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 		}
 		names = append(names, n)
 	}
+	config, err := clientTLS(c)
+	if err != nil {
+		return err
+	}
 	stderr := c.Root().ErrWriter
 	var bar copyBar
 	cfg := &filecopy.Config{
 		Recursive: c.Bool("recursive"), IdleTimeout: c.Duration("timeout"),
 		// The wait for a server that is silent from the start is not longer than for one that falls
 		// silent later.
-		Socket: extsock.Config{NoCRC: c.Bool("no-crc"), HandshakeTimeout: min(c.Duration("timeout"), startupTimeout)},
+		Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config(), HandshakeTimeout: min(c.Duration("timeout"), startupTimeout)},
 		Failed: func(name string, err error) {
 			bar.clear()
 			fmt.Fprintf(stderr, "rddp cp: %s: %v\n", name, err)
@@ -125,7 +134,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	if c.Bool("progress") || term.IsTerminal(int(os.Stderr.Fd())) {
 		cfg.Progress = func(p filecopy.Progress) { bar.show(stderr, p) }
 	}
-	_, err := filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
+	_, err = filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
 	bar.finish(stderr)
 	switch {
 	case errors.Is(err, context.Canceled):

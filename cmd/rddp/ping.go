@@ -20,10 +20,11 @@ func pingCommand() *cli.Command {
 		Usage: "ping with RDMA Read and RDMA Write, as rping does, in both roles",
 		UsageText: "rddp ping -s [options]            answer pings\n" +
 			"rddp ping -c -a ADDRESS [options] ping a server, this one or Linux's rping",
-		Flags: []cli.Flag{
+		Description: fmt.Sprintf(tlsHelp, "ping", "-s -a :7174", "ping", "-c -a far"),
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "answer pings"},
 			&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "send pings"},
-			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the server's `ADDRESS`; server: the address to listen at (default: all)"},
+			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the server's `ADDRESS`; server: the address to listen at (default: 127.0.0.1)"},
 			&cli.Uint16Flag{Name: "port", Aliases: []string{"p"}, Value: 7174, Usage: "TCP `PORT`"},
 			&cli.IntFlag{Name: "count", HideDefault: true, Aliases: []string{"C"}, Usage: "client: make `N` pings (default: until interrupted)"},
 			&cli.IntFlag{Name: "size", HideDefault: true, Aliases: []string{"S"}, Usage: "client: ping data of `N` bytes (default: 64); server: the maximum that it accepts (default: 64 MiB)"},
@@ -37,7 +38,7 @@ func pingCommand() *cli.Command {
 			&cli.BoolFlag{Name: "markers", Usage: "ask the peer for Markers; Linux's siw refuses"},
 			&cli.BoolFlag{Name: "p2p", Usage: "client: ask for the peer-to-peer model of RFC 6581"},
 			&cli.StringFlag{Name: "rtr", Usage: "kinds of RTR: `LIST` of send, write, read (default: client with --p2p write,read; server all)"},
-		},
+		}, tlsFlags(tlsServer|tlsClient)...),
 		Action: runPing,
 	}
 }
@@ -49,6 +50,12 @@ func runPing(ctx context.Context, c *cli.Command) error {
 	}
 	address := net.JoinHostPort(c.String("address"), strconv.Itoa(int(c.Uint16("port"))))
 	if c.Bool("server") {
+		if !c.IsSet("address") {
+			address = net.JoinHostPort(loopback, strconv.Itoa(int(c.Uint16("port"))))
+		}
+		if cfg.Socket.TLS, err = serverTLS(ctx, c, address); err != nil {
+			return err
+		}
 		s, err := ping.Listen(address, cfg)
 		if err != nil {
 			return err
@@ -56,6 +63,11 @@ func runPing(ctx context.Context, c *cli.Command) error {
 		fmt.Fprintf(c.Root().ErrWriter, "rddp ping: listening at %v\n", s.Addr())
 		return s.Serve(ctx)
 	}
+	config, err := clientTLS(c)
+	if err != nil {
+		return err
+	}
+	cfg.Socket.TLS = config()
 	summary, err := ping.Client(ctx, address, cfg)
 	if summary.Pings > 0 || err == nil {
 		fmt.Fprintln(c.Root().Writer, summary)

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +31,8 @@ var (
 	ErrSilent = errors.New("this end speaks TLS, and the peer ended the connection instead of answering: it probably speaks no TLS")
 	// ErrRefused means that the peer did not accept the certificate of this end.
 	ErrRefused = errors.New("the peer refuses this end's certificate")
+	// ErrMissing means that this end requires a certificate of the peer, which gave none.
+	ErrMissing = errors.New("this end requires a certificate of the peer, which gave none")
 	// ErrRequired means that the peer requires a certificate of this end, which gave none.
 	ErrRequired = errors.New("the peer requires a certificate of this end")
 )
@@ -50,11 +53,10 @@ const alertTime = time.Second
 // Client runs the handshake of a client. The errors of this package say more than those of TLS.
 func Client(ctx context.Context, c *tls.Conn) error {
 	err := c.HandshakeContext(ctx)
-	ended := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-	if ended && ctx.Err() == nil && c.ConnectionState().Version == 0 { // there was no ServerHello
+	if isEnd(err) && ctx.Err() == nil && c.ConnectionState().Version == 0 { // there was no ServerHello
 		return fmt.Errorf("%w: %w", ErrSilent, err)
 	}
-	return Explain(err)
+	return explainAll(ctx, err)
 }
 
 // Server runs the handshake of a server. If the client speaks no TLS, it gets an alert, by which it
@@ -65,7 +67,37 @@ func Server(ctx context.Context, c Conn) error {
 		record.Conn.SetWriteDeadline(time.Now().Add(alertTime))
 		_, _ = record.Conn.Write(alert) // the client may have gone
 	}
-	return Explain(err)
+	return explainAll(ctx, err)
+}
+
+// A handshakeError is an error of a handshake that says enough by itself.
+type handshakeError struct{ error }
+
+func (e *handshakeError) Unwrap() error { return e.error }
+
+// explainAll is Explain for the error of a handshake. What is neither the end of the connection nor
+// of ctx concerns TLS.
+func explainAll(ctx context.Context, err error) error {
+	explained := Explain(err)
+	switch {
+	case err == nil || ctx.Err() != nil || isEnd(err):
+		return err
+	case explained != err: //nolint:errorlint // whether Explain knows it
+		return explained
+	case strings.HasSuffix(err.Error(), "client didn't provide a certificate"):
+		return fmt.Errorf("%w: %w", ErrMissing, err)
+	}
+	return &handshakeError{err}
+}
+
+// isEnd reports whether err means that the peer has ended the connection, or this end has.
+func isEnd(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed, os.ErrDeadlineExceeded} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // Explain returns an error of this package that wraps err, if there is one. Otherwise it returns
@@ -95,4 +127,21 @@ func Speaks(first []byte) error {
 		return ErrTLS
 	}
 	return nil
+}
+
+// Words returns what a failure of TLS means, in one line, or "" if err is not one.
+func Words(err error) string {
+	refused, failed := (*tls.CertificateVerificationError)(nil), (*handshakeError)(nil)
+	for _, e := range []error{ErrTLS, ErrPlain, ErrSilent, ErrMissing, ErrRequired, ErrRefused} {
+		if errors.Is(err, e) {
+			return e.Error()
+		}
+	}
+	switch {
+	case errors.As(err, &refused):
+		return "this end refuses the peer's certificate: " + refused.Err.Error()
+	case errors.As(err, &failed):
+		return failed.Error()
+	}
+	return ""
 }

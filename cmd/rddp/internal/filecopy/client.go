@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -143,6 +144,8 @@ func dialError(address string, err error) error {
 	ne := net.Error(nil)
 	hint := ""
 	switch {
+	case tlspeer.Words(err) != "":
+		return fmt.Errorf("%s: %w", address, &tlsError{err})
 	case errors.As(err, &rejected):
 		return fmt.Errorf("%s: %w", address, ErrNotServer)
 	case errors.Is(err, extsock.ErrNotMPA):

@@ -53,7 +53,7 @@
 // before use. The peer must complete startup and send its first request within time limits. Neither
 // end reaches outside its directory, because both use os.Root: not with "..", and not through
 // symbolic links, whether they exist before the copy or appear during it. Every host that can
-// connect can read the served files: there is no authentication and no encryption.
+// connect can read the served files, unless the TLS of ServerConfig.Socket lets only some in.
 //
 // A server limits its connections at three points. Silent peers cannot keep clients out, because
 // the oldest connection is closed at the first two points:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // DefaultMaxConns is the default of ServerConfig.MaxConns.
@@ -127,7 +128,11 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	defer c.Close()
 	peerIdle, err := s.startup(ctx, c, place)
 	if err != nil {
-		log.Info("no startup", "err", err)
+		level := slog.LevelInfo
+		if tlspeer.Words(err) != "" { // not a passing scan: somebody wants to be a client, and cannot
+			level, err = slog.LevelWarn, &tlsError{err}
+		}
+		log.Log(ctx, level, "no startup", "err", err)
 		return
 	}
 	conn := &serverConn{

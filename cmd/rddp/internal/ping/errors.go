@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -70,6 +71,9 @@ func bounded(err error, after time.Duration) error {
 // words returns the text of err in one line and without addresses, because the step names them if
 // they help.
 func words(err error) string {
+	if text := tlspeer.Words(err); text != "" {
+		return text
+	}
 	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
 		if len(e.PrivateData) == 0 {
 			return "the peer rejected the connection"

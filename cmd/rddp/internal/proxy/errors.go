@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -39,6 +40,9 @@ func fail(err error, step string, args ...any) error {
 
 // words returns the text of err in one line and without addresses, which are printed separately.
 func words(err error) string {
+	if text := tlspeer.Words(err); text != "" {
+		return text
+	}
 	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
 		if len(e.PrivateData) == 0 {
 			return "rejected"

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/secure"
+)
+
+// A tlsRole says which end of TLS a command is.
+type tlsRole int
+
+const (
+	tlsServer tlsRole = 1 << iota
+	tlsClient
+)
+
+// tlsFlags returns the flags for TLS of a command that is one end, or, by its other flags, either
+// end.
+func tlsFlags(roles tlsRole) []cli.Flag {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "tls-cert", Usage: "TLS: the certificate of this end, a PEM `FILE`; loaded again when it changes"},
+		&cli.StringFlag{Name: "tls-key", Usage: "TLS: the key of --tls-cert, a PEM `FILE`"},
+		&cli.StringSliceFlag{Name: "tls-pin", Usage: "TLS: the peer must have the key with this `PIN`; may be repeated"},
+	}
+	if roles&tlsServer != 0 {
+		flags = append(flags,
+			&cli.BoolFlag{Name: "tls-self", Usage: "server: TLS with a certificate made now; prints the --tls-pin for clients"},
+			&cli.StringFlag{Name: "tls-client-ca", Usage: "server: clients must have a certificate of an authority in this PEM `FILE`"},
+			&cli.BoolFlag{Name: "insecure", Usage: "server: listen beyond loopback without TLS"})
+	}
+	if roles&tlsClient != 0 {
+		flags = append(flags,
+			&cli.StringFlag{Name: "tls-ca", Usage: "client: TLS; the server must have a certificate of an authority in this PEM `FILE`"},
+			&cli.StringFlag{Name: "tls-server-name", Usage: "client: TLS; the server's certificate must have this `NAME` (default: the host of the address)"})
+	}
+	return flags
+}
+
+// loopback is where a command listens if it is not told where.
+const loopback = "127.0.0.1"
+
+// tlsHelp is the part about TLS of a command's description.
+const tlsHelp = "A server listens at loopback unless told otherwise, and beyond only with TLS or --insecure. With TLS:\n\n" +
+	"   far$  rddp %s --tls-self %s\n" +
+	"   near$ rddp %s --tls-pin sha256//... %s\n\n" +
+	"The server prints the pin. It lets every client in that does not need to have a certificate: --tls-client-ca,\n" +
+	"or --tls-pin at the server, says which clients must have one."
+
+// flagsFor returns a *usageError if a flag for TLS is set that only the other role has.
+func flagsFor(c *cli.Command, role string, others ...string) error {
+	for _, name := range others {
+		if c.IsSet(name) {
+			return usage("--%s: this end is the TLS %s", name, role)
+		}
+	}
+	if c.IsSet("tls-cert") != c.IsSet("tls-key") {
+		return usage("--tls-cert and --tls-key go together")
+	}
+	return nil
+}
+
+func pins(c *cli.Command) (all []secure.Pin, err error) {
+	for _, text := range c.StringSlice("tls-pin") {
+		p, err := secure.ParsePin(text)
+		if err != nil {
+			return nil, usage("--tls-pin: %w", err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// tlsFailed prints why changed files cannot be loaded.
+func tlsFailed(c *cli.Command) func(error) {
+	return func(err error) { fmt.Fprintf(c.Root().ErrWriter, "rddp %s: %v\n", c.Name, err) }
+}
+
+// serverTLS returns the TLS configuration of a command that listens at address, or nil without TLS.
+// It prints the pin of a certificate that it makes. An address without a host, "" included, is one
+// that other hosts can connect to.
+func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config, error) {
+	if err := flagsFor(c, "server", "tls-ca", "tls-server-name"); err != nil {
+		return nil, err
+	}
+	s := secure.Server{
+		Identity: secure.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")}, CA: c.String("tls-client-ca"), Failed: tlsFailed(c),
+	}
+	var err error
+	if s.Pins, err = pins(c); err != nil {
+		return nil, err
+	}
+	switch isOn := s.Cert != "" || c.Bool("tls-self"); {
+	case s.Cert != "" && c.Bool("tls-self"):
+		return nil, usage("give either --tls-self or --tls-cert")
+	case !isOn && (s.CA != "" || len(s.Pins) > 0):
+		return nil, usage("--tls-client-ca and --tls-pin need --tls-cert or --tls-self")
+	case !isOn:
+		return nil, checkListen(ctx, c, address)
+	}
+	if c.Bool("tls-self") {
+		own, pin, err := secure.Self()
+		if err != nil {
+			return nil, err
+		}
+		s.Own = own
+		defer fmt.Fprintf(c.Root().ErrWriter, "rddp %s: for clients: --tls-pin %v\n", c.Name, pin)
+	}
+	return s.Config()
+}
+
+// checkListen returns a *usageError if other hosts could connect without TLS to a listener at
+// address, and the command line does not allow that.
+func checkListen(ctx context.Context, c *cli.Command, address string) error {
+	err := secure.CheckListen(ctx, address)
+	if !errors.Is(err, secure.ErrBeyond) || c.Bool("insecure") {
+		return err
+	}
+	return usage("listening at %s: %w: give --tls-self, or --tls-cert and --tls-key, or --insecure", address, err)
+}
+
+// clientTLS returns a function that returns the TLS configuration for the next connection of a
+// command, or nil without TLS.
+func clientTLS(c *cli.Command) (func() *tls.Config, error) {
+	if err := flagsFor(c, "client", "tls-self", "tls-client-ca", "insecure"); err != nil {
+		return nil, err
+	}
+	s := secure.Client{
+		Identity: secure.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")},
+		CA:       c.String("tls-ca"), Name: c.String("tls-server-name"), Failed: tlsFailed(c),
+	}
+	var err error
+	if s.Pins, err = pins(c); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.CA != "" || s.Name != "" || len(s.Pins) > 0:
+		return s.Config()
+	case s.Cert != "":
+		return nil, usage("--tls-cert needs --tls-ca, --tls-pin or --tls-server-name, which say what server to trust")
+	}
+	return func() *tls.Config { return nil }, nil
+}

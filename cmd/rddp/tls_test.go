@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/internal/prototest"
+)
+
+// An authority signs certificates, and writes them into files of a folder.
+type authority struct {
+	dir, name string
+	cert      *x509.Certificate
+	key       *ecdsa.PrivateKey
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// newAuthority writes NAME.pem, the certificate of an authority.
+func newAuthority(t *testing.T, dir, name string) *authority {
+	t.Helper()
+	a := &authority{dir: dir, name: name, key: newKey(t), cert: &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}}
+	der, err := x509.CreateCertificate(rand.Reader, a.cert, a.cert, a.key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	writePEM(t, filepath.Join(dir, name+".pem"), "CERTIFICATE", der)
+	return a
+}
+
+// issue writes FILE.pem and FILE.key: a certificate for the host that is valid until the time.
+func (a *authority) issue(t *testing.T, file, host string, until time.Time) {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: until.Add(-time.Hour), NotAfter: until, DNSNames: []string{host},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePEM(t, filepath.Join(a.dir, file+".pem"), "CERTIFICATE", der)
+	writePEM(t, filepath.Join(a.dir, file+".key"), "PRIVATE KEY", secret)
+}
+
+func writePEM(t *testing.T, name, kind string, der []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A tlsPair is a command that listens and one that connects to it.
+type tlsPair struct {
+	name           string
+	server, client string // ADDR and PORT stand for the server's, DIR for a folder with the file f
+}
+
+var tlsPairs = []tlsPair{
+	{name: "ping", server: "ping -s -P -a 127.0.0.1 -p 0", client: "ping -c -C 1 -a 127.0.0.1 -p PORT"},
+	{name: "cp", server: "serve -a 127.0.0.1:0 DIR", client: "cp rddp://ADDR/f DIR/got"},
+}
+
+// startTLS starts the server of a pair. It returns its address, its output so far, and the pin that
+// it has printed.
+func startTLS(t *testing.T, p tlsPair, flags, dir string) (address, pin string, errs *listening) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	errs = newListening()
+	ended := make(chan int, 1)
+	name, rest, _ := strings.Cut(p.server, " ")
+	line := strings.Fields(strings.ReplaceAll("rddp "+name+" "+flags+" "+rest, "DIR", dir))
+	go func() { ended <- run(ctx, line, new(strings.Builder), errs, commands()) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	prototest.Wait(t, "the server's address", func() bool {
+		select {
+		case status := <-ended:
+			ended <- status
+			t.Fatalf("%q has ended with status %d: %v", line, status, errs)
+		default:
+		}
+		_, pin, _ = strings.Cut(errs.String(), "--tls-pin ")
+		pin, _, _ = strings.Cut(pin, "\n")
+		_, address, _ = strings.Cut(errs.String(), " at 127.0.0.1:")
+		address, _, _ = strings.Cut(address, "\n")
+		return address != ""
+	})
+	return "127.0.0.1:" + address, pin, errs
+}
+
+// runTLS runs the client of a pair.
+func runTLS(t *testing.T, p tlsPair, flags, address, pin, dir string) (status int, stderr string) {
+	t.Helper()
+	name, rest, _ := strings.Cut(p.client, " ")
+	_, port, _ := strings.Cut(address, ":")
+	line := strings.NewReplacer("ADDR", address, "PORT", port, "DIR", dir, "PIN", pin).Replace(name + " " + flags + " " + rest)
+	status, _, stderr = runs(t, commands(), strings.Fields(line)...)
+	return status, stderr
+}
+
+// TestTLS: for each command, what works over TLS works, and for each fault both ends say in one line
+// what it is.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	ours, other := newAuthority(t, dir, "ours"), newAuthority(t, dir, "other")
+	ours.issue(t, "here", "here", time.Now().Add(time.Hour))
+	ours.issue(t, "old", "here", time.Now().Add(-time.Minute))
+	other.issue(t, "stranger", "here", time.Now().Add(time.Hour))
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		here     = "--tls-cert DIR/here.pem --tls-key DIR/here.key"
+		old      = "--tls-cert DIR/old.pem --tls-key DIR/old.key"
+		stranger = "--tls-cert DIR/stranger.pem --tls-key DIR/stranger.key"
+		trust    = "--tls-ca DIR/ours.pem --tls-server-name here"
+		refuses  = "the peer refuses this end's certificate"
+		unknown  = "this end refuses the peer's certificate: x509: certificate signed by unknown authority"
+	)
+	for _, tt := range []struct {
+		desc               string
+		server, client     string
+		inServer, inClient string // what they say; "" if all is well
+	}{
+		{"no TLS", "", "", "", ""},
+		{"certificates of an authority", here, trust, "", ""},
+		{"certificates at both ends", here + " --tls-client-ca DIR/ours.pem", trust + " " + here, "", ""},
+		{"a pin", "--tls-self", "--tls-pin PIN", "", ""},
+		{"wrong authority", stranger, trust, refuses, unknown},
+		{"expired", old, trust, refuses, "this end refuses the peer's certificate: x509: certificate has expired"},
+		{"wrong name", here, "--tls-ca DIR/ours.pem --tls-server-name there", refuses, "x509: certificate is valid for here, not there"},
+		{"wrong pin", "--tls-self", "--tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", refuses, "the peer has another key than the pin says"},
+		{"no client certificate", here + " --tls-client-ca DIR/ours.pem", trust, "requires a certificate of the peer", "the peer requires a certificate of this end"},
+		{"client of a wrong authority", here + " --tls-client-ca DIR/ours.pem", trust + " " + stranger, unknown, refuses},
+		{"client with a wrong pin", here + " --tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", trust + " " + here, "the peer has another key than the pin says", refuses},
+		{"plain to TLS", "--tls-self", "", "this end speaks TLS, and the peer does not", "the peer speaks TLS, and this end does not"},
+		{"TLS to plain", "", trust, "the peer speaks TLS, and this end does not", "this end speaks TLS, and the peer"},
+	} {
+		for _, p := range tlsPairs {
+			t.Run(tt.desc+"/"+p.name, func(t *testing.T) {
+				address, pin, errs := startTLS(t, p, tt.server, dir)
+				status, stderr := runTLS(t, p, tt.client, address, pin, dir)
+				if tt.inClient == "" {
+					if status != exitOK || stderr != "" {
+						t.Errorf("client: status %d, %s", status, stderr)
+					}
+					return
+				}
+				line, rest, _ := strings.Cut(stderr, "\n")
+				if status == exitOK || !strings.Contains(line, tt.inClient) || strings.Count(rest, "\n") > 1 {
+					t.Errorf("client: status %d, want %q in the first line of\n%s", status, tt.inClient, stderr)
+				}
+				prototest.Wait(t, "what the server says", func() bool { return strings.Contains(errs.String(), tt.inServer) })
+				_, server, _ := strings.Cut(errs.String(), " at "+address+"\n")
+				if strings.Count(server, "\n") != 1 {
+					t.Errorf("the server says more than one line:\n%s", server)
+				}
+				t.Logf("client: %s\nserver: %s", line, server)
+			})
+		}
+	}
+}
+
+// TestTLSReload: a server and a client that run for long use the files as they are now, and what was
+// loaded before while a file cannot be loaded.
+func TestTLSReload(t *testing.T) {
+	dir := t.TempDir()
+	ours, next := newAuthority(t, dir, "ours"), newAuthority(t, dir, "next")
+	ours.issue(t, "server", "here", time.Now().Add(time.Hour))
+	ours.issue(t, "client", "here", time.Now().Add(time.Hour))
+	p := tlsPairs[0]
+	address, _, errs := startTLS(t, p, "--tls-cert DIR/server.pem --tls-key DIR/server.key --tls-client-ca DIR/ours.pem", dir)
+	check := func(when, ca string, want int) {
+		t.Helper()
+		status, stderr := runTLS(t, p, "--tls-cert DIR/client.pem --tls-key DIR/client.key --tls-ca DIR/"+ca+".pem --tls-server-name here", address, "", dir)
+		if status != want {
+			t.Errorf("%s: status %d, want %d: %s", when, status, want, stderr)
+		}
+	}
+	check("at the beginning", "ours", exitOK)
+	next.issue(t, "server", "here", time.Now().Add(time.Hour))
+	check("with a new certificate, the old authority", "ours", exitFailure)
+	check("with a new certificate, its authority", "next", exitOK)
+	if err := os.WriteFile(filepath.Join(dir, "server.key"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("with half a key", "next", exitOK)
+	if n := strings.Count(errs.String(), "the certificates of before remain in use: "); n != 1 {
+		t.Errorf("the server says it %d times:\n%s", n, errs)
+	}
+	next.issue(t, "client", "here", time.Now().Add(time.Hour))
+	check("a client that the authority does not know", "next", exitFailure)
+}
+
+// TestListenBeyond: no command listens where other hosts can connect, unless it has TLS or the user
+// says so.
+func TestListenBeyond(t *testing.T) {
+	dir := t.TempDir()
+	for _, line := range []string{
+		"ping -s -a 0.0.0.0", "ping -s -a ::", "ping -s -a 192.0.2.1",
+		"serve -a :7174 " + dir, "serve -a 0.0.0.0:0 " + dir, "serve -a 192.0.2.1:0 " + dir, "serve -a [2001:db8::1]:0 " + dir,
+	} {
+		status, stdout, stderr := runs(t, commands(), strings.Fields(line)...)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "other hosts could connect without TLS: give --tls-self") {
+			t.Errorf("rddp %s: status %d, stdout %q, stderr %q", line, status, stdout, stderr)
+		}
+		// Not a usage error any more: the address is not one of this host, or it is one and the command
+		// is interrupted.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, flag := range []string{"--insecure", "--tls-self"} {
+			name, rest, _ := strings.Cut(line, " ")
+			var errs strings.Builder
+			if status := run(ctx, strings.Fields("rddp "+name+" "+flag+" "+rest), new(strings.Builder), &errs, commands()); status == exitUsage {
+				t.Errorf("rddp %s with %s: status %d, stderr %q", line, flag, status, &errs)
+			}
+		}
+	}
+}
+
+// TestTLSUsage: flags that do not fit together are errors of usage.
+func TestTLSUsage(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"ping -s --tls-cert x", "--tls-cert and --tls-key go together"},
+		{"ping -c -a h --tls-key x", "--tls-cert and --tls-key go together"},
+		{"ping -s --tls-self --tls-cert x --tls-key x", "give either --tls-self or --tls-cert"},
+		{"ping -s --tls-ca x", "--tls-ca: this end is the TLS server"},
+		{"ping -s --tls-server-name x", "--tls-server-name: this end is the TLS server"},
+		{"ping -s --tls-client-ca x", "--tls-client-ca and --tls-pin need --tls-cert or --tls-self"},
+		{"ping -c -a h --tls-self", "--tls-self: this end is the TLS client"},
+		{"ping -c -a h --insecure", "--insecure: this end is the TLS client"},
+		{"ping -c -a h --tls-cert x --tls-key x", "which say what server to trust"},
+		{"cp --tls-pin x rddp://h/f .", `--tls-pin: "x" is not a pin: sha256//`},
+	} {
+		status, stdout, stderr := runs(t, commands(), strings.Fields(tt.line)...)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("rddp %s: status %d, stdout %q, stderr %q, want %q", tt.line, status, stdout, stderr, tt.want)
+		}
+	}
+}
