@@ -111,7 +111,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 		}
 		names = append(names, n)
 	}
-	config, err := clientTLS(c)
+	config, err := clientTLS(c, serverOnly...)
 	if err != nil {
 		return err
 	}

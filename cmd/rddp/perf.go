@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/perf"
+	"github.com/rddp/rddp/cmd/rddp/internal/secure"
 )
 
 func perfCommand() *cli.Command {
@@ -26,18 +27,20 @@ func perfCommand() *cli.Command {
 			"rddp perf -c -a ADDRESS [options]     measure against servers",
 		Description: "Each round runs every operation next to plain TCP with the same sizes, buffers and congestion control. The\n" +
 			"results are medians over the rounds. x TCP is the rate divided by plain TCP's in the same round: more than 1\n" +
-			"is faster than plain TCP. Operations: " + strings.Join(perf.Ops(), ", ") + ".",
+			"is faster than plain TCP. Operations: " + strings.Join(perf.Ops(), ", ") + ".\n\n" +
+			"With TLS it is under all connections, so x TCP compares with TLS over TCP. --self --tls-self measures that.\n" +
+			fmt.Sprintf(tlsHelp, "perf", "-s -a far", "perf", "-c -a far"),
 		Flags:  perfFlags(),
 		Action: runPerf,
 	}
 }
 
 func perfFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.BoolFlag{Name: "self", Usage: "start the servers as processes of this machine"},
 		&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "serve the other end until interrupted"},
 		&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "measure against the servers at --address"},
-		&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the servers' `ADDRESS`es, separated by commas; server: the address to listen at (default: all)"},
+		&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the servers' `ADDRESS`es, separated by commas; server: the address to listen at (default: 127.0.0.1)"},
 		&cli.Uint16Flag{Name: "port", Aliases: []string{"p"}, Value: 7175, Usage: "TCP `PORT`"},
 		&cli.IntFlag{Name: "peers", HideDefault: true, Usage: "with --self: start `N` servers (default: 1; 4 with a load that has many nodes)"},
 		&cli.StringFlag{Name: "op", Usage: "measure the operations of this `LIST` (default: all)"},
@@ -62,12 +65,12 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
 		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
 		&cli.BoolFlag{Name: "peer", Hidden: true},
-	}
+	}, tlsFlags(tlsServer|tlsClient)...)
 }
 
 func runPerf(ctx context.Context, c *cli.Command) error {
 	if c.Bool("peer") {
-		return perf.ServePeer(ctx, os.Stdin, c.Root().Writer)
+		return servePeer(ctx, c)
 	}
 	o, err := perfOptions(c)
 	if err != nil {
@@ -75,6 +78,9 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	}
 	if c.Bool("server") {
 		return servePerf(ctx, c)
+	}
+	if err := perfTLS(c, o); err != nil {
+		return err
 	}
 	if c.Bool("self") {
 		stop, err := startPeers(ctx, c, o)
@@ -108,12 +114,51 @@ func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	return r.WriteText(c.Root().Writer)
 }
 
-func servePerf(ctx context.Context, c *cli.Command) error {
-	log := slog.New(slog.NewTextHandler(c.Root().ErrWriter, nil))
-	s, err := perf.Listen(ctx, net.JoinHostPort(c.String("address"), strconv.Itoa(int(c.Uint16("port")))), log)
+// perfTLS sets the TLS of a client. With --self, startPeers does that.
+func perfTLS(c *cli.Command, o *perf.Options) error {
+	others := serverOnly
+	if c.Bool("self") {
+		others = []string{"tls-cert", "tls-key", "tls-pin", "tls-ca", "tls-server-name", "tls-client-ca", "insecure"}
+	}
+	config, err := clientTLS(c, others...)
+	if err == nil {
+		o.TLS = config()
+	}
+	return err
+}
+
+// servePeer is a server process of --self. With TLS, its word is the pin.
+func servePeer(ctx context.Context, c *cli.Command) error {
+	if !c.Bool("tls-self") {
+		return perf.ServePeer(ctx, os.Stdin, c.Root().Writer, nil, "")
+	}
+	own, pin, err := secure.Self()
 	if err != nil {
 		return err
 	}
+	config, err := secure.Server{Identity: secure.Identity{Own: own}}.Config()
+	if err != nil {
+		return err
+	}
+	return perf.ServePeer(ctx, os.Stdin, c.Root().Writer, config, pin.String())
+}
+
+func servePerf(ctx context.Context, c *cli.Command) error {
+	host := loopback
+	if c.IsSet("address") {
+		host = c.String("address")
+	}
+	address := net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port"))))
+	config, err := serverTLS(ctx, c, address)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(c.Root().ErrWriter, nil))
+	s, err := perf.Listen(ctx, address, log)
+	if err != nil {
+		return err
+	}
+	s.TLS = config
 	fmt.Fprintf(c.Root().ErrWriter, "rddp perf: listening at %v\n", s.Addr())
 	return s.Serve(ctx)
 }
@@ -138,14 +183,35 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 			n = 4
 		}
 	}
+	command := []string{self, "perf", "--peer"}
+	if c.Bool("tls-self") {
+		command = append(command, "--tls-self")
+	}
+	var trusted []secure.Pin
 	for range n {
-		p, err := perf.StartPeer(ctx, []string{self, "perf", "--peer"}, nil)
+		p, err := perf.StartPeer(ctx, command, nil)
 		if err != nil {
 			stop()
 			return nil, err
 		}
+		if c.Bool("tls-self") {
+			pin, err := secure.ParsePin(p.Word)
+			if err != nil {
+				stop()
+				return nil, err
+			}
+			trusted = append(trusted, pin)
+		}
 		peers = append(peers, p)
 		o.Addresses = append(o.Addresses, p.Address)
+	}
+	if trusted != nil {
+		config, err := secure.Client{Pins: trusted}.Config()
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		o.TLS = config()
 	}
 	return stop, nil
 }

@@ -21,6 +21,7 @@ func TestPerfUsage(t *testing.T) {
 		{"--self extra", `unexpected argument "extra"`},
 		{"--self -a 127.0.0.1", "--self needs neither"},
 		{"--self --peers 0", "--peers 0"},
+		{"--self --tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "--tls-pin: "},
 		{"-s --peers 2", "--peers 2"},
 		{"--self --cpu 1", "--cpu 1: with --one-cpu only"},
 		{"--self --op write,cry", `--op: "cry" is not one of`},

@@ -34,3 +34,16 @@ func TestPerfRows(t *testing.T) {
 		}
 	}
 }
+
+// With --self --tls-self everything is under TLS, each server has its own certificate, and the client
+// knows all of them.
+func TestPerfSelfTLS(t *testing.T) {
+	t.Setenv(commandEnv, "1")
+	for _, load := range []string{"--op write,echo,stream", "--scale --conns 3 --op write,echo,stream --depth 1"} {
+		status, stdout, stderr := runs(t, []*cli.Command{perfCommand()},
+			strings.Fields("perf --self --tls-self --peers 2 --no-gate --size 1k --time 1ms --rounds 1 --json "+load)...)
+		if status != exitOK || stderr != "" || !strings.Contains(stdout, `"tls":true`) || !strings.Contains(stdout, `"op":"tcp"`) {
+			t.Errorf("%s: status %d, stdout %s, stderr %q", load, status, stdout, stderr)
+		}
+	}
+}

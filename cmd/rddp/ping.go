@@ -20,7 +20,7 @@ func pingCommand() *cli.Command {
 		Usage: "ping with RDMA Read and RDMA Write, as rping does, in both roles",
 		UsageText: "rddp ping -s [options]            answer pings\n" +
 			"rddp ping -c -a ADDRESS [options] ping a server, this one or Linux's rping",
-		Description: fmt.Sprintf(tlsHelp, "ping", "-s -a :7174", "ping", "-c -a far"),
+		Description: fmt.Sprintf(tlsHelp, "ping", "-s -a far", "ping", "-c -a far"),
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "answer pings"},
 			&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "send pings"},
@@ -63,7 +63,7 @@ func runPing(ctx context.Context, c *cli.Command) error {
 		fmt.Fprintf(c.Root().ErrWriter, "rddp ping: listening at %v\n", s.Addr())
 		return s.Serve(ctx)
 	}
-	config, err := clientTLS(c)
+	config, err := clientTLS(c, serverOnly...)
 	if err != nil {
 		return err
 	}

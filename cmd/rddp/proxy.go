@@ -24,13 +24,16 @@ func proxyCommand() *cli.Command {
 		Description: "Clients connect to the entrance in plain TCP. The entrance connects to the exit in DDP mode, and the exit\n" +
 			"connects to the service in plain TCP. The address of the side that speaks DDP begins with rddp:// (default\n" +
 			"port 7174). The plain side may also be a unix socket, unix:PATH.\n\n" +
-			"   far$  rddp proxy --listen rddp://:7174 --to 127.0.0.1:80\n" +
+			"   far$  rddp proxy --insecure --listen rddp://:7174 --to 127.0.0.1:80\n" +
 			"   near$ rddp proxy --listen 127.0.0.1:8080 --to rddp://far\n" +
 			"   near$ curl http://127.0.0.1:8080/\n\n" +
-			"The proxy passes on half-closes and resets in both directions. Every host that can connect to an exit\n" +
-			"reaches the service: there is no authentication and no encryption. After an interrupt the proxy ends when\n" +
-			"its connections have ended, or after --grace. A second interrupt ends it at once.",
-		Flags: []cli.Flag{
+			"The proxy passes on half-closes and resets in both directions. After an interrupt it ends when its\n" +
+			"connections have ended, or after --grace. A second interrupt ends it at once.\n\n" +
+			"TLS is between the proxies: the exit is the server, and the entrance the client. Beyond loopback an exit\n" +
+			"listens only with TLS or --insecure, and an entrance, whose clients have no TLS, only with --insecure.\n\n" +
+			"   far$  rddp proxy --tls-self --listen rddp://:7174 --to 127.0.0.1:80\n" +
+			"   near$ rddp proxy --tls-pin sha256//... --listen 127.0.0.1:8080 --to rddp://far",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Aliases: []string{"l"}, Usage: "listen at `ADDRESS`; port 0 means any free port"},
 			&cli.StringFlag{Name: "to", Aliases: []string{"t"}, Usage: "connect to `ADDRESS` for each connection"},
 			&cli.DurationFlag{Name: "timeout", Value: proxy.DefaultTimeout, Usage: "maximum time for connecting, and for MPA startup"},
@@ -40,7 +43,7 @@ func proxyCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the other proxy wants it"},
 			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "print the counters to standard error at this interval"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print a line for each connection that ends, not only for those that fail"},
-		},
+		}, tlsFlags(tlsServer|tlsClient)...),
 		Action: runProxy,
 	}
 }
@@ -60,6 +63,14 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 				fmt.Fprintf(stderr, "rddp proxy: %v\n", s)
 			}
 		},
+	}
+	if listen.DDP {
+		cfg.Socket.TLS, err = serverTLS(ctx, c, listen.Address)
+	} else if cfg.TLS, err = clientTLS(c, "tls-self", "tls-client-ca"); err == nil && listen.Network == "tcp" {
+		err = checkListen(ctx, c, listen.Address)
+	}
+	if err != nil {
+		return err
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = -1

@@ -31,7 +31,8 @@ func runCommand() *cli.Command {
 			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's\n" +
 			"siw. It then has neither atomics nor immediate data.\n\n" +
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
-			"to join it with that host, and connect to a program that listens.\n\n" +
+			"to join it with that host, and connect to a program that listens. There is no TLS: peers are known by GID and\n" +
+			"number, and may be hardware.\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",
 		Flags: []cli.Flag{

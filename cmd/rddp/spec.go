@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -16,6 +18,7 @@ import (
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -29,8 +32,10 @@ func specCommand() *cli.Command {
 			"rddp spec --peer listen|dial [options] ADDRESS act as such a peer\n" +
 			"rddp spec --list                               list the cases",
 		Description: "The peer must follow a small contract, conformance/SPEC.md. The exit status is 1 if a case fails that is not a\n" +
-			"known deviation of the profile, or if the run is interrupted, and 2 if there is no peer.",
-		Flags: []cli.Flag{
+			"known deviation of the profile, or if the run is interrupted, and 2 if there is no peer.\n\n" +
+			"The end that listens is the TLS server. Beyond loopback it listens only with TLS or --insecure: iWARP\n" +
+			"hardware and siw have no TLS.",
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "listen", Usage: "wait for the peer to dial"},
 			&cli.StringSliceFlag{Name: "section", Usage: "only cases whose ID begins with `PREFIX`, such as 5044 or 5044/7.1; may be repeated"},
 			&cli.BoolFlag{Name: "list", Usage: "print the cases and what they require"},
@@ -45,7 +50,7 @@ func specCommand() *cli.Command {
 			&cli.BoolFlag{Name: "p2p", Usage: "peer: ask for the peer-to-peer model when dialing"},
 			&cli.BoolFlag{Name: "no-extensions", Usage: "peer: neither atomics nor Immediate Data"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "peer: print why connections ended"},
-		},
+		}, tlsFlags(tlsServer|tlsClient)...),
 		Action: runSpec,
 	}
 }
@@ -111,10 +116,16 @@ func specPart(c *cli.Command) spec.Part {
 // have to start the peer elsewhere.
 func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListener func(), err error) {
 	if !c.Bool("listen") {
-		cfg.Open = func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", cfg.Address)
+		config, err := clientTLS(c, serverOnly...)
+		if err != nil {
+			return nil, err
 		}
+		cfg.Open = (&specDialer{address: cfg.Address, config: config()}).open
 		return func() {}, nil
+	}
+	config, err := serverTLS(ctx, c, cfg.Address)
+	if err != nil {
+		return nil, err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
 	if err != nil {
@@ -124,7 +135,15 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	tcp := l.(*net.TCPListener)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	_ = tcp.SetDeadline(time.Now().Add(c.Duration("wait")))
-	first, err := tcp.Accept()
+	accept := func(ctx context.Context) (net.Conn, error) {
+		conn, err := tcp.Accept()
+		if err != nil || config == nil {
+			return conn, err
+		}
+		t := tls.Server(conn, config)
+		return shake(conn, t, tlspeer.Server(ctx, t), nil)
+	}
+	first, err := accept(ctx)
 	if err != nil {
 		stop()
 		l.Close()
@@ -142,7 +161,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 		}
 		end, _ := ctx.Deadline()
 		_ = tcp.SetDeadline(end)
-		return tcp.Accept()
+		return accept(ctx)
 	}
 	return func() {
 		stop()
@@ -151,6 +170,71 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 			first.Close()
 		}
 	}, nil
+}
+
+// A specDialer connects to the peer. If the peer has said that TLS does not fit, the next connection
+// fails for that reason, so the run ends with it.
+type specDialer struct {
+	address string
+	config  *tls.Config // nil: no TLS
+	wrong   atomic.Pointer[error]
+}
+
+func (d *specDialer) open(ctx context.Context) (net.Conn, error) {
+	if err := d.wrong.Load(); err != nil {
+		return nil, *err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", d.address)
+	if err != nil {
+		return nil, err
+	}
+	if d.config == nil {
+		return &specConn{halfCloser: conn.(*net.TCPConn), tcp: conn.(*net.TCPConn), d: d}, nil
+	}
+	config := d.config
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(d.address) // it could be dialed
+	}
+	t := tls.Client(conn, config)
+	return shake(conn, t, tlspeer.Client(ctx, t), d)
+}
+
+// shake returns a connection over TLS, or the error of its handshake. d may be nil.
+func shake(conn net.Conn, t *tls.Conn, err error, d *specDialer) (net.Conn, error) {
+	if err != nil {
+		conn.Close()
+		return nil, tlspeer.Brief(err)
+	}
+	return &specConn{halfCloser: t, tcp: conn.(*net.TCPConn), d: d}, nil
+}
+
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// A specConn is a connection with what cases need beyond net.Conn: a half-close, and a reset of TCP.
+type specConn struct {
+	halfCloser
+	tcp  *net.TCPConn
+	d    *specDialer // nil if this end is the server
+	read bool        // something has been read
+}
+
+func (c *specConn) SetLinger(seconds int) error { return c.tcp.SetLinger(seconds) }
+
+func (c *specConn) Read(p []byte) (n int, err error) {
+	n, err = c.halfCloser.Read(p)
+	why := tlspeer.Explain(err)
+	if !c.read && n > 0 {
+		c.read, why = true, tlspeer.Speaks(p[:n])
+	}
+	if c.d != nil && tlspeer.Words(why) != "" {
+		why = tlspeer.Brief(why)
+		c.d.wrong.Store(&why)
+	}
+	return n, err
 }
 
 // runCases asks the peer and reports. If there is no peer, the exit status is 2.
@@ -204,11 +288,22 @@ func runPeer(ctx context.Context, c *cli.Command) error {
 		},
 		NoExtensions: c.Bool("no-extensions"),
 	}
-	if c.Bool("verbose") {
-		p.Failed = func(err error) { fmt.Fprintf(c.Root().ErrWriter, "rddp spec: %v\n", err) }
+	p.Failed = func(err error) {
+		if c.Bool("verbose") || tlspeer.Words(err) != "" {
+			fmt.Fprintf(c.Root().ErrWriter, "rddp spec: %v\n", tlspeer.Brief(err))
+		}
 	}
 	if c.String("peer") == "dial" {
+		config, err := clientTLS(c, serverOnly...)
+		if err != nil {
+			return err
+		}
+		p.Socket.TLS = config()
 		return p.Dial(ctx, c.Args().First())
+	}
+	var err error
+	if p.Socket.TLS, err = serverTLS(ctx, c, c.Args().First()); err != nil {
+		return err
 	}
 	l, err := extsock.Listen("tcp", c.Args().First(), p.Config())
 	if err != nil {

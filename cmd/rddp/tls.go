@@ -116,17 +116,23 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 // checkListen returns a *usageError if other hosts could connect without TLS to a listener at
 // address, and the command line does not allow that.
 func checkListen(ctx context.Context, c *cli.Command, address string) error {
+	if c.Bool("insecure") {
+		return nil
+	}
 	err := secure.CheckListen(ctx, address)
-	if !errors.Is(err, secure.ErrBeyond) || c.Bool("insecure") {
+	if !errors.Is(err, secure.ErrBeyond) {
 		return err
 	}
 	return usage("listening at %s: %w: give --tls-self, or --tls-cert and --tls-key, or --insecure", address, err)
 }
 
+// serverOnly are the flags that a client does not have.
+var serverOnly = []string{"tls-self", "tls-client-ca", "insecure"}
+
 // clientTLS returns a function that returns the TLS configuration for the next connection of a
-// command, or nil without TLS.
-func clientTLS(c *cli.Command) (func() *tls.Config, error) {
-	if err := flagsFor(c, "client", "tls-self", "tls-client-ca", "insecure"); err != nil {
+// command, or nil without TLS. The flags others are not for a client.
+func clientTLS(c *cli.Command, others ...string) (func() *tls.Config, error) {
+	if err := flagsFor(c, "client", others...); err != nil {
 		return nil, err
 	}
 	s := secure.Client{

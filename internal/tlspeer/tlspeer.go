@@ -145,3 +145,17 @@ func Words(err error) string {
 	}
 	return ""
 }
+
+// A brief is an error with the text of Words.
+type brief struct{ error }
+
+func (e *brief) Error() string { return Words(e.error) }
+func (e *brief) Unwrap() error { return e.error }
+
+// Brief returns err with the text of Words, if there is one. Otherwise it returns err.
+func Brief(err error) error {
+	if Words(err) == "" {
+		return err
+	}
+	return &brief{err}
+}

@@ -145,7 +145,7 @@ func dialError(address string, err error) error {
 	hint := ""
 	switch {
 	case tlspeer.Words(err) != "":
-		return fmt.Errorf("%s: %w", address, &tlsError{err})
+		return fmt.Errorf("%s: %w", address, tlspeer.Brief(err))
 	case errors.As(err, &rejected):
 		return fmt.Errorf("%s: %w", address, ErrNotServer)
 	case errors.Is(err, extsock.ErrNotMPA):

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
-
-	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // Copy reports these errors for files, wrapped. Errors of the server that mean a system's error
@@ -137,9 +135,3 @@ func printable(s string) string {
 		return unicode.ReplacementChar
 	}, s)
 }
-
-// A tlsError is an error of TLS, with the words of tlspeer.
-type tlsError struct{ err error }
-
-func (e *tlsError) Error() string { return tlspeer.Words(e.err) }
-func (e *tlsError) Unwrap() error { return e.err }

@@ -130,7 +130,7 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	if err != nil {
 		level := slog.LevelInfo
 		if tlspeer.Words(err) != "" { // not a passing scan: somebody wants to be a client, and cannot
-			level, err = slog.LevelWarn, &tlsError{err}
+			level, err = slog.LevelWarn, tlspeer.Brief(err)
 		}
 		log.Log(ctx, level, "no startup", "err", err)
 		return

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // A client is this end of all connections of a run of the command.
@@ -65,7 +68,7 @@ func connect(ctx context.Context, o *Options, conns int) (*client, error) {
 		conn, a, err := c.open(ctx, address, &hello{CPU: cpu})
 		if err != nil {
 			c.close()
-			return nil, fmt.Errorf("connecting to %s: %w", address, err)
+			return nil, fmt.Errorf("connecting to %s: %w", address, tlspeer.Brief(err))
 		}
 		c.servers = append(c.servers, &remote{address, conn, a.Token, a.HasCPU, a.Files})
 	}
@@ -83,6 +86,9 @@ func (c *client) open(ctx context.Context, address string, h *hello) (net.Conn, 
 	defer stop()
 	h.Congestion, h.Buffer = c.o.Congestion, c.o.Buffer
 	err = tune(conn, h.Congestion, h.Buffer)
+	if err == nil {
+		conn, err = secure(ctx, conn, c.o, address)
+	}
 	var a answer
 	if err == nil {
 		a, err = ask(conn, h, c.o.Timeout)
@@ -92,6 +98,22 @@ func (c *client) open(ctx context.Context, address string, h *hello) (net.Conn, 
 		return nil, a, err
 	}
 	return conn, a, nil
+}
+
+// secure puts TLS over a connection to address if the options ask for that.
+func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Conn, error) {
+	if o.TLS == nil {
+		return c, nil
+	}
+	cfg := o.TLS
+	if cfg.ServerName == "" {
+		cfg = cfg.Clone()
+		cfg.ServerName, _, _ = net.SplitHostPort(address) // somebody has dialled it
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	t := tls.Client(c, cfg)
+	return t, tlspeer.Client(ctx, t)
 }
 
 // close closes all connections, and waits until the servers have ended the session. The next client

@@ -48,6 +48,11 @@
 // A [Report] is text or JSON, one object per line. The first one has the date, the machine and the
 // settings, and each has its kind in a field. The program conformance/lab/figures draws plots of them.
 //
+// # TLS
+//
+// With TLS it is under all connections: under those of plain TCP too, so that a ratio compares DDP
+// over TLS with TLS over TCP.
+//
 // # Limits
 //
 // Every step has a deadline, and each count a limit. A Server does what any client asks for within

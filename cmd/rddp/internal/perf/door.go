@@ -61,7 +61,7 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 	}
 	if o.Hello.Transport != overTCP {
 		cfg := o.Hello.config()
-		cfg.Startup = extsock.StartupRequire
+		cfg.Startup, cfg.TLS = extsock.StartupRequire, s.TLS
 		d.l = extsock.NewListener(d.l, cfg)
 	}
 	ctx, d.cancel = context.WithCancel(ctx)
@@ -119,6 +119,13 @@ func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
 		return nil
 	}
 	defer d.leave(k)
+	if d.h.Transport == overTCP {
+		secured, err := d.s.secure(ctx, c, k)
+		if err != nil {
+			return err
+		}
+		c = secured
+	}
 	if err := tune(c, d.h.Congestion, d.h.Buffer); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const peerEnv = "RDDP_PERF_TEST_PEER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(peerEnv) != "" {
-		if err := ServePeer(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := ServePeer(context.Background(), os.Stdin, os.Stdout, nil, ""); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

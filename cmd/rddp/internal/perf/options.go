@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"crypto/tls"
 	"slices"
 	"strings"
 	"time"
@@ -8,7 +9,8 @@ import (
 
 // Options say what to measure. Complete fills in the defaults.
 type Options struct {
-	Addresses []string // the servers; connections are spread over them
+	Addresses []string    // the servers; connections are spread over them
+	TLS       *tls.Config // under all connections, also those of plain TCP; nil means no TLS
 
 	Ops    []string // operations, by name; see Ops
 	Sizes  []int    // bytes of one operation, at most MaxSize

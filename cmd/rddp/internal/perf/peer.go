@@ -3,6 +3,7 @@ package perf
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 // A Peer is a server in another process of this machine.
 type Peer struct {
 	Address string
+	Word    string // what its ServePeer has been given
 
 	cmd  *exec.Cmd
 	hold io.Closer // closing it ends the process
@@ -42,7 +44,7 @@ func StartPeer(ctx context.Context, command []string, env []string) (*Peer, erro
 	late := time.AfterFunc(peerTime, func() { cmd.Process.Kill() })
 	line, err := bufio.NewReader(io.LimitReader(out, 1<<10)).ReadString('\n')
 	late.Stop()
-	if p.Address = strings.TrimSpace(line); err != nil {
+	if p.Address, p.Word, _ = strings.Cut(strings.TrimSpace(line), " "); err != nil {
 		return nil, errors.Join(fmt.Errorf("the server process did not say where it listens: %w", err), p.Stop())
 	}
 	return p, nil
@@ -60,15 +62,16 @@ func (p *Peer) Stop() error {
 }
 
 // ServePeer is the other process. It listens at a free port of the loopback interface, writes its
-// address to out as a line, and serves until in ends.
-func ServePeer(ctx context.Context, in io.Reader, out io.Writer) error {
+// address and the word to out as a line, and serves until in ends, over TLS if cfg is not nil.
+func ServePeer(ctx context.Context, in io.Reader, out io.Writer, cfg *tls.Config, word string) error {
 	s, err := Listen(ctx, "127.0.0.1:0", nil)
 	if err != nil {
 		return err
 	}
+	s.TLS = cfg
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if _, err := fmt.Fprintln(out, s.Addr()); err != nil {
+	if _, err := fmt.Fprintln(out, s.Addr(), word); err != nil {
 		s.l.Close()
 		return err
 	}

@@ -25,6 +25,7 @@ type Report struct {
 	Congestion string        `json:"congestion,omitempty"`
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
+	TLS        bool          `json:"tls,omitempty"` // under all connections, also those of plain TCP
 	PollTime   time.Duration `json:"poll_time_ns,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
 	CPU        int           `json:"cpu"`      // with OneCPU: to which this end was pinned
@@ -73,7 +74,7 @@ func newReport(o *Options) *Report {
 	return &Report{
 		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Machine: machine(),
 		CPUs: runtime.NumCPU(), Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Ring: o.Ring,
-		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, PollTime: o.PollTime,
+		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, TLS: o.TLS != nil, PollTime: o.PollTime,
 	}
 }
 
@@ -144,6 +145,9 @@ func (r *Report) summary() string {
 	}
 	if r.LineNS > 0 {
 		text += fmt.Sprintf("; a cache line takes %.0f ns between CPUs; rounds repeated: %d", r.LineNS, r.Repeated)
+	}
+	if r.TLS {
+		text += "; all connections, TCP's too, are under TLS"
 	}
 	if r.ReadData {
 		text += "; the data are read"

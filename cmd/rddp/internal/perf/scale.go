@@ -208,7 +208,7 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 	if err != nil {
 		return c, err
 	}
-	conns, err := c.dial(ctx, h, addresses, m.conns)
+	conns, err := c.dial(ctx, m.o, h, addresses, m.conns)
 	if err != nil {
 		return c, err
 	}
@@ -246,8 +246,8 @@ const warmUp = 8
 const leastOpened = 64
 
 // dial opens n connections, one after another.
-func (c *crowd) dial(ctx context.Context, h *hello, addresses []string, n int) (conns []net.Conn, err error) {
-	open := dialer(h)
+func (c *crowd) dial(ctx context.Context, o *Options, h *hello, addresses []string, n int) (conns []net.Conn, err error) {
+	open := dialer(o, h)
 	var more []*closer
 	defer func() { closeAll(more) }()
 	for i := range max(n, leastOpened) {
@@ -270,14 +270,25 @@ func (c *crowd) dial(ctx context.Context, h *hello, addresses []string, n int) (
 }
 
 // dialer returns a function that opens a connection as h says.
-func dialer(h *hello) func(ctx context.Context, address string) (net.Conn, error) {
+func dialer(o *Options, h *hello) func(ctx context.Context, address string) (net.Conn, error) {
 	plain := &net.Dialer{Timeout: h.Timeout, Control: beginWith(h.Congestion)}
 	if h.Transport == overTCP {
 		return func(ctx context.Context, address string) (net.Conn, error) {
-			return plain.DialContext(ctx, "tcp", address)
+			c, err := plain.DialContext(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			secured, err := secure(ctx, c, o, address)
+			if err != nil {
+				c.Close()
+				return nil, err
+			}
+			return secured, nil
 		}
 	}
-	ddp := &extsock.Dialer{NetDialer: *plain, Config: h.config()}
+	cfg := h.config()
+	cfg.TLS = o.TLS
+	ddp := &extsock.Dialer{NetDialer: *plain, Config: cfg}
 	return func(ctx context.Context, address string) (net.Conn, error) {
 		c, err := ddp.DialDDP(ctx, "tcp", address)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,13 +14,17 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // A Server answers the clients of Run. It does what they ask for, within the limits of this package;
-// it has no authentication.
+// without TLS it has no authentication.
 type Server struct {
 	// Log gets an event for each connection that fails. Nil means none.
 	Log *slog.Logger
+	// TLS is under all connections, those that carry plain TCP included. Nil means no TLS. It must
+	// be set before Serve.
+	TLS *tls.Config
 
 	l        net.Listener
 	own      string // congestion control of l before any session; empty if not known
@@ -122,7 +127,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			defer stop()
 			defer k.close()
 			if err := s.serve(ctx, k, p); err != nil && ctx.Err() == nil {
-				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", err)
+				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", tlspeer.Brief(err))
 			}
 		},
 	}
@@ -136,6 +141,10 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) serve(ctx context.Context, k *closer, p *accept.Place) error {
 	c := k.c // +checklocksignore: nobody sets it before this goroutine does
 	c.SetDeadline(time.Now().Add(helloTime))
+	c, err := s.secure(ctx, c, k)
+	if err != nil {
+		return err
+	}
 	var h hello
 	if err := receive(c, &h, maxRequest); err != nil {
 		return err
@@ -147,6 +156,16 @@ func (s *Server) serve(ctx context.Context, k *closer, p *accept.Place) error {
 		return s.control(ctx, c, &h)
 	}
 	return s.data(ctx, c, k, &h)
+}
+
+// secure puts TLS over an accepted connection if the server has it, and tells k.
+func (s *Server) secure(ctx context.Context, c net.Conn, k *closer) (net.Conn, error) {
+	if s.TLS == nil {
+		return c, nil
+	}
+	t := tls.Server(c, s.TLS)
+	k.set(t)
+	return t, tlspeer.Server(ctx, t)
 }
 
 // refuse answers with a reason, which is also the error.

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"syscall"
@@ -9,6 +10,9 @@ import (
 // tune sets TCP's congestion control and the sizes of the buffers of a connection. Plain TCP and
 // rddp get the same.
 func tune(c net.Conn, congestion string, buffer int) error {
+	if over, ok := c.(*tls.Conn); ok {
+		c = over.NetConn()
+	}
 	t, ok := c.(interface { // a *net.TCPConn or an extended socket
 		SetReadBuffer(bytes int) error
 		SetWriteBuffer(bytes int) error

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // All connections go to one port of the server. Each one begins with a hello of the client and an
@@ -83,8 +85,12 @@ func send(c net.Conn, v any) error {
 // receive reads one frame, of at most limit bytes, into v.
 func receive(c net.Conn, v any, limit uint32) error {
 	var head [8]byte
-	if _, err := io.ReadFull(c, head[:]); err != nil {
-		return err
+	at, err := io.ReadFull(c, head[:])
+	if other := tlspeer.Speaks(head[:at]); other != nil {
+		return other
+	}
+	if err != nil {
+		return tlspeer.Explain(err)
 	}
 	n := binary.BigEndian.Uint32(head[4:])
 	if binary.BigEndian.Uint32(head[:]) != magic || n > limit {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"time"
@@ -30,6 +31,9 @@ type Config struct {
 	Ended func(Summary)
 	// Log receives events that do not concern an accepted connection. Nil is off.
 	Log *slog.Logger
+	// TLS returns the TLS configuration for the next connection of an entrance to its exit. Nil, for
+	// the function or what it returns, means no TLS. At an exit, that is Socket.TLS.
+	TLS func() *tls.Config
 	// Socket configures the DDP connections. The Proxy sets the Startup, Messages, completion
 	// queues and HandshakeTimeout itself.
 	Socket extsock.Config

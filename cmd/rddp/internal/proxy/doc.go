@@ -45,6 +45,6 @@
 // # Limits
 //
 // If a peer vanishes after it has ended its direction, the proxy notices at the next write to it,
-// or by Config.Idle. An exit does not check who its peer is: every host that can connect to it
-// reaches the service, and nothing is encrypted.
+// or by Config.Idle. Unless Config.Socket has TLS, an exit does not check who its peer is: every host
+// that can connect to it reaches the service. The plain side has no TLS.
 package proxy

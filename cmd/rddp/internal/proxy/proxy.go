@@ -269,6 +269,9 @@ func (p *Proxy) dialDDP(ctx context.Context) (*ddpEnd, error) {
 	streams := &recorder{Backend: p.backend()}
 	socket := p.socket
 	socket.Backend = streams
+	if p.cfg.TLS != nil {
+		socket.TLS = p.cfg.TLS()
+	}
 	c, err := (&extsock.Dialer{Config: &socket}).DialDDP(ctx, p.to.Network, p.to.Address)
 	if err != nil {
 		return nil, err
