@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"conformance/requirements/count":  {"conformance/requirements"},
 	"conformance/mutations":           {"conformance/requirements"},
 	"conformance/spec":                {"mpa", "ddp", "rdmap", "internal/dissect", "internal/pcapng"},
-	"conformance/specpeer":            {"ddp", "extsock", "rdmap", "conformance/spec"},
+	"conformance/specpeer":            {"ddp", "extsock", "rdmap", "conformance/spec", "internal/tlspeer"},
 	"conformance/hostile":             {"*"},
 	"conformance/hostile/slowpeer":    {"mpa"},
 	"conformance/interop":             {"*"},

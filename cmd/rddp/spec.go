@@ -120,7 +120,17 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 		if err != nil {
 			return nil, err
 		}
-		cfg.Open = (&specDialer{address: cfg.Address, config: config()}).open
+		over := &specTLS{config: config()}
+		cfg.Open = func(ctx context.Context) (net.Conn, error) {
+			if err := over.fits(); err != nil {
+				return nil, err
+			}
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", cfg.Address)
+			if err != nil {
+				return nil, err
+			}
+			return over.client(ctx, conn, cfg.Address)
+		}
 		return func() {}, nil
 	}
 	config, err := serverTLS(ctx, c, cfg.Address)
@@ -135,13 +145,16 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	tcp := l.(*net.TCPListener)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	_ = tcp.SetDeadline(time.Now().Add(c.Duration("wait")))
+	over := &specTLS{config: config}
 	accept := func(ctx context.Context) (net.Conn, error) {
-		conn, err := tcp.Accept()
-		if err != nil || config == nil {
-			return conn, err
+		if err := over.fits(); err != nil {
+			return nil, err // before the wait for a connection: the peer may have given up
 		}
-		t := tls.Server(conn, config)
-		return shake(conn, t, tlspeer.Server(ctx, t), nil)
+		conn, err := tcp.Accept()
+		if err != nil {
+			return nil, err
+		}
+		return over.server(ctx, conn)
 	}
 	first, err := accept(ctx)
 	if err != nil {
@@ -172,41 +185,51 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	}, nil
 }
 
-// A specDialer connects to the peer. If the peer has said that TLS does not fit, the next connection
-// fails for that reason, so the run ends with it.
-type specDialer struct {
-	address string
-	config  *tls.Config // nil: no TLS
-	wrong   atomic.Pointer[error]
+// specTLS is the TLS of connections with the peer. If the peer has shown on one connection that TLS
+// does not fit, the next ones fail for that reason, so the run ends with it.
+type specTLS struct {
+	config *tls.Config // nil: no TLS
+	wrong  atomic.Pointer[error]
 }
 
-func (d *specDialer) open(ctx context.Context) (net.Conn, error) {
-	if err := d.wrong.Load(); err != nil {
-		return nil, *err
+// fits returns why TLS does not fit, if the peer has shown that.
+func (s *specTLS) fits() error {
+	if err := s.wrong.Load(); err != nil {
+		return tlspeer.Brief(*err)
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", d.address)
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// client returns an opened connection to address.
+func (s *specTLS) client(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
+	if s.config == nil {
+		return s.over(conn, conn.(halfCloser), nil)
 	}
-	if d.config == nil {
-		return &specConn{halfCloser: conn.(*net.TCPConn), tcp: conn.(*net.TCPConn), d: d}, nil
-	}
-	config := d.config
+	config := s.config
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(d.address) // it could be dialed
+		config.ServerName, _, _ = net.SplitHostPort(address) // it could be dialed
 	}
 	t := tls.Client(conn, config)
-	return shake(conn, t, tlspeer.Client(ctx, t), d)
+	return s.over(conn, t, tlspeer.Client(ctx, t))
 }
 
-// shake returns a connection over TLS, or the error of its handshake. d may be nil.
-func shake(conn net.Conn, t *tls.Conn, err error, d *specDialer) (net.Conn, error) {
+// server returns an accepted connection.
+func (s *specTLS) server(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	if s.config == nil {
+		return s.over(conn, conn.(halfCloser), nil)
+	}
+	t := tls.Server(conn, s.config)
+	return s.over(conn, t, tlspeer.Server(ctx, t))
+}
+
+// over returns the connection t over conn, or the error of its handshake.
+func (s *specTLS) over(conn net.Conn, t halfCloser, err error) (net.Conn, error) {
 	if err != nil {
 		conn.Close()
 		return nil, tlspeer.Brief(err)
 	}
-	return &specConn{halfCloser: t, tcp: conn.(*net.TCPConn), d: d}, nil
+	return &specConn{halfCloser: t, tcp: conn.(*net.TCPConn), s: s}, nil
 }
 
 type halfCloser interface {
@@ -218,8 +241,8 @@ type halfCloser interface {
 type specConn struct {
 	halfCloser
 	tcp  *net.TCPConn
-	d    *specDialer // nil if this end is the server
-	read bool        // something has been read
+	s    *specTLS
+	read bool // something has been read
 }
 
 func (c *specConn) SetLinger(seconds int) error { return c.tcp.SetLinger(seconds) }
@@ -230,9 +253,8 @@ func (c *specConn) Read(p []byte) (n int, err error) {
 	if !c.read && n > 0 {
 		c.read, why = true, tlspeer.Speaks(p[:n])
 	}
-	if c.d != nil && tlspeer.Words(why) != "" {
-		why = tlspeer.Brief(why)
-		c.d.wrong.Store(&why)
+	if tlspeer.Words(why) != "" {
+		c.s.wrong.Store(&why)
 	}
 	return n, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -79,7 +80,7 @@ func (p *Peer) Serve(ctx context.Context, l net.Listener) error {
 
 // Dial dials address again and again, one connection at a time, until ctx is done or three dials in
 // a row fail. (A single failure may be an immediate reset.) It returns an error only if the first
-// connection cannot be made within Patience.
+// connection cannot be made within Patience, or at once if TLS is the reason.
 func (p *Peer) Dial(ctx context.Context, address string) error {
 	patience := p.Patience
 	if patience == 0 {
@@ -93,8 +94,8 @@ func (p *Peer) Dial(ctx context.Context, address string) error {
 		case err == nil:
 			failures, served = 0, true
 			p.serve(ctx, conn.(*extsock.Conn), true)
-		case !served && ctx.Err() == nil && time.Now().After(end):
-			return err
+		case !served && ctx.Err() == nil && (time.Now().After(end) || tlspeer.Words(err) != ""): // TLS does not come to fit by waiting
+			return tlspeer.Brief(err)
 		default:
 			failures++
 			pause(ctx, retry)
