@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"rdmap":                           {"ddp", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring"},
 
 	"extsock": {
-		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
+		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
@@ -77,11 +77,12 @@ var mayImport = map[string][]string{
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
-	"extsock/internal/observe":    {"internal/locks"},
-	"extsock/internal/wait":       {"internal/locks"},
-	"extsock/internal/bufpool":    {},
-	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks", "internal/tlspeer"},
-	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
+	"extsock/internal/observe":             {"internal/locks"},
+	"extsock/internal/wait":                {"internal/locks"},
+	"extsock/internal/bufpool":             {},
+	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/locks", "internal/tlspeer"},
+	"extsock/internal/bytestream/rsockets": {"ddp", "extsock/internal/bytestream", "rdmap"},
+	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
 	"internal/dissect":       {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "rdmap", "internal/rdmaphdr"},
 	"internal/rawpeer":       {"mpa", "internal/fpdu"},
@@ -190,7 +191,7 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "internal/ddphdr", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "internal/ddphdr", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 

@@ -1,0 +1,66 @@
+package rsockets
+
+// An End is how far one end of a stream has come to its end:
+//
+//	open ──Shutdown──▶ shut ──Disconnect──▶ gone
+//	  └──────────────Disconnect─────────────▲
+type End uint8
+
+// The Ends.
+const (
+	EndOpen End = iota // it may send data
+	EndShut            // it sends no more data, and still receives
+	EndGone            // it neither sends nor receives
+)
+
+var endNames = [...]string{"open", "shut", "gone"}
+
+func (e End) String() string { return endNames[e] }
+
+// become changes e, the only place where an End changes. It reports false if e is next already, or
+// further.
+func (e *End) become(next End) bool {
+	if next <= *e {
+		return false
+	}
+	*e = next
+	return true
+}
+
+// Ends is the End of both.
+type Ends struct{ Own, Peer End }
+
+// Close brings this end to next, and returns the word that tells the peer. Without a word the peer
+// knows. An end that has nothing more to send or to receive is gone.
+func (e *Ends) Close(next End) (w Word, tell bool) {
+	if next == EndShut && e.Peer != EndOpen {
+		next = EndGone
+	}
+	if !e.Own.become(next) {
+		return 0, false
+	}
+	if next == EndShut {
+		return NewWord(OpControl, Shutdown), true
+	}
+	return NewWord(OpControl, Disconnect), true
+}
+
+// Heard notes an OpControl word of the peer. The error, an ErrStream, says that the peer may not
+// send it.
+func (e *Ends) Heard(data uint32) error {
+	switch {
+	case data == KeepAlive:
+		return nil
+	case data == Shutdown && e.Peer.become(EndShut), data == Disconnect && e.Peer.become(EndGone):
+		return nil
+	}
+	return streamError("control %d of an end that is %v", data, e.Peer)
+}
+
+// HeardData returns an ErrStream if the peer has said that it sends no more data.
+func (e *Ends) HeardData() error {
+	if e.Peer != EndOpen {
+		return streamError("data of an end that is %v", e.Peer)
+	}
+	return nil
+}
