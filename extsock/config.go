@@ -81,6 +81,7 @@ type Config struct {
 	//	rddp: byte stream          Info   send_credits and send_size: number of the peer's receive
 	//	                                  buffers, and bytes of each; recv_credits and recv_size:
 	//	                                  the same of this end
+	//	rddp: rsockets             Info   the same keys; each size is that of half a buffer
 	//	rddp: messages             Info   the same keys; 0 if the peer has not said
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program rejected the connection
@@ -141,6 +142,17 @@ type Config struct {
 	// 508 with NoCapabilities (RFC 5044 §7.1.1, RFC 6581 §9). Linux passes at most 231 of them on
 	// to its programs.
 	PrivateData []byte
+
+	// RSockets is for peers under librdmacm's rsockets, such as C programs under its preload library:
+	// Read and Write are the byte stream of rsockets. An Initiator with RSockets connects to such peers
+	// only. A Responder serves them beside all others: it knows them by their private data. Two rddp
+	// ends may speak rsockets too; their own byte stream is faster, and also what an Initiator without
+	// RSockets gets.
+	//
+	// RecvSize is then half of the receive buffer, which the connection has from its startup to its end,
+	// and PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
+	// errors.ErrUnsupported. RSockets has no effect with Messages, Denied, RecvCQ or SRQ.
+	RSockets bool
 
 	// IRD is the maximum number of the peer's RDMA Reads and atomics in flight, and ORD the maximum
 	// number of this end's. Zero means 16, and a negative value means none. The largest value is
@@ -349,7 +361,13 @@ func (c *Config) recvSize() int {
 	return min(max(positive(c.RecvSize, defaultRecvSize), fewest), maxRecvSize)
 }
 
-func (c *Config) sendDepth() int { return positive(c.SendDepth, defaultSendDepth) }
+func (c *Config) sendDepth() int {
+	n := positive(c.SendDepth, defaultSendDepth)
+	if c.RSockets { // each message is a Write and a Send
+		n = max(n, 2*maxOut)
+	}
+	return n
+}
 
 func (c *Config) closeTimeout() time.Duration {
 	return positive(c.CloseTimeout, defaultCloseTimeout)

@@ -114,6 +114,11 @@ func (c *Conn) inDDPMode() bool {
 	return p == startup.DDP || p == startup.Terminating
 }
 
+// isByteStream reports whether Read and Write of a connection in DDP mode are a byte stream.
+func (c *Conn) isByteStream() bool {
+	return c.verbs.driver.IsByteStream() || c.verbs.rsocket != nil
+}
+
 // Read reads up to len(p) bytes into p.
 //
 // In TCP mode Read is TCP's Read. In DDP mode between two rddp ends, Read and Write remain a byte
@@ -270,6 +275,11 @@ func (c *Conn) closeDDP() error {
 		c.verbs.driver.Kill(net.ErrClosed)
 		return nil
 	}
+	if s := c.verbs.rsocket; s != nil && s.close() {
+		_ = c.stream.Abort() // tells the peer that data is lost
+		c.verbs.driver.Kill(net.ErrClosed)
+		return nil
+	}
 	return c.opError("close", c.verbs.driver.Close())
 }
 
@@ -302,10 +312,13 @@ func (c *Conn) CloseWrite() error {
 	}
 	p := c.verbs.driver
 	switch {
-	case !p.IsByteStream():
+	case !c.isByteStream():
 		return c.opError("close", errors.ErrUnsupported)
 	case c.isClosed():
 		return c.opError("close", net.ErrClosed)
+	case c.verbs.rsocket != nil:
+		c.verbs.rsocket.closeWrite()
+		return nil
 	}
 	p.CloseWrite(syscall.EPIPE)
 	return nil
@@ -353,7 +366,7 @@ func (c *Conn) setDeadline(d *wait.Deadline, t time.Time, stream func(time.Time)
 	if err := stream(t); err != nil {
 		return err
 	}
-	if c.inDDPMode() && d == &c.readDeadline {
+	if c.inDDPMode() && (d == &c.readDeadline || c.verbs.rsocket != nil) {
 		c.verbs.driver.Interrupt()
 	}
 	return nil

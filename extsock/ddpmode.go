@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
@@ -55,10 +56,21 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 
 // initiate is the Initiator's part of startup, after startup has begun. stays is that of endSwitch.
 func (c *Conn) initiate(ctx context.Context, privateData []byte, stays bool) error {
-	mine, w := c.offer(privateData, true)
+	isRSockets := c.speaksRSockets()
+	mine, w := c.offer(privateData, !isRSockets)
 	return c.endSwitch(stays, guarded(func() error {
 		defer w.Close() // unless start has taken it
+		defer c.dropRSockets()
+		if isRSockets {
+			if err := c.requestRSockets(&mine); err != nil {
+				return err
+			}
+		}
 		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), &mine)
+		if err == nil && isRSockets {
+			err = c.requestedRSockets(peer.PrivateData)
+			terminate = err != nil
+		}
 		if err == nil || terminate {
 			c.learn(peer)
 			c.start(err, &w)
@@ -173,6 +185,10 @@ func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) er
 	}
 	return c.opError("ddp", c.endSwitch(stays, guarded(func() error {
 		defer w.Close() // unless start has taken it
+		defer c.dropRSockets()
+		if err := c.acceptRSockets(&mine, r.r.Peer); err != nil {
+			return err
+		}
 		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, &mine)
 		if err == nil {
 			c.learn(peer)
@@ -366,8 +382,16 @@ func (c *Conn) start(cause error, w *driver.Window) {
 			*w = driver.Window{}
 		}
 	}
+	speaks := v.rsocket != nil && cause == nil
+	if speaks {
+		cfg.Receive = &driver.ReceiveConfig{Depth: wordDepth, Size: rsockets.WordLen, Words: true}
+	}
 	v.driver = driver.New(cfg)
 	c.readDeadline.Then(v.driver.Interrupt)
+	if speaks {
+		c.writeDeadline.Then(v.driver.Interrupt) // a Write may receive
+		v.rsocket.begin(v.driver)
+	}
 }
 
 // penalize delays later connections of the peer's address, because the peer used an STag that it

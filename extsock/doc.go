@@ -90,6 +90,9 @@
 //	extsock/capture  captures of connections, for Wireshark and rddp dump
 //	extsock/stats    the types of what Conn.Stats and TotalStats count
 //
+// With Config.RSockets, Read and Write are the byte stream of librdmacm's rsockets. The peer is then a
+// C program that knows nothing of RDMA, and there are no verbs.
+//
 // # Ways into DDP mode
 //
 // In the middle of a conversation, both programs call [Conn.EnableDDP] at the same point. They must
@@ -209,6 +212,7 @@
 //	busy, to receive and to send           66 KiB each, beyond its share of SetMemoryLimit
 //	unread data of a byte stream           at most eight messages of Config.RecvSize: 512 KiB
 //	unread data in message mode            64 KiB and one message
+//	rsockets, busy or not                  twice Config.RecvSize, and 320 KiB of Writes
 //	failed, waiting for the peer's FIN     16 KiB
 //
 // A connection that waits for Accept may be busy. The Region that a peer is granted for a

@@ -77,6 +77,7 @@ var (
 	errNotPlain      = fmt.Errorf("%w: bytes moved past DDP would destroy the stream", ErrMode)
 	errNotInDDP      = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
 	errByteStream    = fmt.Errorf("%w: a Send would disturb the byte stream; use Write, or message mode", ErrMode)
+	errRSockets      = fmt.Errorf("%w: the connection speaks rsockets, whose peer has no use for verbs", ErrMode)
 	errReceiveOwner  = fmt.Errorf("%w: the receive queue has another owner: use either Read or PostRecv", ErrMode)
 	errPrivateData   = fmt.Errorf("private data %w", ErrTooLong)
 	errMessageLength = fmt.Errorf("message %w for the peer's receive buffers", ErrTooLong)

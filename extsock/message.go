@@ -5,6 +5,9 @@ import "github.com/rddp/rddp/rdmap"
 // readDDP is read in DDP mode.
 func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
 	d := c.verbs.driver
+	if s := c.verbs.rsocket; s != nil {
+		return s.read(p, &c.readDeadline)
+	}
 	if !d.Receives() {
 		return 0, errReceiveOwner
 	}
@@ -14,6 +17,9 @@ func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
 // writeDDP is Write in DDP mode.
 func (c *Conn) writeDDP(p []byte) (int, error) {
 	d := c.verbs.driver
+	if s := c.verbs.rsocket; s != nil {
+		return s.write(p, &c.writeDeadline)
+	}
 	if !d.IsByteStream() {
 		limit := c.peer.Load().Capabilities.MaxMessage
 		if limit > 0 && uint64(len(p)) > uint64(limit) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestNetConn has the standard's own test of net.Conn judge both modes, over each kind of stream.
+// TestNetConn has the standard's own test of net.Conn judge both modes, and rsockets, over each kind of stream.
 func TestNetConn(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -23,13 +23,14 @@ func TestNetConn(t *testing.T) {
 		{"TLS", tlsStreams},
 		{"pipe", func(testing.TB) (a, b net.Conn) { return net.Pipe() }},
 	} {
-		for _, mode := range []string{"TCP", "DDP"} {
+		for _, mode := range []string{"TCP", "DDP", "rsockets"} {
 			t.Run(tt.desc+"/"+mode, func(t *testing.T) {
 				t.Parallel() // they mostly wait
 				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 					a, b := tt.streams(t)
-					ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
-					if mode == "DDP" {
+					cfg := &extsock.Config{RSockets: mode == "rsockets"}
+					ci, cr := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
+					if mode != "TCP" {
 						err = switchBoth(timeLimit(t), ci, cr)
 					}
 					return ci, cr, func() { ci.Close(); cr.Close() }, err

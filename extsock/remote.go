@@ -129,6 +129,9 @@ func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest,
 	if _, err := m.c.inDDP(); err != nil {
 		return rdmap.Completion{}, m.c.opError(op, err)
 	}
+	if m.c.verbs.rsocket != nil {
+		return rdmap.Completion{}, m.c.opError(op, errRSockets)
+	}
 	done, err := m.c.verbs.driver.Do(wr, d.Done(), ctx.Done())
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()

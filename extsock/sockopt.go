@@ -249,7 +249,7 @@ func (c *Conn) messages() int {
 	if !inDDP {
 		return toInt(cfg.messages())
 	}
-	return toInt(!c.verbs.driver.IsByteStream())
+	return toInt(!c.isByteStream())
 }
 
 func toInt(b bool) int {

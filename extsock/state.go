@@ -68,7 +68,7 @@ func (c *Conn) ConnectionState() ConnectionState {
 		s.Fallback = fallback
 	}
 	if s.DDPMode {
-		s.ByteStream = c.verbs.driver.IsByteStream()
+		s.ByteStream = c.isByteStream()
 		s.Extensions = c.extensions()
 	}
 	return s

@@ -113,7 +113,7 @@ func (c *Conn) closeReadDDP() error {
 	switch {
 	case c.isClosed():
 		return net.ErrClosed
-	case !d.Receives():
+	case !d.Receives(), c.verbs.rsocket != nil:
 		return errors.ErrUnsupported
 	}
 	d.CloseRead()

@@ -34,6 +34,10 @@ func (c *Conn) traceSwitch(err error) {
 	switch {
 	case !p.Receives():
 		t.Info("application receives")
+	case c.verbs.rsocket != nil:
+		h := c.verbs.rsocket.peer
+		t.Info("rsockets", "send_credits", int(h.Credits), "send_size", int64(h.Buffer.Len),
+			"recv_credits", rsocketCredits, "recv_size", c.cfg.recvSize())
 	case p.IsByteStream():
 		t.Info("byte stream", "send_credits", int(caps.Credits), "send_size", p.Longest(),
 			"recv_credits", p.Window(), "recv_size", c.cfg.recvSize())

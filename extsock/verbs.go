@@ -47,10 +47,13 @@ type verbs struct {
 	made   atomic.Bool // all fields but driver are set
 	qp     *rdmap.QP
 	driver *driver.Driver // not nil from the end of startup
-	domain *ddp.Domain
-	stream uint64 // number of the queue pair, and of its stream in domain
-	sendCQ *CompletionQueue
-	recvCQ *CompletionQueue
+	// rsocket is not nil from the end of startup if the connection speaks rsockets. Startup sets it
+	// earlier.
+	rsocket *rsocket
+	domain  *ddp.Domain
+	stream  uint64 // number of the queue pair, and of its stream in domain
+	sendCQ  *CompletionQueue
+	recvCQ  *CompletionQueue
 
 	regionsMu locks.Mutex[locks.Regions]
 	// the registered memory; nil once closed
@@ -212,7 +215,10 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 
 // mayPost returns errByteStream if wr would use one of the receive buffers of a byte stream's peer.
 func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
-	if !v.driver.IsByteStream() {
+	switch {
+	case v.rsocket != nil:
+		return errRSockets
+	case !v.driver.IsByteStream():
 		return nil
 	}
 	switch wr.Op {

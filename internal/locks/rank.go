@@ -6,7 +6,7 @@ type Rank interface{ ~struct{} }
 
 // order is the order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
 var order = [...]any{
-	Backlog{}, Writer{}, Conn{}, Startup{}, Token{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
+	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
 	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
 	Doorbells{}, Regions{}, Door{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
 	Buffered{}, Simulator{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
@@ -17,6 +17,7 @@ type (
 	Backlog    struct{} // a Listener's backlog
 	Conn       struct{} // what a connection knows of its peer
 	Startup    struct{} // how a connection begins
+	RSockets   struct{} // both ways of a connection that speaks rsockets
 	Writer     struct{} // the one Write of a byte stream that is under way
 	Token      struct{} // the transmit token
 	Borrowed   struct{} // waiting for the transmit token to take a payload back

@@ -37,6 +37,7 @@ type Driver struct {
 	qp    *rdmap.QP   // from cfg
 	in    *inbox      // messages that wait for Read; nil if the application posts the buffers
 	bytes *byteStream // nil in message mode
+	words bool        // ReceiveConfig.Words
 
 	rx     rx   // the way in; the goroutine with the receive role owns it
 	role   role // which goroutine that is
@@ -109,6 +110,9 @@ type ReceiveConfig struct {
 	Stream *StreamConfig // nil: message mode
 	// Longest is Config.LongestMessage. Only message mode uses it.
 	Longest func(before uint32, whole bool) int
+	// Words says that the messages are those of a profile above the driver, and not the program's
+	// data: Close throws them away without a reset.
+	Words bool
 }
 
 // An earlyShower is a Stream that can do without its early runs. The method is not one of
@@ -153,6 +157,7 @@ func New(cfg Config) *Driver {
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
 		d.in.box.longest = r.Longest // +checklocksignore: no other goroutine has it yet
+		d.words = r.Words
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)
 			d.bytes = newByteStream(r.Stream, int(d.in.window.Load()), &d.count, cfg.Trace)

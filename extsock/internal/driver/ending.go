@@ -77,6 +77,10 @@ func (d *Driver) lost(err error) {
 	d.wakeReceiver()
 }
 
+// Fail ends the connection because a profile above the driver has found a fault in what the peer
+// sent. The peer gets a Terminate. Any goroutine may call Fail.
+func (d *Driver) Fail(err error) { d.fail(err) }
+
 // peerEnded ends the way in of a connection that was in use.
 func (d *Driver) peerEnded(err error) {
 	if errors.Is(err, io.EOF) {
@@ -188,7 +192,7 @@ func (d *Driver) Close() error {
 
 // beginClose begins Close. If data of the peer is lost by it, the connection is reset, and over.
 func (d *Driver) beginClose() (over bool) {
-	if d.in != nil && d.in.close() {
+	if d.in != nil && d.in.close() && !d.words {
 		d.sendReset()
 		return true
 	}

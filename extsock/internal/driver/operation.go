@@ -27,6 +27,11 @@ func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
+// Queue adds wr to the send queue, and sends nothing: Flush does.
+func (d *Driver) Queue(wr *rdmap.WorkRequest) error {
+	return asWriteError(d.end.postError(d.qp.PostSend(wr)))
+}
+
 // PostBatch posts wrs in order, and then sends them all. It stops at the first one for which
 // mayPost returns an error, or that the queue pair does not accept. It returns that error, and how
 // many were accepted.

@@ -58,6 +58,23 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, note *rdmap.Completion
 	return result.n, !result.ok && err == nil, err
 }
 
+// TakeMessage is Read of a message that waits already. It reports false if there is none, and takes
+// one even after Close. No Read may be under way.
+func (d *Driver) TakeMessage(b []byte) (n int, ok bool) {
+	found, t := d.in.begin(b)
+	switch found {
+	case waits: // a message may come before the Read leaves
+		if r := d.in.leave(); r.ok {
+			d.count.read(&d.count.Direct, r.n)
+			return r.n, true
+		}
+	case took:
+		d.count.read(&d.count.Copied, t.n)
+		d.roomFor(t.freed, t.back)
+	}
+	return t.n, found == took
+}
+
 // beginRead gives a Read what the inbox holds. If found is waits, the Read waits from now on, until
 // leave.
 func (d *Driver) beginRead(b []byte) (found outcome, t taking, err error) {

@@ -1,0 +1,584 @@
+package extsock
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
+	"github.com/rddp/rddp/extsock/internal/driver"
+	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// An rsocket is the byte stream of a connection that speaks rsockets. Package rsockets has its rules.
+// The driver is in message mode, and each message is a word.
+//
+// No goroutine works for an rsocket. A call that waits for the peer takes the right to receive, reads
+// a word with the driver's Read, and acts on it for both directions. So words that no call waits for
+// stay in the inbox of the driver.
+type rsocket struct {
+	c      *Conn
+	driver *driver.Driver
+	order  binary.ByteOrder // of words and slots, in both directions
+	peer   rsockets.Header
+
+	// receiving holds a value unless a call receives. Close takes it for good.
+	receiving chan struct{}
+	word      [rsockets.WordLen]byte // of the call that receives
+
+	arrived chan struct{} // capacity 1: a Read looks again
+	room    chan struct{} // capacity 1: the Write under way looks again
+	turn    chan struct{} // holds a value unless a Write is under way
+
+	mu     locks.Mutex[locks.RSockets]
+	rx     rsockets.Receiver // +checklocks:mu
+	tx     rsockets.Sender   // +checklocks:mu
+	ends   rsockets.Ends     // +checklocks:mu
+	memory []byte            // +checklocks:mu
+	halves [2]Region         // +checklocks:mu
+	slots  Region            // +checklocks:mu
+	// the memory of slots, and as much again
+	descriptors, spare []byte // +checklocks:mu
+	// the slot that the peer fills next
+	slot int // +checklocks:mu
+	// why no word comes any more, and why nothing goes out
+	inErr, outErr error // +checklocks:mu
+
+	// what TCP has not taken: out[i%len(out)] for i from head to tail
+	out        [maxOut]outgoing // +checklocks:mu
+	head, tail uint64           // +checklocks:mu
+	// bytes of data in out
+	inFlight int                 // +checklocks:mu
+	request  rdmap.WorkRequest   // +checklocks:mu
+	done     [1]rdmap.Completion // +checklocks:mu
+	cq       *rdmap.CompletionQueue
+}
+
+var emptySlot [rsockets.SlotLen]byte
+
+const (
+	// wordDepth is how many words the inbox has room for. Each takes 512 bytes there, and together they
+	// are no more than a connection may hold in any case (driver's unreadAllowance): words never wait
+	// for memory.
+	wordDepth = 128
+	// rsocketCredits is how many data messages the peer may send before this end has taken one. The
+	// other places of the inbox are for words of other kinds.
+	rsocketCredits = wordDepth - 16
+
+	maxOut      = 32        // messages that TCP has not taken
+	outControl  = 8         // places among them that data leaves
+	maxInFlight = 256 << 10 // bytes of data among them: the next message may go beyond it
+)
+
+// An outgoing is a message on its way to TCP: the word, and what is written before it.
+type outgoing struct {
+	word  [rsockets.WordLen]byte
+	slot  [rsockets.SlotLen]byte
+	chunk *bufpool.Chunk // of data
+}
+
+// speaksRSockets reports whether the connection may speak rsockets.
+func (c *Conn) speaksRSockets() bool {
+	return c.cfg.RSockets && !c.cfg.messages() && c.ownsReceives()
+}
+
+// requestRSockets makes mine the offer of an Initiator that speaks rsockets.
+func (c *Conn) requestRSockets(mine *mpa.Config) (err error) {
+	// Like librdmacm, which needs one Read at the most, for its Ready to Receive indication.
+	mine.IRD, mine.ORD = 0, 1
+	mine.PrivateData, err = c.offerRSockets(false)
+	return err
+}
+
+// requestedRSockets notes the header in the Reply to an offer of requestRSockets.
+func (c *Conn) requestedRSockets(reply []byte) error {
+	h, err := rsockets.ParseHeader(reply)
+	if err == nil && h.BigEndian {
+		err = errOtherOrder
+	}
+	c.verbs.rsocket.peer = h
+	return err
+}
+
+// acceptRSockets makes mine the answer to a Request with the private data of rsockets, if the
+// connection may speak rsockets. Other peers are served as without Config.RSockets.
+func (c *Conn) acceptRSockets(mine *mpa.Config, peer *startup.Peer) error {
+	if peer.IsRDDP || !c.speaksRSockets() {
+		return nil
+	}
+	h, err := rsockets.ParseHeader(peer.PrivateData)
+	if err != nil {
+		return nil //nolint:nilerr // a foreign peer that sends messages
+	}
+	if mine.PrivateData, err = c.offerRSockets(h.BigEndian); err == nil {
+		c.verbs.rsocket.peer = h
+	}
+	return err
+}
+
+// offerRSockets prepares the connection for rsockets, and returns the private data of its Request or
+// Reply. bigEndian is the byte order that it announces.
+func (c *Conn) offerRSockets(bigEndian bool) ([]byte, error) {
+	half := min(c.cfg.recvSize(), rsockets.MaxHalf)
+	h := rsockets.Header{BigEndian: bigEndian, Credits: rsocketCredits}
+	s := &rsocket{
+		c: c, order: h.Order(), memory: make([]byte, 2*half), rx: *rsockets.NewReceiver(half, rsocketCredits),
+		receiving: make(chan struct{}, 1), arrived: make(chan struct{}, 1), room: make(chan struct{}, 1), turn: make(chan struct{}, 1),
+		slot: 1, cq: rdmap.NewCompletionQueue(2 * maxOut), // the Header fills slot 0
+	}
+	s.receiving <- struct{}{}
+	s.turn <- struct{}{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	s.descriptors, s.spare = make([]byte, rsockets.Slots*rsockets.SlotLen), make([]byte, rsockets.Slots*rsockets.SlotLen)
+	if s.slots, err = c.Register(s.descriptors, ddp.RemoteWrite); err != nil {
+		return nil, err
+	}
+	h.Slots = s.slots.Handle()
+	h.Slots.Len = rsockets.Slots
+	if h.Buffer, err = s.lendLocked(0); err != nil {
+		s.slots.Deregister()
+		return nil, err
+	}
+	c.verbs.rsocket = s
+	return h.AppendTo(nil), nil
+}
+
+// dropRSockets undoes offerRSockets when startup has not led to rsockets.
+func (c *Conn) dropRSockets() {
+	if s := c.verbs.rsocket; s != nil && s.driver == nil {
+		s.mu.Lock()
+		s.halves[0].Deregister()
+		s.slots.Deregister()
+		s.mu.Unlock()
+		c.verbs.rsocket = nil
+	}
+}
+
+// lendLocked registers a half for the peer.
+//
+// +checklocks:s.mu
+func (s *rsocket) lendLocked(half int) (rdmap.Handle, error) {
+	n := len(s.memory) / 2
+	r, err := s.c.Register(s.memory[half*n:][:n:n], ddp.RemoteWrite)
+	if err != nil {
+		return rdmap.Handle{}, err
+	}
+	s.halves[half] = r
+	return r.Handle(), nil
+}
+
+// errOtherOrder is the error of startup with a Responder of the other byte order. Two ends of librdmacm
+// could not speak to each other either.
+var errOtherOrder = fmt.Errorf("%w: the rsockets peer is big-endian", ErrStream)
+
+// begin begins the stream. The driver has not been started. The Initiator's first word lets the
+// Responder send.
+func (s *rsocket) begin(d *driver.Driver) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.driver, s.tx = d, *rsockets.NewSender(s.peer)
+	s.tellLocked()
+}
+
+// read is Conn.Read.
+func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
+	switch {
+	case len(p) == 0:
+		return 0, nil
+	case limit.HasPassed():
+		return 0, os.ErrDeadlineExceeded
+	}
+	for {
+		n, more, err := s.take(p)
+		if more {
+			wait.Wake(s.arrived) // another Read may wait
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+		if err := s.await(s.arrived, nil, limit); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// take gives a Read what has come. more says that another Read has something to return too. The error
+// is for a Read that gets nothing.
+func (s *rsocket) take(p []byte) (n int, more bool, err error) {
+	s.mu.Lock()
+	defer s.unlock()
+	if s.c.isClosed() {
+		return 0, true, net.ErrClosed
+	}
+	for n < len(p) {
+		off, m := s.rx.Unread()
+		m = copy(p[n:], s.memory[off:off+m])
+		if m == 0 {
+			break
+		}
+		s.rx.Take(m)
+		n += m
+	}
+	if n > 0 {
+		s.tellLocked()
+		_, left := s.rx.Unread()
+		return n, left > 0 || s.endedLocked() != nil, nil
+	}
+	err = s.endedLocked()
+	return 0, err != nil, err
+}
+
+// endedLocked returns why no data comes any more, or nil if it may.
+//
+// +checklocks:s.mu
+func (s *rsocket) endedLocked() error {
+	switch {
+	case s.ends.Peer != rsockets.EndOpen:
+		return io.EOF
+	case s.inErr == io.EOF: //nolint:errorlint // as the driver returns it
+		return io.ErrUnexpectedEOF
+	}
+	return s.inErr
+}
+
+// write is Conn.Write.
+func (s *rsocket) write(p []byte, limit *wait.Deadline) (n int, err error) {
+	if limit.HasPassed() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	select {
+	case <-s.turn:
+	default:
+		select {
+		case <-s.turn:
+		case <-limit.Done():
+			return 0, os.ErrDeadlineExceeded
+		}
+	}
+	defer func() { s.turn <- struct{}{} }()
+	for {
+		most, full, err := s.mayWrite(len(p) - n)
+		if err != nil || n == len(p) {
+			return n, err
+		}
+		if most == 0 {
+			if err := s.await(s.room, full, limit); err != nil {
+				return n, err
+			}
+			continue
+		}
+		c := bufpool.GetChunk(most)
+		copy(c.B, p[n:])
+		if err := s.send(c); err != nil {
+			return n, err
+		}
+		n += most
+	}
+}
+
+// mayWrite returns how many of n bytes may go out now. If there are none because TCP has not taken
+// earlier ones, full tells when it has.
+func (s *rsocket) mayWrite(n int) (most int, full <-chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reapLocked()
+	if err := s.writeErrLocked(); err != nil {
+		return 0, nil, err
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	if s.tail-s.head >= maxOut-outControl || s.inFlight >= maxInFlight {
+		return 0, s.cq.Ready(), nil
+	}
+	return s.tx.Room(n), nil, nil
+}
+
+// writeErrLocked returns why no data can be written any more, or nil if it can.
+//
+// +checklocks:s.mu
+func (s *rsocket) writeErrLocked() error {
+	switch {
+	case s.c.isClosed():
+		return net.ErrClosed
+	case s.outErr != nil:
+		return s.outErr
+	case s.inErr == io.EOF: //nolint:errorlint // as the driver returns it
+		return syscall.EPIPE
+	case s.inErr != nil:
+		return s.inErr
+	case s.ends.Own != rsockets.EndOpen, s.ends.Peer == rsockets.EndGone:
+		return syscall.EPIPE
+	}
+	return nil
+}
+
+// send sends a data message, for which there is room.
+func (s *rsocket) send(c *bufpool.Chunk) error {
+	s.mu.Lock()
+	defer s.unlock()
+	if err := s.writeErrLocked(); err != nil { // CloseWrite has come between
+		c.Put()
+		return err
+	}
+	to, w := s.tx.Data(len(c.B))
+	e := s.nextLocked()
+	e.chunk = c
+	s.inFlight += len(c.B)
+	s.queueLocked(e, to, c.B, w)
+	return s.outErr
+}
+
+// await waits until wake or full says that the caller must look again, or until the caller has
+// received something.
+func (s *rsocket) await(wake, full <-chan struct{}, limit *wait.Deadline) error {
+	receiving := s.receiving
+	if full != nil { // what the peer says would not help
+		receiving = nil
+	}
+	select {
+	case <-receiving:
+		return s.receiveUnless(wake, limit)
+	default:
+	}
+	select {
+	case <-receiving:
+		return s.receiveUnless(wake, limit)
+	case <-wake:
+	case <-full:
+	case <-s.c.closed.Done():
+	case <-limit.Done():
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// receiveUnless is receive for a caller that has looked before it took the right to receive. If another
+// call has received something since then, the caller must look again, because nothing more may come.
+func (s *rsocket) receiveUnless(wake <-chan struct{}, limit *wait.Deadline) error {
+	select {
+	case <-wake:
+		s.receiving <- struct{}{}
+		return nil
+	default:
+		return s.receive(limit)
+	}
+}
+
+// receive waits for a word, and acts on it and on those behind it. The caller has taken the right to
+// receive. The error is that of the deadline.
+func (s *rsocket) receive(limit *wait.Deadline) error {
+	n, err := s.driver.Read(s.word[:], limit)
+	late := err == os.ErrDeadlineExceeded //nolint:errorlint // not a timeout that has ended the connection
+	if err == nil {
+		err = s.actAll(n)
+	}
+	if err != nil && !late {
+		s.mu.Lock()
+		s.inErr = err
+		s.mu.Unlock()
+	}
+	wait.Wake(s.arrived) // before another call can receive: see receiveUnless
+	wait.Wake(s.room)
+	s.receiving <- struct{}{}
+	if late {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// actAll acts on the word of n bytes that has been read, and on those that wait behind it.
+func (s *rsocket) actAll(n int) error {
+	for ok := true; ok; n, ok = s.driver.TakeMessage(s.word[:]) {
+		if err := s.act(n); err != nil {
+			s.driver.Fail(err)
+			return err
+		}
+	}
+	return nil
+}
+
+// act acts on the word of n bytes that has been read.
+func (s *rsocket) act(n int) error {
+	w, err := rsockets.ParseWord(s.order, s.word[:n])
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	switch w.Op() {
+	case rsockets.OpData:
+		if err := s.ends.HeardData(); err != nil {
+			return err
+		}
+		filled, half, err := s.rx.Arrived(w.Data())
+		if err != nil {
+			return err
+		}
+		if filled {
+			s.halves[half].Deregister()
+		}
+		s.tellLocked()
+		return nil
+	case rsockets.OpCredits:
+		if err := s.tx.Limited(uint16(w.Data())); err != nil {
+			return err
+		}
+		return s.lookLocked()
+	case rsockets.OpControl:
+		return s.ends.Heard(w.Data())
+	}
+	return rsockets.ErrWord(w)
+}
+
+// lookLocked takes a descriptor from the slot that the peer fills next, if there is one.
+//
+// +checklocks:s.mu
+func (s *rsocket) lookLocked() error {
+	ddp.Redirect(s.slots.r, s.spare) // a copy of all slots, while the peer writes to none of them
+	b := s.descriptors
+	s.descriptors, s.spare = s.spare, b
+	h := rsockets.ParseSlot(s.order, b[s.slot*rsockets.SlotLen:])
+	if h.Len == 0 {
+		return nil
+	}
+	if err := s.slots.r.Store(s.slot*rsockets.SlotLen, emptySlot[:]); err != nil {
+		return err
+	}
+	s.slot = (s.slot + 1) % rsockets.Slots
+	return s.tx.Lent(h)
+}
+
+// tellLocked tells the peer what it may send, if that is due.
+//
+// +checklocks:s.mu
+func (s *rsocket) tellLocked() {
+	s.reapLocked()
+	for s.outErr == nil && s.rx.Due() && s.tail-s.head < maxOut {
+		limit, grants, half := s.rx.Update()
+		e := s.nextLocked()
+		w := rsockets.NewWord(rsockets.OpCredits, uint32(limit))
+		if !grants {
+			s.queueLocked(e, rdmap.Handle{}, nil, w)
+			continue
+		}
+		h, err := s.lendLocked(half)
+		if err != nil {
+			s.failLocked(err)
+			return
+		}
+		rsockets.PutSlot(s.order, e.slot[:], h)
+		s.queueLocked(e, s.tx.Slot(), e.slot[:], w)
+	}
+}
+
+// nextLocked returns the next place in out, for which there is room.
+//
+// +checklocks:s.mu
+func (s *rsocket) nextLocked() *outgoing { return &s.out[s.tail%maxOut] }
+
+// queueLocked queues the message e: a Write of payload, if there is any, and the word. unlock sends it.
+//
+// +checklocks:s.mu
+func (s *rsocket) queueLocked(e *outgoing, to rdmap.Handle, payload []byte, w rsockets.Word) {
+	if s.outErr != nil {
+		return
+	}
+	rsockets.PutWord(s.order, e.word[:], w)
+	r := &s.request
+	if payload != nil {
+		*r = rdmap.WorkRequest{Op: rdmap.WorkWrite, ID: s.tail, Data: payload, Remote: to, Unsignaled: true, CQ: s.cq}
+		s.failLocked(s.driver.Queue(r))
+	}
+	if s.outErr == nil {
+		*r = rdmap.WorkRequest{Op: rdmap.WorkSend, ID: s.tail, Data: e.word[:], CQ: s.cq}
+		s.failLocked(s.driver.Queue(r))
+	}
+	r.Data = nil
+	s.tail++
+}
+
+// failLocked notes why nothing goes out any more, unless err is nil. The first reason stays.
+//
+// +checklocks:s.mu
+func (s *rsocket) failLocked(err error) {
+	if s.outErr == nil {
+		s.outErr = err
+	}
+}
+
+// unlock releases mu, and sends what has been queued.
+//
+// +checklocksrelease:s.mu
+func (s *rsocket) unlock() {
+	queued := s.tail != s.head && s.driver != nil
+	s.mu.Unlock()
+	if queued {
+		s.driver.Flush()
+	}
+}
+
+// reapLocked frees what TCP has taken.
+//
+// +checklocks:s.mu
+func (s *rsocket) reapLocked() {
+	for s.cq.Poll(s.done[:]) > 0 {
+		d := &s.done[0]
+		if d.Op != rdmap.WorkSend { // a Write that has failed; its Send has too, and comes next
+			continue
+		}
+		e := &s.out[d.ID%maxOut]
+		if e.chunk != nil {
+			s.inFlight -= len(e.chunk.B)
+			e.chunk.Put()
+			e.chunk = nil
+		}
+		s.head = d.ID + 1
+	}
+}
+
+// closeWrite is Conn.CloseWrite.
+func (s *rsocket) closeWrite() {
+	s.mu.Lock()
+	s.endLocked(rsockets.EndShut)
+	s.unlock()
+	wait.Wake(s.room)
+}
+
+// endLocked ends this end.
+//
+// +checklocks:s.mu
+func (s *rsocket) endLocked(end rsockets.End) {
+	if w, tell := s.ends.Close(end); tell && s.tail-s.head < maxOut {
+		s.queueLocked(s.nextLocked(), rdmap.Handle{}, nil, w)
+	}
+}
+
+// close is Conn.Close. It reports whether data of the peer is lost by that.
+func (s *rsocket) close() (lost bool) {
+	s.driver.Interrupt()
+	<-s.receiving // calls that wait have seen that the connection is closed
+	err := error(nil)
+	for n, ok := s.driver.TakeMessage(s.word[:]); ok && err == nil; n, ok = s.driver.TakeMessage(s.word[:]) {
+		err = s.act(n)
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	s.reapLocked()
+	if _, unread := s.rx.Unread(); unread > 0 { // a Disconnect would hide it
+		return true
+	}
+	s.endLocked(rsockets.EndGone)
+	return false
+}

@@ -1,0 +1,555 @@
+package extsock_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// speaksRSockets is a side that speaks rsockets.
+var speaksRSockets = side{cfg: extsock.Config{RSockets: true}}
+
+// TestRSocketsStream moves data in both directions at once, in pieces of many lengths, with small and
+// large receive buffers.
+func TestRSocketsStream(t *testing.T) {
+	for _, size := range []int{0, 512, 3000} {
+		for _, piece := range []int{1, 7, 1000, 64 << 10, 1 << 20} {
+			t.Run(fmt.Sprintf("half %d, pieces of %d", size, piece), func(t *testing.T) {
+				s := side{cfg: extsock.Config{RSockets: true, RecvSize: size}}
+				ci, cr := tcpPair(t, s, s)
+				bounded(t, ci, cr)
+				want := pattern(min(2<<20, 500*piece), 1)
+				failed := make(chan error, 4)
+				for _, c := range []*extsock.Conn{ci, cr} {
+					go func() {
+						for p := want; len(p) > 0; {
+							n, err := c.Write(p[:min(piece, len(p))])
+							if err != nil {
+								failed <- err
+								return
+							}
+							p = p[n:]
+						}
+						failed <- c.CloseWrite()
+					}()
+					go func() {
+						got, err := io.ReadAll(c)
+						if err == nil && !bytes.Equal(got, want) {
+							err = fmt.Errorf("%d bytes read, other ones than the %d written", len(got), len(want))
+						}
+						failed <- err
+					}()
+				}
+				for range cap(failed) {
+					if err := <-failed; err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestRSocketsHalfClose: either end goes on to send after the other one's CloseWrite, and Close of an
+// end that is shut tells the peer.
+func TestRSocketsHalfClose(t *testing.T) {
+	for _, responderFirst := range []bool{false, true} {
+		first, second := tcpPair(t, speaksRSockets, speaksRSockets)
+		bounded(t, first, second)
+		if responderFirst {
+			first, second = second, first
+		}
+		if err := first.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 10)
+		if n, err := second.Read(b); n != 0 || err != io.EOF {
+			t.Fatalf("behind CloseWrite: %d, %v", n, err)
+		}
+		if _, err := first.Write(b); !errors.Is(err, syscall.EPIPE) {
+			t.Fatalf("Write after CloseWrite: %v", err)
+		}
+		if _, err := second.Write([]byte("more")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := first.Read(b); string(b[:n]) != "more" || err != nil {
+			t.Fatalf("%q, %v", b[:n], err)
+		}
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := first.Read(b); n != 0 || err != io.EOF {
+			t.Fatalf("behind Close: %d, %v", n, err)
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRSocketsClose: Close with unread data resets, and without loses nothing of what was written.
+func TestRSocketsClose(t *testing.T) {
+	ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
+	bounded(t, ci, cr)
+	want := pattern(100_000, 1)
+	if _, err := ci.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	ci.Close()
+	if got, err := io.ReadAll(cr); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if _, err := cr.Write(want); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("Write to a peer that is gone: %v", err)
+	}
+
+	ci, cr = tcpPair(t, speaksRSockets, speaksRSockets)
+	bounded(t, ci, cr)
+	if _, err := ci.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	one := make([]byte, 1)
+	if _, err := cr.Read(one); err != nil {
+		t.Fatal(err)
+	}
+	cr.Close()
+	if _, err := ci.Read(one); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("Read when the peer has lost data: %v", err)
+	}
+	if _, err := cr.Read(one); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Read after Close: %v", err)
+	}
+}
+
+// TestRSocketsVerbs: the verbs would disturb the stream, and have no peer.
+func TestRSocketsVerbs(t *testing.T) {
+	ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
+	bounded(t, ci, cr)
+	if !ci.ConnectionState().ByteStream || option(t, cr, extsock.DDP_MESSAGES) != 0 {
+		t.Error("not a byte stream")
+	}
+	h := register(t, cr, make([]byte, 8), ddp.RemoteRead|ddp.RemoteWrite).Handle()
+	_, batchErr := ci.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Data: []byte("x"), Remote: h}})
+	_, remoteErr := ci.Remote(h).ReadAt(make([]byte, 8), 0)
+	for name, err := range map[string]error{
+		"Send": postSend(ci, []byte("x")), "Write": postWrite(ci, h, []byte("x")), "PostBatch": batchErr, "ReadAt": remoteErr,
+		"PostRecv": ci.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 1)}),
+	} {
+		if !errors.Is(err, extsock.ErrMode) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := ci.CloseRead(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("CloseRead: %v", err)
+	}
+}
+
+// TestRSocketsListener: one Listener serves peers with rddp's own byte stream, rsockets peers, foreign
+// iWARP peers and plain TCP.
+func TestRSocketsListener(t *testing.T) {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer, RSockets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	states := make(chan extsock.ConnectionState, 1)
+	go func() {
+		for {
+			c, err := acceptConn(l)
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				b := make([]byte, 5)
+				if _, err := io.ReadFull(c, b); err == nil {
+					c.Write(b)
+				}
+				states <- c.ConnectionState()
+				io.Copy(io.Discard, c)
+			}()
+		}
+	}()
+	require := extsock.StartupRequire
+	for _, tt := range []struct {
+		name        string
+		cfg         *extsock.Config
+		ddp, stream bool
+		isRDDP      bool
+	}{
+		{"own", &extsock.Config{Startup: require}, true, true, true},
+		{"rsockets", &extsock.Config{Startup: require, RSockets: true}, true, true, false},
+		{"rsockets in revision 1", &extsock.Config{Startup: require, RSockets: true, Revision: 1}, true, true, false},
+		{"foreign", &extsock.Config{Startup: require, NoCapabilities: true}, true, false, false},
+		{"messages", &extsock.Config{Startup: require, Messages: true, RSockets: true}, true, false, true},
+		{"plain", nil, false, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := extsock.Dial("tcp", l.Addr().String(), tt.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounded(t, c)
+			defer c.Close()
+			if _, err := c.Write([]byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, 5)
+			if _, err := io.ReadFull(c, b); err != nil || string(b) != "hello" {
+				t.Fatalf("%q, %v", b, err)
+			}
+			if s := <-states; s.DDPMode != tt.ddp || s.ByteStream != tt.stream || s.PeerIsRDDP != tt.isRDDP {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestRSocketsServerFirst: the Responder writes before the Initiator's program does anything.
+func TestRSocketsServerFirst(t *testing.T) {
+	ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
+	bounded(t, ci, cr)
+	if _, err := cr.Write([]byte("220 ready")); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 9)
+	if _, err := io.ReadFull(ci, b); err != nil || string(b) != "220 ready" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestRSocketsOtherPeers: an Initiator that speaks rsockets connects to no other peer.
+func TestRSocketsOtherPeers(t *testing.T) {
+	bigEndian := rsockets.Header{BigEndian: true, Credits: 16, Slots: rdmap.Handle{Len: 2}}.AppendTo(nil)
+	for name, tt := range map[string]struct {
+		cfg  extsock.Config
+		want string
+	}{
+		"rddp":       {extsock.Config{}, "private data"},
+		"foreign":    {extsock.Config{NoCapabilities: true, PrivateData: []byte("welcome")}, "private data"},
+		"big-endian": {extsock.Config{NoCapabilities: true, PrivateData: bigEndian}, "big-endian"},
+	} {
+		a, b := kernelStreams(t)
+		ci, cr := extsock.NewConn(a, true, &speaksRSockets.cfg), extsock.NewConn(b, false, &tt.cfg)
+		t.Cleanup(func() { ci.Close(); cr.Close() })
+		bounded(t, ci, cr)
+		responder := make(chan error, 1)
+		go func() { responder <- cr.EnableDDP(timeLimit(t), nil) }()
+		if err := ci.EnableDDP(timeLimit(t), nil); !errors.Is(err, extsock.ErrStream) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		<-responder
+	}
+}
+
+// A forger is a peer that speaks rsockets by hand.
+type forger struct {
+	t      *testing.T
+	c      *extsock.Conn
+	victim *extsock.Conn
+	header rsockets.Header // of the victim
+	order  binary.ByteOrder
+	memory []byte // lent to the victim
+}
+
+// newForger returns the peer of a connection that speaks rsockets, in either role. It has sent own,
+// with memory of its own where own has none.
+func newForger(t *testing.T, initiator bool, own rsockets.Header) *forger {
+	t.Helper()
+	a, b := kernelStreams(t)
+	f := &forger{t: t, order: own.Order()}
+	f.c = extsock.NewConn(a, initiator, &extsock.Config{NoCapabilities: true})
+	f.victim = extsock.NewConn(b, !initiator, &speaksRSockets.cfg)
+	t.Cleanup(func() { f.c.Close(); f.victim.Close() })
+	bounded(t, f.c, f.victim)
+	if own.Slots.STag == 0 {
+		own.Slots = register(t, f.c, make([]byte, rsockets.Slots*rsockets.SlotLen), ddp.RemoteWrite).Handle()
+		own.Slots.Len = rsockets.Slots
+	}
+	if own.Buffer.STag == 0 {
+		f.memory = make([]byte, 1<<10)
+		own.Buffer = register(t, f.c, f.memory, ddp.RemoteWrite).Handle()
+	}
+	victim := make(chan error, 1)
+	go func() { victim <- f.victim.EnableDDP(timeLimit(t), nil) }()
+	if err := errors.Join(f.c.EnableDDP(timeLimit(t), own.AppendTo(nil)), <-victim); err != nil {
+		t.Fatal(err)
+	}
+	h, err := rsockets.ParseHeader(f.c.ConnectionState().PeerPrivateData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.header = h
+	return f
+}
+
+func (f *forger) send(words ...rsockets.Word) {
+	f.t.Helper()
+	for _, w := range words {
+		b := make([]byte, rsockets.WordLen)
+		rsockets.PutWord(f.order, b, w)
+		if err := f.sendBytes(b); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// sendBytes sends one message. The victim may have ended the connection meanwhile.
+func (f *forger) sendBytes(b []byte) error {
+	_, err := f.c.Write(b)
+	var terminate *rdmap.TerminateError
+	if errors.As(err, &terminate) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+	return err
+}
+
+// write writes data to the victim's buffer, off bytes behind its beginning.
+func (f *forger) write(off int64, data []byte) {
+	f.t.Helper()
+	h := f.header.Buffer
+	h.TO += uint64(off)
+	if err := postWrite(f.c, h, data); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func dataWord(n uint32) rsockets.Word    { return rsockets.NewWord(rsockets.OpData, n) }
+func creditsWord(n uint32) rsockets.Word { return rsockets.NewWord(rsockets.OpCredits, n) }
+func controlWord(n uint32) rsockets.Word { return rsockets.NewWord(rsockets.OpControl, n) }
+
+var forged = rsockets.Header{Credits: 16}
+
+// TestRSocketsForgedWords: a word that the peer may not send ends its connection with an ErrStream and a
+// Terminate, in both roles, and no other connection.
+func TestRSocketsForgedWords(t *testing.T) {
+	bystander, peer := tcpPair(t, speaksRSockets, speaksRSockets)
+	bounded(t, bystander, peer)
+	for name, words := range map[string][]rsockets.Word{
+		"2^29-1 bytes":         {dataWord(1<<29 - 1)},
+		"no bytes":             {dataWord(0)},
+		"beyond the half":      {dataWord(1), dataWord(64 << 10)},
+		"credits of nothing":   {creditsWord(17)},
+		"credits taken back":   {creditsWord(15)},
+		"a limit of 2^16-1":    {creditsWord(1<<16 - 1)},
+		"reserved 1":           {rsockets.NewWord(1, 5)},
+		"reserved 5":           {rsockets.NewWord(5, 5)},
+		"an IO map":            {rsockets.NewWord(rsockets.OpIOMap, 1<<29-1)},
+		"unknown control":      {controlWord(9)},
+		"data behind shutdown": {controlWord(rsockets.Shutdown), dataWord(1)},
+		"shutdown twice":       {controlWord(rsockets.Shutdown), controlWord(rsockets.Shutdown)},
+	} {
+		for _, initiator := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, initiator %t", name, initiator), func(t *testing.T) {
+				f := newForger(t, initiator, forged)
+				f.send(words...)
+				_, err := io.Copy(io.Discard, f.victim)
+				if len(words) == 2 && words[0] == controlWord(rsockets.Shutdown) && err == nil {
+					// The end of the stream came first; what is behind it ends the other direction.
+					for err == nil {
+						_, err = f.victim.Write([]byte("x"))
+					}
+					return
+				}
+				if !errors.Is(err, extsock.ErrStream) {
+					t.Errorf("the victim's Read: %v", err)
+				}
+				_, err = io.Copy(io.Discard, f.c)
+				if terminate := (*rdmap.TerminateError)(nil); initiator && !errors.As(err, &terminate) {
+					t.Errorf("the forger's Read: %v", err)
+				}
+			})
+		}
+	}
+	if _, err := bystander.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 5)
+	if _, err := io.ReadFull(peer, b); err != nil || string(b) != "hello" {
+		t.Errorf("the bystander: %q, %v", b, err)
+	}
+}
+
+// TestRSocketsForgedMessages: a message that is no word ends the connection.
+func TestRSocketsForgedMessages(t *testing.T) {
+	for _, n := range []int{0, 1, 3, 5, 1000} {
+		f := newForger(t, true, forged)
+		if err := f.sendBytes(make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.victim.Read(make([]byte, 1))
+		if terminate := (*rdmap.TerminateError)(nil); !errors.Is(err, extsock.ErrStream) && !errors.As(err, &terminate) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
+// TestRSocketsMemory: the peer writes to the half that is lent, and to nothing else. A half that is
+// full is not lent any more.
+func TestRSocketsMemory(t *testing.T) {
+	const half = 64 << 10
+	for name, forge := range map[string]func(f *forger){
+		"behind the half":  func(f *forger) { f.write(half, []byte("x")) },
+		"before the half":  func(f *forger) { f.write(-1, []byte("x")) },
+		"across its end":   func(f *forger) { f.write(half-1, []byte("xx")) },
+		"behind the slots": func(f *forger) { f.header.Buffer = f.header.Slots; f.write(32, []byte("x")) },
+		"the Region of nobody": func(f *forger) {
+			f.header.Buffer.STag ^= 0x5a5a5a00
+			f.write(0, []byte("x"))
+		},
+		"a half that is full": func(f *forger) {
+			f.write(0, pattern(half, 1))
+			f.send(dataWord(half))
+			if _, err := io.ReadFull(f.victim, make([]byte, 1)); err != nil {
+				f.t.Fatal(err)
+			}
+			f.write(0, []byte("overwritten"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForger(t, true, forged)
+			forge(f)
+			got, err := io.ReadAll(f.victim)
+			if access := (*ddp.AccessError)(nil); !errors.As(err, &access) {
+				t.Errorf("the victim's Read: %v", err)
+			}
+			if len(got) > 0 && !bytes.Equal(got, pattern(half, 1)[1:]) {
+				t.Errorf("%d bytes were overwritten", len(got))
+			}
+		})
+	}
+}
+
+// TestRSocketsOverwrittenSlots: what a peer writes to the slots sends data to that peer alone, and one
+// descriptor too many ends the connection.
+func TestRSocketsOverwrittenSlots(t *testing.T) {
+	f := newForger(t, true, rsockets.Header{Credits: 1000, Buffer: rdmap.Handle{STag: 0xbad}})
+	slot := make([]byte, rsockets.SlotLen)
+	rsockets.PutSlot(f.order, slot, rdmap.Handle{STag: 0xbad, TO: 1<<64 - 1, Len: 1<<32 - 1})
+	for i := range 3 {
+		to := f.header.Slots
+		to.TO += uint64((1 + i) % 2 * rsockets.SlotLen)
+		if err := postWrite(f.c, to, slot); err != nil {
+			t.Fatal(err)
+		}
+		f.send(creditsWord(1000), dataWord(1)) // the Read of the data has looked at the slot
+		if _, err := f.victim.Read(make([]byte, 1)); (i == 2) != errors.Is(err, extsock.ErrStream) {
+			t.Errorf("descriptor %d: %v", i+1, err)
+		}
+	}
+
+	own := rsockets.Header{Credits: 1000, Buffer: rdmap.Handle{STag: 0xbad, Len: 1 << 20}}
+	f = newForger(t, true, own) // lends memory that it does not have
+	f.send(creditsWord(1000))   // so that the victim may send
+	var err error
+	for err == nil {
+		_, err = f.victim.Write(make([]byte, 1000))
+	}
+	if terminate := (*rdmap.TerminateError)(nil); !errors.As(err, &terminate) {
+		t.Errorf("a Write to memory that the peer does not have: %v", err)
+	}
+}
+
+// TestRSocketsLost: a peer that ends without a word about it is lost. Its data can still be read.
+func TestRSocketsLost(t *testing.T) {
+	f := newForger(t, true, forged)
+	f.write(0, []byte("hello"))
+	f.send(dataWord(5))
+	if _, err := f.c.Read(make([]byte, rsockets.WordLen)); err != nil { // unread, it would make Close reset
+		t.Fatal(err)
+	}
+	f.c.Close()
+	got, err := io.ReadAll(f.victim)
+	if string(got) != "hello" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestRSocketsByteOrder: a Responder takes over the byte order of the Initiator's machine.
+func TestRSocketsByteOrder(t *testing.T) {
+	own := forged
+	own.BigEndian = true
+	f := newForger(t, true, own)
+	if !f.header.BigEndian {
+		t.Error("the Reply is little-endian")
+	}
+	f.write(0, []byte("hello"))
+	f.send(dataWord(5))
+	b := make([]byte, 10)
+	if n, err := f.victim.Read(b); string(b[:n]) != "hello" || err != nil {
+		t.Fatalf("%q, %v", b[:n], err)
+	}
+	if _, err := f.victim.Write([]byte("world")); err != nil {
+		t.Fatal(err)
+	}
+	// The word behind the data; before it came one about the second half.
+	for range 2 {
+		n, err := f.c.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err := rsockets.ParseWord(binary.BigEndian, b[:n]); err != nil || w != dataWord(5) && w.Op() != rsockets.OpCredits {
+			t.Fatalf("%x, %v", b[:n], err)
+		}
+	}
+	if string(f.memory[:5]) != "world" {
+		t.Errorf("written: %q", f.memory[:5])
+	}
+}
+
+// TestRSocketsFlood: a peer that sends more words than the limit allows, while nobody reads, fills the
+// inbox, and is then held back by TCP. Reads find all data.
+func TestRSocketsFlood(t *testing.T) {
+	f := newForger(t, true, forged)
+	want := pattern(1000, 1)
+	f.write(0, want)
+	for range want {
+		f.send(dataWord(1))
+	}
+	prototest.Wait(t, "the words fill the inbox", func() bool { return extsock.Unread(f.victim) == 128*512 })
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(f.victim, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRSocketsAllocations: in the steady state a Write and a Read allocate nothing. A half of the
+// receive buffer costs a few allocations, each time that it is lent.
+func TestRSocketsAllocations(t *testing.T) {
+	if testmode.Race {
+		t.Skip("the race detector allocates")
+	}
+	for _, length := range []int{1, 64, 1 << 10} {
+		ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
+		bounded(t, ci, cr)
+		out, in := make([]byte, length), make([]byte, length)
+		var failed error
+		once := func() {
+			if _, err := ci.Write(out); err != nil {
+				failed = err
+			}
+			if _, err := io.ReadFull(cr, in); err != nil {
+				failed = err
+			}
+		}
+		for range 200 {
+			once()
+		}
+		if n := testing.AllocsPerRun(500, once); n != 0 || failed != nil {
+			t.Errorf("%d bytes: %v allocations, %v", length, n, failed)
+		}
+	}
+}
