@@ -222,7 +222,7 @@ verbsquick: verbs-programs bin/tier
 	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run='$(VERBS)' ./cmd/rddp/internal/run
 
 verbs-programs:
-	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils
+	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils curl
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
