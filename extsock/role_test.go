@@ -317,6 +317,7 @@ func TestCloseWhileAReadReceives(t *testing.T) {
 			}
 		}()
 		for i := range uint32(30) { // quick messages, until the Read receives for itself
+			synctest.Wait() // a Read that comes after its message leaves the role where it is
 			p.segment(1+i, 0, true, 0, 0, 0, 0, 'g')
 			<-got
 		}

@@ -38,6 +38,7 @@ func TestPanicWhileAReadIsServed(t *testing.T) {
 			read <- err
 		}()
 		for range 20 {
+			synctest.Wait() // the other end waits in Read
 			if _, err := a.Write(p, nil); err != nil {
 				t.Fatal(err)
 			}
