@@ -104,10 +104,11 @@ func isEnd(err error) bool {
 // err. A client of TLS 1.3 gets a server's opinion of its certificate after the handshake, from its
 // first Read.
 func Explain(err error) error {
+	if err == nil { // without the allocations below
+		return nil
+	}
 	record, op := tls.RecordHeaderError{}, (*net.OpError)(nil)
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &record) && record.Conn != nil: // the first record
 		return fmt.Errorf("%w: it begins %q", ErrPlain, record.RecordHeader[:])
 	case !errors.As(err, &op) || op.Op != "remote error": // so crypto/tls marks an alert of the peer
