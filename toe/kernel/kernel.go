@@ -13,10 +13,6 @@ import (
 type Backend struct {
 	Dialer       net.Dialer
 	ListenConfig net.ListenConfig
-	// OnlyIO promises that the goroutines of this process never compute for long without a system call
-	// that the runtime learns of. Then a read that has waited does not wake the runtime's monitor, which
-	// would look after the processors every 20 µs from then on.
-	OnlyIO bool
 }
 
 var (
@@ -38,13 +34,9 @@ func (b *Backend) Dial(ctx context.Context, network, address string) (toe.Stream
 		return nil, err
 	}
 	if c, ok := c.(*net.UnixConn); ok {
-		s := newUnixStream(c)
-		s.setOnlyIO(b.OnlyIO)
-		return s, nil
+		return newUnixStream(c), nil
 	}
-	s := newStream(c.(*net.TCPConn)) // package net has switched Nagle's algorithm off
-	s.setOnlyIO(b.OnlyIO)
-	return s, nil
+	return newStream(c.(*net.TCPConn)), nil // package net has switched Nagle's algorithm off
 }
 
 // Listen listens at address. The Streams that Accept returns are of type *Stream, or of type
@@ -58,9 +50,9 @@ func (b *Backend) Listen(ctx context.Context, network, address string) (toe.List
 		return nil, err
 	}
 	if l, ok := l.(*net.UnixListener); ok {
-		return &unixListener{l, b.OnlyIO}, nil
+		return &unixListener{l}, nil
 	}
-	return &listener{l.(*net.TCPListener), b.OnlyIO}, nil
+	return &listener{l.(*net.TCPListener)}, nil
 }
 
 func isKnown(network string) bool {
@@ -72,47 +64,32 @@ func isKnown(network string) bool {
 }
 
 // A listener is a net.TCPListener whose Accept returns Streams.
-type listener struct {
-	*net.TCPListener
-	onlyIO bool
-}
+type listener struct{ *net.TCPListener }
 
 func (l *listener) Accept() (toe.Stream, error) {
 	c, err := l.AcceptTCP()
 	if err != nil {
 		return nil, err
 	}
-	s := newStream(c) // package net has switched Nagle's algorithm off
-	s.setOnlyIO(l.onlyIO)
-	return s, nil
+	return newStream(c), nil // package net has switched Nagle's algorithm off
 }
 
 // A unixListener is a net.UnixListener whose Accept returns Streams.
-type unixListener struct {
-	*net.UnixListener
-	onlyIO bool
-}
+type unixListener struct{ *net.UnixListener }
 
 func (l *unixListener) Accept() (toe.Stream, error) {
 	c, err := l.AcceptUnix()
 	if err != nil {
 		return nil, err
 	}
-	s := newUnixStream(c)
-	s.setOnlyIO(l.onlyIO)
-	return s, nil
+	return newUnixStream(c), nil
 }
 
 // New makes a Stream of c and switches Nagle's algorithm off. The Stream owns c from now on. It is
 // of type *Stream.
-func New(c *net.TCPConn) toe.Stream { return new(Backend).New(c) }
-
-// New makes a Stream of c as the function New does, with the promises of b.
-func (b *Backend) New(c *net.TCPConn) toe.Stream {
+func New(c *net.TCPConn) toe.Stream {
 	c.SetNoDelay(true) // an error means that the connection is dead, and later calls return it too
-	s := newStream(c)
-	s.setOnlyIO(b.OnlyIO)
-	return s
+	return newStream(c)
 }
 
 // NewUnix makes a Stream of c, whose network must be "unix". The Stream owns c from now on. It is

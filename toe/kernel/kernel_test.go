@@ -25,11 +25,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // socket.
 func pairOver(t testing.TB, network string) (a, b toe.Stream) {
 	t.Helper()
-	return backendPair(t, network, kernel.Backend{})
-}
-
-func backendPair(t testing.TB, network string, backend kernel.Backend) (a, b toe.Stream) {
-	t.Helper()
 	address := "127.0.0.1:0"
 	if network == "unix" {
 		dir, err := os.MkdirTemp("", "toe") // t.TempDir is too long a path for some systems
@@ -39,6 +34,7 @@ func backendPair(t testing.TB, network string, backend kernel.Backend) (a, b toe
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		address = filepath.Join(dir, "s")
 	}
+	var backend kernel.Backend
 	l, err := backend.Listen(context.Background(), network, address)
 	if err != nil {
 		t.Fatal(err)
@@ -62,9 +58,6 @@ var networks = []string{"tcp", "unix"}
 
 func TestContract(t *testing.T) {
 	for _, network := range networks {
-		t.Run(network+"/OnlyIO", func(t *testing.T) {
-			toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return backendPair(t, network, kernel.Backend{OnlyIO: true}) })
-		})
 		t.Run(network, func(t *testing.T) {
 			toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return pairOver(t, network) })
 		})

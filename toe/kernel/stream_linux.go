@@ -55,7 +55,6 @@ type socket struct {
 	readErr      error  // from tryRead
 	short        bool   // the last read brought few bytes
 	late         bool   // the last ReadSegment that looked found nothing, and waited
-	onlyIO       bool   // Backend.OnlyIO
 	looked       bool   // this ReadSegment has looked
 	pendingCount uint32 // from countPending
 	pendingErr   error  // from countPending
@@ -116,8 +115,6 @@ func (s *socket) init(c sysConn, network string) {
 	s.emss.Store(toe.DefaultEMSS)
 }
 
-func (s *socket) setOnlyIO(is bool) { s.onlyIO = is }
-
 // ReadSegment tries to read before it waits, and holds no buffer while it waits.
 func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	off = s.off
@@ -175,16 +172,19 @@ func (s *socket) tryRead(fd uintptr) bool {
 }
 
 // read reads once. If few bytes are expected, and no long call could make this one wait for the
-// socket, the scheduler does not learn of it. But after a wait it must: if the process was idle, the
-// runtime's monitor sleeps until a system call, and without the monitor nobody would look into the
-// netpoller, or take the processor from a program that computes from here on. See Backend.OnlyIO.
+// socket, the scheduler does not learn of it. But after a wait it must, unless the beat goes: if the
+// process was idle, the runtime's monitor rests, and without the monitor nobody would look into the
+// netpoller, or take the processor from a program that computes from here on.
 func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
-	if s.short && (!s.looked || s.onlyIO) && s.long.Load() == 0 {
+	if s.short && (!s.looked || monitor.goes()) && s.long.Load() == 0 {
 		return read(fd, p, true)
 	}
 	s.long.Add(1)
 	n, errno = read(fd, p, false)
 	s.long.Add(-1)
+	if s.looked {
+		monitor.start()
+	}
 	return n, errno
 }
 

@@ -51,10 +51,6 @@ func (s *UnixStream) SetDeadline(t time.Time) error      { return s.adapter.SetD
 func (s *UnixStream) SetReadDeadline(t time.Time) error  { return s.adapter.SetReadDeadline(t) }
 func (s *UnixStream) SetWriteDeadline(t time.Time) error { return s.adapter.SetWriteDeadline(t) }
 
-// setOnlyIO does nothing: each read is package net's.
-func (s *Stream) setOnlyIO(bool)     {}
-func (s *UnixStream) setOnlyIO(bool) {}
-
 // WriteTo replaces that of net.TCPConn, which does not know what the adapter has read ahead.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{s.adapter})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A Pair is a queue pair that a connection manager connects, instead of the program by ibv_modify_qp.
@@ -42,29 +41,8 @@ func (d *Device) HasAddress(a netip.Addr) bool { return slices.Contains(d.addres
 // MaxRead is the maximum number of Reads that a connection may have under way, in each direction.
 func (d *Device) MaxRead() int { return int(limits.MaxRead) }
 
-// Listener returns a listener that accepts the connections of l as those of the device, with the faults
-// of its network.
-func (d *Device) Listener(l net.Listener) net.Listener {
-	if faulty := d.faults.Listener(l); faulty != l {
-		return faulty
-	}
-	return listener{l}
-}
-
-// A listener accepts connections with the promise of d.backend. Otherwise each message from the peer would
-// wake the runtime's monitor, which takes the processor from the goroutine that serves the peer.
-type listener struct{ net.Listener }
-
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		return tcpBackend.New(tcp), nil
-	}
-	return c, err
-}
-
-// tcpBackend is the TCP of connections that are accepted.
-var tcpBackend = kernel.Backend{OnlyIO: true}
+// Listener returns l with the faults of the device's network.
+func (d *Device) Listener(l net.Listener) net.Listener { return d.faults.Listener(l) }
 
 // A Wire says what a connection carries.
 type Wire uint8

@@ -125,7 +125,7 @@ func (d *Device) backend(dialer net.Dialer) toe.Backend {
 	if b := d.faults.Backend(dialer); b != nil {
 		return b
 	}
-	return &kernel.Backend{Dialer: dialer, OnlyIO: true}
+	return &kernel.Backend{Dialer: dialer}
 }
 
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
