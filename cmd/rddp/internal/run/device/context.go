@@ -113,6 +113,16 @@ func (c *Context) Doorbell() {
 	}
 }
 
+// look looks at every send queue. Unlike Doorbell it waits for goroutines that are looking at one: what
+// they have taken from it may not be complete yet.
+func (c *Context) look() {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	for _, q := range c.pairs {
+		q.look()
+	}
+}
+
 // Close destroys all objects of the context. Peers learn of it as from a NIC.
 func (c *Context) Close() {
 	c.dev.mu.Lock()

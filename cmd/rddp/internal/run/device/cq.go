@@ -131,7 +131,7 @@ func (c *Context) resizeCQLocked(in []byte) (out, driverOut []byte, e syscall.Er
 	if e := checkCQE(n); e != 0 {
 		return nil, nil, e
 	}
-	c.Doorbell() // what has been posted before may complete before
+	c.look() // what has been posted before may complete before
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n < q.ring.Len() {

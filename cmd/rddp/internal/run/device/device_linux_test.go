@@ -39,6 +39,8 @@ type program struct {
 	pd     uint32
 	cq     *guest.CQ
 	mr     guest.MR
+	// slowBell has the device look at its queues some time after the doorbell, as it really does
+	slowBell bool
 
 	mu       sync.Mutex
 	channels []*testChannel // the first is the one for asynchronous events
@@ -119,7 +121,14 @@ func (p *program) Map(off uint64, size int) ([]byte, error) {
 
 type ownKernel struct{ *program }
 
-func (k ownKernel) Doorbell() error { k.ctx.Doorbell(); return nil }
+func (k ownKernel) Doorbell() error {
+	if k.slowBell {
+		go k.ctx.Doorbell()
+	} else {
+		k.ctx.Doorbell()
+	}
+	return nil
+}
 
 var localhost = netip.MustParseAddr("127.0.0.1")
 
@@ -891,6 +900,30 @@ func TestMemoryWindowRefused(t *testing.T) {
 
 // Datagrams arrive, with a header in front that says where they come from, unless their key is
 // another one or no receive is posted.
+// TestResizeAfterPost: a completion queue can't become smaller than what has been posted before, even
+// if the device has not looked at it or is just looking.
+func TestResizeAfterPost(t *testing.T) {
+	a := newProgram(t, newDevice(t))
+	a.slowBell = true
+	q := a.qp(func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) })
+	if err := q.Enable(1); err != nil {
+		t.Fatal(err)
+	}
+	resize := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, a.cq.Handle), 1)
+	for range 300 {
+		for range 2 {
+			w := guest.WR{Op: guest.OpSend, Flags: guest.Signaled, To: &guest.To{QPN: q.Num, QKey: 1, GID: a.gid}, List: []guest.SGE{a.mr.Part(0, 8)}}
+			if err := q.Post(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := a.Do(uint32(uverbs.ResizeCQ), append(make([]byte, 8), resize...), nil, 8, 0); !errors.Is(err, syscall.EINVAL) {
+			t.Fatalf("fewer entries than two Sends need: %v, want EINVAL", err)
+		}
+		a.poll(2)
+	}
+}
+
 func TestDatagrams(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }

@@ -439,14 +439,19 @@ func (q *queuePair) kick() {
 	}
 	for {
 		n := q.kicks.Load()
-		q.sendMu.Lock()
-		if !q.dead {
-			q.drainLocked()
-		}
-		q.sendMu.Unlock()
+		q.look()
 		if q.kicks.CompareAndSwap(n, 0) {
 			return
 		}
+	}
+}
+
+// look looks at the send queue, after whoever is looking at it now.
+func (q *queuePair) look() {
+	q.sendMu.Lock()
+	defer q.sendMu.Unlock()
+	if !q.dead {
+		q.drainLocked()
 	}
 }
 
