@@ -5,11 +5,13 @@ package interop
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,10 +126,18 @@ func (r *raw) nudge() (stop func()) {
 }
 
 // terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw
-// closes without one.
+// closes without one, and "reset" when siw's reset may have destroyed it: siw closes with octets that
+// it has not read.
 func (r *raw) terminate() string {
 	r.t.Helper()
-	b := r.rest()
+	_ = r.c.SetReadDeadline(time.Now().Add(rawLimit))
+	b, err := io.ReadAll(r.c)
+	switch {
+	case len(b) == 0 && errors.Is(err, syscall.ECONNRESET):
+		return "reset"
+	case err != nil && !errors.Is(err, syscall.ECONNRESET):
+		r.t.Errorf("waiting for siw's Terminate: %v", err)
+	}
 	if len(b) < 23 {
 		return hex.EncodeToString(b)
 	}
