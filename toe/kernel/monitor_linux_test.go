@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestBeat: the beat goes while reads come in each of its periods, and two periods longer at most. It
+// TestBeat: a row of reads starts the beat. It goes while reads come in each of its periods, and two periods longer at most. It
 // never goes without a timer that is due within a period.
 func TestBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -15,7 +15,17 @@ func TestBeat(t *testing.T) {
 			if b.goes() {
 				t.Fatal("the beat goes before it is started")
 			}
-			b.start()
+			for range 2 * beatRow {
+				time.Sleep(beatSoon + 1)
+				b.start()
+			}
+			for range beatRow - 1 {
+				if b.goes() {
+					t.Fatal("a few reads, or sparse ones, have started the beat")
+				}
+				time.Sleep(beatSoon)
+				b.start()
+			}
 			for i := range 10 {
 				for range 3 { // the periods begin anew while nobody looks
 					b.start()
