@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/rdmap"
@@ -117,3 +118,15 @@ func Accepts(l *Listener) bool {
 	defer l.backlog.mu.Unlock()
 	return l.backlog.accepting
 }
+
+// Outgoing returns how many messages of a connection that speaks rsockets TCP has not taken, as far as
+// the connection has looked.
+func Outgoing(c *Conn) int {
+	s := c.verbs.rsocket
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.tail - s.head)
+}
+
+// SendNow is the part of a Write of n bytes over rsockets that comes after it has found room.
+func SendNow(c *Conn, n int) (sent bool, err error) { return c.verbs.rsocket.send(bufpool.GetChunk(n)) }

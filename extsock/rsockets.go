@@ -76,6 +76,7 @@ const (
 
 	maxOut      = 32        // messages that TCP has not taken
 	outControl  = 8         // places among them that data leaves
+	outEnds     = 2         // places among these that only words about the end take: Shutdown and Disconnect
 	maxInFlight = 256 << 10 // bytes of data among them: the next message may go beyond it
 )
 
@@ -280,10 +281,13 @@ func (s *rsocket) write(p []byte, limit *wait.Deadline) (n int, err error) {
 		}
 		c := bufpool.GetChunk(most)
 		copy(c.B, p[n:])
-		if err := s.send(c); err != nil {
+		sent, err := s.send(c)
+		if err != nil {
 			return n, err
 		}
-		n += most
+		if sent {
+			n += most
+		}
 	}
 }
 
@@ -299,10 +303,17 @@ func (s *rsocket) mayWrite(n int) (most int, full <-chan struct{}, err error) {
 	if n == 0 {
 		return 0, nil, nil
 	}
-	if s.tail-s.head >= maxOut-outControl || s.inFlight >= maxInFlight {
+	if s.isFullLocked() {
 		return 0, s.cq.Ready(), nil
 	}
 	return s.tx.Room(n), nil, nil
+}
+
+// isFullLocked reports whether data must wait until TCP has taken earlier messages.
+//
+// +checklocks:s.mu
+func (s *rsocket) isFullLocked() bool {
+	return s.tail-s.head >= maxOut-outControl || s.inFlight >= maxInFlight
 }
 
 // writeErrLocked returns why no data can be written any more, or nil if it can.
@@ -324,20 +335,25 @@ func (s *rsocket) writeErrLocked() error {
 	return nil
 }
 
-// send sends a data message, for which there is room.
-func (s *rsocket) send(c *bufpool.Chunk) error {
+// send sends a data message, for which the peer has room. It reports false if the caller must look
+// again, because words for the peer have taken places since mayWrite.
+func (s *rsocket) send(c *bufpool.Chunk) (sent bool, err error) {
 	s.mu.Lock()
 	defer s.unlock()
 	if err := s.writeErrLocked(); err != nil { // CloseWrite has come between
 		c.Put()
-		return err
+		return false, err
+	}
+	if s.isFullLocked() {
+		c.Put()
+		return false, nil
 	}
 	to, w := s.tx.Data(len(c.B))
 	e := s.nextLocked()
 	e.chunk = c
 	s.inFlight += len(c.B)
 	s.queueLocked(e, to, c.B, w)
-	return s.outErr
+	return s.outErr == nil, s.outErr
 }
 
 // await waits until wake or full says that the caller must look again, or until the caller has
@@ -465,7 +481,7 @@ func (s *rsocket) lookLocked() error {
 // +checklocks:s.mu
 func (s *rsocket) tellLocked() {
 	s.reapLocked()
-	for s.outErr == nil && s.rx.Due() && s.tail-s.head < maxOut {
+	for s.outErr == nil && s.rx.Due() && s.tail-s.head < maxOut-outEnds {
 		limit, grants, half := s.rx.Update()
 		e := s.nextLocked()
 		w := rsockets.NewWord(rsockets.OpCredits, uint32(limit))
@@ -556,11 +572,11 @@ func (s *rsocket) closeWrite() {
 	wait.Wake(s.room)
 }
 
-// endLocked ends this end.
+// endLocked ends this end. There is always a place for the word: see outEnds.
 //
 // +checklocks:s.mu
 func (s *rsocket) endLocked(end rsockets.End) {
-	if w, tell := s.ends.Close(end); tell && s.tail-s.head < maxOut {
+	if w, tell := s.ends.Close(end); tell {
 		s.queueLocked(s.nextLocked(), rdmap.Handle{}, nil, w)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -270,8 +271,14 @@ type forger struct {
 func newForger(t *testing.T, initiator bool, own rsockets.Header) *forger {
 	t.Helper()
 	a, b := kernelStreams(t)
+	return startForger(t, a, b, initiator, &extsock.Config{NoCapabilities: true}, 1<<10, own)
+}
+
+// startForger is newForger over the streams a, the forger's, and b, with n bytes of memory.
+func startForger(t *testing.T, a, b net.Conn, initiator bool, cfg *extsock.Config, n int, own rsockets.Header) *forger {
+	t.Helper()
 	f := &forger{t: t, order: own.Order()}
-	f.c = extsock.NewConn(a, initiator, &extsock.Config{NoCapabilities: true})
+	f.c = extsock.NewConn(a, initiator, cfg)
 	f.victim = extsock.NewConn(b, !initiator, &speaksRSockets.cfg)
 	t.Cleanup(func() { f.c.Close(); f.victim.Close() })
 	bounded(t, f.c, f.victim)
@@ -280,7 +287,7 @@ func newForger(t *testing.T, initiator bool, own rsockets.Header) *forger {
 		own.Slots.Len = rsockets.Slots
 	}
 	if own.Buffer.STag == 0 {
-		f.memory = make([]byte, 1<<10)
+		f.memory = make([]byte, n)
 		own.Buffer = register(t, f.c, f.memory, ddp.RemoteWrite).Handle()
 	}
 	victim := make(chan error, 1)
@@ -523,6 +530,80 @@ func TestRSocketsFlood(t *testing.T) {
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(f.victim, got); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestRSocketsCrowded: while TCP takes nothing, the words that a peer has sent to it do not fill the places
+// of messages under way. A Write that has found room before them looks again, and the word of CloseWrite
+// has a place.
+func TestRSocketsCrowded(t *testing.T) {
+	const (
+		piece  = 2 << 10
+		answer = (128 - 16) / 2 // a word of the victim answers so many
+		places = 30             // for all but the words about the end
+	)
+	a, b := kernelStreams(t)
+	for _, c := range []net.Conn{a, b} {
+		c.(*net.TCPConn).SetReadBuffer(4 << 10)
+		c.(*net.TCPConn).SetWriteBuffer(4 << 10)
+	}
+	// The forger's driver takes nothing from TCP behind a message that is unread.
+	f := startForger(t, a, b, true, &extsock.Config{NoCapabilities: true, Messages: true, RecvDepth: 1}, 4<<20, rsockets.Header{Credits: 1 << 15})
+	var read atomic.Int64
+	reads, writes := make(chan error, 1), make(chan error, 1)
+	go func() {
+		one := make([]byte, answer)
+		for {
+			n, err := f.victim.Read(one)
+			read.Add(int64(n))
+			if err != nil {
+				reads <- err
+				return
+			}
+		}
+	}()
+	f.send(controlWord(rsockets.KeepAlive)) // lets the victim send
+	go func() {
+		b := make([]byte, piece)
+		var err error
+		for err == nil {
+			_, err = f.victim.Write(b)
+		}
+		writes <- err
+	}()
+	prototest.Wait(t, "data fills its places", func() bool { return extsock.Outgoing(f.victim) == 24 })
+	f.write(0, make([]byte, 2000))
+	for sent, before := 0, 0; before < places || before < extsock.Outgoing(f.victim); {
+		before = extsock.Outgoing(f.victim)
+		for range answer {
+			f.send(dataWord(1))
+		}
+		sent += answer
+		prototest.Wait(t, "the words are read", func() bool { return read.Load() == int64(sent) })
+	}
+	before := extsock.Outgoing(f.victim)
+	if sent, err := extsock.SendNow(f.victim, piece); sent || err != nil {
+		t.Errorf("data goes out where %d messages are under way: %t, %v", before, sent, err)
+	}
+	if err := f.victim.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-writes; !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("the Write: %v", err)
+	}
+	for w := rsockets.Word(0); w != controlWord(rsockets.Shutdown); {
+		b := make([]byte, rsockets.WordLen)
+		n, err := f.c.Read(b)
+		if err == nil {
+			w, err = rsockets.ParseWord(f.order, b[:n])
+		}
+		if err != nil {
+			t.Fatalf("before the word of CloseWrite: %v", err)
+		}
+	}
+	f.send(controlWord(rsockets.Disconnect))
+	if err := <-reads; err != io.EOF {
+		t.Errorf("the Read: %v", err)
 	}
 }
 
