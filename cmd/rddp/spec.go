@@ -144,7 +144,10 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	fmt.Fprintf(c.Root().ErrWriter, "rddp spec: listening at %v\n", l.Addr())
 	tcp := l.(*net.TCPListener)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
-	_ = tcp.SetDeadline(time.Now().Add(c.Duration("wait")))
+	waiting, waited := context.WithTimeout(ctx, c.Duration("wait"))
+	defer waited()
+	end, _ := waiting.Deadline()
+	_ = tcp.SetDeadline(end)
 	over := &specTLS{config: config}
 	accept := func(ctx context.Context) (net.Conn, error) {
 		if err := over.fits(); err != nil {
@@ -156,14 +159,14 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 		}
 		return over.server(ctx, conn)
 	}
-	first, err := accept(ctx)
+	first, err := accept(waiting)
 	if err != nil {
 		stop()
 		l.Close()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if errors.Is(err, os.ErrDeadlineExceeded) || waiting.Err() != nil { // with TLS, a peer may connect and say nothing
 			err = fmt.Errorf("no connection within %v", c.Duration("wait"))
 		}
 		return nil, cli.Exit((&spec.NoPeerError{Err: err}).Error(), exitUsage)

@@ -13,6 +13,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestSpecUsage(t *testing.T) {
@@ -119,6 +120,29 @@ func TestSpecListen(t *testing.T) {
 	}
 	if status := <-dialled; status != 0 {
 		t.Errorf("the peer's status is %d", status)
+	}
+}
+
+// TestSpecListenSilent: a peer that connects and says nothing does not outlast --wait.
+func TestSpecListenSilent(t *testing.T) {
+	errs := newListening()
+	ended := make(chan int, 1)
+	go func() {
+		line := "rddp spec --listen --tls-self --wait 500ms --section 5041 127.0.0.1:0"
+		ended <- run(t.Context(), strings.Fields(line), new(strings.Builder), errs, commands())
+	}()
+	<-errs.lines // the pin
+	c, err := net.Dial("tcp", errs.address(<-errs.lines))
+	if err == nil {
+		defer c.Close() // it may come too late, which ends the same
+	}
+	select {
+	case status := <-ended:
+		if status != exitUsage || !strings.Contains(errs.String(), "no connection within 500ms") {
+			t.Errorf("status %d, %v", status, errs)
+		}
+	case <-prototest.TimeLimit(t).Done():
+		t.Error("the command waits for the handshake of a silent peer")
 	}
 }
 
