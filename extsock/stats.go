@@ -84,6 +84,6 @@ func trafficOf(t *driver.Traffic) stats.Traffic {
 // program reads then returns only a part of its credits to the peer, until the windows are within
 // the limit or have eight messages.
 //
-// The limit does not cover memory that the program has registered, or the payload of the program's
-// own operations.
+// The limit does not cover memory that the program has registered, the receive buffers of rsockets
+// (Config.RSockets), or the payload of the program's own operations.
 func SetMemoryLimit(n int64) (before int64) { return driver.SetMemoryLimit(n) }
