@@ -363,8 +363,8 @@ func (c *Config) recvSize() int {
 
 func (c *Config) sendDepth() int {
 	n := positive(c.SendDepth, defaultSendDepth)
-	if c.RSockets { // each message is a Write and a Send
-		n = max(n, 2*maxOut)
+	if c.RSockets {
+		n = max(n, rsocketSendDepth)
 	}
 	return n
 }

@@ -277,6 +277,9 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 		told = guarded(func() error { c.traceSwitch(err); return nil })
 	}
 	p.Start()
+	if s := c.verbs.rsocket; s != nil && c.initiator && err == nil {
+		s.startNudges()
+	}
 	if !stays || err != nil {
 		c.background.Go(p.Receive)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
@@ -61,6 +62,10 @@ type rsocket struct {
 	request  rdmap.WorkRequest   // +checklocks:mu
 	done     [1]rdmap.Completion // +checklocks:mu
 	cq       *rdmap.CompletionQueue
+
+	// for nudge. The timer is nil in a Responder.
+	nudger *time.Timer // +checklocks:mu
+	nudges int         // +checklocks:mu
 }
 
 var emptySlot [rsockets.SlotLen]byte
@@ -78,6 +83,13 @@ const (
 	outControl  = 8         // places among them that data leaves
 	outEnds     = 2         // places among these that only words about the end take: Shutdown and Disconnect
 	maxInFlight = 256 << 10 // bytes of data among them: the next message may go beyond it
+
+	// An Initiator whose peer sends no data nudges it 50, 100, 200, 400 and 800 ms after startup.
+	nudgeAfter = 50 * time.Millisecond
+	maxNudges  = 5
+
+	// A message is a Write and a Send.
+	rsocketSendDepth = 2*maxOut + maxNudges
 )
 
 // An outgoing is a message on its way to TCP: the word, and what is written before it.
@@ -134,7 +146,7 @@ func (c *Conn) offerRSockets(bigEndian bool) ([]byte, error) {
 	s := &rsocket{
 		c: c, order: h.Order(), memory: make([]byte, 2*half), rx: *rsockets.NewReceiver(half, rsocketCredits),
 		receiving: make(chan struct{}, 1), arrived: make(chan struct{}, 1), room: make(chan struct{}, 1), turn: make(chan struct{}, 1),
-		slot: 1, cq: rdmap.NewCompletionQueue(2 * maxOut), // the Header fills slot 0
+		slot: 1, cq: rdmap.NewCompletionQueue(rsocketSendDepth), // the Header fills slot 0
 	}
 	s.receiving <- struct{}{}
 	s.turn <- struct{}{}
@@ -190,6 +202,33 @@ func (s *rsocket) begin(d *driver.Driver) {
 	defer s.mu.Unlock()
 	s.driver, s.tx = d, *rsockets.NewSender(s.peer)
 	s.tellLocked()
+}
+
+// startNudges has an Initiator nudge its peer from now on. The driver has been started.
+func (s *rsocket) startNudges() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nudger = time.AfterFunc(nudgeAfter, s.nudge)
+}
+
+// nudge is called by the timer. It sends an RDMA Write of length 0, which the peer's program does not
+// notice, and for which no STag is checked (RFC 5041 §5.2).
+//
+// Linux's siw as a Responder may leave FPDUs unread that arrive within milliseconds of its Reply, until
+// more arrive. Both programs would wait then. A word from the peer does not show that siw has read
+// anything, because librdmacm sends one at once.
+func (s *rsocket) nudge() {
+	s.mu.Lock()
+	if s.nudges == maxNudges || s.c.isClosed() || s.outErr != nil || s.inErr != nil || s.ends.Peer != rsockets.EndOpen {
+		s.mu.Unlock()
+		return
+	}
+	s.nudger.Reset(nudgeAfter << s.nudges)
+	s.nudges++
+	s.request = rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true, CQ: s.cq}
+	s.failLocked(s.driver.Queue(&s.request))
+	s.mu.Unlock()
+	s.driver.Flush()
 }
 
 // read is Conn.Read.
@@ -445,6 +484,7 @@ func (s *rsocket) act(n int) error {
 		if filled {
 			s.halves[half].Deregister()
 		}
+		s.nudges = maxNudges // the peer has read what this end has sent
 		s.tellLocked()
 		return nil
 	case rsockets.OpCredits:
@@ -591,6 +631,9 @@ func (s *rsocket) close() (lost bool) {
 	}
 	s.mu.Lock()
 	defer s.unlock()
+	if s.nudger != nil {
+		s.nudger.Stop()
+	}
 	s.reapLocked()
 	if _, unread := s.rx.Unread(); unread > 0 { // a Disconnect would hide it
 		return true

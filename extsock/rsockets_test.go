@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
@@ -18,6 +20,7 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // speaksRSockets is a side that speaks rsockets.
@@ -632,5 +635,49 @@ func TestRSocketsAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(500, once); n != 0 || failed != nil {
 			t.Errorf("%d bytes: %v allocations, %v", length, n, failed)
 		}
+	}
+}
+
+// TestRSocketsNudges: an Initiator sends Writes of length 0 until data comes, at most five, and none
+// after Close. A word that is not data does not count.
+func TestRSocketsNudges(t *testing.T) {
+	for _, tt := range []struct {
+		desc         string
+		data, closes time.Duration // after startup; 0: never
+		nudges       uint64
+	}{
+		{"data at once", time.Millisecond, 0, 0},
+		{"data after 300 ms", 300 * time.Millisecond, 0, 3},
+		{"no data", 0, 0, 5},
+		{"Close after 150 ms", 0, 150 * time.Millisecond, 2},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{}, speaksRSockets, speaksRSockets)
+				defer cr.Close()
+				defer ci.Close()
+				go ci.Read(make([]byte, 1)) // receives words too
+				synctest.Wait()
+				initiator, responder := ci.Stats().Sent.Writes, cr.Stats().Sent.Writes
+				if tt.data > 0 {
+					time.Sleep(tt.data)
+					if _, err := cr.Write([]byte("x")); err != nil {
+						t.Fatal(err)
+					}
+					responder++
+				}
+				if tt.closes > 0 {
+					time.Sleep(tt.closes)
+					ci.Close()
+				}
+				time.Sleep(time.Minute)
+				if n := ci.Stats().Sent.Writes - initiator; n != tt.nudges {
+					t.Errorf("%d nudges, want %d", n, tt.nudges)
+				}
+				if n := cr.Stats().Sent.Writes - responder; n != 0 {
+					t.Errorf("%d nudges from the Responder", n)
+				}
+			})
+		})
 	}
 }

@@ -3,7 +3,9 @@
 package interop
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -84,4 +86,77 @@ func serveRStream(ctx context.Context, l *extsock.Listener) error {
 		err = fmt.Errorf("%d bytes behind the last transfer", n)
 	}
 	return err
+}
+
+// TestRSocketsFromSiw: a Go program connects to rstream over siw, several times for each setting,
+// because siw may leave the first bytes unread. rstream closes after its last transfer. At times siw then
+// sends a FIN in the middle of what rstream has sent, which this end must notice.
+func TestRSocketsFromSiw(t *testing.T) {
+	for _, tt := range rsocketsConfigs {
+		for i := range 4 {
+			t.Run(fmt.Sprintf("%s %d", tt.desc, i), func(t *testing.T) {
+				cfg := tt.cfg
+				cfg.RSockets, cfg.Startup = true, extsock.StartupRequire
+				ctx, cancel := context.WithTimeout(t.Context(), supervisedLimit)
+				defer cancel()
+				g := superviseGuest(t)
+				p := startGuest(t, ctx, g, fmt.Sprintf("rstream -b %s -p %d -S %d -C %d -T v", GuestIP, supervisedPort, rsocketsSize, rsocketsCount))
+				g.AwaitListener(t, supervisedPort)
+				c, err := extsock.Dial("tcp", g.Forward(t, supervisedPort), &cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				missing, err := driveRStream(ctx, c)
+				var read *net.OpError // a plain end of stream is none
+				if missing > 0 && missing < rsocketsSize*rsocketsCount && errors.As(err, &read) && errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Logf("siw has closed %d bytes before the end: %v", missing, err)
+					p.Kill()
+					return
+				}
+				if err != nil {
+					t.Errorf("%d bytes missing: %v", missing, err)
+					p.Kill()
+				}
+				if code, err := p.Wait(); code != 0 || err != nil {
+					t.Errorf("exit status %d, %v\n%s", code, err, text(p))
+				}
+			})
+		}
+	}
+}
+
+// driveRStream is rstream's client for one connection: it checks that the server gives each direction's
+// transfers back. missing is how many bytes of the last transfers have not come.
+func driveRStream(ctx context.Context, c *extsock.Conn) (missing int, err error) {
+	defer c.Close()
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	const last = rsocketsSize * rsocketsCount
+	next := byte(0)
+	for _, n := range []int{16, last} {
+		out, in := make([]byte, n), make([]byte, n)
+		k := min(n, rsocketsSize)
+		for i := range out {
+			out[i] = next + byte(i%k)
+		}
+		next += byte(k)
+		if _, err := c.Write(out); err != nil {
+			return last, err
+		}
+		got, err := io.ReadFull(c, in)
+		if !bytes.Equal(in[:min(k, got)], out[:min(k, got)]) {
+			return n - got, errors.New("the server sends other bytes")
+		}
+		if err != nil {
+			return last - got*(n/last), err
+		}
+	}
+	if err := c.CloseWrite(); err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(io.Discard, c)
+	if n != 0 {
+		err = fmt.Errorf("%d bytes behind the last transfer", n)
+	}
+	return 0, err
 }
