@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,6 +36,7 @@ type rsocket struct {
 	// receiving holds a value unless a call receives. Close takes it for good.
 	receiving chan struct{}
 	word      [rsockets.WordLen]byte // of the call that receives
+	received  atomic.Uint64          // how many calls have received, or given up
 
 	arrived chan struct{} // capacity 1: a Read looks again
 	room    chan struct{} // capacity 1: the Write under way looks again
@@ -240,6 +242,7 @@ func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	for {
+		received := s.received.Load()
 		n, more, err := s.take(p)
 		if more {
 			wait.Wake(s.arrived) // another Read may wait
@@ -247,7 +250,7 @@ func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
 		if n > 0 || err != nil {
 			return n, err
 		}
-		if err := s.await(s.arrived, nil, limit); err != nil {
+		if err := s.await(s.arrived, nil, received, limit); err != nil {
 			return 0, err
 		}
 	}
@@ -308,12 +311,13 @@ func (s *rsocket) write(p []byte, limit *wait.Deadline) (n int, err error) {
 	}
 	defer func() { s.turn <- struct{}{} }()
 	for {
+		received := s.received.Load()
 		most, full, err := s.mayWrite(len(p) - n)
 		if err != nil || n == len(p) {
 			return n, err
 		}
 		if most == 0 {
-			if err := s.await(s.room, full, limit); err != nil {
+			if err := s.await(s.room, full, received, limit); err != nil {
 				return n, err
 			}
 			continue
@@ -395,21 +399,21 @@ func (s *rsocket) send(c *bufpool.Chunk) (sent bool, err error) {
 	return s.outErr == nil, s.outErr
 }
 
-// await waits until wake or full says that the caller must look again, or until the caller has
-// received something.
-func (s *rsocket) await(wake, full <-chan struct{}, limit *wait.Deadline) error {
+// await waits until wake or full says that the caller must look again, or until the caller or another
+// call has received something since received was the number of times.
+func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait.Deadline) error {
 	receiving := s.receiving
 	if full != nil { // what the peer says would not help
 		receiving = nil
 	}
 	select {
 	case <-receiving:
-		return s.receiveUnless(wake, limit)
+		return s.receiveAfter(received, limit)
 	default:
 	}
 	select {
 	case <-receiving:
-		return s.receiveUnless(wake, limit)
+		return s.receiveAfter(received, limit)
 	case <-wake:
 	case <-full:
 	case <-s.c.closed.Done():
@@ -419,16 +423,15 @@ func (s *rsocket) await(wake, full <-chan struct{}, limit *wait.Deadline) error 
 	return nil
 }
 
-// receiveUnless is receive for a caller that has looked before it took the right to receive. If another
-// call has received something since then, the caller must look again, because nothing more may come.
-func (s *rsocket) receiveUnless(wake <-chan struct{}, limit *wait.Deadline) error {
-	select {
-	case <-wake:
+// receiveAfter is receive, unless another call has received something since the caller looked. Then the
+// caller must look again, because nothing more may come. wake does not tell: another Read may have taken
+// that.
+func (s *rsocket) receiveAfter(received uint64, limit *wait.Deadline) error {
+	if s.received.Load() != received {
 		s.receiving <- struct{}{}
 		return nil
-	default:
-		return s.receive(limit)
 	}
+	return s.receive(limit)
 }
 
 // receive waits for a word, and acts on it and on those behind it. The caller has taken the right to
@@ -444,7 +447,8 @@ func (s *rsocket) receive(limit *wait.Deadline) error {
 		s.inErr = err
 		s.mu.Unlock()
 	}
-	wait.Wake(s.arrived) // before another call can receive: see receiveUnless
+	s.received.Add(1) // before another call can receive: see receiveAfter
+	wait.Wake(s.arrived)
 	wait.Wake(s.room)
 	s.receiving <- struct{}{}
 	if late {

@@ -585,6 +585,9 @@ func TestRSocketsCrowded(t *testing.T) {
 		prototest.Wait(t, "the words are read", func() bool { return read.Load() == int64(sent) })
 	}
 	before := extsock.Outgoing(f.victim)
+	if before != places {
+		t.Errorf("%d messages are under way, want %d and places for the words about the end", before, places)
+	}
 	if sent, err := extsock.SendNow(f.victim, piece); sent || err != nil {
 		t.Errorf("data goes out where %d messages are under way: %t, %v", before, sent, err)
 	}
@@ -636,6 +639,36 @@ func TestRSocketsAllocations(t *testing.T) {
 			t.Errorf("%d bytes: %v allocations, %v", length, n, failed)
 		}
 	}
+}
+
+// TestRSocketsReads: Reads that wait at the same time share what one message brings.
+func TestRSocketsReads(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, speaksRSockets, speaksRSockets)
+		defer cr.Close()
+		defer ci.Close()
+		const reads = 5
+		got := make(chan error, reads)
+		for range reads {
+			go func() {
+				_, err := ci.Read(make([]byte, 1))
+				got <- err
+			}()
+		}
+		synctest.Wait()
+		if _, err := cr.Write(make([]byte, reads)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(got) < reads {
+			t.Fatalf("%d of %d Reads have returned", len(got), reads)
+		}
+		for range reads {
+			if err := <-got; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 // TestRSocketsNudges: an Initiator sends Writes of length 0 until data comes, at most five, and none
