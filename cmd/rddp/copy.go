@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -24,46 +25,40 @@ func serveCommand() *cli.Command {
 		Usage:     "serve the files below a directory to `rddp cp`",
 		ArgsUsage: "DIR",
 		Description: "Every client can read all files below DIR, and with -w write there. Clients cannot reach anything outside DIR.\n\n" +
-			fmt.Sprintf(tlsHelp, "serve", "-a :7174 DIR", "cp", "rddp://far/FILE ."),
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Value: net.JoinHostPort(loopback, filecopy.DefaultPort), Usage: "listen at `ADDR:PORT`"},
+			fmt.Sprintf(tlsHelp, "serve", "--listen :7174 DIR", "cp", "rddp://far/FILE ."),
+		Flags: slices.Concat([]cli.Flag{
+			listenFlag(net.JoinHostPort(loopback, grammar.DefaultPort), "listen at `ADDRESS`: HOST[:PORT] or :PORT"),
 			&cli.BoolFlag{Name: "writable", Aliases: []string{"w"}, Usage: "let clients put files and make directories"},
-			&cli.IntFlag{Name: "connections", Value: filecopy.DefaultMaxConns, Usage: "serve at most `N` connections at a time"},
-			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
+			maxConnsFlag(filecopy.DefaultMaxConns),
+			&cli.DurationFlag{Name: "idle", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the client wants it; SHA-256 is always compared"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log each connection and file to standard error"},
-		}, tlsFlags(tlsServer)...),
+		}, logFlags("log each connection and file"), tlsFlags(tlsServer)),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			switch {
 			case c.NArg() != 1:
 				return usage("give one DIR")
-			case c.Int("connections") < 1:
-				return usage("--connections %d: at least 1", c.Int("connections"))
-			case c.Duration("timeout") < time.Second:
-				return usage("--timeout %v: at least 1s", c.Duration("timeout"))
+			case c.Int("max-conns") < 1:
+				return usage("--max-conns %d: at least 1", c.Int("max-conns"))
+			case c.Duration("idle") < time.Second:
+				return usage("--idle %v: at least 1s", c.Duration("idle"))
 			}
-			config, err := serverTLS(ctx, c, c.String("address"))
+			address, err := tcpAddress(c.String("listen"), grammar.DefaultPort)
 			if err != nil {
 				return err
 			}
-			level := slog.LevelWarn
-			if c.Bool("verbose") {
-				level = slog.LevelDebug
+			config, err := serverTLS(ctx, c, address)
+			if err != nil {
+				return err
 			}
-			stderr := c.Root().ErrWriter
-			s, err := filecopy.Listen(c.String("address"), c.Args().First(), &filecopy.ServerConfig{
-				Writable: c.Bool("writable"), MaxConns: c.Int("connections"), IdleTimeout: c.Duration("timeout"),
-				Log:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
+			log := newLog(c)
+			s, err := filecopy.Listen(address, c.Args().First(), &filecopy.ServerConfig{
+				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Log: log,
 				Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config},
 			})
 			if err != nil {
 				return err
 			}
-			mode := "read-only"
-			if c.Bool("writable") {
-				mode = "writable"
-			}
-			fmt.Fprintf(stderr, "serving %s (%s) at %v\n", c.Args().First(), mode, s.Addr())
+			log.Info("listening", "directory", c.Args().First(), "writable", c.Bool("writable"), "address", s.Addr())
 			return s.Serve(ctx)
 		},
 	}
@@ -88,7 +83,7 @@ func cpCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories and everything in them"},
 			&cli.BoolFlag{Name: "progress", Usage: "show the progress even if standard error is not a terminal"},
-			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "give up if the server is silent for longer than this"},
+			timeoutFlag(filecopy.DefaultIdleTimeout),
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the server wants it; SHA-256 is always compared"},
 		}, tlsFlags(tlsClient)...),
 		Action: runCopy,

@@ -24,8 +24,17 @@ func TestCopyUsage(t *testing.T) {
 		{"cp --timeout 1ms rddp://h/a " + dir, "at least 1s"},
 		{"serve", "give one DIR"},
 		{"serve a b", "give one DIR"},
-		{"serve --connections 0 " + dir, "at least 1"},
-		{"serve --timeout 0s " + dir, "at least 1s"},
+		{"serve --max-conns 0 " + dir, "--max-conns 0: at least 1"},
+		{"serve --max-conns many " + dir, `"many" is no number that this flag takes`},
+		{"serve --idle 0s " + dir, "--idle 0s: at least 1s"},
+		{"serve --idle 5 " + dir, `"5" is no duration: write a number with a unit`},
+		{"serve --idle long " + dir, `"long" is no duration: write a number with a unit`},
+		{"serve --listen 7174 " + dir, "for a port on all addresses write :7174"},
+		{"serve --listen 127.0.0.1:70000 " + dir, "the port is a number from 0 to 65535"},
+		{"serve --listen unix:/tmp/x " + dir, "only `rddp proxy` has unix sockets"},
+		{"serve --log loud " + dir, `"loud" is neither text nor json`},
+		{"cp rddp://user@h/a " + dir, "an address has no user"},
+		{"cp rddp://h:http/a " + dir, "the port is a number from 0 to 65535"},
 	}
 	for _, tt := range tests {
 		status, _, stderr := runs(t, []*cli.Command{serveCommand(), cpCommand()}, strings.Fields(tt.args)...)
@@ -60,11 +69,11 @@ func TestServeAndCopy(t *testing.T) {
 	told := make(serveOutput, 100)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"rddp", "serve", "-w", "-a", "127.0.0.1:0", served}, told, told, []*cli.Command{serveCommand()})
+		ended <- run(ctx, []string{"rddp", "serve", "-w", "--listen", "127.0.0.1:0", served}, told, told, []*cli.Command{serveCommand()})
 	}()
 	line := strings.TrimSpace(<-told)
-	address := line[strings.LastIndex(line, " ")+1:]
-	if _, _, err := net.SplitHostPort(address); err != nil || !strings.Contains(line, "(writable)") {
+	_, address, _ := strings.Cut(line, " address=")
+	if _, _, err := net.SplitHostPort(address); err != nil || !strings.Contains(line, "writable=true") {
 		t.Fatalf("serve says %q", line)
 	}
 	cp := func(args ...string) (int, string) {

@@ -16,34 +16,37 @@ func demoCommand() *cli.Command {
 		Name:  "demo",
 		Usage: "move a real file between two processes by RDMA over TCP, next to plain TCP",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Usage: "move this file (default: a new file of random bytes)"},
-			&cli.Int64Flag{Name: "size", Usage: "size of the new file in MiB", Value: 256},
+			&cli.StringFlag{Name: "file", TakesFile: true, Usage: "move this `FILE` (default: a new file of random bytes)"},
+			sizeFlag("size", 256<<20, "`SIZE` of the new file"),
 			&cli.IntFlag{Name: "rounds", Usage: "how often to move the file", Value: 3},
-			&cli.StringFlag{Name: "capture", Usage: "write the capture to this file", Value: "rddp-demo.pcapng"},
+			&cli.StringFlag{Name: "capture", TakesFile: true, Usage: "write the capture to this `FILE`", Value: "rddp-demo.pcapng"},
 			&cli.BoolFlag{Name: "server", Hidden: true},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Present() {
-				return usage("demo takes no arguments, only flags")
+				return usage("unexpected argument %q", c.Args().First())
 			}
-			if c.Int64("size") < 1 || c.Int("rounds") < 1 {
-				return usage("--size and --rounds must be at least 1")
+			switch {
+			case size(c, "size") < 1:
+				return usage("--size %d: at least 1", size(c, "size"))
+			case c.Int("rounds") < 1:
+				return usage("--rounds %d: at least 1", c.Int("rounds"))
 			}
 			if c.Bool("server") {
-				return demo.Serve(os.Stdin, os.Stdout)
+				return demo.Serve(os.Stdin, c.Root().Writer)
 			}
 			self, err := os.Executable()
 			if err != nil {
 				return err
 			}
 			o := demo.Options{
-				File: c.String("file"), Size: c.Int64("size") << 20, Rounds: c.Int("rounds"), Capture: c.String("capture"),
+				File: c.String("file"), Size: size(c, "size"), Rounds: c.Int("rounds"), Capture: c.String("capture"),
 				Server: []string{self, "demo", "--server"},
 			}
 			if term.IsTerminal(int(os.Stderr.Fd())) {
 				o.Progress = showProgress()
 			}
-			return demo.Run(ctx, o, os.Stdout)
+			return demo.Run(ctx, o, c.Root().Writer)
 		},
 	}
 }

@@ -22,7 +22,7 @@ func dumpCommand() *cli.Command {
 		Description: "Prints one line for each MPA frame and FPDU in FILE, a pcap or pcapng file. - means standard input.\n" +
 			"An error in one connection is a line too. If FILE can't be read to its end, the command fails.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on each line"},
+			jsonFlag(),
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.NArg() != 1 {

@@ -3,8 +3,10 @@
 // decodes captures, measures speed next to plain TCP, and computes that of an offload engine.
 // `rddp help` lists its commands.
 //
-// The exit status is 0 on success, 1 after a failure, and 2 if the command line is wrong. The
-// command prints a failure once, on standard error.
+// The exit status is 0 on success, 1 after a failure, 2 if the command line is wrong, and 130 if an
+// interrupt ended the command before its work was done. A server, and `rddp ping` without a count,
+// run until they are interrupted, so their work is then done. The command prints a failure once, on
+// standard error.
 package main
 
 import (
@@ -25,6 +27,7 @@ const (
 	exitOK = iota
 	exitFailure
 	exitUsage
+	exitInterrupted = 130 // as a shell has it
 )
 
 // sameInterrupt is the time after an interrupt in which another interrupt counts as the same one.
@@ -46,7 +49,13 @@ func commands() []*cli.Command {
 
 // run runs the command line args and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands []*cli.Command) int {
-	err := app(stdout, stderr, commands).Run(ctx, args)
+	out := &checkedWriter{w: stdout}
+	err := app(out, stderr, commands).Run(ctx, args)
+	if err == nil {
+		if err = out.failed(); err != nil {
+			err = &commandError{"rddp", fmt.Errorf("standard output: %w", err)}
+		}
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -57,6 +66,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands 
 	if coder := cli.ExitCoder(nil); errors.As(err, &coder) && coder.ExitCode() == exitUsage {
 		return exitUsage
 	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
 	return exitFailure
 }
 
@@ -66,8 +78,9 @@ func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	for _, c := range commands {
 		name, action := "rddp "+c.Name, c.Action
 		c.UseShortOptionHandling = true
+		c.HideHelpCommand = true // "h" and "help" are arguments, such as the name of a host
 		c.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			return &commandError{name, &usageError{err}}
+			return &commandError{name, &usageError{plainFlagError(err)}}
 		}
 		c.Action = func(ctx context.Context, c *cli.Command) error {
 			if err := action(ctx, c); err != nil {
@@ -81,7 +94,7 @@ func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 		Commands: commands, Writer: stdout, ErrWriter: stderr,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run prints the error
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			return &commandError{"rddp", &usageError{err}}
+			return &commandError{"rddp", &usageError{plainFlagError(err)}}
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			what := "no command given"
@@ -108,7 +121,12 @@ type commandError struct {
 }
 
 func (e *commandError) Error() string {
-	text := e.name + ": " + e.err.Error()
+	text := e.name + ": "
+	if errors.Is(e.err, context.Canceled) {
+		text += "interrupted"
+	} else {
+		text += e.err.Error()
+	}
 	if u := (*usageError)(nil); errors.As(e.err, &u) {
 		text += "\n`" + e.name + " --help` shows the usage."
 	}

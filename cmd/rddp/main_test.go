@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +44,7 @@ func (l *listening) Write(p []byte) (int, error) {
 
 // address returns where the command listens, from the line that says so.
 func (*listening) address(line string) string {
-	_, address, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "listening at ")
+	_, address, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " address=")
 	return address
 }
 
@@ -100,6 +103,79 @@ func TestCommands(t *testing.T) {
 	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "proxy", "dump", "spec", "model"} {
 		if !strings.Contains(stdout, "\n   "+name+" ") {
 			t.Errorf("rddp help does not list %s:\n%s", name, stdout)
+		}
+	}
+}
+
+// TestInterrupted: what an interrupt ends before its work is done has its own exit status, and says
+// that it was interrupted.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		err    error
+		status int
+		stderr string
+	}{
+		{nil, 0, ""},
+		{context.Canceled, 130, "rddp works: interrupted\n"},
+		{fmt.Errorf("send: %w", context.Canceled), 130, "rddp works: interrupted\n"},
+		{errors.New("interrupted; the same command continues the copy"), 130, "rddp works: interrupted; the same command continues the copy\n"},
+		{usage("not like that"), 2, "rddp works: not like that\n`rddp works --help` shows the usage.\n"},
+	} {
+		var errs strings.Builder
+		works := &cli.Command{Name: "works", Action: func(context.Context, *cli.Command) error { return tt.err }}
+		if status := run(ctx, []string{"rddp", "works"}, io.Discard, &errs, []*cli.Command{works}); status != tt.status || errs.String() != tt.stderr {
+			t.Errorf("%v: status %d, want %d; stderr %q, want %q", tt.err, status, tt.status, errs.String(), tt.stderr)
+		}
+	}
+}
+
+// TestOutputFails: a command whose output cannot be written fails, whatever has written it.
+func TestOutputFails(t *testing.T) {
+	for _, line := range []string{"--help", "help", "--version", "ping --help", "help ping", "model --link 1 --size 64", "model --link 1 --size 64 --json", "spec --list"} {
+		full := &failingWriter{errors.New("no space left on device")}
+		var errs strings.Builder
+		status := run(t.Context(), strings.Fields("rddp "+line), full, &errs, commands())
+		if status != exitFailure || strings.Count(errs.String(), "no space left on device") != 1 || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("rddp %s: status %d, stderr %q", line, status, &errs)
+		}
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w *failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// TestArgumentHelp: "h" and "help" are arguments like others.
+func TestArgumentHelp(t *testing.T) {
+	for _, line := range []string{"ping h --count 0", "ping help --count 0"} {
+		if status, stdout, stderr := runs(t, commands(), strings.Fields(line)...); status != exitUsage || stdout != "" || !strings.Contains(stderr, "--count 0: at least 1") {
+			t.Errorf("rddp %s: status %d, stdout %q, stderr %q", line, status, stdout, stderr)
+		}
+	}
+}
+
+// TestLogJSON: with --log json everything on standard error is JSON.
+func TestLogJSON(t *testing.T) {
+	for _, line := range []string{
+		"ping --listen 127.0.0.1:0 --tls-self", "perf --listen 127.0.0.1:0 --tls-self", "serve --listen 127.0.0.1:0 --tls-self " + t.TempDir(),
+		"proxy --listen rddp://127.0.0.1:0 --to 127.0.0.1:1 --tls-self", "spec --peer --listen 127.0.0.1:0 --tls-self",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var errs strings.Builder
+		run(ctx, strings.Fields("rddp "+line+" --log json"), io.Discard, &errs, commands())
+		lines := 0
+		for text := range strings.Lines(errs.String()) {
+			var record struct{ Level, Msg string }
+			if err := json.Unmarshal([]byte(text), &record); err != nil || record.Msg == "" || record.Level != "INFO" {
+				t.Errorf("rddp %s says %q: %v", line, text, err)
+			}
+			lines++
+		}
+		if lines < 2 {
+			t.Errorf("rddp %s says only\n%s", line, &errs)
 		}
 	}
 }

@@ -20,9 +20,9 @@ func modelCommand() *cli.Command {
 			"model. Nothing is measured. The documentation of toe/simtoe/pipeline says where the parameters come from.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "link", Usage: "`LIST` of links: " + strings.Join(model.Links(), ", ") + " (default: all but the first)"},
-			&cli.StringFlag{Name: "size", Usage: "bytes of one message: `LIST` of numbers, also with k or m for KiB or MiB (default: 1 to 1m)"},
+			&cli.StringFlag{Name: "size", Usage: "bytes of one message: `LIST` of sizes such as 4k (default: 1 to 1m)"},
 			&cli.StringFlag{Name: "checksum", Value: "integrated", Usage: "`WHERE` the bytes are summed: integrated (in the DMA) or separate (by the engine)"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
+			jsonFlag(),
 		},
 		Action: runModel,
 	}

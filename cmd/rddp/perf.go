@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,28 +23,30 @@ func perfCommand() *cli.Command {
 		Name:  "perf",
 		Usage: "measure throughput, latency and processor time next to plain TCP",
 		UsageText: "rddp perf --self [options]            measure between two processes of this machine\n" +
-			"rddp perf -s [-a ADDRESS] [-p PORT]   serve the other end\n" +
-			"rddp perf -c -a ADDRESS [options]     measure against servers",
+			"rddp perf --listen ADDRESS [options]  serve the other end until interrupted\n" +
+			"rddp perf [options] ADDRESS...        measure against these servers",
 		Description: "Each round runs every operation next to plain TCP with the same sizes, buffers and congestion control. The\n" +
 			"results are medians over the rounds. x TCP is the rate divided by plain TCP's in the same round: more than 1\n" +
 			"is faster than plain TCP. Operations: " + strings.Join(perf.Ops(), ", ") + ".\n\n" +
 			"With TLS it is under all connections, so x TCP compares with TLS over TCP. --self --tls-self measures that.\n" +
-			fmt.Sprintf(tlsHelp, "perf", "-s -a far", "perf", "-c -a far"),
+			fmt.Sprintf(tlsHelp, "perf", "--listen far", "perf", "far") + "\n\n" +
+			"   rddp perf --self --op write,read --size 4k,64k --rounds 3\n" +
+			"   rddp perf --self --scale",
 		Flags:  perfFlags(),
 		Action: runPerf,
 	}
 }
 
+// perfPort is the default port, not that of the other commands: a server of each can run.
+const perfPort = "7175"
+
 func perfFlags() []cli.Flag {
-	return append([]cli.Flag{
+	return slices.Concat([]cli.Flag{
 		&cli.BoolFlag{Name: "self", Usage: "start the servers as processes of this machine"},
-		&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "serve the other end until interrupted"},
-		&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "measure against the servers at --address"},
-		&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the servers' `ADDRESS`es, separated by commas; server: the address to listen at (default: 127.0.0.1)"},
-		&cli.Uint16Flag{Name: "port", Aliases: []string{"p"}, Value: 7175, Usage: "TCP `PORT`"},
+		listenFlag("", "serve the other end, and listen at `ADDRESS`: HOST[:PORT] or :PORT; the default port is "+perfPort),
 		&cli.IntFlag{Name: "peers", HideDefault: true, Usage: "with --self: start `N` servers (default: 1; 4 with a load that has many nodes)"},
 		&cli.StringFlag{Name: "op", Usage: "measure the operations of this `LIST` (default: all)"},
-		&cli.StringFlag{Name: "size", Usage: "bytes of one operation: `LIST` of numbers, also with k or m for KiB or MiB (default: 64,4k,64k,1m)"},
+		&cli.StringFlag{Name: "size", Usage: "bytes of one operation: `LIST` of sizes such as 4k (default: 64,4k,64k,1m)"},
 		&cli.StringFlag{Name: "depth", Usage: "`LIST` of the numbers of Work Requests under way at once, up to 100000 (default: 1,16)"},
 		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
 		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
@@ -56,16 +58,16 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "one-cpu", Usage: "pin each process to one CPU; on one machine all of them to the same one"},
 		&cli.IntFlag{Name: "cpu", HideDefault: true, Value: -1, Usage: "with --one-cpu: the `NUMBER` of the CPU (default: the highest)"},
 		&cli.StringFlag{Name: "congestion", Usage: "TCP's congestion control for all connections: `NAME` (default: the system's)"},
-		&cli.IntFlag{Name: "buffer", HideDefault: true, Usage: "send and receive buffers of `BYTES` for all connections (default: automatic)"},
-		&cli.IntFlag{Name: "ring", Usage: "memory that the data walks through, at each end: `MiB`", Value: 16},
+		sizeFlag("buffer", 0, "send and receive buffers of this `SIZE` for all connections (default: automatic)"),
+		sizeFlag("ring", 16<<20, "`SIZE` of the memory that the data walks through, at each end"),
 		&cli.BoolFlag{Name: "read-data", Usage: "the receiver reads every byte at once, as a real program does, over plain TCP too; a send of one byte follows each write and says that it is there"},
 		&cli.DurationFlag{Name: "poll", Usage: "DDP: a Read polls for this `DURATION` before it sleeps; less than 0: never (default: the library's choice)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds in which the CPUs of a virtual machine shared no cache; without it they are repeated"},
 		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
-		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
+		jsonFlag(),
+		timeoutFlag(30 * time.Second),
 		&cli.BoolFlag{Name: "peer", Hidden: true},
-	}, tlsFlags(tlsServer|tlsClient)...)
+	}, logFlags("log more"), tlsFlags(tlsServer|tlsClient))
 }
 
 func runPerf(ctx context.Context, c *cli.Command) error {
@@ -76,7 +78,7 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("server") {
+	if c.IsSet("listen") {
 		return servePerf(ctx, c)
 	}
 	if err := perfTLS(c, o); err != nil {
@@ -144,22 +146,21 @@ func servePeer(ctx context.Context, c *cli.Command) error {
 }
 
 func servePerf(ctx context.Context, c *cli.Command) error {
-	host := loopback
-	if c.IsSet("address") {
-		host = c.String("address")
+	address, err := tcpAddress(c.String("listen"), perfPort)
+	if err != nil {
+		return err
 	}
-	address := net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port"))))
 	config, err := serverTLS(ctx, c, address)
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(c.Root().ErrWriter, nil))
+	log := newLog(c)
 	s, err := perf.Listen(ctx, address, log)
 	if err != nil {
 		return err
 	}
 	s.TLS = config
-	fmt.Fprintf(c.Root().ErrWriter, "rddp perf: listening at %v\n", s.Addr())
+	log.Info("listening", "address", s.Addr())
 	return s.Serve(ctx)
 }
 
@@ -219,20 +220,24 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 // perfOptions returns the options that the command line asks for. Its errors are *usageErrors.
 func perfOptions(c *cli.Command) (*perf.Options, error) {
 	modes := 0
-	for _, name := range []string{"self", "server", "client"} {
-		if c.Bool(name) {
+	for _, isMode := range []bool{c.Bool("self"), c.IsSet("listen"), c.Args().Present()} {
+		if isMode {
 			modes++
 		}
 	}
 	switch {
-	case c.Args().Present():
-		return nil, usage("unexpected argument %q", c.Args().First())
 	case modes != 1:
-		return nil, usage("give one of --self, -s (server) and -c (client)")
-	case c.Bool("client") && c.String("address") == "":
-		return nil, usage("-c needs -a ADDRESS")
-	case c.Bool("self") && (c.IsSet("address") || c.IsSet("port")):
-		return nil, usage("--self needs neither --address nor --port")
+		return nil, usage("give one of --self, --listen ADDRESS, and the ADDRESS of one or more servers")
+	case c.IsSet("rounds") && c.Int("rounds") < 1:
+		return nil, usage("--rounds: %d: at least 1", c.Int("rounds"))
+	case c.IsSet("time") && c.Duration("time") <= 0:
+		return nil, usage("--time: %v: must be more than zero", c.Duration("time"))
+	case c.Duration("timeout") <= 0:
+		return nil, usage("--timeout %v: must be more than zero", c.Duration("timeout"))
+	case c.IsSet("buffer") && size(c, "buffer") < 1 || size(c, "buffer") > math.MaxInt32:
+		return nil, usage("--buffer %d: 1 to %d bytes", size(c, "buffer"), math.MaxInt32)
+	case size(c, "ring") < 1 || size(c, "ring") > math.MaxInt32:
+		return nil, usage("--ring %d: 1 to %d bytes", size(c, "ring"), math.MaxInt32)
 	case c.IsSet("peers") && (!c.Bool("self") || c.Int("peers") < 1 || c.Int("peers") > maxPeers):
 		return nil, usage("--peers %d: with --self only, and 1 to %d", c.Int("peers"), maxPeers)
 	case c.IsSet("cpu") && (!c.Bool("one-cpu") || c.Int("cpu") < 0):
@@ -245,7 +250,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 	}
 	o := &perf.Options{
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
-		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
+		Time: c.Duration("time"), Ring: int(size(c, "ring")), Congestion: c.String("congestion"), Buffer: int(size(c, "buffer")),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
 		Scale: c.Bool("scale"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), PollTime: c.Duration("poll"),
 	}
@@ -259,8 +264,12 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 			o.Rounds = 0
 		}
 	}
-	for _, host := range list(c.String("address")) {
-		o.Addresses = append(o.Addresses, net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port")))))
+	for _, text := range c.Args().Slice() {
+		address, err := tcpAddress(text, perfPort)
+		if err != nil {
+			return nil, err
+		}
+		o.Addresses = append(o.Addresses, address)
 	}
 	if err := perfLists(c, o); err != nil {
 		return nil, usage("%w", err)

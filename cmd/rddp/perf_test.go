@@ -14,15 +14,15 @@ import (
 
 func TestPerfUsage(t *testing.T) {
 	tests := []struct{ args, want string }{
-		{"", "give one of --self, -s (server) and -c (client)"},
-		{"-s -c -a 127.0.0.1", "give one of"},
-		{"--self -s", "give one of"},
-		{"-c", "-c needs -a ADDRESS"},
-		{"--self extra", `unexpected argument "extra"`},
-		{"--self -a 127.0.0.1", "--self needs neither"},
+		{"", "give one of --self, --listen ADDRESS, and the ADDRESS of one or more servers"},
+		{"--listen 127.0.0.1 127.0.0.1", "give one of"},
+		{"--self --listen 127.0.0.1", "give one of"},
+		{"--self 127.0.0.1", "give one of"},
+		{"127.0.0.1 far:x", "the port is a number"},
+		{"--listen 7175", "write :7175"},
 		{"--self --peers 0", "--peers 0"},
 		{"--self --tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "--tls-pin: "},
-		{"-s --peers 2", "--peers 2"},
+		{"--listen 127.0.0.1 --peers 2", "--peers 2"},
 		{"--self --cpu 1", "--cpu 1: with --one-cpu only"},
 		{"--self --op write,cry", `--op: "cry" is not one of`},
 		{"--self --size 4x", `--size: "4x"`},
@@ -35,7 +35,16 @@ func TestPerfUsage(t *testing.T) {
 		{"--self --load light", `--load: "light"`},
 		{"--self --rounds -1", "--rounds: -1"},
 		{"--self --time 2m", "--time: 2m0s"},
-		{"--self --ring -1", "--ring: "},
+		{"--self --rounds 0", "--rounds: 0: at least 1"},
+		{"--self --time 0s", "--time: 0s: must be more than zero"},
+		{"--self --time 5", `"5" is no duration`},
+		{"--self --timeout 0s", "--timeout 0s"},
+		{"--self --size 0", `--size: "0" is not a size`},
+		{"--self --ring -1", `"-1" is no size`},
+		{"--self --ring 16x", `"16x" is no size`},
+		{"--self --ring 0", "--ring 0: 1 to"},
+		{"--self --ring 4g", "--ring 4294967296: 1 to"},
+		{"--self --buffer 0", "--buffer 0: 1 to"},
 		{"--self --one-cpu --cpu -2", "--cpu -2"},
 		{"--self --rows write", `--rows: "write" is not as op/crc/size/depth`},
 		{"--self --rows echo/on/64/1 --op write", "it does not go with --op"},
@@ -58,12 +67,12 @@ func TestPerfServerAndClient(t *testing.T) {
 	errs := newListening()
 	served := make(chan int, 1)
 	go func() {
-		served <- run(ctx, strings.Fields("rddp perf -s -a 127.0.0.1 -p 0"), new(strings.Builder), errs, []*cli.Command{perfCommand()})
+		served <- run(ctx, strings.Fields("rddp perf --listen 127.0.0.1:0"), new(strings.Builder), errs, []*cli.Command{perfCommand()})
 	}()
-	_, port, _ := strings.Cut(errs.address(<-errs.lines), ":")
+	address := errs.address(<-errs.lines)
 	for _, format := range []string{"--json", "--depth=1"} {
 		status, stdout, stderr := runs(t, []*cli.Command{perfCommand()},
-			strings.Fields("perf -c -a 127.0.0.1 -p "+port+" --op write,echo --size 1k --time 1ms --rounds 1 "+format)...)
+			strings.Fields("perf "+address+" --op write,echo --size 1k --time 1ms --rounds 1 "+format)...)
 		if status != exitOK || stderr != "" {
 			t.Errorf("client: status %d, stderr %q", status, stderr)
 		}

@@ -2,14 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"log/slog"
+	"io"
 	"net"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 	"github.com/rddp/rddp/cmd/rddp/internal/ping"
 	"github.com/rddp/rddp/extsock"
 )
@@ -18,41 +20,41 @@ func pingCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "ping",
 		Usage: "ping with RDMA Read and RDMA Write, as rping does, in both roles",
-		UsageText: "rddp ping -s [options]            answer pings\n" +
-			"rddp ping -c -a ADDRESS [options] ping a server, this one or Linux's rping",
-		Description: fmt.Sprintf(tlsHelp, "ping", "-s -a far", "ping", "-c -a far"),
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "answer pings"},
-			&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "send pings"},
-			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the server's `ADDRESS`; server: the address to listen at (default: 127.0.0.1)"},
-			&cli.Uint16Flag{Name: "port", Aliases: []string{"p"}, Value: 7174, Usage: "TCP `PORT`"},
-			&cli.IntFlag{Name: "count", HideDefault: true, Aliases: []string{"C"}, Usage: "client: make `N` pings (default: until interrupted)"},
-			&cli.IntFlag{Name: "size", HideDefault: true, Aliases: []string{"S"}, Usage: "client: ping data of `N` bytes (default: 64); server: the maximum that it accepts (default: 64 MiB)"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print the ping data"},
+		UsageText: "rddp ping [options] ADDRESS           ping a server, this one or Linux's rping\n" +
+			"rddp ping --listen ADDRESS [options]  answer pings",
+		Description: "One ping a second, with a line for each, until -c pings are made or an interrupt comes. A server without\n" +
+			"-P ends after the first client, as rping -s does.\n\n" +
+			"   far$  rddp ping --listen far --insecure -P\n" +
+			"   near$ rddp ping -c 10 -s 4k far\n" +
+			"   near$ rddp ping -f -c 100000 --json far\n\n" +
+			fmt.Sprintf(tlsHelp, "ping", "--listen far", "ping", "far"),
+		Flags: slices.Concat([]cli.Flag{
+			listenFlag("", "answer pings, and listen at `ADDRESS`: HOST[:PORT] or :PORT"),
+			&cli.IntFlag{Name: "count", HideDefault: true, Aliases: []string{"c"}, Usage: "client: make `N` pings (default: until interrupted)"},
+			&cli.DurationFlag{Name: "interval", Aliases: []string{"i"}, Value: time.Second, Usage: "client: begin a ping each `DURATION`, or when the one before is answered if that takes longer"},
+			&cli.BoolFlag{Name: "flood", Aliases: []string{"f"}, Usage: "client: begin each ping when the one before is answered, and print the summary only"},
+			sizeFlag("size", 0, "client: bytes of ping data, a `SIZE` such as 4k or 1m (default: 64); server: the maximum that it accepts (default: 64m)", "s"),
+			&cli.BoolFlag{Name: "print-data", Usage: "print the ping data, as rping -v does"},
 			&cli.BoolFlag{Name: "validate", Aliases: []string{"V"}, Usage: "client: compare the data received with the data sent"},
 			&cli.BoolFlag{Name: "persistent", Aliases: []string{"P"}, Usage: "server: serve connections until interrupted, several at a time"},
-			&cli.BoolFlag{Name: "debug", Aliases: []string{"d"}, Usage: "log each step to standard error"},
-			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "wait for the peer at most this long"},
+			jsonFlag(),
+			timeoutFlag(10 * time.Second),
 			&cli.IntFlag{Name: "revision", HideDefault: true, Usage: "client: MPA revision `1 or 2` (default: 2, then 1 if there is no Reply)"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the peer wants it"},
 			&cli.BoolFlag{Name: "markers", Usage: "ask the peer for Markers; Linux's siw refuses"},
 			&cli.BoolFlag{Name: "p2p", Usage: "client: ask for the peer-to-peer model of RFC 6581"},
 			&cli.StringFlag{Name: "rtr", Usage: "kinds of RTR: `LIST` of send, write, read (default: client with --p2p write,read; server all)"},
-		}, tlsFlags(tlsServer|tlsClient)...),
+		}, logFlags("log each step"), tlsFlags(tlsServer|tlsClient)),
 		Action: runPing,
 	}
 }
 
 func runPing(ctx context.Context, c *cli.Command) error {
-	cfg, err := pingConfig(c)
+	cfg, address, err := pingConfig(c)
 	if err != nil {
 		return err
 	}
-	address := net.JoinHostPort(c.String("address"), strconv.Itoa(int(c.Uint16("port"))))
-	if c.Bool("server") {
-		if !c.IsSet("address") {
-			address = net.JoinHostPort(loopback, strconv.Itoa(int(c.Uint16("port"))))
-		}
+	if c.IsSet("listen") {
 		if cfg.Socket.TLS, err = serverTLS(ctx, c, address); err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ func runPing(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Root().ErrWriter, "rddp ping: listening at %v\n", s.Addr())
+		newLog(c).Info("listening", "address", s.Addr())
 		return s.Serve(ctx)
 	}
 	config, err := clientTLS(c, serverOnly...)
@@ -68,46 +70,124 @@ func runPing(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	cfg.Socket.TLS = config()
+	show := newPingOutput(c, address)
+	if !c.Bool("flood") {
+		cfg.Pinged = show.ping
+	}
 	summary, err := ping.Client(ctx, address, cfg)
 	if summary.Pings > 0 || err == nil {
-		fmt.Fprintln(c.Root().Writer, summary)
+		show.summary(summary)
 	}
 	return err
 }
 
-// pingConfig returns the configuration that the command line asks for. Its errors are *usageErrors.
-func pingConfig(c *cli.Command) (*ping.Config, error) {
+// pingConfig returns the configuration that the command line asks for, and the address. Its errors
+// are *usageErrors.
+func pingConfig(c *cli.Command) (cfg *ping.Config, address string, err error) {
 	rtr, err := ping.ParseRTR(c.String("rtr"))
+	server := c.IsSet("listen")
 	switch {
 	case err != nil:
-		return nil, usage("--rtr: %w", err)
-	case c.Args().Present():
-		return nil, usage("unexpected argument %q", c.Args().First())
-	case c.Bool("server") == c.Bool("client"):
-		return nil, usage("give either -s (server) or -c (client)")
-	case c.Bool("client") && c.String("address") == "":
-		return nil, usage("-c needs -a ADDRESS")
-	case c.IsSet("size") && (c.Int("size") < 1 || c.Int("size") > ping.MaxSize):
-		return nil, usage("-S %d: the size is 1 to %d bytes", c.Int("size"), ping.MaxSize)
-	case c.Int("count") < 0:
-		return nil, usage("-C %d: the count is negative", c.Int("count"))
+		return nil, "", usage("--rtr: %w", err)
+	case server && c.Args().Present():
+		return nil, "", usage("unexpected argument %q", c.Args().First())
+	case !server && c.NArg() != 1:
+		return nil, "", usage("give one ADDRESS, or --listen ADDRESS")
+	case c.IsSet("size") && (size(c, "size") < 1 || size(c, "size") > ping.MaxSize):
+		return nil, "", usage("--size %v: the size is 1 to %v bytes", size(c, "size"), grammar.Size(ping.MaxSize))
+	case c.IsSet("count") && c.Int("count") < 1:
+		return nil, "", usage("--count %d: at least 1", c.Int("count"))
+	case c.Duration("interval") <= 0:
+		return nil, "", usage("--interval %v: must be more than zero; --flood does not wait", c.Duration("interval"))
+	case c.Bool("flood") && c.IsSet("interval"):
+		return nil, "", usage("give either --flood or --interval")
 	case c.IsSet("revision") && c.Int("revision") != 1 && c.Int("revision") != 2:
-		return nil, usage("--revision %d: MPA has revisions 1 and 2", c.Int("revision"))
+		return nil, "", usage("--revision %d: MPA has revisions 1 and 2", c.Int("revision"))
 	case c.Duration("timeout") <= 0:
-		return nil, usage("--timeout %v: must be more than zero", c.Duration("timeout"))
+		return nil, "", usage("--timeout %v: must be more than zero", c.Duration("timeout"))
 	}
-	cfg := &ping.Config{
-		Size: c.Int("size"), Count: c.Int("count"), Validate: c.Bool("validate"), Verbose: c.Bool("verbose"),
+	for _, name := range []string{"count", "interval", "flood", "validate", "json", "p2p", "revision"} {
+		if server && c.IsSet(name) {
+			return nil, "", usage("--%s is for a client: it does not go with --listen", name)
+		}
+	}
+	if !server && c.Bool("persistent") {
+		return nil, "", usage("--persistent is for a server: it needs --listen")
+	}
+	if address = c.String("listen"); !server {
+		address = c.Args().First()
+	}
+	if address, err = tcpAddress(address, grammar.DefaultPort); err != nil {
+		return nil, "", err
+	}
+	log := newLog(c)
+	cfg = &ping.Config{
+		Size: int(size(c, "size")), Count: c.Int("count"), Interval: c.Duration("interval"), Validate: c.Bool("validate"), Verbose: c.Bool("print-data"),
 		Persistent: c.Bool("persistent"), Timeout: c.Duration("timeout"), Out: c.Root().Writer,
-		Failed: func(peer net.Addr, err error) {
-			fmt.Fprintf(c.Root().ErrWriter, "rddp ping: connection from %v: %v\n", peer, err)
-		},
+		Failed: func(peer net.Addr, err error) { log.Warn("connection failed", "peer", peer, "err", err) },
 		Socket: extsock.Config{
 			Revision: c.Int("revision"), NoCRC: c.Bool("no-crc"), Markers: c.Bool("markers"), PeerToPeer: c.Bool("p2p"), RTR: rtr,
 		},
 	}
-	if c.Bool("debug") {
-		cfg.Trace = slog.New(slog.NewTextHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if c.Bool("flood") {
+		cfg.Interval = 0
 	}
-	return cfg, nil
+	if c.Bool("verbose") {
+		cfg.Trace = log
+	}
+	return cfg, address, nil
+}
+
+// A pingOutput prints what a client measures.
+type pingOutput struct {
+	w       io.Writer
+	json    *json.Encoder // nil for text
+	address string
+}
+
+func newPingOutput(c *cli.Command, address string) *pingOutput {
+	o := &pingOutput{w: c.Root().Writer, address: address}
+	if c.Bool("json") {
+		o.json = json.NewEncoder(o.w)
+	}
+	return o
+}
+
+// A pingRecord is a line of --json for one ping.
+type pingRecord struct {
+	Kind string        `json:"kind"` // "ping"
+	Ping int           `json:"ping"` // counted from 0
+	Size int           `json:"size"`
+	Time time.Duration `json:"time_ns"`
+}
+
+// A pingSummary is the last line of --json.
+type pingSummary struct {
+	Kind  string        `json:"kind"` // "summary"
+	Pings int           `json:"pings"`
+	Size  int           `json:"size"`
+	Min   time.Duration `json:"min_ns"`
+	Avg   time.Duration `json:"avg_ns"`
+	P50   time.Duration `json:"p50_ns"`
+	P90   time.Duration `json:"p90_ns"`
+	P99   time.Duration `json:"p99_ns"`
+	Max   time.Duration `json:"max_ns"`
+}
+
+// Errors of these writes are found in the end, by checkedWriter.
+
+func (o *pingOutput) ping(n, size int, rtt time.Duration) {
+	if o.json != nil {
+		_ = o.json.Encode(pingRecord{"ping", n, size, rtt})
+		return
+	}
+	fmt.Fprintf(o.w, "%d bytes from %s: ping %d, %s\n", size, o.address, n, ping.Round(rtt))
+}
+
+func (o *pingOutput) summary(s ping.Summary) {
+	if o.json != nil {
+		_ = o.json.Encode(pingSummary{"summary", s.Pings, s.Size, s.Min, s.Avg(), s.Percentile(50), s.Percentile(90), s.Percentile(99), s.Max})
+		return
+	}
+	fmt.Fprintln(o.w, s)
 }

@@ -16,18 +16,30 @@ import (
 
 func TestPingUsage(t *testing.T) {
 	tests := []struct{ args, want string }{
-		{"", "either -s (server) or -c (client)"},
-		{"-s -c -a 127.0.0.1", "either -s (server) or -c (client)"},
-		{"-c", "-c needs -a ADDRESS"},
-		{"-c -a 127.0.0.1 7174", `unexpected argument "7174"`},
-		{"-c -a 127.0.0.1 -S 0", "-S 0: the size is 1 to"},
-		{"-c -a 127.0.0.1 -S 1073741825", "-S 1073741825: the size is 1 to"},
-		{"-c -a 127.0.0.1 -S many", `"many"`},
-		{"-c -a 127.0.0.1 -C -1", "the count is negative"},
-		{"-c -a 127.0.0.1 -p 65536", `"65536"`},
-		{"-c -a 127.0.0.1 --revision 3", "revisions 1 and 2"},
-		{"-c -a 127.0.0.1 --p2p --rtr swap", `--rtr: "swap"`},
-		{"-c -a 127.0.0.1 --timeout 0s", "--timeout 0s"},
+		{"", "give one ADDRESS, or --listen ADDRESS"},
+		{"127.0.0.1 7174", "give one ADDRESS, or --listen ADDRESS"},
+		{"--listen 127.0.0.1 127.0.0.1", `unexpected argument "127.0.0.1"`},
+		{"127.0.0.1 -s 0", "--size 0: the size is 1 to 1g bytes"},
+		{"127.0.0.1 -s 1073741825", "--size 1073741825: the size is 1 to 1g bytes"},
+		{"127.0.0.1 -s many", `"many" is no size: write a number of bytes`},
+		{"127.0.0.1 -c -1", "--count -1: at least 1"},
+		{"127.0.0.1 -c 0", "--count 0: at least 1"},
+		{"127.0.0.1 -c 4k", `"4k" is no number that this flag takes`},
+		{"127.0.0.1 -i 0s", "--interval 0s: must be more than zero"},
+		{"127.0.0.1 -i 1", `"1" is no duration: write a number with a unit`},
+		{"127.0.0.1 -f -i 1s", "give either --flood or --interval"},
+		{"127.0.0.1 -P", "--persistent is for a server"},
+		{"--listen 127.0.0.1 -c 1", "--count is for a client"},
+		{"--listen 127.0.0.1 -f", "--flood is for a client"},
+		{"--listen 127.0.0.1 --json", "--json is for a client"},
+		{"127.0.0.1:65536", "the port is a number from 0 to 65535"},
+		{"7174", "for a port on all addresses write :7174"},
+		{"user@127.0.0.1", "an address has no user"},
+		{"unix:/tmp/x", "only `rddp proxy` has unix sockets"},
+		{"127.0.0.1 --revision 3", "revisions 1 and 2"},
+		{"127.0.0.1 --p2p --rtr swap", `--rtr: "swap"`},
+		{"127.0.0.1 --timeout 0s", "--timeout 0s"},
+		{"127.0.0.1 --log xml", `"xml" is neither text nor json`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
@@ -50,12 +62,12 @@ func TestPingBothRoles(t *testing.T) {
 	errs := newListening()
 	go func() {
 		var out strings.Builder
-		status := run(ctx, strings.Fields("rddp ping -sv -a 127.0.0.1 -p 0"), &out, errs, []*cli.Command{pingCommand()})
+		status := run(ctx, strings.Fields("rddp ping --print-data --listen 127.0.0.1:0"), &out, errs, []*cli.Command{pingCommand()})
 		served <- result{status, out.String(), errs.String()}
 	}()
 	port := awaitListener(t, errs, served)
-	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, strings.Fields("ping -cvV -a 127.0.0.1 -p "+port+" -C 2 -S 20")...)
-	want := regexp.MustCompile(`^ping data: rdma-ping-0: ABCDEF\nping data: rdma-ping-1: BCDEFG\n2 pings of 20 bytes, RTT min/avg/max [0-9.]+/[0-9.]+/[0-9.]+ µs\n$`)
+	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, strings.Fields("ping -fV --print-data 127.0.0.1:"+port+" -c 2 -s 20")...)
+	want := regexp.MustCompile(`^ping data: rdma-ping-0: ABCDEF\nping data: rdma-ping-1: BCDEFG\n2 pings of 20 bytes, RTT min/avg/max [0-9.]+[µm]s/[0-9.]+[µm]s/[0-9.]+[µm]s, p50/p90/p99 [0-9.]+[µm]s/[0-9.]+[µm]s/[0-9.]+[µm]s\n$`)
 	if status != exitOK || !want.MatchString(stdout) || stderr != "" {
 		t.Errorf("client: status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
@@ -94,9 +106,28 @@ func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port 
 // isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection,
 // and nothing else.
 func isProbe(stderr, port string) bool {
-	rest, ok := strings.CutPrefix(stderr, "rddp ping: listening at 127.0.0.1:"+port+"\n")
-	return ok && strings.Count(rest, "\n") == 1 && strings.HasPrefix(rest, "rddp ping: connection from 127.0.0.1:") &&
-		strings.Contains(rest, "without an MPA Request")
+	first, rest, _ := strings.Cut(stderr, "\n")
+	return strings.HasSuffix(first, " level=INFO msg=listening address=127.0.0.1:"+port) && strings.Count(rest, "\n") == 1 &&
+		strings.Contains(rest, ` level=WARN msg="connection failed" peer=127.0.0.1:`) && strings.Contains(rest, "without an MPA Request")
+}
+
+// A client prints a line for each ping and a summary, or one JSON object for each.
+func TestPingOutput(t *testing.T) {
+	_, _, errs := startTLS(t, tlsPair{server: "ping -P --listen 127.0.0.1:0"}, "", "")
+	address := errs.address(<-errs.lines)
+	const number = `[0-9.]+[µm]?s`
+	for _, tt := range []struct{ flags, want string }{
+		{"-i 1ms -c 2", "^20 bytes from " + address + ": ping 0, " + number + "\n20 bytes from " + address + ": ping 1, " + number + "\n2 pings of 20 bytes, RTT "},
+		{"-f -c 1", "^1 ping of 20 bytes, RTT .*\n$"},
+		{"-i 1ms -c 2 --json", `^{"kind":"ping","ping":0,"size":20,"time_ns":\d+}\n{"kind":"ping","ping":1,"size":20,"time_ns":\d+}\n` +
+			`{"kind":"summary","pings":2,"size":20,"min_ns":\d+,"avg_ns":\d+,"p50_ns":\d+,"p90_ns":\d+,"p99_ns":\d+,"max_ns":\d+}\n$`},
+		{"-f -c 2 --json", `^{"kind":"summary","pings":2,[^\n]*}\n$`},
+	} {
+		status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, strings.Fields("ping -s 20 "+tt.flags+" "+address)...)
+		if status != exitOK || !regexp.MustCompile(tt.want).MatchString(stdout) || stderr != "" {
+			t.Errorf("rddp ping %s: status %d, stdout %q, stderr %q", tt.flags, status, stdout, stderr)
+		}
+	}
 }
 
 func TestPingRefused(t *testing.T) {
@@ -104,7 +135,7 @@ func TestPingRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, "ping", "-c", "-a", "127.0.0.1", "-p", port, "-C", "1")
+	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, "ping", "127.0.0.1:"+port, "-c", "1")
 	if status != exitFailure || stdout != "" || !strings.HasPrefix(stderr, "rddp ping: connecting to 127.0.0.1:"+port+": ") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
@@ -118,7 +149,7 @@ func TestPingInterrupted(t *testing.T) {
 	errs := newListening()
 	served := make(chan int, 1)
 	go func() {
-		served <- run(ctx, strings.Fields("rddp ping -sP -a 127.0.0.1 -p 0"), &out, errs, []*cli.Command{pingCommand()})
+		served <- run(ctx, strings.Fields("rddp ping -P --listen 127.0.0.1:0"), &out, errs, []*cli.Command{pingCommand()})
 	}()
 	port := awaitListener(t, errs, served)
 	cancel()

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -33,17 +31,16 @@ func proxyCommand() *cli.Command {
 			"listens only with TLS or --insecure, and an entrance, whose clients have no TLS, only with --insecure.\n\n" +
 			"   far$  rddp proxy --tls-self --listen rddp://:7174 --to 127.0.0.1:80\n" +
 			"   near$ rddp proxy --tls-pin sha256//... --listen 127.0.0.1:8080 --to rddp://far",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "listen", Aliases: []string{"l"}, Usage: "listen at `ADDRESS`; port 0 means any free port"},
+		Flags: slices.Concat([]cli.Flag{
+			listenFlag("", "listen at `ADDRESS`; port 0 means any free port"),
 			&cli.StringFlag{Name: "to", Aliases: []string{"t"}, Usage: "connect to `ADDRESS` for each connection"},
-			&cli.DurationFlag{Name: "timeout", Value: proxy.DefaultTimeout, Usage: "maximum time for connecting, and for MPA startup"},
+			timeoutFlag(proxy.DefaultTimeout),
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
 			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, give connections this much time to end"},
-			&cli.IntFlag{Name: "max-conns", Value: proxy.DefaultMaxConns, Usage: "serve at most `N` connections at a time"},
+			maxConnsFlag(proxy.DefaultMaxConns),
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the other proxy wants it"},
-			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "print the counters to standard error at this interval"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print a line for each connection that ends, not only for those that fail"},
-		}, tlsFlags(tlsServer|tlsClient)...),
+			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "log the counters at this interval"},
+		}, logFlags("log each connection that ends, not only those that fail"), tlsFlags(tlsServer|tlsClient)),
 		Action: runProxy,
 	}
 }
@@ -53,16 +50,12 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	stderr := &lockedWriter{w: c.Root().ErrWriter}
+	log := newLog(c)
 	cfg := &proxy.Config{
 		Timeout: c.Duration("timeout"), Idle: c.Duration("idle"), Grace: c.Duration("grace"), MaxConns: c.Int("max-conns"),
-		Log:    slog.New(slog.NewTextHandler(stderr, nil)),
+		Log:    log,
 		Socket: extsock.Config{NoCRC: c.Bool("no-crc")},
-		Ended: func(s proxy.Summary) {
-			if s.Err != nil || c.Bool("verbose") {
-				fmt.Fprintf(stderr, "rddp proxy: %v\n", s)
-			}
-		},
+		Ended:  func(s proxy.Summary) { logEnded(log, s) },
 	}
 	if listen.DDP {
 		cfg.Socket.TLS, err = serverTLS(ctx, c, listen.Address)
@@ -83,13 +76,13 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if listen.DDP {
 		part = "exit"
 	}
-	fmt.Fprintf(stderr, "%s to %v, listening at %v\n", part, to, p.Addr())
+	log.Info("listening", "part", part, "to", to, "address", p.Addr())
 	if every := c.Duration("stats"); every > 0 {
-		defer tellStats(p, every, stderr)()
+		defer logStats(p, every, log)()
 	}
 	defer context.AfterFunc(ctx, func() {
 		if n := p.Stats().Open; n > 0 {
-			fmt.Fprintf(stderr, "rddp proxy: interrupted; connections under way: %d, they have %v left\n", n, c.Duration("grace"))
+			log.Info("interrupted", "open", n, "grace", c.Duration("grace"))
 		}
 	})()
 	return p.Serve(ctx)
@@ -125,8 +118,21 @@ func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
 	return listen, to, err
 }
 
-// tellStats prints the counters at each interval, until the returned function is called.
-func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
+// logEnded logs a connection that has ended.
+func logEnded(log *slog.Logger, s proxy.Summary) {
+	args := []any{"from", s.From, "to", s.To}
+	if s.Through {
+		args = append(args, "there", s.There, "back", s.Back, "ddp", s.DDPMode, "time", s.Duration)
+	}
+	if s.Err != nil {
+		log.Warn("connection failed", append(args, "err", s.Err)...)
+	} else {
+		log.Debug("connection ended", args...)
+	}
+}
+
+// logStats logs the counters at each interval, until the returned function is called.
+func logStats(p *proxy.Proxy, every time.Duration, log *slog.Logger) (stop func()) {
 	t := time.NewTicker(every)
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -134,7 +140,8 @@ func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
 		for {
 			select {
 			case <-t.C:
-				fmt.Fprintf(w, "rddp proxy: %v\n", p.Stats())
+				s := p.Stats()
+				log.Info("connections", "open", s.Open, "ended", s.Ended, "failed", s.Failed, "there", s.There, "back", s.Back)
 			case <-over:
 				return
 			}
@@ -145,16 +152,4 @@ func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
 		close(over)
 		<-done
 	}
-}
-
-// A lockedWriter makes one Write at a time.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer // +checklocks:mu
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.w.Write(p)
 }

@@ -60,15 +60,16 @@ func startProcess(t *testing.T, args ...string) *process {
 	return p
 }
 
-// line gives the next line of the process, in which what must be, and the last word of it.
-func (p *process) line(t *testing.T, what string) (last string) {
+// line takes the next line of the process, in which what must be. It returns the address in it.
+func (p *process) line(t *testing.T, what string) (address string) {
 	t.Helper()
 	select {
 	case line, ok := <-p.lines:
 		if !regexp.MustCompile(what).MatchString(line) {
 			t.Fatalf("the process says %q, %v; want %s", line, ok, what)
 		}
-		return line[strings.LastIndex(line, " ")+1:]
+		_, address, _ := strings.Cut(line, " address=")
+		return address
 	case <-time.After(prototest.Patience(t)):
 		t.Fatalf("the process does not say %s", what)
 		return ""
@@ -90,9 +91,9 @@ func (p *process) end(t *testing.T) error {
 func TestProxyProcesses(t *testing.T) {
 	service := tcptest.Serve(t, tcptest.Echo)
 	exit := startProcess(t, "proxy", "-v", "-listen", "rddp://127.0.0.1:0", "-to", service)
-	far := exit.line(t, `^exit to 127\.0\.0\.1:\d+, listening at rddp://127\.0\.0\.1:\d+$`)
+	far := exit.line(t, ` msg=listening part=exit to=127\.0\.0\.1:\d+ address=rddp://127\.0\.0\.1:\d+$`)
 	entrance := startProcess(t, "proxy", "-v", "-no-crc", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h")
-	near := entrance.line(t, `^entrance to rddp://127\.0\.0\.1:\d+, listening at 127\.0\.0\.1:\d+$`)
+	near := entrance.line(t, ` msg=listening part=entrance to=rddp://127\.0\.0\.1:\d+ address=127\.0\.0\.1:\d+$`)
 
 	const conns, n = 8, 1 << 20
 	want := bytes.Repeat([]byte("0123456789abcdef"), n/16)
@@ -110,7 +111,7 @@ func TestProxyProcesses(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	const ended = `^rddp proxy: 127\.0\.0\.1:\d+ -> \S+: 1048576 bytes there, 1048576 back, DDP, [0-9.]+m?s$`
+	const ended = ` level=DEBUG msg="connection ended" from=127\.0\.0\.1:\d+ to=\S+ there=1048576 back=1048576 ddp=true time=[0-9.]+m?s$`
 	for range conns {
 		entrance.line(t, ended)
 		exit.line(t, ended)
@@ -123,7 +124,7 @@ func TestProxyProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	entrance.cmd.Process.Signal(os.Interrupt)
-	entrance.line(t, `^rddp proxy: interrupted; connections under way: 1, they have 1h0m0s left$`)
+	entrance.line(t, ` msg=interrupted open=1 grace=1h0m0s$`)
 	io.WriteString(c, "more")
 	c.CloseWrite()
 	if got, err := io.ReadAll(c); err != nil || string(got) != "more" {
@@ -141,15 +142,15 @@ func TestProxyProcesses(t *testing.T) {
 // A second interrupt ends a proxy at once, whatever is under way.
 func TestProxySecondInterrupt(t *testing.T) {
 	exit := startProcess(t, "proxy", "-l", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
-	far := exit.line(t, "listening at")
+	far := exit.line(t, " msg=listening ")
 	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h", "-stats", "100ms")
-	c := tcptest.Dial(t, entrance.line(t, "listening at"))
+	c := tcptest.Dial(t, entrance.line(t, " msg=listening "))
 	b := make([]byte, 1)
 	c.Write(b)
 	if _, err := io.ReadFull(c, b); err != nil {
 		t.Fatal(err)
 	}
-	entrance.line(t, `^rddp proxy: connections: \d under way, 0 ended, 0 of them failed; bytes: \d there, \d back$`)
+	entrance.line(t, ` msg=connections open=\d ended=0 failed=0 there=\d back=\d$`)
 	interrupt := syscall.SIGINT
 	if signal.Ignored(interrupt) { // as in a background job of a shell; the process inherits that
 		interrupt = syscall.SIGTERM
@@ -165,5 +166,5 @@ func TestProxySecondInterrupt(t *testing.T) {
 	if err := entrance.end(t); !errors.As(err, &exitError) || exitError.Sys().(syscall.WaitStatus).Signal() != interrupt {
 		t.Errorf("the entrance: %v, want the end by the signal", err)
 	}
-	exit.line(t, `^rddp proxy: .*: reading from the entrance: unexpected EOF$`)
+	exit.line(t, ` level=WARN msg="connection failed" .* err="reading from the entrance: unexpected EOF"$`)
 }

@@ -35,13 +35,12 @@ func runCommand() *cli.Command {
 			"number, and may be hardware.\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell what the program opens, and the peer and the end of each connection"},
-			&cli.BoolFlag{Name: "debug", Usage: "tell each command too"},
-		},
+			&cli.BoolFlag{Name: "debug", Usage: "log each command too"},
+		}, logFlags("log what the program opens, and the peer and the end of each connection")...),
 		StopOnNthArg: &one,
 		Action:       runProgram,
 	}
@@ -73,7 +72,7 @@ func runProgram(_ context.Context, c *cli.Command) error {
 		if c.Bool("debug") {
 			level = slog.LevelDebug
 		}
-		cfg.Log = slog.New(slog.NewTextHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: level}))
+		cfg.Log = logAt(c, level)
 	}
 	status, err := supervise.Run(cfg)
 	if err == nil && status != 0 {

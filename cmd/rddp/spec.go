@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
@@ -27,30 +29,32 @@ func specCommand() *cli.Command {
 		Name:      "spec",
 		Usage:     "test an iWARP peer: send exact bytes and check the exact answers",
 		ArgsUsage: "ADDRESS",
-		UsageText: "rddp spec [options] ADDRESS                    the peer listens at ADDRESS; this end is the MPA Initiator\n" +
-			"rddp spec --listen [options] ADDRESS           the peer dials ADDRESS again and again; this end is the Responder\n" +
-			"rddp spec --peer listen|dial [options] ADDRESS act as such a peer\n" +
-			"rddp spec --list                               list the cases",
+		UsageText: "rddp spec [options] ADDRESS                  the peer listens at ADDRESS; this end is the MPA Initiator\n" +
+			"rddp spec --listen ADDRESS [options]         the peer dials ADDRESS again and again; this end is the Responder\n" +
+			"rddp spec --peer [options] ADDRESS           act as a peer that dials ADDRESS again and again\n" +
+			"rddp spec --peer --listen ADDRESS [options]  act as a peer that listens\n" +
+			"rddp spec --list                             list the cases",
 		Description: "The peer must follow a small contract, conformance/SPEC.md. The exit status is 1 if a case fails that is not a\n" +
-			"known deviation of the profile, or if the run is interrupted, and 2 if there is no peer.\n\n" +
+			"known deviation of the profile, or if there is no peer.\n\n" +
+			"   one$ rddp spec --peer --listen 127.0.0.1\n" +
+			"   two$ rddp spec --section 5044/7.1 127.0.0.1\n\n" +
 			"The end that listens is the TLS server. Beyond loopback it listens only with TLS or --insecure: iWARP\n" +
 			"hardware and siw have no TLS.",
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "listen", Usage: "wait for the peer to dial"},
+		Flags: slices.Concat([]cli.Flag{
+			listenFlag("", "listen at `ADDRESS`, HOST[:PORT] or :PORT, and wait for the other end to dial"),
 			&cli.StringSliceFlag{Name: "section", Usage: "only cases whose ID begins with `PREFIX`, such as 5044 or 5044/7.1; may be repeated"},
 			&cli.BoolFlag{Name: "list", Usage: "print the cases and what they require"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-			&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to `FILE`"},
+			&cli.StringFlag{Name: "junit", TakesFile: true, Usage: "also write a JUnit report to `FILE`"},
 			&cli.StringFlag{Name: "profile", Value: "rfc", Usage: "the implementation whose deviations are known: `rfc or siw`"},
-			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "maximum time of a case"},
+			timeoutFlag(5 * time.Second),
 			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "with --listen: wait at most this long for the peer's first connection"},
-			&cli.StringFlag{Name: "peer", Usage: "act as the peer: `listen or dial`"},
+			&cli.BoolFlag{Name: "peer", Usage: "act as the peer"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "peer: no CRC32C on FPDUs unless the other end wants it"},
 			&cli.BoolFlag{Name: "markers", Usage: "peer: ask for Markers"},
 			&cli.BoolFlag{Name: "p2p", Usage: "peer: ask for the peer-to-peer model when dialing"},
 			&cli.BoolFlag{Name: "no-extensions", Usage: "peer: neither atomics nor Immediate Data"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "peer: print why connections ended"},
-		}, tlsFlags(tlsServer|tlsClient)...),
+		}, logFlags("peer: log why connections ended"), tlsFlags(tlsServer|tlsClient)),
 		Action: runSpec,
 	}
 }
@@ -62,11 +66,15 @@ func runSpec(ctx context.Context, c *cli.Command) error {
 	if c.Bool("list") {
 		return listCases(c)
 	}
-	if c.String("peer") != "" {
-		return runPeer(ctx, c)
+	address, err := specAddress(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("peer") {
+		return runPeer(ctx, c, address)
 	}
 	cfg := spec.Config{
-		Part: specPart(c), Address: c.Args().First(), Sections: c.StringSlice("section"),
+		Part: specPart(c), Address: address, Sections: c.StringSlice("section"),
 		Profile: spec.Profiles()[c.String("profile")], Timeout: c.Duration("timeout"),
 	}
 	closeListener, err := specOpen(ctx, c, &cfg)
@@ -77,13 +85,20 @@ func runSpec(ctx context.Context, c *cli.Command) error {
 	return runCases(ctx, c, cfg)
 }
 
+// specAddress returns where this end listens, or where the other end does.
+func specAddress(c *cli.Command) (string, error) {
+	text := c.Args().First()
+	if c.IsSet("listen") {
+		text = c.String("listen")
+	}
+	return tcpAddress(text, grammar.DefaultPort)
+}
+
 // checkSpec checks the command line. Its errors are *usageErrors.
 func checkSpec(c *cli.Command) error {
 	profiles := slices.Sorted(maps.Keys(spec.Profiles()))
-	peer := c.String("peer")
+	peer, listen := c.Bool("peer"), c.IsSet("listen")
 	switch {
-	case peer != "" && peer != "listen" && peer != "dial":
-		return usage("--peer %s: must be listen or dial", peer)
 	case !slices.Contains(profiles, c.String("profile")):
 		return usage("--profile %s: must be one of %s", c.String("profile"), strings.Join(profiles, ", "))
 	case c.Duration("timeout") <= 0:
@@ -92,21 +107,21 @@ func checkSpec(c *cli.Command) error {
 		return usage("--wait %v: must be more than zero", c.Duration("wait"))
 	case len(spec.Select(0, c.StringSlice("section"))) == 0:
 		return usage("no case begins with %s", strings.Join(c.StringSlice("section"), " or "))
-	case !c.Bool("list") && peer == "" && len(spec.Select(specPart(c), c.StringSlice("section"))) == 0:
+	case !c.Bool("list") && !peer && len(spec.Select(specPart(c), c.StringSlice("section"))) == 0:
 		return usage("no case for a peer that is the %v", specPart(c))
-	case c.Bool("list") && c.NArg() != 0:
+	case (c.Bool("list") || listen) && c.NArg() != 0:
 		return usage("unexpected argument %q", c.Args().First())
-	case !c.Bool("list") && c.NArg() != 1:
-		return usage("give one ADDRESS")
-	case peer != "" && (c.Bool("listen") || c.Bool("json") || c.IsSet("junit") || c.IsSet("section")):
-		return usage("--peer cannot be combined with --listen, --json, --junit or --section")
+	case !c.Bool("list") && !listen && c.NArg() != 1:
+		return usage("give one ADDRESS, or --listen ADDRESS")
+	case peer && (c.Bool("json") || c.IsSet("junit") || c.IsSet("section")):
+		return usage("--peer cannot be combined with --json, --junit or --section")
 	}
 	return nil
 }
 
 // specPart returns the role of the peer that is asked.
 func specPart(c *cli.Command) spec.Part {
-	if c.Bool("listen") {
+	if c.IsSet("listen") {
 		return spec.Initiator
 	}
 	return spec.Responder
@@ -115,7 +130,7 @@ func specPart(c *cli.Command) spec.Part {
 // specOpen sets cfg.Open. With --listen it waits for the first connection, because a person may
 // have to start the peer elsewhere.
 func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListener func(), err error) {
-	if !c.Bool("listen") {
+	if !c.IsSet("listen") {
 		config, err := clientTLS(c, serverOnly...)
 		if err != nil {
 			return nil, err
@@ -139,9 +154,9 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
 	if err != nil {
-		return nil, cli.Exit(err.Error(), exitUsage)
+		return nil, err
 	}
-	fmt.Fprintf(c.Root().ErrWriter, "rddp spec: listening at %v\n", l.Addr())
+	newLog(c).Info("listening", "address", l.Addr())
 	tcp := l.(*net.TCPListener)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	waiting, waited := context.WithTimeout(ctx, c.Duration("wait"))
@@ -169,7 +184,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 		if errors.Is(err, os.ErrDeadlineExceeded) || waiting.Err() != nil { // with TLS, a peer may connect and say nothing
 			err = fmt.Errorf("no connection within %v", c.Duration("wait"))
 		}
-		return nil, cli.Exit((&spec.NoPeerError{Err: err}).Error(), exitUsage)
+		return nil, &spec.NoPeerError{Err: err}
 	}
 	cfg.Open = func(ctx context.Context) (conn net.Conn, err error) {
 		if conn, first = first, nil; conn != nil {
@@ -262,13 +277,13 @@ func (c *specConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// runCases asks the peer and reports. If there is no peer, the exit status is 2.
+// runCases asks the peer and reports.
 func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
 	var junit *os.File
 	if file := c.String("junit"); file != "" { // before the run, which is long
 		var err error
 		if junit, err = os.Create(file); err != nil {
-			return cli.Exit(err.Error(), exitUsage)
+			return err
 		}
 	}
 	out := c.Root().Writer
@@ -286,9 +301,6 @@ func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
 	if junit != nil {
 		write = errors.Join(write, report.WriteJUnit(junit), junit.Close())
 	}
-	if none := (*spec.NoPeerError)(nil); errors.As(err, &none) {
-		return cli.Exit(err.Error(), exitUsage)
-	}
 	if err = errors.Join(err, write); err == nil && report.Failed() {
 		return fmt.Errorf("%d of %d cases failed", report.Count(spec.StatusFail), len(report.Results))
 	}
@@ -305,7 +317,8 @@ func listCases(c *cli.Command) error {
 }
 
 // runPeer acts as the peer of the contract.
-func runPeer(ctx context.Context, c *cli.Command) error {
+func runPeer(ctx context.Context, c *cli.Command, address string) error {
+	log := newLog(c)
 	p := &specpeer.Peer{
 		Socket: extsock.Config{
 			NoCRC: c.Bool("no-crc"), Markers: c.Bool("markers"), PeerToPeer: c.Bool("p2p"),
@@ -314,26 +327,28 @@ func runPeer(ctx context.Context, c *cli.Command) error {
 		NoExtensions: c.Bool("no-extensions"),
 	}
 	p.Failed = func(err error) {
-		if c.Bool("verbose") || tlspeer.Words(err) != "" {
-			fmt.Fprintf(c.Root().ErrWriter, "rddp spec: %v\n", tlspeer.Brief(err))
+		level := slog.LevelDebug
+		if tlspeer.Words(err) != "" {
+			level = slog.LevelWarn
 		}
+		log.Log(ctx, level, "connection failed", "err", tlspeer.Brief(err))
 	}
-	if c.String("peer") == "dial" {
+	if !c.IsSet("listen") {
 		config, err := clientTLS(c, serverOnly...)
 		if err != nil {
 			return err
 		}
 		p.Socket.TLS = config()
-		return p.Dial(ctx, c.Args().First())
+		return p.Dial(ctx, address)
 	}
 	var err error
-	if p.Socket.TLS, err = serverTLS(ctx, c, c.Args().First()); err != nil {
+	if p.Socket.TLS, err = serverTLS(ctx, c, address); err != nil {
 		return err
 	}
-	l, err := extsock.Listen("tcp", c.Args().First(), p.Config())
+	l, err := extsock.Listen("tcp", address, p.Config())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Root().ErrWriter, "rddp spec: listening at %v\n", l.Addr())
+	log.Info("listening", "address", l.Addr())
 	return p.Serve(ctx, l)
 }

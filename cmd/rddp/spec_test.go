@@ -18,10 +18,11 @@ import (
 
 func TestSpecUsage(t *testing.T) {
 	for _, tt := range []struct{ args, stderr string }{
-		{"", "give one ADDRESS"},
+		{"", "give one ADDRESS, or --listen ADDRESS"},
 		{"a:1 b:2", "give one ADDRESS"},
-		{"--peer both a:1", "--peer both"},
-		{"--peer dial --json a:1", "--peer cannot be combined with"},
+		{"--listen a:1 b:2", `unexpected argument "b:2"`},
+		{"--peer --json a:1", "--peer cannot be combined with"},
+		{"a:http", "the port is a number from 0 to 65535"},
 		{"--profile tcp a:1", "must be one of rfc, siw"},
 		{"--timeout 0s a:1", "must be more than zero"},
 		{"--wait 0s a:1", "--wait 0s: must be more than zero"},
@@ -41,17 +42,18 @@ func TestSpecUsage(t *testing.T) {
 	}
 	defer taken.Close()
 	for _, tt := range []struct {
+		status int
 		args   []string
 		stderr string
 	}{
-		{[]string{"spec", "--section", "5044/7.1.1/request-format", address}, "no case for a peer that is the responder"},
-		{[]string{"spec", "--listen", "--section", "5044/7.1.1/revision-1", "127.0.0.1:0"}, "no case for a peer that is the initiator"},
-		{[]string{"spec", address}, "no peer: "},
-		{[]string{"spec", "--listen", "--wait", "10ms", "127.0.0.1:0"}, "no peer: no connection within 10ms"},
-		{[]string{"spec", "--listen", taken.Addr().String()}, "listen tcp "},
-		{[]string{"spec", "--junit", filepath.Join(t.TempDir(), "no", "folder"), address}, filepath.Join("no", "folder")},
+		{exitUsage, []string{"spec", "--section", "5044/7.1.1/request-format", address}, "no case for a peer that is the responder"},
+		{exitUsage, []string{"spec", "--section", "5044/7.1.1/revision-1", "--listen", "127.0.0.1:0"}, "no case for a peer that is the initiator"},
+		{exitFailure, []string{"spec", address}, "no peer: "},
+		{exitFailure, []string{"spec", "--wait", "10ms", "--listen", "127.0.0.1:0"}, "no peer: no connection within 10ms"},
+		{exitFailure, []string{"spec", "--listen", taken.Addr().String()}, "listen tcp "},
+		{exitFailure, []string{"spec", "--junit", filepath.Join(t.TempDir(), "no", "folder"), address}, filepath.Join("no", "folder")},
 	} {
-		if status, stdout, stderr := runs(t, commands(), tt.args...); status != exitUsage || stdout != "" || !strings.Contains(stderr, tt.stderr) {
+		if status, stdout, stderr := runs(t, commands(), tt.args...); status != tt.status || stdout != "" || !strings.Contains(stderr, tt.stderr) {
 			t.Errorf("rddp %v: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
 		}
 	}
@@ -94,8 +96,8 @@ func TestSpecRun(t *testing.T) {
 	}
 	// It is known before a question is asked.
 	status, stdout, stderr = runs(t, commands(), "spec", "--section", "5044/4.4", "--junit", filepath.Join(file, "no", "folder"), address)
-	if status != exitUsage || stdout != "" || stderr == "" {
-		t.Errorf("a JUnit file that can't be made: status %d, want %d; stdout %q, stderr %q", status, exitUsage, stdout, stderr)
+	if status != exitFailure || stdout != "" || stderr == "" {
+		t.Errorf("a JUnit file that can't be made: status %d, want %d; stdout %q, stderr %q", status, exitFailure, stdout, stderr)
 	}
 }
 
@@ -106,16 +108,16 @@ func TestSpecListen(t *testing.T) {
 	go func() {
 		select {
 		case line := <-errs.lines:
-			status, _, _ := runs(t, commands(), "spec", "--peer", "dial", errs.address(line))
+			status, _, _ := runs(t, commands(), "spec", "--peer", errs.address(line))
 			dialled <- status
 		case <-listened:
 			dialled <- -1
 		}
 	}()
 	var stdout strings.Builder
-	status := run(t.Context(), strings.Fields("rddp spec --listen --timeout 20s --section 5041/7.2 127.0.0.1:0"), &stdout, errs, commands())
+	status := run(t.Context(), strings.Fields("rddp spec --listen 127.0.0.1:0 --timeout 20s --section 5041/7.2"), &stdout, errs, commands())
 	close(listened)
-	if stderr := errs.String(); status != 0 || !strings.HasPrefix(stderr, "rddp spec: listening at 127.0.0.1:") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stdout.String(), " pass, 0 FAIL, 0 known, 0 skip\n") {
+	if stderr := errs.String(); status != 0 || !strings.Contains(stderr, " msg=listening address=127.0.0.1:") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stdout.String(), " pass, 0 FAIL, 0 known, 0 skip\n") {
 		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout.String())
 	}
 	if status := <-dialled; status != 0 {

@@ -29,7 +29,7 @@ func tlsFlags(roles tlsRole) []cli.Flag {
 	}
 	if roles&tlsServer != 0 {
 		flags = append(flags,
-			&cli.BoolFlag{Name: "tls-self", Usage: "server: TLS with a certificate made now; prints the --tls-pin for clients"},
+			&cli.BoolFlag{Name: "tls-self", Usage: "server: TLS with a certificate made now; logs the --tls-pin for clients"},
 			&cli.StringFlag{Name: "tls-client-ca", Usage: "server: clients must have a certificate of an authority in this PEM `FILE`"},
 			&cli.BoolFlag{Name: "insecure", Usage: "server: listen beyond loopback without TLS"})
 	}
@@ -41,14 +41,11 @@ func tlsFlags(roles tlsRole) []cli.Flag {
 	return flags
 }
 
-// loopback is where a command listens if it is not told where.
-const loopback = "127.0.0.1"
-
 // tlsHelp is the part about TLS of a command's description.
 const tlsHelp = "A server listens at loopback unless told otherwise, and beyond only with TLS or --insecure. With TLS:\n\n" +
 	"   far$  rddp %s --tls-self %s\n" +
 	"   near$ rddp %s --tls-pin sha256//... %s\n\n" +
-	"The server prints the pin. It lets every client in that does not need to have a certificate: --tls-client-ca,\n" +
+	"The server logs the pin. It lets every client in that does not need to have a certificate: --tls-client-ca,\n" +
 	"or --tls-pin at the server, says which clients must have one."
 
 // flagsFor returns a *usageError if a flag for TLS is set that only the other role has.
@@ -75,13 +72,13 @@ func pins(c *cli.Command) (all []secure.Pin, err error) {
 	return all, nil
 }
 
-// tlsFailed prints why changed files cannot be loaded.
+// tlsFailed logs why changed files cannot be loaded.
 func tlsFailed(c *cli.Command) func(error) {
-	return func(err error) { fmt.Fprintf(c.Root().ErrWriter, "rddp %s: %v\n", c.Name, err) }
+	return func(err error) { newLog(c).Warn(err.Error()) }
 }
 
 // serverTLS returns the TLS configuration of a command that listens at address, or nil without TLS.
-// It prints the pin of a certificate that it makes. An address without a host, "" included, is one
+// It logs the pin of a certificate that it makes. An address without a host, "" included, is one
 // that other hosts can connect to.
 func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config, error) {
 	if err := flagsFor(c, "server", "tls-ca", "tls-server-name"); err != nil {
@@ -108,7 +105,7 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 			return nil, err
 		}
 		s.Own = own
-		defer fmt.Fprintf(c.Root().ErrWriter, "rddp %s: for clients: --tls-pin %v\n", c.Name, pin)
+		defer newLog(c).Info(fmt.Sprintf("for clients: --tls-pin %v", pin))
 	}
 	return s.Config()
 }

@@ -32,13 +32,13 @@ const (
 type pingSetting struct {
 	desc   string
 	siw    []string // parameters
-	client []string // arguments of rddp ping -c
-	server []string // arguments of rddp ping -s
+	client []string // arguments of rddp ping
+	server []string // arguments of rddp ping --listen
 	crc    bool     // what has to come of it
 }
 
-// pingSettings are the ways that both directions of ping are tried over, the last one for rddp ping
-// -s only.
+// pingSettings are the ways that both directions of ping are tried over, the last one for the server
+// of rddp ping only.
 var pingSettings = []pingSetting{
 	{desc: "CRC off", client: []string{"--no-crc"}, server: []string{"--no-crc"}},
 	// The server does not want CRC, but siw requires it. As the Responder siw follows the client.
@@ -74,7 +74,7 @@ func eachPing(t *testing.T, settings []pingSetting, f func(t *testing.T, g *Gues
 	}
 }
 
-// rddp ping -c against rping -s. siw is the Responder. Not with revision 1: rping's server takes
+// rddp ping against rping -s. siw is the Responder. Not with revision 1: rping's server takes
 // its depths from what siw says of the Request, which are 0 then (siw's fault "Revision 1 and
 // depths"), and can't read. It fails with rping's client in the same way.
 func TestRddpPingToRping(t *testing.T) {
@@ -88,12 +88,8 @@ func TestRddpPingToRping(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.AwaitListener(t, rpingPort)
-		host, port, err := net.SplitHostPort(g.Forward(t, rpingPort))
-		if err != nil {
-			t.Fatal(err)
-		}
-		args := append([]string{"ping", "-c", "-d", "-V", "-v", "-a", host, "-p", port,
-			"-C", strconv.Itoa(iterations), "-S", strconv.Itoa(size)}, s.client...)
+		args := append([]string{"ping", "-f", "-v", "-V", "--print-data", g.Forward(t, rpingPort),
+			"-c", strconv.Itoa(iterations), "-s", strconv.Itoa(size)}, s.client...)
 		client := startRddp(t, rddp, args...)
 		if code := client.wait(ctx); code != 0 {
 			t.Errorf("rddp's exit status is %d:\n%s", code, client.said())
@@ -119,14 +115,14 @@ func TestRddpPingToRping(t *testing.T) {
 	})
 }
 
-// rping -c against rddp ping -s. siw is the Initiator.
+// rping -c against rddp ping --listen. siw is the Initiator.
 func TestRpingToRddpPing(t *testing.T) {
 	rddp := rddpBinary(t)
 	eachPing(t, pingSettings, func(t *testing.T, g *Guest, s pingSetting, size int) {
 		ctx, cancel := context.WithTimeout(t.Context(), rpingLimit)
 		defer cancel()
 		port := freePort(t)
-		args := append([]string{"ping", "-s", "-d", "-v", "-a", "127.0.0.1", "-p", port}, s.server...)
+		args := append([]string{"ping", "--listen", "127.0.0.1:" + port, "-v", "--print-data"}, s.server...)
 		server := startRddp(t, rddp, args...)
 		awaitHostListener(t, ctx, port)
 		r, err := g.Run(ctx, "rping", "-c", "-a", HostIP, "-p", port, "-V", "-v",

@@ -50,7 +50,7 @@ func (p program) measure(ctx context.Context, asked []row) (*measurement, error)
 	for i, w := range asked {
 		list[i] = w.String()
 	}
-	args := []string{"perf", "--self", "--json", "--one-cpu", "--congestion", checkCongestion, "--ring", strconv.Itoa(checkRing >> 20),
+	args := []string{"perf", "--self", "--json", "--one-cpu", "--congestion", checkCongestion, "--ring", strconv.Itoa(checkRing),
 		"--rounds", strconv.Itoa(p.rounds), "--time", p.time.String(), "--rows", strings.Join(list, ",")}
 	if p.cpu >= 0 {
 		args = append(args, "--cpu", strconv.Itoa(p.cpu))

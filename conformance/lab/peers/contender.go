@@ -134,7 +134,7 @@ const perfRuns = 40
 // of perf's operations.
 func (b *bench) perf(ctx context.Context, c *contender, about map[string]string, size int, more ...string) (figures, error) {
 	argv := []string{
-		b.rddp, "perf", "--self", "--json", "--no-gate", "--rounds", "1", "--ring", "1", "--crc", "on,off",
+		b.rddp, "perf", "--self", "--json", "--no-gate", "--rounds", "1", "--ring", "1m", "--crc", "on,off",
 		"--time", b.time.String(), "--timeout", b.timeout.String(), "--size", strconv.Itoa(size), "--depth", strconv.Itoa(depth), "--op",
 	}
 	posts := "one"

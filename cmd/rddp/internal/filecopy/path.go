@@ -2,11 +2,13 @@ package filecopy
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
-	"net"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 )
 
 // These are the maximum lengths of names in bytes.
@@ -14,9 +16,6 @@ const (
 	maxPath = 4096
 	maxName = 255
 )
-
-// DefaultPort is the TCP port of a Name without a port.
-const DefaultPort = "7174"
 
 // scheme begins every remote name.
 const scheme = "rddp://"
@@ -65,19 +64,15 @@ func ParseName(s string) (Name, error) {
 	return n, nil
 }
 
+// parseAddress parses the HOST[:PORT] of a remote name.
 func parseAddress(authority string) (string, error) {
-	host, port := authority, DefaultPort
-	if h, p, err := net.SplitHostPort(authority); err == nil {
-		host, port = h, p
-	} else if inner, ok := strings.CutPrefix(authority, "["); ok && strings.IndexAny(inner, "[]") == len(inner)-1 && strings.HasSuffix(inner, "]") {
-		host = inner[:len(inner)-1]
-	} else if strings.ContainsAny(authority, ":[]") {
+	if strings.HasPrefix(authority, ":") {
+		return "", errors.New("there is no host")
+	}
+	if strings.Count(authority, ":") > 1 && !strings.HasPrefix(authority, "[") {
 		return "", fmt.Errorf("bad host %q (IPv6 addresses must be in brackets)", authority)
 	}
-	if host == "" || port == "" {
-		return "", fmt.Errorf("bad host %q", authority)
-	}
-	return net.JoinHostPort(host, port), nil
+	return grammar.ParseAddress(authority, grammar.DefaultPort)
 }
 
 // IsRemote reports whether the name is a remote one.

@@ -128,7 +128,7 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	defer c.Close()
 	peerIdle, err := s.startup(ctx, c, place)
 	if err != nil {
-		level := slog.LevelInfo
+		level := slog.LevelDebug
 		if tlspeer.Words(err) != "" { // not a passing scan: somebody wants to be a client, and cannot
 			level, err = slog.LevelWarn, tlspeer.Brief(err)
 		}
@@ -144,7 +144,7 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	err = conn.serve()
 	switch {
 	case errors.Is(context.Cause(ctx), accept.ErrDisplaced):
-		log.Info("connection ended", "err", accept.ErrDisplaced)
+		log.Debug("connection ended", "err", accept.ErrDisplaced)
 	case ctx.Err() != nil:
 	case err != nil && !errors.Is(err, io.EOF):
 		log.Warn("connection ended", "err", err)

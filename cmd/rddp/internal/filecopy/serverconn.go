@@ -66,7 +66,7 @@ func (c *serverConn) answer(m message) error {
 	if err == nil || isOver(err) && !errors.Is(err, ErrProtocol) {
 		return err
 	}
-	c.log.Info("request failed", "request", m.kind.String(), "path", printable(m.text), "err", err)
+	c.log.Debug("request failed", "request", m.kind.String(), "path", printable(m.text), "err", err)
 	if sendErr := c.send(errorMessage(err)); sendErr != nil {
 		return sendErr
 	}
@@ -270,7 +270,7 @@ func (c *serverConn) get(m message) error {
 	if err := c.sendChunks(src); err != nil {
 		return err
 	}
-	c.log.Info("sent", "path", printable(m.text), "size", src.attr.Size, "from", from)
+	c.log.Debug("sent", "path", printable(m.text), "size", src.attr.Size, "from", from)
 	return nil
 }
 
@@ -366,7 +366,7 @@ func (c *serverConn) put(m message) error {
 	if err := p.finish(end.sum); err != nil {
 		return err
 	}
-	c.log.Info("received", "path", printable(m.text), "size", m.attr.Size, "from", begin.number)
+	c.log.Debug("received", "path", printable(m.text), "size", m.attr.Size, "from", begin.number)
 	return c.send(message{kind: kindDone, sum: end.sum})
 }
 

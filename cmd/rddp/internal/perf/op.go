@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 )
 
 // A transport is the kind of connection that an operation needs.
@@ -205,20 +207,14 @@ func (o *Options) groups() []int {
 	return slices.Compact(sizes)
 }
 
-// ParseSizes parses a list of sizes, such as "64,4k,1m". The letters k and m mean KiB and MiB.
+// ParseSizes parses a list of sizes, such as "64,4k,1m".
 func ParseSizes(list string) (sizes []int, err error) {
 	for _, text := range strings.Split(list, ",") {
-		number, unit := strings.ToLower(strings.TrimSpace(text)), 1
-		if n, ok := strings.CutSuffix(number, "k"); ok {
-			number, unit = n, 1<<10
-		} else if n, ok := strings.CutSuffix(number, "m"); ok {
-			number, unit = n, 1<<20
+		n, err := grammar.ParseSize(strings.TrimSpace(text))
+		if err != nil || n < 1 || n > MaxSize {
+			return nil, wrongOption("size", "%q is not a size between 1 and %v bytes", text, grammar.Size(MaxSize))
 		}
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || n > MaxSize/unit {
-			return nil, wrongOption("size", "%q is not a size between 1 and %d bytes", text, MaxSize)
-		}
-		sizes = append(sizes, n*unit)
+		sizes = append(sizes, int(n))
 	}
 	return sizes, nil
 }

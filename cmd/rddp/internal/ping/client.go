@@ -95,10 +95,12 @@ func (c *client) register(size int) (err error) {
 func (c *client) run(ctx context.Context, sum *Summary) error {
 	late, cancel := graceful(ctx)
 	defer cancel()
+	var begun time.Time // the last ping
 	for n := 0; c.cfg.Count == 0 || n < c.cfg.Count; n++ {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || n > 0 && !pause(ctx, begun.Add(c.cfg.Interval)) {
 			return c.interrupted(n)
 		}
+		begun = time.Now()
 		c.n = n
 		rtt, err := c.ping(late)
 		if late.Err() != nil {
@@ -114,8 +116,27 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 			}
 		}
 		c.cfg.show("ping data: ", c.sinkData)
+		if c.cfg.Pinged != nil {
+			c.cfg.Pinged(n, len(c.sinkData), rtt)
+		}
 	}
 	return nil
+}
+
+// pause waits until the time. It reports whether ctx is not done.
+func pause(ctx context.Context, until time.Time) bool {
+	wait := time.Until(until)
+	if wait <= 0 {
+		return true
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // interrupted returns the result of a client that made n pings before its context was done.

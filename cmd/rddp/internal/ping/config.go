@@ -22,6 +22,9 @@ type Config struct {
 	Size int
 	// Count is the number of pings that a client makes. Zero means pings until the context is done.
 	Count int
+	// Interval is the time from the beginning of a client's ping to the beginning of the next one.
+	// If a ping takes longer, the next one begins at once. Zero means that each does.
+	Interval time.Duration
 	// Validate makes a client compare the data that it received with the data that it sent.
 	Validate bool
 	// Verbose writes the data of each ping to Out, in rping's words.
@@ -35,6 +38,9 @@ type Config struct {
 	// Out receives the ping data if Verbose is set, with one Write for each ping. Nil discards
 	// them.
 	Out io.Writer
+	// Pinged is called after each ping of a client, which is counted from 0, with its length and the
+	// time that it took. It may be nil.
+	Pinged func(n, size int, rtt time.Duration)
 	// Failed is called for each connection that fails while the server goes on. Several goroutines
 	// may call it at a time. Nil ignores the failures.
 	Failed func(peer net.Addr, err error)
@@ -96,6 +102,9 @@ func (c *Config) check() error {
 	}
 	if c.Count < 0 {
 		return fmt.Errorf("count %d is negative", c.Count)
+	}
+	if c.Interval < 0 {
+		return fmt.Errorf("interval %v is negative", c.Interval)
 	}
 	if c.Timeout < 0 {
 		return fmt.Errorf("timeout %v is negative", c.Timeout)

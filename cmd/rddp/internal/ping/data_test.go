@@ -57,7 +57,7 @@ func TestSummary(t *testing.T) {
 	for _, d := range []time.Duration{1500, 500, 1000} {
 		s.add(d * time.Microsecond)
 	}
-	if got, want := s.String(), "3 pings of 64 bytes, RTT min/avg/max 500.0/1000.0/1500.0 µs"; got != want {
+	if got, want := s.String(), "3 pings of 64 bytes, RTT min/avg/max 500.0µs/1.0ms/1.5ms, p50/p90/p99 1.0ms/1.5ms/1.5ms"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}
 }

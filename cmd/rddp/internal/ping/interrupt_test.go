@@ -39,6 +39,57 @@ func TestInterruptedClient(t *testing.T) {
 	}
 }
 
+// A client begins a ping at each interval, and an interrupt ends the pause before the next one.
+func TestInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		socket := slow()
+		addr, end := serve(t.Context(), t, "server:1", &Config{Socket: socket})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var last time.Time
+		cfg := &Config{Socket: socket, Interval: time.Second, Pinged: func(n, size int, rtt time.Duration) {
+			begun := time.Now().Add(-rtt)
+			if n > 0 && begun.Sub(last) != time.Second || size != defaultSize {
+				t.Errorf("ping %d of %d bytes begins %v after the one before", n, size, begun.Sub(last))
+			}
+			if last = begun; n == 4 {
+				time.AfterFunc(time.Second/2, cancel)
+			}
+		}}
+		sum, err := Client(ctx, addr, cfg)
+		if err != nil || sum.Pings != 5 {
+			t.Errorf("%v, %v", sum, err)
+		}
+		if took := time.Since(last); took >= time.Second {
+			t.Errorf("the client ends %v after its last ping", took)
+		}
+		if err := end(); err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+}
+
+// A ping that takes longer than the interval is followed by the next one at once.
+func TestIntervalPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		socket := slow()
+		addr, end := serve(t.Context(), t, "server:1", &Config{Socket: socket})
+		var last time.Time
+		cfg := &Config{Socket: socket, Count: 5, Interval: time.Millisecond, Pinged: func(n, _ int, rtt time.Duration) {
+			if begun := time.Now().Add(-rtt); n > 0 && begun != last {
+				t.Errorf("ping %d begins %v after the one before has ended", n, begun.Sub(last))
+			}
+			last = time.Now()
+		}}
+		if sum, err := Client(t.Context(), addr, cfg); err != nil || sum.Pings != 5 {
+			t.Errorf("%v, %v", sum, err)
+		}
+		if err := end(); err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+}
+
 // With a peer that is silent in the middle of a ping, the end comes after the grace.
 func TestInterruptedInPing(t *testing.T) {
 	const timeout = time.Hour

@@ -2,17 +2,12 @@ package proxy
 
 import (
 	"fmt"
-	"net"
 	"strings"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 )
 
-// DefaultPort is the TCP port of a DDP address without one.
-const DefaultPort = "7174"
-
-const (
-	ddpScheme  = "rddp://"
-	unixScheme = "unix:"
-)
+const ddpScheme = "rddp://"
 
 // An Address is an address at which a Proxy listens or which it dials.
 type Address struct {
@@ -22,32 +17,22 @@ type Address struct {
 }
 
 // ParseAddress parses an address that a user types: HOST:PORT for plain TCP, unix:PATH for a unix
-// socket, or rddp://HOST[:PORT] for TCP in DDP mode. An empty HOST means every address of this
-// machine, or this machine itself if the Proxy dials it.
+// socket, or rddp://HOST[:PORT] for TCP in DDP mode, where the default is grammar.DefaultPort. An
+// empty HOST means every address of this machine, or this machine itself if the Proxy dials it.
 func ParseAddress(s string) (Address, error) {
-	if path, ok := strings.CutPrefix(s, unixScheme); ok {
-		if path == "" {
-			return Address{}, fmt.Errorf("%q has no path: write unix:PATH", s)
-		}
-		return Address{Network: "unix", Address: path}, nil
+	if path, isUnix, err := grammar.ParseUnix(s); isUnix {
+		return Address{Network: "unix", Address: path}, err
 	}
-	address, ddp := strings.CutPrefix(s, ddpScheme)
+	rest, ddp := strings.CutPrefix(s, ddpScheme)
+	port := ""
 	if ddp {
-		address = withPort(address)
+		port = grammar.DefaultPort
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" || strings.Contains(address, "/") {
-		return Address{}, fmt.Errorf("%q is not an address: write HOST:PORT or unix:PATH, or rddp://HOST[:PORT] for DDP", s)
+	address, err := grammar.ParseAddress(rest, port)
+	if err != nil {
+		return Address{}, fmt.Errorf("%w; or write unix:PATH, or rddp://HOST[:PORT] for DDP", err)
 	}
 	return Address{DDP: ddp, Network: "tcp", Address: address}, nil
-}
-
-// withPort adds DefaultPort to an address that has none.
-func withPort(address string) string {
-	if _, _, err := net.SplitHostPort(address + ":" + DefaultPort); err == nil {
-		return address + ":" + DefaultPort
-	}
-	return address
 }
 
 func (a Address) String() string {
@@ -55,7 +40,7 @@ func (a Address) String() string {
 	case a.DDP:
 		return ddpScheme + a.Address
 	case a.Network == "unix":
-		return unixScheme + a.Address
+		return grammar.FormatUnix(a.Address)
 	}
 	return a.Address
 }

@@ -15,15 +15,14 @@ func TestParseAddress(t *testing.T) {
 	}{
 		{"127.0.0.1:80", Address{Network: "tcp", Address: "127.0.0.1:80"}, "127.0.0.1:80"},
 		{":80", Address{Network: "tcp", Address: ":80"}, ":80"},
-		{"localhost:http", Address{Network: "tcp", Address: "localhost:http"}, "localhost:http"},
 		{"[::1]:80", Address{Network: "tcp", Address: "[::1]:80"}, "[::1]:80"},
 		{"unix:/run/x", Address{Network: "unix", Address: "/run/x"}, "unix:/run/x"},
 		{"unix:x:1", Address{Network: "unix", Address: "x:1"}, "unix:x:1"},
 		{"rddp://far", Address{true, "tcp", "far:7174"}, "rddp://far:7174"},
 		{"rddp://far:1", Address{true, "tcp", "far:1"}, "rddp://far:1"},
 		{"rddp://:0", Address{true, "tcp", ":0"}, "rddp://:0"},
-		{"rddp://", Address{true, "tcp", ":7174"}, "rddp://:7174"},
 		{"rddp://[fe80::1%eth0]", Address{true, "tcp", "[fe80::1%eth0]:7174"}, "rddp://[fe80::1%eth0]:7174"},
+		{"rddp://::1", Address{true, "tcp", "[::1]:7174"}, "rddp://[::1]:7174"},
 		{"rddp://[::1]:1", Address{true, "tcp", "[::1]:1"}, "rddp://[::1]:1"},
 	}
 	for _, tt := range tests {
@@ -31,7 +30,7 @@ func TestParseAddress(t *testing.T) {
 			t.Errorf("ParseAddress(%q) = %#v, %v, want %#v and %q", tt.in, got, err, tt.want, tt.text)
 		}
 	}
-	for _, in := range []string{"", "far", "far:", "::1:80:", "unix:", "rddp://far/", "rddp://far:1/x", "rddp://::1", "http://far:80", "rddp://far:"} {
+	for _, in := range []string{"", "far", "localhost:http", "rddp://", "7174", "far:", "::1:80:", "unix:", "rddp://far/", "rddp://far:1/x", "http://far:80", "rddp://far:"} {
 		if got, err := ParseAddress(in); err == nil {
 			t.Errorf("ParseAddress(%q) = %#v, want an error", in, got)
 		}

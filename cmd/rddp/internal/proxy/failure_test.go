@@ -54,7 +54,7 @@ func isReset(err error) bool {
 func told(t *testing.T, r *running, want string) Summary {
 	t.Helper()
 	s := r.next(t)
-	if s.Err == nil || !strings.Contains(s.Err.Error(), want) || strings.Contains(s.String(), "\n") {
+	if s.Err == nil || !strings.Contains(s.Err.Error(), want) || strings.Contains(s.Err.Error(), "\n") {
 		t.Errorf("told %v, want %q in it", s, want)
 	}
 	return s

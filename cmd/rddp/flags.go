@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+)
+
+// The flags that several commands have are made here, so that they have one name and one meaning.
+
+// loopback is where a command listens if it is not told where.
+const loopback = "127.0.0.1"
+
+func listenFlag(value, usage string) cli.Flag {
+	return &cli.StringFlag{Name: "listen", Aliases: []string{"l"}, Value: value, Usage: usage}
+}
+
+// timeoutFlag is the flag for the maximum time of each wait for the peer: for the connection, MPA
+// startup, or an answer.
+func timeoutFlag(value time.Duration) cli.Flag {
+	return &cli.DurationFlag{Name: "timeout", Value: value, Usage: "wait for the peer at most this long, each time"}
+}
+
+func maxConnsFlag(value int) cli.Flag {
+	return &cli.IntFlag{Name: "max-conns", Value: value, Usage: "serve at most `N` connections at a time"}
+}
+
+// sizeFlag is a flag for a number of bytes, which usage calls `SIZE`. If the value is 0, usage says
+// what the default is.
+func sizeFlag(name string, value grammar.Size, usage string, aliases ...string) cli.Flag {
+	return &cli.TextFlag{Name: name, Aliases: aliases, Value: &value, HideDefault: value == 0, Usage: usage}
+}
+
+// size returns the value of a sizeFlag.
+func size(c *cli.Command, name string) int64 { return int64(*c.Text(name).(*grammar.Size)) }
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
+}
+
+// logFlags are the flags of a command with a log.
+func logFlags(verbose string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "log", Value: "text", Usage: "the `FORMAT` of the log on standard error: text or json", Validator: checkLog},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: verbose},
+	}
+}
+
+func checkLog(format string) error {
+	if format != "text" && format != "json" {
+		return errors.New(strconv.Quote(format) + " is neither text nor json")
+	}
+	return nil
+}
+
+// newLog returns the log of a command with logFlags. What the command itself does is at level Info,
+// what goes wrong with a peer at Warn, and what -v adds at Debug.
+func newLog(c *cli.Command) *slog.Logger {
+	level := slog.LevelInfo
+	if c.Bool("verbose") {
+		level = slog.LevelDebug
+	}
+	return logAt(c, level)
+}
+
+func logAt(c *cli.Command, level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if c.String("log") == "json" {
+		return slog.New(slog.NewJSONHandler(c.Root().ErrWriter, o))
+	}
+	return slog.New(slog.NewTextHandler(c.Root().ErrWriter, o))
+}
+
+// tcpAddress returns the TCP address that a flag or an argument means.
+func tcpAddress(text, port string) (string, error) {
+	if _, isUnix, _ := grammar.ParseUnix(text); isUnix {
+		return "", usage("%q: only `rddp proxy` has unix sockets", text)
+	}
+	address, err := grammar.ParseAddress(text, port)
+	if err != nil {
+		return "", usage("%w", err)
+	}
+	return address, nil
+}
+
+// A checkedWriter is standard output. It remembers the first error, because not every writer of
+// help texts and results looks at it.
+type checkedWriter struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error // +checklocks:mu
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.err = err
+	}
+	return n, err
+}
+
+// failed returns an error of the writes so far, or nil.
+func (w *checkedWriter) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// numberError is what the packages strconv and time say of a value, with the value in quotes.
+var numberError = regexp.MustCompile(`(?:strconv\.\w+: parsing|time: (?:invalid|unknown|missing)[a-z ]*) ("(?:[^"\\]|\\.)*").*$`)
+
+// plainFlagError returns the words for an error of the library that parses flags.
+func plainFlagError(err error) error {
+	text := err.Error()
+	if m := numberError.FindStringSubmatchIndex(text); m != nil {
+		what := "is no number that this flag takes"
+		if strings.Contains(text[m[0]:], "time: ") {
+			what = "is no duration: write a number with a unit, such as 500ms, 10s or 2m"
+		} else if strings.Contains(text[m[0]:], "ParseBool") {
+			what = "is neither true nor false"
+		}
+		return errors.New(text[:m[0]] + text[m[2]:m[3]] + " " + what)
+	}
+	return err
+}
