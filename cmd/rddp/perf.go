@@ -67,7 +67,7 @@ func perfFlags() []cli.Flag {
 		jsonFlag(),
 		timeoutFlag(30 * time.Second),
 		&cli.BoolFlag{Name: "peer", Hidden: true},
-	}, logFlags("log more"), tlsFlags(tlsServer|tlsClient))
+	}, logFlags("client: log each run"), tlsFlags(tlsServer|tlsClient))
 }
 
 func runPerf(ctx context.Context, c *cli.Command) error {
@@ -91,7 +91,10 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 		}
 		defer stop()
 	}
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+	if c.Bool("verbose") {
+		log := newLog(c)
+		o.Progress = func(done, total int, what string) { log.Debug("running", "done", done, "of", total, "what", what) }
+	} else if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress = func(done, total int, what string) {
 			fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d: %s", done, total, what)
 		}
@@ -104,16 +107,21 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// measurePerf measures what the command line asks for, and prints it.
+// measurePerf measures what the command line asks for, and prints it. After an interrupt or a failure
+// it prints the rounds that were finished.
 func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	r, err := perf.Run(ctx, o)
-	if err != nil {
+	if ctx.Err() != nil {
+		err = ctx.Err() // what failed because of it does not matter
+	}
+	if err != nil && (r == nil || len(r.Results)+len(r.Idles) == 0) {
 		return err
 	}
+	write := r.WriteText
 	if c.Bool("json") {
-		return r.WriteJSON(c.Root().Writer)
+		write = r.WriteJSON
 	}
-	return r.WriteText(c.Root().Writer)
+	return errors.Join(err, write(c.Root().Writer))
 }
 
 // perfTLS sets the TLS of a client. With --self, startPeers does that.
@@ -129,8 +137,10 @@ func perfTLS(c *cli.Command, o *perf.Options) error {
 	return err
 }
 
-// servePeer is a server process of --self. With TLS, its word is the pin.
+// servePeer is a server process of --self. With TLS, its word is the pin. A terminal interrupts it
+// together with the client, which still needs it then, and ends it.
 func servePeer(ctx context.Context, c *cli.Command) error {
+	ctx = context.WithoutCancel(ctx)
 	if !c.Bool("tls-self") {
 		return perf.ServePeer(ctx, os.Stdin, c.Root().Writer, nil, "")
 	}

@@ -3,10 +3,16 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/perf"
 )
 
 // With --self the command starts its peer, which is the same binary, and ends it.
@@ -18,6 +24,50 @@ func TestPerfSelf(t *testing.T) {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 	checkPerfJSON(t, stdout)
+}
+
+// A perf that is interrupted, with its servers as from a terminal, prints the rounds that it has
+// finished, and says in one line that it was interrupted.
+func TestPerfInterrupted(t *testing.T) {
+	p := newProcess(t, "perf", "--self", "--op", "echo,write,read", "--size", "64", "--depth", "1", "--time", "1ms", "--rounds", "1000", "--no-gate", "--json", "-v")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out strings.Builder
+	p.cmd.Stdout = &out
+	p.start(t)
+	for range 100 { // about ten rounds; the pipe is full long before the last one
+		p.line(t, ` level=DEBUG msg=running done=\d+ of=\d+ `)
+	}
+	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM); err != nil { // a background job of a shell ignores SIGINT
+		t.Fatal(err)
+	}
+	var rest []string
+	for line := range p.lines {
+		if !strings.Contains(line, " level=DEBUG ") {
+			rest = append(rest, line)
+		}
+	}
+	err := p.cmd.Wait()
+	exitError := (*exec.ExitError)(nil)
+	if !errors.As(err, &exitError) || exitError.ExitCode() != exitInterrupted || len(rest) != 1 || rest[0] != "rddp perf: interrupted" {
+		t.Errorf("%v, stderr %q", err, rest)
+	}
+	settings, results, _ := strings.Cut(out.String(), "\n")
+	if !strings.Contains(settings, `"incomplete":true`) {
+		t.Errorf("settings %s", settings)
+	}
+	checked := 0
+	for line := range strings.Lines(results) {
+		var r perf.Result
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Errorf("%s: %v", line, err)
+		} else if r.Rounds < 5 || r.Rounds > 900 || r.MsgsPerS <= 0 {
+			t.Errorf("%+v", r)
+		}
+		checked++
+	}
+	if checked != 5 {
+		t.Errorf("%d results in %s", checked, &out)
+	}
 }
 
 // With --rows the command measures exactly these, and their references.

@@ -41,8 +41,20 @@ type process struct {
 // startProcess starts `rddp args`, which ends with the test.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
+	p := newProcess(t, args...)
+	p.start(t)
+	return p
+}
+
+// newProcess returns the process for `rddp args`.
+func newProcess(t *testing.T, args ...string) *process {
 	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], args...), lines: make(chan string, 1000)}
 	p.cmd.Env = append(os.Environ(), commandEnv+"=1")
+	return p
+}
+
+func (p *process) start(t *testing.T) {
+	t.Helper()
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +69,6 @@ func startProcess(t *testing.T, args ...string) *process {
 		}
 	}()
 	t.Cleanup(func() { p.cmd.Process.Kill() })
-	return p
 }
 
 // line takes the next line of the process, in which what must be. It returns the address in it.

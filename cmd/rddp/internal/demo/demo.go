@@ -50,11 +50,11 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if o.Capture == "" {
 		o.Capture = "rddp-demo.pcapng"
 	}
-	dump, err := os.Create(o.Capture) // before all the work, because it may fail
+	dump, finish, err := create(o.Capture) // before all the work, because it may fail
 	if err != nil {
 		return err
 	}
-	defer dump.Close()
+	defer finish(errUnfinished)
 	file, err := o.file()
 	if err != nil {
 		return err
@@ -76,7 +76,45 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := mainJob(ctx, o, s, content, out); err != nil {
 		return err
 	}
-	return captured(ctx, dump, s.rdma, out)
+	if err := finish(captured(ctx, dump, s.rdma)); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "capture    %s, of a second short run (open it with Wireshark, or with rddp dump)\n", o.Capture)
+	return nil
+}
+
+// partSuffix ends the name of a capture that is not finished.
+const partSuffix = ".part"
+
+// errUnfinished is not seen by callers of Run.
+var errUnfinished = errors.New("unfinished")
+
+// create opens a file that will have the name when finish is called with nil. After an error, a file
+// of that name from before remains as it was. finish returns err, or an error of its own; only its
+// first call counts. What is no regular file is written directly.
+func create(name string) (f *os.File, finish func(err error) error, err error) {
+	part := name + partSuffix
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		part = name
+	}
+	if f, err = os.Create(part); err != nil {
+		return nil, nil, err
+	}
+	isFinished := false
+	return f, func(err error) error {
+		if isFinished {
+			return nil
+		}
+		isFinished = true
+		err = errors.Join(err, f.Close())
+		switch {
+		case part == name:
+			return err
+		case err == nil:
+			return os.Rename(part, name)
+		}
+		return errors.Join(err, os.Remove(part))
+	}, nil
 }
 
 // file makes the file to move, unless the options name one. Its bytes are random, so no fault on
@@ -156,7 +194,7 @@ func median(d []time.Duration) time.Duration {
 }
 
 // captured runs a short connection and writes all its bytes to a capture.
-func captured(ctx context.Context, f *os.File, address string, out io.Writer) error {
+func captured(ctx context.Context, f io.Writer, address string) error {
 	w, err := capture.NewWriter(f)
 	if err != nil {
 		return err
@@ -182,11 +220,7 @@ func captured(ctx context.Context, f *os.File, address string, out io.Writer) er
 	if err := c.verbs(ctx, 3); err != nil {
 		return err
 	}
-	if err := errors.Join(c.c.Close(), w.Close(), f.Close()); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "capture    %s, of a second short run (open it with Wireshark, or with rddp dump)\n", f.Name())
-	return nil
+	return errors.Join(c.c.Close(), w.Close())
 }
 
 // A server is the other process.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,6 +58,41 @@ func TestDemoMovesTheFile(t *testing.T) {
 		t.Errorf("no ratio to plain TCP in:\n%s", &out)
 	}
 	checkCapture(t, filepath.Join(dir, "demo.pcapng"))
+}
+
+// TestDemoKeepsOlderCapture: a run that is interrupted or fails leaves a capture of an earlier run as
+// it was, and no other file.
+func TestDemoKeepsOlderCapture(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"interrupted", "failed"} {
+		dir, place := t.TempDir(), t.TempDir()
+		older := filepath.Join(place, "demo.pcapng")
+		if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		o := Options{Size: 1 << 20, Rounds: 1, Dir: dir, Capture: older, Server: []string{self, "demo-server"}}
+		if name == "failed" {
+			o.Server = []string{filepath.Join(dir, "no-such-program")}
+		} else {
+			o.Progress = func(int64, int64) { cancel() }
+		}
+		var out bytes.Buffer
+		if err := Run(ctx, o, &out); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		cancel()
+		entries, err := os.ReadDir(place)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("%s: files %v, %v", name, entries, err)
+		}
+		if got, err := os.ReadFile(older); string(got) != "older" {
+			t.Errorf("%s: the older capture is %q, %v", name, got, err)
+		}
+	}
 }
 
 // checkCapture wants every operation of the short run in the capture, and every CRC good.

@@ -33,6 +33,11 @@ func StartPeer(ctx context.Context, command []string, env []string) (*Peer, erro
 	if err != nil {
 		return nil, err
 	}
+	// ctx ends the process as Stop does. The error means that its orderly end is no failure.
+	cmd.Cancel = func() error {
+		hold.Close()
+		return os.ErrProcessDone
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

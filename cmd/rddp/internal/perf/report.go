@@ -28,9 +28,10 @@ type Report struct {
 	TLS        bool          `json:"tls,omitempty"` // under all connections, also those of plain TCP
 	PollTime   time.Duration `json:"poll_time_ns,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
-	CPU        int           `json:"cpu"`      // with OneCPU: to which this end was pinned
-	Repeated   int           `json:"repeated"` // rounds that were repeated because the CPUs were far apart
-	LineNS     float64       `json:"line_ns"`  // the shortest time of a cache line from one CPU to another; 0 if not measured
+	CPU        int           `json:"cpu"`                  // with OneCPU: to which this end was pinned
+	Incomplete bool          `json:"incomplete,omitempty"` // Run has failed: each Result and Idle says how many rounds it has
+	Repeated   int           `json:"repeated"`             // rounds that were repeated because the CPUs were far apart
+	LineNS     float64       `json:"line_ns"`              // the shortest time of a cache line from one CPU to another; 0 if not measured
 
 	Results []Result `json:"-"` // WriteJSON prints each one as an object of its own
 	Idles   []Idle   `json:"-"` // with Options.Scale
@@ -140,6 +141,9 @@ func (r *Report) summary() string {
 		text += " (" + r.Machine + ")"
 	}
 	text += fmt.Sprintf("; load %s; medians of %d rounds of %v", r.Load, r.Rounds, r.Time)
+	if r.Incomplete {
+		text += " at most: the measurement is incomplete"
+	}
 	if r.Congestion != "" {
 		text += "; " + r.Congestion
 	}

@@ -7,12 +7,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Run measures what the options ask for and returns the results. It changes o as Complete does.
-func Run(ctx context.Context, o *Options) (*Report, error) {
+// Run measures what the options ask for and returns the results. It changes o as Complete does. If
+// it fails while it measures, ctx done included, it also returns the results of the rounds that were
+// finished, in an Incomplete Report.
+func Run(ctx context.Context, o *Options) (r *Report, err error) {
 	if err := o.Complete(); err != nil {
 		return nil, err
 	}
-	r := newReport(o)
+	r = newReport(o)
 	if o.OneCPU {
 		cpu, unpin, err := pin(o.CPU)
 		if err != nil {
@@ -26,17 +28,21 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		m.cpus.measure = lineTime
 	}
 	for _, conns := range o.Conns {
-		results, idles, err := m.run(ctx, conns)
-		if err != nil {
-			return nil, err
-		}
+		var results []Result
+		var idles []Idle
+		results, idles, err = m.run(ctx, conns)
 		r.Results, r.Idles = append(r.Results, results...), append(r.Idles, idles...)
+		if err != nil {
+			r.Incomplete = true
+			break
+		}
 	}
 	r.Repeated, r.LineNS = m.repeated, float64(m.cpus.best.Nanoseconds())
-	return r, nil
+	return r, err
 }
 
-// run measures everything with one number of connections.
+// run measures everything with one number of connections. With an error, the results are those of
+// the rounds that were finished.
 func (m *meter) run(ctx context.Context, conns int) (results []Result, idles []Idle, err error) {
 	if m.client, err = connect(ctx, m.o, conns); err != nil {
 		return nil, nil, err
@@ -48,15 +54,15 @@ func (m *meter) run(ctx context.Context, conns int) (results []Result, idles []I
 	} else {
 		err = m.groups(ctx)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
 	for _, s := range m.series {
+		if s.rounds == 0 {
+			continue
+		}
 		r := s.result()
-		r.Conns, r.Load, r.Rounds, r.ReadData = conns, m.o.Load, m.o.Rounds, m.o.ReadData
+		r.Conns, r.Load, r.Rounds, r.ReadData = conns, m.o.Load, s.rounds, m.o.ReadData
 		results = append(results, r)
 	}
-	return results, idles, nil
+	return results, idles, err
 }
 
 // groups measures one size after another, with all kinds of connections open at once.
@@ -87,6 +93,7 @@ type series struct {
 	job    job
 	ends   []*end
 	count  int // operations on each connection in one run
+	rounds int // that are finished; a reference has several runs in each
 	runs   []run
 	ratios []float64 // to plain TCP, one for each round
 	times  *hdrhistogram.Histogram
@@ -163,6 +170,9 @@ func (m *meter) group(ctx context.Context, size int) error {
 		}
 		for _, o := range outcomes {
 			o.enter()
+		}
+		for _, s := range all {
+			s.rounds++
 		}
 	}
 	return nil

@@ -51,6 +51,41 @@ func TestRunAllOperations(t *testing.T) {
 	}
 }
 
+// What was measured in finished rounds is kept if ctx is done in a later one.
+func TestRunKeepsRounds(t *testing.T) {
+	address := startPeer(t)
+	for _, scale := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := &Options{
+			Addresses: []string{address}, Ops: []string{"echo"}, Sizes: []int{64}, Depths: []int{1}, Rounds: 3, Time: time.Millisecond,
+			Ring: 1 << 20, Conns: []int{2}, Scale: scale, NoGate: true,
+			Progress: func(done, total int, _ string) {
+				if done > total/3 { // the second round
+					cancel()
+				}
+			},
+		}
+		r, err := Run(ctx, o)
+		cancel()
+		if err == nil || r == nil || !r.Incomplete || len(r.Results) == 0 || scale != (len(r.Idles) > 0) {
+			t.Fatalf("scale %v: %+v, %v", scale, r, err)
+		}
+		for _, v := range r.Results {
+			if v.Rounds != 1 || v.MsgsPerS <= 0 {
+				t.Errorf("scale %v: %+v", scale, v)
+			}
+		}
+		for _, v := range r.Idles {
+			if v.Rounds != 1 || v.OpenUS <= 0 {
+				t.Errorf("scale %v: %+v", scale, v)
+			}
+		}
+		if summary := r.summary(); !strings.Contains(summary, "medians of 3 rounds of 1ms at most: the measurement is incomplete") {
+			t.Errorf("the summary says %q", summary)
+		}
+	}
+}
+
 // With ReadData everything runs as well, also if the servers are the active ends, and
 // the report says so.
 func TestRunReadData(t *testing.T) {

@@ -58,7 +58,7 @@ func (o *Options) scaleJobs() (all [][]job) {
 }
 
 // scale measures all jobs and what the connections need, with m.conns connections.
-func (m *meter) scale(ctx context.Context) ([]Idle, error) {
+func (m *meter) scale(ctx context.Context) (out []Idle, err error) {
 	if err := m.checkFiles(1); err != nil {
 		return nil, err
 	}
@@ -77,6 +77,13 @@ func (m *meter) scale(ctx context.Context) ([]Idle, error) {
 			m.series = append(m.series, all[j])
 		}
 	}
+	defer func() {
+		for _, i := range idle {
+			if rounds := len(i.seconds); rounds > 0 {
+				out = append(out, i.result(m.conns, rounds))
+			}
+		}
+	}()
 	spare := m.o.Rounds
 	for round := 0; round < m.o.Rounds; round++ {
 		near, done := m.cpus.near(), m.done
@@ -92,12 +99,11 @@ func (m *meter) scale(ctx context.Context) ([]Idle, error) {
 			continue
 		}
 		m.enterRound(crowds, outcomes, idle)
+		for _, s := range all {
+			s.rounds++
+		}
 	}
-	var out []Idle
-	for _, i := range idle {
-		out = append(out, i.result(m.conns, m.o.Rounds))
-	}
-	return out, nil
+	return nil, nil
 }
 
 // scaleRound measures each kind of connection once, the last kind first if reverse is set.
