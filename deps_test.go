@@ -186,6 +186,7 @@ var door = map[string][]string{
 	"google.golang.org/grpc":            {"conformance/lab/examples/grpc"},
 	"google.golang.org/protobuf":        {"conformance/lab/examples/grpc"},
 	"gvisor.dev/gvisor":                 {"toe/usertcp"},
+	"github.com/urfave/cli-docs/v3":     {"cmd/rddp"},
 	"github.com/urfave/cli/v3":          {"cmd/rddp"},
 	"github.com/schollz/progressbar/v3": {"cmd/rddp"},
 }

@@ -15,6 +15,9 @@ func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
 		Usage: "move a real file between two processes by RDMA over TCP, next to plain TCP",
+		Description: "The capture is of a second, short run. An interrupt keeps a capture of an earlier run.\n\n" +
+			"   rddp demo --size 1g --rounds 1\n" +
+			"   rddp demo --file big.iso --capture /tmp/demo.pcapng",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", TakesFile: true, Usage: "move this `FILE` (default: a new file of random bytes)"},
 			sizeFlag("size", 256<<20, "`SIZE` of the new file"),

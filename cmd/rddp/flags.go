@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"regexp"
@@ -120,17 +121,58 @@ func (w *checkedWriter) failed() error {
 // numberError is what the packages strconv and time say of a value, with the value in quotes.
 var numberError = regexp.MustCompile(`(?:strconv\.\w+: parsing|time: (?:invalid|unknown|missing)[a-z ]*) ("(?:[^"\\]|\\.)*").*$`)
 
-// plainFlagError returns the words for an error of the library that parses flags.
-func plainFlagError(err error) error {
-	text := err.Error()
+// valueType is what the library says of the type of a value in an environment variable.
+var valueType = regexp.MustCompile(` as \S+ value from `)
+
+// plainFlagError returns the words for an error of the library that parses the flags of c.
+func plainFlagError(c *cli.Command, err error) error {
+	text := valueType.ReplaceAllString(err.Error(), " from ")
+	if name, isUnknown := strings.CutPrefix(text, "flag provided but not defined: -"); isUnknown {
+		return errors.New("there is no flag " + dashed(name) + didYouMean(cli.SuggestFlag(c.Flags, name, false)))
+	}
 	if m := numberError.FindStringSubmatchIndex(text); m != nil {
 		what := "is no number that this flag takes"
 		if strings.Contains(text[m[0]:], "time: ") {
 			what = "is no duration: write a number with a unit, such as 500ms, 10s or 2m"
-		} else if strings.Contains(text[m[0]:], "ParseBool") {
-			what = "is neither true nor false"
 		}
 		return errors.New(text[:m[0]] + text[m[2]:m[3]] + " " + what)
 	}
-	return err
+	if before, isBool := strings.CutSuffix(text, ": parse error"); isBool {
+		text = before + ": it is neither true nor false"
+	}
+	return errors.New(text)
+}
+
+// dashed returns the name of a flag as a user types it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + strings.TrimPrefix(name, "-")
+}
+
+// nameVariables gives each flag of a command its environment variable: RDDP_SERVE_LISTEN is that of
+// --listen of serve.
+func nameVariables(c *cli.Command) {
+	for _, f := range c.Flags {
+		name := strings.ToUpper(strings.ReplaceAll("rddp_"+c.Name+"_"+f.Names()[0], "-", "_"))
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			if !f.Hidden { // a hidden one is for processes that the command starts itself
+				f.Sources = cli.EnvVars(name)
+			}
+		case *cli.StringFlag:
+			f.Sources = cli.EnvVars(name)
+		case *cli.StringSliceFlag:
+			f.Sources = cli.EnvVars(name)
+		case *cli.IntFlag:
+			f.Sources = cli.EnvVars(name)
+		case *cli.DurationFlag:
+			f.Sources = cli.EnvVars(name)
+		case *cli.TextFlag:
+			f.Sources = cli.EnvVars(name)
+		default:
+			panic(fmt.Sprintf("BUG: %s has a kind of flag that has no variable", name))
+		}
+	}
 }

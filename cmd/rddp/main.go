@@ -16,7 +16,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -44,13 +43,14 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand(), versionCommand(), manCommand()}
 }
 
 // run runs the command line args and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands []*cli.Command) int {
 	out := &checkedWriter{w: stdout}
-	err := app(out, stderr, commands).Run(ctx, args)
+	root := app(out, stderr, commands)
+	err := root.Run(ctx, args)
 	if err == nil {
 		if err = out.failed(); err != nil {
 			err = &commandError{"rddp", fmt.Errorf("standard output: %w", err)}
@@ -62,6 +62,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands 
 	if status := programStatus(0); errors.As(err, &status) {
 		return int(status)
 	}
+	if of := (*commandError)(nil); !errors.As(err, &of) {
+		err = &commandError{"rddp", libraryError(root, args, err)}
+	}
 	fmt.Fprintf(stderr, "%v\n", err)
 	if coder := cli.ExitCoder(nil); errors.As(err, &coder) && coder.ExitCode() == exitUsage {
 		return exitUsage
@@ -72,15 +75,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands 
 	return exitFailure
 }
 
+// noTopic is the exit status that the library gives to help and completion of what does not exist.
+const noTopic = 3
+
+// libraryError returns the words for an error that the library returns by itself. Without a status it
+// is that of a flag's environment variable.
+func libraryError(root *cli.Command, args []string, err error) error {
+	coder := cli.ExitCoder(nil)
+	switch {
+	case !errors.As(err, &coder):
+		return &usageError{plainFlagError(root, err)}
+	case coder.ExitCode() == noTopic:
+		return unknownCommand(root, args[len(args)-1])
+	}
+	return err
+}
+
 // app returns the root command for commands. Its errors are *commandErrors, and only run prints
 // them.
 func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	for _, c := range commands {
 		name, action := "rddp "+c.Name, c.Action
+		nameVariables(c)
 		c.UseShortOptionHandling = true
 		c.HideHelpCommand = true // "h" and "help" are arguments, such as the name of a host
-		c.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			return &commandError{name, &usageError{plainFlagError(err)}}
+		c.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error {
+			return &commandError{name, &usageError{plainFlagError(c, err)}}
 		}
 		c.Action = func(ctx context.Context, c *cli.Command) error {
 			if err := action(ctx, c); err != nil {
@@ -91,27 +111,23 @@ func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	}
 	return &cli.Command{
 		Name: "rddp", Usage: "RDMA over plain TCP: DDP (RFC 5041) in user space", Version: version(),
+		Description: "Each flag also has an environment variable, such as RDDP_SERVE_LISTEN for --listen of `rddp serve`. The command\n" +
+			"line takes precedence. Exit status: 0 success, 1 failure, 2 wrong command line, 130 interrupted.\n\n" +
+			"   rddp demo                             see it work\n" +
+			"   rddp help ping                        the options of a command, with examples",
 		Commands: commands, Writer: stdout, ErrWriter: stderr,
+		EnableShellCompletion: true, ConfigureShellCompletionCommand: configureCompletion,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run prints the error
-		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			return &commandError{"rddp", &usageError{plainFlagError(err)}}
+		OnUsageError: func(_ context.Context, c *cli.Command, err error, _ bool) error {
+			return &commandError{"rddp", &usageError{plainFlagError(c, err)}}
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
-			what := "no command given"
 			if c.Args().Present() {
-				what = fmt.Sprintf("there is no command %q", c.Args().First())
+				return &commandError{"rddp", unknownCommand(c, c.Args().First())}
 			}
-			return &commandError{"rddp", usage("%s", what)}
+			return &commandError{"rddp", usage("no command given")}
 		},
 	}
-}
-
-// version returns the version of the module, as the build recorded it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // A commandError says which command failed.

@@ -65,10 +65,10 @@ func TestExitStatus(t *testing.T) {
 		{"fails", 1, "rddp fails: no luck\n"},
 		{"exits", 2, "rddp exits: not like this\n"},
 		{"misused", 2, "rddp misused: not like that\n`rddp misused --help` shows the usage.\n"},
-		{"works --nonsense", 2, "rddp works: flag provided but not defined: -nonsense\n`rddp works --help` shows the usage.\n"},
+		{"works --nonsense", 2, "rddp works: there is no flag --nonsense; did you mean --name?\n`rddp works --help` shows the usage.\n"},
 		{"works --name", 2, "rddp works: flag needs an argument: --name\n`rddp works --help` shows the usage.\n"},
-		{"nothing", 2, "rddp: there is no command \"nothing\"\n`rddp --help` shows the usage.\n"},
-		{"--nonsense", 2, "rddp: flag provided but not defined: -nonsense\n`rddp --help` shows the usage.\n"},
+		{"nothing", 2, "rddp: there is no command \"nothing\"; did you mean completion?\n`rddp --help` shows the usage.\n"},
+		{"--nonsense", 2, "rddp: there is no flag --nonsense; did you mean --version?\n`rddp --help` shows the usage.\n"},
 		{"", 2, "rddp: no command given\n`rddp --help` shows the usage.\n"},
 		{"--help", 0, ""},
 		{"help", 0, ""},
@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 	if status != 0 || stderr != "" {
 		t.Errorf("rddp help: status %d, stderr %q", status, stderr)
 	}
-	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "proxy", "dump", "spec", "model"} {
+	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "proxy", "dump", "spec", "model", "run", "version", "man", "completion"} {
 		if !strings.Contains(stdout, "\n   "+name+" ") {
 			t.Errorf("rddp help does not list %s:\n%s", name, stdout)
 		}
@@ -133,7 +133,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestOutputFails: a command whose output cannot be written fails, whatever has written it.
 func TestOutputFails(t *testing.T) {
-	for _, line := range []string{"--help", "help", "--version", "ping --help", "help ping", "model --link 1 --size 64", "model --link 1 --size 64 --json", "spec --list"} {
+	for _, line := range []string{"version", "version --json", "man", "completion bash", "--help", "help", "--version", "ping --help", "help ping", "model --link 1 --size 64", "model --link 1 --size 64 --json", "spec --list"} {
 		full := &failingWriter{errors.New("no space left on device")}
 		var errs strings.Builder
 		status := run(t.Context(), strings.Fields("rddp "+line), full, &errs, commands())

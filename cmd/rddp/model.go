@@ -17,7 +17,8 @@ func modelCommand() *cli.Command {
 		Usage: "compute and simulate latency and bandwidth of an offload engine on links of 1 to 400 Gb/s",
 		Description: "For each link and size of message: latency and bandwidth with coarse-grained pipelining (store and forward) and\n" +
 			"with fine-grained pipelining (cut-through) between host DMA, engine and link, and how far a simulation is from the\n" +
-			"model. Nothing is measured. The documentation of toe/simtoe/pipeline says where the parameters come from.",
+			"model. Nothing is measured. The documentation of toe/simtoe/pipeline says where the parameters come from.\n\n" +
+			"   rddp model --link 100,400 --size 64,4k,64k --checksum separate",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "link", Usage: "`LIST` of links: " + strings.Join(model.Links(), ", ") + " (default: all but the first)"},
 			&cli.StringFlag{Name: "size", Usage: "bytes of one message: `LIST` of sizes such as 4k (default: 1 to 1m)"},

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	docs "github.com/urfave/cli-docs/v3"
+	"github.com/urfave/cli/v3"
+)
+
+// This file has the commands about the command itself.
+
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "version",
+		Usage:       "print the version, and how this command was built",
+		Description: "   rddp version --json",
+		Flags:       []cli.Flag{jsonFlag()},
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Args().Present() {
+				return usage("unexpected argument %q", c.Args().First())
+			}
+			b := buildInfo()
+			if c.Bool("json") {
+				return json.NewEncoder(c.Root().Writer).Encode(b)
+			}
+			return b.write(c.Root().Writer)
+		},
+	}
+}
+
+// A build says how this command was built. What the build did not record is "".
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"commit_time,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the tree had changes that are not in the commit
+	Tags     string `json:"tags,omitempty"`
+	Go       string `json:"go"`
+	System   string `json:"system"`
+}
+
+// version returns the version of the module, as the build recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+func buildInfo() build {
+	b := build{Version: version(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		case "-tags":
+			b.Tags = s.Value
+		}
+	}
+	return b
+}
+
+func (b build) write(w io.Writer) error {
+	text := "rddp " + b.Version + "\n"
+	if b.Commit != "" {
+		text += "commit " + b.Commit + " of " + b.Time
+		if b.Modified {
+			text += ", with changes"
+		}
+		text += "\n"
+	}
+	text += "built by " + b.Go + " for " + b.System
+	if b.Tags != "" {
+		text += " with the tags " + b.Tags
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+func manCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "man",
+		Usage:     "print a man page of this command",
+		ArgsUsage: "[COMMAND]",
+		Description: "The page has all commands, or the one that is named.\n\n" +
+			"   rddp man ping | man -l -\n" +
+			"   rddp man >/usr/local/share/man/man1/rddp.1",
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.NArg() > 1 {
+				return usage("unexpected argument %q", c.Args().Get(1))
+			}
+			about := c.Root()
+			if name := c.Args().First(); name != "" {
+				if about = about.Command(name); about == nil {
+					return unknownCommand(c.Root(), name)
+				}
+			}
+			page, err := docs.ToManWithSection(manTree(about), 1)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.Root().Writer, page)
+			return err
+		},
+	}
+}
+
+// manTree returns a copy of a command for its man page. The page is made from Markdown, in which an
+// example is indented by four spaces.
+func manTree(c *cli.Command) *cli.Command {
+	m := *c
+	if c.Root() != c {
+		m.Name = "rddp-" + c.Name
+	}
+	m.Description = strings.ReplaceAll("\n"+c.Description, "\n   ", "\n    ")[1:]
+	m.Commands = nil
+	for _, sub := range c.Commands {
+		s := manTree(sub)
+		s.Name = sub.Name
+		m.Commands = append(m.Commands, s)
+	}
+	return &m
+}
+
+// configureCompletion describes the command that the library adds for shells.
+func configureCompletion(c *cli.Command) {
+	c.Hidden = false
+	c.Usage = "print a script that lets a shell complete command lines"
+	c.Description = "   source <(rddp completion bash)        # in ~/.bashrc\n" +
+		"   source <(rddp completion zsh)         # in ~/.zshrc, after compinit\n" +
+		"   rddp completion fish >~/.config/fish/completions/rddp.fish"
+}
+
+// unknownCommand returns the error for a name that no command has.
+func unknownCommand(root *cli.Command, name string) error {
+	return usage("there is no command %q%s", name, didYouMean(cli.SuggestCommand(root.Commands, name)))
+}
+
+// didYouMean returns the end of an error message that names a suggestion, if there is one.
+func didYouMean(suggestion string) string {
+	if suggestion == "" {
+		return ""
+	}
+	return "; did you mean " + suggestion + "?"
+}
