@@ -52,7 +52,7 @@ func (r *Record) setFPDU(p framed) error {
 		if err != nil {
 			return versionError(p.ulpdu)
 		}
-		r.Tagged = &Tagged{STag: ddp.STag(h.STag), TO: h.TO}
+		r.Tagged = &Tagged{STag: ddp.STag(h.STag), TO: Hex64(h.TO)}
 		r.Last = h.Last
 		return r.setMessage(h.RsvdULP, payload)
 	}
@@ -104,8 +104,8 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 			return err
 		}
 		f.ReadRequest = &ReadRequest{
-			SinkSTag: h.SinkSTag, SinkTO: h.SinkTO, ReadSize: h.Size,
-			SourceSTag: h.SourceSTag, SourceTO: h.SourceTO,
+			SinkSTag: h.SinkSTag, SinkTO: Hex64(h.SinkTO), ReadSize: h.Size,
+			SourceSTag: h.SourceSTag, SourceTO: Hex64(h.SourceTO),
 		}
 		return noMore(rest)
 	case rdmaphdr.OpAtomicRequest:
@@ -114,8 +114,8 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 			return err
 		}
 		f.AtomicRequest = &AtomicRequest{
-			AtomicOp: h.Op, RequestID: h.ID, RemoteSTag: h.STag, RemoteTO: h.TO,
-			Data: h.Data, Mask: h.Mask, Compare: h.Compare, CompareMask: h.CompareMask,
+			AtomicOp: h.Op, RequestID: h.ID, RemoteSTag: h.STag, RemoteTO: Hex64(h.TO),
+			Data: Hex64(h.Data), Mask: Hex64(h.Mask), Compare: Hex64(h.Compare), CompareMask: Hex64(h.CompareMask),
 		}
 		return noMore(rest)
 	case rdmaphdr.OpAtomicResponse:
@@ -123,7 +123,7 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 		if err != nil {
 			return err
 		}
-		f.AtomicResponse = &AtomicResponse{OriginalRequestID: h.ID, Original: h.Original}
+		f.AtomicResponse = &AtomicResponse{OriginalRequestID: h.ID, Original: Hex64(h.Original)}
 		return noMore(rest)
 	case rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
 		if len(b) != rdmaphdr.ImmediateLen {

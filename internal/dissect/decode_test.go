@@ -12,7 +12,7 @@ var vectors = []struct {
 }{
 	{
 		"RDMA Write", writeEight,
-		`"op":"rdma-write","crc":"good","ulpdu_len":22,"last":true,"payload_len":8,"stag":305419777,"to":4096`,
+		`"op":"rdma-write","crc":"good","ulpdu_len":22,"last":true,"payload_len":8,"stag":305419777,"to":"0x1000"`,
 		"rdma-write stag 0x12345601 to 0x1000, 8 bytes last [ulpdu 22 crc good]",
 	},
 	{
@@ -23,12 +23,12 @@ var vectors = []struct {
 	{
 		"Read Request", "002e4141000000000000000100000001000000000a0b0c01000000000000200000000008123456010000000000001000c9a32bfd",
 		`"op":"rdma-read-request","crc":"good","ulpdu_len":46,"last":true,"payload_len":28,"qn":1,"msn":1,"mo":0,` +
-			`"sink_stag":168496129,"sink_to":8192,"read_size":8,"source_stag":305419777,"source_to":4096`,
+			`"sink_stag":168496129,"sink_to":"0x2000","read_size":8,"source_stag":305419777,"source_to":"0x1000"`,
 		"rdma-read-request qn 1 msn 1 mo 0, 28 bytes last: 8 bytes from stag 0x12345601 to 0x1000 into stag 0x0A0B0C01 to 0x2000 [ulpdu 46 crc good]",
 	},
 	{
 		"Read Response", "0016c1420a0b0c01000000000000200001020304050607087374d93c",
-		`"op":"rdma-read-response","crc":"good","ulpdu_len":22,"last":true,"payload_len":8,"stag":168496129,"to":8192`,
+		`"op":"rdma-read-response","crc":"good","ulpdu_len":22,"last":true,"payload_len":8,"stag":168496129,"to":"0x2000"`,
 		"rdma-read-response stag 0x0A0B0C01 to 0x2000, 8 bytes last [ulpdu 22 crc good]",
 	},
 	{
@@ -47,15 +47,15 @@ var vectors = []struct {
 	{
 		"Atomic Request", "0046414a0000000000000001000000030000000000000002cafe00021234560100000000000010000000000000001111ffffffffffffffff000000000000002affffffffffffffff853b9fa6",
 		`"op":"atomic-request","crc":"good","ulpdu_len":70,"last":true,"payload_len":52,"qn":1,"msn":3,"mo":0,` +
-			`"atomic_op":2,"request_id":3405643778,"remote_stag":305419777,"remote_to":4096,"data":4369,` +
-			`"mask":18446744073709551615,"compare":42,"compare_mask":18446744073709551615`,
+			`"atomic_op":2,"request_id":3405643778,"remote_stag":305419777,"remote_to":"0x1000","data":"0x1111",` +
+			`"mask":"0xffffffffffffffff","compare":"0x2a","compare_mask":"0xffffffffffffffff"`,
 		"atomic-request qn 1 msn 3 mo 0, 52 bytes last: CmpSwap id 3405643778 stag 0x12345601 to 0x1000 data 0x1111 " +
 			"mask 0xffffffffffffffff compare 0x2a mask 0xffffffffffffffff [ulpdu 70 crc good]",
 	},
 	{
 		"Atomic Response", "001e414b00000000000000030000000100000000cafe0001000000000000002933a0f539",
 		`"op":"atomic-response","crc":"good","ulpdu_len":30,"last":true,"payload_len":12,"qn":3,"msn":1,"mo":0,` +
-			`"original_request_id":3405643777,"original":41`,
+			`"original_request_id":3405643777,"original":"0x29"`,
 		"atomic-response qn 3 msn 1 mo 0, 12 bytes last: id 3405643777 original 0x29 [ulpdu 30 crc good]",
 	},
 	{
@@ -80,7 +80,7 @@ var vectors = []struct {
 	},
 	{
 		"empty RDMA Write", "000ec140000000000000000000000000a30572ab",
-		`"op":"rdma-write","crc":"good","ulpdu_len":14,"last":true,"payload_len":0,"stag":0,"to":0`,
+		`"op":"rdma-write","crc":"good","ulpdu_len":14,"last":true,"payload_len":0,"stag":0,"to":"0x0"`,
 		"rdma-write stag 0x00000000 to 0x0, 0 bytes last [ulpdu 14 crc good]",
 	},
 	{

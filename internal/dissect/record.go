@@ -3,7 +3,9 @@ package dissect
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -27,8 +29,7 @@ const (
 )
 
 // Record is one thing found in a capture: an MPA frame, an FPDU, or what is wrong with a flow. Its
-// JSON form is one flat object; numbers are JSON numbers, so a TO needs a reader with 64-bit
-// integers.
+// JSON form is one flat object. Numbers of 64 bits are strings, as Hex64 says.
 type Record struct {
 	Time time.Time      `json:"-"`             // when the packet that completed it was captured
 	T    Seconds        `json:"t"`             // the same, counted from the capture's first packet
@@ -115,10 +116,24 @@ type FPDU struct {
 	Payload []byte `json:"-"` // behind the DDP header; valid until the callback it was passed to returns
 }
 
+// Hex64 is a number of 64 bits. In JSON it is a hexadecimal string such as "0x1f", because many readers of
+// JSON keep only 53 bits of a number.
+type Hex64 uint64
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hex64) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hex64) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 0, 64)
+	*h = Hex64(n)
+	return err
+}
+
 // Tagged is what only a tagged DDP header has (RFC 5041 §4.2).
 type Tagged struct {
 	STag ddp.STag `json:"stag"`
-	TO   uint64   `json:"to"`
+	TO   Hex64    `json:"to"`
 }
 
 // Untagged is what only an untagged DDP header has (RFC 5041 §4.3).
@@ -131,10 +146,10 @@ type Untagged struct {
 // ReadRequest is the header of an RDMA Read Request (RFC 5040 §4.4).
 type ReadRequest struct {
 	SinkSTag   ddp.STag `json:"sink_stag"`
-	SinkTO     uint64   `json:"sink_to"`
+	SinkTO     Hex64    `json:"sink_to"`
 	ReadSize   uint32   `json:"read_size"`
 	SourceSTag ddp.STag `json:"source_stag"`
-	SourceTO   uint64   `json:"source_to"`
+	SourceTO   Hex64    `json:"source_to"`
 }
 
 // AtomicRequest is the header of an Atomic Request (RFC 7306 §5.2.1).
@@ -142,17 +157,17 @@ type AtomicRequest struct {
 	AtomicOp    rdmaphdr.AtomicOp `json:"atomic_op"` // 0 FetchAdd, 2 CmpSwap
 	RequestID   uint32            `json:"request_id"`
 	RemoteSTag  ddp.STag          `json:"remote_stag"`
-	RemoteTO    uint64            `json:"remote_to"`
-	Data        uint64            `json:"data"`
-	Mask        uint64            `json:"mask"`
-	Compare     uint64            `json:"compare"`
-	CompareMask uint64            `json:"compare_mask"`
+	RemoteTO    Hex64             `json:"remote_to"`
+	Data        Hex64             `json:"data"`
+	Mask        Hex64             `json:"mask"`
+	Compare     Hex64             `json:"compare"`
+	CompareMask Hex64             `json:"compare_mask"`
 }
 
 // AtomicResponse is the header of an Atomic Response (RFC 7306 §5.2.2).
 type AtomicResponse struct {
 	OriginalRequestID uint32 `json:"original_request_id"`
-	Original          uint64 `json:"original"`
+	Original          Hex64  `json:"original"`
 }
 
 // Terminate is the header of a Terminate Message (RFC 5040 §4.8), in words, in numbers and as it
