@@ -40,6 +40,10 @@ const (
 	wrongTarget = "assertion violated granted[me]"
 	outOfOrder  = "assertion violated ( !(placed[(1-me)])"
 
+	noRoom    = "assertion violated ((words["                        // rsockets.pml: a word without a receive buffer
+	lentAgain = "assertion violated ((unread[me]+room[me])<="        // a half is lent while it has unread data
+	slotInUse = "assertion violated (slots[(((1-me)*2)+put[me])]==0" // a descriptor is overwritten
+
 	afterReturn  = "assertion violated (( !(over[r])"      // deregister.pml: a copy after Deregister
 	lostRegion   = "assertion violated ((table[0]==3)"     // another Region is not found
 	twice        = "assertion violated (completions"       // close.pml: two Completions
@@ -80,6 +84,12 @@ var good = []search{
 	{"a window of 5 to 4, no rendezvous", "credits.pml", "-DLATE -DNO_OFFER -DSHRINK=1 -DN=5", true, false},
 	{"a window of 5 to 4, nobody reads", "credits.pml", "-DNOBODY -DREFUSE -DSHRINK=1 -DN=5", false, false},
 	{"a window of 5 to 4, RDMA Reads by an end that never reads", "credits.pml", "-DNEVER -DNO_CANCEL -DREMOTE=0 -DSHRINK=1 -DN=5", false, false},
+
+	{"both ways", "rsockets.pml", "", false, false},
+	{"both ways, an end is late", "rsockets.pml", "-DLATE", false, false},
+	{"one way, messages of different lengths", "rsockets.pml", "-DONE_WAY -DH=2 -DLONG -DLATE", false, false},
+	{"one way, more credits", "rsockets.pml", "-DONE_WAY -DC=6 -DSPARE=2 -DH=3 -DLONG -DLATE", false, false},
+	{"one way, a half has room for more than the credits", "rsockets.pml", "-DONE_WAY -DH=6 -DLONG -DLATE", false, false},
 
 	{"Region and window by two", "deregister.pml", "", false, false},
 	{"window of a window", "deregister.pml", "-DTHREE -DONE_OWNER", false, false},
@@ -164,6 +174,15 @@ var broken = []struct {
 	{search{"any credit is kept", "credits.pml", "-DLATE -DNO_CANCEL -DSHRINK=1 -DN=5 -DANY_KEPT", false, false}, deadlock},
 	{search{"a window of 6 to 4 with the threshold of 6", "credits.pml", "-DLATE -DNO_OFFER -DSHRINK=2 -DN=6 -DOLD_THRESHOLD", false, false}, deadlock},
 	{search{"a window of 4 to 3", "credits.pml", "-DLATE -DNO_OFFER -DSHRINK=1", true, false}, livelock},
+
+	{search{"room for six words without data", "rsockets.pml", "-DLATE -DWORDS=6", false, false}, noRoom},
+	{search{"a half is lent before it is read", "rsockets.pml", "-DEARLY_GRANT", false, false}, lentAgain},
+	{search{"one slot for two descriptors", "rsockets.pml", "-DONE_SLOT", false, false}, slotInUse},
+	{search{"a descriptor stays in its slot", "rsockets.pml", "-DKEEP_SLOT", false, false}, slotInUse},
+	{search{"all credits must be used", "rsockets.pml", "-DONE_WAY -DH=6 -DT=4", false, false}, deadlock},
+	{search{"a sender leaves more than half", "rsockets.pml", "-DONE_WAY -DH=6 -DSPARE=3", false, false}, deadlock},
+	{search{"what is read is not stated", "rsockets.pml", "-DONLY_ARRIVALS", false, false}, deadlock},
+	{search{"a Write does not receive", "rsockets.pml", "-DLATE -DREADER_RECEIVES", false, false}, deadlock},
 
 	{search{"a copy without the lock", "deregister.pml", "-DNO_LOCK -DONE_OWNER", false, false}, afterReturn},
 	{search{"the table is all that is looked at", "deregister.pml", "-DNO_GONE -DONE_OWNER", false, false}, afterReturn},
