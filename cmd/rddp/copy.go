@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -76,12 +79,17 @@ func cpCommand() *cli.Command {
 			"7174; IPv6 addresses are in brackets; there are no percent-escapes. All other names are local. Either the\n" +
 			"sources or DST are remote, but not both.\n\n" +
 			"   rddp cp rddp://host/big.iso .            download a file\n" +
-			"   rddp cp -r photos rddp://[fe80::1]:9000/ upload a directory\n\n" +
+			"   rddp cp -r photos rddp://[fe80::1]:9000/ upload a directory\n" +
+			"   tar c . | rddp cp - rddp://host/all.tar  upload standard input\n" +
+			"   rddp cp rddp://host/all.tar - | tar t    print a file\n\n" +
+			"- means standard input or output. The data goes through a temporary file: what is printed or stored is\n" +
+			"complete. In a directory, standard input gets the name stdin.\n\n" +
 			"cp keeps permission bits and modification times, and compares contents by SHA-256. An interrupted copy is\n" +
 			"kept as .NAME.rddp-part. The same command then continues the copy, and does not send again what has\n" +
 			"arrived already. With -r, cp copies only regular files and directories.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories and everything in them"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "copy nothing; print what would be copied"},
 			&cli.BoolFlag{Name: "progress", Usage: "show the progress even if standard error is not a terminal"},
 			timeoutFlag(filecopy.DefaultIdleTimeout),
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the server wants it; SHA-256 is always compared"},
@@ -126,18 +134,168 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 			fmt.Fprintf(stderr, "rddp cp: %s: skipped: neither a regular file nor a directory\n", name)
 		},
 	}
-	if c.Bool("progress") || term.IsTerminal(int(os.Stderr.Fd())) {
+	stdin, stdout, err := throughFiles(c, names)
+	if err != nil {
+		return err
+	}
+	defer stdout.remove()
+	defer stdin.remove()
+	if c.Bool("dry-run") {
+		cfg.Plan = func(from, to string, size int64) {
+			fmt.Fprintf(c.Root().Writer, "%s -> %s (%d bytes)\n", from, to, size)
+		}
+	} else if c.Bool("progress") || term.IsTerminal(int(os.Stderr.Fd())) {
 		cfg.Progress = func(p filecopy.Progress) { bar.show(stderr, p) }
 	}
 	_, err = filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
 	bar.finish(stderr)
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) && stdin == nil && stdout == nil:
 		return errors.New("interrupted; the same command continues the copy")
 	case errors.Is(err, filecopy.ErrNames):
 		return usage("%w", err)
+	case err == nil:
+		return stdout.print(c.Root().Writer)
 	}
 	return err
+}
+
+// A tempFile is a file in a directory of its own that stands for standard input or output. nil is
+// none.
+type tempFile struct{ dir, name string }
+
+// throughFiles replaces the names that mean standard input or output by those of temporary files, and
+// stores all of standard input.
+func throughFiles(c *cli.Command, names []filecopy.Name) (stdin, stdout *tempFile, err error) {
+	last := len(names) - 1
+	for i := range names {
+		if names[i].IsRemote() || names[i].Path != "-" {
+			continue
+		}
+		switch {
+		case c.Bool("dry-run") || c.Bool("recursive"):
+			return nil, nil, usage("- does not go with --dry-run or --recursive")
+		case last != 1:
+			return nil, nil, usage("- stands for one file: give one SRC and DST")
+		case !names[1-i].IsRemote():
+			return nil, nil, usage("neither %v nor %v is remote (rddp://HOST[:PORT]/PATH)", names[0], names[1])
+		}
+		f := &tempFile{name: "stdin"}
+		if f.dir, err = os.MkdirTemp("", "rddp-cp-"); err != nil {
+			return nil, nil, err
+		}
+		f.name = filepath.Join(f.dir, f.name)
+		names[i].Path = f.name
+		if i == last {
+			return nil, f, nil
+		}
+		if err := f.store(c.Root().Reader); err != nil {
+			f.remove()
+			return nil, nil, fmt.Errorf("standard input: %w", err)
+		}
+		stdin = f
+	}
+	return stdin, nil, nil
+}
+
+func (f *tempFile) store(r io.Reader) error {
+	file, err := os.Create(f.name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, r)
+	return errors.Join(err, file.Close())
+}
+
+// print writes the file to w.
+func (f *tempFile) print(w io.Writer) error {
+	if f == nil {
+		return nil
+	}
+	file, err := os.Open(f.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was copied, for a reason that was reported
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+func (f *tempFile) remove() {
+	if f != nil {
+		os.RemoveAll(f.dir)
+	}
+}
+
+func lsCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "ls",
+		Usage:     "list a directory of `rddp serve`",
+		ArgsUsage: "NAME...",
+		Description: "NAME is rddp://HOST[:PORT]/PATH, as for `rddp cp`. A line has the permission bits, the size in bytes, the time\n" +
+			"of modification, and the name.\n\n" +
+			"   rddp ls rddp://host/\n" +
+			"   rddp ls --json rddp://host/photos | jq -r .name",
+		Flags:  slices.Concat([]cli.Flag{jsonFlag(), timeoutFlag(filecopy.DefaultIdleTimeout)}, tlsFlags(tlsClient)),
+		Action: runList,
+	}
+}
+
+// A listed is an object of ls --json.
+type listed struct {
+	Name  string    `json:"name"`
+	Type  string    `json:"type"` // "file", "directory" or "other"
+	Mode  string    `json:"mode"` // octal
+	Size  int64     `json:"size"`
+	Mtime time.Time `json:"mtime"`
+}
+
+func runList(ctx context.Context, c *cli.Command) error {
+	switch {
+	case !c.Args().Present():
+		return usage("give at least one NAME")
+	case c.Duration("timeout") < time.Second:
+		return usage("--timeout %v: at least 1s", c.Duration("timeout"))
+	}
+	var names []filecopy.Name
+	for _, arg := range c.Args().Slice() {
+		n, err := filecopy.ParseName(arg)
+		if err != nil {
+			return usage("%w", err)
+		}
+		if !n.IsRemote() {
+			return usage("%s is not remote: a remote name is rddp://HOST[:PORT]/PATH", arg)
+		}
+		names = append(names, n)
+	}
+	config, err := clientTLS(c, serverOnly...)
+	if err != nil {
+		return err
+	}
+	cfg := &filecopy.Config{
+		IdleTimeout: c.Duration("timeout"),
+		Socket:      extsock.Config{TLS: config(), HandshakeTimeout: min(c.Duration("timeout"), startupTimeout)},
+	}
+	for _, n := range names {
+		entries, err := filecopy.List(ctx, n, cfg)
+		if err != nil {
+			return fmt.Errorf("%v: %w", n, err)
+		}
+		for _, e := range entries {
+			if c.Bool("json") {
+				err = json.NewEncoder(c.Root().Writer).Encode(listed{e.Name, e.Type, fmt.Sprintf("%04o", e.Perm), e.Size, e.Mtime.UTC()})
+			} else {
+				_, err = fmt.Fprintln(c.Root().Writer, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // A copyBar shows the progress of a copy. The zero value shows nothing yet.

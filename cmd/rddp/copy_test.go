@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v3"
 )
@@ -22,6 +26,14 @@ func TestCopyUsage(t *testing.T) {
 		{"cp rddp://h/../a " + dir, "invalid path"},
 		{"cp rddp:///a " + dir, "a remote name is rddp://HOST[:PORT]/PATH"},
 		{"cp --timeout 1ms rddp://h/a " + dir, "at least 1s"},
+		{"cp - -", "neither - nor - is remote"},
+		{"cp - " + dir, "neither - nor"},
+		{"cp a - rddp://h/d", "- stands for one file"},
+		{"cp -n rddp://h/a -", "- does not go with --dry-run"},
+		{"ls", "give at least one NAME"},
+		{"ls " + dir, "is not remote: a remote name is rddp://HOST[:PORT]/PATH"},
+		{"ls rddp://h:x/", "the port is a number"},
+		{"ls --timeout 1ms rddp://h/", "at least 1s"},
 		{"serve", "give one DIR"},
 		{"serve a b", "give one DIR"},
 		{"serve --max-conns 0 " + dir, "--max-conns 0: at least 1"},
@@ -37,7 +49,7 @@ func TestCopyUsage(t *testing.T) {
 		{"cp rddp://h:http/a " + dir, "the port is a number from 0 to 65535"},
 	}
 	for _, tt := range tests {
-		status, _, stderr := runs(t, []*cli.Command{serveCommand(), cpCommand()}, strings.Fields(tt.args)...)
+		status, _, stderr := runs(t, []*cli.Command{serveCommand(), cpCommand(), lsCommand()}, strings.Fields(tt.args)...)
 		if status != exitUsage || !strings.Contains(stderr, tt.want) {
 			t.Errorf("rddp %s: status %d, stderr %q; want %d and %q in it", tt.args, status, stderr, exitUsage, tt.want)
 		}
@@ -101,5 +113,136 @@ func TestServeAndCopy(t *testing.T) {
 	interrupt()
 	if status := <-ended; status != exitOK {
 		t.Errorf("interrupted server: status %d", status)
+	}
+}
+
+// serve serves a new directory, which others may write to, and returns it and the beginning of its
+// remote names.
+func serve(t *testing.T) (dir, remote string) {
+	t.Helper()
+	dir = t.TempDir()
+	address, _, _ := startTLS(t, tlsPair{server: "serve -w --listen 127.0.0.1:0 " + dir}, "", "")
+	return dir, "rddp://" + address + "/"
+}
+
+// write writes files and makes their directories.
+func write(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for _, name := range files {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("content"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	dir, remote := serve(t)
+	write(t, dir, "b", "a/x", "esc\x1b[1m")
+	when := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, name := range []string{"a", "b", "esc\x1b[1m"} {
+		if err := os.Chtimes(filepath.Join(dir, name), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		args, stdout, stderr string
+		status               int
+	}{
+		{remote, "0755            0 2026-01-02T03:04:05Z a/\n0640            7 2026-01-02T03:04:05Z b\n0640            7 2026-01-02T03:04:05Z esc\ufffd[1m\n", "", 0},
+		{remote + "b", "0640            7 2026-01-02T03:04:05Z b\n", "", 0},
+		{"--json " + remote + "b", `{"name":"b","type":"file","mode":"0640","size":7,"mtime":"2026-01-02T03:04:05Z"}` + "\n", "", 0},
+		{remote + "b " + remote + "none", "0640            7 2026-01-02T03:04:05Z b\n", "rddp ls: " + remote + "none: server: stat none: no such file or directory\n", 1},
+		{remote + "b/", "", "rddp ls: " + remote + "b: is not a directory\n", 1},
+	} {
+		status, stdout, stderr := runs(t, commands(), append([]string{"ls"}, strings.Fields(tt.args)...)...)
+		if status != tt.status || stdout != tt.stdout || stderr != tt.stderr {
+			t.Errorf("rddp ls %s: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
+		}
+	}
+}
+
+// A dry run prints what would be copied, and makes nothing at either end.
+func TestCopyDryRun(t *testing.T) {
+	served, remote := serve(t)
+	here := t.TempDir()
+	write(t, here, "up/x", "up/deep/y")
+	write(t, served, "down/x", "down/deep/y")
+	for _, tt := range []struct{ from, to, want string }{
+		{filepath.Join(here, "up"), remote, here + "/up/deep/y -> " + remote + "up/deep/y (7 bytes)\n" + here + "/up/x -> " + remote + "up/x (7 bytes)\n"},
+		{remote + "down", here, remote + "down/deep/y -> " + here + "/down/deep/y (7 bytes)\n" + remote + "down/x -> " + here + "/down/x (7 bytes)\n"},
+	} {
+		status, stdout, stderr := runs(t, commands(), "cp", "-n", "-r", tt.from, tt.to)
+		lines := strings.SplitAfter(stdout, "\n")
+		slices.Sort(lines)
+		if got := strings.Join(lines, ""); status != exitOK || filepath.ToSlash(got) != filepath.ToSlash(tt.want) || stderr != "" {
+			t.Errorf("rddp cp -n -r %s %s: status %d, stdout %q, want %q, stderr %q", tt.from, tt.to, status, got, tt.want, stderr)
+		}
+	}
+	for _, name := range []string{filepath.Join(served, "up"), filepath.Join(here, "down")} {
+		if _, err := os.Stat(name); err == nil {
+			t.Errorf("the dry run has made %s", name)
+		}
+	}
+}
+
+// - is standard input and output.
+func TestCopyStandard(t *testing.T) {
+	dir, remote := serve(t)
+	want := strings.Repeat("0123456789", 100_000)
+	input := func(text string, args ...string) (status int, stdout, stderr string) {
+		var out, errs strings.Builder
+		status = runInput(t.Context(), append([]string{"rddp"}, args...), strings.NewReader(text), &out, &errs, commands())
+		return status, out.String(), errs.String()
+	}
+	if status, stdout, stderr := input(want, "cp", "-", remote+"f"); status != exitOK || stdout != "" || stderr != "" {
+		t.Errorf("upload: status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != want {
+		t.Errorf("the server has %d bytes, %v", len(got), err)
+	}
+	if status, stdout, stderr := input("", "cp", remote+"f", "-"); status != exitOK || stdout != want || stderr != "" {
+		t.Errorf("download: status %d, %d bytes, stderr %q", status, len(stdout), stderr)
+	}
+	if status, stdout, stderr := input("", "cp", remote+"none", "-"); status != exitFailure || stdout != "" || !strings.Contains(stderr, "none: server: stat none: no such file") {
+		t.Errorf("download of nothing: status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+	if status, _, stderr := input("x", "cp", "-", remote); status != exitOK || stderr != "" {
+		t.Errorf("upload to a directory: status %d, stderr %q", status, stderr)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "stdin")); err != nil || string(got) != "x" {
+		t.Errorf("the server has %q, %v", got, err)
+	}
+	full := &failingWriter{errors.New("no space left on device")}
+	var errs strings.Builder
+	if status := run(t.Context(), []string{"rddp", "cp", remote + "f", "-"}, full, &errs, commands()); status != exitFailure || !strings.Contains(errs.String(), "no space left") {
+		t.Errorf("to a full output: status %d, stderr %q", status, &errs)
+	}
+}
+
+// No error has the name of a system call.
+func TestCopyErrors(t *testing.T) {
+	dir, remote := serve(t)
+	here := t.TempDir()
+	write(t, dir, "f")
+	write(t, here, "f")
+	if err := os.Symlink("/etc", filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	for _, tt := range []struct{ from, to, want string }{
+		{remote + "none", here, "server: stat none: no such file or directory\n"},
+		{remote + "link/passwd", here, "server: stat link/passwd: a symbolic link or the path leads outside the directory\n"},
+		{filepath.Join(here, "none"), remote, "stat " + filepath.Join(here, "none") + ": no such file or directory\n"},
+		{filepath.Join(here, "f"), remote + "link/f", "stat link/f: a symbolic link or the path leads outside the directory\n"},
+		{filepath.Join(here, "f"), remote + "none/f", "no such file or directory\n"},
+		{remote + "f", filepath.Join(here, "none", "f"), "no such file or directory\n"},
+	} {
+		status, stdout, stderr := runs(t, commands(), "cp", tt.from, tt.to)
+		if status != exitFailure || stdout != "" || !strings.Contains(stderr, tt.want) || regexp.MustCompile(`(stat|open|mkdir|rename|unlink)at `).MatchString(stderr) {
+			t.Errorf("rddp cp %s %s: status %d, stdout %q, stderr %q, want %q", tt.from, tt.to, status, stdout, stderr, tt.want)
+		}
 	}
 }

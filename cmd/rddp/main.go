@@ -43,13 +43,19 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand(), versionCommand(), manCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), lsCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand(), versionCommand(), manCommand()}
 }
 
 // run runs the command line args and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands []*cli.Command) int {
+	return runInput(ctx, args, os.Stdin, stdout, stderr, commands)
+}
+
+// runInput is run with another standard input.
+func runInput(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, commands []*cli.Command) int {
 	out := &checkedWriter{w: stdout}
 	root := app(out, stderr, commands)
+	root.Reader = stdin
 	err := root.Run(ctx, args)
 	if err == nil {
 		if err = out.failed(); err != nil {

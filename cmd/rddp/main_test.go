@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 	if status != 0 || stderr != "" {
 		t.Errorf("rddp help: status %d, stderr %q", status, stderr)
 	}
-	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "proxy", "dump", "spec", "model", "run", "version", "man", "completion"} {
+	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "ls", "proxy", "dump", "spec", "model", "run", "version", "man", "completion"} {
 		if !strings.Contains(stdout, "\n   "+name+" ") {
 			t.Errorf("rddp help does not list %s:\n%s", name, stdout)
 		}

@@ -28,6 +28,9 @@ type Config struct {
 	Progress func(Progress)
 	// Failed, if not nil, is called for each file or directory that could not be copied.
 	Failed func(name string, err error)
+	// Plan, if not nil, is called for each file that would be copied, and nothing is copied or made:
+	// with the names at both ends, and the size.
+	Plan func(from, to string, size int64)
 	// Skipped, if not nil, is called for each name below a directory that is skipped because it is
 	// neither a regular file nor a directory.
 	Skipped func(name string)
@@ -89,7 +92,10 @@ func Copy(ctx context.Context, sources []Name, dst Name, cfg *Config) (Summary, 
 	if ctx.Err() != nil {
 		return c.summary, ctx.Err()
 	}
-	if err == nil && c.summary.Failed > 0 {
+	if err != nil {
+		return c.summary, plain(err)
+	}
+	if c.summary.Failed > 0 {
 		err = fmt.Errorf("%w: %d failed", ErrFailed, c.summary.Failed)
 	}
 	return c.summary, err
@@ -185,7 +191,7 @@ func (c *copier) fail(name string, err error) {
 	}
 	c.summary.Failed++
 	if c.cfg.Failed != nil {
-		c.cfg.Failed(printable(name), err)
+		c.cfg.Failed(printable(name), plain(err))
 	}
 }
 
@@ -215,6 +221,7 @@ func (c *copier) buffer(index uint64, n int) []byte {
 type job struct {
 	from, to string // its names at the two ends
 	shown    string // the name of the source for the user
+	target   string // the name of the destination for the user
 	attr     attr   // the attributes of the source
 }
 
@@ -235,6 +242,10 @@ func (c *copier) run(p plan, file func(job) error) {
 	for _, j := range p.files {
 		if c.ctx.Err() != nil {
 			return
+		}
+		if c.cfg.Plan != nil {
+			c.cfg.Plan(printable(j.shown), printable(j.target), j.attr.size())
+			continue
 		}
 		c.progress.Name = printable(j.shown)
 		before := c.progress.Octets

@@ -39,6 +39,9 @@ func (c *copier) download(sources []Name, dst Name) error {
 			c.fail(src.String(), err)
 			p.files = nil // a tree with too many entries is not copied at all
 		}
+		for i, j := range p.files {
+			p.files[i].target = filepath.Join(root.Name(), j.to)
+		}
 		plans = append(plans, p)
 	}
 	c.announce(plans)
@@ -104,7 +107,7 @@ func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	if d.to != "" {
+	if d.to != "" && c.cfg.Plan == nil {
 		made, err := makeDir(root, d.to)
 		if err != nil {
 			return err

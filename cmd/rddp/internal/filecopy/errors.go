@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
 	"strings"
 	"syscall"
@@ -125,6 +126,45 @@ func (e *RemoteError) Unwrap() error { return e.code.sentinel() }
 func protocolError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
 }
+
+// A plainError is an error without names of system calls.
+type plainError struct {
+	text string
+	err  error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.err }
+
+// plain returns err with the words of os.Root for people: its operations are named after system
+// calls, such as statat.
+func plain(err error) error {
+	old, op, name, reason := "", "", "", error(nil)
+	pe, le := (*fs.PathError)(nil), (*os.LinkError)(nil)
+	switch {
+	case errors.As(err, &pe):
+		old, op, name, reason = pe.Error(), pe.Op, pe.Path, pe.Err
+	case errors.As(err, &le):
+		old, op, name, reason = le.Error(), le.Op, le.New, le.Err
+	default:
+		return err
+	}
+	why := reason.Error()
+	if why == escapes {
+		why = "a symbolic link or the path leads outside the directory"
+	}
+	for verb := range strings.SplitSeq(verbs, " ") {
+		if op == verb+"at" {
+			op = verb
+		}
+	}
+	return &plainError{strings.Replace(err.Error(), old, op+" "+printable(name)+": "+why, 1), err}
+}
+
+const (
+	verbs   = "stat lstat open mkdir unlink remove rename chmod chtimes link symlink readlink"
+	escapes = "path escapes from parent" // package os does not export this error
+)
 
 // printable returns s with everything replaced that a terminal could take for a command.
 func printable(s string) string {

@@ -283,7 +283,7 @@ const maxText = 1000
 
 // errorMessage returns the message that reports err to the client.
 func errorMessage(err error) message {
-	text := err.Error()
+	text := plain(err).Error()
 	if len(text) > maxText {
 		text = text[:maxText]
 	}

@@ -36,6 +36,9 @@ func (c *copier) upload(sources []Name, dst Name) error {
 			c.fail(src.String(), err)
 		}
 	}
+	for i, j := range p.files {
+		p.files[i].target = Name{Address: p.address, Path: j.to}.String()
+	}
 	c.announce([]plan{p})
 	c.run(p, c.uploadFile)
 	for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first, because a new file would change its time
@@ -85,7 +88,7 @@ func (c *copier) planUploadDir(p *plan, d job) error {
 	if err := checkPath(d.to); err != nil {
 		return err
 	}
-	if d.to != "." {
+	if d.to != "." && c.cfg.Plan == nil {
 		if err := c.dial(p.address); err != nil {
 			return err
 		}
