@@ -150,7 +150,8 @@ type Config struct {
 	// RSockets gets.
 	//
 	// RecvSize is then half of the receive buffer, which the connection has from its startup to its end,
-	// and PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
+	// rounded down to a length of which only one byte is not zero, such as 256, 3 << 8 or 64 << 10.
+	// PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
 	// errors.ErrUnsupported. RSockets has no effect with Messages, Denied, RecvCQ or SRQ.
 	RSockets bool
 

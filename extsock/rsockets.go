@@ -143,7 +143,7 @@ func (c *Conn) acceptRSockets(mine *mpa.Config, peer *startup.Peer) error {
 // offerRSockets prepares the connection for rsockets, and returns the private data of its Request or
 // Reply. bigEndian is the byte order that it announces.
 func (c *Conn) offerRSockets(bigEndian bool) ([]byte, error) {
-	half := min(c.cfg.recvSize(), rsockets.MaxHalf)
+	half := rsockets.HalfLen(c.cfg.recvSize())
 	h := rsockets.Header{BigEndian: bigEndian, Credits: rsocketCredits}
 	s := &rsocket{
 		c: c, order: h.Order(), memory: make([]byte, 2*half), rx: *rsockets.NewReceiver(half, rsocketCredits),

@@ -3,6 +3,7 @@ package rsockets
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
@@ -124,6 +125,15 @@ const (
 	// MaxHalf is the maximum length of half a receive buffer in bytes.
 	MaxHalf = 1 << 28
 )
+
+// HalfLen returns the length in bytes of half a receive buffer, at most n, which is at least 1. Only one
+// byte of the length is not zero. For the peer's program polls its slots while its device may be copying
+// a descriptor there, as siw does byte by byte, and must not take a part of the length for the whole.
+func HalfLen(n int) int {
+	n = min(n, MaxHalf)
+	shift := (bits.Len(uint(n)) - 1) / 8 * 8
+	return n >> shift << shift
+}
 
 // NewWord returns the word of op and data.
 func NewWord(op Op, data uint32) Word { return Word(uint32(op)<<opShift | data&dataMask) }

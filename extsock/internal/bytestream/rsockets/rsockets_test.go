@@ -42,6 +42,24 @@ func TestHeaderOfLibrdmacm(t *testing.T) {
 	}
 }
 
+// TestHalfLen: whatever bytes of a descriptor have arrived, the length is 0 or right.
+func TestHalfLen(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 255: 255, 256: 256, 1000: 768, 64 << 10: 64 << 10, 100_000: 64 << 10, 1<<24 - 1: 255 << 16, 1<<31 - 1: MaxHalf} {
+		if got := HalfLen(n); got != want {
+			t.Errorf("%d: %d, want %d", n, got, want)
+		}
+		zero := 0
+		for _, b := range binary.BigEndian.AppendUint32(nil, uint32(HalfLen(n))) {
+			if b == 0 {
+				zero++
+			}
+		}
+		if zero != 3 {
+			t.Errorf("%d: %#x has %d bytes that are not zero", n, HalfLen(n), 4-zero)
+		}
+	}
+}
+
 func TestHeaderOfAnother(t *testing.T) {
 	good := Header{Credits: 16, Slots: rdmap.Handle{Len: 2}}.AppendTo(nil)
 	for name, change := range map[string]func(b []byte) []byte{
