@@ -14,5 +14,6 @@
 // users of the clients.
 //
 // Certificates, keys and authorities are files. A file that has changed is loaded again for the next
-// connection. As long as it cannot be loaded, what was loaded before remains in use.
+// connection. A server gives no session tickets, so each connection is checked with the files as they
+// are then. As long as it cannot be loaded, what was loaded before remains in use.
 package secure
