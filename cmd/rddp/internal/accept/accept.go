@@ -9,6 +9,12 @@
 //	accepted ──Enter──► quiet ──Heard──► heard
 //	                      └─ a newcomer finds no room ─► displaced
 //
+// The connection that is displaced belongs to the source that has most connections. So a flood from
+// one source takes the place of its own connections, and an honest peer elsewhere keeps its place.
+// A source is an IPv4 address, or the 64 bits of an IPv6 address that name a network, within which
+// one host can have any address. Peers of one source compete with each other: those behind one proxy,
+// for example. Connections whose peer has been heard are never displaced.
+//
 // The Loop does not limit connections that have only been accepted. A server with MPA startup calls
 // Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them.
 package accept
@@ -18,6 +24,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"time"
 )
 
@@ -40,6 +47,8 @@ type Loop[C any] struct {
 	// EnterAtOnce makes Run call Enter for each connection in the order in which they are accepted.
 	// It is for servers whose peers need not do anything before they are served.
 	EnterAtOnce bool
+	// From returns where a connection comes from; see Source. Nil means that all come from one source.
+	From func(C) netip.Prefix
 	// Refuse closes a connection that is not served: because there is no room for it with
 	// EnterAtOnce, or because the Loop is ending. In the second case ending is true.
 	Refuse func(c C, ending bool)
@@ -59,6 +68,24 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 		return nc.(C), nil
 	}
 }
+
+// Source is a Loop's From: the peer's IPv4 address, or the /64 of its IPv6 address. Peers without an
+// IP address, such as those at a unix socket, are one source, the zero Prefix.
+func Source[C net.Conn](c C) netip.Prefix {
+	a, isTCP := c.RemoteAddr().(*net.TCPAddr)
+	if !isTCP {
+		return netip.Prefix{}
+	}
+	ip := a.AddrPort().Addr().Unmap().WithZone("")
+	bits := networkBits
+	if ip.Is4() {
+		bits = ip.BitLen()
+	}
+	return netip.PrefixFrom(ip, bits).Masked()
+}
+
+// networkBits are the bits of an IPv6 address that name the network.
+const networkBits = 64
 
 // PauseTime is how long a server waits after a failure of Accept. Most such failures pass, for
 // instance when there are too many open files.
@@ -89,6 +116,9 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 		}
 		accepted++
 		p := &Place{all: all, number: accepted}
+		if l.From != nil {
+			p.prefix = l.From(c)
+		}
 		conn, displace := context.WithCancelCause(l.Context)
 		p.displace = displace
 		if l.EnterAtOnce && !p.Enter() {

@@ -1,9 +1,11 @@
 package accept
 
 import (
+	"container/heap"
 	"container/list"
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 )
 
@@ -16,20 +18,60 @@ type places struct {
 	mostQuiet int // see Loop
 
 	mu sync.Mutex
-	// of *Place, in the order in which they were accepted
-	quiet list.List // +checklocks:mu
+	// those that have a counted connection, so there are never more than connections
+	sources map[netip.Prefix]*source // +checklocks:mu
+	// those that have a quiet connection; the first one loses a connection if there is no room
+	crowd crowd // +checklocks:mu
+	// connections whose peer has not been heard
+	quiet int // +checklocks:mu
 	// connections whose peer has been heard
 	heard int // +checklocks:mu
 }
 
-// isFullLocked reports whether a newcomer has to displace a quiet connection.
+// A source is where connections come from. The mutex of places guards it.
+type source struct {
+	prefix netip.Prefix
+	quiet  list.List // of *Place, in the order in which they were accepted
+	heard  int       // connections whose peer has been heard
+	index  int       // in the crowd
+}
+
+func (s *source) oldest() *Place { return s.quiet.Front().Value.(*Place) }
+
+// A crowd is a heap of sources that have quiet connections. The first one has most connections; of
+// several with as many, the one whose quiet connection was accepted first.
+type crowd []*source
+
+func (c crowd) Len() int { return len(c) }
+func (c crowd) Less(i, j int) bool {
+	a, b := c[i].quiet.Len()+c[i].heard, c[j].quiet.Len()+c[j].heard
+	return a > b || a == b && c[i].oldest().number < c[j].oldest().number
+}
+func (c crowd) Swap(i, j int) {
+	c[i], c[j] = c[j], c[i]
+	c[i].index, c[j].index = i, j
+}
+func (c *crowd) Push(x any) {
+	s := x.(*source)
+	s.index = len(*c)
+	*c = append(*c, s)
+}
+func (c *crowd) Pop() any {
+	last := len(*c) - 1
+	s := (*c)[last]
+	(*c)[last] = nil
+	*c = (*c)[:last]
+	return s
+}
+
+// isOverfullLocked reports whether a quiet connection has to go.
 //
 // +checklocks:s.mu
-func (s *places) isFullLocked() bool {
+func (s *places) isOverfullLocked() bool {
 	if s.mostQuiet > 0 {
-		return s.quiet.Len() >= s.mostQuiet
+		return s.quiet > s.mostQuiet
 	}
-	return s.quiet.Len()+s.heard >= s.most
+	return s.quiet+s.heard > s.most
 }
 
 // A Place is the place of one connection among those that a Loop counts. Any goroutine may call its
@@ -37,37 +79,37 @@ func (s *places) isFullLocked() bool {
 type Place struct {
 	all      *places
 	number   uint64                  // the Loop counts the connections as it accepts them
+	prefix   netip.Prefix            // where the connection comes from
 	displace context.CancelCauseFunc // of the connection's context
 
-	// in all.quiet; nil unless the connection is quiet
+	// nil unless the connection is counted
+	from *source // +checklocks:all.mu
+	// in from.quiet; nil unless the connection is quiet
 	element *list.Element // +checklocks:all.mu
-	heard   bool          // +checklocks:all.mu
 }
 
-// Enter counts the connection as a quiet one. If there is no room, the quiet connection that was
-// accepted first loses its place: Enter cancels its context, with ErrDisplaced, and does not wait
-// for it to end. So connections that were accepted earlier never displace one that was accepted
-// later, whatever the order in which they enter. If no quiet connection is older than the newcomer,
-// Enter reports false, and the server refuses the newcomer. Enter must be called at most once.
+// Enter counts the connection as a quiet one. If there is no room, a quiet connection of the source
+// that has most connections, the newcomer included, loses its place: the one that was accepted first.
+// So a flood from one source displaces its own connections, and none of a source that has fewer.
+// Between sources that have as many, the connection goes that was accepted first, and connections
+// that were accepted earlier never displace one that was accepted later, whatever the order in which
+// they enter. Enter cancels the context of the connection that goes, with ErrDisplaced, and does not
+// wait for it to end. If the newcomer itself would have to go, Enter reports false, and the server
+// refuses it. Enter must be called at most once.
 func (p *Place) Enter() bool {
 	s := p.all
 	s.mu.Lock()
-	var oldest *Place
-	if s.isFullLocked() {
-		front := s.quiet.Front()
-		if front == nil || front.Value.(*Place).number > p.number {
-			s.mu.Unlock()
-			return false
-		}
-		oldest = s.quiet.Remove(front).(*Place)
-		oldest.element = nil // +checklocksignore: oldest.all is s
-	}
 	s.insertLocked(p)
-	s.mu.Unlock()
-	if oldest != nil {
-		oldest.displace(ErrDisplaced)
+	var gone *Place
+	if s.isOverfullLocked() {
+		gone = s.crowd[0].oldest()
+		s.removeLocked(gone)
 	}
-	return true
+	s.mu.Unlock()
+	if gone != nil && gone != p {
+		gone.displace(ErrDisplaced)
+	}
+	return gone != p
 }
 
 // insertLocked puts p among the quiet connections.
@@ -75,15 +117,66 @@ func (p *Place) Enter() bool {
 // +checklocks:s.mu
 // +checklocks:p.all.mu
 func (s *places) insertLocked(p *Place) {
-	e := s.quiet.Back()
+	from := s.sources[p.prefix]
+	if from == nil {
+		if s.sources == nil {
+			s.sources = make(map[netip.Prefix]*source)
+		}
+		from = &source{prefix: p.prefix}
+		s.sources[p.prefix] = from
+	}
+	e := from.quiet.Back()
 	for e != nil && e.Value.(*Place).number > p.number {
 		e = e.Prev()
 	}
 	if e == nil {
-		p.element = s.quiet.PushFront(p)
+		p.element = from.quiet.PushFront(p)
 	} else {
-		p.element = s.quiet.InsertAfter(p, e)
+		p.element = from.quiet.InsertAfter(p, e)
 	}
+	p.from = from
+	s.quiet++
+	if from.quiet.Len() == 1 {
+		heap.Push(&s.crowd, from)
+	} else {
+		heap.Fix(&s.crowd, from.index)
+	}
+}
+
+// removeLocked takes p, which is counted, from the connections.
+//
+// +checklocks:s.mu
+func (s *places) removeLocked(p *Place) {
+	from := p.from // +checklocksignore: p.all is s
+	if p.element != nil {
+		s.hushLocked(p)
+	} else {
+		from.heard--
+		s.heard--
+		if from.quiet.Len() > 0 {
+			heap.Fix(&s.crowd, from.index)
+		}
+	}
+	p.from = nil // +checklocksignore: p.all is s
+	if from.quiet.Len()+from.heard == 0 {
+		delete(s.sources, from.prefix)
+	}
+}
+
+// hushLocked takes p from the quiet connections.
+//
+// +checklocks:s.mu
+func (s *places) hushLocked(p *Place) {
+	from := p.from // +checklocksignore: p.all is s
+	if from.quiet.Len() == 1 {
+		heap.Remove(&s.crowd, from.index) // before the list is empty, because Less looks at it
+		from.quiet.Remove(p.element)      // +checklocksignore: p.all is s
+	} else {
+		from.quiet.Remove(p.element) // +checklocksignore: p.all is s
+		heap.Fix(&s.crowd, from.index)
+	}
+	p.element = nil // +checklocksignore: p.all is s
+	s.quiet--
 }
 
 // Heard notes that the peer of an entered connection has said something, so newcomers cannot
@@ -95,14 +188,19 @@ func (p *Place) Heard() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case p.heard:
+	case p.from == nil:
+		return false
+	case p.element == nil:
 		return true
-	case p.element == nil || s.heard >= s.most:
+	case s.heard >= s.most:
 		return false
 	}
-	s.quiet.Remove(p.element)
-	p.element, p.heard = nil, true
+	s.hushLocked(p)
+	p.from.heard++
 	s.heard++
+	if p.from.quiet.Len() > 0 {
+		heap.Fix(&s.crowd, p.from.index)
+	}
 	return true
 }
 
@@ -111,12 +209,7 @@ func (p *Place) leave() {
 	s := p.all
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.element != nil {
-		s.quiet.Remove(p.element)
-		p.element = nil
-	}
-	if p.heard {
-		s.heard--
-		p.heard = false
+	if p.from != nil {
+		s.removeLocked(p)
 	}
 }

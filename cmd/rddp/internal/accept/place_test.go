@@ -2,8 +2,14 @@ package accept
 
 import (
 	"errors"
+	"maps"
+	"net"
+	"net/netip"
 	"slices"
 	"testing"
+	"time"
+
+	"pgregory.net/rapid"
 )
 
 // A hall is the places of a Loop, and which connections have been displaced.
@@ -125,3 +131,146 @@ func TestOlderConnectionsDisplaceNone(t *testing.T) {
 	h.want("c")
 	h.heard(d, true)
 }
+
+// from makes a place of a source that enters at once.
+func (h *hall) from(source, name string, want bool) *Place {
+	h.t.Helper()
+	p := h.accept(name)
+	p.prefix = netip.MustParsePrefix(source)
+	h.enters(p, name, want)
+	return p
+}
+
+// TestFloodDisplacesItself: a source with many connections takes no place from one that has fewer,
+// whether its connections are quiet or heard, and what is kept of sources is no more than that of the
+// connections.
+func TestFloodDisplacesItself(t *testing.T) {
+	const flood, honest, other = "192.0.2.1/32", "192.0.2.2/32", "2001:db8::/64"
+	for _, all := range []struct{ most, mostQuiet int }{{4, 0}, {100, 4}} {
+		h := &hall{t: t}
+		h.all.most, h.all.mostQuiet = all.most, all.mostQuiet
+		a := h.from(honest, "honest", true)
+		var last []*Place
+		for i := range 1000 {
+			last = append(last, h.from(flood, "flood", true))
+			if want := max(0, i-2); len(h.displaced) != want || slices.Contains(h.displaced, "honest") {
+				t.Fatalf("after %d connections of the flood, displaced: %d, of them %q", i+1, len(h.displaced), slices.Compact(h.displaced))
+			}
+		}
+		h.displaced = nil
+		b := h.from(other, "other", true)
+		h.want("flood")
+		if n := len(h.all.sources); n != 3 {
+			t.Errorf("%d sources are kept, of 3", n)
+		}
+		for _, p := range last[998:] {
+			h.heard(p, true)
+		}
+		if all.mostQuiet == 0 { // two of the flood keep their places, so it has most
+			h.from(flood, "flood", false)
+			h.want()
+		}
+		h.heard(a, true)
+		h.heard(b, true)
+		for _, p := range append(last, a, b) {
+			p.leave()
+		}
+		if len(h.all.sources)+len(h.all.crowd)+h.all.quiet+h.all.heard != 0 {
+			t.Errorf("when all have left, %d sources, %d in the crowd, %d quiet, %d heard", len(h.all.sources), len(h.all.crowd), h.all.quiet, h.all.heard)
+		}
+	}
+}
+
+// TestCrowdIsExact: whatever comes and goes, the counts are those of the connections, the connection
+// that goes belongs to a source that has most, and it is the oldest quiet one there.
+func TestCrowdIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := places{most: rapid.IntRange(1, 6).Draw(t, "most"), mostQuiet: rapid.IntRange(0, 6).Draw(t, "mostQuiet")}
+		var in []*Place
+		number := uint64(0)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			var gone []*Place
+			switch step := rapid.IntRange(0, 3).Draw(t, "step"); {
+			case step < 2:
+				number++
+				p := &Place{all: &all, number: number, prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rapid.IntRange(1, 4).Draw(t, "source"))}), 32)}
+				weight, oldest := crowded(append(in, p))
+				for _, q := range append(in, p) {
+					q.displace = func(error) { gone = append(gone, q) }
+				}
+				if !p.Enter() {
+					gone = append(gone, p)
+				}
+				in = append(in, p)
+				for _, g := range gone {
+					if g.number != oldest[g.prefix] || weight[g.prefix] != slices.Max(slices.Collect(maps.Values(weight))) {
+						t.Fatalf("%d of %v goes; the oldest are %v and the sources have %v", g.number, g.prefix, oldest, weight)
+					}
+				}
+			case len(in) > 0:
+				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
+				if step == 2 {
+					in[i].Heard()
+				} else {
+					in[i].leave()
+					gone = append(gone, in[i])
+				}
+			}
+			in = slices.DeleteFunc(in, func(p *Place) bool { return slices.Contains(gone, p) })
+			quiet := 0
+			for _, p := range in {
+				if p.element != nil {
+					quiet++
+				}
+			}
+			if all.quiet != quiet || all.quiet+all.heard != len(in) {
+				t.Fatalf("%d quiet and %d heard are counted, of %d quiet and %d in all", all.quiet, all.heard, quiet, len(in))
+			}
+		}
+	})
+}
+
+// crowded returns how many connections each source has that has a quiet one, and its oldest quiet
+// one. The last of the places has not entered yet.
+func crowded(in []*Place) (weight map[netip.Prefix]int, oldest map[netip.Prefix]uint64) {
+	weight, oldest = make(map[netip.Prefix]int), make(map[netip.Prefix]uint64)
+	for i, p := range in {
+		if _, known := oldest[p.prefix]; !known && (p.element != nil || i == len(in)-1) {
+			oldest[p.prefix] = p.number
+		}
+	}
+	for _, p := range in {
+		if _, hasQuiet := oldest[p.prefix]; hasQuiet {
+			weight[p.prefix]++
+		}
+	}
+	return weight, oldest
+}
+
+// TestSource: a peer counts as its IPv4 address, or as its IPv6 network.
+func TestSource(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7:5": "192.0.2.7/32", "[::ffff:192.0.2.7]:5": "192.0.2.7/32", "[2001:db8:1:2:3::9]:5": "2001:db8:1:2::/64", "[fe80::1%25]:5": "fe80::/64",
+	} {
+		if got := Source[net.Conn](peer{net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))}); got.String() != want {
+			t.Errorf("%s is of %v, want %s", address, got, want)
+		}
+	}
+	for _, a := range []net.Addr{nil, &net.UnixAddr{}} {
+		if got := Source[net.Conn](peer{a}); got.IsValid() {
+			t.Errorf("%v is of %v", a, got)
+		}
+	}
+}
+
+// A peer is a connection that has only an address.
+type peer struct{ net.Addr }
+
+func (p peer) RemoteAddr() net.Addr           { return p.Addr }
+func (peer) LocalAddr() net.Addr              { return nil }
+func (peer) Read([]byte) (int, error)         { return 0, net.ErrClosed }
+func (peer) Write([]byte) (int, error)        { return 0, net.ErrClosed }
+func (peer) Close() error                     { return nil }
+func (peer) SetDeadline(time.Time) error      { return nil }
+func (peer) SetReadDeadline(time.Time) error  { return nil }
+func (peer) SetWriteDeadline(time.Time) error { return nil }

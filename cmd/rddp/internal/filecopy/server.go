@@ -20,8 +20,8 @@ import (
 const DefaultMaxConns = 64
 
 // maxQuiet is the maximum number of connections that have sent their MPA Request and no request of
-// this protocol yet. If there are more, the oldest is closed. A quiet connection needs about 60
-// KiB, so all of them need about 60 MiB.
+// this protocol yet. If there are more, one of the address with most connections is closed, the
+// oldest. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
 const maxQuiet = 1024
 
 // A ServerConfig configures a Server. The zero value works, and nil means the zero value. A
@@ -114,8 +114,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.l.Close() })()
 	defer s.l.Close()
 	l := accept.Loop[*extsock.Conn]{
-		Accept: accept.From[*extsock.Conn](s.l),
-		Serve:  s.serveConn, Context: ctx, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
+		Accept: accept.From[*extsock.Conn](s.l), From: accept.Source[*extsock.Conn],
+		Serve: s.serveConn, Context: ctx, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
 		Refuse: func(c *extsock.Conn, _ bool) { c.Close() },
 		Go:     conns.Go, Log: s.cfg.Log,
 	}

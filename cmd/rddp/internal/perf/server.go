@@ -119,7 +119,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	loop := accept.Loop[net.Conn]{
-		Accept: s.l.Accept, Context: inner, Most: MaxConns + maxSessions, MostQuiet: maxSessions * 4, EnterAtOnce: true,
+		Accept: s.l.Accept, From: accept.Source[net.Conn], Context: inner, Most: MaxConns + maxSessions, MostQuiet: maxSessions * 4, EnterAtOnce: true,
 		Refuse: func(c net.Conn, _ bool) { c.Close() }, Go: s.going.Go, Log: s.Log,
 		Serve: func(ctx context.Context, c net.Conn, p *accept.Place) {
 			k := &closer{c: c}

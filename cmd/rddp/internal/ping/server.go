@@ -56,7 +56,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	var connections sync.WaitGroup
 	o := &only{stop: cancel}
 	l := accept.Loop[*extsock.Conn]{
-		Accept: accept.From[*extsock.Conn](s.l), Context: ctx, Most: maxConns, MostQuiet: maxConns,
+		Accept: accept.From[*extsock.Conn](s.l), From: accept.Source[*extsock.Conn], Context: ctx, Most: maxConns, MostQuiet: maxConns,
 		Serve: func(ctx context.Context, c *extsock.Conn, place *accept.Place) {
 			if s.cfg.Persistent {
 				s.serve(ctx, c, place)

@@ -21,8 +21,8 @@ type Config struct {
 	Grace time.Duration
 	// MaxConns is the maximum number of connections at a time. Each needs 128 KiB, and up to 3 MiB
 	// if a reader is slow. An exit counts a connection once the entrance's MPA Request has arrived.
-	// If there are too many, the Proxy closes the oldest connection whose accepted side has sent
-	// nothing. If all of them have sent something, it refuses the newest: an entrance resets it,
+	// If there are too many, the Proxy closes one whose accepted side has sent nothing: the oldest of
+	// the address that has most connections. If all of them have sent something, it refuses the newest: an entrance resets it,
 	// and an exit rejects it. Zero means DefaultMaxConns.
 	MaxConns int
 

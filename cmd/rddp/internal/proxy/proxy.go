@@ -114,7 +114,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	defer p.l.close()
 	l := accept.Loop[net.Conn]{
 		Accept: p.l.accept, Most: p.cfg.maxConns(), Go: conns.Go, Log: p.cfg.log(),
-		Serve: p.serve, Context: late, EnterAtOnce: !p.listen.DDP,
+		Serve: p.serve, Context: late, EnterAtOnce: !p.listen.DDP, From: accept.Source[net.Conn],
 		Refuse: func(c net.Conn, ending bool) {
 			if !ending {
 				p.cfg.log().Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", p.cfg.maxConns())
