@@ -181,6 +181,7 @@ var door = map[string][]string{
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
 	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
+	"github.com/pires/go-proxyproto":    {"cmd/rddp/internal/proxy"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gonum.org/v1/plot":                 {"conformance/lab/plot"},
 	"google.golang.org/grpc":            {"conformance/lab/examples/grpc"},

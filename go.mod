@@ -6,6 +6,7 @@ require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/google/gopacket v1.1.19
 	github.com/klauspost/crc32 v1.3.0
+	github.com/pires/go-proxyproto v0.15.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/urfave/cli-docs/v3 v3.2.0
 	github.com/urfave/cli/v3 v3.14.0

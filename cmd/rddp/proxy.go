@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -38,6 +40,9 @@ func proxyCommand() *cli.Command {
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
 			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, give connections this much time to end"},
 			maxConnsFlag(proxy.DefaultMaxConns),
+			&cli.BoolFlag{Name: "fallback", Usage: "connect in plain TCP (with TLS if that is on) if the peer does not speak DDP"},
+			&cli.StringSliceFlag{Name: "accept-proxy", HideDefault: true, Usage: "connections from `PREFIX` begin with a PROXY protocol header, v1 or v2; may be repeated"},
+			&cli.StringFlag{Name: "send-proxy", Usage: "begin each connection to the target with a PROXY protocol header of `VERSION` v1 or v2", Validator: checkHeaderVersion},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the other proxy wants it"},
 			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "log the counters at this interval"},
 		}, logFlags("log each connection that ends, not only those that fail"), tlsFlags(tlsServer|tlsClient)),
@@ -50,10 +55,15 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	prefixes, err := prefixes(c)
+	if err != nil {
+		return err
+	}
 	log := newLog(c)
 	cfg := &proxy.Config{
 		Timeout: c.Duration("timeout"), Idle: c.Duration("idle"), Grace: c.Duration("grace"), MaxConns: c.Int("max-conns"),
-		Log:    log,
+		Log:      log,
+		Fallback: c.Bool("fallback"), HeaderFrom: prefixes, SendHeader: headerVersions[c.String("send-proxy")],
 		Socket: extsock.Config{NoCRC: c.Bool("no-crc")},
 		Ended:  func(s proxy.Summary) { logEnded(log, s) },
 	}
@@ -105,6 +115,8 @@ func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
 		err = usage("%w", errors.Join(errs[:]...))
 	case listen.DDP == to.DDP:
 		err = usage("--listen %v --to %v: %w", listen, to, proxy.ErrSides)
+	case c.Bool("fallback") && listen.DDP:
+		err = usage("--fallback is for an entrance, whose --to begins with rddp://")
 	case c.Int("max-conns") < 1:
 		err = usage("--max-conns %d: at least 1", c.Int("max-conns"))
 	case c.Duration("timeout") <= 0:
@@ -118,9 +130,37 @@ func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
 	return listen, to, err
 }
 
+// headerVersions are the values of --send-proxy.
+var headerVersions = map[string]int{"v1": 1, "v2": 2}
+
+func checkHeaderVersion(s string) error {
+	if headerVersions[s] == 0 {
+		return errors.New(strconv.Quote(s) + " is neither v1 nor v2")
+	}
+	return nil
+}
+
+// prefixes returns the values of --accept-proxy.
+func prefixes(c *cli.Command) (all []netip.Prefix, err error) {
+	for _, text := range c.StringSlice("accept-proxy") {
+		p, err := proxy.ParsePrefix(text)
+		if err != nil {
+			return nil, usage("--accept-proxy: %w", err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
 // logEnded logs a connection that has ended.
 func logEnded(log *slog.Logger, s proxy.Summary) {
 	args := []any{"from", s.From, "to", s.To}
+	if s.Via != "" {
+		args = append(args, "via", s.Via)
+	}
+	if s.Fallback != nil {
+		args = append(args, "plain", s.Fallback)
+	}
 	if s.Through {
 		args = append(args, "there", s.There, "back", s.Back, "ddp", s.DDPMode, "time", s.Duration)
 	}
@@ -141,7 +181,7 @@ func logStats(p *proxy.Proxy, every time.Duration, log *slog.Logger) (stop func(
 			select {
 			case <-t.C:
 				s := p.Stats()
-				log.Info("connections", "open", s.Open, "ended", s.Ended, "failed", s.Failed, "there", s.There, "back", s.Back)
+				log.Info("connections", "open", s.Open, "ended", s.Ended, "failed", s.Failed, "fallbacks", s.Fallbacks, "there", s.There, "back", s.Back)
 			case <-over:
 				return
 			}

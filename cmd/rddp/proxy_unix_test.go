@@ -161,7 +161,7 @@ func TestProxySecondInterrupt(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		t.Fatal(err)
 	}
-	entrance.line(t, ` msg=connections open=\d ended=0 failed=0 there=\d back=\d$`)
+	entrance.line(t, ` msg=connections open=\d ended=0 failed=0 fallbacks=0 there=\d back=\d$`)
 	interrupt := syscall.SIGINT
 	if signal.Ignored(interrupt) { // as in a background job of a shell; the process inherits that
 		interrupt = syscall.SIGTERM

@@ -69,10 +69,13 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 	}
 }
 
-// Source is a Loop's From: the peer's IPv4 address, or the /64 of its IPv6 address. Peers without an
-// IP address, such as those at a unix socket, are one source, the zero Prefix.
-func Source[C net.Conn](c C) netip.Prefix {
-	a, isTCP := c.RemoteAddr().(*net.TCPAddr)
+// Source is a Loop's From: the source of the peer's address.
+func Source[C net.Conn](c C) netip.Prefix { return SourceOf(c.RemoteAddr()) }
+
+// SourceOf returns the IPv4 address, or the /64 of the IPv6 address. Peers without an IP address,
+// such as those at a unix socket, are one source, the zero Prefix.
+func SourceOf(address net.Addr) netip.Prefix {
+	a, isTCP := address.(*net.TCPAddr)
 	if !isTCP {
 		return netip.Prefix{}
 	}

@@ -204,6 +204,20 @@ func (p *Place) Heard() bool {
 	return true
 }
 
+// Move says that an entered connection comes from another source than the one that it was accepted
+// from, because a proxy in front has said so. It takes no place from others.
+func (p *Place) Move(to netip.Prefix) {
+	s := p.all
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.element == nil || p.prefix == to { // Heard connections lose no place, whatever their source
+		return
+	}
+	s.removeLocked(p)
+	p.prefix = to
+	s.insertLocked(p)
+}
+
 // leave ends the connection's place.
 func (p *Place) leave() {
 	s := p.all

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -25,6 +26,18 @@ type Config struct {
 	// the address that has most connections. If all of them have sent something, it refuses the newest: an entrance resets it,
 	// and an exit rejects it. Zero means DefaultMaxConns.
 	MaxConns int
+
+	// Fallback lets an entrance connect in plain TCP, to the same address, if the peer there does not
+	// speak DDP. If TLS is on, that connection has TLS too. The Log says why.
+	Fallback bool
+	// HeaderFrom are the sources whose connections must begin with a header of the PROXY protocol,
+	// version 1 or 2, within Timeout. It names the client. Those of other sources have none: such
+	// bytes are the client's data.
+	HeaderFrom []netip.Prefix
+	// SendHeader is the version, 1 or 2, of the PROXY header that the Proxy sends first on each
+	// connection that it dials. It names the client and the address that it connected to. Zero means
+	// none.
+	SendHeader int
 
 	// Ended is called for each connection when it has ended. Several goroutines may call it at a
 	// time. Nil ignores the ends.
@@ -81,6 +94,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("idle timeout %v is negative", c.Idle)
 	case c.MaxConns < 0:
 		return fmt.Errorf("the maximum of %d connections is negative", c.MaxConns)
+	case c.SendHeader < 0 || c.SendHeader > 2:
+		return fmt.Errorf("there is no version %d of the PROXY protocol", c.SendHeader)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (e *plainEnd) abort() {
 	})
 }
 
-// A ddpEnd is a connection in DDP mode, or one that is about to be. stream is the Stream below it,
+// A ddpEnd is a connection in DDP mode, or one that is about to be, or one in TLS. stream is the Stream below it,
 // which ddpEnd only closes.
 type ddpEnd struct {
 	*extsock.Conn
@@ -95,8 +95,8 @@ type ddpEnd struct {
 	once   sync.Once
 }
 
-// orderly returns true: the byte stream in DDP mode has a mark for its end, and without the mark
-// Read returns io.ErrUnexpectedEOF.
+// orderly returns true: the byte stream in DDP mode and TLS have a mark for the end, and without the
+// mark Read returns io.ErrUnexpectedEOF.
 func (e *ddpEnd) orderly() bool { return true }
 
 // flushTimeout bounds how long an abort waits for the data written before it.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/toe"
-	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A Proxy is an entrance or an exit.
@@ -23,6 +21,11 @@ type Proxy struct {
 	total         directions
 	open          atomic.Int64
 	ended, failed atomic.Int64
+	fallbacks     atomic.Int64
+
+	mu sync.Mutex
+	// of an entrance, with the TLS configuration of its last connection; it remembers fallbacks
+	dialer *extsock.Dialer // +checklocks:mu
 }
 
 // A listener is a net.Listener or an extsock.Listener.
@@ -78,13 +81,6 @@ func (p *Proxy) listenDDP() error {
 	return nil
 }
 
-func (p *Proxy) backend() toe.Backend {
-	if p.socket.Backend != nil {
-		return p.socket.Backend
-	}
-	return &kernel.Backend{}
-}
-
 // Addr returns the address that the Proxy listens at.
 func (p *Proxy) Addr() Address {
 	a := p.listen
@@ -99,7 +95,8 @@ func (p *Proxy) Close() error { return p.l.close() }
 func (p *Proxy) Stats() Stats {
 	return Stats{
 		Open: int(p.open.Load()), Ended: p.ended.Load(), Failed: p.failed.Load(),
-		There: p.total.there.octets.Load(), Back: p.total.back.octets.Load(),
+		Fallbacks: p.fallbacks.Load(),
+		There:     p.total.there.octets.Load(), Back: p.total.back.octets.Load(),
 	}
 }
 
@@ -184,12 +181,12 @@ func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
 // entrance serves a client.
 func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s *Summary) error {
 	from := &plainEnd{Conn: c}
-	to, err := p.dialDDP(ctx)
+	to, err := p.dialDDP(ctx, s)
 	if err != nil {
 		from.abort()
 		return fail(p.cause(ctx, err), "connecting to the exit")
 	}
-	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.ConnectionState().DDPMode, place, s)
+	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, place, s)
 }
 
 // exit serves an entrance. It dials the service before the entrance gets its Reply. Until the
@@ -217,7 +214,8 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 		to.abort()
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
-	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.ConnectionState().DDPMode, place, s)
+	s.DDPMode = from.ConnectionState().DDPMode
+	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, place, s)
 }
 
 // reject rejects a Request because of err, and returns err.
@@ -230,10 +228,16 @@ func (p *Proxy) reject(ctx context.Context, from *ddpEnd, request *extsock.Reque
 }
 
 // carry is the part that entrance and exit share.
-func (p *Proxy) carry(ctx context.Context, from, to side, ddpMode bool, place *accept.Place, s *Summary) error {
-	s.Through, s.DDPMode = true, ddpMode
+func (p *Proxy) carry(ctx context.Context, from, to side, place *accept.Place, s *Summary) error {
+	from, err := p.introduce(ctx, from, to, place, s)
+	if err != nil {
+		from.abort()
+		to.abort()
+		return err
+	}
+	s.Through = true
 	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is always room, because the connection has entered
-	err := pipe.run(ctx, p.cfg.Idle)
+	err = pipe.run(ctx, p.cfg.Idle)
 	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()
 	return err
 }
@@ -260,34 +264,4 @@ func (p *Proxy) dialPlain(ctx context.Context) (*plainEnd, error) {
 		return nil, err
 	}
 	return &plainEnd{Conn: c}, nil
-}
-
-// dialDDP connects to the exit, in DDP mode.
-func (p *Proxy) dialDDP(ctx context.Context) (*ddpEnd, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
-	defer cancel()
-	streams := &recorder{Backend: p.backend()}
-	socket := p.socket
-	socket.Backend = streams
-	if p.cfg.TLS != nil {
-		socket.TLS = p.cfg.TLS()
-	}
-	c, err := (&extsock.Dialer{Config: &socket}).DialDDP(ctx, p.to.Network, p.to.Address)
-	if err != nil {
-		return nil, err
-	}
-	return &ddpEnd{Conn: c, stream: streams.last}, nil
-}
-
-// A recorder is a Backend that keeps the Stream that it made last, which is the Stream of the
-// connection that a Dial returns.
-type recorder struct {
-	toe.Backend
-	last toe.Stream
-}
-
-func (r *recorder) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
-	s, err := r.Backend.Dial(ctx, network, address)
-	r.last = s
-	return s, err
 }

@@ -1,0 +1,90 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/pires/go-proxyproto"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+)
+
+// headerBuffer is the buffer for the header. It holds the longest one of version 1, as the library
+// needs it; the library refuses one of version 2 with more than 4 KiB.
+const headerBuffer = 256
+
+// A headedEnd is an end whose peer has sent a PROXY header. r has what came with it.
+type headedEnd struct {
+	end
+	r *bufio.Reader
+}
+
+func (e *headedEnd) Read(b []byte) (int, error) { return e.r.Read(b) }
+
+// hasHeader reports whether a connection from the address begins with a PROXY header. Its source
+// decides that, and not its bytes, because any client can send such bytes.
+func (c *Config) hasHeader(from net.Addr) bool {
+	a, isTCP := from.(*net.TCPAddr)
+	if !isTCP {
+		return false
+	}
+	ip := a.AddrPort().Addr().Unmap()
+	for _, p := range c.HeaderFrom {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// introduce takes the PROXY header from the accepted side and sends one to the other side, as far as
+// the Config wants them. It returns the accepted side as the pipe then has it.
+func (p *Proxy) introduce(ctx context.Context, from, to side, place *accept.Place, s *Summary) (side, error) {
+	defer context.AfterFunc(ctx, from.abort)()
+	deadline := time.Now().Add(p.cfg.timeout())
+	var h *proxyproto.Header
+	if p.cfg.hasHeader(from.RemoteAddr()) {
+		from.SetReadDeadline(deadline)
+		r := bufio.NewReaderSize(from, headerBuffer)
+		var err error
+		if h, err = proxyproto.Read(r); err != nil {
+			return from, fail(p.cause(ctx, err), "reading the PROXY header from %s", from.name)
+		}
+		from.SetReadDeadline(time.Time{})
+		from.end = &headedEnd{end: from.end, r: r}
+		if client, _, has := h.TCPAddrs(); has && !h.Command.IsLocal() {
+			s.Via, s.From = s.From, client.String()
+			place.Move(accept.SourceOf(client))
+		}
+	}
+	if p.cfg.SendHeader == 0 {
+		return from, nil
+	}
+	if h == nil {
+		h = proxyproto.HeaderProxyFromAddrs(0, from.RemoteAddr(), from.LocalAddr())
+	}
+	h.Version = byte(p.cfg.SendHeader)
+	defer context.AfterFunc(ctx, to.abort)()
+	to.SetWriteDeadline(deadline)
+	if _, err := h.WriteTo(to); err != nil {
+		return from, fail(p.cause(ctx, err), "sending the PROXY header to %s", to.name)
+	}
+	to.SetWriteDeadline(time.Time{})
+	return from, nil
+}
+
+// ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix.
+func ParsePrefix(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil || p != p.Masked() {
+		return p, fmt.Errorf("%q is neither an IP address nor a prefix such as 192.0.2.0/24, without bits after it", s)
+	}
+	return p, nil
+}

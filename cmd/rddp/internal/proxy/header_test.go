@@ -1,0 +1,205 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pires/go-proxyproto"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/extsock"
+)
+
+// headed gives what a service gets: the header, and what comes behind it.
+type headed struct {
+	h    *proxyproto.Header
+	rest string
+	err  error
+}
+
+// headedService returns the address of a service that expects a PROXY header, and what it gets.
+func headedService(t *testing.T) (address string, got chan headed) {
+	got = make(chan headed, 10)
+	return tcptest.Serve(t, func(c *net.TCPConn) {
+		r := bufio.NewReader(c)
+		h, err := proxyproto.Read(r)
+		rest, _ := io.ReadAll(r) // what has come
+		got <- headed{h, string(rest), err}
+	}), got
+}
+
+// The header of a trusted source reaches the service in the version that is asked for, and the client
+// in it is whom the proxy names. Without such a source, the proxy names its own client.
+func TestHeaders(t *testing.T) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	const text = "PROXY TCP4 192.0.2.1 198.51.100.2 1234 80\r\n"
+	v2 := new(bytes.Buffer)
+	h := proxyproto.HeaderProxyFromAddrs(2, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1234}, &net.TCPAddr{IP: net.IPv4(198, 51, 100, 2), Port: 80})
+	if _, err := h.WriteTo(v2); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, sends string
+		in          []netip.Prefix
+		out         int
+		from        string // "": the client's own address
+		rest        string
+	}{
+		{"v1 in, v2 out", text + "data", trusted, 2, "192.0.2.1:1234", "data"},
+		{"v2 in, v1 out", v2.String() + "data", trusted, 1, "192.0.2.1:1234", "data"},
+		{"none in, v1 out", "data", nil, 1, "", "data"},
+		{"none in, v2 out", "data", nil, 2, "", "data"},
+		{"one in that is not trusted", text + "data", nil, 2, "", text + "data"},
+		{"LOCAL in, v1 out", "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00data", trusted, 2, "LOCAL", "data"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			service, got := headedService(t)
+			exit := start(t, "rddp://127.0.0.1:0", service, Config{})
+			entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{HeaderFrom: tt.in, SendHeader: tt.out})
+			c := entrance.dial(t)
+			io.WriteString(c, tt.sends)
+			c.CloseWrite()
+			io.ReadAll(c)
+			g, s := <-got, entrance.next(t)
+			if g.err != nil || g.rest != tt.rest || int(g.h.Version) != tt.out {
+				t.Fatalf("the service gets %+v", g)
+			}
+			want := tt.from
+			if want == "" || want == "LOCAL" {
+				want = c.LocalAddr().String()
+			} else if s.Via != c.LocalAddr().String() {
+				t.Errorf("told that %v came by %q", s.From, s.Via)
+			}
+			if s.From != want || s.Err != nil {
+				t.Errorf("told of %v, %v, want %v", s.From, s.Err, want)
+			}
+			if source, _, has := g.h.TCPAddrs(); tt.from == "LOCAL" != g.h.Command.IsLocal() || has && source.String() != want {
+				t.Errorf("the service gets the client %v of %v", source, g.h)
+			}
+		})
+	}
+}
+
+// A trusted source that sends no header, or half of one, loses its connection.
+func TestNoHeader(t *testing.T) {
+	cfg := Config{HeaderFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
+	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), cfg)
+	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "PROXY TCP4 192.0.2.1 300.0.0.1 1 2\r\n", "PROXY TCP4 " + strings.Repeat("1", 200)} {
+		c := entrance.dial(t)
+		io.WriteString(c, text)
+		if n, err := c.Read(make([]byte, 1)); !isReset(err) {
+			t.Errorf("%.20q: read %d bytes, %v, want a reset", text, n, err)
+		}
+		if s := told(t, entrance, "reading the PROXY header from the client"); s.Through {
+			t.Errorf("told %v", s)
+		}
+	}
+}
+
+// FuzzHeader: whatever comes where a PROXY header is expected, it is taken or refused, and what
+// comes behind a header is not lost.
+func FuzzHeader(f *testing.F) {
+	for _, s := range []string{"", "PROXY UNKNOWN\r\nx", "PROXY TCP6 ::1 ::2 1 2\r\nx", "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00x", "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c123456789012x"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bufio.NewReaderSize(bytes.NewReader(b), headerBuffer)
+		h, err := proxyproto.Read(r)
+		if err != nil {
+			return
+		}
+		rest, err := io.ReadAll(r)
+		if err != nil || !bytes.HasSuffix(b, rest) || len(rest) == len(b) {
+			t.Errorf("%q: the header %v, then %q, %v", b, h, rest, err)
+		}
+		for _, version := range []byte{1, 2} { // what is sent on can be read
+			h.Version = version
+			var out bytes.Buffer
+			if _, err := h.WriteTo(&out); err != nil {
+				continue
+			}
+			if _, err := proxyproto.Read(bufio.NewReader(&out)); err != nil {
+				t.Errorf("%q is sent on as what cannot be read: %v", b, err)
+			}
+		}
+	})
+}
+
+func TestParsePrefix(t *testing.T) {
+	for s, want := range map[string]string{"192.0.2.1": "192.0.2.1/32", "10.0.0.0/8": "10.0.0.0/8", "::1": "::1/128", "::ffff:192.0.2.1": "192.0.2.1/32", "10.0.0.1/8": "", "host": "", "": ""} {
+		p, err := ParsePrefix(s)
+		if (err != nil) != (want == "") || err == nil && p.String() != want {
+			t.Errorf("ParsePrefix(%q) = %v, %v, want %q", s, p, err, want)
+		}
+	}
+}
+
+// An entrance with Fallback connects to a service that speaks no DDP in plain TCP, and says so; the
+// way is as exact as in DDP mode. Without Fallback it does not.
+func TestFallback(t *testing.T) {
+	service := tcptest.Serve(t, func(c *net.TCPConn) {
+		b := make([]byte, 4)
+		for {
+			if _, err := io.ReadFull(c, b); err != nil {
+				c.CloseWrite()
+				return
+			}
+			switch string(b) {
+			case "MPA ":
+				fmt.Fprint(c, "HTTP/1.1 400 what?")
+				return
+			case "end!":
+				c.SetLinger(0)
+				return
+			}
+			c.Write(b)
+		}
+	})
+	strict := start(t, "127.0.0.1:0", "rddp://"+service, Config{})
+	strict.dialInVain(t)
+	told(t, strict, "connecting to the exit")
+
+	entrance := start(t, "127.0.0.1:0", "rddp://"+service, Config{Fallback: true})
+	for i := range 3 {
+		c := entrance.dial(t)
+		b := make([]byte, 4)
+		fmt.Fprintf(c, "ask%d", i)
+		if _, err := io.ReadFull(c, b); err != nil || string(b) != fmt.Sprintf("ask%d", i) {
+			t.Fatalf("got %q, %v", b, err)
+		}
+		if i == 2 { // a reset stays one
+			io.WriteString(c, "end!")
+			if n, err := c.Read(b); !isReset(err) {
+				t.Errorf("read %d bytes, %v, want a reset", n, err)
+			}
+		} else if c.CloseWrite(); true {
+			if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
+				t.Errorf("then %q, %v", rest, err)
+			}
+		}
+		if s := entrance.next(t); s.DDPMode || !errors.Is(s.Fallback, extsock.ErrPlainTCP) || (s.Err == nil) != (i < 2) || errors.Is(s.Err, os.ErrDeadlineExceeded) {
+			t.Errorf("told %+v", s)
+		}
+	}
+	if n := entrance.Stats().Fallbacks; n != 3 {
+		t.Errorf("%d fallbacks are counted, of 3", n)
+	}
+	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
+	with := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Fallback: true})
+	c := with.dial(t)
+	c.CloseWrite()
+	io.ReadAll(c)
+	if s := with.next(t); !s.DDPMode || s.Fallback != nil || s.Err != nil {
+		t.Errorf("with an exit there: told %+v", s)
+	}
+}
