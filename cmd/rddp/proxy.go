@@ -20,7 +20,8 @@ func proxyCommand() *cli.Command {
 		Name:  "proxy",
 		Usage: "carry any TCP service over DDP between two hosts, for programs that can't be changed",
 		UsageText: "rddp proxy --listen rddp://[HOST][:PORT] --to HOST:PORT   the exit, near the service\n" +
-			"rddp proxy --listen [HOST]:PORT --to rddp://HOST[:PORT]   the entrance, near the clients",
+			"rddp proxy --listen [HOST]:PORT --to rddp://HOST[:PORT]   the entrance, near the clients\n" +
+			"rddp proxy --routes FILE",
 		Description: "Clients connect to the entrance in plain TCP. The entrance connects to the exit in DDP mode, and the exit\n" +
 			"connects to the service in plain TCP. The address of the side that speaks DDP begins with rddp:// (default\n" +
 			"port 7174). The plain side may also be a unix socket, unix:PATH.\n\n" +
@@ -29,6 +30,11 @@ func proxyCommand() *cli.Command {
 			"   near$ curl http://127.0.0.1:8080/\n\n" +
 			"The proxy passes on half-closes and resets in both directions. After an interrupt it ends when its\n" +
 			"connections have ended, or after --grace. A second interrupt ends it at once.\n\n" +
+			"A file of routes has one in each line: where to listen, and what to connect to. # begins a comment. All\n" +
+			"routes are of an exit, or all of an entrance. After SIGHUP the proxy uses the file as it is then, or, if a\n" +
+			"line is wrong, says so and goes on as before. Connections live on in any case.\n\n" +
+			"   far$  printf 'rddp://10.0.0.2:7174 127.0.0.1:80\\nrddp://10.0.0.2:7175 127.0.0.1:5432\\n' >routes\n" +
+			"   far$  rddp proxy --tls-self --routes routes --health 127.0.0.1:8081\n\n" +
 			"TLS is between the proxies: the exit is the server, and the entrance the client. Beyond loopback an exit\n" +
 			"listens only with TLS or --insecure, and an entrance, whose clients have no TLS, only with --insecure.\n\n" +
 			"   far$  rddp proxy --tls-self --listen rddp://:7174 --to 127.0.0.1:80\n" +
@@ -36,9 +42,11 @@ func proxyCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			listenFlag("", "listen at `ADDRESS`; port 0 means any free port"),
 			&cli.StringFlag{Name: "to", Aliases: []string{"t"}, Usage: "connect to `ADDRESS` for each connection"},
+			&cli.StringFlag{Name: "routes", Usage: "read the addresses from `FILE`, two in a line, and again on SIGHUP"},
+			&cli.StringFlag{Name: "health", Usage: "answer HTTP at `ADDRESS`: /live, and /ready until the proxy ends"},
 			timeoutFlag(proxy.DefaultTimeout),
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
-			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, give connections this much time to end"},
+			&cli.DurationFlag{Name: "grace", Aliases: []string{"drain"}, Value: proxy.DefaultGrace, Usage: "after an interrupt or SIGTERM, give connections this much time to end"},
 			maxConnsFlag(proxy.DefaultMaxConns),
 			&cli.BoolFlag{Name: "fallback", Usage: "connect in plain TCP (with TLS if that is on) if the peer does not speak DDP"},
 			&cli.StringSliceFlag{Name: "accept-proxy", HideDefault: true, Usage: "connections from `PREFIX` begin with a PROXY protocol header, v1 or v2; may be repeated"},
@@ -51,13 +59,52 @@ func proxyCommand() *cli.Command {
 }
 
 func runProxy(ctx context.Context, c *cli.Command) error {
-	listen, to, err := proxyAddresses(c)
+	if err := checkProxyFlags(c); err != nil {
+		return err
+	}
+	routes, err := proxyRoutes(ctx, c)
 	if err != nil {
 		return err
 	}
-	prefixes, err := prefixes(c)
+	cfg, err := proxyConfig(ctx, c, routes)
 	if err != nil {
 		return err
+	}
+	// After a failure the other routes have to end too.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := proxy.NewRouter(cfg)
+	if c.IsSet("health") {
+		stop, err := serveHealth(ctx, c, cfg.Socket.TLS, r.IsReady)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	if err := r.Set(ctx, routes); err != nil {
+		return err
+	}
+	if c.IsSet("routes") {
+		defer reloadRoutes(ctx, c, r, cfg)()
+	}
+	if every := c.Duration("stats"); every > 0 {
+		defer logStats(r, every, cfg.Log)()
+	}
+	defer context.AfterFunc(ctx, func() {
+		if n := r.Stats().Open; n > 0 {
+			cfg.Log.Info("interrupted", "open", n, "grace", c.Duration("grace"))
+		}
+	})()
+	err = r.Wait(ctx)
+	cancel()
+	return errors.Join(err, r.Wait(ctx))
+}
+
+// proxyConfig returns the configuration of all routes.
+func proxyConfig(ctx context.Context, c *cli.Command, routes []proxy.Route) (*proxy.Config, error) {
+	prefixes, err := prefixes(c)
+	if err != nil {
+		return nil, err
 	}
 	log := newLog(c)
 	cfg := &proxy.Config{
@@ -67,56 +114,29 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 		Socket: extsock.Config{NoCRC: c.Bool("no-crc")},
 		Ended:  func(s proxy.Summary) { logEnded(log, s) },
 	}
-	if listen.DDP {
-		cfg.Socket.TLS, err = serverTLS(ctx, c, listen.Address)
-	} else if cfg.TLS, err = clientTLS(c, "tls-self", "tls-client-ca"); err == nil && listen.Network == "tcp" {
-		err = checkListen(ctx, c, listen.Address)
+	if routes[0].Listen.DDP {
+		cfg.Socket.TLS, err = serverTLS(ctx, c, routes[0].Listen.Address)
+	} else {
+		cfg.TLS, err = clientTLS(c, "tls-self", "tls-client-ca")
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkRoutes(ctx, c, cfg, routes)
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = -1
 	}
-	p, err := proxy.Listen(ctx, listen, to, cfg)
-	if err != nil {
-		return err
-	}
-	part := "entrance"
-	if listen.DDP {
-		part = "exit"
-	}
-	log.Info("listening", "part", part, "to", to, "address", p.Addr())
-	if every := c.Duration("stats"); every > 0 {
-		defer logStats(p, every, log)()
-	}
-	defer context.AfterFunc(ctx, func() {
-		if n := p.Stats().Open; n > 0 {
-			log.Info("interrupted", "open", n, "grace", c.Duration("grace"))
-		}
-	})()
-	return p.Serve(ctx)
+	return cfg, err
 }
 
-// proxyAddresses returns the addresses of the command line, after checking all of the command line.
-// Its errors are *usageErrors.
-func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
-	var errs [2]error
-	if c.IsSet("listen") && c.IsSet("to") {
-		listen, errs[0] = proxy.ParseAddress(c.String("listen"))
-		to, errs[1] = proxy.ParseAddress(c.String("to"))
-	}
-	switch {
+// checkProxyFlags returns a *usageError if the flags do not fit together.
+func checkProxyFlags(c *cli.Command) (err error) {
+	switch one := c.IsSet("listen") && c.IsSet("to"); {
 	case c.Args().Present():
 		err = usage("unexpected argument %q", c.Args().First())
-	case !c.IsSet("listen") || !c.IsSet("to"):
+	case c.IsSet("routes") && (c.IsSet("listen") || c.IsSet("to")):
+		err = usage("give either --routes or --listen and --to")
+	case !c.IsSet("routes") && !one:
 		err = usage("give both --listen ADDRESS and --to ADDRESS")
-	case errors.Join(errs[:]...) != nil:
-		err = usage("%w", errors.Join(errs[:]...))
-	case listen.DDP == to.DDP:
-		err = usage("--listen %v --to %v: %w", listen, to, proxy.ErrSides)
-	case c.Bool("fallback") && listen.DDP:
-		err = usage("--fallback is for an entrance, whose --to begins with rddp://")
 	case c.Int("max-conns") < 1:
 		err = usage("--max-conns %d: at least 1", c.Int("max-conns"))
 	case c.Duration("timeout") <= 0:
@@ -127,7 +147,7 @@ func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
 			err = usage("--%s %v: must not be negative", name, c.Duration(name))
 		}
 	}
-	return listen, to, err
+	return err
 }
 
 // headerVersions are the values of --send-proxy.
@@ -172,7 +192,7 @@ func logEnded(log *slog.Logger, s proxy.Summary) {
 }
 
 // logStats logs the counters at each interval, until the returned function is called.
-func logStats(p *proxy.Proxy, every time.Duration, log *slog.Logger) (stop func()) {
+func logStats(p *proxy.Router, every time.Duration, log *slog.Logger) (stop func()) {
 	t := time.NewTicker(every)
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,6 +11,9 @@ func TestProxyUsage(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"", "give both --listen ADDRESS and --to ADDRESS"},
 		{"-l :0", "give both --listen ADDRESS and --to ADDRESS"},
+		{"-l :0 -to rddp://far --routes f", "give either --routes or --listen and --to"},
+		{"-l 127.0.0.1:0 -to rddp://far --health here", `"here" has no port`},
+		{"-l 127.0.0.1:0 -to rddp://far --health :0", "listening at :0: other hosts could connect without TLS"},
 		{"-l :0 -to rddp://far x", `unexpected argument "x"`},
 		{"-l 127.0.0.1:0 -to 127.0.0.1:1", "must be DDP (rddp://HOST[:PORT]) and the other one plain"},
 		{"-listen rddp://:0 -to rddp://far", "--listen rddp://:0 --to rddp://far:7174: one of the two addresses must be DDP"},

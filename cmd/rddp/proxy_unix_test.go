@@ -74,13 +74,19 @@ func (p *process) start(t *testing.T) {
 // line takes the next line of the process, in which what must be. It returns the address in it.
 func (p *process) line(t *testing.T, what string) (address string) {
 	t.Helper()
+	_, address, _ = strings.Cut(p.text(t, what), " address=")
+	return address
+}
+
+// text takes the next line of the process, in which what must be.
+func (p *process) text(t *testing.T, what string) string {
+	t.Helper()
 	select {
 	case line, ok := <-p.lines:
 		if !regexp.MustCompile(what).MatchString(line) {
 			t.Fatalf("the process says %q, %v; want %s", line, ok, what)
 		}
-		_, address, _ := strings.Cut(line, " address=")
-		return address
+		return line
 	case <-time.After(prototest.Patience(t)):
 		t.Fatalf("the process does not say %s", what)
 		return ""

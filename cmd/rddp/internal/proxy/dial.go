@@ -15,7 +15,7 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
 	defer cancel()
 	var below toe.Stream
-	d := p.currentDialer()
+	d, to := p.currentDialer(), p.Target()
 	dial := d.DialDDP
 	if p.cfg.Fallback {
 		dial = func(ctx context.Context, network, address string) (*extsock.Conn, error) {
@@ -26,7 +26,7 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 			return c.(*extsock.Conn), nil
 		}
 	}
-	c, err := dial(context.WithValue(ctx, streamKey{}, &below), p.to.Network, p.to.Address)
+	c, err := dial(context.WithValue(ctx, streamKey{}, &below), to.Network, to.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 	p.fallbacks.Add(1)
 	// The Dialer remembers a reason for a while; the log has it once for that time.
 	if !errors.Is(errors.Unwrap(s.Fallback), extsock.ErrPlainTCP) {
-		p.cfg.log().Warn("the peer does not speak DDP, so the way to it is plain TCP", "to", p.to, "tls", d.Config.TLS != nil, "err", words(s.Fallback))
+		p.cfg.log().Warn("the peer does not speak DDP, so the way to it is plain TCP", "to", to, "tls", d.Config.TLS != nil, "err", words(s.Fallback))
 	}
 	if d.Config.TLS != nil {
 		return &ddpEnd{Conn: c, stream: below}, nil

@@ -16,6 +16,10 @@ import (
 var (
 	// ErrSides means that both addresses are plain, or both DDP.
 	ErrSides = errors.New("one of the two addresses must be DDP (rddp://HOST[:PORT]) and the other one plain")
+	// ErrParts means that a file has routes of an entrance and of an exit.
+	ErrParts = errors.New("the routes of one proxy all listen at rddp:// addresses, or none does")
+	// ErrNoRoute means that a file has no route.
+	ErrNoRoute = errors.New("no route")
 	// ErrIdle means that no byte has moved for Config.Idle.
 	ErrIdle = errors.New("idle for too long")
 	// ErrGrace means that the connection was still under way at the end of Config.Grace.

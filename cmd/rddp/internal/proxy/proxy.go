@@ -13,10 +13,12 @@ import (
 
 // A Proxy is an entrance or an exit.
 type Proxy struct {
-	cfg        *Config
-	listen, to Address
-	socket     extsock.Config
-	l          listener
+	cfg    *Config
+	listen Address
+	to     atomic.Pointer[Address]
+	state  atomic.Int32 // a State; see become
+	socket extsock.Config
+	l      listener
 
 	total         directions
 	open          atomic.Int64
@@ -48,7 +50,8 @@ func Listen(ctx context.Context, listen, to Address, cfg *Config) (*Proxy, error
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	p := &Proxy{cfg: cfg, listen: listen, to: to, socket: cfg.socket()}
+	p := &Proxy{cfg: cfg, listen: listen, socket: cfg.socket()}
+	p.to.Store(&to)
 	var err error
 	if listen.DDP {
 		err = p.listenDDP()
@@ -89,7 +92,23 @@ func (p *Proxy) Addr() Address {
 }
 
 // Close stops listening. Serve returns when the connections under way have ended.
-func (p *Proxy) Close() error { return p.l.close() }
+func (p *Proxy) Close() error {
+	p.become(StateDraining)
+	return p.l.close()
+}
+
+// Target returns the address that the Proxy connects to.
+func (p *Proxy) Target() Address { return *p.to.Load() }
+
+// Retarget changes the address that the Proxy connects to for connections that it accepts from now
+// on. The address must be DDP if the present one is.
+func (p *Proxy) Retarget(to Address) error {
+	if p.listen.DDP == to.DDP {
+		return ErrSides
+	}
+	p.to.Store(&to)
+	return nil
+}
 
 // Stats returns the current counters.
 func (p *Proxy) Stats() Stats {
@@ -106,8 +125,11 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	var conns sync.WaitGroup
 	late, cancel := p.graceful(ctx)
 	defer cancel()
+	p.become(StateServing)
+	defer p.become(StateEnded)
 	defer conns.Wait()
-	defer context.AfterFunc(ctx, func() { p.l.close() })()
+	defer p.become(StateDraining)
+	defer context.AfterFunc(ctx, func() { p.Close() })()
 	defer p.l.close()
 	l := accept.Loop[net.Conn]{
 		Accept: p.l.accept, Most: p.cfg.maxConns(), Go: conns.Go, Log: p.cfg.log(),
@@ -159,7 +181,7 @@ func peerOf(c net.Conn) string {
 // serve serves one connection to its end.
 func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
 	p.open.Add(1)
-	s := Summary{From: peerOf(c), To: p.to.String()}
+	s := Summary{From: peerOf(c), To: p.Target().String()}
 	begin := time.Now()
 	var err error
 	if p.listen.DDP {
@@ -259,7 +281,8 @@ func shorten(s string) []byte { return []byte(s[:min(len(s), maxReason)]) }
 func (p *Proxy) dialPlain(ctx context.Context) (*plainEnd, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
 	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, p.to.Network, p.to.Address)
+	to := p.Target()
+	c, err := new(net.Dialer).DialContext(ctx, to.Network, to.Address)
 	if err != nil {
 		return nil, err
 	}

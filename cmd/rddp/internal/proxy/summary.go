@@ -14,6 +14,16 @@ type Summary struct {
 	Err         error         // nil after an orderly end in both directions
 }
 
+// add adds the counters of o.
+func (s *Stats) add(o Stats) {
+	s.Open += o.Open
+	s.Ended += o.Ended
+	s.Failed += o.Failed
+	s.Fallbacks += o.Fallbacks
+	s.There += o.There
+	s.Back += o.Back
+}
+
 // Stats are the counters of a Proxy since it began.
 type Stats struct {
 	Open        int   // connections under way

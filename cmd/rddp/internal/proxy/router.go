@@ -1,0 +1,148 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// A Router runs a Proxy for each of its routes, which can change while it runs. All have one Config,
+// and each has its Config.MaxConns.
+type Router struct {
+	cfg     *Config
+	serving sync.WaitGroup
+	failed  chan error // the first error of a Proxy
+
+	mu sync.Mutex
+	// of the routes that there are
+	routes map[Address]*Proxy // +checklocks:mu
+	// all that have connections, those of routes that have gone included
+	proxies map[*Proxy]bool // +checklocks:mu
+	// of those that have ended
+	past Stats // +checklocks:mu
+}
+
+// NewRouter returns a Router without a route. Set gives it routes.
+func NewRouter(cfg *Config) *Router {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	return &Router{cfg: cfg, failed: make(chan error, 1), routes: make(map[Address]*Proxy), proxies: make(map[*Proxy]bool)}
+}
+
+// Set replaces the routes, all of them or, if it returns an error, none. It opens the listeners of
+// new routes, and closes those of routes that have gone, whose connections live on. A route whose
+// Listen stays keeps its listener; if its To is another one, that counts for new connections. The
+// Router serves until ctx is done, and then as Proxy.Serve says.
+func (r *Router) Set(ctx context.Context, routes []Route) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := make(map[Address]*Proxy)
+	var opened []*Proxy
+	for _, route := range routes {
+		p, stays := r.routes[route.Listen]
+		var err error
+		switch _, twice := next[route.Listen]; {
+		case twice:
+			err = fmt.Errorf("two routes listen at %v", route.Listen)
+		case stays && route.Listen.DDP == route.To.DDP:
+			err = ErrSides
+		case !stays:
+			p, err = Listen(ctx, route.Listen, route.To, r.cfg)
+		}
+		if err != nil {
+			for _, p := range opened {
+				p.Close()
+			}
+			return err
+		}
+		if !stays {
+			opened = append(opened, p)
+		}
+		next[route.Listen] = p
+	}
+	// Nothing fails from here on.
+	for listen, p := range r.routes {
+		if next[listen] == nil {
+			r.cfg.log().Info("not listening any more", "address", p.Addr(), "open", p.Stats().Open)
+			p.Close()
+		}
+	}
+	for _, route := range routes {
+		if p := next[route.Listen]; p.Target() != route.To {
+			_ = p.Retarget(route.To) // both sides are as they were
+			r.cfg.log().Info("another target", "address", p.Addr(), "to", route.To)
+		}
+	}
+	for _, p := range opened {
+		r.cfg.log().Info("listening", "part", p.part(), "to", p.Target(), "address", p.Addr())
+		r.proxies[p] = true
+		r.serving.Go(func() { r.serve(ctx, p) })
+	}
+	r.routes = next
+	return nil
+}
+
+func (p *Proxy) part() string {
+	if p.listen.DDP {
+		return "exit"
+	}
+	return "entrance"
+}
+
+// serve serves p until it has ended.
+func (r *Router) serve(ctx context.Context, p *Proxy) {
+	err := p.Serve(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil && !(errors.Is(err, net.ErrClosed) && r.routes[p.listen] != p) { // not one that Set has closed
+		select {
+		case r.failed <- err:
+		default: // one error is enough
+		}
+	}
+	delete(r.proxies, p)
+	r.past.add(p.Stats())
+}
+
+// Wait waits until ctx, that of Set, is done and all connections have ended. If a listener fails, it
+// returns the error at once.
+func (r *Router) Wait(ctx context.Context) error {
+	select {
+	case err := <-r.failed:
+		return err
+	case <-ctx.Done():
+	}
+	r.serving.Wait()
+	select {
+	case err := <-r.failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// IsReady reports whether all routes are served, and there is one.
+func (r *Router) IsReady() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.routes {
+		if p.State() != StateServing {
+			return false
+		}
+	}
+	return len(r.routes) > 0
+}
+
+// Stats returns the sums of all counters, those of routes that have gone included.
+func (r *Router) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sum := r.past
+	for p := range r.proxies {
+		sum.add(p.Stats())
+	}
+	return sum
+}

@@ -1,0 +1,203 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/internal/prototest"
+)
+
+func TestParseRoutes(t *testing.T) {
+	routes, err := ParseRoutes(strings.NewReader("# the exits\n\nrddp://:7174  127.0.0.1:80\t# web\r\n rddp://far:9 unix:/run/x"))
+	if got := fmt.Sprint(routes); err != nil || got != "[{rddp://:7174 127.0.0.1:80} {rddp://far:9 unix:/run/x}]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"", "no route"},
+		{"#x\n", "no route"},
+		{"\n:80", "line 2: a route has 2 addresses, where to listen and what to connect to, and not 1"},
+		{":80 rddp://far x", "line 1: a route has 2 addresses"},
+		{":80 rddp://far\n:81 rddp://far\n\n:80 rddp://near", "line 4: line 1 listens at :80 too"},
+		{":80 rddp://far\nhere rddp://far", `line 2: "here" has no port`},
+		{":80 rddp://far/x", "line 1: "},
+		{":80 :81", "line 1: :80 :81: one of the two addresses must be DDP"},
+		{":80 rddp://far\nrddp:// :80", "line 2: "},
+		{"rddp://h :80\n:80 rddp://far", "line 2: the routes of one proxy all listen at rddp:// addresses, or none does"},
+		{":80 rddp://far\n" + strings.Repeat("x", 1<<17), "line 2: "},
+	} {
+		if _, err := ParseRoutes(strings.NewReader(tt.text)); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%.40q: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}
+
+// FuzzParseRoutes: routes that are taken say the same when they are written and read again.
+func FuzzParseRoutes(f *testing.F) {
+	f.Add(":80 rddp://far\n:81 rddp://far # x")
+	f.Add("rddp://h unix:/a\n\n#\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		routes, err := ParseRoutes(strings.NewReader(text))
+		if err != nil {
+			if len(routes) > 0 || !errors.Is(err, ErrNoRoute) && !strings.HasPrefix(err.Error(), "line ") {
+				t.Errorf("%q: %v, %v", text, routes, err)
+			}
+			return
+		}
+		var again strings.Builder
+		for _, r := range routes {
+			fmt.Fprintf(&again, "%v %v\n", r.Listen, r.To)
+		}
+		if got, err := ParseRoutes(strings.NewReader(again.String())); err != nil || fmt.Sprint(got) != fmt.Sprint(routes) {
+			t.Errorf("%q: %v, read again %v, %v", text, routes, got, err)
+		}
+	})
+}
+
+// at returns the address at which a Router listens for a route.
+func (r *Router) at(t *testing.T, listen string) string {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.routes[address(t, listen)]
+	if p == nil {
+		t.Fatalf("there is no route %s", listen)
+	}
+	return p.Addr().String()
+}
+
+// said exchanges a text with an echo service at the other end of c.
+func said(t *testing.T, c net.Conn, text string) {
+	t.Helper()
+	b := make([]byte, len(text))
+	io.WriteString(c, text)
+	if _, err := io.ReadFull(c, b); err != nil || string(b) != text {
+		t.Errorf("%q comes back as %q, %v", text, b, err)
+	}
+}
+
+// Routes change as a whole or not at all; connections and listeners that stay do not notice.
+func TestRouter(t *testing.T) {
+	other := tcptest.Serve(t, func(c *net.TCPConn) { io.WriteString(c, "other") })
+	echo := tcptest.Serve(t, tcptest.Echo)
+	const stays, comes = "rddp://127.0.0.1:0", "rddp://localhost:0"
+	routes := func(pairs ...string) (all []Route) {
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, Route{address(t, pairs[i]), address(t, pairs[i+1])})
+		}
+		return all
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	free := "rddp://" + tcptest.ClosedPort(t)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	r := NewRouter(&Config{Grace: -1})
+	if r.IsReady() {
+		t.Error("a Router without a route is ready")
+	}
+	if err := r.Set(ctx, routes(stays, echo, comes, echo)); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "the Router is ready", r.IsReady)
+	first, gone := r.at(t, stays), r.at(t, comes)
+	through := func(exit string) net.Conn {
+		t.Helper()
+		return start(t, "127.0.0.1:0", exit, Config{}).dial(t)
+	}
+	a, b := through(first), through(gone)
+	said(t, a, "one")
+	said(t, b, "two")
+
+	if err := r.Set(ctx, routes(stays, other, free, echo, "rddp://"+taken.Addr().String(), echo)); err == nil {
+		t.Fatal("a Router listens where another one does")
+	}
+	if err := r.Set(ctx, append(routes(free, echo), Route{address(t, stays), address(t, "rddp://far")})); !errors.Is(err, ErrSides) {
+		t.Errorf("a route with two sides in DDP mode: %v", err)
+	}
+	if err := r.Set(ctx, routes(free, echo, free, echo)); err == nil {
+		t.Error("two routes listen at one address")
+	}
+	if r.at(t, stays) != first || r.at(t, comes) != gone || !r.IsReady() {
+		t.Error("routes that were refused have changed something")
+	}
+	said(t, through(first), "still the echo")
+
+	if err := r.Set(ctx, routes(stays, other)); err != nil {
+		t.Fatal(err)
+	}
+	if r.at(t, stays) != first {
+		t.Error("a listener that stays has another address")
+	}
+	if got, err := io.ReadAll(through(first)); err != nil || string(got) != "other" {
+		t.Errorf("the new target says %q, %v", got, err)
+	}
+	if c, err := net.Dial("tcp", strings.TrimPrefix(gone, "rddp://")); err == nil {
+		c.Close()
+		t.Error("a route that has gone still listens")
+	}
+	said(t, a, "on with one")
+	said(t, b, "on with two")
+	if s := r.Stats(); s.Open < 2 {
+		t.Errorf("%d connections are counted, of at least 2", s.Open)
+	}
+	cancel()
+	if err := r.Wait(ctx); err != nil {
+		t.Error(err)
+	}
+	if r.IsReady() || r.Stats().Open != 0 || r.Stats().There < int64(len("onetwoon with oneon with two")) {
+		t.Errorf("at the end: ready %t, %+v", r.IsReady(), r.Stats())
+	}
+}
+
+// A listener that fails ends the wait, with its error.
+func TestRouterFails(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := NewRouter(&Config{Grace: -1})
+	listen := address(t, "rddp://127.0.0.1:0")
+	if err := r.Set(ctx, []Route{{listen, address(t, "127.0.0.1:1")}}); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	p := r.routes[listen]
+	r.mu.Unlock()
+	p.l.close()
+	if err := r.Wait(ctx); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Wait = %v", err)
+	}
+	cancel()
+	if err := r.Wait(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// States only move on.
+func TestState(t *testing.T) {
+	p, err := Listen(t.Context(), address(t, "127.0.0.1:0"), address(t, "rddp://127.0.0.1:1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.State(); s != StateListening {
+		t.Errorf("at first %v", s)
+	}
+	p.Close()
+	if s := p.State(); s != StateDraining {
+		t.Errorf("after Close %v", s)
+	}
+	_ = p.Serve(t.Context())
+	if s := p.State(); s != StateEnded {
+		t.Errorf("after Serve %v", s)
+	}
+	p.become(StateServing)
+	if s := p.State(); s != StateEnded {
+		t.Errorf("an ended Proxy is %v again", s)
+	}
+}

@@ -1,0 +1,102 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/internal/prototest"
+)
+
+// A process reads its routes again on SIGHUP, and on SIGTERM it says that it is not ready, lets its
+// connection end, and ends with status 0.
+func TestProxyRoutes(t *testing.T) {
+	service := tcptest.Serve(t, tcptest.Echo)
+	file := filepath.Join(t.TempDir(), "routes")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("rddp://127.0.0.1:0 " + service + "\n")
+	exit := startProcess(t, "proxy", "-routes", file, "-health", "127.0.0.1:0", "-drain", "1h")
+	exit.line(t, ` msg=health at=127\.0\.0\.1:\d+$`)
+	far := exit.line(t, ` msg=listening part=exit .* address=rddp://127\.0\.0\.1:\d+$`)
+	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h")
+	c := tcptest.Dial(t, entrance.line(t, ` msg=listening `))
+	say := func(text string) {
+		t.Helper()
+		b := make([]byte, len(text))
+		io.WriteString(c, text)
+		if _, err := io.ReadFull(c, b); err != nil || string(b) != text {
+			t.Errorf("%q comes back as %q, %v", text, b, err)
+		}
+	}
+	say("before")
+	write("rddp://127.0.0.1:0 " + service + "\nrddp://127.0.0.1:0\n")
+	exit.cmd.Process.Signal(syscall.SIGHUP)
+	exit.line(t, ` level=WARN msg="the routes of before remain in use: .*line 2: a route has 2 addresses`)
+	write("rddp://localhost:0 " + service + "\n")
+	exit.cmd.Process.Signal(syscall.SIGHUP)
+	exit.line(t, ` msg="not listening any more" address=`+far+` open=1$`)
+	exit.line(t, ` msg=listening part=exit `)
+	exit.line(t, ` msg="the routes are those of the file" `)
+	say("after")
+	exit.cmd.Process.Signal(syscall.SIGTERM)
+	exit.line(t, ` msg=interrupted open=1 grace=1h0m0s$`)
+	say("while it drains")
+	c.CloseWrite()
+	if _, err := io.ReadAll(c); err != nil {
+		t.Error(err)
+	}
+	if err := exit.end(t); err != nil {
+		t.Errorf("the exit: %v", err)
+	}
+}
+
+// The health is that of the routes: ready until the process ends, and alive to its end.
+func TestProxyHealth(t *testing.T) {
+	exit := startProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
+	far := exit.line(t, " msg=listening ")
+	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h", "-health", "127.0.0.1:0")
+	_, health, _ := strings.Cut(entrance.text(t, ` msg=health at=127\.0\.0\.1:\d+$`), " at=")
+	c := tcptest.Dial(t, entrance.line(t, " msg=listening "))
+	io.WriteString(c, "x")
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Timeout: prototest.Patience(t)}
+	ask := func(path string) int {
+		t.Helper()
+		r, err := client.Get("http://" + health + path)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer r.Body.Close()
+		io.Copy(io.Discard, r.Body)
+		return r.StatusCode
+	}
+	check := func(when string, ready int) {
+		t.Helper()
+		if l, r, none := ask("/live"), ask("/ready"), ask("/"); l != http.StatusOK || r != ready || none != http.StatusNotFound {
+			t.Errorf("%s: /live %d, /ready %d, want %d; / %d", when, l, r, ready, none)
+		}
+	}
+	check("at work", http.StatusOK)
+	entrance.cmd.Process.Signal(syscall.SIGTERM)
+	prototest.Wait(t, "the proxy is not ready", func() bool { return ask("/ready") == http.StatusServiceUnavailable })
+	check("while it drains", http.StatusServiceUnavailable)
+	c.CloseWrite()
+	if err := entrance.end(t); err != nil {
+		t.Errorf("the entrance: %v", err)
+	}
+}
