@@ -11,7 +11,7 @@
 //	entrance, err := proxy.Listen(ctx, "127.0.0.1:8080", "rddp://far:7174", nil)
 //	err = entrance.Serve(ctx)
 //
-// The far end of the DDP connection may also be a program that uses extsock itself, if its Read and
+// A [Router] runs several, and changes them while they run. The far end of the DDP connection may also be a program that uses extsock itself, if its Read and
 // Write are a byte stream.
 //
 // # What the proxy keeps
@@ -43,6 +43,12 @@
 // the service. Until then Config.Socket.MaxHalfOpen limits the connections, and the oldest is
 // closed in this case too. If the service of a protocol speaks first, its client counts as silent
 // until it answers.
+//
+// # Fallback
+//
+// With Config.Fallback, an entrance connects in plain TCP to a peer that does not speak DDP, for
+// example while not all hosts have an exit. Summary.Fallback and Stats.Fallbacks say so, and the log.
+// It keeps TLS if that is on. A rejection by an exit is no reason to fall back.
 //
 // # Limits
 //
