@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/secure"
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/extsock"
+)
+
+// An entrance with TLS falls back to a service in TLS, and never to one without. A service that
+// breaks off without the end of TLS has not ended in order.
+func TestFallbackKeepsTLS(t *testing.T) {
+	own, pin, err := secure.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := secure.Client{Pins: []secure.Pin{pin}}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := tcptest.Serve(t, func(under *net.TCPConn) {
+		c := tls.Server(under, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*own}})
+		b := make([]byte, 4)
+		for {
+			if _, err := io.ReadFull(c, b); err != nil {
+				c.Close()
+				return
+			}
+			switch string(b) {
+			case "MPA ":
+				io.WriteString(c, "400 what?")
+				c.Close()
+				return
+			case "cut!":
+				return // the connection below ends
+			}
+			c.Write(b)
+		}
+	})
+	entrance := start(t, "127.0.0.1:0", "rddp://"+service, Config{Fallback: true, TLS: client})
+	c := entrance.dial(t)
+	said(t, c, "ask1")
+	c.CloseWrite()
+	if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
+		t.Errorf("then %q, %v", rest, err)
+	}
+	if s := entrance.next(t); s.Err != nil || !errors.Is(s.Fallback, extsock.ErrPlainTCP) {
+		t.Errorf("told %+v", s)
+	}
+	c = entrance.dial(t)
+	said(t, c, "ask2")
+	io.WriteString(c, "cut!")
+	if n, err := c.Read(make([]byte, 1)); !isReset(err) {
+		t.Errorf("read %d bytes, %v, want a reset", n, err)
+	}
+	told(t, entrance, "reading from the exit: unexpected EOF")
+
+	plain := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, tcptest.Echo), Config{Fallback: true, TLS: client})
+	plain.dialInVain(t)
+	if s := told(t, plain, "connecting to the exit"); s.Fallback != nil || plain.Stats().Fallbacks != 0 {
+		t.Errorf("told %+v", s)
+	}
+}
