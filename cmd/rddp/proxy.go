@@ -62,7 +62,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if err := checkProxyFlags(c); err != nil {
 		return err
 	}
-	routes, err := proxyRoutes(ctx, c)
+	routes, err := proxyRoutes(c)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // proxyRoutes returns the routes of the command line or of the file. The errors are *usageErrors,
 // except that a file cannot be read.
-func proxyRoutes(ctx context.Context, c *cli.Command) ([]proxy.Route, error) {
+func proxyRoutes(c *cli.Command) ([]proxy.Route, error) {
 	if c.IsSet("routes") {
 		routes, err := readRoutes(c.String("routes"))
 		if err == nil && routes[0].Listen.DDP && c.Bool("fallback") {
@@ -35,7 +35,7 @@ func proxyRoutes(ctx context.Context, c *cli.Command) ([]proxy.Route, error) {
 	case r.Listen.DDP && c.Bool("fallback"):
 		return nil, errFallback
 	}
-	return []proxy.Route{r}, ctx.Err()
+	return []proxy.Route{r}, nil
 }
 
 var errFallback = usage("--fallback is for an entrance, whose target begins with rddp://")

@@ -230,7 +230,7 @@ func TestTLS(t *testing.T) {
 // loaded before while a file cannot be loaded.
 func TestTLSReload(t *testing.T) {
 	for _, p := range tlsPairs {
-		if p.name == "cp" || p.name == "proxy" {
+		if p.name == "ping" || p.name == "proxy" {
 			t.Run(p.name, func(t *testing.T) { reloadTLS(t, p) })
 		}
 	}

@@ -9,7 +9,7 @@
 //	accepted ──Enter──► quiet ──Heard──► heard
 //	                      └─ a newcomer finds no room ─► displaced
 //
-// The connection that is displaced belongs to the source that has most connections. So a flood from
+// The connection that is displaced belongs to the source that has most quiet connections. So a flood from
 // one source takes the place of its own connections, and an honest peer elsewhere keeps its place.
 // A source is an IPv4 address, or the 64 bits of an IPv6 address that name a network, within which
 // one host can have any address. Peers of one source compete with each other: those behind one proxy,

@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"cmp"
 	"container/heap"
 	"container/list"
 	"context"
@@ -38,14 +39,16 @@ type source struct {
 
 func (s *source) oldest() *Place { return s.quiet.Front().Value.(*Place) }
 
-// A crowd is a heap of sources that have quiet connections. The first one has most connections; of
-// several with as many, the one whose quiet connection was accepted first.
+// A crowd is a heap of sources that have quiet connections. The first one has most of them; of several
+// with as many, most connections that were heard; then the one whose quiet connection was accepted
+// first. Heard connections come second, because otherwise a source with many of them, such as the one
+// entrance of an exit, could get no newcomer in while another source floods.
 type crowd []*source
 
 func (c crowd) Len() int { return len(c) }
 func (c crowd) Less(i, j int) bool {
-	a, b := c[i].quiet.Len()+c[i].heard, c[j].quiet.Len()+c[j].heard
-	return a > b || a == b && c[i].oldest().number < c[j].oldest().number
+	a, b := c[i], c[j]
+	return cmp.Or(cmp.Compare(b.quiet.Len(), a.quiet.Len()), cmp.Compare(b.heard, a.heard), cmp.Compare(a.oldest().number, b.oldest().number)) < 0
 }
 func (c crowd) Swap(i, j int) {
 	c[i], c[j] = c[j], c[i]
@@ -89,11 +92,11 @@ type Place struct {
 }
 
 // Enter counts the connection as a quiet one. If there is no room, a quiet connection of the source
-// that has most connections, the newcomer included, loses its place: the one that was accepted first.
+// that has most of them, the newcomer included, loses its place: the one that was accepted first.
 // So a flood from one source displaces its own connections, and none of a source that has fewer.
-// Between sources that have as many, the connection goes that was accepted first, and connections
-// that were accepted earlier never displace one that was accepted later, whatever the order in which
-// they enter. Enter cancels the context of the connection that goes, with ErrDisplaced, and does not
+// Between sources that have as many, it is that with more heard connections, and then the connection
+// goes that was accepted first: connections that were accepted earlier never displace one that was
+// accepted later, whatever the order in which they enter. Enter cancels the context of the connection that goes, with ErrDisplaced, and does not
 // wait for it to end. If the newcomer itself would have to go, Enter reports false, and the server
 // refuses it. Enter must be called at most once.
 func (p *Place) Enter() bool {
@@ -147,8 +150,8 @@ func (s *places) insertLocked(p *Place) {
 //
 // +checklocks:s.mu
 func (s *places) removeLocked(p *Place) {
-	from := p.from // +checklocksignore: p.all is s
-	if p.element != nil {
+	from := p.from        // +checklocksignore: p.all is s
+	if p.element != nil { // +checklocksignore: p.all is s
 		s.hushLocked(p)
 	} else {
 		from.heard--

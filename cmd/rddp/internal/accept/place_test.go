@@ -166,7 +166,7 @@ func TestFloodDisplacesItself(t *testing.T) {
 		for _, p := range last[998:] {
 			h.heard(p, true)
 		}
-		if all.mostQuiet == 0 { // two of the flood keep their places, so it has most
+		if all.mostQuiet == 0 { // two of the flood keep their places, and each source has one that is quiet
 			h.from(flood, "flood", false)
 			h.want()
 		}
@@ -179,6 +179,23 @@ func TestFloodDisplacesItself(t *testing.T) {
 			t.Errorf("when all have left, %d sources, %d in the crowd, %d quiet, %d heard", len(h.all.sources), len(h.all.crowd), h.all.quiet, h.all.heard)
 		}
 	}
+}
+
+// TestFloodBesideMany: a source whose many connections were heard still gets newcomers in, while
+// another source floods.
+func TestFloodBesideMany(t *testing.T) {
+	h := &hall{t: t, all: places{most: 100}}
+	for range 60 {
+		h.heard(h.from("192.0.2.2/32", "honest", true), true)
+	}
+	for range 40 {
+		h.from("192.0.2.1/32", "flood", true)
+	}
+	h.want()
+	h.heard(h.from("192.0.2.2/32", "honest", true), true)
+	h.want("flood")
+	h.from("192.0.2.1/32", "flood", true)
+	h.want("flood")
 }
 
 // TestCrowdIsExact: whatever comes and goes, the counts are those of the connections, the connection
@@ -219,7 +236,7 @@ func TestCrowdIsExact(t *testing.T) {
 			in = slices.DeleteFunc(in, func(p *Place) bool { return slices.Contains(gone, p) })
 			quiet := 0
 			for _, p := range in {
-				if p.element != nil {
+				if p.element != nil { // +checklocksignore: no other goroutine is at work
 					quiet++
 				}
 			}
@@ -230,8 +247,10 @@ func TestCrowdIsExact(t *testing.T) {
 	})
 }
 
-// crowded returns how many connections each source has that has a quiet one, and its oldest quiet
-// one. The last of the places has not entered yet.
+// crowded returns how many connections each source has that has a quiet one, 1000 more for each quiet
+// one, and its oldest quiet one. The last of the places has not entered yet.
+//
+// +checklocksignore: no other goroutine is at work
 func crowded(in []*Place) (weight map[netip.Prefix]int, oldest map[netip.Prefix]uint64) {
 	weight, oldest = make(map[netip.Prefix]int), make(map[netip.Prefix]uint64)
 	for i, p := range in {
@@ -239,9 +258,11 @@ func crowded(in []*Place) (weight map[netip.Prefix]int, oldest map[netip.Prefix]
 			oldest[p.prefix] = p.number
 		}
 	}
-	for _, p := range in {
+	for i, p := range in {
 		if _, hasQuiet := oldest[p.prefix]; hasQuiet {
-			weight[p.prefix]++
+			if weight[p.prefix]++; p.element != nil || i == len(in)-1 {
+				weight[p.prefix] += 1000
+			}
 		}
 	}
 	return weight, oldest

@@ -2,6 +2,7 @@ package filecopy
 
 import (
 	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 func TestFloodFromOneAddress(t *testing.T) {
 	const quiet, many = 4, 20
 	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk, quiet: quiet})
+	put(t, filepath.Join(v.dir, "ok"), content(1000, 9))
 	honest := connect(t, v)
 	honest.send(message{kind: kindBusy}) // this asks for nothing
 	conf := socket(extsock.Config{}, 10*time.Second)

@@ -20,7 +20,7 @@ import (
 const DefaultMaxConns = 64
 
 // maxQuiet is the maximum number of connections that have sent their MPA Request and no request of
-// this protocol yet. If there are more, one of the address with most connections is closed, the
+// this protocol yet. If there are more, one of the address with most of them is closed, the
 // oldest. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
 const maxQuiet = 1024
 

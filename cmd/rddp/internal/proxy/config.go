@@ -23,7 +23,7 @@ type Config struct {
 	// MaxConns is the maximum number of connections at a time. Each needs 128 KiB, and up to 3 MiB
 	// if a reader is slow. An exit counts a connection once the entrance's MPA Request has arrived.
 	// If there are too many, the Proxy closes one whose accepted side has sent nothing: the oldest of
-	// the address that has most connections. If all of them have sent something, it refuses the newest: an entrance resets it,
+	// the address that has most of those. If all of them have sent something, it refuses the newest: an entrance resets it,
 	// and an exit rejects it. Zero means DefaultMaxConns.
 	MaxConns int
 

@@ -33,7 +33,7 @@
 //
 // A proxy serves Config.MaxConns connections. A peer that connects and sends nothing cannot keep
 // its place. If there is no place for a newcomer, the proxy closes a connection whose accepted side
-// has sent nothing: of the address that has most connections, the newcomer's included, the one that
+// has sent nothing: of the address that has most of those, the newcomer included, the one that
 // has been silent longest since it got its place. For IPv6 the /64 counts as the address. So a flood
 // from one address takes the places of its own connections only. A connection keeps its place as soon as a
 // byte, or the end of that direction, has arrived from the accepted side. If no connection is

@@ -39,6 +39,9 @@ func NewRouter(cfg *Config) *Router {
 func (r *Router) Set(ctx context.Context, routes []Route) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if ctx.Err() != nil && len(r.routes) > 0 {
+		return context.Cause(ctx) // the routes end
+	}
 	next := make(map[Address]*Proxy)
 	var opened []*Proxy
 	for _, route := range routes {
@@ -115,6 +118,8 @@ func (r *Router) Wait(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
+	r.mu.Lock()   // a Set that is under way ends first
+	r.mu.Unlock() //nolint:staticcheck // the pair is what is wanted
 	r.serving.Wait()
 	select {
 	case err := <-r.failed:
