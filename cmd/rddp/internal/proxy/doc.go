@@ -49,6 +49,7 @@
 // With Config.Fallback, an entrance connects in plain TCP to a peer that does not speak DDP, for
 // example while not all hosts have an exit. Summary.Fallback and Stats.Fallbacks say so, and the log.
 // It keeps TLS if that is on. A rejection by an exit is no reason to fall back.
+// In TLS without DDP, a connection that breaks off between two records looks like an orderly end.
 //
 // # Limits
 //

@@ -95,8 +95,9 @@ type ddpEnd struct {
 	once   sync.Once
 }
 
-// orderly returns true: the byte stream in DDP mode and TLS have a mark for the end, and without the
-// mark Read returns io.ErrUnexpectedEOF.
+// orderly returns true: the byte stream in DDP mode has a mark for its end. In TLS without DDP it has
+// one too, but package tls takes an end without it, between two records, for orderly. Without the mark
+// Read returns io.ErrUnexpectedEOF.
 func (e *ddpEnd) orderly() bool { return true }
 
 // flushTimeout bounds how long an abort waits for the data written before it.
