@@ -44,10 +44,27 @@ func (c *Config) hasHeader(from net.Addr) bool {
 // introduce takes the PROXY header from the accepted side and sends one to the other side, as far as
 // the Config wants them. It returns the accepted side as the pipe then has it.
 func (p *Proxy) introduce(ctx context.Context, from, to side, place *accept.Place, s *Summary) (side, error) {
-	defer context.AfterFunc(ctx, from.abort)()
+	hasHeader := p.cfg.hasHeader(from.RemoteAddr())
+	if !hasHeader && p.cfg.SendHeader == 0 {
+		return from, nil
+	}
+	fromEnd, toEnd := from.end, to.end
+	stop := context.AfterFunc(ctx, func() {
+		fromEnd.abort()
+		toEnd.abort()
+	})
+	from, err := p.passHeader(ctx, from, to, hasHeader, place, s)
+	if !stop() && err == nil { // the ends are no use any more
+		err = context.Cause(ctx)
+	}
+	return from, err
+}
+
+// passHeader is introduce where there is a header.
+func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, place *accept.Place, s *Summary) (side, error) {
 	deadline := time.Now().Add(p.cfg.timeout())
 	var h *proxyproto.Header
-	if p.cfg.hasHeader(from.RemoteAddr()) {
+	if hasHeader {
 		from.SetReadDeadline(deadline)
 		r := bufio.NewReaderSize(from, headerBuffer)
 		var err error
@@ -68,7 +85,6 @@ func (p *Proxy) introduce(ctx context.Context, from, to side, place *accept.Plac
 		h = proxyproto.HeaderProxyFromAddrs(0, from.RemoteAddr(), from.LocalAddr())
 	}
 	h.Version = byte(p.cfg.SendHeader)
-	defer context.AfterFunc(ctx, to.abort)()
 	to.SetWriteDeadline(deadline)
 	if _, err := h.WriteTo(to); err != nil {
 		return from, fail(p.cause(ctx, err), "sending the PROXY header to %s", to.name)
