@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe"
@@ -46,6 +47,12 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 	return &plainEnd{Conn: c}, nil
 }
 
+// A lastDialer is the Dialer of the last connection. It remembers which peers fall back.
+type lastDialer struct {
+	mu     sync.Mutex
+	dialer *extsock.Dialer // +checklocks:mu
+}
+
 // currentDialer returns the Dialer for the next connection. It is a new one if the TLS configuration
 // has changed.
 func (p *Proxy) currentDialer() *extsock.Dialer {
@@ -53,9 +60,10 @@ func (p *Proxy) currentDialer() *extsock.Dialer {
 	if p.cfg.TLS != nil {
 		now = p.cfg.TLS()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.dialer == nil || p.dialer.Config.TLS != now {
+	last := &p.dialer
+	last.mu.Lock()
+	defer last.mu.Unlock()
+	if last.dialer == nil || last.dialer.Config.TLS != now {
 		socket := p.socket
 		socket.TLS = now
 		if p.cfg.Fallback {
@@ -65,9 +73,9 @@ func (p *Proxy) currentDialer() *extsock.Dialer {
 			socket.Backend = &kernel.Backend{}
 		}
 		socket.Backend = &recorder{socket.Backend}
-		p.dialer = &extsock.Dialer{Config: &socket}
+		last.dialer = &extsock.Dialer{Config: &socket}
 	}
-	return p.dialer
+	return last.dialer
 }
 
 // A recorder is a Backend that notes the Stream that it made last for a dial, which is the Stream of

@@ -24,10 +24,7 @@ type Proxy struct {
 	open          atomic.Int64
 	ended, failed atomic.Int64
 	fallbacks     atomic.Int64
-
-	mu sync.Mutex
-	// of an entrance, with the TLS configuration of its last connection; it remembers fallbacks
-	dialer *extsock.Dialer // +checklocks:mu
+	dialer        lastDialer // of an entrance
 }
 
 // A listener is a net.Listener or an extsock.Listener.

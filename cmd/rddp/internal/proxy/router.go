@@ -118,8 +118,7 @@ func (r *Router) Wait(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	r.mu.Lock()   // a Set that is under way ends first
-	r.mu.Unlock() //nolint:staticcheck // the pair is what is wanted
+	r.settle()
 	r.serving.Wait()
 	select {
 	case err := <-r.failed:
@@ -127,6 +126,12 @@ func (r *Router) Wait(ctx context.Context) error {
 	default:
 		return nil
 	}
+}
+
+// settle returns when no Set is under way.
+func (r *Router) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 }
 
 // IsReady reports whether all routes are served, and there is one.
