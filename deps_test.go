@@ -159,6 +159,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/run/near":    {"toe", "toe/kernel"},
 	"cmd/rddp/internal/run/process": {},
 	"cmd/rddp/internal/run/ring":    {},
+	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},
 	"cmd/rddp/internal/run/ucma":    {},
 	"cmd/rddp/internal/run/uverbs":  {},
