@@ -132,7 +132,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/secure", "internal/tlspeer",
 	},
 	"cmd/rddp/internal/accept":   {},
@@ -150,7 +150,8 @@ var mayImport = map[string][]string{
 	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
-		"cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/ucma", "cmd/rddp/internal/run/uverbs",
+		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/ucma", "cmd/rddp/internal/run/uverbs",
+		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
 	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/ucma"},
 	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},

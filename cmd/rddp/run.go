@@ -10,6 +10,7 @@ import (
 
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
 )
 
 func runCommand() *cli.Command {
@@ -33,12 +34,18 @@ func runCommand() *cli.Command {
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
 			"to join it with that host, and connect to a program that listens. There is no TLS: peers are known by GID and\n" +
 			"number, and may be hardware.\n\n" +
+			"With --tcp it also takes over TCP connections that the program makes: over DDP to a peer that speaks it,\n" +
+			"such as the exit of rddp proxy, and otherwise in plain TCP. What it can't take over continues untouched,\n" +
+			"which is logged. Connections that the program accepts stay plain.\n\n" +
+			"   far$  rddp proxy --insecure --listen rddp://:8080 --to 127.0.0.1:80\n" +
+			"   near$ rddp run --tcp :8080 curl http://far:8080/\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
+			&cli.StringSliceFlag{Name: "tcp", Usage: "connections to `RULE`, which is [ADDRESS[/BITS]]:PORT[-PORT], go over DDP if the peer speaks it; may be repeated"},
 			&cli.BoolFlag{Name: "debug", Usage: "log each command too"},
 		}, logFlags("log what the program opens, and the peer and the end of each connection")...),
 		StopOnNthArg: &one,
@@ -67,6 +74,16 @@ func runProgram(_ context.Context, c *cli.Command) error {
 		return usage("--fault: %v", err)
 	}
 	cfg.Faults = faults
+	for _, s := range c.StringSlice("tcp") {
+		r, err := rules.Parse(s)
+		if err != nil {
+			return usage("--tcp: %v", err)
+		}
+		cfg.TCP = append(cfg.TCP, r)
+	}
+	if len(cfg.TCP) > 0 {
+		cfg.Log = logAt(c, slog.LevelWarn) // what stays untouched is told without being asked
+	}
 	if c.Bool("verbose") || c.Bool("debug") {
 		level := slog.LevelInfo
 		if c.Bool("debug") {

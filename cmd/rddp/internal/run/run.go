@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
 )
 
 // A Config says what Run runs.
@@ -22,6 +23,9 @@ type Config struct {
 	// Log receives what the program opens, and the beginning and the end of its connections. Nil
 	// means nothing.
 	Log *slog.Logger
+	// TCP chooses, by the peer's address, the TCP connections of the program that go over DDP if the peer
+	// speaks it.
+	TCP []rules.Rule
 	// Faults are made on purpose.
 	Faults fault.Plan
 }

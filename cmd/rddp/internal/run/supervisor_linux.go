@@ -33,6 +33,7 @@ type supervisor struct {
 	doorbell *doorbell
 	cm       *cm.CM
 	channels channels
+	tcp      *connections // nil without rules for them
 
 	closeOnce sync.Once
 
@@ -61,13 +62,19 @@ func Run(c Config) (status int, err error) {
 		return 0, err
 	}
 	defer s.close()
+	if s.tcp, err = newConnections(c.TCP, c.Log); err != nil {
+		return 0, err
+	}
 	// A daemon that the program leaves behind is then a child of this process, which may reach its
 	// memory even where a process may only debug its own descendants.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
 	signals := newForwarder()
 	defer signals.stop()
-	if s.program, err = seccomp.Start(c.Args); err != nil {
+	if s.program, err = seccomp.Start(c.Args, s.tcp != nil); err != nil {
 		return 0, err
+	}
+	if s.tcp != nil {
+		s.tcp.program = s.program
 	}
 	setTimeSlices(timeSlice)
 	signals.pid.Store(int64(s.program.PID))
@@ -151,6 +158,10 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	case seccomp.Write:
 		s.write(c)
 		return
+	case seccomp.Connect, seccomp.GetPeerName, seccomp.GetSockName, seccomp.URingSetup:
+		if s.tcp.answer(c) {
+			return
+		}
 	case seccomp.Open:
 		if p, ok := path(0); ok {
 			s.open(c, p, int(c.Args[1]))
@@ -306,6 +317,9 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 		}
 	}
 	<-served
+	if s.tcp != nil {
+		s.tcp.drain()
+	}
 	if status.Signaled() {
 		s.close()
 		endBy(status.Signal())

@@ -53,6 +53,17 @@ const (
 	returnConstant = unix.BPF_RET | unix.BPF_K
 )
 
+// tcpCalls are the calls that the filter names for the program's TCP connections.
+var tcpCalls = []struct {
+	number uint32
+	Kind   Kind
+}{
+	{unix.SYS_CONNECT, Connect},
+	{unix.SYS_GETPEERNAME, GetPeerName},
+	{unix.SYS_GETSOCKNAME, GetSockName},
+	{unix.SYS_IO_URING_SETUP, URingSetup},
+}
+
 // An assembler collects the instructions of a filter. A jump goes to a label that comes later; the
 // label "" is the next instruction.
 type assembler struct {
@@ -101,8 +112,10 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //   - the ioctl of the verbs, by its number, on any descriptor;
 //   - calls that make a process another program.
 //
+// With tcp, it also sees the calls that connect a socket or ask for its addresses, and io_uring_setup.
+//
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
-func Filter(writes Range) []unix.SockFilter {
+func Filter(writes Range, tcp bool) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
 	a.jump(jumpEqual, auditArch, "", "allow")
@@ -110,6 +123,11 @@ func Filter(writes Range) []unix.SockFilter {
 	a.jump(jumpAtLeast, x32Bit, "allow", "")
 	for _, c := range calls {
 		a.jump(jumpEqual, c.number, c.test, "")
+	}
+	if tcp {
+		for _, c := range tcpCalls {
+			a.jump(jumpEqual, c.number, "notify", "")
+		}
 	}
 	a.add(returnConstant, allow)
 

@@ -16,18 +16,22 @@ type Kind uint8
 
 // The kinds.
 const (
-	Other    Kind = iota
-	Open          // open(path, flags)
-	OpenAt        // openat(dir, path, flags)
-	Stat          // stat(path, buffer)
-	StatAt        // newfstatat(dir, path, buffer, flags)
-	FStat         // fstat(descriptor, buffer)
-	StatX         // statx(dir, path, flags, mask, buffer)
-	Access        // access(path, mode)
-	AccessAt      // faccessat(dir, path, mode)
-	Ioctl         // ioctl(descriptor, number, argument)
-	Exec          // execve and execveat
-	Write         // write(descriptor, buffer, length)
+	Other       Kind = iota
+	Open             // open(path, flags)
+	OpenAt           // openat(dir, path, flags)
+	Stat             // stat(path, buffer)
+	StatAt           // newfstatat(dir, path, buffer, flags)
+	FStat            // fstat(descriptor, buffer)
+	StatX            // statx(dir, path, flags, mask, buffer)
+	Access           // access(path, mode)
+	AccessAt         // faccessat(dir, path, mode)
+	Ioctl            // ioctl(descriptor, number, argument)
+	Exec             // execve and execveat
+	Write            // write(descriptor, buffer, length)
+	Connect          // connect(descriptor, address, length)
+	GetPeerName      // getpeername(descriptor, address, length)
+	GetSockName      // getsockname(descriptor, address, length)
+	URingSetup       // io_uring_setup(entries, parameters)
 )
 
 // A Call is a system call that waits for an answer.
@@ -118,6 +122,11 @@ func kindOf(number int32) Kind {
 	for i := range calls {
 		if calls[i].number == uint32(number) {
 			return calls[i].Kind
+		}
+	}
+	for i := range tcpCalls {
+		if tcpCalls[i].number == uint32(number) {
+			return tcpCalls[i].Kind
 		}
 	}
 	return Other

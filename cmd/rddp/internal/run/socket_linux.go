@@ -1,0 +1,194 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+)
+
+// borrow returns a copy of the descriptor that is the first argument of a call.
+func borrow(c *seccomp.Call) (int, error) {
+	pid, err := process.Leader(c.Thread)
+	if err != nil {
+		return -1, err
+	}
+	p, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(p)
+	return unix.PidfdGetfd(p, int(int32(c.Args[0])), 0)
+}
+
+// The lengths of the addresses of sockets.
+const (
+	len4 = unix.SizeofSockaddrInet4
+	len6 = unix.SizeofSockaddrInet6
+)
+
+// readAddress reads an address of IP from the memory of a thread. ok is false if it is none.
+func readAddress(t process.Thread, addr uint64, n uint32) (a netip.AddrPort, ok bool) {
+	var b [len6]byte
+	if n < len4 || n > 128 || t.Read(b[:min(n, len6)], addr) != nil {
+		return netip.AddrPort{}, false
+	}
+	return parseAddress(b[:min(n, len6)])
+}
+
+// parseAddress parses a struct sockaddr_in or sockaddr_in6.
+func parseAddress(b []byte) (a netip.AddrPort, ok bool) {
+	if len(b) < len4 {
+		return netip.AddrPort{}, false
+	}
+	port := binary.BigEndian.Uint16(b[2:])
+	switch native.Uint16(b) {
+	case unix.AF_INET:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), port), true
+	case unix.AF_INET6:
+		const withoutScope = 24
+		if len(b) < withoutScope {
+			return netip.AddrPort{}, false
+		}
+		ip := netip.AddrFrom16([16]byte(b[8:24]))
+		if len(b) >= len6 {
+			if scope := native.Uint32(b[24:]); scope != 0 && !ip.Is4In6() {
+				ip = ip.WithZone(zoneName(scope))
+			}
+		}
+		return netip.AddrPortFrom(ip, port), true
+	}
+	return netip.AddrPort{}, false
+}
+
+func zoneName(index uint32) string {
+	if i, err := net.InterfaceByIndex(int(index)); err == nil {
+		return i.Name
+	}
+	return ""
+}
+
+// appendAddress appends an address as a socket of a domain has it.
+func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
+	ip := a.Addr()
+	b = native.AppendUint16(b, uint16(domain))
+	b = binary.BigEndian.AppendUint16(b, a.Port())
+	if domain == unix.AF_INET {
+		v4 := ip.Unmap().As4()
+		return append(append(b, v4[:]...), make([]byte, 8)...)
+	}
+	v6 := ip.As16()
+	b = append(native.AppendUint32(b, 0), v6[:]...)
+	var scope uint32
+	if i, err := net.InterfaceByName(ip.Zone()); ip.Zone() != "" && err == nil {
+		scope = uint32(i.Index)
+	}
+	return native.AppendUint32(b, scope)
+}
+
+// writeAddress answers a call that asks for an address: it writes as much as the program has room for, and
+// the length of all of it.
+func writeAddress(t process.Thread, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
+	var n [4]byte
+	if err := t.Read(n[:], length); err != nil {
+		return errnoOf(err)
+	}
+	room := int32(native.Uint32(n[:]))
+	if room < 0 {
+		return syscall.EINVAL
+	}
+	b := appendAddress(nil, a, domain)
+	if err := t.Write(b[:min(int(room), len(b))], addr); err != nil {
+		return errnoOf(err)
+	}
+	native.PutUint32(n[:], uint32(len(b)))
+	return errnoOf(t.Write(n[:], length))
+}
+
+// localAddress returns the address that a socket is bound to.
+func localAddress(fd int) (netip.AddrPort, error) {
+	var b [len6]byte
+	n := uint32(len(b))
+	_, _, e := unix.RawSyscall(unix.SYS_GETSOCKNAME, uintptr(fd), uintptr(unsafe.Pointer(&b)), uintptr(unsafe.Pointer(&n)))
+	if e != 0 {
+		return netip.AddrPort{}, e
+	}
+	a, ok := parseAddress(b[:min(n, len6)])
+	if !ok {
+		return netip.AddrPort{}, syscall.EAFNOSUPPORT
+	}
+	return a, nil
+}
+
+// loopback returns the address of loopback of the same kind as a.
+func loopback(a netip.AddrPort) netip.Addr {
+	if a.Addr().Unmap().Is4() {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.IPv6Loopback()
+}
+
+// meet connects a socket of the program with this process, over loopback. It returns this end, and
+// whether calls on the program's end block. to is where the program wanted to connect.
+func meet(fd int, to netip.AddrPort) (near *net.TCPConn, blocks bool, err error) {
+	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(loopback(to), 0)))
+	if err != nil {
+		return nil, false, err
+	}
+	defer l.Close()
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	blocks = flags&unix.O_NONBLOCK == 0
+	if blocks {
+		// For the connect below only, so that the program's own call completes what it begins.
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK); err != nil {
+			return nil, false, err
+		}
+		defer func() { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags) }()
+	}
+	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil {
+		return nil, false, err
+	}
+	address := appendAddress(nil, l.Addr().(*net.TCPAddr).AddrPort(), domain)
+	_, _, e := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
+	if e != 0 && e != unix.EINPROGRESS {
+		return nil, false, e
+	}
+	near, err = acceptFrom(l, fd)
+	return near, blocks, err
+}
+
+// acceptFrom accepts the connection of a socket, and no other one.
+func acceptFrom(l *net.TCPListener, fd int) (*net.TCPConn, error) {
+	local, err := localAddress(fd)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.SetDeadline(time.Now().Add(takeTimeout)); err != nil {
+		return nil, err
+	}
+	for {
+		c, err := l.AcceptTCP()
+		if err != nil {
+			return nil, errors.Join(syscall.ETIMEDOUT, err)
+		}
+		from := c.RemoteAddr().(*net.TCPAddr).AddrPort()
+		if from.Port() == local.Port() && from.Addr().Unmap() == local.Addr().Unmap() {
+			return c, nil
+		}
+		c.Close()
+	}
+}
