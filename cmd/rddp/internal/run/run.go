@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
@@ -26,9 +27,15 @@ type Config struct {
 	// TCP chooses, by the peer's address, the TCP connections of the program that go over DDP if the peer
 	// speaks it.
 	TCP []rules.Rule
+	// TCPTimeout is how long the program waits in connect for such a peer to show that it speaks DDP.
+	// Zero means DefaultTCPTimeout.
+	TCPTimeout time.Duration
 	// Faults are made on purpose.
 	Faults fault.Plan
 }
+
+// DefaultTCPTimeout is the default of Config.TCPTimeout.
+const DefaultTCPTimeout = 2 * time.Second
 
 // ErrUnsupported means that rddp run does not work on this system.
 var ErrUnsupported = errors.New("needs Linux on amd64 or arm64")

@@ -37,6 +37,13 @@ const (
 func TestMain(m *testing.M) {
 	Stage()
 	switch os.Args[0] {
+	case superviseTCP:
+		status, err := superviseConnections()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 125
+		}
+		os.Exit(status)
 	case supervise, superviseIWARP:
 		status, err := Run(Config{
 			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, IWARP: os.Args[0] == superviseIWARP,

@@ -177,7 +177,7 @@ func acceptFrom(l *net.TCPListener, fd int) (*net.TCPConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.SetDeadline(time.Now().Add(takeTimeout)); err != nil {
+	if err := l.SetDeadline(time.Now().Add(meetTimeout)); err != nil {
 		return nil, err
 	}
 	for {

@@ -62,7 +62,7 @@ func Run(c Config) (status int, err error) {
 		return 0, err
 	}
 	defer s.close()
-	if s.tcp, err = newConnections(c.TCP, c.Log); err != nil {
+	if s.tcp, err = newConnections(c); err != nil {
 		return 0, err
 	}
 	// A daemon that the program leaves behind is then a child of this process, which may reach its

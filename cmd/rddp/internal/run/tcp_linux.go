@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ import (
 
 // Limits of what a program waits for.
 const (
-	// takeTimeout bounds how long a connect waits to learn whether the peer speaks DDP.
-	takeTimeout = 5 * time.Second
+	// meetTimeout bounds the connection of the program with this process.
+	meetTimeout = 5 * time.Second
 	// plainFor is how long a peer that does not is remembered, and plainMost the most of them.
 	plainFor  = time.Minute
 	plainMost = 4096
@@ -44,7 +45,8 @@ type connections struct {
 	program *seccomp.Program
 	rules   []rules.Rule
 	log     *slog.Logger
-	network uint64 // the cookie of this process's network namespace
+	timeout time.Duration // how long a connect waits to learn whether the peer speaks DDP
+	network uint64        // the cookie of this process's network namespace
 
 	ctx    context.Context // of what is carried
 	end    context.CancelFunc
@@ -66,8 +68,9 @@ type taken struct {
 	carried     bool           // valid when decided is closed
 }
 
-func newConnections(rules []rules.Rule, log *slog.Logger) (*connections, error) {
-	if len(rules) == 0 {
+// newConnections returns nil if there are no rules.
+func newConnections(cfg Config) (*connections, error) {
+	if len(cfg.TCP) == 0 {
 		return nil, nil
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -75,7 +78,10 @@ func newConnections(rules []rules.Rule, log *slog.Logger) (*connections, error) 
 		return nil, err
 	}
 	defer unix.Close(fd)
-	t := &connections{rules: rules, log: log, taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time)}
+	t := &connections{
+		rules: cfg.TCP, log: cfg.Log, timeout: cmp.Or(cfg.TCPTimeout, DefaultTCPTimeout),
+		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time),
+	}
 	if t.network, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE); err != nil {
 		return nil, fmt.Errorf("--tcp needs Linux 5.14: %w", err)
 	}
@@ -238,13 +244,13 @@ func (t *connections) dial(to netip.AddrPort) (*proxy.Onward, error) {
 	if known && time.Now().Before(until) {
 		return nil, errPlain
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, takeTimeout)
+	ctx, cancel := context.WithTimeout(t.ctx, t.timeout)
 	defer cancel()
 	address := to
 	if to.Addr().IsUnspecified() { // which means this host, to a program
 		address = netip.AddrPortFrom(loopback(to), to.Port())
 	}
-	onward, err := proxy.Dial(ctx, address.String(), &proxy.Config{Timeout: takeTimeout})
+	onward, err := proxy.Dial(ctx, address.String(), &proxy.Config{Timeout: t.timeout})
 	if errors.Is(err, extsock.ErrNotMPA) || errors.Is(err, extsock.ErrNoReply) || isTimeout(err) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
