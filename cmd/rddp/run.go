@@ -46,6 +46,7 @@ func runCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
 			&cli.StringSliceFlag{Name: "tcp", Usage: "connections to `RULE`, which is [ADDRESS[/BITS]]:PORT[-PORT], go over DDP if the peer speaks it; may be repeated"},
+			timeoutFlag(supervise.DefaultTCPTimeout),
 			&cli.BoolFlag{Name: "debug", Usage: "log each command too"},
 		}, logFlags("log what the program opens, and the peer and the end of each connection")...),
 		StopOnNthArg: &one,
@@ -80,6 +81,9 @@ func runProgram(_ context.Context, c *cli.Command) error {
 			return usage("--tcp: %v", err)
 		}
 		cfg.TCP = append(cfg.TCP, r)
+	}
+	if cfg.TCPTimeout = c.Duration("timeout"); cfg.TCPTimeout <= 0 {
+		return usage("--timeout %v: must be more than zero", cfg.TCPTimeout)
 	}
 	if len(cfg.TCP) > 0 {
 		cfg.Log = logAt(c, slog.LevelWarn) // what stays untouched is told without being asked
