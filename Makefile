@@ -16,8 +16,8 @@
 # make mutations plants faults, one at a time, which the tests have to find
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
-# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX; installs
-#                them, as root; make verbsquick is the same as a step of a tier
+# make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX, some of TCP;
+#                installs them, as root; make verbsquick is the same as a step of a tier
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                streams and random verbs with every end, each for SOAKTIME again
 # make fuzz      every fuzz target for FUZZTIME
@@ -60,7 +60,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick demo
-VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestPyverbs
+VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestPyverbs|TestTCPPrograms
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -222,7 +222,7 @@ verbsquick: verbs-programs bin/tier
 	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run='$(VERBS)' ./cmd/rddp/internal/run
 
 verbs-programs:
-	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils curl
+	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils curl wget netcat-openbsd python3
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
