@@ -6,4 +6,7 @@
 // /dev/infiniband/uverbs0 and rdma_cm. It looks like the device of the rxe driver. Package seccomp
 // brings the calls, packages uverbs and ucma decode them, package device is the device, package cm
 // connects its queue pairs, and package process reaches the program's memory.
+//
+// It also carries TCP connections of the program over DDP, those that package rules chooses, by the
+// means of package proxy.
 package run

@@ -132,7 +132,9 @@ func (s *supervisor) serve() error {
 		if err != nil {
 			return err
 		}
-		s.answer(c)
+		if s.tcp == nil || !s.tcp.answer(c) {
+			s.answer(c)
+		}
 	}
 }
 
@@ -158,10 +160,6 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	case seccomp.Write:
 		s.write(c)
 		return
-	case seccomp.Connect, seccomp.GetPeerName, seccomp.GetSockName, seccomp.URingSetup:
-		if s.tcp.answer(c) {
-			return
-		}
 	case seccomp.Open:
 		if p, ok := path(0); ok {
 			s.open(c, p, int(c.Args[1]))

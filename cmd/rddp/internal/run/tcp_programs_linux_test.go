@@ -98,3 +98,11 @@ func outcome(t *testing.T, c *exec.Cmd) ([]byte, int) {
 	}
 	return out, c.ProcessState.ExitCode()
 }
+
+// TestTCPConnections has a thousand connections of one program over DDP at a time.
+func TestTCPConnections(t *testing.T) {
+	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
+	var log bytes.Buffer
+	c := underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-echo", "1000", "10000")
+	mustSucceed(t, c, &log, `"TCP connections" ddp=1000 plain=0 untouched=0`)
+}

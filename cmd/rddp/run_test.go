@@ -1,0 +1,27 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v3"
+)
+
+func TestRunUsage(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"", "no program given"},
+		{"--address here true", "--address: "},
+		{"--fault nothing true", "--fault: "},
+		{"--tcp 80 true", `--tcp: rule "80": want [ADDRESS[/BITS]]:PORT[-PORT]`},
+		{"--tcp :80 --tcp far:80 true", "is neither an IPv4 address nor an IPv6 address in brackets"},
+		{"--tcp :80 --timeout 0s true", "--timeout 0s: must be more than zero"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			status, stdout, stderr := runs(t, []*cli.Command{runCommand()}, append([]string{"run"}, strings.Fields(tt.args)...)...)
+			if status != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "rddp run: ") || !strings.Contains(stderr, tt.want) {
+				t.Errorf("rddp run %s: status %d, stdout %q, stderr %q, want status %d and %q", tt.args, status, stdout, stderr, exitUsage, tt.want)
+			}
+		})
+	}
+}
