@@ -93,11 +93,15 @@ var mayImport = map[string][]string{
 	"conformance/lab/report": {},
 	"internal/locks":         {},
 	"internal/ring":          {},
-	"internal/cpuid":         {},
-	"internal/every":         {},
-	"internal/tlspeer":       {},
-	"internal/prototest":     {},
-	"internal/honest":        {"ddp", "extsock", "rdmap", "toe", "toe/badlink", "internal/prototest"},
+	// The kernel's interface for RDMA, as rddp run answers it and toe/verbs uses it.
+	"internal/rdmaabi/ring":   {},
+	"internal/rdmaabi/ucma":   {},
+	"internal/rdmaabi/uverbs": {},
+	"internal/cpuid":          {},
+	"internal/every":          {},
+	"internal/tlspeer":        {},
+	"internal/prototest":      {},
+	"internal/honest":         {"ddp", "extsock", "rdmap", "toe", "toe/badlink", "internal/prototest"},
 
 	"conformance":                     {"*"},
 	"conformance/requirements":        {},
@@ -150,20 +154,17 @@ var mayImport = map[string][]string{
 	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
-		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/ucma", "cmd/rddp/internal/run/uverbs",
+		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
-	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/ucma"},
-	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/ring", "cmd/rddp/internal/run/uverbs"},
-	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "cmd/rddp/internal/run/uverbs"},
+	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma"},
+	"cmd/rddp/internal/run/device":  {"ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},
 	"cmd/rddp/internal/run/near":    {"toe", "toe/kernel"},
 	"cmd/rddp/internal/run/process": {},
-	"cmd/rddp/internal/run/ring":    {},
 	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},
-	"cmd/rddp/internal/run/ucma":    {},
-	"cmd/rddp/internal/run/uverbs":  {},
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the

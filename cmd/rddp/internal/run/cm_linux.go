@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
 // A channelFile is rdma_cm as a process has opened it. The process has the end of a pipe for reading,

@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // inputLimit is the maximum length in bytes of the input of a command.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // The numbers of the device's file, as the kernel gives them out for RDMA.

@@ -5,7 +5,7 @@ package cm
 import (
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
 // A Channel is a program's open file of rdma_cm: its ids, and the events about them. Any goroutine may

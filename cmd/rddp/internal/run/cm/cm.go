@@ -11,8 +11,8 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
 // A Config says what New makes.

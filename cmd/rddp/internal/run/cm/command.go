@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
 // A Caller is the program that has sent a command.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/mpa"
 )
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
 // This file has ids for datagrams. They have no connection: an id only asks a listener for the number of a

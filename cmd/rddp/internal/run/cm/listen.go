@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ucma"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
 // requestTime is how long a peer may take to send its Request.

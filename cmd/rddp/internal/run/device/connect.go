@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A Pair is a queue pair that a connection manager connects, instead of the program by ibv_modify_qp.

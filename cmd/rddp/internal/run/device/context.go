@@ -5,8 +5,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A Caller is the program that has sent a command.

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A notice is what a CQ's channel waits for.

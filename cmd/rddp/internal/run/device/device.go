@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A Config says what device New makes.

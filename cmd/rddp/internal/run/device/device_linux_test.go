@@ -23,7 +23,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A program is a guest in this process, with a device of its own: what two programs on two hosts

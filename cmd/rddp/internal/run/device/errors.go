@@ -3,9 +3,9 @@ package device
 import (
 	"errors"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
 

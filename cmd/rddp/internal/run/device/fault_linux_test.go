@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 func TestFrame(t *testing.T) {

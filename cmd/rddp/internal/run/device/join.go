@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A port is where the peers of a PD's queue pairs connect: one or several TCP ports. A connection

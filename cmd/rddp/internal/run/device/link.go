@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A Process is the memory of a program. Any goroutine may call the methods. They fail once the

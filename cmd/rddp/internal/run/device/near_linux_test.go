@@ -10,9 +10,9 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // overTCP makes the devices of tests connect over TCP, as if they were on two hosts.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
 

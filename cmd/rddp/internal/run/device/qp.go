@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A queuePair is a QP.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A receiver is the half of a link that takes frames. One goroutine reads them; it never waits for

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"sync"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
 

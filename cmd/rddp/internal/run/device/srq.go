@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/ring"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A receiveQueue is where receives come from: the queue of a queue pair, or one that several share.

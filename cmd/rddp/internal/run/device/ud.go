@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // Unreliable datagrams are UDP between two devices: iWARP has none. As verbs say, a datagram may be

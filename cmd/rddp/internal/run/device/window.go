@@ -6,8 +6,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A memoryWindow is an MW: a key by which peers reach a part of an MR, once a work request has bound

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // An Injector makes the faults of a Plan. Any goroutine may call its methods. A nil Injector makes

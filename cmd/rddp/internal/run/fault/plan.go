@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/toe/badlink"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/uverbs"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/toe/badlink"
 )
 
