@@ -59,6 +59,7 @@ var mayImport = map[string][]string{
 	"toe/usertcp/tcpscript":           {},
 	"toe/toetest":                     {"toe", "internal/prototest", "internal/testmode"},
 	"toe/tun":                         {},
+	"toe/verbs":                       {"internal/rdmaabi/ring", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"mpa":                             {},
 	"internal/fpdu":                   {"mpa", "internal/fpdu/internal/crc32c"},
 	"internal/fpdu/internal/crc32c":   {"internal/cpuid"},
@@ -183,7 +184,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
+	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"github.com/pires/go-proxyproto":    {"cmd/rddp/internal/proxy"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gonum.org/v1/plot":                 {"conformance/lab/plot"},

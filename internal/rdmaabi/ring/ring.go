@@ -14,6 +14,7 @@
 package ring
 
 import (
+	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
@@ -128,4 +129,20 @@ func (r *Ring) Put(fill func(entry []byte)) bool {
 
 func (r *Ring) entry(at uint32) []byte {
 	return r.b[entriesAt+at<<r.shift:][:1<<r.shift]
+}
+
+// Open returns the ring that the other side has made in b, for at least n entries of at least the
+// given length. It believes neither the length nor the mask that it finds: it refuses those for
+// which b has no room.
+func Open(b []byte, n, entryLen uint32) (*Ring, error) {
+	if len(b) < entriesAt {
+		return nil, fmt.Errorf("ring: %d bytes of memory", len(b))
+	}
+	r := &Ring{b: b}
+	r.shift, r.mask = atomic.LoadUint32(r.word(0)), atomic.LoadUint32(r.word(4))
+	count := uint64(r.mask) + 1
+	if r.shift > 16 || r.EntryLen() < int(entryLen) || r.mask < n || count&(count-1) != 0 || entriesAt+count<<r.shift > uint64(len(b)) {
+		return nil, fmt.Errorf("ring: mask %#x and entries of 2^%d bytes in %d bytes of memory, for %d entries of %d", r.mask, r.shift, len(b), n, entryLen)
+	}
+	return r, nil
 }

@@ -1,0 +1,263 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/toe/verbs"
+)
+
+func init() { programs["client"] = clientProgram }
+
+// clientLimit ends a test program that hangs.
+const clientLimit = 2 * time.Minute
+
+// A client is one end of a connection by package verbs, with one Region: half of it is for what
+// comes, half for what goes.
+type client struct {
+	ctx    context.Context
+	qp     *verbs.QP
+	region *verbs.Region
+	key    uint32 // of the peer's
+	addr   uint64
+}
+
+const half = 1 << 20
+
+// clientProgram connects two ends within one program, or with the device as the peer's, and checks
+// what arrives.
+func clientProgram([]string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
+	defer cancel()
+	before := goleak.IgnoreCurrent()
+	files, err := countFiles()
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if err := runClients(ctx); err != nil {
+			return err
+		}
+	}
+	if err := goleak.Find(before); err != nil {
+		return err
+	}
+	if now, err := countFiles(); err != nil || now > files {
+		return fmt.Errorf("%d files, %d before (%v)", now, files, err)
+	}
+	return nil
+}
+
+// countFiles opens nothing for good, but the first file of a process makes the runtime open its
+// own, which countFiles counts.
+func countFiles() (int, error) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	return len(entries), err
+}
+
+func runClients(ctx context.Context) (err error) {
+	d, err := verbs.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	l, err := d.Listen(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	a, b := &client{ctx: ctx}, &client{ctx: ctx}
+	accepted := make(chan error, 1)
+	go func() {
+		var err error
+		b.qp, err = l.Accept(ctx, verbs.Config{Prepare: b.prepare(d)})
+		accepted <- err
+	}()
+	a.qp, err = d.Dial(ctx, l.Addr(), verbs.Config{Prepare: a.prepare(d)})
+	if err := errors.Join(err, <-accepted); err != nil {
+		return err
+	}
+	if err := exchange(a, b); err != nil {
+		return err
+	}
+	if err := refusals(d, a); err != nil {
+		return err
+	}
+	// The end of one is the end of the other, whose receive is flushed.
+	if err := b.qp.PostReceive(99, verbs.Segment{Region: b.region, Len: 8}); err != nil {
+		return err
+	}
+	_ = a.qp.Close()
+	var c [4]verbs.Completion
+	var w *verbs.WorkError
+	if n, err := b.qp.Wait(ctx, c[:]); err != nil || n != 1 || c[0].ID != 99 || !errors.As(c[0].Err, &w) || !w.Flushed() {
+		return fmt.Errorf("Wait after the end = %d %+v, %v", n, c[0], err)
+	}
+	if n, err := b.qp.Wait(ctx, c[:]); n != 0 || !errors.Is(err, verbs.ErrDisconnected) {
+		return fmt.Errorf("the second Wait after the end = %d, %v", n, err)
+	}
+	_ = b.qp.Close()
+	return errors.Join(a.region.Close(), b.region.Close())
+}
+
+// prepare registers the memory and posts the receive for the peer's key.
+func (c *client) prepare(d *verbs.Device) func(*verbs.QP) error {
+	return func(q *verbs.QP) (err error) {
+		if c.region, err = d.NewRegion(2*half, verbs.RemoteRead|verbs.RemoteWrite); err != nil {
+			return err
+		}
+		return q.PostReceive(1, verbs.Segment{Region: c.region, Len: 16})
+	}
+}
+
+// want waits for one completion, which must be a good one with the ID.
+func (c *client) want(id uint64, op verbs.Op, n int) error {
+	var done [1]verbs.Completion
+	if _, err := c.qp.Wait(c.ctx, done[:]); err != nil {
+		return err
+	}
+	if want := (verbs.Completion{ID: id, Op: op, Len: n}); done[0] != want {
+		return fmt.Errorf("completion %+v, want %+v", done[0], want)
+	}
+	return nil
+}
+
+// hello sends where the own memory is.
+func (c *client) hello() error {
+	key, addr := c.region.Remote()
+	b := c.region.Bytes()[half:]
+	binary.LittleEndian.PutUint64(b, addr)
+	binary.LittleEndian.PutUint64(b[8:], uint64(key))
+	if err := c.qp.Post(verbs.Request{ID: 2, Op: verbs.OpSend}, verbs.Segment{Region: c.region, Off: half, Len: 8}, verbs.Segment{Region: c.region, Off: half + 8, Len: 8}); err != nil {
+		return err
+	}
+	return c.want(2, verbs.OpSend, 0)
+}
+
+func (c *client) hear() error {
+	if err := c.want(1, verbs.OpReceive, 16); err != nil {
+		return err
+	}
+	b := c.region.Bytes()
+	c.addr, c.key = binary.LittleEndian.Uint64(b), uint32(binary.LittleEndian.Uint64(b[8:]))
+	return nil
+}
+
+// exchange tells each end the other's memory, and then writes and reads it, with a Send behind that
+// says when.
+func exchange(a, b *client) error {
+	for _, step := range []func() error{a.hello, b.hear, b.hello, a.hear} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	r := rand.NewChaCha8([32]byte{7})
+	for _, ends := range [][2]*client{{a, b}, {b, a}} {
+		from, to := ends[0], ends[1]
+		for _, n := range []int{1, 4096, half} {
+			_, _ = r.Read(from.region.Bytes()[half:]) // it never fails
+			sent := bytes.Clone(from.region.Bytes()[half:][:n])
+			all := verbs.Segment{Region: from.region, Off: half, Len: n}
+			if err := errors.Join(
+				to.qp.PostReceive(3),
+				from.qp.Post(verbs.Request{ID: 4, Op: verbs.OpWrite, Key: from.key, Addr: from.addr}, all),
+				from.qp.Post(verbs.Request{ID: 5, Op: verbs.OpSend}),
+				from.want(4, verbs.OpWrite, 0), from.want(5, verbs.OpSend, 0), to.want(3, verbs.OpReceive, 0),
+			); err != nil {
+				return err
+			}
+			if !bytes.Equal(to.region.Bytes()[:n], sent) {
+				return fmt.Errorf("a Write of %d bytes is not there", n)
+			}
+			clear(from.region.Bytes()[half:])
+			if err := errors.Join(
+				from.qp.Post(verbs.Request{ID: 6, Op: verbs.OpRead, Key: from.key, Addr: from.addr}, all), from.want(6, verbs.OpRead, 0),
+			); err != nil {
+				return err
+			}
+			if !bytes.Equal(from.region.Bytes()[half:][:n], sent) {
+				return fmt.Errorf("a Read of %d bytes has got others", n)
+			}
+		}
+	}
+	return nil
+}
+
+// refusals tries what is refused without harm to the connection.
+func refusals(d *verbs.Device, c *client) error {
+	closed, err := d.NewRegion(8, 0)
+	if err != nil {
+		return err
+	}
+	if err := closed.Close(); err != nil {
+		return err
+	}
+	for _, s := range []verbs.Segment{{}, {Region: closed, Len: 8}, {Region: c.region, Off: -1}, {Region: c.region, Off: 2 * half, Len: 1}, {Region: c.region, Len: -1}} {
+		if err := c.qp.Post(verbs.Request{Op: verbs.OpSend}, s); !errors.Is(err, verbs.ErrSegment) {
+			return fmt.Errorf("Post(%+v) = %v, want ErrSegment", s, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	cancel()
+	if _, err := c.qp.Wait(ctx, make([]verbs.Completion, 1)); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("Wait under a canceled context = %v", err)
+	}
+	// Nobody listens on port 1.
+	var refused *verbs.ConnectError
+	if _, err := d.Dial(c.ctx, netip.MustParseAddrPort("127.0.0.1:1"), verbs.Config{}); !errors.As(err, &refused) {
+		return fmt.Errorf("Dial of nobody = %v, want a ConnectError", err)
+	}
+	for i := 0; ; i++ {
+		switch err := c.qp.PostReceive(uint64(i)); {
+		case errors.Is(err, verbs.ErrQueueFull) && i == 64:
+			return nil
+		case err != nil || i == 64:
+			return fmt.Errorf("PostReceive %d = %v, want ErrQueueFull for the 65th", i, err)
+		}
+	}
+}
+
+// TestVerbsClient runs a program of package verbs on the device.
+func TestVerbsClient(t *testing.T) {
+	c := under(performance(t, "client")...)
+	c.Args[0] = superviseIWARP
+	if err := c.Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVerbsClientWithoutDevice: a device that is no RNIC, and no device, are reasons of their own.
+func TestVerbsClientWithoutDevice(t *testing.T) {
+	var u *verbs.UnavailableError
+	if d, err := verbs.Open(); err == nil {
+		_ = d.Close() // this machine has one
+	} else if !errors.As(err, &u) {
+		t.Errorf("Open = %v, want an UnavailableError", err)
+	}
+	c := under(performance(t, "client-refused")...)
+	if err := c.Run(); err != nil {
+		t.Error(err)
+	}
+}
+
+func init() {
+	programs["client-refused"] = func([]string) error {
+		var u *verbs.UnavailableError
+		if _, err := verbs.Open(); !errors.As(err, &u) || u.Reason != verbs.NotSupported {
+			return fmt.Errorf("Open of a channel adapter = %v", err)
+		}
+		return nil
+	}
+}

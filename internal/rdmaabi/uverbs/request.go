@@ -1,0 +1,196 @@
+package uverbs
+
+import "fmt"
+
+// This file is the program's side: it makes the commands that the rest of the package parses, and
+// parses the answers. Commands come without the address of an answer of their own: it is 0, because
+// an ioctl has the address in an attribute.
+
+// DriverRXE is the number of the rxe driver, which a device refuses in an ioctl if it has another.
+const DriverRXE = 14
+
+// AppendIoctl appends the ioctl that carries v for a driver.
+func AppendIoctl(b []byte, v *Invocation, driver uint32) []byte {
+	b, h := extend(b, HeaderLen)
+	n := 0
+	attr := func(id, size uint16, data uint64) {
+		b = le.AppendUint16(b, id)
+		b = le.AppendUint16(b, size)
+		b = le.AppendUint32(b, 1) // the kernel must know it
+		b = le.AppendUint64(b, data)
+		n++
+	}
+	attr(attrCommand, 8, uint64(v.Command))
+	for _, a := range []struct {
+		id uint16
+		s  Span
+	}{{attrCoreIn, v.In}, {attrDriverIn, v.DriverIn}, {attrCoreOut, v.Out}, {attrDriverOut, v.DriverOut}} {
+		if a.s.Len > 0 {
+			attr(a.id, uint16(a.s.Len), a.s.Addr)
+		}
+	}
+	h = b[len(b)-n*AttrLen-HeaderLen:]
+	le.PutUint16(h, uint16(HeaderLen+n*AttrLen))
+	le.PutUint16(h[2:], InvokeWrite.Object)
+	le.PutUint16(h[4:], InvokeWrite.ID)
+	le.PutUint16(h[6:], uint16(n))
+	le.PutUint32(h[16:], driver)
+	return b
+}
+
+// AppendAnswered appends the input of a command that has an answer and consists of numbers.
+func AppendAnswered(b []byte, words ...uint32) []byte {
+	return AppendWords(append(b, make([]byte, responseLen)...), words...)
+}
+
+// AppendTo appends the input of REG_MR.
+func (m *MemoryRegion) AppendTo(b []byte) []byte {
+	b = append(b, make([]byte, responseLen)...)
+	for _, v := range [...]uint64{m.Start, m.Len, m.VA} {
+		b = le.AppendUint64(b, v)
+	}
+	return AppendWords(b, m.PD, uint32(m.Access))
+}
+
+// AppendTo appends the input of CREATE_CQ.
+func (c *CQ) AppendTo(b []byte) []byte {
+	b = le.AppendUint64(append(b, make([]byte, responseLen)...), c.UserHandle)
+	return AppendWords(b, c.CQE, c.Vector, uint32(c.Channel), 0)
+}
+
+// AppendTo appends the input of CREATE_QP.
+func (q *QP) AppendTo(b []byte) []byte {
+	b, o := extend(b, responseLen+48)
+	o = o[responseLen:]
+	le.PutUint64(o, q.UserHandle)
+	le.PutUint32(o[8:], q.PD)
+	le.PutUint32(o[12:], q.SendCQ)
+	le.PutUint32(o[16:], q.RecvCQ)
+	q.Caps.put(o[24:])
+	if q.SignalAll {
+		o[44] = 1
+	}
+	o[45] = byte(q.Type)
+	return b
+}
+
+// AppendTo appends the input of MODIFY_QP with the attributes of a connection that rdma_cm makes.
+func (c *Change) AppendTo(b []byte) []byte {
+	b, o := extend(b, 112)
+	le.PutUint32(o[64:], c.Handle)
+	le.PutUint32(o[68:], uint32(c.Mask))
+	le.PutUint32(o[88:], uint32(c.To.Access))
+	le.PutUint16(o[92:], c.To.PKey)
+	o[96], o[104] = byte(c.To.State), c.To.Port
+	return b
+}
+
+// AppendDoorbell appends the write that says that work requests are in the send queue of a QP:
+// POST_SEND without a work request. response is memory of 4 bytes for its answer.
+func AppendDoorbell(b []byte, qp uint32, response uint64) []byte {
+	const postSend, words, answerWords, wqe = 28, 8, 1, 128
+	b = AppendWords(b, postSend, words|answerWords<<16)
+	b = le.AppendUint64(b, response)
+	return AppendWords(b, qp, 0, 0, wqe)
+}
+
+// Lengths of answers in bytes.
+const (
+	DeviceLen   = deviceLen
+	CreateQPLen = 32
+	MappingLen  = 16
+	EventLen    = 8
+	AsyncLen    = asyncEventLen
+)
+
+// ParseWords parses an answer that consists of numbers. It fills words.
+func ParseWords(b []byte, words ...*uint32) error {
+	if len(b) < 4*len(words) {
+		return ErrShort
+	}
+	for i, w := range words {
+		*w = le.Uint32(b[4*i:])
+	}
+	return nil
+}
+
+// ParseDevice parses the answer to QUERY_DEVICE, but for what says nothing to a program with
+// connected queue pairs.
+func ParseDevice(b []byte) (d Device, err error) {
+	if len(b) < deviceLen {
+		return d, ErrShort
+	}
+	copy(d.GUID[:], b[8:])
+	d.MaxMRSize = le.Uint64(b[24:])
+	for i, v := range [...]*uint32{
+		&d.VendorID, &d.PartID, &d.Hardware, &d.MaxQP, &d.MaxQPWR, &d.Caps, &d.MaxSGE, nil, &d.MaxCQ, &d.MaxCQE, &d.MaxMR, &d.MaxPD, &d.MaxRead,
+	} {
+		if v != nil {
+			*v = le.Uint32(b[40+4*i:])
+		}
+	}
+	return d, nil
+}
+
+// ParseCreatedQP parses the answer to CREATE_QP.
+func ParseCreatedQP(b []byte) (handle, qpn uint32, c Caps, err error) {
+	if len(b) < CreateQPLen {
+		return 0, 0, c, ErrShort
+	}
+	return le.Uint32(b), le.Uint32(b[4:]), parseCaps(b[8:]), nil
+}
+
+// maxMapping is the maximum size in bytes of a Mapping that a device is believed to have.
+const maxMapping = 1 << 30
+
+// ParseMapping parses where a queue lies.
+func ParseMapping(b []byte) (m Mapping, err error) {
+	if len(b) < MappingLen {
+		return m, ErrShort
+	}
+	m = Mapping{le.Uint64(b), le.Uint32(b[8:])}
+	if m.Size == 0 || m.Size > maxMapping || m.Offset >= 1<<62 {
+		return m, fmt.Errorf("uverbs: a queue of %d bytes at %#x", m.Size, m.Offset)
+	}
+	return m, nil
+}
+
+// ParseAsyncEvent parses an asynchronous event.
+func ParseAsyncEvent(b []byte) (userHandle uint64, e EventType, err error) {
+	if len(b) < asyncEventLen {
+		return 0, 0, ErrShort
+	}
+	return le.Uint64(b), EventType(le.Uint32(b[8:])), nil
+}
+
+// Put writes the entry to b, an entry of a send queue. list are the SGEs, at most as many as b has
+// room for. The operation is Send, Write or Read.
+func (w *SendWR) Put(b []byte, list []SGE) {
+	clear(b)
+	le.PutUint64(b, w.ID)
+	le.PutUint32(b[12:], uint32(w.Op))
+	le.PutUint32(b[16:], uint32(w.Flags))
+	le.PutUint64(b[24:], w.Addr)
+	le.PutUint32(b[32:], w.RKey)
+	le.PutUint32(b[184:], putList(b[sendHeaderLen:], list))
+	le.PutUint32(b[196:], uint32(len(list)))
+}
+
+// PutRecvWR writes an entry of a receive queue to b.
+func PutRecvWR(b []byte, id uint64, list []SGE) {
+	clear(b)
+	le.PutUint64(b, id)
+	le.PutUint32(b[16:], putList(b[recvHeaderLen:], list))
+	le.PutUint32(b[28:], uint32(len(list)))
+}
+
+// putList writes a list and returns the sum of its lengths.
+func putList(b []byte, list []SGE) (n uint32) {
+	for i, s := range list {
+		le.PutUint64(b[SGELen*i:], s.Addr)
+		le.PutUint32(b[SGELen*i+8:], s.Len)
+		le.PutUint32(b[SGELen*i+12:], s.LKey)
+		n += s.Len
+	}
+	return n
+}

@@ -1,0 +1,260 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+const (
+	sysVerbs = "/sys/class/infiniband_verbs"
+	sysIB    = "/sys/class/infiniband"
+	devIB    = "/dev/infiniband"
+)
+
+// A Device is an open RDMA device. Its methods may be called from any goroutine.
+type Device struct {
+	name   string
+	limits uverbs.Device
+	file   *os.File // of uverbs
+	async  *os.File // its asynchronous events
+	cm     *os.File // rdma_cm
+	pd     uint32
+	watch  sync.WaitGroup // the goroutines that read events
+
+	mu     sync.Mutex
+	closed bool
+	err    error // why the device has failed
+	uids   uint64
+	ends   map[uint64]*end
+}
+
+// Open opens the first RNIC that this package can use. The error is an [UnavailableError] if there
+// is none, and the first one says why.
+func Open() (*Device, error) {
+	entries, err := os.ReadDir(sysVerbs)
+	if err != nil {
+		return nil, failed("listing devices", err)
+	}
+	var first error
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "uverbs") {
+			continue
+		}
+		d, err := open(e.Name())
+		if err == nil {
+			return d, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = &UnavailableError{NoDevice, errors.New("no device in " + sysVerbs)}
+	}
+	return nil, first
+}
+
+// open opens the device that the kernel calls uverbsN.
+func open(uverbsN string) (*Device, error) {
+	name, err := readLine(filepath.Join(sysVerbs, uverbsN, "ibdev"))
+	if err != nil {
+		return nil, failed("naming a device", err)
+	}
+	if kind, err := readLine(filepath.Join(sysIB, filepath.Base(name), "node_type")); err != nil || kind != "4: RNIC" {
+		return nil, &UnavailableError{NotSupported, fmt.Errorf("%s is %q, not an RNIC (%v)", name, kind, err)}
+	}
+	d := &Device{name: name, ends: make(map[uint64]*end)}
+	if err := d.start(uverbsN); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Device) start(uverbsN string) (err error) {
+	if d.file, err = os.OpenFile(filepath.Join(devIB, uverbsN), os.O_RDWR, 0); err != nil {
+		return failed("opening "+d.name, err)
+	}
+	// A device of another driver refuses the number of the driver; ENOSPC means that the rest is right.
+	if err := invoke(d.file, uverbs.QueryDevice, make([]byte, 8), nil, nil); !errors.Is(err, syscall.ENOSPC) {
+		return &UnavailableError{NotSupported, fmt.Errorf("%s has not the queues of rxe: %w", d.name, err)}
+	}
+	var fd, vectors uint32
+	if err := d.do(uverbs.GetContext, uverbs.AppendAnswered(nil), nil, &fd, &vectors); err != nil {
+		return err
+	}
+	if d.async, err = adopt(fd, "async"); err != nil {
+		return &DeviceError{"GET_CONTEXT", err}
+	}
+	out := make([]byte, uverbs.DeviceLen)
+	if err := invoke(d.file, uverbs.QueryDevice, uverbs.AppendAnswered(nil), out, nil); err != nil {
+		return failed("QUERY_DEVICE", err)
+	}
+	if d.limits, err = uverbs.ParseDevice(out); err != nil {
+		return &DeviceError{"QUERY_DEVICE", err}
+	}
+	if err := d.do(uverbs.AllocPD, uverbs.AppendAnswered(nil), nil, &d.pd); err != nil {
+		return err
+	}
+	if d.cm, err = openNonblock(filepath.Join(devIB, "rdma_cm")); err != nil {
+		return failed("opening rdma_cm", err)
+	}
+	d.watch.Add(2)
+	go d.readEvents()
+	go d.readAsync()
+	return nil
+}
+
+// do sends a command whose answer is numbers, and what the driver adds.
+func (d *Device) do(cmd uverbs.Command, in, driverOut []byte, words ...*uint32) error {
+	out := make([]byte, 4*len(words))
+	if err := invoke(d.file, cmd, in, out, driverOut); err != nil {
+		return failed(cmd.String(), err)
+	}
+	return uverbs.ParseWords(out, words...)
+}
+
+// Name returns the name of the device.
+func (d *Device) Name() string { return d.name }
+
+// Close ends all connections and listeners, and closes the device. It waits until nothing is left of
+// it. Regions must be closed before; those that are not keep their memory for good, but peers lose
+// their rights.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	var ends []*end
+	for _, e := range d.ends {
+		ends = append(ends, e)
+	}
+	d.mu.Unlock()
+	for _, e := range ends {
+		e.close()
+	}
+	for _, f := range []*os.File{d.cm, d.async, d.file} {
+		if f != nil {
+			_ = f.Close() // it is closed even so
+		}
+	}
+	d.watch.Wait()
+	return nil
+}
+
+// fail ends everything on the device.
+func (d *Device) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.err != nil {
+		return
+	}
+	d.err = err
+	for _, e := range d.ends {
+		e.fail(err)
+	}
+}
+
+// add gives e a number, by which events find it.
+func (d *Device) add(e *end) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return os.ErrClosed
+	}
+	if d.err != nil {
+		return d.err
+	}
+	d.uids++
+	e.uid = d.uids
+	d.ends[e.uid] = e
+	return nil
+}
+
+func (d *Device) remove(e *end) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.ends, e.uid)
+}
+
+func (d *Device) find(uid uint64) *end {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ends[uid]
+}
+
+// readEvents takes the events of rdma_cm until the device is closed. An event of an id that is
+// closed already says nothing, except that a request that nobody takes is to be refused.
+func (d *Device) readEvents() {
+	defer d.watch.Done()
+	for {
+		ev, err := getEvent(d.cm)
+		if err != nil {
+			d.fail(&DeviceError{"rdma_cm", err})
+			return
+		}
+		if e := d.find(ev.UID); (e == nil || !e.take(ev)) && ev.Type == ucma.ConnectRequest {
+			d.refuse(ev.ID)
+		}
+	}
+}
+
+// refuse refuses a peer's request.
+func (d *Device) refuse(id uint32) {
+	r := ucma.Rejection{ID: id}
+	_, _ = command(d.cm, ucma.Reject, 0, func(uint64) []byte { return r.AppendTo(nil) }) // DESTROY_ID does it, too
+	d.destroyID(id)
+}
+
+func (d *Device) destroyID(id uint32) {
+	_, _ = command(d.cm, ucma.DestroyID, 4, func(at uint64) []byte { // what is not destroyed ends with the file
+		return ucma.Numbers{Response: at, ID: id}.AppendAnswered(nil)
+	})
+}
+
+// readAsync takes asynchronous events until the device is closed. Those that are errors end what they
+// are about; the others say nothing to a connection.
+func (d *Device) readAsync() {
+	defer d.watch.Done()
+	b := make([]byte, uverbs.AsyncLen)
+	for {
+		n, err := d.async.Read(b)
+		if n == 0 && err == nil {
+			err = io.EOF
+		}
+		if err != nil {
+			d.fail(&DeviceError{"asynchronous events", err})
+			return
+		}
+		handle, kind, err := uverbs.ParseAsyncEvent(b[:n])
+		if err != nil {
+			d.fail(&DeviceError{"asynchronous event", err})
+			return
+		}
+		switch kind {
+		case uverbs.EventDeviceFatal:
+			d.fail(&DeviceError{"asynchronous event", errors.New("the device has failed")})
+		case uverbs.EventCQError, uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess:
+			if e := d.find(handle); e != nil {
+				e.fail(&DeviceError{"asynchronous event", fmt.Errorf("event %d of a queue", kind)})
+			}
+		}
+	}
+}
+
+// readLine returns the first line of a file.
+func readLine(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(line), err
+}

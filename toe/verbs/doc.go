@@ -1,0 +1,28 @@
+// Package verbs lets a Go program use an RDMA device of its operating system: the program posts
+// work requests and takes completions, and the device does TCP, MPA, DDP and RDMAP. It speaks the
+// kernel's own interface, /dev/infiniband, without cgo and without a library of C.
+//
+// It works on Linux with an RNIC whose queues are those of the driver rxe, which today is the device
+// that "rddp run --iwarp" gives a program. For every other device, and without one, Open returns an
+// [UnavailableError] with the reason, so that a program can go on with package extsock in its own
+// process. The peer is any iWARP: it does not see where the protocol runs.
+//
+// # Memory
+//
+// A device reaches memory by its address for as long as it is registered, also while the program
+// does something else. So registered memory must neither move nor be given back. Memory of Go's
+// heap is not suited: the language promises neither for longer than a call. A [Region] is therefore
+// memory of its own, whole pages outside of the heap, which the garbage collector never looks at.
+// Slices of it are ordinary []byte, and nothing but bytes may be in it: no pointers. It lasts until
+// Close, which ends the peer's rights first. Slices of a closed Region must not be used any more.
+//
+// A peer with the rights may change a Region at any time, so a program that checks what it has
+// received copies it first.
+//
+// # What a device says
+//
+// A device that breaks the rules of the interface costs the queue pair or the [Device], with a
+// [DeviceError], and never the process. The package believes no length, index or number of a device
+// without a check: a completion must be that of the oldest work request of its queue, and is taken
+// once.
+package verbs

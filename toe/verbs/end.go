@@ -1,0 +1,290 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+)
+
+// patience is how long a call that makes a connection waits if its context has no deadline.
+const patience = 30 * time.Second
+
+// resolveTime is how long the device looks for an address or a route, in milliseconds.
+const resolveTime = 5000
+
+// A state is that of an end. It only moves forward, in end.fail and end.close.
+type state uint8
+
+const (
+	live    state = iota
+	failing       // err says why; what the device holds is still there
+	closed        // nothing is left
+)
+
+// An end is an id of rdma_cm: a connection or a listener.
+type end struct {
+	d      *Device
+	uid    uint64 // by which events find it
+	id     uint32
+	events chan ucma.Event
+	over   chan struct{} // closed when the end is no longer live
+	wake   func()        // wakes who waits for completions
+	finish func()        // gives back what the end holds of the device
+
+	mu    sync.Mutex
+	state state
+	err   error
+
+	closing sync.Once
+}
+
+// newEnd creates an id. room is how many events may wait.
+func newEnd(d *Device, room int) (*end, error) {
+	e := &end{d: d, events: make(chan ucma.Event, room), over: make(chan struct{}), wake: func() {}, finish: func() {}}
+	if err := d.add(e); err != nil {
+		return nil, err
+	}
+	out, err := command(d.cm, ucma.CreateID, 4, func(at uint64) []byte {
+		const rc = 2
+		return (&ucma.IDRequest{UID: e.uid, Response: at, PortSpace: ucma.TCP, QPType: rc}).AppendTo(nil)
+	})
+	if err != nil {
+		d.remove(e)
+		return nil, failed("CREATE_ID", err)
+	}
+	e.id, _ = ucma.ParseNumber(out) // it has 4 bytes
+	return e, nil
+}
+
+// take takes an event. It returns false if there is no room, or nobody waits for it.
+func (e *end) take(ev ucma.Event) bool {
+	switch ev.Type {
+	case ucma.Disconnected:
+		e.fail(ErrDisconnected)
+		return true
+	case ucma.DeviceRemoval:
+		e.fail(&DeviceError{"rdma_cm", fmt.Errorf("%v", ev.Type)})
+		return true
+	case ucma.TimewaitExit, ucma.AddrChange:
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != live {
+		return false
+	}
+	select {
+	case e.events <- ev:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail ends what e does, and keeps why.
+func (e *end) fail(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != live {
+		return
+	}
+	e.state, e.err = failing, err
+	close(e.over)
+	e.wake()
+}
+
+// cause returns why e is not live, or nil.
+func (e *end) cause() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+// close gives everything back. A second call waits for the first.
+func (e *end) close() {
+	e.closing.Do(func() {
+		e.fail(os.ErrClosed)
+		e.mu.Lock()
+		e.state, e.err = closed, os.ErrClosed
+		finish := e.finish
+		e.mu.Unlock()
+		finish()
+		e.d.remove(e)
+		e.d.destroyID(e.id)
+		for {
+			select {
+			case ev := <-e.events:
+				if ev.Type == ucma.ConnectRequest {
+					e.d.refuse(ev.ID)
+				}
+			default:
+				return
+			}
+		}
+	})
+}
+
+// await waits for an event, which must be of the given type.
+func (e *end) await(ctx context.Context, want ucma.EventType) (ucma.Event, error) {
+	select {
+	case ev := <-e.events:
+		if ev.Type != want || ev.Status != 0 {
+			return ev, refused(ev)
+		}
+		return ev, nil
+	case <-e.over:
+		return ucma.Event{}, e.cause()
+	case <-ctx.Done():
+		return ucma.Event{}, ctx.Err()
+	}
+}
+
+// send sends a command without an answer.
+func (e *end) send(cmd ucma.Command, in []byte) error {
+	_, err := command(e.d.cm, cmd, 0, func(uint64) []byte { return in })
+	return failed(cmd.String(), err)
+}
+
+// route returns the addresses of e, which must be on the device that d is.
+func (e *end) route() (ucma.Route, error) {
+	out, err := command(e.d.cm, ucma.Query, ucma.AddrLen, func(at uint64) []byte {
+		return ucma.Numbers{Response: at, ID: e.id, Other: ucma.QueryAddr}.AppendAnswered(nil)
+	})
+	if err != nil {
+		return ucma.Route{}, failed("QUERY", err)
+	}
+	r, err := ucma.ParseAddr(out)
+	if err != nil {
+		return r, &DeviceError{"QUERY", err}
+	}
+	if r.GUID != e.d.limits.GUID {
+		return r, &UnavailableError{NotSupported, fmt.Errorf("the way to %v is not through %s", r.Dst, e.d.name)}
+	}
+	return r, nil
+}
+
+// Dial connects to a peer. If ctx has no deadline, Dial gives up after 30 seconds. Its errors are
+// *[ConnectError], *[UnavailableError], *[DeviceError], that of ctx, and what cfg.Prepare returns.
+func (d *Device) Dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	e, err := newEnd(d, 4)
+	if err != nil {
+		return nil, err
+	}
+	q, err := e.dial(ctx, addr, cfg)
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, error) {
+	to := ucma.Resolution{ID: e.id, Dst: ucma.Address{AddrPort: addr}}
+	if err := e.send(ucma.ResolveAddr, to.AppendTo(nil, resolveTime)); err != nil {
+		return nil, err
+	}
+	if _, err := e.await(ctx, ucma.AddrResolved); err != nil {
+		return nil, err
+	}
+	if err := e.send(ucma.ResolveRoute, ucma.Numbers{ID: e.id, Other: resolveTime}.AppendPlain(nil)); err != nil {
+		return nil, err
+	}
+	if _, err := e.await(ctx, ucma.RouteResolved); err != nil {
+		return nil, err
+	}
+	q, err := newQP(e, cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := ucma.ConnRequest{ID: e.id, Param: q.param(cfg)}
+	if err := e.send(ucma.Connect, r.AppendConnect(nil)); err != nil {
+		return nil, err
+	}
+	_, err = e.await(ctx, ucma.Established)
+	return q, err
+}
+
+// A Listener takes requests for connections. Its methods may be called from any goroutine.
+type Listener struct {
+	end  *end
+	addr netip.AddrPort
+}
+
+// backlog is how many requests may wait for Accept.
+const backlog = 128
+
+// Listen listens on an address of the device. Port 0 means any.
+func (d *Device) Listen(addr netip.AddrPort) (*Listener, error) {
+	e, err := newEnd(d, backlog)
+	if err != nil {
+		return nil, err
+	}
+	b := ucma.BindRequest{ID: e.id, Addr: ucma.Address{AddrPort: addr}}
+	err = e.send(ucma.Bind, b.AppendTo(nil))
+	if err == nil {
+		err = e.send(ucma.Listen, ucma.Numbers{ID: e.id, Other: backlog}.AppendPlain(nil))
+	}
+	var r ucma.Route
+	if err == nil {
+		r, err = e.route()
+	}
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	return &Listener{e, r.Src}, nil
+}
+
+// Addr returns the address that the Listener listens on.
+func (l *Listener) Addr() netip.AddrPort { return l.addr }
+
+// Close ends the Listener, and a blocked Accept with os.ErrClosed. Requests that nobody has accepted
+// are refused. Connections stay.
+func (l *Listener) Close() error {
+	l.end.close()
+	return nil
+}
+
+// Accept waits for a request and accepts it. An error that is a *[ConnectError] is that of one
+// peer, and so is what cfg.Prepare returns: the Listener goes on. Once there is a request, Accept
+// gives up after 30 seconds if ctx has no deadline.
+func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
+	ev, err := l.end.await(ctx, ucma.ConnectRequest)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d := l.end.d
+	e := &end{d: d, id: ev.ID, events: make(chan ucma.Event, 4), over: make(chan struct{}), wake: func() {}, finish: func() {}}
+	if err := d.add(e); err != nil {
+		d.refuse(ev.ID)
+		return nil, err
+	}
+	q, err := e.accept(ctx, cfg)
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (e *end) accept(ctx context.Context, cfg Config) (*QP, error) {
+	q, err := newQP(e, cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := ucma.ConnRequest{UID: e.uid, ID: e.id, Param: q.param(cfg)}
+	if err := e.send(ucma.Accept, r.AppendAccept(nil)); err != nil {
+		return nil, err
+	}
+	_, err = e.await(ctx, ucma.Established)
+	return q, err
+}

@@ -1,0 +1,115 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A Reason says why a device can't be used.
+type Reason uint8
+
+const (
+	// NoDevice: the system has no RDMA device.
+	NoDevice Reason = iota
+	// NoPermission: this user may not use it, or may not register memory.
+	NoPermission
+	// NoResources: a limit has been reached, of the device or of the process.
+	NoResources
+	// NotSupported: the system, the driver or the device lacks what this package needs.
+	NotSupported
+)
+
+func (r Reason) String() string {
+	if names := [...]string{"no device", "no permission", "no resources", "not supported"}; int(r) < len(names) {
+		return names[r]
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// An UnavailableError means that the device can't do what was asked for. A program can do the same
+// in its own process, by package extsock.
+type UnavailableError struct {
+	Reason Reason
+	Err    error // the cause
+}
+
+func (e *UnavailableError) Error() string { return fmt.Sprintf("verbs: %v: %v", e.Reason, e.Err) }
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// A DeviceError means that the device has failed, or has answered what the interface does not allow.
+type DeviceError struct {
+	Op  string // what was asked for, or what came
+	Err error
+}
+
+func (e *DeviceError) Error() string { return fmt.Sprintf("verbs: device: %s: %v", e.Op, e.Err) }
+func (e *DeviceError) Unwrap() error { return e.Err }
+
+// A ConnectError means that the peer, or the way to it, has refused a connection.
+type ConnectError struct {
+	Event  string // of rdma_cm, such as "REJECTED" or "UNREACHABLE"
+	Status int32  // a negative errno, or 0
+}
+
+func (e *ConnectError) Error() string {
+	if e.Status < 0 {
+		return fmt.Sprintf("verbs: %s: %v", e.Event, syscall.Errno(-int64(e.Status)))
+	}
+	return "verbs: " + e.Event
+}
+
+// A WorkError is the result of a work request that has failed. The connection ends with the first.
+type WorkError struct {
+	Status uint32 // as verbs number it
+}
+
+func (e *WorkError) Error() string { return "verbs: " + uverbs.WCStatus(e.Status).String() }
+
+// Flushed reports whether the work request was not carried out because the connection had ended.
+func (e *WorkError) Flushed() bool { return uverbs.WCStatus(e.Status) == uverbs.FlushErr }
+
+var (
+	// ErrDisconnected means that the connection has ended and no completion is left.
+	ErrDisconnected = errors.New("verbs: disconnected")
+	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
+	// completion that Wait returns makes room for one.
+	ErrQueueFull = errors.New("verbs: queue full")
+	// ErrSegment means that a Segment is not within its Region, or that its Region is closed.
+	ErrSegment = errors.New("verbs: segment outside of its region")
+)
+
+// failed returns the error of a command that the system or the device has refused.
+func failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	reason := NotSupported
+	switch {
+	case errors.Is(err, fs.ErrClosed):
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENXIO):
+		reason = NoDevice
+	case errors.Is(err, fs.ErrPermission):
+		reason = NoPermission
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EAGAIN):
+		reason = NoResources
+	case errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EPROTONOSUPPORT):
+	default:
+		return &DeviceError{op, err}
+	}
+	return &UnavailableError{reason, fmt.Errorf("%s: %w", op, err)}
+}
+
+// refused returns the error of an event that is not the one that was due.
+func refused(e ucma.Event) error {
+	switch e.Type {
+	case ucma.AddrError, ucma.RouteError, ucma.ConnectError, ucma.Unreachable, ucma.Rejected, ucma.Disconnected:
+		return &ConnectError{e.Type.String(), e.Status}
+	}
+	return &DeviceError{"rdma_cm", fmt.Errorf("%v is not due", e.Type)}
+}

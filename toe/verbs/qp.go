@@ -1,0 +1,461 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A Config says what a connection has. The zero value of a number means the default.
+type Config struct {
+	// Sends and Receives are how many work requests of each kind may be under way; default 64.
+	Sends, Receives int
+	// Segments is the maximum number of Segments of a work request; default 4.
+	Segments int
+	// Reads is how many RDMA Reads each end serves at a time, and has under way; default 16, maximum
+	// 255.
+	Reads int
+	// Prepare is called before the peer can send anything. It posts the first receives: a Send that
+	// finds none ends the connection with most devices. An error of Prepare ends the connection.
+	Prepare func(*QP) error
+}
+
+// most is the maximum of each number of a Config.
+const most = 1 << 16
+
+func (c *Config) fill() error {
+	for _, f := range []struct {
+		n           *int
+		usual, most int
+	}{{&c.Sends, 64, most}, {&c.Receives, 64, most}, {&c.Segments, 4, 1 << 10}, {&c.Reads, 16, 255}} {
+		if *f.n == 0 {
+			*f.n = f.usual
+		}
+		if *f.n < 0 || *f.n > f.most {
+			return fmt.Errorf("verbs: %d in a Config, the maximum is %d", *f.n, f.most)
+		}
+	}
+	return nil
+}
+
+// An Op is the operation of a work request.
+type Op uint8
+
+// The operations, in RFC 5040's names. OpReceive is that of PostReceive.
+const (
+	OpSend Op = iota
+	OpWrite
+	OpRead
+	OpReceive
+)
+
+func (o Op) String() string {
+	if names := [...]string{"Send", "Write", "Read", "Receive"}; int(o) < len(names) {
+		return names[o]
+	}
+	return fmt.Sprintf("Op(%d)", uint8(o))
+}
+
+// wire are the device's numbers of operations and of their completions.
+var wire = [...]struct {
+	op uverbs.SendOp
+	wc uverbs.WCOp
+}{OpSend: {uverbs.OpSend, uverbs.WCSend}, OpWrite: {uverbs.OpWrite, uverbs.WCWrite}, OpRead: {uverbs.OpRead, uverbs.WCRead}, OpReceive: {wc: uverbs.WCRecv}}
+
+// A Request is a work request.
+type Request struct {
+	ID  uint64 // the program's own; the Completion has it
+	Op  Op     // OpSend, OpWrite or OpRead
+	Key uint32 // of the peer's memory, for OpWrite and OpRead: see Region.Remote
+	// Addr is where the peer's memory begins, for OpWrite and OpRead.
+	Addr uint64
+}
+
+// A Completion is the end of a work request. From then on its memory is the program's again.
+type Completion struct {
+	ID  uint64
+	Op  Op
+	Len int   // bytes that a Receive has got
+	Err error // nil or a *WorkError
+}
+
+// A QP is a connection: the queue pair, and the completion queue of both its queues. Its methods may
+// be called from any goroutine; of Wait, one call at a time is under way.
+type QP struct {
+	*end
+	channel     *os.File // of the completion queue
+	number      uint32
+	qp, cq      uint32 // handles
+	hasCQ, isQP bool
+	mapped      [][]byte
+
+	post   sync.Mutex // guards the two queues, what is under way, and the memory of a doorbell
+	bell   [32]byte
+	answer [8]byte
+	pinned runtime.Pinner
+	sq     queue
+	rq     queue
+	list   []uverbs.SGE
+
+	poll sync.Mutex // held by Wait
+	done *ring.Ring
+	// flushBy is when completions end to be due, of a connection that has ended.
+	flushBy time.Time
+	entry   [uverbs.CQElementLen]byte
+}
+
+// newQP makes the queues of e, and lets the program post its first receives.
+func newQP(e *end, cfg Config) (*QP, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	if _, err := e.route(); err != nil {
+		return nil, err
+	}
+	q := &QP{end: e}
+	e.mu.Lock()
+	e.finish = q.release
+	e.mu.Unlock()
+	if err := q.make(cfg); err != nil {
+		return nil, err
+	}
+	if cfg.Prepare != nil {
+		if err := cfg.Prepare(q); err != nil {
+			return nil, err
+		}
+	}
+	return q, e.cause()
+}
+
+// make makes the queues, unless q has been closed meanwhile: release waits for its end.
+func (q *QP) make(cfg Config) error {
+	q.poll.Lock()
+	defer q.poll.Unlock()
+	if err := q.cause(); err != nil {
+		return err
+	}
+	if err := q.makeCQ(cfg); err != nil {
+		return err
+	}
+	return q.makeQP(cfg)
+}
+
+func (q *QP) makeCQ(cfg Config) error {
+	var fd, cqe uint32
+	if err := q.d.do(uverbs.CreateCompChannel, uverbs.AppendAnswered(nil), nil, &fd); err != nil {
+		return err
+	}
+	f, err := adopt(fd, "completions")
+	if err != nil {
+		return &DeviceError{"CREATE_COMP_CHANNEL", err}
+	}
+	q.channel = f
+	q.mu.Lock()
+	q.wake = func() { _ = f.SetReadDeadline(time.Unix(1, 0)) } // without deadlines makeCQ has failed
+	q.mu.Unlock()
+	if err := f.SetReadDeadline(time.Time{}); err != nil {
+		return &DeviceError{"CREATE_COMP_CHANNEL", err}
+	}
+	n := uint32(cfg.Sends + cfg.Receives)
+	driver := make([]byte, uverbs.MappingLen)
+	in := uverbs.CQ{UserHandle: q.uid, CQE: n, Channel: int32(fd)}
+	if err := q.d.do(uverbs.CreateCQ, in.AppendTo(nil), driver, &q.cq, &cqe); err != nil {
+		return err
+	}
+	q.hasCQ = true
+	q.done, err = q.queue(driver, n, uverbs.CQElementLen)
+	return err
+}
+
+func (q *QP) makeQP(cfg Config) error {
+	in := uverbs.QP{
+		UserHandle: q.uid, PD: q.d.pd, SendCQ: q.cq, RecvCQ: q.cq, SignalAll: true, Type: uverbs.RC,
+		Caps: uverbs.Caps{
+			MaxSendWR: uint32(cfg.Sends), MaxRecvWR: uint32(cfg.Receives), MaxSendSGE: uint32(cfg.Segments), MaxRecvSGE: uint32(cfg.Segments),
+		},
+	}
+	out, driver := make([]byte, uverbs.CreateQPLen), make([]byte, 2*uverbs.MappingLen)
+	if err := invoke(q.d.file, uverbs.CreateQP, in.AppendTo(nil), out, driver); err != nil {
+		return failed("CREATE_QP", err)
+	}
+	q.isQP = true
+	var err error
+	if q.qp, q.number, _, err = uverbs.ParseCreatedQP(out); err != nil {
+		return &DeviceError{"CREATE_QP", err}
+	}
+	if q.rq.ring, err = q.queue(driver, uint32(cfg.Receives), uverbs.RecvElementLen(uint32(cfg.Segments))); err != nil {
+		return err
+	}
+	if q.sq.ring, err = q.queue(driver[uverbs.MappingLen:], uint32(cfg.Sends), uverbs.SendElementLen(uint32(cfg.Segments), 0)); err != nil {
+		return err
+	}
+	q.sq.work, q.rq.work = make([]work, cfg.Sends), make([]work, cfg.Receives)
+	q.list = make([]uverbs.SGE, 0, cfg.Segments)
+	q.pinned.Pin(&q.answer)
+	uverbs.AppendDoorbell(q.bell[:0], q.qp, address(q.answer[:4]))
+	return q.initialize()
+}
+
+// queue maps a queue for n entries.
+func (q *QP) queue(mapping []byte, n, entryLen uint32) (*ring.Ring, error) {
+	m, err := uverbs.ParseMapping(mapping)
+	if err != nil {
+		return nil, &DeviceError{"queue", err}
+	}
+	b, err := mapQueue(q.d.file, m)
+	if err != nil {
+		return nil, failed("mapping a queue", err)
+	}
+	q.mapped = append(q.mapped, b)
+	r, err := ring.Open(b, n, entryLen)
+	if err != nil {
+		return nil, &DeviceError{"queue", err}
+	}
+	return r, nil
+}
+
+// initialize takes the queue pair to INIT, as rdma_cm says.
+func (q *QP) initialize() error {
+	out, err := command(q.d.cm, ucma.InitQPAttr, ucma.QPAttrLen, func(at uint64) []byte {
+		return ucma.Numbers{Response: at, ID: q.id, Other: uint32(uverbs.Init)}.AppendAnswered(nil)
+	})
+	if err != nil {
+		return failed("INIT_QP_ATTR", err)
+	}
+	a, err := ucma.ParseInitQPAttr(out)
+	if err != nil {
+		return &DeviceError{"INIT_QP_ATTR", err}
+	}
+	c := uverbs.Change{Handle: q.qp, Mask: uverbs.Mask(a.Mask), To: uverbs.Attributes{
+		State: uverbs.Init, Access: uverbs.Access(a.Access) | uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead, Port: a.Port,
+	}}
+	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil)
+}
+
+// param is what the peer hears of the queue pair.
+func (q *QP) param(cfg Config) ucma.ConnParam {
+	_ = cfg.fill() // newQP has checked it
+	reads := uint8(min(uint32(cfg.Reads), max(q.d.limits.MaxRead, 1)))
+	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, RetryCount: 7, RNRetry: 7}
+}
+
+// Post posts a work request with local memory, which is the device's until the Completion. An OpSend
+// or OpWrite takes the data from the segments, an OpRead puts them there. The errors are
+// [ErrQueueFull], [ErrSegment], [ErrDisconnected], os.ErrClosed and *[DeviceError].
+func (q *QP) Post(r Request, local ...Segment) error {
+	if r.Op > OpRead {
+		return fmt.Errorf("verbs: Post of %v: %w", r.Op, errors.ErrUnsupported)
+	}
+	q.post.Lock()
+	defer q.post.Unlock()
+	wr := uverbs.SendWR{Op: wire[r.Op].op, Flags: uverbs.Signaled, Addr: r.Addr, RKey: r.Key}
+	err := q.put(&q.sq, r.ID, r.Op, local, func(b []byte, id uint64, list []uverbs.SGE) {
+		wr.ID = id
+		wr.Put(b, list)
+	})
+	if err != nil {
+		return err
+	}
+	return q.doorbell()
+}
+
+// PostReceive posts a receive: the next Send of the peer goes to the segments, in their order. The
+// memory is the device's until the Completion. The errors are those of Post.
+func (q *QP) PostReceive(id uint64, to ...Segment) error {
+	q.post.Lock()
+	defer q.post.Unlock()
+	return q.put(&q.rq, id, OpReceive, to, uverbs.PutRecvWR)
+}
+
+// put puts a work request into a queue. The caller holds q.post.
+func (q *QP) put(to *queue, id uint64, op Op, segments []Segment, fill func(b []byte, id uint64, list []uverbs.SGE)) error {
+	if err := q.cause(); err != nil {
+		return err
+	}
+	if len(segments) > cap(q.list) {
+		return ErrSegment
+	}
+	q.list = q.list[:0]
+	total := 0
+	for _, s := range segments {
+		if s.Region != nil {
+			s.Region.mu.RLock()
+			defer s.Region.mu.RUnlock()
+		}
+		e, err := s.entry(q.d)
+		if err != nil {
+			return err
+		}
+		q.list = append(q.list, e)
+		if total += s.Len; int64(total) > uverbs.MaxMessage {
+			return ErrSegment
+		}
+	}
+	return to.add(work{id, op, total}, func(b []byte, n uint64) { fill(b, n, q.list) })
+}
+
+// doorbell says that there is something in the send queue.
+func (q *QP) doorbell() error {
+	if _, err := q.d.file.Write(q.bell[:]); err != nil {
+		err = failed("doorbell", err)
+		q.fail(err)
+		return err
+	}
+	return nil
+}
+
+// Wait waits for completions and fills dst with at least one, each once, in the order of each queue.
+// The error is that of ctx, or [ErrDisconnected], os.ErrClosed or a *[DeviceError] once the
+// connection has ended and no completion is left. Work requests without a completion then have no
+// known result.
+func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
+	if len(dst) == 0 {
+		return 0, nil
+	}
+	q.poll.Lock()
+	defer q.poll.Unlock()
+	defer context.AfterFunc(ctx, func() { _ = q.channel.SetReadDeadline(time.Unix(1, 0)) })()
+	for {
+		// What ends the wait sets the deadline again, after it is known below.
+		_ = q.channel.SetReadDeadline(q.flushBy)
+		cause := q.cause()
+		if errors.Is(cause, os.ErrClosed) {
+			return 0, cause
+		}
+		if n, err := q.take(dst); n > 0 || err != nil {
+			return n, err
+		}
+		if cause != nil && !q.flushing(cause) {
+			return 0, cause
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if err := q.d.do(uverbs.ReqNotifyCQ, uverbs.AppendWords(nil, q.cq, 0), nil); err != nil {
+			q.fail(err)
+			return 0, err
+		}
+		if n, err := q.take(dst); n > 0 || err != nil {
+			return n, err
+		}
+		q.sleep()
+	}
+}
+
+// flushTime is how long a device may take for the completions of a connection that has ended.
+const flushTime = 5 * time.Second
+
+// flushing reports whether completions are still due of a connection that has ended because of
+// cause. The first time, it has the device complete what is under way.
+func (q *QP) flushing(cause error) bool {
+	q.post.Lock()
+	due := q.sq.head != q.sq.tail || q.rq.head != q.rq.tail
+	q.post.Unlock()
+	if !due || !errors.Is(cause, ErrDisconnected) {
+		return false
+	}
+	if !q.flushBy.IsZero() {
+		return time.Now().Before(q.flushBy)
+	}
+	q.flushBy = time.Now().Add(flushTime)
+	_ = q.channel.SetReadDeadline(q.flushBy)
+	c := uverbs.Change{Handle: q.qp, Mask: uverbs.MaskState, To: uverbs.Attributes{State: uverbs.Err}}
+	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil) == nil
+}
+
+// sleep waits for an event of the completion queue, or until something wakes it.
+func (q *QP) sleep() {
+	var b [uverbs.EventLen]byte
+	n, err := q.channel.Read(b[:])
+	if err == nil && n < len(b) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		q.fail(&DeviceError{"completion event", err})
+	}
+}
+
+// take takes completions that are there.
+func (q *QP) take(dst []Completion) (n int, err error) {
+	q.post.Lock()
+	defer q.post.Unlock()
+	for n < len(dst) && q.done.Take(q.entry[:]) {
+		if dst[n], err = q.complete(q.entry[:]); err != nil {
+			err = &DeviceError{"completion", err}
+			q.fail(err)
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// complete returns the completion that an entry stands for. It must be that of the oldest work
+// request of its queue.
+func (q *QP) complete(b []byte) (c Completion, err error) {
+	wc, err := uverbs.ParseWC(b)
+	if err != nil {
+		return c, err
+	}
+	from := &q.sq
+	if wc.ID&receiveBit != 0 {
+		from = &q.rq
+	}
+	w, err := from.take(wc.ID &^ receiveBit)
+	if err != nil {
+		return c, err
+	}
+	c = Completion{ID: w.id, Op: w.op}
+	switch {
+	case !wc.Status.Valid():
+		return c, fmt.Errorf("status %d", wc.Status)
+	case wc.Status != uverbs.Success:
+		c.Err = &WorkError{uint32(wc.Status)}
+	case wc.Op != wire[w.op].wc:
+		return c, fmt.Errorf("operation %d of a %v", wc.Op, w.op)
+	case w.op == OpReceive && uint64(wc.Len) > uint64(w.len):
+		return c, fmt.Errorf("%d bytes received in %d", wc.Len, w.len)
+	case w.op == OpReceive:
+		c.Len = int(wc.Len)
+	}
+	return c, nil
+}
+
+// Close ends the connection and gives its queues back. Work requests that are under way get no
+// completion, and no memory of theirs is used any more when Close returns. Close ends a blocked Wait.
+func (q *QP) Close() error {
+	q.close()
+	return nil
+}
+
+// release gives back what q holds of the device. The end is closed, so nobody begins to use it.
+func (q *QP) release() {
+	_ = q.send(ucma.Disconnect, ucma.AppendNumber(nil, q.id)) // it may never have been connected
+	q.poll.Lock()
+	defer q.poll.Unlock()
+	q.post.Lock()
+	defer q.post.Unlock()
+	var x, y uint32
+	if q.isQP {
+		_ = q.d.do(uverbs.DestroyQP, uverbs.AppendAnswered(nil, q.qp, 0), nil, &x) // the rest ends with the file
+	}
+	if q.hasCQ {
+		_ = q.d.do(uverbs.DestroyCQ, uverbs.AppendAnswered(nil, q.cq, 0), nil, &x, &y)
+	}
+	for _, b := range q.mapped {
+		unmap(b)
+	}
+	q.pinned.Unpin()
+	if q.channel != nil {
+		_ = q.channel.Close() // it is closed even so
+	}
+}

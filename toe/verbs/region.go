@@ -1,0 +1,91 @@
+package verbs
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A Region is registered memory outside of Go's heap. Its methods may be called from any goroutine.
+type Region struct {
+	d      *Device
+	mapped []byte // whole pages
+	b      []byte
+	handle uint32
+	key    uint32 // for work requests of this device
+	remote uint32
+
+	mu     sync.RWMutex // read while a Segment of it is put into a queue
+	closed bool
+}
+
+// Rights are what peers may do with a Region. The zero value is nothing: the Region is for Sends,
+// and for what the own work requests read and write.
+type Rights uint8
+
+const (
+	// RemoteWrite lets peers write by RDMA Write, RemoteRead read by RDMA Read.
+	RemoteWrite Rights = Rights(uverbs.RemoteWrite)
+	RemoteRead  Rights = Rights(uverbs.RemoteRead)
+)
+
+// NewRegion returns n bytes of zeros, n > 0, that are registered with the device.
+func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
+	if n <= 0 || uint64(n) > min(d.limits.MaxMRSize, 1<<40) {
+		return nil, &UnavailableError{NoResources, errors.New("a region of that length")}
+	}
+	mapped, err := pages(n)
+	if err != nil {
+		return nil, failed("memory", err)
+	}
+	r := &Region{d: d, mapped: mapped, b: mapped[:n:n]}
+	m := uverbs.MemoryRegion{
+		Start: address(mapped), Len: uint64(n), VA: address(mapped), PD: d.pd,
+		Access: uverbs.LocalWrite | uverbs.Access(rights&(RemoteWrite|RemoteRead)),
+	}
+	if err := d.do(uverbs.RegMR, m.AppendTo(nil), nil, &r.handle, &r.key, &r.remote); err != nil {
+		unmap(mapped)
+		return nil, err
+	}
+	return r, nil
+}
+
+// Bytes returns the memory. It is the Region's, and lasts until Close.
+func (r *Region) Bytes() []byte { return r.b }
+
+// Remote returns what a peer needs for Writes and Reads: the key of the Region, which RFC 5040
+// calls an STag, and the address of its first byte, the Tagged Offset.
+func (r *Region) Remote() (key uint32, addr uint64) { return r.remote, address(r.b) }
+
+// Close ends the rights of peers and gives the memory back. Work requests that are under way with it
+// fail. If the device does not let go of the memory, the error says so, and the memory stays.
+func (r *Region) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	if err := r.d.do(uverbs.DeregMR, uverbs.AppendWords(nil, r.handle), nil); err != nil {
+		return err
+	}
+	unmap(r.mapped)
+	r.b, r.mapped = nil, nil
+	return nil
+}
+
+// A Segment is a part of a Region.
+type Segment struct {
+	Region   *Region
+	Off, Len int // bytes
+}
+
+// entry returns the segment as the device takes it. The caller holds the Region's lock.
+func (s Segment) entry(d *Device) (uverbs.SGE, error) {
+	r := s.Region
+	if r == nil || r.d != d || r.closed || s.Off < 0 || s.Len < 0 || s.Off > len(r.b) || s.Len > len(r.b)-s.Off || int64(s.Len) > uverbs.MaxMessage {
+		return uverbs.SGE{}, ErrSegment
+	}
+	return uverbs.SGE{Addr: address(r.mapped) + uint64(s.Off), Len: uint32(s.Len), LKey: r.key}, nil
+}
