@@ -2,7 +2,7 @@
 // work requests and takes completions, and the device does TCP, MPA, DDP and RDMAP. It speaks the
 // kernel's own interface, /dev/infiniband, without cgo and without a library of C.
 //
-// It works on Linux with an RNIC whose queues are those of the driver rxe, which today is the device
+// It works on Linux on amd64 and arm64, with an RNIC whose queues are those of the driver rxe, which today is the device
 // that "rddp run --iwarp" gives a program. For every other device, and without one, Open returns an
 // [UnavailableError] with the reason, so that a program can go on with package extsock in its own
 // process. The peer is any iWARP: it does not see where the protocol runs.

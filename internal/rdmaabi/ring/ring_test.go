@@ -109,3 +109,34 @@ func FuzzScribble(f *testing.F) {
 		}
 	})
 }
+
+// Open refuses what a ring for these entries can't be, whatever the memory says.
+func TestOpen(t *testing.T) {
+	const n, entryLen = 5, 40
+	size, _ := Size(n, entryLen)
+	for _, tt := range []struct {
+		desc        string
+		shift, mask uint32
+		ok          bool
+	}{
+		{"as it was made", 6, 7, true},
+		{"entries too short", 5, 7, false},
+		{"entries longer than the memory", 12, 7, false},
+		{"an impossible length", 40, 7, false},
+		{"too few", 6, 3, false},
+		{"no mask", 6, 6, false},
+		{"more than the memory has", 6, 127, false},
+		{"every bit", 6, 1<<32 - 1, false},
+	} {
+		b := make([]byte, size)
+		New(b, n, entryLen)
+		binary.NativeEndian.PutUint32(b, tt.shift)
+		binary.NativeEndian.PutUint32(b[4:], tt.mask)
+		if r, err := Open(b, n, entryLen); (err == nil) != tt.ok {
+			t.Errorf("%s: Open = %v, %v", tt.desc, r, err)
+		}
+	}
+	if _, err := Open(make([]byte, entriesAt-1), n, entryLen); err == nil {
+		t.Error("Open of memory that is too short")
+	}
+}

@@ -16,10 +16,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/verbs"
 )
 
-func init() { programs["client"] = clientProgram }
+func init() { programs["client"], programs["client-of"] = clientProgram, clientOfProgram }
 
 // clientLimit ends a test program that hangs.
 const clientLimit = 2 * time.Minute
@@ -259,5 +260,76 @@ func init() {
 			return fmt.Errorf("Open of a channel adapter = %v", err)
 		}
 		return nil
+	}
+}
+
+// clientOfProgram sends one message to a peer, and takes one.
+func clientOfProgram(args []string) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
+	defer cancel()
+	addr, err := netip.ParseAddrPort(args[0])
+	if err != nil {
+		return err
+	}
+	d, err := verbs.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	c := &client{ctx: ctx}
+	if c.qp, err = d.Dial(ctx, addr, verbs.Config{Prepare: c.prepare(d)}); err != nil {
+		return err
+	}
+	n := copy(c.region.Bytes()[half:], "ping")
+	if err := errors.Join(
+		c.qp.Post(verbs.Request{ID: 2, Op: verbs.OpSend}, verbs.Segment{Region: c.region, Off: half, Len: n}),
+		c.want(2, verbs.OpSend, 0), c.want(1, verbs.OpReceive, 4),
+	); err != nil {
+		return err
+	}
+	if got := string(c.region.Bytes()[:4]); got != "pong" {
+		return fmt.Errorf("the peer says %q", got)
+	}
+	return errors.Join(c.qp.Close(), c.region.Close())
+}
+
+// TestVerbsClientOfExtsock: the peer is package extsock in this process, to which the program is any
+// iWARP.
+func TestVerbsClientOfExtsock(t *testing.T) {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	served := make(chan error, 1)
+	go func() {
+		served <- func() error {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			b := make([]byte, 16)
+			n, err := c.Read(b)
+			if err != nil || string(b[:n]) != "ping" {
+				return fmt.Errorf("Read = %q, %v", b[:n], err)
+			}
+			if _, err := c.Write([]byte("pong")); err != nil {
+				return err
+			}
+			if n, err := c.Read(b); err == nil {
+				return fmt.Errorf("Read behind the end = %q", b[:n])
+			}
+			return nil
+		}()
+	}()
+	c := under(performance(t, "client-of", l.Addr().String())...)
+	c.Args[0] = superviseIWARP
+	if err := c.Run(); err != nil {
+		_ = l.Close()
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,180 @@
+package verbs
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// newQueues returns a QP whose queues are in memory of the test, which stands where the device is.
+func newQueues(t testing.TB, depth uint32) (q *QP, completions *ring.Ring) {
+	t.Helper()
+	make1 := func(n, entryLen uint32) *ring.Ring {
+		size, ok := ring.Size(n, entryLen)
+		if !ok {
+			t.Fatalf("no ring of %d entries of %d bytes", n, entryLen)
+		}
+		return ring.New(make([]byte, size), n, entryLen)
+	}
+	completions = make1(2*depth, uverbs.CQElementLen)
+	d := &Device{ends: map[uint64]*end{}}
+	q = &QP{end: &end{d: d, events: make(chan ucma.Event, 4), over: make(chan struct{}), wake: func() {}, finish: func() {}}, done: completions}
+	q.sq = queue{ring: make1(depth, uverbs.SendElementLen(1, 0)), work: make([]work, depth)}
+	q.rq = queue{ring: make1(depth, uverbs.RecvElementLen(1)), work: make([]work, depth)}
+	return q, completions
+}
+
+// post posts a receive of 8 bytes and a Send, with the IDs 10 and 20.
+func post(t testing.TB, q *QP) {
+	t.Helper()
+	list := []uverbs.SGE{{Addr: 0x1000, Len: 8, LKey: 3}}
+	if err := errors.Join(
+		q.rq.add(work{10, OpReceive, 8}, func(b []byte, n uint64) { uverbs.PutRecvWR(b, n, list) }),
+		q.sq.add(work{20, OpSend, 8}, func(b []byte, n uint64) { (&uverbs.SendWR{ID: n, Op: uverbs.OpSend}).Put(b, list) }),
+	); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCompletions(t *testing.T) {
+	const first = receiveBit // number 0 of the receives
+	for _, tt := range []struct {
+		desc string
+		wc   []uverbs.WC
+		want []Completion // until the error
+		err  bool
+	}{
+		{"both", []uverbs.WC{{ID: 0, Op: uverbs.WCSend}, {ID: first, Op: uverbs.WCRecv, Len: 8}}, []Completion{{20, OpSend, 0, nil}, {10, OpReceive, 8, nil}}, false},
+		{"twice", []uverbs.WC{{ID: 0, Op: uverbs.WCSend}, {ID: 0, Op: uverbs.WCSend}}, []Completion{{20, OpSend, 0, nil}}, true},
+		{"one that was not posted", []uverbs.WC{{ID: 1, Op: uverbs.WCSend}}, nil, true},
+		{"another operation", []uverbs.WC{{ID: 0, Op: uverbs.WCRead}}, nil, true},
+		{"more than there is room for", []uverbs.WC{{ID: first, Op: uverbs.WCRecv, Len: 9}}, nil, true},
+		{"no such status", []uverbs.WC{{ID: first, Status: 22}}, nil, true},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			q, device := newQueues(t, 4)
+			post(t, q)
+			for _, w := range tt.wc {
+				device.Put(func(b []byte) { w.Put(b) })
+			}
+			got := make([]Completion, 4)
+			n, err := q.take(got)
+			if n != len(tt.want) || (err != nil) != tt.err {
+				t.Fatalf("take = %d, %v, want %d, error %v", n, err, len(tt.want), tt.err)
+			}
+			for i, want := range tt.want {
+				if got[i] != want {
+					t.Errorf("completion %d = %+v, want %+v", i, got[i], want)
+				}
+			}
+			if cause := q.cause(); (cause != nil) != tt.err {
+				t.Errorf("the connection's error is %v", cause)
+			}
+		})
+	}
+}
+
+func TestFlushedCompletion(t *testing.T) {
+	q, device := newQueues(t, 4)
+	post(t, q)
+	device.Put(func(b []byte) { (&uverbs.WC{ID: 0, Status: uverbs.FlushErr, Op: uverbs.WCRead}).Put(b) })
+	got := make([]Completion, 1)
+	var w *WorkError
+	if n, err := q.take(got); n != 1 || err != nil || got[0].ID != 20 || !errors.As(got[0].Err, &w) || !w.Flushed() {
+		t.Errorf("take = %d, %v, %+v", n, err, got)
+	}
+}
+
+// A queue holds what it was made for, although the ring may have more places.
+func TestQueueFull(t *testing.T) {
+	q, _ := newQueues(t, 5)
+	add := func() error {
+		return q.rq.add(work{op: OpReceive}, func(b []byte, n uint64) { uverbs.PutRecvWR(b, n, nil) })
+	}
+	for i := range 5 {
+		if err := add(); err != nil {
+			t.Fatalf("receive %d: %v", i, err)
+		}
+	}
+	if err := add(); err != ErrQueueFull {
+		t.Errorf("receive 5: %v, want ErrQueueFull", err)
+	}
+	// A ring whose consumer index does not move is full too, whatever completes.
+	for n := uint64(0); n < 3; n++ {
+		if _, err := q.rq.take(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		_ = add()
+	}
+	if err := add(); err != ErrQueueFull {
+		t.Errorf("in a ring that nobody empties: %v, want ErrQueueFull", err)
+	}
+}
+
+func TestReasons(t *testing.T) {
+	for err, want := range map[error]Reason{
+		fs.ErrNotExist: NoDevice, syscall.EACCES: NoPermission, syscall.EPERM: NoPermission, syscall.ENOMEM: NoResources, syscall.EMFILE: NoResources,
+		syscall.EOPNOTSUPP: NotSupported, syscall.EPROTONOSUPPORT: NotSupported,
+	} {
+		var u *UnavailableError
+		if got := failed("op", err); !errors.As(got, &u) || u.Reason != want || !errors.Is(got, err) {
+			t.Errorf("failed(%v) = %v, want the reason %q", err, got, want)
+		}
+	}
+	for _, err := range []error{syscall.EIO, syscall.ENOSYS, syscall.EINVAL} {
+		var d *DeviceError
+		if got := failed("op", err); !errors.As(got, &d) || !errors.Is(got, err) {
+			t.Errorf("failed(%v) = %v, want a DeviceError", err, got)
+		}
+	}
+	if got := failed("op", os.ErrClosed); got != os.ErrClosed {
+		t.Errorf("failed(os.ErrClosed) = %v", got)
+	}
+}
+
+// FuzzCompletions: whatever is in a completion queue, and whatever its indices are, each work request
+// completes at most once, and never with more bytes than it has room for.
+func FuzzCompletions(f *testing.F) {
+	b := make([]byte, uverbs.CQElementLen)
+	(&uverbs.WC{ID: receiveBit, Op: uverbs.WCRecv, Len: 8}).Put(b)
+	f.Add(b, uint32(1))
+	f.Add(append(b, make([]byte, uverbs.CQElementLen)...), uint32(2))
+	f.Fuzz(func(t *testing.T, entries []byte, producer uint32) {
+		const depth = 4
+		size, _ := ring.Size(2*depth, uverbs.CQElementLen)
+		memory := make([]byte, size)
+		q, _ := newQueues(t, depth)
+		q.done = ring.New(memory, 2*depth, uverbs.CQElementLen)
+		post(t, q)
+		copy(memory[384:], entries)
+		binary.NativeEndian.PutUint32(memory[128:], producer)
+		seen := map[uint64]bool{}
+		for range 2 * depth {
+			got := make([]Completion, 1)
+			n, err := q.take(got)
+			if err != nil {
+				var d *DeviceError
+				if !errors.As(err, &d) || q.cause() == nil {
+					t.Fatalf("take = %v, and the connection has %v", err, q.cause())
+				}
+				return
+			}
+			if n == 0 {
+				return
+			}
+			if c := got[0]; seen[c.ID] || c.Len > 8 || c.ID != 10 && c.ID != 20 {
+				t.Fatalf("completion %+v", c)
+			}
+			seen[got[0].ID] = true
+		}
+	})
+}
