@@ -165,7 +165,15 @@ func (d *Device) fail(err error) {
 	}
 }
 
-// add gives e a number, by which events find it.
+// number returns a new number for an end, by which events find it.
+func (d *Device) number() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.uids++
+	return d.uids
+}
+
+// add makes events find e, and Close end it. From then on e.id does not change.
 func (d *Device) add(e *end) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,8 +183,6 @@ func (d *Device) add(e *end) error {
 	if d.err != nil {
 		return d.err
 	}
-	d.uids++
-	e.uid = d.uids
 	d.ends[e.uid] = e
 	return nil
 }

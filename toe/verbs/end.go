@@ -43,21 +43,27 @@ type end struct {
 	closing sync.Once
 }
 
-// newEnd creates an id. room is how many events may wait.
+// makeEnd makes an end of an id. room is how many events may wait.
+func makeEnd(d *Device, uid uint64, id uint32, room int) *end {
+	return &end{d: d, uid: uid, id: id, events: make(chan ucma.Event, room), over: make(chan struct{}), wake: func() {}, finish: func() {}}
+}
+
+// newEnd creates an id. An id has no events before something is done with it.
 func newEnd(d *Device, room int) (*end, error) {
-	e := &end{d: d, events: make(chan ucma.Event, room), over: make(chan struct{}), wake: func() {}, finish: func() {}}
-	if err := d.add(e); err != nil {
-		return nil, err
-	}
+	uid := d.number()
 	out, err := command(d.cm, ucma.CreateID, 4, func(at uint64) []byte {
 		const rc = 2
-		return (&ucma.IDRequest{UID: e.uid, Response: at, PortSpace: ucma.TCP, QPType: rc}).AppendTo(nil)
+		return (&ucma.IDRequest{UID: uid, Response: at, PortSpace: ucma.TCP, QPType: rc}).AppendTo(nil)
 	})
 	if err != nil {
-		d.remove(e)
 		return nil, failed("CREATE_ID", err)
 	}
-	e.id, _ = ucma.ParseNumber(out) // it has 4 bytes
+	id, _ := ucma.ParseNumber(out) // it has 4 bytes
+	e := makeEnd(d, uid, id, room)
+	if err := d.add(e); err != nil {
+		d.destroyID(id)
+		return nil, err
+	}
 	return e, nil
 }
 
@@ -263,7 +269,7 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d := l.end.d
-	e := &end{d: d, id: ev.ID, events: make(chan ucma.Event, 4), over: make(chan struct{}), wake: func() {}, finish: func() {}}
+	e := makeEnd(d, d.number(), ev.ID, 4)
 	if err := d.add(e); err != nil {
 		d.refuse(ev.ID)
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
-	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -25,7 +24,7 @@ func newQueues(t testing.TB, depth uint32) (q *QP, completions *ring.Ring) {
 	}
 	completions = make1(2*depth, uverbs.CQElementLen)
 	d := &Device{ends: map[uint64]*end{}}
-	q = &QP{end: &end{d: d, events: make(chan ucma.Event, 4), over: make(chan struct{}), wake: func() {}, finish: func() {}}, done: completions}
+	q = &QP{end: makeEnd(d, 1, 1, 4), done: completions}
 	q.sq = queue{ring: make1(depth, uverbs.SendElementLen(1, 0)), work: make([]work, depth)}
 	q.rq = queue{ring: make1(depth, uverbs.RecvElementLen(1)), work: make([]work, depth)}
 	return q, completions
