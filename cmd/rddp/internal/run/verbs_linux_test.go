@@ -48,7 +48,7 @@ func clientProgram([]string) error {
 		return err
 	}
 	for range 3 {
-		if err := runClients(ctx); err != nil {
+		if err := errors.Join(runClients(ctx), closeClients(ctx)); err != nil {
 			return err
 		}
 	}
@@ -74,22 +74,11 @@ func runClients(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	l, err := d.Listen(netip.MustParseAddrPort("127.0.0.1:0"))
+	a, b, l, err := connect(ctx, d)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	a, b := &client{ctx: ctx}, &client{ctx: ctx}
-	accepted := make(chan error, 1)
-	go func() {
-		var err error
-		b.qp, err = l.Accept(ctx, verbs.Config{Prepare: b.prepare(d)})
-		accepted <- err
-	}()
-	a.qp, err = d.Dial(ctx, l.Addr(), verbs.Config{Prepare: a.prepare(d)})
-	if err := errors.Join(err, <-accepted); err != nil {
-		return err
-	}
 	if err := exchange(a, b); err != nil {
 		return err
 	}
@@ -111,6 +100,68 @@ func runClients(ctx context.Context) (err error) {
 	}
 	_ = b.qp.Close()
 	return errors.Join(a.region.Close(), b.region.Close())
+}
+
+// connect connects two ends.
+func connect(ctx context.Context, d *verbs.Device) (a, b *client, l *verbs.Listener, err error) {
+	if l, err = d.Listen(netip.MustParseAddrPort("127.0.0.1:0")); err != nil {
+		return nil, nil, nil, err
+	}
+	a, b = &client{ctx: ctx}, &client{ctx: ctx}
+	accepted := make(chan error, 1)
+	go func() {
+		var err error
+		b.qp, err = l.Accept(ctx, verbs.Config{Prepare: b.prepare(d)})
+		accepted <- err
+	}()
+	a.qp, err = d.Dial(ctx, l.Addr(), verbs.Config{Prepare: a.prepare(d)})
+	return a, b, l, errors.Join(err, <-accepted)
+}
+
+// closeClients closes the device while calls wait. They end, and each later one fails with
+// os.ErrClosed.
+func closeClients(ctx context.Context) error {
+	d, err := verbs.Open()
+	if err != nil {
+		return err
+	}
+	a, b, l, err := connect(ctx, d)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	wait := func() error {
+		_, err := a.qp.Wait(ctx, make([]verbs.Completion, 1))
+		return err
+	}
+	accept := func() error {
+		_, err := l.Accept(ctx, verbs.Config{})
+		return err
+	}
+	ended := make(chan error, 2)
+	go func() {
+		for {
+			// The device closes one end behind the other, so this one may see that the other has gone, and
+			// what that flushes.
+			switch err := wait(); {
+			case errors.Is(err, verbs.ErrDisconnected):
+				ended <- os.ErrClosed
+				return
+			case err != nil:
+				ended <- err
+				return
+			}
+		}
+	}()
+	go func() { ended <- accept() }()
+	if err := errors.Join(a.region.Close(), b.region.Close(), d.Close()); err != nil {
+		return err
+	}
+	for _, err := range []error{<-ended, <-ended, wait(), accept(), a.qp.Post(verbs.Request{Op: verbs.OpSend}), b.qp.PostReceive(1)} {
+		if !errors.Is(err, os.ErrClosed) {
+			return fmt.Errorf("on a closed device: %v", err)
+		}
+	}
+	return errors.Join(a.qp.Close(), b.qp.Close(), l.Close(), d.Close())
 }
 
 // prepare registers the memory and posts the receive for the peer's key.
