@@ -11,7 +11,7 @@ const DriverRXE = 14
 
 // AppendIoctl appends the ioctl that carries v for a driver.
 func AppendIoctl(b []byte, v *Invocation, driver uint32) []byte {
-	b, h := extend(b, HeaderLen)
+	b, _ = extend(b, HeaderLen)
 	n := 0
 	attr := func(id, size uint16, data uint64) {
 		b = le.AppendUint16(b, id)
@@ -29,7 +29,7 @@ func AppendIoctl(b []byte, v *Invocation, driver uint32) []byte {
 			attr(a.id, uint16(a.s.Len), a.s.Addr)
 		}
 	}
-	h = b[len(b)-n*AttrLen-HeaderLen:]
+	h := b[len(b)-n*AttrLen-HeaderLen:]
 	le.PutUint16(h, uint16(HeaderLen+n*AttrLen))
 	le.PutUint16(h[2:], InvokeWrite.Object)
 	le.PutUint16(h[4:], InvokeWrite.ID)
