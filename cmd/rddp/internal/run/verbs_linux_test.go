@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -186,6 +187,22 @@ func (c *client) want(id uint64, op verbs.Op, n int) error {
 	return nil
 }
 
+// wantAll waits for these completions, in any order: those of two queues have none.
+func (c *client) wantAll(all ...verbs.Completion) error {
+	for len(all) > 0 {
+		var done [1]verbs.Completion
+		if _, err := c.qp.Wait(c.ctx, done[:]); err != nil {
+			return err
+		}
+		i := slices.Index(all, done[0])
+		if i < 0 {
+			return fmt.Errorf("completion %+v, want one of %+v", done[0], all)
+		}
+		all = slices.Delete(all, i, i+1)
+	}
+	return nil
+}
+
 // hello sends where the own memory is.
 func (c *client) hello() error {
 	key, addr := c.region.Remote()
@@ -334,7 +351,7 @@ func clientOfProgram(args []string) (err error) {
 	n := copy(c.region.Bytes()[half:], "ping")
 	if err := errors.Join(
 		c.qp.Post(verbs.Request{ID: 2, Op: verbs.OpSend}, verbs.Segment{Region: c.region, Off: half, Len: n}),
-		c.want(2, verbs.OpSend, 0), c.want(1, verbs.OpReceive, 4),
+		c.wantAll(verbs.Completion{ID: 1, Op: verbs.OpReceive, Len: 4}, verbs.Completion{ID: 2, Op: verbs.OpSend}),
 	); err != nil {
 		return err
 	}
