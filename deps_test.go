@@ -123,6 +123,8 @@ var mayImport = map[string][]string{
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/early":           {"ddp", "extsock", "extsock/stats", "mpa", "rdmap", "toe", "internal/ddphdr", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
+	"conformance/lab/studies/harness": {},
+	"conformance/lab/studies/cache":   {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/report", "conformance/lab/studies/harness"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/lab/apps":            {"*"},
@@ -182,7 +184,7 @@ var floor = map[string]int{
 var door = map[string][]string{
 	"github.com/google/gopacket":              {"internal/dissect"},
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
-	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
 	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"github.com/pires/go-proxyproto":    {"cmd/rddp/internal/proxy"},

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// What a proxy asks of the back end: 1 byte that says what, and 4 with the number of the page. The
+// answer is the version, in 8 bytes, and for opGet the page.
+const (
+	opGet    = 'g'
+	opUpdate = 'u'
+	opPoll   = 'p'
+	askLen   = 5
+)
+
+var errAsk = errors.New("no such operation or page")
+
+// A backend makes pages and counts their versions.
+type backend struct {
+	versions counters
+	work     int
+}
+
+// serveBackend is the process of a back end, until standard input ends. It prints the addresses of
+// TCP and of extended sockets.
+func serveBackend(t trial) error {
+	b := &backend{make(counters, t.Pages), t.Work}
+	if t.Shared != "" {
+		var err error
+		if b.versions, err = mapCounters(t.Shared, t.Pages); err != nil {
+			return err
+		}
+	}
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	extended, err := listenExtended(b.versions)
+	if err != nil {
+		return err
+	}
+	for range t.Busy {
+		go busy()
+	}
+	go accept(plain, b.serve)
+	go accept(extended, b.serve)
+	return untilEnd(plain.Addr(), extended.Addr())
+}
+
+// serveBeside is the process that serves Reads of a back end's counters outside its program.
+func serveBeside(t trial) error {
+	versions, err := mapCounters(t.Shared, t.Pages)
+	if err != nil {
+		return err
+	}
+	extended, err := listenExtended(versions)
+	if err != nil {
+		return err
+	}
+	go accept(extended, (&backend{versions, t.Work}).serve)
+	return untilEnd(extended.Addr())
+}
+
+// untilEnd prints addresses, and waits for the end of standard input.
+func untilEnd(addresses ...net.Addr) error {
+	for _, a := range addresses {
+		fmt.Println(a)
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// busy computes until the process ends.
+func busy() {
+	p := make([]byte, pageLen)
+	for v := uint64(0); ; v++ {
+		makePage(p, 0, v, 1)
+	}
+}
+
+// A grantor is a listener whose connections may read counters.
+type grantor struct {
+	*extsock.Listener
+	handle rdmap.Handle
+}
+
+func listenExtended(versions counters) (*grantor, error) {
+	domain := new(ddp.Domain)
+	n := len(versions) * counterLen
+	region, err := domain.RegisterMemory(versions, 0, 0, uint64(n), ddp.RemoteRead, 0) // for each connection of the domain
+	if err != nil {
+		return nil, err
+	}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
+	if err != nil {
+		return nil, err
+	}
+	return &grantor{l, rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(n)}}, nil
+}
+
+// Accept returns a connection to which the handle of the counters has been sent.
+func (g *grantor) Accept() (net.Conn, error) {
+	c, err := g.Listener.Accept()
+	if err == nil {
+		_, err = c.Write(g.handle.AppendTo(nil))
+	}
+	return c, err
+}
+
+func accept(l net.Listener, serve func(net.Conn) error) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			fail(err) // the process ends before its listeners do
+		}
+		go func() {
+			defer c.Close()
+			if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
+				fail(err)
+			}
+		}()
+	}
+}
+
+// fail ends a process of a trial: its study fails too.
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "cache:", err)
+	os.Exit(1)
+}
+
+// serve answers a proxy until it closes the connection.
+func (b *backend) serve(c net.Conn) error {
+	var ask [askLen]byte
+	answer := make([]byte, counterLen+pageLen)
+	for {
+		if _, err := io.ReadFull(c, ask[:]); err != nil {
+			return err
+		}
+		page := binary.BigEndian.Uint32(ask[1:])
+		if int64(page) >= int64(len(b.versions)) {
+			return errAsk
+		}
+		out := answer[:counterLen]
+		var version uint64
+		switch ask[0] {
+		case opPoll:
+			version = b.versions[page].Load()
+		case opUpdate:
+			version = b.versions[page].Add(1) // before the answer
+		case opGet:
+			version, out = b.versions[page].Load(), answer
+			makePage(out[counterLen:], page, version, b.work)
+		default:
+			return errAsk
+		}
+		binary.BigEndian.PutUint64(out, version)
+		if _, err := c.Write(out); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/nopanic"
+)
+
+// TestMain is also the program of the processes that a trial starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && isPart(os.Args[1]) {
+		main()
+		return
+	}
+	nopanic.Exit(m.Run())
+}
+
+// few returns a trial with few pages and operations, so that updates meet requests.
+func few(way string, busy int) trial {
+	return trial{Way: way, Updates: 0.3, Busy: busy, Pages: 4, Work: 1, Proxies: 2, Clients: 3, Count: 300, Seed: 1}
+}
+
+// TestNoStalePage: whoever validates serves no stale page, with an idle back end and with a busy one.
+// The trial itself checks that each response has the bytes of its version.
+func TestNoStalePage(t *testing.T) {
+	for _, way := range ways {
+		if way == wayUnchecked {
+			continue
+		}
+		for _, busy := range []int{0, 1} {
+			trial := few(way, busy)
+			if busy > 0 {
+				trial.Count = 20 // each may wait for the scheduler
+			}
+			o, err := trial.run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum := trial.Proxies * trial.Clients * trial.Count; o.Requests+o.Updates != sum || o.Stale != 0 {
+				t.Errorf("%s: %d requests and %d updates, %d stale; want %d and none", way, o.Requests, o.Updates, o.Stale, sum)
+			}
+			if cached := way != wayNone; (o.Hits > 0) != cached {
+				t.Errorf("%s: %d hits", way, o.Hits)
+			}
+			if o.BackendCPU <= 0 || o.ProxyCPU <= 0 {
+				t.Errorf("%s: processor time %v and %v", way, o.BackendCPU, o.ProxyCPU)
+			}
+		}
+	}
+}
+
+// TestStalePageIsFound: the check finds stale pages where a proxy does not validate.
+func TestStalePageIsFound(t *testing.T) {
+	o, err := few(wayUnchecked, 0).run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Stale == 0 || o.Stale > o.Hits {
+		t.Errorf("%d stale pages among %d hits", o.Stale, o.Hits)
+	}
+}
+
+// TestPage: a page has the bytes of its version alone, and a changed byte is found.
+func TestPage(t *testing.T) {
+	p, other := make([]byte, pageLen), make([]byte, pageLen)
+	makePage(p, 7, 3, 2)
+	makePage(other, 7, 4, 2)
+	if bytes.Equal(p, other) {
+		t.Error("two versions are equal")
+	}
+	if err := errors.Join(checkWhole(p), checkVersion(p, 7, 3)); err != nil {
+		t.Error(err)
+	}
+	if err := checkVersion(p, 7, 4); !errors.Is(err, errVersion) {
+		t.Errorf("another version: %v", err)
+	}
+	p[pageLen/2] ^= 1
+	if err := checkWhole(p); !errors.Is(err, errBroken) {
+		t.Errorf("a changed byte: %v", err)
+	}
+}
+
+var _ ddp.Memory = counters(nil)
+
+// TestCounters: a Read of a part of a counter is refused, and so is a write.
+func TestCounters(t *testing.T) {
+	c := make(counters, 2)
+	c[1].Store(0x0102)
+	p := make([]byte, counterLen)
+	if _, err := c.ReadAt(p, counterLen); err != nil || !bytes.Equal(p, []byte{0, 0, 0, 0, 0, 0, 1, 2}) {
+		t.Errorf("%x, %v", p, err)
+	}
+	if _, err := c.ReadAt(p[:4], 0); !errors.Is(err, errAlign) {
+		t.Error(err)
+	}
+	if _, err := c.WriteAt(p, 0); !errors.Is(err, errReadOnly) {
+		t.Error(err)
+	}
+}

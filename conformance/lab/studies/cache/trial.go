@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rddp/rddp/conformance/lab/studies/harness"
+)
+
+// The ways in which a proxy learns whether its page is current.
+const (
+	wayNone      = "none"      // there is no cache
+	wayTCP       = "tcp"       // a request over TCP
+	wayStream    = "stream"    // a request over an extended socket's byte stream
+	wayRead      = "read"      // an RDMA Read, served in the back end's process
+	wayBeside    = "beside"    // an RDMA Read, served by another process on the back end's CPU
+	wayUnchecked = "unchecked" // it does not
+)
+
+var ways = []string{wayNone, wayTCP, wayStream, wayRead, wayBeside, wayUnchecked}
+
+// A trial is one contender under one load.
+type trial struct {
+	Way     string
+	Updates float64 // the share of operations that are updates
+	Busy    int     // goroutines of the back end that only compute
+
+	Pages, Work      int           // number of pages; hashes for each block of a page
+	Proxies, Clients int           // clients of each proxy
+	Warm, Time       time.Duration // before the measurement, and of it
+	Count            int           // operations of each client, instead of times; 0: none
+	Seed             uint64
+	Pin              bool // back end and proxies have a CPU each
+
+	Addresses addresses // of the back end
+	Shared    string    // file with the counters, if two processes share them
+}
+
+// addresses are where a back end listens.
+type addresses struct{ Plain, Extended string }
+
+// An outcome is what one trial found in the measured time. P50 and P99 are percentiles of the time
+// of a request, in microseconds.
+type outcome struct {
+	Way                            string
+	UpdateShare                    float64
+	Busy                           int
+	Requests, Updates, Hits, Stale int
+	Seconds, P50, P99              float64
+	BackendCPU, ProxyCPU           float64 // seconds, of the whole trial
+}
+
+// rate returns the responses per second.
+func (o *outcome) rate() float64 { return float64(o.Requests) / o.Seconds }
+
+// The CPUs of a trial that pins its processes.
+const (
+	proxyCPU   = 0
+	backendCPU = 1
+)
+
+func (t *trial) cpu(n int) int {
+	if t.Pin {
+		return n
+	}
+	return harness.NotPinned
+}
+
+// The first argument of a process of a trial.
+const (
+	partBackend = "part-backend"
+	partBeside  = "part-beside"
+	partProxies = "part-proxies"
+)
+
+func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Process, error) {
+	b, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	return harness.Start(ctx, t.cpu(cpu), part, string(b))
+}
+
+// runPart runs a process of a trial.
+func runPart(ctx context.Context, part, argument string) error {
+	var t trial
+	if err := json.Unmarshal([]byte(argument), &t); err != nil {
+		return err
+	}
+	switch part {
+	case partBackend:
+		return serveBackend(t)
+	case partBeside:
+		return serveBeside(t)
+	default:
+		return runProxies(ctx, t)
+	}
+}
+
+func isPart(name string) bool {
+	return name == partBackend || name == partBeside || name == partProxies
+}
+
+// errStale means that a contender which validates has served a page that it must not serve.
+var errStale = errors.New("a stale page was served")
+
+// run runs a trial. All its processes have ended when it returns.
+func (t trial) run(ctx context.Context) (o outcome, err error) {
+	ctx, cancel := context.WithTimeout(ctx, t.Warm+t.Time+time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp(sharedDir(), "study-cache-")
+	if err != nil {
+		return o, err
+	}
+	defer os.RemoveAll(dir)
+	if t.Way == wayBeside {
+		t.Shared = filepath.Join(dir, "counters")
+		if err := os.WriteFile(t.Shared, nil, 0o600); err != nil {
+			return o, err
+		}
+	}
+	cpu, err := t.serveBackends(ctx, func() error { o, err = t.runProxies(ctx); return err })
+	if err != nil {
+		return o, fmt.Errorf("%s, updates %v, %d busy: %w", t.Way, t.Updates, t.Busy, err)
+	}
+	o.Way, o.UpdateShare, o.Busy, o.BackendCPU = t.Way, t.Updates, t.Busy, cpu.Seconds()
+	if o.Stale > 0 && t.Way != wayUnchecked {
+		return o, fmt.Errorf("%w: %d of %d by %s", errStale, o.Stale, o.Requests, t.Way)
+	}
+	return o, nil
+}
+
+// sharedDir returns a directory for a file that is memory, or "" for that of temporary files.
+func sharedDir() string {
+	const shm = "/dev/shm"
+	if _, err := os.Stat(shm); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return shm
+}
+
+// serveBackends starts the back end, and what stands beside it, and calls do. It returns the
+// processor time of what it started.
+func (t *trial) serveBackends(ctx context.Context, do func() error) (cpu time.Duration, err error) {
+	b, err := t.start(ctx, partBackend, backendCPU)
+	if err != nil {
+		return 0, err
+	}
+	defer stop(b, &cpu, &err)
+	if t.Addresses.Plain, err = b.Line(); err != nil {
+		return 0, err
+	}
+	if t.Addresses.Extended, err = b.Line(); err != nil {
+		return 0, err
+	}
+	if t.Way == wayBeside {
+		var beside *harness.Process
+		if beside, err = t.start(ctx, partBeside, backendCPU); err != nil {
+			return 0, err
+		}
+		defer stop(beside, &cpu, &err)
+		if t.Addresses.Extended, err = beside.Line(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, do()
+}
+
+// stop ends a process, and adds its processor time and its error to those of the caller.
+func stop(p *harness.Process, cpu *time.Duration, err *error) {
+	spent, failure := p.Stop()
+	*cpu += spent
+	*err = errors.Join(*err, failure)
+}
+
+// runProxies runs the process of the proxies to its end.
+func (t *trial) runProxies(ctx context.Context) (o outcome, err error) {
+	p, err := t.start(ctx, partProxies, proxyCPU)
+	if err != nil {
+		return o, err
+	}
+	var cpu time.Duration
+	line, err := p.Line()
+	stop(p, &cpu, &err)
+	if err != nil {
+		return o, err
+	}
+	err = json.Unmarshal([]byte(line), &o)
+	o.ProxyCPU = cpu.Seconds()
+	return o, err
+}

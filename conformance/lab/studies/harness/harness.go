@@ -1,0 +1,119 @@
+// Package harness has what all studies need: it starts the processes of a trial, and summarizes
+// times.
+package harness
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A Process is this program, started again for one part in a trial. A part that serves must end when
+// its standard input ends, so that it does not outlive the study.
+type Process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	out   *bufio.Reader
+	errs  strings.Builder
+}
+
+// NotPinned is the CPU of a process that may run on all CPUs.
+const NotPinned = -1
+
+// waitDelay bounds the time for which a killed process may keep its output open.
+const waitDelay = time.Second
+
+// Start starts this program with other arguments, on one CPU or NotPinned. The process is killed
+// when ctx is done. The caller must call Stop.
+func Start(ctx context.Context, cpu int, args ...string) (*Process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	argv := append([]string{self}, args...)
+	if cpu != NotPinned {
+		argv = append([]string{"taskset", "--cpu-list", strconv.Itoa(cpu)}, argv...)
+	}
+	p := &Process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
+	p.cmd.Stderr, p.cmd.WaitDelay = &p.errs, waitDelay
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", args[0], err)
+	}
+	return p, nil
+}
+
+// Line returns the next line that the process prints, without its end.
+func (p *Process) Line() (string, error) {
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("a process has ended early: %w", err)
+	}
+	return strings.TrimSuffix(line, "\n"), nil
+}
+
+// Stop ends the process and returns the processor time that it took.
+func (p *Process) Stop() (time.Duration, error) {
+	p.stdin.Close()
+	if err := p.cmd.Wait(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, strings.TrimSpace(p.errs.String()))
+	}
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime(), nil
+}
+
+// CanPin reports whether processes of a trial can have a CPU each, and why not.
+func CanPin() error {
+	if runtime.NumCPU() < 2 {
+		return errors.New("there is one CPU")
+	}
+	_, err := exec.LookPath("taskset")
+	return err
+}
+
+// Times is a histogram of times between 1 ns and a minute, with an error of at most 1 %.
+type Times struct{ h *hdrhistogram.Histogram }
+
+// NewTimes returns an empty histogram.
+func NewTimes() Times { return Times{hdrhistogram.New(1, int64(time.Minute), 2)} }
+
+// Add adds a time. One above a minute counts as a minute.
+func (t Times) Add(d time.Duration) { _ = t.h.RecordValue(int64(min(max(d, 1), time.Minute))) }
+
+// Merge adds the times of another histogram.
+func (t Times) Merge(other Times) { t.h.Merge(other.h) }
+
+// At returns a percentile, or 0 of no times.
+func (t Times) At(percent float64) time.Duration { return time.Duration(t.h.ValueAtQuantile(percent)) }
+
+// Table returns a Markdown table.
+func Table(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(head)
+	rule := make([]string, len(head))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	line(rule)
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
