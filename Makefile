@@ -26,7 +26,8 @@
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
 # make bench-baseline  writes that file
 # make bench-peers  throughput and latency next to UCX, libfabric, iperf3 and plain TCP, for docs/performance.md; installs them, as root
-# make study-cache  what it costs to keep a cache coherent by RDMA Reads, for docs/studies/cache.md; on a quiet machine
+# make study-cache   what it costs to keep a cache coherent by RDMA Reads, for docs/studies/cache.md; on a quiet machine
+# make study-filter  blocks that flow through filters, over TCP and over extsock, for docs/studies/filter.md; on a quiet machine
 # make early     what early placement brings over a link with delay and loss, for docs/early.md; on a quiet machine
 
 GO        ?= go
@@ -73,7 +74,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick \
-	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache
+	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
@@ -252,9 +253,9 @@ bench-peers: build
 early:
 	$(GO) run ./conformance/lab/early -document=docs/early.md -revision="$$(git describe --always --dirty)" $(EARLY)
 
-# CACHE are more options of the program, such as -rounds 5.
-study-cache:
-	$(GO) run ./conformance/lab/studies/cache -document=docs/studies/cache.md -revision="$$(git describe --always --dirty)" $(CACHE)
+# STUDY are more options of the programs, such as -rounds 5.
+study-cache study-filter: study-%:
+	$(GO) run ./conformance/lab/studies/$* -document=docs/studies/$*.md -revision="$$(git describe --always --dirty)" $(STUDY)
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile

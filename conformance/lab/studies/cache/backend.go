@@ -1,13 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 
+	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
@@ -30,9 +30,8 @@ type backend struct {
 	work     int
 }
 
-// serveBackend is the process of a back end, until standard input ends. It prints the addresses of
-// TCP and of extended sockets.
-func serveBackend(t trial) error {
+// serveBackend is the process of a back end. It serves at two addresses: TCP and extended sockets.
+func serveBackend(_ context.Context, t trial) error {
 	b := &backend{make(counters, t.Pages), t.Work}
 	if t.Shared != "" {
 		var err error
@@ -53,11 +52,11 @@ func serveBackend(t trial) error {
 	}
 	go accept(plain, b.serve)
 	go accept(extended, b.serve)
-	return untilEnd(plain.Addr(), extended.Addr())
+	return harness.Serve(plain.Addr(), extended.Addr())
 }
 
 // serveBeside is the process that serves Reads of a back end's counters outside its program.
-func serveBeside(t trial) error {
+func serveBeside(_ context.Context, t trial) error {
 	versions, err := mapCounters(t.Shared, t.Pages)
 	if err != nil {
 		return err
@@ -67,16 +66,7 @@ func serveBeside(t trial) error {
 		return err
 	}
 	go accept(extended, (&backend{versions, t.Work}).serve)
-	return untilEnd(extended.Addr())
-}
-
-// untilEnd prints addresses, and waits for the end of standard input.
-func untilEnd(addresses ...net.Addr) error {
-	for _, a := range addresses {
-		fmt.Println(a)
-	}
-	_, err := io.Copy(io.Discard, os.Stdin)
-	return err
+	return harness.Serve(extended.Addr())
 }
 
 // busy computes until the process ends.
@@ -120,21 +110,15 @@ func accept(l net.Listener, serve func(net.Conn) error) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			fail(err) // the process ends before its listeners do
+			harness.Fail(err) // the process ends before its listeners do
 		}
 		go func() {
 			defer c.Close()
 			if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
-				fail(err)
+				harness.Fail(err)
 			}
 		}()
 	}
-}
-
-// fail ends a process of a trial: its study fails too.
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "cache:", err)
-	os.Exit(1)
 }
 
 // serve answers a proxy until it closes the connection.

@@ -3,16 +3,16 @@ package main
 import (
 	"bytes"
 	"errors"
-	"os"
 	"testing"
 
+	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
 // TestMain is also the program of the processes that a trial starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && isPart(os.Args[1]) {
+	if harness.IsPart() {
 		main()
 		return
 	}

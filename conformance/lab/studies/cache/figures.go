@@ -3,13 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rddp/rddp/conformance/lab/plot"
-	"github.com/rddp/rddp/conformance/lab/report"
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 )
 
@@ -54,8 +51,7 @@ func (p *point) spread(value func(*outcome) float64) (low, median, high float64)
 	for i := range p.rounds {
 		all = append(all, value(&p.rounds[i]))
 	}
-	slices.Sort(all)
-	return all[0], all[(len(all)-1)/2], all[len(all)-1]
+	return harness.Spread(all)
 }
 
 // text returns the median, and the range of the rounds.
@@ -78,14 +74,7 @@ var (
 func (s *study) figures(points []*point) (text string, files map[string]string) {
 	var b strings.Builder
 	t := s.trial
-	fmt.Fprintf(&b, "Measured on %s at %s, %s; TCP over 127.0.0.1, congestion control %s. Median of %d rounds (lowest–highest). ",
-		time.Now().UTC().Format(time.DateOnly), s.revision, report.Host(), congestion(), s.rounds)
-	fmt.Fprintf(&b, "%d pages of %d bytes, %d proxies with %d clients each, %v for each trial. ", t.Pages, pageLen, t.Proxies, t.Clients, t.Time)
-	if t.Pin {
-		b.WriteString("The back end has one CPU, and the proxies have another.\n")
-	} else {
-		fmt.Fprintf(&b, "Back end and proxies share %d CPUs.\n", runtime.NumCPU())
-	}
+	fmt.Fprintf(&b, "%s%d pages of %d bytes, %d proxies with %d clients each.\n", s.Head(), t.Pages, pageLen, t.Proxies, t.Clients)
 	for _, busy := range []int{0, loaded} {
 		fmt.Fprintf(&b, "\n### Back end with %d busy goroutines\n\n", busy)
 		b.WriteString(table(slices.DeleteFunc(slices.Clone(points), func(p *point) bool { return p.busy != busy }), "updates", (*point).shareText))
@@ -94,10 +83,6 @@ func (s *study) figures(points []*point) (text string, files map[string]string) 
 	b.WriteString(table(slices.DeleteFunc(slices.Clone(points), func(p *point) bool { return p.share != usedShare }), "busy", (*point).busyText))
 	files = map[string]string{"cache-rate.svg": rates(points), "cache-latency.svg": latencies(points)}
 	return b.String(), files
-}
-
-func congestion() string {
-	return strings.TrimSpace(report.ReadText("/proc/sys/net/ipv4/tcp_congestion_control"))
 }
 
 func (p *point) shareText() string { return percent(p.share) }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -94,7 +92,7 @@ func (c *client) request(page uint32) error {
 	return checkVersion(response.page, page, response.version)
 }
 
-// runProxies is the process of the proxies. It prints the outcome as JSON.
+// runProxies is the process of the proxies. It reports the outcome.
 func runProxies(ctx context.Context, t trial) error {
 	clients, err := t.clients()
 	defer func() {
@@ -116,7 +114,7 @@ func runProxies(ctx context.Context, t trial) error {
 	for _, c := range clients {
 		sum.add(c.tally)
 	}
-	return json.NewEncoder(os.Stdout).Encode(outcome{
+	return harness.Report(outcome{
 		Requests: sum.requests, Updates: sum.updates, Hits: sum.hits, Stale: sum.stale,
 		Seconds: spent.Seconds(), P50: sum.times.At(50).Seconds() * 1e6, P99: sum.times.At(99).Seconds() * 1e6,
 	})

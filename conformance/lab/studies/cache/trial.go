@@ -65,46 +65,31 @@ const (
 	backendCPU = 1
 )
 
-func (t *trial) cpu(n int) int {
-	if t.Pin {
-		return n
-	}
-	return harness.NotPinned
-}
-
-// The first argument of a process of a trial.
+// The parts.
 const (
-	partBackend = "part-backend"
-	partBeside  = "part-beside"
-	partProxies = "part-proxies"
+	partBackend = "backend"
+	partBeside  = "beside"
+	partProxies = "proxies"
 )
 
+var parts = map[string]harness.Part{partBackend: part(serveBackend), partBeside: part(serveBeside), partProxies: part(runProxies)}
+
+// part returns a part whose argument is a trial.
+func part(run func(context.Context, trial) error) harness.Part {
+	return func(ctx context.Context, argument []byte) error {
+		var t trial
+		if err := json.Unmarshal(argument, &t); err != nil {
+			return err
+		}
+		return run(ctx, t)
+	}
+}
+
 func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Process, error) {
-	b, err := json.Marshal(t)
-	if err != nil {
-		return nil, err
+	if !t.Pin {
+		cpu = harness.NotPinned
 	}
-	return harness.Start(ctx, t.cpu(cpu), part, string(b))
-}
-
-// runPart runs a process of a trial.
-func runPart(ctx context.Context, part, argument string) error {
-	var t trial
-	if err := json.Unmarshal([]byte(argument), &t); err != nil {
-		return err
-	}
-	switch part {
-	case partBackend:
-		return serveBackend(t)
-	case partBeside:
-		return serveBeside(t)
-	default:
-		return runProxies(ctx, t)
-	}
-}
-
-func isPart(name string) bool {
-	return name == partBackend || name == partBeside || name == partProxies
+	return harness.Start(ctx, cpu, part, t)
 }
 
 // errStale means that a contender which validates has served a page that it must not serve.
@@ -174,9 +159,8 @@ func (t *trial) serveBackends(ctx context.Context, do func() error) (cpu time.Du
 
 // stop ends a process, and adds its processor time and its error to those of the caller.
 func stop(p *harness.Process, cpu *time.Duration, err *error) {
-	spent, failure := p.Stop()
-	*cpu += spent
-	*err = errors.Join(*err, failure)
+	*err = errors.Join(*err, p.Stop())
+	*cpu += p.CPU()
 }
 
 // runProxies runs the process of the proxies to its end.
@@ -185,13 +169,7 @@ func (t *trial) runProxies(ctx context.Context) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	var cpu time.Duration
-	line, err := p.Line()
-	stop(p, &cpu, &err)
-	if err != nil {
-		return o, err
-	}
-	err = json.Unmarshal([]byte(line), &o)
-	o.ProxyCPU = cpu.Seconds()
+	err = p.Report(&o)
+	o.ProxyCPU = p.CPU().Seconds()
 	return o, err
 }

@@ -5,6 +5,7 @@ package harness
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,14 +34,18 @@ const NotPinned = -1
 // waitDelay bounds the time for which a killed process may keep its output open.
 const waitDelay = time.Second
 
-// Start starts this program with other arguments, on one CPU or NotPinned. The process is killed
-// when ctx is done. The caller must call Stop.
-func Start(ctx context.Context, cpu int, args ...string) (*Process, error) {
+// Start starts a part, on one CPU or NotPinned. The process is killed when ctx is done. The caller
+// must call Stop or Report.
+func Start(ctx context.Context, cpu int, part string, argument any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	argv := append([]string{self}, args...)
+	text, err := json.Marshal(argument)
+	if err != nil {
+		return nil, err
+	}
+	argv := []string{self, partMark, part, string(text)}
 	if cpu != NotPinned {
 		argv = append([]string{"taskset", "--cpu-list", strconv.Itoa(cpu)}, argv...)
 	}
@@ -55,7 +60,7 @@ func Start(ctx context.Context, cpu int, args ...string) (*Process, error) {
 	}
 	p.out = bufio.NewReader(out)
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", args[0], err)
+		return nil, fmt.Errorf("%s: %w", part, err)
 	}
 	return p, nil
 }
@@ -69,13 +74,18 @@ func (p *Process) Line() (string, error) {
 	return strings.TrimSuffix(line, "\n"), nil
 }
 
-// Stop ends the process and returns the processor time that it took.
-func (p *Process) Stop() (time.Duration, error) {
+// Stop ends the process and waits for its end.
+func (p *Process) Stop() error {
 	p.stdin.Close()
 	if err := p.cmd.Wait(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, strings.TrimSpace(p.errs.String()))
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(p.errs.String()))
 	}
-	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime(), nil
+	return nil
+}
+
+// CPU returns the processor time that the process took. It must have ended.
+func (p *Process) CPU() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
 // CanPin reports whether processes of a trial can have a CPU each, and why not.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/conformance/lab/studies/harness"
+	"github.com/rddp/rddp/extsock"
+)
+
+// The connections of a trial.
+const (
+	wayTCP    = "tcp"
+	wayStream = "stream" // the byte stream of an extended socket
+	wayCopied = "copied" // the same, and no Write is placed by RDMA Write
+)
+
+// config returns the settings of an extended socket, or nil for TCP.
+func config(way string) *extsock.Config {
+	switch way {
+	case wayStream:
+		return &extsock.Config{Startup: extsock.StartupRequire}
+	case wayCopied:
+		return &extsock.Config{Startup: extsock.StartupRequire, Crossover: -1}
+	}
+	return nil
+}
+
+func listen(way string) (net.Listener, error) {
+	if c := config(way); c != nil {
+		return extsock.Listen("tcp", "127.0.0.1:0", c)
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
+}
+
+// serveCopy is the process of a copy of the filter. It serves one connection.
+func serveCopy(t trial) error {
+	l, err := listen(t.Way)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			defer c.Close()
+			err = t.filterAll(c)
+		}
+		if err != nil {
+			harness.Fail(err)
+		}
+	}()
+	return harness.Serve(l.Addr())
+}
+
+// An arrived block waits for the filter.
+type arrived struct {
+	block []byte
+	at    time.Time
+}
+
+// filterAll filters the blocks of c until its peer has sent all.
+func (t *trial) filterAll(c net.Conn) error {
+	queue, free := make(chan arrived, t.Window), make(chan []byte, t.Window+1)
+	for range t.Window + 1 {
+		free <- make([]byte, maxBlock)
+	}
+	var failure error
+	go func() {
+		defer close(queue)
+		for {
+			block, err := readBlock(c, <-free)
+			if err != nil {
+				failure = err
+				return
+			}
+			queue <- arrived{block, time.Now()}
+		}
+	}()
+	var ready time.Time // when the filter has done the block before
+	for a := range queue {
+		if a.at.After(ready) {
+			ready = a.at
+		}
+		ready = ready.Add(time.Duration(float64(len(a.block)) * t.Cost * t.Slow))
+		if t.Cost > 0 {
+			time.Sleep(time.Until(ready))
+		}
+		filter(a.block)
+		if _, err := c.Write(a.block); err != nil {
+			return err
+		}
+		free <- a.block[:maxBlock]
+	}
+	if errors.Is(failure, io.EOF) {
+		return nil
+	}
+	return failure
+}

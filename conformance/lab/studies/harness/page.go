@@ -1,0 +1,124 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rddp/rddp/conformance/lab/report"
+)
+
+// Options are the options that all studies have.
+type Options struct {
+	Revision string // of rddp
+	Document string // whose generated part the study writes; "": it prints the tables
+	Rounds   int
+	Seed     uint64
+	Time     time.Duration // of each trial
+	Pin      bool          // the two sides of a trial have a CPU each
+}
+
+// Parse parses the arguments of a study. define adds its own options. The error is flag.ErrHelp if
+// the arguments ask for help only.
+func Parse(name string, args []string, log io.Writer, define func(*flag.FlagSet)) (Options, error) {
+	var o Options
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(log)
+	f.StringVar(&o.Revision, "revision", "an unknown revision", "the revision of rddp, for the record")
+	f.StringVar(&o.Document, "document", "", "put the figures between the markers of this `file`, and plots and raw results next to it (default: print the tables)")
+	f.IntVar(&o.Rounds, "rounds", 3, "number of rounds; a figure is the median of them")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first round")
+	f.DurationVar(&o.Time, "time", 500*time.Millisecond, "time for which a trial is measured")
+	define(f)
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if o.Rounds < 1 || o.Time <= 0 {
+		return o, fmt.Errorf("-rounds %d, -time %v: too small", o.Rounds, o.Time)
+	}
+	cannot := CanPin()
+	if o.Pin = cannot == nil; !o.Pin {
+		fmt.Fprintln(log, "processes share all CPUs:", cannot)
+	}
+	return o, nil
+}
+
+// Page returns the document that the study with this name writes.
+func (o *Options) Page(name string) report.Document {
+	return report.Document{File: o.Document, Make: "study-" + name}
+}
+
+// Head returns the sentences that a generated part begins with: when, where and how it was measured.
+func (o *Options) Head() string {
+	where := fmt.Sprintf("The two sides share %d CPUs", runtime.NumCPU())
+	if o.Pin {
+		where = "Each side has one CPU"
+	}
+	control := strings.TrimSpace(report.ReadText("/proc/sys/net/ipv4/tcp_congestion_control"))
+	return fmt.Sprintf("Measured on %s at %s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial; median of %d rounds (lowest–highest). ",
+		time.Now().UTC().Format(time.DateOnly), o.Revision, report.Host(), control, where, o.Time, o.Rounds)
+}
+
+// Publish writes the generated part, plots by the names of their files, and raw results into the
+// document and next to it. Without a document it prints the generated part to out.
+func (o *Options) Publish(name, text string, plots map[string]string, raw any, out io.Writer) error {
+	if o.Document == "" {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	b, err := json.MarshalIndent(raw, "", " ")
+	if err != nil {
+		return err
+	}
+	files := maps.Clone(plots)
+	files[name+".json"] = string(b) + "\n"
+	var pictures strings.Builder
+	for _, file := range slices.Sorted(maps.Keys(plots)) {
+		fmt.Fprintf(&pictures, "![%s](%s)\n\n", strings.TrimSuffix(file, filepath.Ext(file)), file)
+	}
+	return o.Page(name).Write(pictures.String()+text+fmt.Sprintf("\nRaw results: [%s.json](%s.json).\n", name, name), files)
+}
+
+// A Study measures: it returns raw results, and what to publish.
+type Study func() (raw any, text string, plots map[string]string, err error)
+
+// Run runs a study whose options were parsed, and publishes what it returns. err is the error of
+// Parse.
+func (o *Options) Run(name string, err error, out io.Writer, s Study) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if o.Document != "" {
+		if err := o.Page(name).Check(); err != nil {
+			return err
+		}
+	}
+	raw, text, plots, err := s()
+	if err != nil {
+		return err
+	}
+	return o.Publish(name, text, plots, raw, out)
+}
+
+// Spread returns the lowest value, the median (the lower one of two) and the highest, or zeros of no
+// values.
+func Spread(values []float64) (low, median, high float64) {
+	if len(values) == 0 {
+		return 0, 0, 0
+	}
+	all := slices.Sorted(slices.Values(values))
+	return all[0], all[(len(all)-1)/2], all[len(all)-1]
+}

@@ -1,0 +1,71 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// A Part runs in a process of its own. Its argument is what the study gave Start, as JSON.
+type Part func(ctx context.Context, argument []byte) error
+
+// partMark is the first argument of a process that runs a part. The name of the part and its
+// argument follow.
+const partMark = "study-part"
+
+// IsPart reports whether this process is to run a part, and not the study: its main function, or its
+// TestMain, must call Main.
+func IsPart() bool { return len(os.Args) == 4 && os.Args[1] == partMark }
+
+// Main is the main function of a study with this name. It runs the part that the process is for, or
+// else the study itself.
+func Main(name string, parts map[string]Part, study func(ctx context.Context, args []string, out, log io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch {
+	case !IsPart():
+		err = study(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	case parts[os.Args[2]] == nil:
+		err = fmt.Errorf("there is no part %q", os.Args[2])
+	default:
+		err = parts[os.Args[2]](ctx, []byte(os.Args[3]))
+	}
+	if err != nil {
+		Fail(fmt.Errorf("%s: %w", name, err))
+	}
+}
+
+// Fail ends the process with an error. The study fails, too.
+func Fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// Serve is the end of a part that serves: it prints where the part listens, one address in a line,
+// and returns when Process.Stop is called.
+func Serve(addresses ...net.Addr) error {
+	for _, a := range addresses {
+		fmt.Println(a)
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// Report is the end of a part that has found something, for Process.Report.
+func Report(outcome any) error { return json.NewEncoder(os.Stdout).Encode(outcome) }
+
+// Report waits for what a part reports, puts it into outcome, and stops the process.
+func (p *Process) Report(outcome any) error {
+	line, err := p.Line()
+	if err = errors.Join(err, p.Stop()); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(line), outcome)
+}
