@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -72,18 +71,7 @@ const (
 	partProxies = "proxies"
 )
 
-var parts = map[string]harness.Part{partBackend: part(serveBackend), partBeside: part(serveBeside), partProxies: part(runProxies)}
-
-// part returns a part whose argument is a trial.
-func part(run func(context.Context, trial) error) harness.Part {
-	return func(ctx context.Context, argument []byte) error {
-		var t trial
-		if err := json.Unmarshal(argument, &t); err != nil {
-			return err
-		}
-		return run(ctx, t)
-	}
-}
+var parts = map[string]harness.Part{partBackend: harness.PartOf(serveBackend), partBeside: harness.PartOf(serveBeside), partProxies: harness.PartOf(runProxies)}
 
 func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Process, error) {
 	if !t.Pin {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -14,16 +15,20 @@ import (
 const (
 	wayTCP    = "tcp"
 	wayStream = "stream" // the byte stream of an extended socket
-	wayCopied = "copied" // the same, and no Write is placed by RDMA Write
+	wayPlaced = "placed" // the same, and RDMA Writes place what is long
 )
+
+// crossover is the length in bytes from which a Write is placed by RDMA Write, by wayPlaced alone. By
+// itself a connection does so only with Writes that are longer than all blocks of this study.
+const crossover = 64 << 10
 
 // config returns the settings of an extended socket, or nil for TCP.
 func config(way string) *extsock.Config {
 	switch way {
 	case wayStream:
 		return &extsock.Config{Startup: extsock.StartupRequire}
-	case wayCopied:
-		return &extsock.Config{Startup: extsock.StartupRequire, Crossover: -1}
+	case wayPlaced:
+		return &extsock.Config{Startup: extsock.StartupRequire, Crossover: crossover}
 	}
 	return nil
 }
@@ -36,7 +41,7 @@ func listen(way string) (net.Listener, error) {
 }
 
 // serveCopy is the process of a copy of the filter. It serves one connection.
-func serveCopy(t trial) error {
+func serveCopy(_ context.Context, t trial) error {
 	l, err := listen(t.Way)
 	if err != nil {
 		return err

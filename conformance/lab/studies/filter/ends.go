@@ -158,7 +158,7 @@ func (e *ends) run(more func(number uint64) bool) (time.Duration, error) {
 }
 
 // runEnds is the process of source and sink. It reports the outcome.
-func runEnds(t trial) error {
+func runEnds(_ context.Context, t trial) error {
 	e, err := newEnds(t)
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 )
 
 // names are the ways in the document.
-var names = map[string]string{wayTCP: "TCP", wayStream: "byte stream", wayCopied: "byte stream, never by RDMA Write"}
+var names = map[string]string{wayTCP: "TCP", wayStream: "byte stream", wayPlaced: "byte stream with rendezvous"}
 
-var looks = map[string]plot.Look{wayTCP: {Color: plot.Red}, wayStream: {Color: plot.Blue}, wayCopied: {Color: plot.Orange}}
+var looks = map[string]plot.Look{wayTCP: {Color: plot.Red}, wayStream: {Color: plot.Blue}, wayPlaced: {Color: plot.Orange}}
 
 // title says what a plan measures.
 func (t *trial) title() string {

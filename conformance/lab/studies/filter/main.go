@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 }
 
 var (
-	ways  = []string{wayTCP, wayStream, wayCopied}
+	ways  = []string{wayTCP, wayStream, wayPlaced}
 	sizes = []int{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
 )
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -53,18 +52,7 @@ const (
 	partEnds = "ends"
 )
 
-var parts = map[string]harness.Part{partCopy: part(serveCopy), partEnds: part(runEnds)}
-
-// part returns a part whose argument is a trial.
-func part(run func(trial) error) harness.Part {
-	return func(_ context.Context, argument []byte) error {
-		var t trial
-		if err := json.Unmarshal(argument, &t); err != nil {
-			return err
-		}
-		return run(t)
-	}
-}
+var parts = map[string]harness.Part{partCopy: harness.PartOf(serveCopy), partEnds: harness.PartOf(runEnds)}
 
 func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Process, error) {
 	if !t.Pin {

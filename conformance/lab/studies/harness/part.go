@@ -15,6 +15,17 @@ import (
 // A Part runs in a process of its own. Its argument is what the study gave Start, as JSON.
 type Part func(ctx context.Context, argument []byte) error
 
+// PartOf returns a part whose argument is a T.
+func PartOf[T any](run func(ctx context.Context, argument T) error) Part {
+	return func(ctx context.Context, argument []byte) error {
+		var t T
+		if err := json.Unmarshal(argument, &t); err != nil {
+			return err
+		}
+		return run(ctx, t)
+	}
+}
+
 // partMark is the first argument of a process that runs a part. The name of the part and its
 // argument follow.
 const partMark = "study-part"
