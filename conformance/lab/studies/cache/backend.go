@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/ddp"
@@ -28,11 +29,13 @@ var errAsk = errors.New("no such operation or page")
 type backend struct {
 	versions counters
 	work     int
+	busy     int       // goroutines that compute
+	loaded   sync.Once // starts them
 }
 
 // serveBackend is the process of a back end. It serves at two addresses: TCP and extended sockets.
 func serveBackend(_ context.Context, t trial) error {
-	b := &backend{make(counters, t.Pages), t.Work}
+	b := &backend{versions: make(counters, t.Pages), work: t.Work, busy: t.Busy}
 	if t.Shared != "" {
 		var err error
 		if b.versions, err = mapCounters(t.Shared, t.Pages); err != nil {
@@ -46,9 +49,6 @@ func serveBackend(_ context.Context, t trial) error {
 	extended, err := listenExtended(b.versions)
 	if err != nil {
 		return err
-	}
-	for range t.Busy {
-		go busy()
 	}
 	go accept(plain, b.serve)
 	go accept(extended, b.serve)
@@ -65,12 +65,19 @@ func serveBeside(_ context.Context, t trial) error {
 	if err != nil {
 		return err
 	}
-	go accept(extended, (&backend{versions, t.Work}).serve)
+	go accept(extended, (&backend{versions: versions}).serve)
 	return harness.Serve(extended.Addr())
 }
 
-// busy computes until the process ends.
-func busy() {
+// load starts the goroutines that compute.
+func (b *backend) load() {
+	for range b.busy {
+		go compute()
+	}
+}
+
+// compute never waits. It ends with the process.
+func compute() {
 	p := make([]byte, pageLen)
 	for v := uint64(0); ; v++ {
 		makePage(p, 0, v, 1)
@@ -121,7 +128,8 @@ func accept(l net.Listener, serve func(net.Conn) error) {
 	}
 }
 
-// serve answers a proxy until it closes the connection.
+// serve answers a proxy until it closes the connection. The first question makes the back end busy, so
+// that connections open fast.
 func (b *backend) serve(c net.Conn) error {
 	var ask [askLen]byte
 	answer := make([]byte, counterLen+pageLen)
@@ -129,6 +137,7 @@ func (b *backend) serve(c net.Conn) error {
 		if _, err := io.ReadFull(c, ask[:]); err != nil {
 			return err
 		}
+		b.loaded.Do(b.load)
 		page := binary.BigEndian.Uint32(ask[1:])
 		if int64(page) >= int64(len(b.versions)) {
 			return errAsk

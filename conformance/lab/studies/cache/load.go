@@ -103,6 +103,10 @@ func runProxies(ctx context.Context, t trial) error {
 	if err != nil {
 		return err
 	}
+	// With full caches and no updates no other question may ever come.
+	if _, err := clients[0].link.ask(clients[0].link.plain, opPoll, 0, counterLen); err != nil {
+		return err
+	}
 	if _, err := runClients(ctx, clients, t.Warm, t.Count); err != nil {
 		return err
 	}
@@ -123,9 +127,9 @@ func runProxies(ctx context.Context, t trial) error {
 // clients returns the connected clients of all proxies. With an error it returns those that there
 // are.
 func (t trial) clients() (clients []*client, err error) {
-	acked := make(ledger, t.Pages)
+	acked, pages := make(ledger, t.Pages), firstPages(t.Pages, t.Work)
 	for range t.Proxies {
-		p := newProxy(t.Pages)
+		p := newProxy(pages)
 		for range t.Clients {
 			l, err := dial(t.Way, t.Addresses)
 			if err != nil {

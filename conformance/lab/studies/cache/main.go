@@ -27,7 +27,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	s := &study{log: log, trial: trial{Pages: 1000, Proxies: 2, Clients: 4}}
 	var err error
 	s.Options, err = harness.Parse(name, args, log, func(f *flag.FlagSet) {
-		f.DurationVar(&s.trial.Warm, "warm", 200*time.Millisecond, "time for which clients run before a trial is measured")
+		f.DurationVar(&s.trial.Warm, "warm", 100*time.Millisecond, "time for which clients run before a trial is measured")
 		f.IntVar(&s.trial.Work, "work", 10, "hashes for each of the 128 blocks of a page")
 	})
 	s.trial.Time, s.trial.Pin = s.Time, s.Pin

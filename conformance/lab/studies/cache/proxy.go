@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,10 +23,21 @@ type proxy struct {
 // A cached page never changes; a newer version replaces it.
 type cached struct {
 	version uint64
-	page    []byte // nil: not in the cache
+	page    []byte
 }
 
-func newProxy(pages int) *proxy { return &proxy{pages: make([]cached, pages)} }
+// newProxy returns a proxy whose cache has these pages.
+func newProxy(pages []cached) *proxy { return &proxy{pages: slices.Clone(pages)} }
+
+// firstPages returns all pages as they are before the first update.
+func firstPages(n, work int) []cached {
+	pages := make([]cached, n)
+	for i := range pages {
+		pages[i].page = make([]byte, pageLen)
+		makePage(pages[i].page, uint32(i), 0, work)
+	}
+	return pages
+}
 
 func (p *proxy) get(page uint32) cached {
 	p.mu.RLock()
@@ -37,7 +49,7 @@ func (p *proxy) get(page uint32) cached {
 func (p *proxy) put(page uint32, c cached) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old := &p.pages[page]; old.page == nil || old.version < c.version {
+	if old := &p.pages[page]; old.version < c.version {
 		*old = c
 	}
 }
@@ -149,19 +161,19 @@ func (l *link) fetch(page uint32) (cached, error) {
 
 // serve returns the response to a request, and whether it came from the cache.
 func (p *proxy) serve(way string, l *link, page uint32) (c cached, hit bool, err error) {
-	if way != wayNone {
-		c = p.get(page)
+	if way == wayNone {
+		c, err = l.fetch(page)
+		return c, false, err
 	}
-	if c.page != nil {
-		if way == wayUnchecked {
-			return c, true, nil
-		}
-		version, err := l.validate(page)
-		if err != nil || version == c.version {
-			return c, true, err
-		}
+	c = p.get(page)
+	if way == wayUnchecked {
+		return c, true, nil
 	}
-	if c, err = l.fetch(page); err == nil && way != wayNone {
+	version, err := l.validate(page)
+	if err != nil || version == c.version {
+		return c, true, err
+	}
+	if c, err = l.fetch(page); err == nil {
 		p.put(page, c)
 	}
 	return c, false, err
