@@ -55,9 +55,9 @@ func (p *point) spread(value func(*outcome) float64) (low, median, high float64)
 }
 
 // text returns the median, and the range of the rounds.
-func (p *point) text(format string, value func(*outcome) float64) string {
+func (p *point) text(value func(*outcome) float64) string {
 	low, median, high := p.spread(value)
-	return fmt.Sprintf(format+" ("+format+"–"+format+")", median, low, high)
+	return fmt.Sprintf("%s (%s–%s)", plot.Number(median), plot.Number(low), plot.Number(high))
 }
 
 // Values of an outcome. A trial without requests has none of them.
@@ -99,7 +99,7 @@ func table(points []*point, first string, of func(*point) string) string {
 		_, b, _ := p.spread(serverCPU)
 		_, c, _ := p.spread(proxyTime)
 		rows = append(rows, []string{
-			of(p), names[p.way], p.text("%.0f", (*outcome).rate), p.text("%.0f", p50), p.text("%.0f", p99), fmt.Sprintf("%.1f", hit),
+			of(p), names[p.way], p.text((*outcome).rate), p.text(p50), p.text(p99), fmt.Sprintf("%.1f", hit),
 			fmt.Sprintf("%.0f", old), fmt.Sprintf("%.2f, %.2f", b, c),
 		})
 	}

@@ -34,9 +34,9 @@ func Parse(name string, args []string, log io.Writer, define func(*flag.FlagSet)
 	f.SetOutput(log)
 	f.StringVar(&o.Revision, "revision", "an unknown revision", "the revision of rddp, for the record")
 	f.StringVar(&o.Document, "document", "", "put the figures between the markers of this `file`, and plots and raw results next to it (default: print the tables)")
-	f.IntVar(&o.Rounds, "rounds", 3, "number of rounds; a figure is the median of them")
+	f.IntVar(&o.Rounds, "rounds", 2, "number of rounds; a figure is the median of them, or the lower one of two")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first round")
-	f.DurationVar(&o.Time, "time", 500*time.Millisecond, "time for which a trial is measured")
+	f.DurationVar(&o.Time, "time", 400*time.Millisecond, "time for which a trial is measured")
 	define(f)
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -66,7 +66,7 @@ func (o *Options) Head() string {
 		where = "Each side has one CPU"
 	}
 	control := strings.TrimSpace(report.ReadText("/proc/sys/net/ipv4/tcp_congestion_control"))
-	return fmt.Sprintf("Measured on %s at %s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial; median of %d rounds (lowest–highest). ",
+	return fmt.Sprintf("Measured on %s at %s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial; %d rounds: the median, or the lower one of two (lowest–highest). ",
 		time.Now().UTC().Format(time.DateOnly), o.Revision, report.Host(), control, where, o.Time, o.Rounds)
 }
 
