@@ -119,12 +119,12 @@ func shareLabel(x float64) string {
 // rates returns the plot of throughput by the share of updates.
 func rates(points []*point) string {
 	f := plot.Figure{
-		Title: "Responses per second by the share of updates",
+		Title: "Responses per second by the share of updates, back end with 0 and with 4 busy goroutines",
 		X:     plot.Axis{Title: "share of updates (0 at the left edge)", Text: shareLabel},
 		Y:     plot.Axis{Title: "responses per second", Text: plot.Number},
 	}
 	for _, busy := range []int{0, loaded} {
-		f.Panels = append(f.Panels, panel(fmt.Sprintf("back end with %d busy goroutines", busy), points,
+		f.Panels = append(f.Panels, panel(fmt.Sprintf("%d busy", busy), points,
 			func(p *point) bool { return p.busy == busy }, func(p *point) float64 { return max(p.share, zeroShare) }, (*outcome).rate))
 	}
 	return f.SVG()
