@@ -58,7 +58,7 @@ type connections struct {
 	// peers that speak no DDP, and until when that is believed
 	plain map[netip.AddrPort]time.Time // +checklocks:mu
 	// how many connections there have been
-	counts struct{ ddp, plain, untouched int } // +checklocks:mu
+	counts [fates]int // +checklocks:mu
 }
 
 // A taken is a connection that is, or may become, one over DDP.
@@ -161,7 +161,7 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
 		return syscall.ECONNREFUSED, true
 	}
-	t.count(&t.counts.plain)
+	t.count(overPlain)
 	t.log.Info("connection without DDP", "to", to, "why", err)
 	return 0, false
 }
@@ -190,15 +190,25 @@ func (t *connections) forget(cookie uint64) {
 	delete(t.taken, cookie)
 }
 
-func (t *connections) count(n *int) {
+// A fate is what became of a connection that a rule has chosen.
+type fate int
+
+const (
+	overDDP   fate = iota
+	overPlain      // the peer does not speak DDP
+	untouched      // it cannot be taken over
+	fates
+)
+
+func (t *connections) count(f fate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	*n++
+	t.counts[f]++
 }
 
 // untouched reports a connection that a rule has chosen, but that cannot be taken over.
 func (t *connections) untouched(to netip.AddrPort, why error) {
-	t.count(&t.counts.untouched)
+	t.count(untouched)
 	t.log.Warn("connection stays untouched", "to", to, "why", why)
 }
 
@@ -282,7 +292,7 @@ func (t *connections) join(fd int, cookie uint64, k *taken, onward *proxy.Onward
 	}
 	k.carried = true
 	close(k.decided)
-	t.count(&t.counts.ddp)
+	t.count(overDDP)
 	t.log.Info("connection over DDP", "from", k.local, "to", k.peer)
 	t.relays.Go(func() {
 		s := onward.Carry(t.ctx, near)
@@ -344,5 +354,5 @@ func (t *connections) drain() {
 	t.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.log.Info("TCP connections", "ddp", t.counts.ddp, "plain", t.counts.plain, "untouched", t.counts.untouched)
+	t.log.Info("TCP connections", "ddp", t.counts[overDDP], "plain", t.counts[overPlain], "untouched", t.counts[untouched])
 }
