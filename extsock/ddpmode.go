@@ -276,7 +276,7 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	if c.trace != nil { // traceSwitch needs much stack
 		told = guarded(func() error { c.traceSwitch(err); return nil })
 	}
-	p.Start()
+	p.Start(c)
 	if s := c.verbs.rsocket; s != nil && c.initiator && err == nil {
 		s.startNudges()
 	}

@@ -1,6 +1,8 @@
 package extsock
 
 import (
+	"iter"
+
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/stats"
@@ -19,15 +21,34 @@ func (c *Conn) Stats() stats.Counts {
 // TotalStats returns the counts of all connections of the process so far.
 func TotalStats() stats.Process {
 	var sum driver.Counters
-	begun, open := driver.Totals(&sum)
-	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Fallbacks: make(map[string]uint64)}
+	begun, open, failed := driver.Totals(&sum)
+	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Failures: failed, Fallbacks: make(map[string]uint64)}
 	t.Panics += startupPanics.Load()
+	t.MemoryReserved, t.MemoryLimit = driver.MemoryReserved(), driver.SetMemoryLimit(-1)
 	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
 	t.BadSTagDelays = startup.BadSTagDelays()
 	for r, n := range startup.Fallbacks() {
 		t.Fallbacks[r.String()] = n
 	}
 	return t
+}
+
+// Connections returns the connections of the process that are in DDP mode and have not ended, with
+// their counts, in the order in which they entered DDP mode. They are those of the moment at which the
+// iteration begins. No connection waits for it, except one that enters DDP mode or ends at that moment.
+func Connections() iter.Seq[stats.Connection] {
+	return func(yield func(stats.Connection) bool) {
+		for _, o := range driver.AllOpen() {
+			c := o.Owner.(*Conn)
+			s := stats.Connection{
+				Number: o.Number, Since: o.Since, Local: c.LocalAddr(), Remote: c.RemoteAddr(),
+				Initiator: c.initiator, ByteStream: c.isByteStream(), Counts: statsOf(o.Counts),
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // statsOf returns the counts of a driver, or of several, as Counts.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -246,5 +248,104 @@ func TestTotalsOfTheLastOctets(t *testing.T) {
 		}
 		ci.Close()
 		settle()
+	})
+}
+
+// TestConnections: what is open is listed, with its counts, and what has ended is not.
+func TestConnections(t *testing.T) {
+	alone(t)
+	bubble(t, func(t *testing.T) {
+		before := extsock.TotalStats().Connections
+		time.Sleep(time.Hour)
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{Messages: true}})
+		di, dr := simPair(t, simtoe.Config{}, side{}, side{})
+		began := time.Now()
+		if _, err := di.Write(make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(dr, make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		all := slices.Collect(extsock.Connections())
+		if len(all) != 4 {
+			t.Fatalf("%d connections are listed, want 4", len(all))
+		}
+		initiators := 0
+		for i, c := range all {
+			if c.Number != before+uint64(i)+1 || !c.Since.Equal(began) || c.Local.String() == c.Remote.String() {
+				t.Errorf("connection %d of %d: number %d, since %v, from %v to %v", i, before, c.Number, c.Since, c.Local, c.Remote)
+			}
+			if c.ByteStream != (i >= 2) {
+				t.Errorf("connection %d: byte stream %v", i, c.ByteStream)
+			}
+			if c.Initiator {
+				initiators++
+			}
+		}
+		if initiators != 2 {
+			t.Errorf("%d are initiators, want 2", initiators)
+		}
+		if got := []stats.Counts{all[2].Counts, all[3].Counts}; !slices.Contains(got, di.Stats()) || !slices.Contains(got, dr.Stats()) {
+			t.Errorf("listed %+v, counted %+v and %+v", got, di.Stats(), dr.Stats())
+		}
+		for range extsock.Connections() {
+			break // the iteration may end early
+		}
+		for _, c := range []*extsock.Conn{ci, cr} {
+			c.Close()
+		}
+		settle()
+		if left := slices.Collect(extsock.Connections()); len(left) != 2 || left[0].Number != all[2].Number {
+			t.Errorf("left are %+v", left)
+		}
+		di.Close()
+		dr.Close()
+		settle()
+		for c := range extsock.Connections() {
+			t.Errorf("connection %d is open", c.Number)
+		}
+	})
+}
+
+// TestConnectionsOverTCP have addresses.
+func TestConnectionsOverTCP(t *testing.T) {
+	alone(t)
+	ci, cr := tcpPair(t, side{}, side{})
+	defer ci.Close()
+	defer cr.Close()
+	want := map[string]string{ci.LocalAddr().String(): cr.LocalAddr().String(), cr.LocalAddr().String(): ci.LocalAddr().String()}
+	got := make(map[string]string)
+	for c := range extsock.Connections() {
+		got[c.Local.String()] = c.Remote.String()
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("listed %v, want %v", got, want)
+	}
+}
+
+// TestFailures: a connection that neither end has closed counts, once, and others do not.
+func TestFailures(t *testing.T) {
+	alone(t)
+	bubble(t, func(t *testing.T) {
+		before := extsock.TotalStats().Failures
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		ci.Close()
+		cr.Close()
+		settle()
+		if n := extsock.TotalStats().Failures - before; n != 0 {
+			t.Errorf("%d connections that were closed have failed", n)
+		}
+		ci, cr = simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{IdleTimeout: time.Second}})
+		time.Sleep(time.Minute)
+		if got := cr.Stats().IdleTimeouts; got != 1 {
+			t.Errorf("%d idle timeouts, want 1", got)
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+		if n := extsock.TotalStats().Failures - before; n < 1 || n > 2 { // the peer sees a reset, or an end in order
+			t.Errorf("%d connections have failed", n)
+		}
 	})
 }

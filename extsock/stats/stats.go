@@ -1,6 +1,12 @@
 // Package stats has the types of what package extsock counts: extsock.Conn.Stats returns Counts, and
-// extsock.TotalStats returns a Process.
+// extsock.TotalStats returns a Process, and extsock.Connections returns Connections. Package metrics
+// exports them to Prometheus.
 package stats
+
+import (
+	"net"
+	"time"
+)
 
 // Counts is what one connection, or several, did in DDP mode. No count ever decreases. Sent and
 // Received count whole FPDUs, with all headers, pads, CRCs and markers.
@@ -70,13 +76,35 @@ type Traffic struct {
 	Terminates      uint64
 }
 
+// A Connection is a connection of the process that is in DDP mode, and what it has done so far.
+type Connection struct {
+	// Number is 1 for the first connection of the process that has entered DDP mode, and so on.
+	Number uint64
+	// Since is when the connection entered DDP mode.
+	Since time.Time
+	// Local and Remote are the addresses of the connection below. They are nil if it has none.
+	Local, Remote net.Addr
+	// Initiator says that this end was the Initiator in MPA startup, as the end that has dialed is.
+	Initiator bool
+	// ByteStream says that Read and Write are a byte stream. Otherwise they carry messages.
+	ByteStream bool
+
+	Counts
+}
+
 // Process is the Counts of all connections of the process, open and closed, and what happened to
 // them before DDP mode.
 type Process struct {
 	Counts
 	// Connections is the number of connections that have entered DDP mode. Open is the number of
-	// them that have not ended; Open alone may decrease.
+	// them that have not ended. Open may decrease.
 	Connections, Open uint64
+	// Failures is the number of connections that ended with an error, timeouts and panics included:
+	// all that neither this program nor the peer has closed.
+	Failures uint64
+	// MemoryReserved is how many bytes of extsock.SetMemoryLimit are in use or promised to a peer, and
+	// MemoryLimit is that limit. Both may decrease.
+	MemoryReserved, MemoryLimit int64
 	// HandshakeTimeouts is the number of MPA startups that took too long. HalfOpenEvictions is the
 	// number of connections that were closed because of extsock.Config.MaxHalfOpen. BadSTagDelays is the
 	// number of MPA Requests that were delayed because of extsock.Config.BadSTagDelay.

@@ -1,7 +1,10 @@
 package driver
 
 import (
+	"cmp"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -80,34 +83,61 @@ func (c *Counters) add(from *Counters) {
 // that have.
 var live = struct {
 	mu    locks.Mutex[locks.Live]
-	open  map[*Counters]struct{} // +checklocks:mu
-	begun uint64                 // +checklocks:mu
-	ended Counters               // +checklocks:mu
-}{open: make(map[*Counters]struct{})}
+	open  map[*Counters]Open // +checklocks:mu
+	begun uint64             // +checklocks:mu
+	ended Counters           // +checklocks:mu
+	// how many have ended with an error
+	failed uint64 // +checklocks:mu
+}{open: make(map[*Counters]Open)}
+
+// An Open is a connection of the process that is in DDP mode and has not ended.
+type Open struct {
+	Owner  any       // as Start has it
+	Number uint64    // counts the connections of the process, from 1
+	Since  time.Time // when the connection was started
+	Counts *Counters // which the connection continues to change
+}
+
+// AllOpen returns the connections that are open, in the order in which they were started.
+func AllOpen() []Open {
+	live.mu.Lock()
+	all := make([]Open, 0, len(live.open))
+	for _, o := range live.open {
+		all = append(all, o)
+	}
+	live.mu.Unlock()
+	slices.SortFunc(all, func(a, b Open) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
 
 // Totals adds the counts of all connections of the process to sum. begun is how many connections
-// have ever been in DDP mode, and open is how many of these have not ended.
-func Totals(sum *Counters) (begun, open uint64) {
+// have ever been in DDP mode, open is how many of these have not ended, and failed is how many have
+// ended with an error.
+func Totals(sum *Counters) (begun, open, failed uint64) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	sum.add(&live.ended)
 	for c := range live.open {
 		sum.add(c)
 	}
-	return live.begun, uint64(len(live.open))
+	return live.begun, uint64(len(live.open)), live.failed
 }
 
 // enlist adds the counts of a connection to live, and retire moves them to live.ended.
-func (c *Counters) enlist() {
+func (c *Counters) enlist(owner any) {
+	since := time.Now()
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	live.open[c] = struct{}{}
 	live.begun++
+	live.open[c] = Open{Owner: owner, Number: live.begun, Since: since, Counts: c}
 }
 
-func (c *Counters) retire() {
+func (c *Counters) retire(failed bool) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
+	if failed {
+		live.failed++
+	}
 	delete(live.open, c)
 	c.retired.Store(true)
 	before := [...]uint64{live.ended.Copied.Load(), live.ended.Direct.Load()}

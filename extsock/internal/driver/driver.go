@@ -174,10 +174,10 @@ func New(cfg Config) *Driver {
 }
 
 // Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
-// then have a goroutine call Receive.
-func (d *Driver) Start() {
+// then have a goroutine call Receive. AllOpen returns owner for this connection.
+func (d *Driver) Start(owner any) {
 	d.end.trace.OnPanic(d.tracePanicked)
-	d.count.enlist()
+	d.count.enlist(owner)
 	d.idle.start(d.lookIdle)
 	d.transmit()
 }

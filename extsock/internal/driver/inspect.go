@@ -34,10 +34,8 @@ func (in *inbox) inspect() (waits bool, unread int64) {
 	return in.box.reader.isThere(), in.box.memory.held
 }
 
-// MemoryInUse returns how many bytes of the limit are in use. MemoryReserved returns how many bytes
-// of the limit nobody else can have: those in use, and those of the windows.
-func MemoryInUse() int64    { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
-func MemoryReserved() int64 { return common.taken.Load() }
+// MemoryInUse returns how many bytes of the limit are in use.
+func MemoryInUse() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
 
 // ForgetPanics forgets the panics that a test has caused on purpose.
 func ForgetPanics() {

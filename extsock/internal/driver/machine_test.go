@@ -191,7 +191,7 @@ func newMachine(framed bool) *machine {
 		m.ends[i] = e
 	}
 	for _, e := range m.ends {
-		e.d.Start()
+		e.d.Start(nil)
 	}
 	// The Initiator's first FPDU, which opens the Responder's fence, is a Write of no bytes.
 	m.ends[0].post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Remote: rdmap.Handle{STag: 1}})

@@ -66,6 +66,10 @@ func SetMemoryLimit(n int64) (before int64) {
 	return common.limit.Swap(n)
 }
 
+// MemoryReserved returns how many bytes of the limit nobody else can have: those in use, and those of
+// the windows.
+func MemoryReserved() int64 { return common.taken.Load() }
+
 // take takes n bytes from the budget and reports whether the budget had them.
 func (b *budget) take(n int64) bool {
 	for {

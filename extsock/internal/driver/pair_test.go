@@ -47,7 +47,7 @@ func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 			}},
 		})
 		closed[p] = c
-		p.Start()
+		p.Start(nil)
 		go p.Receive()
 		return p
 	}

@@ -178,6 +178,6 @@ func TestNoPatienceForBulkData(t *testing.T) {
 // openDrivers returns how many drivers have not ended.
 func openDrivers() uint64 {
 	var sum Counters
-	_, open := Totals(&sum)
+	_, open, _ := Totals(&sum)
 	return open
 }

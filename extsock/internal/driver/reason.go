@@ -100,6 +100,16 @@ func (e *ending) err() error {
 	return err
 }
 
+// hasFailed reports whether the connection has ended, or ends, for another reason than that the peer
+// or the program has closed it.
+func (e *ending) hasFailed() bool {
+	switch e.life.why() { //nolint:errorlint // as the driver notes them
+	case nil, io.EOF, net.ErrClosed:
+		return false
+	}
+	return true
+}
+
 // readError says why no more bytes will arrive. A byte stream (framed) that ends properly has said so
 // before TCP ends.
 func (e *ending) readError(framed bool) error {

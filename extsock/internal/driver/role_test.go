@@ -100,7 +100,7 @@ func TestCountsOfALateRead(t *testing.T) {
 	d := &Driver{}
 	var before, after Counters
 	Totals(&before)
-	d.count.retire()
+	d.count.retire(false)
 	d.count.read(&d.count.Direct, 100)
 	d.count.read(&d.count.Copied, 10)
 	d.count.read(&d.count.Direct, 1)

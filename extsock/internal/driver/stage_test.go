@@ -41,7 +41,7 @@ func TestDetachAfterTheEnd(t *testing.T) {
 					Stream: stream, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
 					Panicked: func(value any) error { panic(value) },
 				})
-				d.Start()
+				d.Start(nil)
 				go d.Receive()
 				data := make([]byte, 1<<20)
 				if err := d.Post(&rdmap.WorkRequest{ID: 7, Op: rdmap.WorkSend, Data: data}); err != nil {
