@@ -73,6 +73,7 @@ var mayImport = map[string][]string{
 		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
+	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
@@ -187,16 +188,17 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
-	"github.com/pires/go-proxyproto":    {"cmd/rddp/internal/proxy"},
-	"golang.org/x/term":                 {"cmd/rddp"},
-	"gonum.org/v1/plot":                 {"conformance/lab/plot"},
-	"google.golang.org/grpc":            {"conformance/lab/examples/grpc"},
-	"google.golang.org/protobuf":        {"conformance/lab/examples/grpc"},
-	"gvisor.dev/gvisor":                 {"toe/usertcp"},
-	"github.com/urfave/cli-docs/v3":     {"cmd/rddp"},
-	"github.com/urfave/cli/v3":          {"cmd/rddp"},
-	"github.com/schollz/progressbar/v3": {"cmd/rddp"},
+	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
+	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
+	"github.com/prometheus/client_golang": {"extsock/metrics"},
+	"golang.org/x/term":                   {"cmd/rddp"},
+	"gonum.org/v1/plot":                   {"conformance/lab/plot"},
+	"google.golang.org/grpc":              {"conformance/lab/examples/grpc"},
+	"google.golang.org/protobuf":          {"conformance/lab/examples/grpc"},
+	"gvisor.dev/gvisor":                   {"toe/usertcp"},
+	"github.com/urfave/cli-docs/v3":       {"cmd/rddp"},
+	"github.com/urfave/cli/v3":            {"cmd/rddp"},
+	"github.com/schollz/progressbar/v3":   {"cmd/rddp"},
 }
 
 // pure are the layers that do no I/O and know no time.

@@ -88,7 +88,8 @@
 //	mpa              RejectError, Error, the kinds of RTR indication
 //	toe              Backend, for TCP other than the operating system's
 //	extsock/capture  captures of connections, for Wireshark and rddp dump
-//	extsock/stats    the types of what Conn.Stats and TotalStats count
+//	extsock/stats    the types of what Conn.Stats, Connections and TotalStats count
+//	extsock/metrics  the same for Prometheus
 //
 // With Config.RSockets, Read and Write are the byte stream of librdmacm's rsockets. The peer is then a
 // C program that knows nothing of RDMA, and there are no verbs.
