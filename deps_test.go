@@ -160,6 +160,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
 		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
+		"cmd/rddp/internal/accept", "internal/tlspeer",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
 	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma"},

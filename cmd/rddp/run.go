@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
@@ -32,23 +33,29 @@ func runCommand() *cli.Command {
 			"With --iwarp the device is an RNIC, and rdma_cm connects it with every other one, such as Linux's\n" +
 			"siw. It then has neither atomics nor immediate data.\n\n" +
 			"Every host that can connect to this one may join a queue pair whose number it knows and whose program wants\n" +
-			"to join it with that host, and connect to a program that listens. There is no TLS: peers are known by GID and\n" +
+			"to join it with that host, and connect to a program that listens. RDMA has no TLS: peers are known by GID and\n" +
 			"number, and may be hardware.\n\n" +
-			"With --tcp it also takes over TCP connections that the program makes: over DDP to a peer that speaks it,\n" +
-			"such as the exit of rddp proxy, and otherwise in plain TCP. What it can't take over continues untouched,\n" +
-			"which is logged. Connections that the program accepts stay plain.\n\n" +
-			"   far$  rddp proxy --insecure --listen rddp://:8080 --to 127.0.0.1:80\n" +
+			"With --tcp it also takes over TCP connections that the program makes, and with --tcp-listen those that it\n" +
+			"accepts: over DDP with a peer that speaks it, such as rddp run or rddp proxy, and otherwise in plain TCP.\n" +
+			"What it can't take over continues untouched, which is logged.\n\n" +
+			"   far$  rddp run --insecure --tcp-listen :8080 python3 -m http.server 8080\n" +
 			"   near$ rddp run --tcp :8080 curl http://far:8080/\n\n" +
+			"The flags for TLS are for these connections, and then there is no plain TCP, unless --plain-too is given. A\n" +
+			"listener that other hosts can connect to stays untouched without TLS or --insecure.\n\n" +
+			"   far$  rddp run --tls-self --tcp-listen :8080 python3 -m http.server 8080\n" +
+			"   near$ rddp run --tls-pin sha256//... --tcp :8080 curl http://far:8080/\n\n" +
 			"Exit status, signals and terminal are the program's own. The command ends when the program and all that it\n" +
 			"has started have ended.",
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "address", Aliases: []string{"a"}, Usage: "the device has `ADDRESS` as a GID; may be repeated (default: the host's IPv4 addresses)"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "make a fault on purpose, such as `loss=1%` or send=RETRY_EXC_ERR@3; docs/run.md has all; may be repeated"},
 			&cli.BoolFlag{Name: "iwarp", Usage: "the device is an RNIC: rdma_cm speaks plain iWARP"},
 			&cli.StringSliceFlag{Name: "tcp", Usage: "connections to `RULE`, which is [ADDRESS[/BITS]]:PORT[-PORT], go over DDP if the peer speaks it; may be repeated"},
+			&cli.StringSliceFlag{Name: "tcp-listen", Usage: "listeners at `RULE`, as of --tcp, serve DDP beside plain TCP; may be repeated"},
+			&cli.BoolFlag{Name: "plain-too", Usage: "with TLS, allow plain TCP, without TLS, with peers that do not speak DDP"},
 			timeoutFlag(supervise.DefaultTCPTimeout),
 			&cli.BoolFlag{Name: "debug", Usage: "log each command too"},
-		}, logFlags("log what the program opens, and the peer and the end of each connection")...),
+		}, logFlags("log what the program opens, and the peer and the end of each connection"), tlsFlags(tlsServer|tlsClient)),
 		StopOnNthArg: &one,
 		Action:       runProgram,
 	}
@@ -75,18 +82,8 @@ func runProgram(_ context.Context, c *cli.Command) error {
 		return usage("--fault: %v", err)
 	}
 	cfg.Faults = faults
-	for _, s := range c.StringSlice("tcp") {
-		r, err := rules.Parse(s)
-		if err != nil {
-			return usage("--tcp: %v", err)
-		}
-		cfg.TCP = append(cfg.TCP, r)
-	}
-	if cfg.TCPTimeout = c.Duration("timeout"); cfg.TCPTimeout <= 0 {
-		return usage("--timeout %v: must be more than zero", cfg.TCPTimeout)
-	}
-	if len(cfg.TCP) > 0 {
-		cfg.Log = logAt(c, slog.LevelWarn) // what stays untouched is told without being asked
+	if err := tcpOf(c, &cfg); err != nil {
+		return err
 	}
 	if c.Bool("verbose") || c.Bool("debug") {
 		level := slog.LevelInfo
@@ -98,6 +95,68 @@ func runProgram(_ context.Context, c *cli.Command) error {
 	status, err := supervise.Run(cfg)
 	if err == nil && status != 0 {
 		return programStatus(status)
+	}
+	return err
+}
+
+// tcpOf sets what cfg says about TCP connections.
+func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
+	for name, all := range map[string]*[]rules.Rule{"tcp": &cfg.TCP, "tcp-listen": &cfg.TCPListen} {
+		for _, s := range c.StringSlice(name) {
+			r, err := rules.Parse(s)
+			if err != nil {
+				return usage("--%s: %v", name, err)
+			}
+			*all = append(*all, r)
+		}
+	}
+	if cfg.TCPTimeout = c.Duration("timeout"); cfg.TCPTimeout <= 0 {
+		return usage("--timeout %v: must be more than zero", cfg.TCPTimeout)
+	}
+	if len(cfg.TCP) > 0 || len(cfg.TCPListen) > 0 {
+		cfg.Log = logAt(c, slog.LevelWarn) // what stays untouched is told without being asked
+	}
+	cfg.Insecure, cfg.PlainToo = c.Bool("insecure"), c.Bool("plain-too")
+	return tlsOf(c, cfg)
+}
+
+// tlsOf sets the configurations of TLS. A program that makes and accepts connections has either both or none.
+func tlsOf(c *cli.Command, cfg *supervise.Config) error {
+	server, client := c.IsSet("tls-cert") || c.IsSet("tls-self"), c.IsSet("tls-ca") || c.IsSet("tls-pin") || c.IsSet("tls-server-name")
+	made, accepted := len(cfg.TCP) > 0, len(cfg.TCPListen) > 0
+	switch {
+	case !made && !accepted:
+		for _, f := range slices.Concat(tlsFlags(tlsServer|tlsClient), []cli.Flag{&cli.BoolFlag{Name: "plain-too"}}) {
+			if name := f.Names()[0]; c.IsSet(name) {
+				return usage("--%s needs --tcp or --tcp-listen: RDMA has no TLS", name)
+			}
+		}
+		return nil
+	case made && accepted && server != client:
+		return usage("with --tcp and --tcp-listen, TLS needs --tls-self, or --tls-cert and --tls-key, and also --tls-ca, --tls-pin or --tls-server-name")
+	case cfg.PlainToo && !server && !client:
+		return usage("--plain-too needs TLS: without TLS, plain TCP is allowed anyway")
+	}
+	var err error
+	if made {
+		var others []string
+		if !accepted {
+			others = serverOnly
+		}
+		if cfg.ClientTLS, err = clientTLS(c, others...); err != nil {
+			return err
+		}
+		if !client {
+			cfg.ClientTLS = nil
+		}
+	}
+	if accepted {
+		if !made {
+			err = flagsFor(c, "server", clientOnly...)
+		}
+		if err == nil {
+			cfg.ServerTLS, err = serverConfig(c)
+		}
 	}
 	return err
 }

@@ -15,6 +15,14 @@ func TestRunUsage(t *testing.T) {
 		{"--tcp 80 true", `--tcp: rule "80": want [ADDRESS[/BITS]]:PORT[-PORT]`},
 		{"--tcp :80 --tcp far:80 true", "is neither an IPv4 address nor an IPv6 address in brackets"},
 		{"--tcp :80 --timeout 0s true", "--timeout 0s: must be more than zero"},
+		{"--tcp-listen 80 true", `--tcp-listen: rule "80": want [ADDRESS[/BITS]]:PORT[-PORT]`},
+		{"--tls-self true", "--tls-self needs --tcp or --tcp-listen"},
+		{"--plain-too true", "--plain-too needs --tcp or --tcp-listen"},
+		{"--plain-too --tcp :80 true", "--plain-too needs TLS"},
+		{"--tls-self --tcp :80 true", "--tls-self: this end is the TLS client"},
+		{"--tls-ca f --tcp-listen :80 true", "--tls-ca: this end is the TLS server"},
+		{"--tls-self --tcp :80 --tcp-listen :80 true", "with --tcp and --tcp-listen, TLS needs"},
+		{"--tls-client-ca f --tcp-listen :80 true", "--tls-client-ca and --tls-pin need"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

@@ -81,9 +81,18 @@ func tlsFailed(c *cli.Command) func(error) {
 // It logs the pin of a certificate that it makes. An address without a host, "" included, is one
 // that other hosts can connect to.
 func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config, error) {
-	if err := flagsFor(c, "server", "tls-ca", "tls-server-name"); err != nil {
+	if err := flagsFor(c, "server", clientOnly...); err != nil {
 		return nil, err
 	}
+	cfg, err := serverConfig(c)
+	if cfg == nil && err == nil {
+		err = checkListen(ctx, c, address)
+	}
+	return cfg, err
+}
+
+// serverConfig is serverTLS for a command that may be a client too, and that looks at its addresses itself.
+func serverConfig(c *cli.Command) (*tls.Config, error) {
 	s := secure.Server{
 		Identity: secure.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")}, CA: c.String("tls-client-ca"), Failed: tlsFailed(c),
 	}
@@ -97,7 +106,7 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 	case !isOn && (s.CA != "" || len(s.Pins) > 0):
 		return nil, usage("--tls-client-ca and --tls-pin need --tls-cert or --tls-self")
 	case !isOn:
-		return nil, checkListen(ctx, c, address)
+		return nil, nil
 	}
 	if c.Bool("tls-self") {
 		own, pin, err := secure.Self()
@@ -123,8 +132,11 @@ func checkListen(ctx context.Context, c *cli.Command, address string) error {
 	return usage("listening at %s: %w: give --tls-self, or --tls-cert and --tls-key, or --insecure", address, err)
 }
 
-// serverOnly are the flags that a client does not have.
-var serverOnly = []string{"tls-self", "tls-client-ca", "insecure"}
+// serverOnly are the flags that a client does not have, and clientOnly those that a server does not have.
+var (
+	serverOnly = []string{"tls-self", "tls-client-ca", "insecure"}
+	clientOnly = []string{"tls-ca", "tls-server-name"}
+)
 
 // clientTLS returns a function that returns the TLS configuration for the next connection of a
 // command, or nil without TLS. The flags others are not for a client.

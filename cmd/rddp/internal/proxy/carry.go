@@ -3,19 +3,23 @@ package proxy
 import (
 	"context"
 	"net"
+	"sync"
 	"time"
+
+	"github.com/rddp/rddp/extsock"
 )
 
-// An Onward is a connection to an exit, for a part that has its own way to accept connections.
-type Onward struct {
-	p   *Proxy
-	end end
+// A Half is a connection to a peer that speaks DDP, for a part that has its own way to the connection in
+// plain TCP. The caller of Dial or Answer must call Carry or Close.
+type Half struct {
+	p        *Proxy
+	end      end
+	accepted bool
 }
 
 // Dial connects to a TCP address at which an exit listens, or any other peer that speaks DDP from the
-// beginning of a connection. A nil cfg means the zero Config, whose Timeout bounds the call. The caller
-// must call Carry or Close.
-func Dial(ctx context.Context, address string, cfg *Config) (*Onward, error) {
+// beginning of a connection. A nil cfg means the zero Config, whose Timeout bounds the call.
+func Dial(ctx context.Context, address string, cfg *Config) (*Half, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
@@ -28,22 +32,86 @@ func Dial(ctx context.Context, address string, cfg *Config) (*Onward, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Onward{p, end}, nil
+	return &Half{p: p, end: end}, nil
+}
+
+// An Acceptor answers peers that speak DDP, on connections that a part accepts in its own way. Its
+// Answer may be called from any goroutine.
+type Acceptor struct {
+	p    *Proxy
+	l    *extsock.Listener
+	next chan net.Conn
+
+	mu sync.Mutex // held from a connection's way into next until it has come out of l
+}
+
+// NewAcceptor returns an Acceptor. A nil cfg means the zero Config.
+func NewAcceptor(cfg *Config) (*Acceptor, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	a := &Acceptor{p: &Proxy{cfg: cfg, socket: cfg.socket()}, next: make(chan net.Conn, 1)}
+	socket := a.p.socket
+	socket.Startup = extsock.StartupOff // Answer calls it
+	a.l = extsock.NewListener(given(a.next), &socket)
+	return a, nil
+}
+
+// A given listener accepts what it is given.
+type given chan net.Conn
+
+func (g given) Accept() (net.Conn, error) { return <-g, nil }
+func (g given) Close() error              { return nil }
+func (g given) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// Answer runs the handshake of TLS, if Config.Socket has that, and accepts the MPA Request of the peer.
+// Config.Timeout bounds each of the two. It owns c, and closes it if it fails.
+func (a *Acceptor) Answer(ctx context.Context, c net.Conn) (*Half, error) {
+	x, err := a.enter(c)
+	if err != nil {
+		return nil, err
+	}
+	from := &ddpEnd{Conn: x, stream: c}
+	if err := x.EnableDDP(ctx, nil); err != nil {
+		from.abort()
+		return nil, fail(err, "MPA startup with the peer")
+	}
+	return &Half{p: a.p, end: from, accepted: true}, nil
+}
+
+func (a *Acceptor) enter(c net.Conn) (*extsock.Conn, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.next <- c
+	x, err := a.l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return x.(*extsock.Conn), nil
 }
 
 // LocalAddr returns the address of this end of the connection.
-func (o *Onward) LocalAddr() net.Addr { return o.end.LocalAddr() }
+func (h *Half) LocalAddr() net.Addr { return h.end.LocalAddr() }
 
 // Close ends the connection without having carried anything.
-func (o *Onward) Close() error { return o.end.Close() }
+func (h *Half) Close() error { return h.end.Close() }
 
-// Carry carries bytes between from, a connection in plain TCP, and the Onward, in both directions until
+// Carry carries bytes between c, a connection in plain TCP, and the Half, in both directions until
 // both have ended or ctx is done. It owns and closes both.
-func (o *Onward) Carry(ctx context.Context, from net.Conn) Summary {
-	s := Summary{From: peerOf(from), To: o.p.Target().String(), Through: true, DDPMode: true}
+func (h *Half) Carry(ctx context.Context, c net.Conn) Summary {
 	begin := time.Now()
-	pipe := newPipe(side{&plainEnd{Conn: from}, "the program"}, side{o.end, "the peer"}, &o.p.total, func() {})
-	s.Err = pipe.run(ctx, o.p.cfg.Idle)
+	s := Summary{Through: true, DDPMode: true}
+	program, peer := side{&plainEnd{Conn: c}, "the program"}, side{h.end, "the peer"}
+	from, to := program, peer
+	if h.accepted {
+		from, to = peer, program
+	}
+	s.From, s.To = peerOf(from), to.RemoteAddr().String()
+	pipe := newPipe(from, to, &h.p.total, func() {})
+	s.Err = pipe.run(ctx, h.p.cfg.Idle)
 	s.There, s.Back, s.Duration = pipe.there.octets.Load(), pipe.back.octets.Load(), time.Since(begin)
 	return s
 }

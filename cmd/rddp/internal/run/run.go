@@ -1,6 +1,7 @@
 package run
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -30,6 +31,16 @@ type Config struct {
 	// TCPTimeout is how long the program waits in connect for such a peer to show that it speaks DDP.
 	// Zero means DefaultTCPTimeout.
 	TCPTimeout time.Duration
+	// TCPListen chooses, by their own address, the listeners of the program that serve DDP beside plain TCP.
+	TCPListen []rules.Rule
+	// ClientTLS and ServerTLS, if not nil, put TLS below the connections over DDP that the program makes,
+	// and those that it accepts. There is then no connection in plain TCP unless PlainToo says so.
+	ClientTLS func() *tls.Config
+	ServerTLS *tls.Config
+	// PlainToo allows, with TLS, connections in plain TCP with peers that do not speak DDP.
+	PlainToo bool
+	// Insecure lets listeners that other hosts can connect to serve DDP without TLS.
+	Insecure bool
 	// Faults are made on purpose.
 	Faults fault.Plan
 }

@@ -37,8 +37,8 @@ const (
 func TestMain(m *testing.M) {
 	Stage()
 	switch os.Args[0] {
-	case superviseTCP:
-		status, err := superviseConnections()
+	case superviseTCP, superviseListen:
+		status, err := superviseConnections(os.Args[0])
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = 125

@@ -4,11 +4,9 @@ package run
 
 import (
 	"encoding/binary"
-	"errors"
 	"net"
 	"net/netip"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -17,13 +15,24 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// borrow returns a copy of the descriptor that is the first argument of a call.
-func borrow(c *seccomp.Call) (int, error) {
-	pid, err := process.Leader(c.Thread)
+// openProcess returns a descriptor that stands for the process of a thread, as far as its descriptors go.
+// It is readable when the thread, or before Linux 6.9 the process, has ended.
+func openProcess(thread int) (int, error) {
+	const ofThread = unix.O_EXCL // PIDFD_THREAD
+	p, err := unix.PidfdOpen(thread, ofThread)
+	if err != unix.EINVAL {
+		return p, err
+	}
+	pid, err := process.Leader(thread)
 	if err != nil {
 		return -1, err
 	}
-	p, err := unix.PidfdOpen(pid, 0)
+	return unix.PidfdOpen(pid, 0)
+}
+
+// borrow returns a copy of the descriptor that is the first argument of a call.
+func borrow(c *seccomp.Call) (int, error) {
+	p, err := openProcess(c.Thread)
 	if err != nil {
 		return -1, err
 	}
@@ -38,12 +47,16 @@ const (
 )
 
 // readAddress reads an address of IP from the memory of a thread. ok is false if it is none.
-func readAddress(t process.Thread, addr uint64, n uint32) (a netip.AddrPort, ok bool) {
+func readAddress(t process.Thread, addr uint64, n uint32) (a netip.AddrPort, ok bool, err error) {
 	var b [len6]byte
-	if n < len4 || n > 128 || t.Read(b[:min(n, len6)], addr) != nil {
-		return netip.AddrPort{}, false
+	if n < len4 || n > 128 {
+		return netip.AddrPort{}, false, nil
 	}
-	return parseAddress(b[:min(n, len6)])
+	if err := t.Read(b[:min(n, len6)], addr); err != nil {
+		return netip.AddrPort{}, false, err
+	}
+	a, ok = parseAddress(b[:min(n, len6)])
+	return a, ok, nil
 }
 
 // parseAddress parses a struct sockaddr_in or sockaddr_in6.
@@ -136,59 +149,4 @@ func loopback(a netip.AddrPort) netip.Addr {
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
 	return netip.IPv6Loopback()
-}
-
-// meet connects a socket of the program with this process, over loopback. It returns this end, and
-// whether calls on the program's end block. to is where the program wanted to connect.
-func meet(fd int, to netip.AddrPort) (near *net.TCPConn, blocks bool, err error) {
-	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(loopback(to), 0)))
-	if err != nil {
-		return nil, false, err
-	}
-	defer l.Close()
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if err != nil {
-		return nil, false, err
-	}
-	blocks = flags&unix.O_NONBLOCK == 0
-	if blocks {
-		// For the connect below only, so that the program's own call completes what it begins.
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK); err != nil {
-			return nil, false, err
-		}
-		defer func() { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags) }()
-	}
-	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
-	if err != nil {
-		return nil, false, err
-	}
-	address := appendAddress(nil, l.Addr().(*net.TCPAddr).AddrPort(), domain)
-	_, _, e := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
-	if e != 0 && e != unix.EINPROGRESS {
-		return nil, false, e
-	}
-	near, err = acceptFrom(l, fd)
-	return near, blocks, err
-}
-
-// acceptFrom accepts the connection of a socket, and no other one.
-func acceptFrom(l *net.TCPListener, fd int) (*net.TCPConn, error) {
-	local, err := localAddress(fd)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.SetDeadline(time.Now().Add(meetTimeout)); err != nil {
-		return nil, err
-	}
-	for {
-		c, err := l.AcceptTCP()
-		if err != nil {
-			return nil, errors.Join(syscall.ETIMEDOUT, err)
-		}
-		from := c.RemoteAddr().(*net.TCPAddr).AddrPort()
-		if from.Port() == local.Port() && from.Addr().Unmap() == local.Addr().Unmap() {
-			return c, nil
-		}
-		c.Close()
-	}
 }

@@ -70,7 +70,7 @@ func Run(c Config) (status int, err error) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
 	signals := newForwarder()
 	defer signals.stop()
-	if s.program, err = seccomp.Start(c.Args, s.tcp != nil); err != nil {
+	if s.program, err = seccomp.Start(c.Args, s.tcp.calls()); err != nil {
 		return 0, err
 	}
 	if s.tcp != nil {

@@ -5,6 +5,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,13 +23,12 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
 
 // Limits of what a program waits for.
 const (
-	// meetTimeout bounds the connection of the program with this process.
-	meetTimeout = 5 * time.Second
 	// plainFor is how long a peer that does not is remembered, and plainMost the most of them.
 	plainFor  = time.Minute
 	plainMost = 4096
@@ -36,27 +36,44 @@ const (
 	drainFor = time.Minute
 )
 
-// connections are the TCP connections of the program that go over DDP.
+// connections are the TCP connections of the program that go over DDP: those that it makes, and, in
+// accept_linux.go, those that it accepts.
 //
 // The call connect waits while this process asks the peer for DDP. If the peer does not have it, the call
 // continues, and the socket was never touched. Otherwise the program's own socket is connected to this
 // process over loopback, so that all about the descriptor stays as it is, and this process carries bytes.
 type connections struct {
-	program *seccomp.Program
-	rules   []rules.Rule
-	log     *slog.Logger
-	timeout time.Duration // how long a connect waits to learn whether the peer speaks DDP
-	network uint64        // the cookie of this process's network namespace
+	program   *seccomp.Program
+	rules     []rules.Rule // for connections that the program makes
+	listeners []rules.Rule // for its listeners
+	log       *slog.Logger
+	timeout   time.Duration      // how long a connect waits to learn whether the peer speaks DDP
+	network   uint64             // the cookie of this process's network namespace
+	tls       func() *tls.Config // for the next connection that the program makes
+	secure    bool               // connections over DDP have TLS
+	plainToo  bool               // connections without DDP, and so without TLS, are allowed
+	insecure  bool               // listeners beyond loopback too may be without TLS
+	acceptor  *proxy.Acceptor
 
-	ctx    context.Context // of what is carried
-	end    context.CancelFunc
-	relays sync.WaitGroup
+	ctx      context.Context // of what is carried
+	end      context.CancelFunc
+	begin    context.Context // of what is only beginning: done when the program has ended
+	ended    context.CancelFunc
+	relays   sync.WaitGroup // connections, and calls
+	deciding sync.WaitGroup // arrivals
+	arrivals chan *arrival
+
+	place4, place6 meetingPlace
+
+	accepting sync.Mutex // held while a listener may have another flag than the program has given it
 
 	mu sync.Mutex
 	// by the cookie of the program's socket
 	taken map[uint64]*taken // +checklocks:mu
 	// peers that speak no DDP, and until when that is believed
 	plain map[netip.AddrPort]time.Time // +checklocks:mu
+	// by the source address of its token: what waits in the queue of a listener
+	tokens map[netip.AddrPort]*arrival // +checklocks:mu
 	// how many connections there have been
 	counts [fates]int // +checklocks:mu
 }
@@ -70,7 +87,7 @@ type taken struct {
 
 // newConnections returns nil if there are no rules.
 func newConnections(cfg Config) (*connections, error) {
-	if len(cfg.TCP) == 0 {
+	if len(cfg.TCP) == 0 && len(cfg.TCPListen) == 0 {
 		return nil, nil
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -79,25 +96,54 @@ func newConnections(cfg Config) (*connections, error) {
 	}
 	defer unix.Close(fd)
 	t := &connections{
-		rules: cfg.TCP, log: cfg.Log, timeout: cmp.Or(cfg.TCPTimeout, DefaultTCPTimeout),
-		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time),
+		rules: cfg.TCP, listeners: cfg.TCPListen, log: cfg.Log, timeout: cmp.Or(cfg.TCPTimeout, DefaultTCPTimeout),
+		tls: cfg.ClientTLS, secure: cfg.ClientTLS != nil || cfg.ServerTLS != nil, insecure: cfg.Insecure,
+		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
+		place4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, place6: meetingPlace{ip: net.IPv6loopback},
+		arrivals: make(chan *arrival),
 	}
+	t.plainToo = !t.secure || cfg.PlainToo
 	if t.network, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE); err != nil {
 		return nil, fmt.Errorf("--tcp needs Linux 5.14: %w", err)
 	}
+	if t.acceptor, err = proxy.NewAcceptor(&proxy.Config{Socket: extsock.Config{TLS: cfg.ServerTLS}}); err != nil {
+		return nil, err
+	}
 	t.ctx, t.end = context.WithCancel(context.Background())
+	t.begin, t.ended = context.WithCancel(t.ctx)
+	t.deciding.Go(t.serveArrivals)
 	return t, nil
+}
+
+// calls returns for which connections calls are to be answered.
+func (t *connections) calls() (of seccomp.TCP) {
+	if t != nil && len(t.rules) > 0 {
+		of |= seccomp.Made
+	}
+	if t != nil && len(t.listeners) > 0 {
+		of |= seccomp.Accepted
+	}
+	return of
 }
 
 // answer answers a call for TCP connections. It reports false if the call is to continue.
 func (t *connections) answer(c *seccomp.Call) bool {
 	switch c.Kind {
 	case seccomp.Connect:
-		to, ok := readAddress(process.Thread(c.Thread), c.Args[1], uint32(c.Args[2]))
-		if !ok || !t.match(to) {
+		to, ok, err := readAddress(process.Thread(c.Thread), c.Args[1], uint32(c.Args[2]))
+		if err != nil {
+			t.notLent("connect", c.Thread, err)
+		}
+		if !ok || !match(t.rules, to) {
 			return false
 		}
 		t.relays.Go(func() { t.connect(c, to) })
+		return true
+	case seccomp.Listen:
+		t.relays.Go(func() { t.listen(c) })
+		return true
+	case seccomp.Accept, seccomp.Accept4:
+		t.relays.Go(func() { t.accept(c) })
 		return true
 	case seccomp.GetPeerName, seccomp.GetSockName:
 		return t.name(c)
@@ -107,8 +153,16 @@ func (t *connections) answer(c *seccomp.Call) bool {
 	return false
 }
 
-func (t *connections) match(a netip.AddrPort) bool {
-	for _, r := range t.rules {
+// notLent reports a call of a process that does not lend its descriptors or its memory, so that it is not even
+// known whether a rule has chosen the connection.
+func (t *connections) notLent(call string, thread int, err error) {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		t.log.Warn("the kernel does not let this process look, so the connection stays untouched", "call", call, "thread", thread, "err", err)
+	}
+}
+
+func match(all []rules.Rule, a netip.AddrPort) bool {
+	for _, r := range all {
 		if r.Match(a) {
 			return true
 		}
@@ -120,7 +174,10 @@ func (t *connections) match(a netip.AddrPort) bool {
 func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
 	fd, err := borrow(c)
 	if err != nil {
-		t.untouched(to, err)
+		if errno, refused := t.untouched(to, err); refused {
+			t.program.Answer(c, 0, errno)
+			return
+		}
 		t.program.Continue(c)
 		return
 	}
@@ -136,15 +193,14 @@ func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
 // take connects the socket over DDP, if that is possible. It reports false if the call is to continue.
 func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answered bool) {
 	fresh, err := t.check(fd)
-	if err != nil {
-		t.untouched(to, err)
+	var cookie uint64
+	if err == nil && fresh {
+		cookie, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
 	}
-	if !fresh || err != nil {
-		return 0, false
-	}
-	cookie, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
 	if err != nil {
-		t.untouched(to, err)
+		return t.untouched(to, err)
+	}
+	if !fresh {
 		return 0, false
 	}
 	k, first := t.enter(cookie, to)
@@ -152,18 +208,34 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		<-k.decided
 		return 0, false
 	}
-	onward, err := t.dial(to)
+	half, err := t.dial(to)
 	if err == nil {
-		return t.join(fd, cookie, k, onward)
+		return t.join(fd, cookie, k, half)
 	}
 	t.leave(cookie, k)
 	if reject := (*mpa.RejectError)(nil); errors.As(err, &reject) {
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
 		return syscall.ECONNREFUSED, true
 	}
+	if t.secure && !(t.plainToo && speaksNoDDP(err)) {
+		t.log.Warn("connection refused", "to", to, "err", err)
+		return refusal(err), true
+	}
 	t.count(overPlain)
 	t.log.Info("connection without DDP", "to", to, "why", err)
 	return 0, false
+}
+
+// refusal returns the error with which connect fails, if only a connection in TLS would have done.
+func refusal(err error) syscall.Errno {
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno
+	case isTimeout(err):
+		return syscall.ETIMEDOUT
+	}
+	return syscall.ECONNREFUSED
 }
 
 // enter notes that a socket may become a connection over DDP. first is false if that is noted already.
@@ -206,22 +278,33 @@ func (t *connections) count(f fate) {
 	t.counts[f]++
 }
 
-// untouched reports a connection that a rule has chosen, but that cannot be taken over.
-func (t *connections) untouched(to netip.AddrPort, why error) {
+// untouched reports a connection that a rule has chosen, but that cannot be taken over. It is refused if
+// connections without TLS are not allowed.
+func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Errno, refused bool) {
 	t.count(untouched)
-	t.log.Warn("connection stays untouched", "to", to, "why", why)
+	if t.plainToo {
+		t.log.Warn("connection stays untouched", "to", to, "why", why)
+		return 0, false
+	}
+	t.log.Warn("connection refused, because without TLS it must not be", "to", to, "why", why)
+	return syscall.ECONNREFUSED, true
 }
 
 var (
 	errBound     = errors.New("the program has bound the socket before connect")
 	errNamespace = errors.New("the program is in another network namespace than rddp run")
 	errDevice    = errors.New("the program has bound the socket to an interface")
+	errMPTCP     = errors.New("it is MPTCP")
 )
 
 // check reports whether the socket is one of TCP that is not connected yet. The error says why such a
 // socket cannot be taken over.
 func (t *connections) check(fd int) (fresh bool, err error) {
-	if p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL); err != nil || p != unix.IPPROTO_TCP {
+	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
+	switch {
+	case err == nil && p == unix.IPPROTO_MPTCP:
+		return false, errMPTCP
+	case err != nil || p != unix.IPPROTO_TCP:
 		return false, nil // UDP, or no socket at all, about which the kernel has the right error
 	}
 	const closed = 7 // TCP_CLOSE
@@ -229,15 +312,8 @@ func (t *connections) check(fd int) (fresh bool, err error) {
 	if err != nil || info.State != closed {
 		return false, err
 	}
-	network, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
-	if err != nil {
+	if err := t.isHere(fd); err != nil {
 		return false, err
-	}
-	if network != t.network {
-		return false, errNamespace
-	}
-	if device, err := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE); err != nil || device != "" {
-		return false, errDevice
 	}
 	local, err := localAddress(fd)
 	if err == nil && (local.Port() != 0 || !local.Addr().IsUnspecified()) {
@@ -246,22 +322,37 @@ func (t *connections) check(fd int) (fresh bool, err error) {
 	return err == nil, err
 }
 
+// isHere returns an error if loopback is not where the socket is.
+func (t *connections) isHere(fd int) error {
+	network, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+	if err != nil {
+		return err
+	}
+	if network != t.network {
+		return errNamespace
+	}
+	if device, err := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE); err != nil || device != "" {
+		return errDevice
+	}
+	return nil
+}
+
 // dial connects to a peer that speaks DDP.
-func (t *connections) dial(to netip.AddrPort) (*proxy.Onward, error) {
+func (t *connections) dial(to netip.AddrPort) (*proxy.Half, error) {
 	t.mu.Lock()
 	until, known := t.plain[to]
 	t.mu.Unlock()
 	if known && time.Now().Before(until) {
 		return nil, errPlain
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, t.timeout)
+	ctx, cancel := context.WithTimeout(t.begin, t.timeout)
 	defer cancel()
 	address := to
 	if to.Addr().IsUnspecified() { // which means this host, to a program
 		address = netip.AddrPortFrom(loopback(to), to.Port())
 	}
-	onward, err := proxy.Dial(ctx, address.String(), &proxy.Config{Timeout: t.timeout})
-	if errors.Is(err, extsock.ErrNotMPA) || errors.Is(err, extsock.ErrNoReply) || isTimeout(err) {
+	half, err := proxy.Dial(ctx, address.String(), &proxy.Config{Timeout: t.timeout, TLS: t.tls})
+	if speaksNoDDP(err) && t.plainToo {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if len(t.plain) >= plainMost {
@@ -269,7 +360,17 @@ func (t *connections) dial(to netip.AddrPort) (*proxy.Onward, error) {
 		}
 		t.plain[to] = time.Now().Add(plainFor)
 	}
-	return onward, err
+	return half, err
+}
+
+// speaksNoDDP reports whether a peer has answered something else than DDP, or nothing.
+func speaksNoDDP(err error) bool {
+	for _, e := range []error{extsock.ErrNotMPA, extsock.ErrNoReply, tlspeer.ErrPlain, tlspeer.ErrSilent, errPlain} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return isTimeout(err)
 }
 
 var errPlain = errors.New("the peer did not speak DDP a short time ago")
@@ -279,15 +380,19 @@ func isTimeout(err error) bool {
 }
 
 // join connects the program's socket with the connection over DDP, and carries what goes over it.
-func (t *connections) join(fd int, cookie uint64, k *taken, onward *proxy.Onward) (syscall.Errno, bool) {
-	near, blocks, err := meet(fd, k.peer)
+func (t *connections) join(fd int, cookie uint64, k *taken, half *proxy.Half) (syscall.Errno, bool) {
+	blocks, err := isBlocking(fd)
+	var near *net.TCPConn
+	if err == nil {
+		near, err = t.place(k.peer).meet(fd, blocks)
+	}
 	if err != nil {
-		_ = onward.Close()
+		_ = half.Close()
 		t.leave(cookie, k)
 		t.log.Warn("connection cannot be taken over", "to", k.peer, "err", err)
 		return errnoOf(err), true
 	}
-	if a, ok := onward.LocalAddr().(*net.TCPAddr); ok {
+	if a, ok := half.LocalAddr().(*net.TCPAddr); ok {
 		k.local = a.AddrPort()
 	}
 	k.carried = true
@@ -295,7 +400,7 @@ func (t *connections) join(fd int, cookie uint64, k *taken, onward *proxy.Onward
 	t.count(overDDP)
 	t.log.Info("connection over DDP", "from", k.local, "to", k.peer)
 	t.relays.Go(func() {
-		s := onward.Carry(t.ctx, near)
+		s := half.Carry(t.ctx, near)
 		t.forget(cookie)
 		t.log.Info("connection has ended", "to", k.peer, "there", s.There, "back", s.Back, "err", s.Err)
 	})
@@ -348,10 +453,14 @@ func (t *connections) name(c *seccomp.Call) bool {
 
 // drain waits until what the program has written has arrived, and tells what there was.
 func (t *connections) drain() {
+	t.ended()
 	timer := time.AfterFunc(drainFor, t.end)
 	t.relays.Wait()
 	timer.Stop()
 	t.end()
+	t.deciding.Wait()
+	t.place4.close()
+	t.place6.close()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.log.Info("TCP connections", "ddp", t.counts[overDDP], "plain", t.counts[overPlain], "untouched", t.counts[untouched])

@@ -34,19 +34,27 @@ func init() {
 	programs["tcp-hold"], programs["tcp-blocks"] = tcpHoldProgram, tcpBlocksProgram
 }
 
-func superviseConnections() (int, error) {
+func superviseConnections(as string) (int, error) {
 	r, err := rules.Parse(os.Args[1])
 	if err != nil {
 		return 0, err
 	}
-	timeout := time.Minute // no machine is that busy
-	if os.Getenv("PLAIN") != "" {
-		timeout = time.Millisecond // the peer never speaks DDP
-	}
-	return Run(Config{
-		Args: os.Args[2:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, TCP: []rules.Rule{r}, TCPTimeout: timeout,
+	cfg := Config{
+		Args: os.Args[2:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, TCPTimeout: time.Minute, // no machine is that busy
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	})
+	}
+	if as == superviseListen {
+		cfg.TCPListen = []rules.Rule{r}
+	} else {
+		cfg.TCP = []rules.Rule{r}
+	}
+	if os.Getenv("PLAIN") != "" {
+		cfg.TCPTimeout = time.Millisecond // the peer never speaks DDP
+	}
+	if err := secureByEnvironment(&cfg); err != nil {
+		return 0, err
+	}
+	return Run(cfg)
 }
 
 // underTCP returns a command that runs one of the programs of this file under a supervisor that takes

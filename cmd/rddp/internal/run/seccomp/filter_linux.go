@@ -53,15 +53,28 @@ const (
 	returnConstant = unix.BPF_RET | unix.BPF_K
 )
 
+// TCP says which TCP connections of the program the filter names the calls of.
+type TCP uint8
+
+// The connections that the program makes, and those that it accepts.
+const (
+	Made TCP = 1 << iota
+	Accepted
+)
+
 // tcpCalls are the calls that the filter names for the program's TCP connections.
 var tcpCalls = []struct {
 	number uint32
+	of     TCP // the connections that the call is about: any of these
 	Kind   Kind
 }{
-	{unix.SYS_CONNECT, Connect},
-	{unix.SYS_GETPEERNAME, GetPeerName},
-	{unix.SYS_GETSOCKNAME, GetSockName},
-	{unix.SYS_IO_URING_SETUP, URingSetup},
+	{unix.SYS_CONNECT, Made, Connect},
+	{unix.SYS_ACCEPT4, Accepted, Accept4},
+	{unix.SYS_ACCEPT, Accepted, Accept},
+	{unix.SYS_LISTEN, Accepted, Listen},
+	{unix.SYS_GETPEERNAME, Made | Accepted, GetPeerName},
+	{unix.SYS_GETSOCKNAME, Made | Accepted, GetSockName},
+	{unix.SYS_IO_URING_SETUP, Made | Accepted, URingSetup},
 }
 
 // An assembler collects the instructions of a filter. A jump goes to a label that comes later; the
@@ -112,10 +125,11 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //   - the ioctl of the verbs, by its number, on any descriptor;
 //   - calls that make a process another program.
 //
-// With tcp, it also sees the calls that connect a socket or ask for its addresses, and io_uring_setup.
+// With tcp, it also sees the calls that connect a socket, or listen and accept, those that ask for its
+// addresses, and io_uring_setup.
 //
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
-func Filter(writes Range, tcp bool) []unix.SockFilter {
+func Filter(writes Range, tcp TCP) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
 	a.jump(jumpEqual, auditArch, "", "allow")
@@ -124,8 +138,8 @@ func Filter(writes Range, tcp bool) []unix.SockFilter {
 	for _, c := range calls {
 		a.jump(jumpEqual, c.number, c.test, "")
 	}
-	if tcp {
-		for _, c := range tcpCalls {
+	for _, c := range tcpCalls {
+		if c.of&tcp != 0 {
 			a.jump(jumpEqual, c.number, "notify", "")
 		}
 	}

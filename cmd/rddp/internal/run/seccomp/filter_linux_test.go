@@ -12,7 +12,7 @@ import (
 
 // decide runs the filter on a call and returns its verdict. The machine of package bpf reads words
 // in network order, as filters of packets do; so the test writes them in that order.
-func decide(t *testing.T, tcp bool, arch, number uint32, args ...uint64) uint32 {
+func decide(t *testing.T, tcp TCP, arch, number uint32, args ...uint64) uint32 {
 	t.Helper()
 	var raw []bpf.Instruction
 	for _, i := range Filter(testWrites, tcp) {
@@ -104,16 +104,16 @@ func TestFilter(t *testing.T) {
 			fd   int
 			want uint32
 		}{{w, notify}, {w + Width - 1, notify}, {w + Width, allow}} {
-			if got := decide(t, false, auditArch, fstat, uint64(x.fd)); got != x.want {
+			if got := decide(t, 0, auditArch, fstat, uint64(x.fd)); got != x.want {
 				t.Errorf("fstat of descriptor %d: 0x%x, want 0x%x", x.fd, got, x.want)
 			}
 		}
 	}
 	for _, tt := range tests {
-		if got := decide(t, false, auditArch, tt.number, tt.args...); got != tt.want {
+		if got := decide(t, 0, auditArch, tt.number, tt.args...); got != tt.want {
 			t.Errorf("%s: 0x%x, want 0x%x", tt.desc, got, tt.want)
 		}
-		if got := decide(t, false, unix.AUDIT_ARCH_I386, tt.number, tt.args...); got != allow {
+		if got := decide(t, 0, unix.AUDIT_ARCH_I386, tt.number, tt.args...); got != allow {
 			t.Errorf("%s, of a 32-bit program: 0x%x, want 0x%x", tt.desc, got, uint32(allow))
 		}
 	}
@@ -124,7 +124,11 @@ func TestFilterOfTCP(t *testing.T) {
 		if kindOf(int32(c.number)) != c.Kind {
 			t.Errorf("call %d is of kind %d, want %d", c.number, kindOf(int32(c.number)), c.Kind)
 		}
-		for tcp, want := range map[bool]uint32{true: notify, false: allow} {
+		for tcp := range Made | Accepted + 1 {
+			want := uint32(allow)
+			if c.of&tcp != 0 {
+				want = notify
+			}
 			if got := decide(t, tcp, auditArch, c.number, 3); got != want {
 				t.Errorf("call %d, with tcp %v: 0x%x, want 0x%x", c.number, tcp, got, want)
 			}

@@ -29,6 +29,9 @@ const (
 	Exec             // execve and execveat
 	Write            // write(descriptor, buffer, length)
 	Connect          // connect(descriptor, address, length)
+	Listen           // listen(descriptor, backlog)
+	Accept           // accept(descriptor, address, length)
+	Accept4          // accept4(descriptor, address, length, flags)
 	GetPeerName      // getpeername(descriptor, address, length)
 	GetSockName      // getsockname(descriptor, address, length)
 	URingSetup       // io_uring_setup(entries, parameters)

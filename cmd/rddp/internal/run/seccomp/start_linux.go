@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -15,11 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The names under which Start runs this executable again. The second one has the TCP calls in its filter.
-const (
-	stage    = "rddp-run-stage"
-	stageTCP = "rddp-run-stage-tcp"
-)
+// stages are the names under which Start runs this executable again, by the TCP calls in its filter.
+var stages = [...]string{"rddp-run-stage", Made: "rddp-run-stage-made", Accepted: "rddp-run-stage-accepted", Made | Accepted: "rddp-run-stage-tcp"}
 
 // stageFD is the number of the stage's end of the socket to the supervisor.
 const stageFD = 3
@@ -41,12 +39,13 @@ var (
 // Stage becomes the program if Start has run this process. Otherwise it returns. The executable's
 // main, or the TestMain of a test, must call it before anything else.
 func Stage() {
-	if os.Args[0] != stage && os.Args[0] != stageTCP {
+	tcp := slices.Index(stages[:], os.Args[0])
+	if tcp < 0 {
 		return
 	}
 	runtime.LockOSThread() // the filter is one of this thread, and exec keeps this thread
 	unix.CloseOnExec(stageFD)
-	path, err := prepare(os.Args[1], os.Args[0] == stageTCP)
+	path, err := prepare(os.Args[1], TCP(tcp))
 	if err != nil {
 		_ = unix.Sendmsg(stageFD, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
@@ -58,7 +57,7 @@ func Stage() {
 }
 
 // prepare makes this thread one whose calls the supervisor sees. It returns the path of the program.
-func prepare(name string, tcp bool) (path string, err error) {
+func prepare(name string, tcp TCP) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", ErrNotFound, err)
@@ -118,19 +117,15 @@ type Program struct {
 
 // Start runs the program args[0] with the arguments args[1:], with the standard streams and the
 // environment of this process, and returns the Listener for its calls. The caller must have locked
-// its goroutine to its thread, and must keep both: the program is killed when that thread ends. With tcp the
-// Listener sees the calls for TCP connections too.
-func Start(args []string, tcp bool) (*Program, error) {
-	name := stage
-	if tcp {
-		name = stageTCP
-	}
+// its goroutine to its thread, and must keep both: the program is killed when that thread ends. tcp says which
+// calls for TCP connections the Listener sees too.
+func Start(args []string, tcp TCP) (*Program, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(pair[0])
-	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{name}, args...), &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{stages[tcp]}, args...), &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2, uintptr(pair[1])},
 	})
 	unix.Close(pair[1])

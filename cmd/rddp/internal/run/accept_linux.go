@@ -1,0 +1,407 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/mpa"
+)
+
+// Connections that the program accepts.
+//
+// The listener stays the program's own: so do its port, its life, and whatever wakes the program when a
+// connection arrives. Only accept is answered by this process, which accepts in the program's place and
+// looks at the first bytes. A connection in plain TCP is given to the program as it is. Of one over
+// DDP the program gets the end of a connection with this process, which carries the bytes.
+//
+// TCP_DEFER_ACCEPT makes the kernel hold a connection back until its first bytes have arrived, so that they
+// are there when the program calls accept. A connection whose bytes are not there leaves the queue and
+// comes back as an arrival.
+
+// deferFor is how many seconds the kernel waits for the first bytes of a connection.
+const deferFor = 1
+
+// listen answers a listen: it prepares the listener if a rule has chosen it.
+func (t *connections) listen(c *seccomp.Call) {
+	fd, err := borrow(c)
+	if err != nil {
+		t.notLent("listen", c.Thread, err)
+		t.program.Continue(c)
+		return
+	}
+	defer unix.Close(fd)
+	at, chosen, err := t.listener(fd)
+	switch {
+	case !chosen:
+	case err == nil:
+		t.log.Info("listener for DDP", "at", at, "tls", t.secure)
+		if err := deferAccept(fd); err != nil {
+			t.log.Warn("each connection costs more than it should", "listener", at, "err", err)
+		}
+	case t.plainToo:
+		t.log.Warn("listener stays untouched", "at", at, "why", err)
+	default:
+		t.log.Warn("listener is refused, because without TLS it must not be", "at", at, "why", err)
+		t.program.Answer(c, 0, syscall.EACCES)
+		return
+	}
+	t.program.Continue(c)
+}
+
+var errBeyond = errors.New("other hosts could connect without TLS: give --tls-self, or --tls-cert and --tls-key, or --insecure")
+
+// listener returns the address of a listener of TCP, and whether a rule has chosen it. The error says
+// why such a listener cannot be taken over.
+func (t *connections) listener(fd int) (at netip.AddrPort, chosen bool, err error) {
+	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
+	if err != nil || p != unix.IPPROTO_TCP && p != unix.IPPROTO_MPTCP {
+		return at, false, nil
+	}
+	if at, err = localAddress(fd); err != nil || !match(t.listeners, at) {
+		return at, false, nil
+	}
+	if err = t.isHere(fd); err == nil && !t.secure && !t.insecure && !at.Addr().Unmap().IsLoopback() {
+		err = errBeyond
+	}
+	return at, true, err
+}
+
+// deferAccept makes the kernel hold connections of a listener back until their first bytes are there.
+func deferAccept(fd int) error {
+	if s, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT); err != nil || s != 0 {
+		return err // the program has set it
+	}
+	return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT, deferFor)
+}
+
+// accept answers an accept.
+func (t *connections) accept(c *seccomp.Call) {
+	thread, err := openProcess(c.Thread)
+	if err != nil {
+		t.notLent("accept", c.Thread, err)
+		t.program.Continue(c)
+		return
+	}
+	defer unix.Close(thread)
+	fd, err := unix.PidfdGetfd(thread, int(int32(c.Args[0])), 0)
+	if err != nil {
+		t.notLent("accept", c.Thread, err)
+		t.program.Continue(c)
+		return
+	}
+	defer unix.Close(fd)
+	at, chosen, err := t.listener(fd)
+	if err != nil && !t.plainToo {
+		t.log.Warn("no connection is accepted, because without TLS it must not be", "at", at, "why", err)
+		t.program.Answer(c, 0, syscall.EPERM)
+		return
+	}
+	if !chosen || err != nil || acceptFlags(c)&^(unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK) != 0 {
+		t.program.Continue(c)
+		return
+	}
+	if errno := t.acceptFrom(c, fd, thread); errno != 0 {
+		t.program.Answer(c, 0, errno)
+	}
+}
+
+// acceptFlags returns the flags for the new descriptor.
+func acceptFlags(c *seccomp.Call) int {
+	if c.Kind == seccomp.Accept4 {
+		return int(int32(c.Args[3]))
+	}
+	return 0
+}
+
+// acceptFrom accepts a connection of a listener and gives it to the program. If there is none, it waits
+// as the program would. It returns 0 if it has answered the call.
+func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.Errno {
+	var deadline time.Time
+	for {
+		fd, from, blocks, errno := t.acceptOnce(listener)
+		switch {
+		case errno == 0:
+			if a := t.arrived(fd, from); a != nil {
+				return t.give(c, a)
+			}
+		case errno == unix.ECONNABORTED && c.Args[1] == 0: // the program would not have noticed yet
+		case errno != unix.EAGAIN || !blocks:
+			return errno
+		default:
+			if deadline.IsZero() {
+				deadline = acceptDeadline(listener)
+			}
+			if errno := awaitConnection(c.Thread, listener, thread, deadline); errno != 0 {
+				return errno
+			}
+		}
+	}
+}
+
+// acceptOnce accepts a connection if there is one. blocks says whether the program would wait for one.
+// Nobody else may look at the flag of a listener while it is changed.
+func (t *connections) acceptOnce(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
+	t.accepting.Lock()
+	defer t.accepting.Unlock()
+	blocks, err := isBlocking(listener)
+	if err == nil && blocks {
+		err = setBlocking(listener, false)
+		defer func() { _ = setBlocking(listener, true) }()
+	}
+	if err != nil {
+		return -1, from, blocks, errnoOf(err)
+	}
+	var b [len6]byte
+	n := uint32(len(b))
+	got, _, e := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), uintptr(unsafe.Pointer(&b)), uintptr(unsafe.Pointer(&n)), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+	if e != 0 {
+		return -1, from, blocks, e
+	}
+	from, _ = parseAddress(b[:min(n, len6)])
+	return int(got), from, blocks, 0
+}
+
+// acceptDeadline returns when an accept of a listener ends without a connection.
+func acceptDeadline(listener int) time.Time {
+	tv, err := unix.GetsockoptTimeval(listener, unix.SOL_SOCKET, unix.SO_RCVTIMEO)
+	if err != nil || tv.Nano() == 0 {
+		const never = 100 * 365 * 24 * time.Hour
+		return time.Now().Add(never)
+	}
+	return time.Now().Add(time.Duration(tv.Nano()))
+}
+
+// awaitConnection waits until a listener has a connection. It returns the error with which an accept of
+// the thread ends before.
+func awaitConnection(tid, listener, thread int, deadline time.Time) syscall.Errno {
+	p := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(thread), Events: unix.POLLIN}}
+	for {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return unix.EAGAIN
+		}
+		n, err := unix.Poll(p, int(min(left+time.Millisecond, signalPoll).Milliseconds()))
+		switch {
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return errnoOf(err)
+		case n > 0 && p[1].Revents != 0:
+			return unix.ESRCH // which nobody will see
+		case n > 0:
+			return 0
+		}
+		if errno := interruption(tid); errno != 0 {
+			return errno
+		}
+	}
+}
+
+// restart is ERESTARTSYS: if a handler runs, it decides whether the call begins again; otherwise it does.
+const restart = syscall.Errno(512)
+
+// interruption returns with which error a call that waits has to end because of a signal, or 0.
+func interruption(tid int) syscall.Errno {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return unix.ESRCH
+	}
+	mask := func(name string) uint64 { v, _ := field(b, name, 16); return v }
+	const stops = 1<<(unix.SIGSTOP-1) | 1<<(unix.SIGTSTP-1) | 1<<(unix.SIGTTIN-1) | 1<<(unix.SIGTTOU-1)
+	acts := (mask("SigCgt:") | stops&^mask("SigIgn:")) &^ mask("SigBlk:")
+	threads, _ := field(b, "Threads:", 10)
+	switch own, shared := mask("SigPnd:")&acts, mask("ShdPnd:")&acts; {
+	case own != 0 || shared != 0 && threads == 1:
+		return restart
+	case shared != 0: // another thread may take it, and then nobody would make an error of the number
+		return unix.EINTR
+	}
+	return 0
+}
+
+// A protocol is what the peer of an accepted connection speaks.
+type protocol int
+
+const (
+	unknown protocol = iota // too little has arrived
+	plain                   // something else than DDP, or nothing for too long
+	overMPA                 // DDP without TLS
+	overTLS                 // TLS, in which there may be DDP
+)
+
+// look looks at the first bytes of a connection, which stay in it. TLS is only looked for if this end has it:
+// otherwise it is the program's.
+func look(fd int, secure bool) protocol {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	if n, err := unix.Poll(p, 0); err != nil || n == 0 {
+		return unknown
+	}
+	if p[0].Revents&unix.POLLERR != 0 {
+		return plain // and the error stays where the program sees it
+	}
+	b := mpa.Key(false) // for its length
+	n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	if err != nil || n == 0 {
+		return plain
+	}
+	return judge(b[:n], secure)
+}
+
+// judge says what protocol begins with b.
+func judge(b []byte, secure bool) protocol {
+	request := mpa.Key(false)
+	hello := []byte{0x16, 3} // the record type handshake, and the first byte of each version since SSL 3
+	is := func(p []byte) bool { return bytes.HasPrefix(b, p) }
+	may := func(p []byte) bool { return bytes.HasPrefix(p, b) }
+	switch {
+	case secure && is(hello):
+		return overTLS
+	case is(request[:]):
+		return overMPA
+	case may(request[:]), secure && may(hello):
+		return unknown
+	}
+	return plain
+}
+
+// give gives a connection to the program that called accept. It returns 0 if it has answered the call.
+func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
+	fd, near, err := t.programEnd(a)
+	if err != nil {
+		t.log.Warn("connection cannot be taken over", "from", a.peer, "err", err)
+		a.close()
+		return unix.ECONNABORTED
+	}
+	defer func() {
+		if near != nil {
+			unix.Close(fd) // or the program's close would not end the connection
+		}
+	}()
+	flags := acceptFlags(c)
+	if err := setBlocking(fd, flags&unix.SOCK_NONBLOCK == 0); err != nil {
+		a.drop(near)
+		return errnoOf(err)
+	}
+	if c.Args[1] != 0 {
+		if errno := writeAddress(process.Thread(c.Thread), a.peer, a.domain, c.Args[1], c.Args[2]); errno != 0 {
+			a.drop(near)
+			return errno
+		}
+	}
+	var cookie uint64
+	if near != nil {
+		if cookie, err = t.enterAccepted(fd, a); err != nil {
+			a.drop(near)
+			return errnoOf(err)
+		}
+	}
+	n, err := t.program.AddFD(c, fd, -1, flags&unix.SOCK_CLOEXEC != 0)
+	if err != nil {
+		return t.notGiven(a, near, cookie, err)
+	}
+	t.program.Answer(c, int64(n), 0)
+	if near == nil {
+		a.close() // the program has a copy
+		t.count(overPlain)
+		t.log.Info("accepted in plain TCP", "from", a.peer, "at", a.local)
+		return 0
+	}
+	t.relays.Go(func() { t.carryAccepted(a, near, cookie) })
+	return 0
+}
+
+// notGiven puts a connection back, if the program has no descriptor left for it.
+func (t *connections) notGiven(a *arrival, near *net.TCPConn, cookie uint64, err error) syscall.Errno {
+	if near != nil {
+		t.forget(cookie)
+		abort(near)
+	}
+	errno := errnoOf(err)
+	if errno == unix.EMFILE || errno == unix.ENFILE {
+		t.arrive(a)
+	} else {
+		a.close()
+	}
+	return errno
+}
+
+// programEnd returns the descriptor that the program gets. If the connection is over DDP, that is one of a
+// connection with this process, whose own end is near.
+func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err error) {
+	if a.speaks == plain {
+		return a.fd, nil, nil
+	}
+	fd, err = unix.Socket(a.domain, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return -1, nil, err
+	}
+	a.options.set(fd)
+	if near, err = t.place4.meet(fd, false); err != nil {
+		unix.Close(fd)
+		return -1, nil, err
+	}
+	return fd, near, nil
+}
+
+// enterAccepted notes the addresses of a connection over DDP, for the program's getpeername and
+// getsockname.
+func (t *connections) enterAccepted(fd int, a *arrival) (cookie uint64, err error) {
+	cookie, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
+	if err != nil {
+		return 0, err
+	}
+	k := &taken{decided: make(chan struct{}), local: a.local, peer: a.peer, carried: true}
+	close(k.decided)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken[cookie] = k
+	return cookie, nil
+}
+
+// carryAccepted carries the bytes of a connection over DDP.
+func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, cookie uint64) {
+	defer t.forget(cookie)
+	if err := t.startUp(t.begin, a); err != nil {
+		t.log.Info("no connection over DDP", "from", a.peer, "at", a.local, "err", err)
+		abort(near)
+		return
+	}
+	t.count(overDDP)
+	t.log.Info("accepted over DDP", "from", a.peer, "at", a.local)
+	s := a.half.Carry(t.ctx, near)
+	t.log.Info("connection has ended", "from", a.peer, "there", s.There, "back", s.Back, "err", s.Err)
+}
+
+// startUp makes the connection one over DDP, unless it is that already.
+func (t *connections) startUp(ctx context.Context, a *arrival) (err error) {
+	if a.half != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(a.fd), "connection")
+	a.fd = -1
+	conn, err := net.FileConn(f)
+	f.Close()
+	if err != nil {
+		return err
+	}
+	a.half, err = t.acceptor.Answer(ctx, conn)
+	return err
+}
+
+// abort resets a connection.
+func abort(c *net.TCPConn) {
+	_ = c.SetLinger(0) // without it the peer sees the end instead of a reset
+	c.Close()
+}

@@ -1,0 +1,273 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
+)
+
+// Limits of arrivals.
+const (
+	// sniffFor is how long a peer has to begin, after the kernel has waited for it already. A peer that
+	// speaks DDP begins at once.
+	sniffFor = 200 * time.Millisecond
+	// arrivalsMost bounds the arrivals that the program cannot accept yet.
+	arrivalsMost = 4096
+)
+
+// An arrival is a connection that has come to a listener, and that the program does not have yet.
+type arrival struct {
+	fd          int // the connection, or -1 if half has it
+	local, peer netip.AddrPort
+	domain      int
+	options     options
+	speaks      protocol
+	half        *proxy.Half // nil until startup is over
+}
+
+// arrived takes a connection that came out of a listener's queue. It returns nil if the program is not to get
+// it now.
+func (t *connections) arrived(fd int, from netip.AddrPort) *arrival {
+	if a := t.claim(from); a != nil {
+		unix.Close(fd)
+		return a
+	}
+	local, err := localAddress(fd)
+	a := &arrival{fd: fd, local: local, peer: from}
+	if err == nil {
+		a.domain, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	}
+	if err != nil || !from.IsValid() {
+		a.close()
+		return nil
+	}
+	a.options = optionsOf(fd)
+	a.speaks = look(fd, t.secure)
+	switch {
+	case a.speaks == plain && t.plainToo:
+		return a
+	case a.speaks == overMPA && !t.secure:
+		if hasEnded(fd) { // the peer has waited for us too long
+			a.close()
+			return nil
+		}
+		return a
+	}
+	t.arrive(a)
+	return nil
+}
+
+// hasEnded reports whether the peer of a connection has ended it, or its direction of it.
+func hasEnded(fd int) bool {
+	const established = 1 // TCP_ESTABLISHED
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	return err != nil || info.State != established
+}
+
+// arrive makes a connection come back to its listener when it is known what it speaks.
+func (t *connections) arrive(a *arrival) {
+	select {
+	case t.arrivals <- a:
+	case <-t.begin.Done():
+		a.close()
+	}
+}
+
+// serveArrivals decides about arrivals until the program has ended.
+func (t *connections) serveArrivals() {
+	l := accept.Loop[*arrival]{
+		Accept: func() (*arrival, error) {
+			select {
+			case a := <-t.arrivals:
+				return a, nil
+			case <-t.begin.Done():
+				return nil, net.ErrClosed
+			}
+		},
+		Serve: t.decide, Context: t.begin, Most: arrivalsMost, EnterAtOnce: true, Go: t.deciding.Go, Log: t.log,
+		From: func(a *arrival) netip.Prefix { return accept.SourceOf(net.TCPAddrFromAddrPort(a.peer)) },
+		Refuse: func(a *arrival, ending bool) {
+			if !ending {
+				t.log.Warn("too many connections have begun and said nothing", "from", a.peer, "at", a.local)
+			}
+			a.close()
+		},
+	}
+	_ = l.Run(t.begin) // it ends with the program
+}
+
+// decide finds out what a connection speaks, and puts it into the queue of its listener again. With TLS,
+// the peer has shown by then that it may connect.
+func (t *connections) decide(ctx context.Context, a *arrival, place *accept.Place) {
+	if a.speaks == unknown {
+		a.speaks = t.sniff(ctx, a.fd)
+	}
+	if t.secure && (a.speaks != plain || !t.plainToo) && a.half == nil {
+		if err := t.startUp(ctx, a); err != nil {
+			t.log.Warn("connection refused", "from", a.peer, "at", a.local, "err", err)
+			return
+		}
+		a.speaks = overTLS
+	}
+	if ctx.Err() != nil || !place.Heard() {
+		a.close()
+		return
+	}
+	if err := t.queue(ctx, a); err != nil {
+		t.log.Info("the program no longer accepts the connection", "from", a.peer, "at", a.local, "err", err)
+	}
+}
+
+// sniff waits for the first bytes of a connection.
+func (t *connections) sniff(ctx context.Context, fd int) protocol {
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return plain
+	}
+	f := os.NewFile(uintptr(own), "connection") // which is not to block, so this may wait for it
+	defer f.Close()
+	raw, err := f.SyscallConn()
+	if err == nil {
+		err = f.SetReadDeadline(time.Now().Add(sniffFor))
+	}
+	if err != nil {
+		return plain
+	}
+	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
+	speaks := unknown
+	_ = raw.Read(func(fd uintptr) bool { // an error means that the time is over
+		speaks = look(int(fd), t.secure)
+		return speaks != unknown
+	})
+	if speaks == unknown {
+		return plain
+	}
+	return speaks
+}
+
+// errListenerGone means that a listener has been closed before the program accepted a connection.
+var errListenerGone = errors.New("its listener has been closed")
+
+// queue puts a connection into the queue of its listener, and waits until the program has accepted it. In the
+// queue there is a token for it: a connection of this process, known by its source address, with a byte, for
+// which the kernel waits.
+func (t *connections) queue(ctx context.Context, a *arrival) error {
+	to := netip.AddrPortFrom(a.local.Addr().Unmap(), a.local.Port())
+	var name netip.AddrPort
+	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		var err error
+		if e := raw.Control(func(fd uintptr) { name, err = t.bindToken(int(fd), to.Addr(), a) }); e != nil {
+			return e
+		}
+		return err
+	}}
+	token, err := d.DialContext(ctx, "tcp", to.String())
+	if err == nil {
+		defer abort(token.(*net.TCPConn))
+		defer context.AfterFunc(ctx, func() { _ = token.SetDeadline(time.Unix(1, 0)) })()
+		if _, err = token.Write([]byte{0}); err == nil {
+			_, err = token.Read(make([]byte, 1)) // it fails when this process or the program closes the other end
+		}
+	}
+	if t.claim(name) == nil {
+		return nil
+	}
+	a.close()
+	return errors.Join(errListenerGone, err)
+}
+
+// bindToken binds the socket of a token, and notes for what it is one.
+func (t *connections) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPort, error) {
+	var to unix.Sockaddr
+	if ip.Is4() {
+		to = &unix.SockaddrInet4{Addr: ip.As4()}
+	} else {
+		v6 := &unix.SockaddrInet6{Addr: ip.As16()}
+		if i, err := net.InterfaceByName(ip.Zone()); ip.Zone() != "" && err == nil {
+			v6.ZoneId = uint32(i.Index)
+		}
+		to = v6
+	}
+	if err := unix.Bind(fd, to); err != nil {
+		return netip.AddrPort{}, err
+	}
+	name, err := localAddress(fd)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tokens[name] = a
+	return name, nil
+}
+
+// claim returns the arrival for which a connection from an address is the token, or nil. It does so once.
+func (t *connections) claim(from netip.AddrPort) *arrival {
+	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.tokens[from]
+	delete(t.tokens, from)
+	return a
+}
+
+// close ends the connection, if the program has no copy of it, as the kernel ends those of a listener that is
+// closed.
+func (a *arrival) close() {
+	if a.half != nil {
+		_ = a.half.Close()
+	}
+	if a.fd >= 0 {
+		unix.Close(a.fd)
+		a.fd = -1
+	}
+}
+
+// drop is close for a connection whose end near is in the program's place.
+func (a *arrival) drop(near *net.TCPConn) {
+	if near != nil {
+		abort(near)
+	}
+	a.close()
+}
+
+// options are those options that an accepted socket has from its listener and that programs rely on.
+type options struct {
+	noDelay, keepAlive int
+	linger             *unix.Linger
+	receive, send      *unix.Timeval
+}
+
+func optionsOf(fd int) (o options) {
+	// Without an answer the option keeps the value of a new socket.
+	o.noDelay, _ = unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY)
+	o.keepAlive, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE)
+	o.linger, _ = unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
+	o.receive, _ = unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO)
+	o.send, _ = unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
+	return o
+}
+
+func (o options) set(fd int) {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, o.noDelay) // any TCP socket has it, and those below
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, o.keepAlive)
+	if o.linger != nil && o.linger.Onoff != 0 {
+		_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, o.linger)
+	}
+	for name, tv := range map[int]*unix.Timeval{unix.SO_RCVTIMEO: o.receive, unix.SO_SNDTIMEO: o.send} {
+		if tv != nil && tv.Nano() != 0 {
+			_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, name, tv)
+		}
+	}
+}
