@@ -13,6 +13,7 @@ type Device struct {
 	MaxSRQSGE                  uint32
 	AckDelay                   uint8
 	VendorID, PartID, Hardware uint32
+	Paging                     Paging // in the extended answer only
 }
 
 // The capabilities of Device.Caps.
@@ -55,8 +56,42 @@ func AppendDevice(b []byte, d *Device, extended bool) []byte {
 	o[170], o[171] = d.AckDelay, 1
 	if extended {
 		le.PutUint32(o[deviceLen+4:], deviceExLen)
+		d.Paging.put(o[deviceLen+8:])
 	}
 	return b
+}
+
+// Paging says what may use memory that was registered with the right OnDemand, by type of QP.
+type Paging struct {
+	Implicit   bool // also all that a program has, and will have
+	RC, UC, UD PagingUse
+}
+
+// A PagingUse is a set of uses of such memory.
+type PagingUse uint32
+
+// The uses, as verbs number them.
+const (
+	PagingSend PagingUse = 1 << iota
+	PagingReceive
+	PagingWrite
+	PagingRead
+	PagingAtomic
+	PagingSharedReceive
+)
+
+// put writes o as the extended QUERY_DEVICE answers it. The zero Paging means that there is none.
+func (o *Paging) put(b []byte) {
+	if *o == (Paging{}) {
+		return
+	}
+	b[0] = 1
+	if o.Implicit {
+		b[0] |= 2
+	}
+	for i, v := range [...]PagingUse{o.RC, o.UC, o.UD} {
+		le.PutUint32(b[8+4*i:], uint32(v))
+	}
 }
 
 // AppendPort appends the answer to QUERY_PORT for an active port with a table of gids GIDs.

@@ -245,6 +245,14 @@ func TestAnswerLengths(t *testing.T) {
 	}
 }
 
+func TestPaging(t *testing.T) {
+	d := Device{Paging: Paging{Implicit: true, RC: PagingSharedReceive | PagingSend, UC: PagingWrite, UD: PagingReceive}}
+	b := AppendDevice(nil, &d, true)
+	if want := unhex(t, `0300000000000000 21000000 04000000 02000000 00000000`); !bytes.Equal(b[184:208], want) {
+		t.Errorf("%x, want %x", b[184:208], want)
+	}
+}
+
 // FuzzCommands: no input makes a parser panic.
 func FuzzCommands(f *testing.F) {
 	for _, tt := range commands {

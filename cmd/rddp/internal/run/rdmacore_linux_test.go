@@ -171,7 +171,7 @@ var suites = []struct {
 	passed, fail int
 }{
 	{"test_addr", 3, 0}, {"test_atomic", 7, 0}, {"test_cq", 4, 0}, {"test_cq_events", 2, 0}, {"test_cqex", 4, 0}, {"test_device", 12, 0},
-	{"test_fork", 1, 0}, {"test_mr", 8, 0}, {"test_pd", 4, 0}, {"test_qp", 12, 0}, {"test_qpex", 17, 1}, {"test_rdmacm", 7, 0}, {"test_relaxed_ordering", 2, 0},
+	{"test_fork", 1, 0}, {"test_mr", 8, 0}, {"test_odp", 8, 0}, {"test_pd", 4, 0}, {"test_qp", 12, 0}, {"test_qpex", 17, 1}, {"test_rdmacm", 7, 0}, {"test_relaxed_ordering", 2, 0},
 }
 
 // driver runs the tests of one file.

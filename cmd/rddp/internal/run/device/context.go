@@ -93,7 +93,15 @@ var limits = uverbs.Device{
 	MaxRead: 128, MaxMW: 1 << 20, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
 	Caps: uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive |
 		uverbs.CapWindow | uverbs.CapInvalidate | uverbs.CapWindow2B,
-	VendorID: noVendor, PartID: 0, Hardware: 1,
+	VendorID: noVendor, PartID: 0, Hardware: 1, Paging: paging,
+}
+
+// paging is what memory of the right OnDemand serves: everything. No memory is pinned, whatever its rights are.
+var paging = uverbs.Paging{
+	Implicit: true,
+	RC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingRead | uverbs.PagingAtomic |
+		uverbs.PagingSharedReceive,
+	UD: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingSharedReceive,
 }
 
 // noVendor is a number that stands for no vendor, as rxe has it: programs take 0 for an error.

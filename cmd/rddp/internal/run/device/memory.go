@@ -1,6 +1,7 @@
 package device
 
 import (
+	"math"
 	"sync"
 	"syscall"
 
@@ -73,7 +74,7 @@ func (m *memoryRegion) WriteAt(p []byte, off int64) (int, error) {
 
 // supportedAccess are the rights that a memory region may have.
 const supportedAccess = uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic | uverbs.MWBind | uverbs.HugeTLB |
-	uverbs.ZeroBased | uverbs.OptionalAccess
+	uverbs.ZeroBased | uverbs.OnDemand | uverbs.OptionalAccess
 
 // checkAccess returns an error for rights that no memory region may have.
 func checkAccess(a uverbs.Access) syscall.Errno {
@@ -104,8 +105,8 @@ func (m *memoryRegion) register() syscall.Errno {
 	if e := checkAccess(m.Access); e != 0 {
 		return e
 	}
-	if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
-		return syscall.EFAULT
+	if e := m.checkMemory(); e != 0 {
+		return e
 	}
 	r, err := m.pd.domain.RegisterMemory(m, 0, m.VA, m.Len, remoteAccess(m.Access), 0)
 	if err != nil {
@@ -118,6 +119,22 @@ func (m *memoryRegion) register() syscall.Errno {
 		m.pd.regions = make(map[uint32]*memoryRegion)
 	}
 	m.pd.regions[m.key()] = m
+	return 0
+}
+
+// checkMemory returns an error for memory that cannot be registered. What is registered on demand need not be there
+// yet.
+func (m *memoryRegion) checkMemory() syscall.Errno {
+	switch {
+	case m.Access&uverbs.OnDemand == 0:
+		if m.Len == 0 || m.process.Check(m.Start, m.Len, m.Access&uverbs.LocalWrite != 0) != nil {
+			return syscall.EFAULT
+		}
+	case m.Len == math.MaxUint64 && m.Start == 0 && m.VA == 0: // all that the program has, and will have
+		m.Len = math.MaxInt64 // no program has more
+	case m.Len == 0 || m.Start > math.MaxInt64-min(m.Len, math.MaxInt64):
+		return syscall.EINVAL
+	}
 	return 0
 }
 
