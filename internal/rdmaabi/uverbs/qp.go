@@ -14,6 +14,9 @@ const (
 	XRC QPType = 9
 )
 
+// Connected reports whether a QP of the type is joined with another one.
+func (t QPType) Connected() bool { return t == RC || t == UC }
+
 // String returns the name of the type.
 func (t QPType) String() string {
 	switch t {
@@ -253,7 +256,7 @@ func (c *Change) Apply(a *Attributes) {
 //	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
 //
 // From every state a QP can go to RESET and to ERR.
-var transitions = map[QPType]map[[2]State]attributes{RC: rcTransitions, UD: udTransitions}
+var transitions = map[QPType]map[[2]State]attributes{RC: rcTransitions, UC: ucTransitions, UD: udTransitions}
 
 // attributes are those of one transition.
 type attributes struct{ need, may Mask }
@@ -267,6 +270,17 @@ var udTransitions = map[[2]State]attributes{
 	{RTS, SQD}:    {may: MaskSQDNotify},
 	{SQD, RTS}:    {may: MaskCurState | MaskQKey},
 	{SQD, SQD}:    {may: MaskPKey | MaskQKey},
+}
+
+var ucTransitions = map[[2]State]attributes{
+	{Reset, Init}: {need: MaskPKey | MaskPort | MaskAccess},
+	{Init, Init}:  {may: MaskPKey | MaskPort | MaskAccess},
+	{Init, RTR}:   {need: MaskAddress | MaskMTU | MaskDestQPN | MaskRQPSN, may: MaskAltPath | MaskAccess | MaskPKey},
+	{RTR, RTS}:    {need: MaskSQPSN, may: MaskCurState | MaskAltPath | MaskAccess | MaskPathMig},
+	{RTS, RTS}:    {may: MaskCurState | MaskAccess | MaskAltPath | MaskPathMig},
+	{RTS, SQD}:    {may: MaskSQDNotify},
+	{SQD, RTS}:    {may: MaskCurState | MaskAltPath | MaskAccess | MaskPathMig},
+	{SQD, SQD}:    {may: MaskAddress | MaskCurState | MaskAltPath | MaskAccess | MaskPKey | MaskPathMig},
 }
 
 var rcTransitions = map[[2]State]attributes{

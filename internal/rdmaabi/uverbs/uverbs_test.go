@@ -137,6 +137,14 @@ func TestModifyQP(t *testing.T) {
 	if !c.Allowed(RC, Init) || c.Allowed(RC, RTR) || c.Allowed(RC, Reset) || c.Allowed(UD, Init) {
 		t.Error("the change is allowed in the wrong states")
 	}
+	c.Mask &^= MaskMaxDestRead | MaskMinRNRTimer // which only RC has
+	if !c.Allowed(UC, Init) || c.Allowed(RC, Init) || c.Allowed(UC, RTR) {
+		t.Error("the change of a UC QP is allowed in the wrong states")
+	}
+	c.Mask |= MaskMaxDestRead | MaskMinRNRTimer
+	if c.Allowed(UC, Init) {
+		t.Error("a UC QP has attributes of RC")
+	}
 	// QUERY_QP returns what was set.
 	var a Attributes
 	c.Apply(&a)

@@ -3,16 +3,12 @@
 package run
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -162,99 +158,4 @@ func TestDevinfo(t *testing.T) {
 	if err != nil || !bytes.Contains(out, []byte(DeviceName)) || !bytes.Contains(out, []byte("PORT_ACTIVE")) {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-// suites are the files of rdma-core's own tests, with how many tests pass at least, and how many
-// fail for a reason that docs/run.md states.
-var suites = []struct {
-	file         string
-	passed, fail int
-}{
-	{"test_addr", 3, 0}, {"test_atomic", 7, 0}, {"test_cq", 4, 0}, {"test_cq_events", 2, 0}, {"test_cqex", 4, 0}, {"test_device", 12, 0},
-	{"test_fork", 1, 0}, {"test_mr", 8, 0}, {"test_odp", 8, 0}, {"test_pd", 4, 0}, {"test_qp", 12, 0}, {"test_qpex", 17, 1}, {"test_rdmacm", 7, 0}, {"test_relaxed_ordering", 2, 0},
-}
-
-// driver runs the tests of one file.
-const driver = `
-import sys, unittest
-from args_parser import parser
-module = sys.argv[1]
-sys.argv = ["x", "--dev", "` + DeviceName + `"]
-parser.parse_args()
-unittest.main(module=None, verbosity=2, argv=["x", "tests." + module])
-`
-
-func TestPyverbs(t *testing.T) {
-	folder := unpackSuites(t)
-	for _, s := range suites {
-		t.Run(s.file, func(t *testing.T) {
-			c := under("/usr/bin/python3", filepath.Join(folder, "driver.py"), s.file)
-			c.Dir = folder
-			c.Env = append(os.Environ(), "PYTHONPATH="+strings.Join([]string{folder, filepath.Join(folder, "tests"), os.Getenv("PYTHONPATH")}, ":"))
-			var text bytes.Buffer
-			c.Stdout, c.Stderr = &text, &text
-			_ = c.Run() // it fails if a test fails
-			passed, skipped, failed, err := summary(text.String())
-			t.Logf("%d passed, %d skipped, %d failed", passed, skipped, failed)
-			if err != nil || passed < s.passed || failed > s.fail {
-				t.Errorf("%v; want %d passed and %d failed\n%s", err, s.passed, s.fail, &text)
-			}
-		})
-	}
-}
-
-// unpackSuites copies the tests to a folder where python finds them, and returns it.
-func unpackSuites(t *testing.T) string {
-	t.Helper()
-	from := "/usr/share/doc/rdma-core/tests"
-	if other := os.Getenv("VERBS_TESTS"); other != "" {
-		from = other
-	}
-	folder := t.TempDir()
-	files, err := filepath.Glob(filepath.Join(from, "*.py*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no tests in %s: %v", from, err)
-	}
-	if err := os.Mkdir(filepath.Join(folder, "tests"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err == nil && strings.HasSuffix(name, ".gz") {
-			var z *gzip.Reader
-			if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
-				b, err = io.ReadAll(z)
-			}
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, "tests", strings.TrimSuffix(filepath.Base(name), ".gz")), b, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(folder, "driver.py"), []byte(driver), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
-
-// summary reads the last lines of unittest: "Ran 9 tests in …" and "FAILED (failures=1, skipped=2)".
-func summary(text string) (passed, skipped, failed int, err error) {
-	err = errors.New("no summary")
-	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
-		if n, ok := strings.CutPrefix(s.Text(), "Ran "); ok {
-			n, _, _ = strings.Cut(n, " ")
-			passed, err = strconv.Atoi(n)
-		}
-		for _, m := range regexp.MustCompile(`(failures|errors|skipped)=(\d+)`).FindAllStringSubmatch(s.Text(), -1) {
-			n, _ := strconv.Atoi(m[2])
-			if passed -= n; m[1] == "skipped" {
-				skipped = n
-			} else {
-				failed += n
-			}
-		}
-	}
-	return passed, skipped, failed, err
 }

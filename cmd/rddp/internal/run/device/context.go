@@ -101,6 +101,7 @@ var paging = uverbs.Paging{
 	Implicit: true,
 	RC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingRead | uverbs.PagingAtomic |
 		uverbs.PagingSharedReceive,
+	UC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingSharedReceive,
 	UD: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingSharedReceive,
 }
 

@@ -20,7 +20,7 @@ type queuePair struct {
 	ctx        *Context
 	handle     uint32
 	num        uint32        // QPN
-	kind       uverbs.QPType // RC or UD
+	kind       uverbs.QPType // RC, UC or UD
 	userHandle uint64
 	pd         *protectionDomain
 	sendCQ     *completionQueue
@@ -115,7 +115,7 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 	if err != nil {
 		return nil, nil, syscall.EINVAL
 	}
-	if a.Type != uverbs.RC && a.Type != uverbs.UD || a.Flags != 0 {
+	if !a.Type.Connected() && a.Type != uverbs.UD || a.Flags != 0 {
 		c.dev.log.Info("no such queue pair", "type", a.Type.String(), "flags", a.Flags)
 		return nil, nil, syscall.EOPNOTSUPP
 	}
@@ -253,7 +253,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	}
 	q.mu.Unlock()
 	switch {
-	case from == uverbs.Init && to == uverbs.RTR && q.kind == uverbs.RC:
+	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected():
 		q.join()
 	case to == uverbs.RTS:
 		q.kick()
@@ -461,7 +461,7 @@ func (q *queuePair) look() {
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	state, l, gone := q.attrs.State, q.link, q.abandoned
-	if q.kind == uverbs.RC && state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
+	if q.kind.Connected() && state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
 		q.waitLocked()
 	}
 	q.mu.Unlock()
@@ -486,7 +486,7 @@ const leastPatience = 10 * time.Second
 //
 // +checklocks:q.mu
 func (q *queuePair) waitLocked() {
-	if q.attrs.Timeout == 0 {
+	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
 		return // for ever
 	}
 	retries := time.Duration(q.attrs.Retry) + 1

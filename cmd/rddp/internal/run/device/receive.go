@@ -171,9 +171,17 @@ func (r *receiver) waitLocked(d time.Duration) {
 func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 	q := r.l.q
 	if f.kind == frameWritten || f.kind == frameSend && r.message == nil {
-		status, ok := r.takeReceiveLocked()
+		unreliable := q.kind == uverbs.UC
+		var status uverbs.WCStatus
+		ok := !unreliable || f.kind == frameWritten || f.flags&flagFirst != 0 // or a Send without a receive goes on
+		if ok {
+			status, ok = r.takeReceiveLocked()
+		}
 		if !ok {
-			return false
+			if unreliable {
+				r.consumeLocked(f)
+			}
+			return unreliable
 		}
 		if status != uverbs.Success {
 			r.refuseLocked(status, uverbs.RemoteOpErr)
@@ -199,14 +207,21 @@ func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 		r.refuseLocked(uverbs.LocalAccessErr, uverbs.RemoteAccessErr)
 		return true
 	}
-	r.consumed++
 	if f.kind == frameWritten || f.kind == frameSend && f.flags&flagLast != 0 {
 		r.completeLocked(f)
 	}
+	r.consumeLocked(f)
+	return true
+}
+
+// consumeLocked notes that a frame has been acted upon.
+//
+// +checklocks:r.mu
+func (r *receiver) consumeLocked(f frame) {
+	r.consumed++
 	if f.flags&flagAck != 0 {
 		r.acknowledgeLocked()
 	}
-	return true
 }
 
 // takeReceiveLocked makes the program's next receive the one that is being filled. ok is false if there

@@ -142,7 +142,7 @@ func (s *sender) take(q *queuePair) bool {
 	}
 	s.at, s.done, s.first = cursor{pd: q.pd, list: w.SGEs}, 0, true
 	switch {
-	case err != nil || !known(w.Op) || s.flight.isRead && w.Flags&uverbs.Inline != 0:
+	case err != nil || !known(w.Op, q.kind) || s.flight.isRead && w.Flags&uverbs.Inline != 0:
 		s.flight.status = uverbs.LocalQPErr
 	case isLocal(w.Op):
 		s.flight.n = 0
@@ -164,8 +164,11 @@ func isLocal(o uverbs.SendOp) bool { return o == uverbs.OpBindMW || o == uverbs.
 func isAtomic(o uverbs.SendOp) bool { return o == uverbs.OpCmpSwap || o == uverbs.OpFetchAdd }
 func isRead(o uverbs.SendOp) bool   { return o == uverbs.OpRead || isAtomic(o) }
 
-// known reports whether the device has the operation.
-func known(o uverbs.SendOp) bool {
+// known reports whether the device has the operation for queue pairs of a type.
+func known(o uverbs.SendOp, t uverbs.QPType) bool {
+	if t == uverbs.UC && (isRead(o) || o == uverbs.OpSendInval || o == uverbs.OpAtomicWrite) {
+		return false // these have answers, or need one to be safe
+	}
 	return o <= uverbs.OpSendInval || o == uverbs.OpAtomicWrite
 }
 
