@@ -1,11 +1,13 @@
 package verbs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,12 +25,14 @@ const (
 // A Device is an open RDMA device. Its methods may be called from any goroutine.
 type Device struct {
 	name   string
+	rnic   bool // not a channel adapter, which speaks InfiniBand's protocol
 	limits uverbs.Device
-	file   *os.File // of uverbs
-	async  *os.File // its asynchronous events
-	cm     *os.File // rdma_cm
-	pd     uint32
-	watch  sync.WaitGroup // the goroutines that read events
+	*provider
+	file  *os.File // of uverbs
+	async *os.File // its asynchronous events
+	cm    *os.File // rdma_cm
+	pd    uint32
+	watch sync.WaitGroup // the goroutines that read events
 
 	mu     sync.Mutex
 	closed bool
@@ -37,65 +41,89 @@ type Device struct {
 	ends   map[uint64]*end
 }
 
-// Open opens the first RNIC that this package can use. The error is an [UnavailableError] if there
-// is none, and the first one says why.
-func Open() (*Device, error) {
+// Open opens a device by its name, such as "siw0". With "" it opens the first one that this package
+// can use, RNICs before others. The error is an [UnavailableError] if there is none, and the first
+// device says why.
+func Open(name string) (*Device, error) {
 	entries, err := os.ReadDir(sysVerbs)
 	if err != nil {
 		return nil, failed("listing devices", err)
 	}
+	var all []candidate
 	var first error
+	rnics := 0
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), "uverbs") {
 			continue
 		}
-		d, err := open(e.Name())
+		c, err := look(e.Name())
+		switch {
+		case err != nil:
+			first = cmp.Or(first, err)
+		case name != "" && name != c.name:
+		case c.rnic:
+			all = slices.Insert(all, rnics, c)
+			rnics++
+		default:
+			all = append(all, c)
+		}
+	}
+	for _, c := range all {
+		d, err := c.open()
 		if err == nil {
 			return d, nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	if first == nil {
-		first = &UnavailableError{NoDevice, errors.New("no device in " + sysVerbs)}
+		first = &UnavailableError{NoDevice, fmt.Errorf("no device %s in %s", name, sysVerbs)}
 	}
 	return nil, first
 }
 
-// open opens the device that the kernel calls uverbsN.
-func open(uverbsN string) (*Device, error) {
-	name, err := readLine(filepath.Join(sysVerbs, uverbsN, "ibdev"))
-	if err != nil {
-		return nil, failed("naming a device", err)
-	}
-	if kind, err := readLine(filepath.Join(sysIB, filepath.Base(name), "node_type")); err != nil || kind != "4: RNIC" {
-		return nil, &UnavailableError{NotSupported, fmt.Errorf("%s is %q, not an RNIC (%v)", name, kind, err)}
-	}
-	d := &Device{name: name, ends: make(map[uint64]*end)}
-	if err := d.start(uverbsN); err != nil {
+// A candidate is a device that may be opened.
+type candidate struct {
+	name, path string
+	rnic       bool
+}
+
+func (c candidate) open() (*Device, error) {
+	d := &Device{name: c.name, rnic: c.rnic, ends: make(map[uint64]*end)}
+	if err := d.start(c.path); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
-func (d *Device) start(uverbsN string) (err error) {
-	if d.file, err = os.OpenFile(filepath.Join(devIB, uverbsN), os.O_RDWR, 0); err != nil {
+// look looks at the device that the kernel calls uverbsN.
+func look(uverbsN string) (candidate, error) {
+	name, err := readLine(filepath.Join(sysVerbs, uverbsN, "ibdev"))
+	if err != nil {
+		return candidate{}, failed("naming a device", err)
+	}
+	kind, err := readLine(filepath.Join(sysIB, filepath.Base(name), "node_type"))
+	if kind != "4: RNIC" && kind != "1: CA" {
+		return candidate{}, &UnavailableError{NotSupported, fmt.Errorf("%s is %q, neither an RNIC nor a channel adapter (%v)", name, kind, err)}
+	}
+	return candidate{name, filepath.Join(devIB, uverbsN), kind == "4: RNIC"}, nil
+}
+
+func (d *Device) start(path string) (err error) {
+	if d.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return failed("opening "+d.name, err)
 	}
-	// A device of another driver refuses the number of the driver; ENOSPC means that the rest is right.
-	if err := invoke(d.file, uverbs.QueryDevice, make([]byte, 8), nil, nil); !errors.Is(err, syscall.ENOSPC) {
-		return &UnavailableError{NotSupported, fmt.Errorf("%s has not the queues of rxe: %w", d.name, err)}
+	if err := d.identify(); err != nil {
+		return err
 	}
 	var fd, vectors uint32
-	if err := d.do(uverbs.GetContext, uverbs.AppendAnswered(nil), nil, &fd, &vectors); err != nil {
+	if err := d.do(uverbs.GetContext, uverbs.AppendAnswered(nil), make([]byte, d.contextOut), &fd, &vectors); err != nil {
 		return err
 	}
 	if d.async, err = adopt(fd, "async"); err != nil {
 		return &DeviceError{"GET_CONTEXT", err}
 	}
 	out := make([]byte, uverbs.DeviceLen)
-	if err := invoke(d.file, uverbs.QueryDevice, uverbs.AppendAnswered(nil), out, nil); err != nil {
+	if err := invoke(d.file, d.command(uverbs.QueryDevice, uverbs.AppendAnswered(nil), out, nil)); err != nil {
 		return failed("QUERY_DEVICE", err)
 	}
 	if d.limits, err = uverbs.ParseDevice(out); err != nil {
@@ -113,10 +141,26 @@ func (d *Device) start(uverbsN string) (err error) {
 	return nil
 }
 
+// identify finds the provider. A device of another driver refuses the number of a driver; ENOSPC means
+// that the rest is right.
+func (d *Device) identify() (err error) {
+	for _, d.provider = range providers {
+		if err = invoke(d.file, d.command(uverbs.QueryDevice, make([]byte, 8), nil, nil)); errors.Is(err, syscall.ENOSPC) {
+			return nil
+		}
+	}
+	return &UnavailableError{NotSupported, fmt.Errorf("%s has neither the queues of rxe nor those of siw: %w", d.name, err)}
+}
+
+// command returns a command with room for its answers.
+func (d *Device) command(cmd uverbs.Command, in, out, driverOut []byte) call {
+	return call{driver: d.driver, cmd: cmd, in: in, out: out, driverOut: driverOut}
+}
+
 // do sends a command whose answer is numbers, and what the driver adds.
 func (d *Device) do(cmd uverbs.Command, in, driverOut []byte, words ...*uint32) error {
 	out := make([]byte, 4*len(words))
-	if err := invoke(d.file, cmd, in, out, driverOut); err != nil {
+	if err := invoke(d.file, d.command(cmd, in, out, driverOut)); err != nil {
 		return failed(cmd.String(), err)
 	}
 	return uverbs.ParseWords(out, words...)

@@ -2,10 +2,14 @@
 // work requests and takes completions, and the device does TCP, MPA, DDP and RDMAP. It speaks the
 // kernel's own interface, /dev/infiniband, without cgo and without a library of C.
 //
-// It works on Linux on amd64 and arm64, with an RNIC whose queues are those of the driver rxe, which today is the device
-// that "rddp run --iwarp" gives a program. For every other device, and without one, Open returns an
-// [UnavailableError] with the reason, so that a program can go on with package extsock in its own
-// process. The peer is any iWARP: it does not see where the protocol runs.
+// It works on Linux on amd64 and arm64, with devices whose queues are plain memory: those of the
+// kernel's drivers siw and rxe, and that of "rddp run". For every other device, and without one, Open
+// returns an [UnavailableError] with the reason, so that a program can go on with package extsock in
+// its own process.
+//
+// The peer of siw, and of "rddp run --iwarp", is any iWARP: it does not see where the protocol runs. The
+// others are channel adapters, which speak other protocols: rxe meets RoCE, and "rddp run" meets
+// itself.
 //
 // # Memory
 //
@@ -24,5 +28,8 @@
 // A device that breaks the rules of the interface costs the queue pair or the [Device], with a
 // [DeviceError], and never the process. The package believes no length, index or number of a device
 // without a check: a completion must be that of the oldest work request of its queue, and is taken
-// once.
+// once. With siw, Sends and Writes may complete before Reads that were posted earlier.
+//
+// When a connection ends, the device flushes what is under way, for which Wait gives it 5 seconds. siw
+// leaves some of it as it is after an error; Wait then returns [ErrDisconnected].
 package verbs

@@ -213,8 +213,18 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	if err := e.send(ucma.Connect, r.AppendConnect(nil)); err != nil {
 		return nil, err
 	}
-	_, err = e.await(ctx, ucma.Established)
-	return q, err
+	if e.d.rnic {
+		_, err = e.await(ctx, ucma.Established)
+		return q, err
+	}
+	if _, err := e.await(ctx, ucma.ConnectResponse); err != nil {
+		return nil, err
+	}
+	if err := q.join(); err != nil {
+		return nil, err
+	}
+	// A second answer, without parameters, tells the peer that the connection is there.
+	return q, e.send(ucma.Accept, (&ucma.ConnRequest{UID: e.uid, ID: e.id}).AppendAccept(nil))
 }
 
 // A Listener takes requests for connections. Its methods may be called from any goroutine.
@@ -286,6 +296,11 @@ func (e *end) accept(ctx context.Context, cfg Config) (*QP, error) {
 	q, err := newQP(e, cfg)
 	if err != nil {
 		return nil, err
+	}
+	if !e.d.rnic {
+		if err := q.join(); err != nil {
+			return nil, err
+		}
 	}
 	r := ucma.ConnRequest{UID: e.uid, ID: e.id, Param: q.param(cfg)}
 	if err := e.send(ucma.Accept, r.AppendAccept(nil)); err != nil {

@@ -79,8 +79,9 @@ var (
 	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
 	// completion that Wait returns makes room for one.
 	ErrQueueFull = errors.New("verbs: queue full")
-	// ErrSegment means that a Segment is not within its Region, or that its Region is closed.
-	ErrSegment = errors.New("verbs: segment outside of its region")
+	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
+	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
+	ErrSegment = errors.New("verbs: segment outside of its region, or too many")
 )
 
 // failed returns the error of a command that the system or the device has refused.

@@ -13,7 +13,7 @@ import (
 // same by package extsock.
 func Example() {
 	request := func(ctx context.Context, server netip.AddrPort, message string) (string, error) {
-		d, err := verbs.Open()
+		d, err := verbs.Open("")
 		if err != nil {
 			return "", err
 		}

@@ -7,10 +7,11 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -31,6 +32,10 @@ type Config struct {
 
 // most is the maximum of each number of a Config.
 const most = 1 << 16
+
+func (c *Config) depths() depths {
+	return depths{uint32(c.Sends), uint32(c.Receives), uint32(c.Segments)}
+}
 
 func (c *Config) fill() error {
 	for _, f := range []struct {
@@ -98,19 +103,20 @@ type QP struct {
 	hasCQ, isQP bool
 	mapped      [][]byte
 
-	post   sync.Mutex // guards the two queues, what is under way, and the memory of a doorbell
-	bell   [32]byte
-	answer [8]byte
-	pinned runtime.Pinner
-	sq     queue
-	rq     queue
-	list   []uverbs.SGE
+	post     sync.Mutex // guards the two queues, what is under way, and the memory of a doorbell
+	bell     [32]byte
+	answer   [8]byte
+	pinned   runtime.Pinner
+	sends    sendQueue
+	receives receiveQueue
+	sq, rq   account
+	list     []uverbs.SGE
+	readList int // maximum number of segments of an OpRead
 
 	poll sync.Mutex // held by Wait
-	done *ring.Ring
+	done completionQueue
 	// flushBy is when completions end to be due, of a connection that has ended.
 	flushBy time.Time
-	entry   [uverbs.CQElementLen]byte
 }
 
 // newQP makes the queues of e, and lets the program post its first receives.
@@ -120,6 +126,9 @@ func newQP(e *end, cfg Config) (*QP, error) {
 	}
 	if _, err := e.route(); err != nil {
 		return nil, err
+	}
+	if l := e.d.limits; cfg.depths().exceeds(&l, e.d.provider.segments) {
+		return nil, &UnavailableError{NoResources, fmt.Errorf("%s has queues of at most %d work requests, of %d segments", e.d.name, l.MaxQPWR, l.MaxSGE)}
 	}
 	q := &QP{end: e}
 	e.mu.Lock()
@@ -165,26 +174,25 @@ func (q *QP) makeCQ(cfg Config) error {
 	if err := f.SetReadDeadline(time.Time{}); err != nil {
 		return &DeviceError{"CREATE_COMP_CHANNEL", err}
 	}
-	n := uint32(cfg.Sends + cfg.Receives)
-	driver := make([]byte, uverbs.MappingLen)
-	in := uverbs.CQ{UserHandle: q.uid, CQE: n, Channel: int32(fd)}
+	n := cfg.depths()
+	driver := make([]byte, q.d.provider.cqOut)
+	in := uverbs.CQ{UserHandle: q.uid, CQE: n.sends + n.receives, Channel: int32(fd)}
 	if err := q.d.do(uverbs.CreateCQ, in.AppendTo(nil), driver, &q.cq, &cqe); err != nil {
 		return err
 	}
 	q.hasCQ = true
-	q.done, err = q.queue(driver, n, uverbs.CQElementLen)
+	q.done, err = q.d.provider.openCQ(q.mapQueue, driver, n)
 	return err
 }
 
 func (q *QP) makeQP(cfg Config) error {
+	n := cfg.depths()
 	in := uverbs.QP{
 		UserHandle: q.uid, PD: q.d.pd, SendCQ: q.cq, RecvCQ: q.cq, SignalAll: true, Type: uverbs.RC,
-		Caps: uverbs.Caps{
-			MaxSendWR: uint32(cfg.Sends), MaxRecvWR: uint32(cfg.Receives), MaxSendSGE: uint32(cfg.Segments), MaxRecvSGE: uint32(cfg.Segments),
-		},
+		Caps: uverbs.Caps{MaxSendWR: n.sends, MaxRecvWR: n.receives, MaxSendSGE: n.segments, MaxRecvSGE: n.segments},
 	}
-	out, driver := make([]byte, uverbs.CreateQPLen), make([]byte, 2*uverbs.MappingLen)
-	if err := invoke(q.d.file, uverbs.CreateQP, in.AppendTo(nil), out, driver); err != nil {
+	out, driver := make([]byte, uverbs.CreateQPLen), make([]byte, q.d.provider.qpOut)
+	if err := invoke(q.d.file, q.d.command(uverbs.CreateQP, in.AppendTo(nil), out, driver)); err != nil {
 		return failed("CREATE_QP", err)
 	}
 	q.isQP = true
@@ -192,60 +200,69 @@ func (q *QP) makeQP(cfg Config) error {
 	if q.qp, q.number, _, err = uverbs.ParseCreatedQP(out); err != nil {
 		return &DeviceError{"CREATE_QP", err}
 	}
-	if q.rq.ring, err = q.queue(driver, uint32(cfg.Receives), uverbs.RecvElementLen(uint32(cfg.Segments))); err != nil {
+	if q.sends, q.receives, err = q.d.provider.openQP(q.mapQueue, driver, n); err != nil {
 		return err
 	}
-	if q.sq.ring, err = q.queue(driver[uverbs.MappingLen:], uint32(cfg.Sends), uverbs.SendElementLen(uint32(cfg.Segments), 0)); err != nil {
-		return err
-	}
-	q.sq.work, q.rq.work = make([]work, cfg.Sends), make([]work, cfg.Receives)
+	q.sq = account{work: make([]work, cfg.Sends), overtakes: q.d.provider.overtakes}
+	q.rq = account{work: make([]work, cfg.Receives)}
 	q.list = make([]uverbs.SGE, 0, cfg.Segments)
+	q.readList = min(cfg.Segments, int(q.d.limits.MaxReadSGE))
 	q.pinned.Pin(&q.answer)
 	uverbs.AppendDoorbell(q.bell[:0], q.qp, address(q.answer[:4]))
-	return q.initialize()
+	return q.change(uverbs.Init)
 }
 
-// queue maps a queue for n entries.
-func (q *QP) queue(mapping []byte, n, entryLen uint32) (*ring.Ring, error) {
-	m, err := uverbs.ParseMapping(mapping)
-	if err != nil {
-		return nil, &DeviceError{"queue", err}
-	}
+// mapQueue maps a queue until release.
+func (q *QP) mapQueue(m uverbs.Mapping) ([]byte, error) {
 	b, err := mapQueue(q.d.file, m)
 	if err != nil {
 		return nil, failed("mapping a queue", err)
 	}
 	q.mapped = append(q.mapped, b)
-	r, err := ring.Open(b, n, entryLen)
-	if err != nil {
-		return nil, &DeviceError{"queue", err}
-	}
-	return r, nil
+	return b, nil
 }
 
-// initialize takes the queue pair to INIT, as rdma_cm says.
-func (q *QP) initialize() error {
-	out, err := command(q.d.cm, ucma.InitQPAttr, ucma.QPAttrLen, func(at uint64) []byte {
-		return ucma.Numbers{Response: at, ID: q.id, Other: uint32(uverbs.Init)}.AppendAnswered(nil)
+// change takes the queue pair to a state, with the attributes that rdma_cm has for it.
+func (q *QP) change(to uverbs.State) error {
+	out, err := command(q.d.cm, ucma.InitQPAttr, uverbs.AttributesLen, func(at uint64) []byte {
+		return ucma.Numbers{Response: at, ID: q.id, Other: uint32(to)}.AppendAnswered(nil)
 	})
 	if err != nil {
 		return failed("INIT_QP_ATTR", err)
 	}
-	a, err := ucma.ParseInitQPAttr(out)
+	mask, a, err := uverbs.ParseAttributes(out)
 	if err != nil {
 		return &DeviceError{"INIT_QP_ATTR", err}
 	}
-	c := uverbs.Change{Handle: q.qp, Mask: uverbs.Mask(a.Mask), To: uverbs.Attributes{
-		State: uverbs.Init, Access: uverbs.Access(a.Access) | uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead, Port: a.Port,
-	}}
+	if to == uverbs.Init {
+		a.Access |= uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead
+	}
+	if a.State = to; mask == 0 {
+		return nil // the device goes there with the connection
+	}
+	c := uverbs.Change{Handle: q.qp, Mask: mask | uverbs.MaskState, To: a}
 	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil)
+}
+
+// join makes the queue pair of a channel adapter ready, once the peer's is known. That of an RNIC is
+// ready with the connection.
+func (q *QP) join() error {
+	q.poll.Lock() // release waits for its end
+	defer q.poll.Unlock()
+	if err := q.cause(); err != nil {
+		return err
+	}
+	if err := q.change(uverbs.RTR); err != nil {
+		return err
+	}
+	return q.change(uverbs.RTS)
 }
 
 // param is what the peer hears of the queue pair.
 func (q *QP) param(cfg Config) ucma.ConnParam {
 	_ = cfg.fill() // newQP has checked it
 	reads := uint8(min(uint32(cfg.Reads), max(q.d.limits.MaxRead, 1)))
-	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, RetryCount: 7, RNRetry: 7}
+	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, RetryCount: 7, RNRetry: 7, Valid: true}
 }
 
 // Post posts a work request with local memory, which is the device's until the Completion. An OpSend
@@ -257,10 +274,11 @@ func (q *QP) Post(r Request, local ...Segment) error {
 	}
 	q.post.Lock()
 	defer q.post.Unlock()
-	wr := uverbs.SendWR{Op: wire[r.Op].op, Flags: uverbs.Signaled, Addr: r.Addr, RKey: r.Key}
-	err := q.put(&q.sq, r.ID, r.Op, local, func(b []byte, id uint64, list []uverbs.SGE) {
-		wr.ID = id
-		wr.Put(b, list)
+	if r.Op == OpRead && len(local) > q.readList {
+		return ErrSegment
+	}
+	err := q.put(&q.sq, work{id: r.ID, op: r.Op}, local, func(n uint64) bool {
+		return q.sends.Put(&uverbs.SendWR{ID: n, Op: wire[r.Op].op, Flags: uverbs.Signaled, Addr: r.Addr, RKey: r.Key}, q.list)
 	})
 	if err != nil {
 		return err
@@ -273,11 +291,12 @@ func (q *QP) Post(r Request, local ...Segment) error {
 func (q *QP) PostReceive(id uint64, to ...Segment) error {
 	q.post.Lock()
 	defer q.post.Unlock()
-	return q.put(&q.rq, id, OpReceive, to, uverbs.PutRecvWR)
+	return q.put(&q.rq, work{id: id, op: OpReceive}, to, func(n uint64) bool { return q.receives.Put(n|receiveBit, q.list) })
 }
 
-// put puts a work request into a queue. The caller holds q.post.
-func (q *QP) put(to *queue, id uint64, op Op, segments []Segment, fill func(b []byte, id uint64, list []uverbs.SGE)) error {
+// put puts a work request with q.list into a queue by put, with the number that its completion has
+// to have. The caller holds q.post.
+func (q *QP) put(to *account, w work, segments []Segment, put func(n uint64) bool) error {
 	if err := q.cause(); err != nil {
 		return err
 	}
@@ -285,9 +304,9 @@ func (q *QP) put(to *queue, id uint64, op Op, segments []Segment, fill func(b []
 		return ErrSegment
 	}
 	q.list = q.list[:0]
-	total := 0
-	for _, s := range segments {
-		if s.Region != nil {
+	for i, s := range segments {
+		// A second lock for reading would wait for a Close that waits for the first.
+		if s.Region != nil && !slices.ContainsFunc(segments[:i], func(o Segment) bool { return o.Region == s.Region }) {
 			s.Region.mu.RLock()
 			defer s.Region.mu.RUnlock()
 		}
@@ -296,16 +315,25 @@ func (q *QP) put(to *queue, id uint64, op Op, segments []Segment, fill func(b []
 			return err
 		}
 		q.list = append(q.list, e)
-		if total += s.Len; int64(total) > uverbs.MaxMessage {
+		if w.len += s.Len; int64(w.len) > uverbs.MaxMessage {
 			return ErrSegment
 		}
 	}
-	return to.add(work{id, op, total}, func(b []byte, n uint64) { fill(b, n, q.list) })
+	if to.full() || !put(to.tail) {
+		return ErrQueueFull
+	}
+	to.add(w)
+	return nil
 }
 
 // doorbell says that there is something in the send queue.
 func (q *QP) doorbell() error {
-	if _, err := q.d.file.Write(q.bell[:]); err != nil {
+	_, err := q.d.file.Write(q.bell[:])
+	if errors.Is(err, syscall.ENOTCONN) { // of siw, on the way to the end; the work request is in the queue
+		q.fail(ErrDisconnected)
+		return nil
+	}
+	if err != nil {
 		err = failed("doorbell", err)
 		q.fail(err)
 		return err
@@ -313,7 +341,8 @@ func (q *QP) doorbell() error {
 	return nil
 }
 
-// Wait waits for completions and fills dst with at least one, each once, in the order of each queue.
+// Wait waits for completions and fills dst with at least one, each once, in the order of each queue;
+// with siw, Reads have an order of their own.
 // The error is that of ctx, or [ErrDisconnected], os.ErrClosed or a *[DeviceError] once the
 // connection has ended and no completion is left. Work requests without a completion then have no
 // known result.
@@ -340,7 +369,7 @@ func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if err := q.d.do(uverbs.ReqNotifyCQ, uverbs.AppendWords(nil, q.cq, 0), nil); err != nil {
+		if err := q.arm(); err != nil {
 			q.fail(err)
 			return 0, err
 		}
@@ -351,6 +380,15 @@ func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 	}
 }
 
+// arm has the next completion wake q.
+func (q *QP) arm() error {
+	if a, ok := q.done.(armer); ok {
+		a.Arm()
+		return nil
+	}
+	return q.d.do(uverbs.ReqNotifyCQ, uverbs.AppendWords(nil, q.cq, 0), nil)
+}
+
 // flushTime is how long a device may take for the completions of a connection that has ended.
 const flushTime = 5 * time.Second
 
@@ -358,7 +396,7 @@ const flushTime = 5 * time.Second
 // cause. The first time, it has the device complete what is under way.
 func (q *QP) flushing(cause error) bool {
 	q.post.Lock()
-	due := q.sq.head != q.sq.tail || q.rq.head != q.rq.tail
+	due := !q.sq.empty() || !q.rq.empty()
 	q.post.Unlock()
 	if !due || !errors.Is(cause, ErrDisconnected) {
 		return false
@@ -388,24 +426,27 @@ func (q *QP) sleep() {
 func (q *QP) take(dst []Completion) (n int, err error) {
 	q.post.Lock()
 	defer q.post.Unlock()
-	for n < len(dst) && q.done.Take(q.entry[:]) {
-		if dst[n], err = q.complete(q.entry[:]); err != nil {
+	for n < len(dst) {
+		wc, ok, err := q.done.Take()
+		if err == nil && ok {
+			dst[n], err = q.complete(&wc)
+		}
+		if err != nil {
 			err = &DeviceError{"completion", err}
 			q.fail(err)
 			return n, err
+		}
+		if !ok {
+			break
 		}
 		n++
 	}
 	return n, nil
 }
 
-// complete returns the completion that an entry stands for. It must be that of the oldest work
-// request of its queue.
-func (q *QP) complete(b []byte) (c Completion, err error) {
-	wc, err := uverbs.ParseWC(b)
-	if err != nil {
-		return c, err
-	}
+// complete returns the completion that the device's stands for. It must be that of the oldest work
+// request of its line.
+func (q *QP) complete(wc *uverbs.WC) (c Completion, err error) {
 	from := &q.sq
 	if wc.ID&receiveBit != 0 {
 		from = &q.rq

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
+	"github.com/rddp/rddp/internal/rdmaabi/siw"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -24,9 +25,9 @@ func newQueues(t testing.TB, depth uint32) (q *QP, completions *ring.Ring) {
 	}
 	completions = make1(2*depth, uverbs.CQElementLen)
 	d := &Device{ends: map[uint64]*end{}}
-	q = &QP{end: makeEnd(d, 1, 1, 4), done: completions}
-	q.sq = queue{ring: make1(depth, uverbs.SendElementLen(1, 0)), work: make([]work, depth)}
-	q.rq = queue{ring: make1(depth, uverbs.RecvElementLen(1)), work: make([]work, depth)}
+	q = &QP{end: makeEnd(d, 1, 1, 4), done: newCompletionRing(completions)}
+	q.sends, q.sq = sendRing{make1(depth, uverbs.SendElementLen(1, 0))}, account{work: make([]work, depth)}
+	q.receives, q.rq = receiveRing{make1(depth, uverbs.RecvElementLen(1))}, account{work: make([]work, depth)}
 	return q, completions
 }
 
@@ -35,8 +36,8 @@ func post(t testing.TB, q *QP) {
 	t.Helper()
 	list := []uverbs.SGE{{Addr: 0x1000, Len: 8, LKey: 3}}
 	if err := errors.Join(
-		q.rq.add(work{10, OpReceive, 8}, func(b []byte, n uint64) { uverbs.PutRecvWR(b, n, list) }),
-		q.sq.add(work{20, OpSend, 8}, func(b []byte, n uint64) { (&uverbs.SendWR{ID: n, Op: uverbs.OpSend}).Put(b, list) }),
+		q.put(&q.rq, work{10, OpReceive, 8}, nil, func(n uint64) bool { return q.receives.Put(n|receiveBit, list) }),
+		q.put(&q.sq, work{20, OpSend, 8}, nil, func(n uint64) bool { return q.sends.Put(&uverbs.SendWR{ID: n, Op: uverbs.OpSend}, list) }),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +95,7 @@ func TestFlushedCompletion(t *testing.T) {
 // A queue holds what it was made for, although the ring may have more places.
 func TestQueueFull(t *testing.T) {
 	q, _ := newQueues(t, 5)
-	add := func() error {
-		return q.rq.add(work{op: OpReceive}, func(b []byte, n uint64) { uverbs.PutRecvWR(b, n, nil) })
-	}
+	add := func() error { return q.PostReceive(1) }
 	for i := range 5 {
 		if err := add(); err != nil {
 			t.Fatalf("receive %d: %v", i, err)
@@ -140,30 +139,54 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// A fuzzed is a QP, and the memory of its completion queue with the place where entries are.
+type fuzzed struct {
+	q       *QP
+	memory  []byte
+	entries int
+}
+
+func newFuzzed(t testing.TB, overSiw bool, producer uint32) fuzzed {
+	const depth = 4
+	q, _ := newQueues(t, depth)
+	post(t, q)
+	if !overSiw {
+		size, _ := ring.Size(2*depth, uverbs.CQElementLen)
+		memory := make([]byte, size)
+		q.done = newCompletionRing(ring.New(memory, 2*depth, uverbs.CQElementLen))
+		binary.NativeEndian.PutUint32(memory[128:], producer)
+		return fuzzed{q, memory, 384}
+	}
+	q.sq.overtakes = true
+	answer := make([]byte, siw.CQLen)
+	answer[4] = 2 * depth
+	memory := make([]byte, 4096)
+	var err error
+	if q.done, err = openSiwCQ(func(uverbs.Mapping) ([]byte, error) { return memory, nil }, answer, depths{depth, depth, 1}); err != nil {
+		t.Fatal(err)
+	}
+	return fuzzed{q, memory, 0}
+}
+
 // FuzzCompletions: whatever is in a completion queue, and whatever its indices are, each work request
 // completes at most once, and never with more bytes than it has room for.
 func FuzzCompletions(f *testing.F) {
 	b := make([]byte, uverbs.CQElementLen)
 	(&uverbs.WC{ID: receiveBit, Op: uverbs.WCRecv, Len: 8}).Put(b)
-	f.Add(b, uint32(1))
-	f.Add(append(b, make([]byte, uverbs.CQElementLen)...), uint32(2))
-	f.Fuzz(func(t *testing.T, entries []byte, producer uint32) {
-		const depth = 4
-		size, _ := ring.Size(2*depth, uverbs.CQElementLen)
-		memory := make([]byte, size)
-		q, _ := newQueues(t, depth)
-		q.done = ring.New(memory, 2*depth, uverbs.CQElementLen)
-		post(t, q)
-		copy(memory[384:], entries)
-		binary.NativeEndian.PutUint32(memory[128:], producer)
+	f.Add(b, uint32(1), false)
+	f.Add(append(b, make([]byte, uverbs.CQElementLen)...), uint32(2), false)
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0x80, 1, 8, 0, 0, 8, 0, 0, 0}, uint32(0), true)
+	f.Fuzz(func(t *testing.T, entries []byte, producer uint32, overSiw bool) {
+		d := newFuzzed(t, overSiw, producer)
+		copy(d.memory[d.entries:], entries)
 		seen := map[uint64]bool{}
-		for range 2 * depth {
+		for range 8 {
 			got := make([]Completion, 1)
-			n, err := q.take(got)
+			n, err := d.q.take(got)
 			if err != nil {
-				var d *DeviceError
-				if !errors.As(err, &d) || q.cause() == nil {
-					t.Fatalf("take = %v, and the connection has %v", err, q.cause())
+				var e *DeviceError
+				if !errors.As(err, &e) || d.q.cause() == nil {
+					t.Fatalf("take = %v, and the connection has %v", err, d.q.cause())
 				}
 				return
 			}

@@ -44,7 +44,14 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 		Start: address(mapped), Len: uint64(n), VA: address(mapped), PD: d.pd,
 		Access: uverbs.LocalWrite | uverbs.Access(rights&(RemoteWrite|RemoteRead)),
 	}
-	if err := d.do(uverbs.RegMR, m.AppendTo(nil), nil, &r.handle, &r.key, &r.remote); err != nil {
+	out := make([]byte, 12)
+	c := d.command(uverbs.RegMR, m.AppendTo(nil), out, make([]byte, d.regionOut))
+	c.driverIn = make([]byte, d.regionIn)
+	err = failed("REG_MR", invoke(d.file, c))
+	if err == nil {
+		err = uverbs.ParseWords(out, &r.handle, &r.key, &r.remote)
+	}
+	if err != nil {
 		unmap(mapped)
 		return nil, err
 	}

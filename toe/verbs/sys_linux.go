@@ -18,7 +18,7 @@ import (
 func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
 // invoke sends a command to a uverbs device and fills the two answers.
-func invoke(f *os.File, cmd uverbs.Command, in, out, driverOut []byte) error {
+func invoke(f *os.File, c call) error {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	span := func(b []byte) uverbs.Span {
@@ -28,13 +28,17 @@ func invoke(f *os.File, cmd uverbs.Command, in, out, driverOut []byte) error {
 		pin.Pin(&b[0])
 		return uverbs.Span{Addr: address(b), Len: len(b)}
 	}
-	v := uverbs.Invocation{Command: cmd, In: span(in), Out: span(out), DriverOut: span(driverOut)}
-	if 0 < len(in) && len(in) <= 8 { // such input is in the attribute itself
-		var w [8]byte
-		copy(w[:], in)
-		v.In.Addr = *(*uint64)(unsafe.Pointer(&w))
+	input := func(b []byte) uverbs.Span {
+		s := span(b)
+		if 0 < len(b) && len(b) <= 8 { // such input is in the attribute itself
+			var w [8]byte
+			copy(w[:], b)
+			s.Addr = *(*uint64)(unsafe.Pointer(&w))
+		}
+		return s
 	}
-	b := uverbs.AppendIoctl(nil, &v, uverbs.DriverRXE)
+	v := uverbs.Invocation{Command: c.cmd, In: input(c.in), DriverIn: input(c.driverIn), Out: span(c.out), DriverOut: span(c.driverOut)}
+	b := uverbs.AppendIoctl(nil, &v, c.driver)
 	pin.Pin(&b[0])
 	return control(f, func(fd uintptr) error {
 		if _, _, e := unix.Syscall(unix.SYS_IOCTL, fd, uverbs.Ioctl, uintptr(unsafe.Pointer(&b[0]))); e != 0 {

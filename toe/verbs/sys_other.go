@@ -12,7 +12,7 @@ import (
 
 func address([]byte) uint64 { return 0 }
 
-func invoke(*os.File, uverbs.Command, []byte, []byte, []byte) error { return errors.ErrUnsupported }
+func invoke(*os.File, call) error { return errors.ErrUnsupported }
 
 func command(*os.File, ucma.Command, int, func(uint64) []byte) ([]byte, error) {
 	return nil, errors.ErrUnsupported

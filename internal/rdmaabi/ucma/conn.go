@@ -40,6 +40,9 @@ func (c *ConnParam) put(b []byte) {
 		b[265] = 1
 	}
 	b[266], b[267], b[268], b[269], b[270] = c.Responder, c.Initiator, c.FlowControl, c.RetryCount, c.RNRetry
+	if c.Valid {
+		b[271] = 1
+	}
 }
 
 // A ConnRequest is the input of CONNECT and ACCEPT.

@@ -55,7 +55,6 @@ func (r *Resolution) AppendTo(b []byte, timeout uint32) []byte {
 func (r *ConnRequest) AppendConnect(b []byte) []byte {
 	b, o := extend(b, ConnParamLen+16)
 	r.Param.put(o)
-	o[271] = 1
 	le.PutUint32(o[ConnParamLen:], r.ID)
 	return b
 }
@@ -92,12 +91,8 @@ func ParseEvent(b []byte) (e Event, err error) {
 	}, nil
 }
 
-// AddrLen is the length in bytes of the answer to QUERY with QueryAddr, and QPAttrLen that of the
-// answer to INIT_QP_ATTR.
-const (
-	AddrLen   = 280
-	QPAttrLen = qpAttrLen
-)
+// AddrLen is the length in bytes of the answer to QUERY with QueryAddr.
+const AddrLen = 280
 
 // ParseAddr parses the answer to QUERY with QueryAddr.
 func ParseAddr(b []byte) (r Route, err error) {
@@ -113,21 +108,6 @@ func ParseAddr(b []byte) (r Route, err error) {
 		*to = a.AddrPort
 	}
 	return r, nil
-}
-
-// A QPAttr is what INIT_QP_ATTR has a program set of its queue pair.
-type QPAttr struct {
-	Mask, Access uint32
-	PKey         uint16
-	Port         uint8
-}
-
-// ParseInitQPAttr parses the answer to INIT_QP_ATTR.
-func ParseInitQPAttr(b []byte) (a QPAttr, err error) {
-	if len(b) < qpAttrLen {
-		return a, ErrShort
-	}
-	return QPAttr{Mask: le.Uint32(b), Access: le.Uint32(b[36:]), Port: b[133]}, nil
 }
 
 // AppendGetEvent appends the input of GET_EVENT.

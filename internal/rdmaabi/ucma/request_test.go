@@ -53,9 +53,6 @@ func TestProgramParses(t *testing.T) {
 	if got, err := ParseAddr(r.AppendAddr(nil)); err != nil || got != r {
 		t.Errorf("route %+v, %v, want %+v", got, err, r)
 	}
-	if got, err := ParseInitQPAttr(AppendInitQPAttr(nil, 1, 7)); err != nil || got != (QPAttr{maskState | maskAccess | maskPKey | maskPort, 7, 0, 1}) {
-		t.Errorf("attributes %+v, %v", got, err)
-	}
 }
 
 // FuzzAnswers: no answer makes a parser panic.
@@ -65,7 +62,6 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = ParseNumber(b)
 		_, _ = ParseAddr(b)
-		_, _ = ParseInitQPAttr(b)
 		if e, err := ParseEvent(b); err == nil {
 			_ = e.Type.String()
 		}

@@ -6,15 +6,19 @@ type Device struct {
 	MaxMRSize                  uint64
 	MaxQP, MaxQPWR             uint32
 	Caps                       uint32
-	MaxSGE                     uint32
+	MaxSGE, MaxReadSGE         uint32 // MaxReadSGE is of an RDMA Read
 	MaxCQ, MaxCQE, MaxMR       uint32
 	MaxPD, MaxRead, MaxMW      uint32
 	MaxAH, MaxSRQ, MaxSRQWR    uint32
 	MaxSRQSGE                  uint32
 	AckDelay                   uint8
+	Atomics                    uint32 // 0 means none
 	VendorID, PartID, Hardware uint32
 	Paging                     Paging // in the extended answer only
 }
+
+// AtomicHCA is the value of Device.Atomics of a device whose atomics are atomic to each other.
+const AtomicHCA = 1
 
 // The capabilities of Device.Caps.
 const (
@@ -45,10 +49,9 @@ func AppendDevice(b []byte, d *Device, extended bool) []byte {
 	copy(o[16:], d.GUID[:])
 	le.PutUint64(o[24:], d.MaxMRSize)
 	le.PutUint64(o[32:], 0xfffff000) // page sizes
-	const atomicHCA = 1
 	for i, v := range [...]uint32{
-		d.VendorID, d.PartID, d.Hardware, d.MaxQP, d.MaxQPWR, d.Caps, d.MaxSGE, d.MaxSGE, d.MaxCQ, d.MaxCQE, d.MaxMR, d.MaxPD,
-		d.MaxRead, 0, d.MaxRead * 1024, d.MaxRead, 0, atomicHCA, 0, 0, d.MaxMW, 0, 0, 0, 0, 0, d.MaxAH, 0, 0, d.MaxSRQ, d.MaxSRQWR, d.MaxSRQSGE,
+		d.VendorID, d.PartID, d.Hardware, d.MaxQP, d.MaxQPWR, d.Caps, d.MaxSGE, d.MaxReadSGE, d.MaxCQ, d.MaxCQE, d.MaxMR, d.MaxPD,
+		d.MaxRead, 0, d.MaxRead * 1024, d.MaxRead, 0, d.Atomics, 0, 0, d.MaxMW, 0, 0, 0, 0, 0, d.MaxAH, 0, 0, d.MaxSRQ, d.MaxSRQWR, d.MaxSRQSGE,
 	} {
 		le.PutUint32(o[40+4*i:], v)
 	}

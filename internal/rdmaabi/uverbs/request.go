@@ -6,8 +6,11 @@ import "fmt"
 // parses the answers. Commands come without the address of an answer of their own: it is 0, because
 // an ioctl has the address in an attribute.
 
-// DriverRXE is the number of the rxe driver, which a device refuses in an ioctl if it has another.
-const DriverRXE = 14
+// The numbers of drivers. A device refuses an ioctl with the number of another.
+const (
+	DriverRXE = 14
+	DriverSIW = 18
+)
 
 // AppendIoctl appends the ioctl that carries v for a driver.
 func AppendIoctl(b []byte, v *Invocation, driver uint32) []byte {
@@ -74,15 +77,48 @@ func (q *QP) AppendTo(b []byte) []byte {
 	return b
 }
 
-// AppendTo appends the input of MODIFY_QP with the attributes of a connection that rdma_cm makes.
+// AppendTo appends the input of MODIFY_QP.
 func (c *Change) AppendTo(b []byte) []byte {
 	b, o := extend(b, 112)
-	le.PutUint32(o[64:], c.Handle)
-	le.PutUint32(o[68:], uint32(c.Mask))
-	le.PutUint32(o[88:], uint32(c.To.Access))
-	le.PutUint16(o[92:], c.To.PKey)
-	o[96], o[104] = byte(c.To.State), c.To.Port
+	a := &c.To
+	a.Address.put(o)
+	a.AltAddress.put(o[addressLen:])
+	for i, v := range [...]uint32{c.Handle, uint32(c.Mask), a.QKey, a.RQPSN, a.SQPSN, a.DestQPN, uint32(a.Access)} {
+		le.PutUint32(o[64+4*i:], v)
+	}
+	le.PutUint16(o[92:], a.PKey)
+	le.PutUint16(o[94:], a.AltPKey)
+	o[96], o[97], o[98], o[99], o[101], o[102] = byte(a.State), byte(a.CurState), a.MTU, a.PathMig, a.MaxRead, a.MaxDestRead
+	o[103], o[104], o[105], o[106], o[107], o[108], o[109] = a.MinRNRTimer, a.Port, a.Timeout, a.Retry, a.RNRRetry, a.AltPort, a.AltTimeout
 	return b
+}
+
+// AttributesLen is the length in bytes of the answer of rdma_cm to INIT_QP_ATTR.
+const AttributesLen = 144
+
+// ParseAttributes parses the answer of rdma_cm to INIT_QP_ATTR: what to set of a queue pair, and the
+// mask that says so in a Change.
+func ParseAttributes(b []byte) (mask Mask, a Attributes, err error) {
+	if len(b) < AttributesLen {
+		return 0, a, ErrShort
+	}
+	a = Attributes{
+		Address: parsePath(b[40:]), AltAddress: parsePath(b[40+addressLen:]),
+		QKey: le.Uint32(b[20:]), RQPSN: le.Uint32(b[24:]), SQPSN: le.Uint32(b[28:]), DestQPN: le.Uint32(b[32:]), Access: Access(le.Uint32(b[36:])),
+		PKey: le.Uint16(b[124:]), AltPKey: le.Uint16(b[126:]), State: State(b[4]), CurState: State(b[8]), MTU: b[12], PathMig: b[16],
+		MaxRead: b[130], MaxDestRead: b[131], MinRNRTimer: b[132], Port: b[133], Timeout: b[134], Retry: b[135], RNRRetry: b[136],
+		AltPort: b[137], AltTimeout: b[138],
+	}
+	return Mask(le.Uint32(b)), a, nil
+}
+
+// parsePath parses an address as INIT_QP_ATTR has it, whose fields have another order than those of
+// MODIFY_QP.
+func parsePath(b []byte) (a Address) {
+	copy(a.DGID[:], b)
+	a.Flow, a.SGIDIndex, a.HopLimit, a.TrafficClass = le.Uint32(b[16:]), b[20], b[21], b[22]
+	a.DLID, a.SL, a.SrcPath, a.StaticRate, a.Global, a.Port = le.Uint16(b[24:]), b[26], b[27], b[28], b[29] != 0, b[30]
+	return a
 }
 
 // AppendDoorbell appends the write that says that work requests are in the send queue of a QP:
@@ -123,7 +159,8 @@ func ParseDevice(b []byte) (d Device, err error) {
 	copy(d.GUID[:], b[8:])
 	d.MaxMRSize = le.Uint64(b[24:])
 	for i, v := range [...]*uint32{
-		&d.VendorID, &d.PartID, &d.Hardware, &d.MaxQP, &d.MaxQPWR, &d.Caps, &d.MaxSGE, nil, &d.MaxCQ, &d.MaxCQE, &d.MaxMR, &d.MaxPD, &d.MaxRead,
+		&d.VendorID, &d.PartID, &d.Hardware, &d.MaxQP, &d.MaxQPWR, &d.Caps, &d.MaxSGE, &d.MaxReadSGE, &d.MaxCQ, &d.MaxCQE, &d.MaxMR, &d.MaxPD,
+		&d.MaxRead, nil, nil, nil, nil, &d.Atomics,
 	} {
 		if v != nil {
 			*v = le.Uint32(b[40+4*i:])
@@ -164,33 +201,53 @@ func ParseAsyncEvent(b []byte) (userHandle uint64, e EventType, err error) {
 }
 
 // Put writes the entry to b, an entry of a send queue. list are the SGEs, at most as many as b has
-// room for. The operation is Send, Write or Read.
+// room for. The operation is no bind and no atomic Write. The kernel's driver also reads where its
+// work begins: at the front of the list, and of the peer's memory.
 func (w *SendWR) Put(b []byte, list []SGE) {
+	const peerAt, lenAt, leftAt, countAt = 152, 184, 188, 196
 	clear(b)
 	le.PutUint64(b, w.ID)
 	le.PutUint32(b[12:], uint32(w.Op))
 	le.PutUint32(b[16:], uint32(w.Flags))
+	copy(b[20:], w.Immediate[:])
 	le.PutUint64(b[24:], w.Addr)
-	le.PutUint32(b[32:], w.RKey)
-	le.PutUint32(b[184:], putList(b[sendHeaderLen:], list))
-	le.PutUint32(b[196:], uint32(len(list)))
+	switch w.Op {
+	case OpCmpSwap, OpFetchAdd:
+		le.PutUint64(b[32:], w.Operand)
+		le.PutUint64(b[40:], w.Swap)
+		le.PutUint32(b[48:], w.RKey)
+	default:
+		le.PutUint32(b[32:], w.RKey)
+	}
+	le.PutUint64(b[peerAt:], w.Addr)
+	n := putList(b[sendHeaderLen:], list)
+	le.PutUint32(b[lenAt:], n)
+	le.PutUint32(b[leftAt:], n)
+	le.PutUint32(b[countAt:], uint32(len(list)))
 }
 
 // PutRecvWR writes an entry of a receive queue to b.
 func PutRecvWR(b []byte, id uint64, list []SGE) {
 	clear(b)
 	le.PutUint64(b, id)
-	le.PutUint32(b[16:], putList(b[recvHeaderLen:], list))
+	n := putList(b[recvHeaderLen:], list)
+	le.PutUint32(b[16:], n)
+	le.PutUint32(b[20:], n)
 	le.PutUint32(b[28:], uint32(len(list)))
 }
 
 // putList writes a list and returns the sum of its lengths.
 func putList(b []byte, list []SGE) (n uint32) {
 	for i, s := range list {
-		le.PutUint64(b[SGELen*i:], s.Addr)
-		le.PutUint32(b[SGELen*i+8:], s.Len)
-		le.PutUint32(b[SGELen*i+12:], s.LKey)
+		s.Put(b[SGELen*i:])
 		n += s.Len
 	}
 	return n
+}
+
+// Put writes s to b, which has SGELen bytes.
+func (s SGE) Put(b []byte) {
+	le.PutUint64(b, s.Addr)
+	le.PutUint32(b[8:], s.Len)
+	le.PutUint32(b[12:], s.LKey)
 }

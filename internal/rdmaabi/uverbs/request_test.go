@@ -2,7 +2,9 @@ package uverbs
 
 import (
 	"bytes"
+	"encoding/hex"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -12,7 +14,7 @@ func TestRequests(t *testing.T) {
 	mr := MemoryRegion{Start: 0x1000, Len: 77, VA: 0x2000, PD: 3, Access: LocalWrite | RemoteRead}
 	cq := CQ{UserHandle: 9, CQE: 100, Channel: -1}
 	qp := QP{UserHandle: 8, PD: 3, SendCQ: 4, RecvCQ: 5, Caps: Caps{1, 2, 3, 4, 0}, SignalAll: true, Type: RC}
-	change := Change{Handle: 6, Mask: MaskState | MaskAccess, To: Attributes{State: Init, Access: RemoteWrite, Port: 1}}
+	change := Change{Handle: 6, Mask: MaskState | MaskAccess, To: attributesWant}
 	for _, tt := range []struct {
 		desc  string
 		in    []byte
@@ -28,6 +30,52 @@ func TestRequests(t *testing.T) {
 		if got, err := tt.parse(tt.in); err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v, %v, want %+v", tt.desc, got, err, tt.want)
 		}
+	}
+}
+
+// attributesWant has another value in each attribute.
+var attributesWant = Attributes{
+	Address: Address{DGID: GID{15: 1}, Flow: 2, DLID: 3, SGIDIndex: 4, HopLimit: 5, TrafficClass: 6, SL: 7, SrcPath: 8, StaticRate: 9, Global: true, Port: 10},
+	QKey:    11, RQPSN: 12, SQPSN: 13, DestQPN: 14, Access: RemoteWrite, PKey: 15, AltPKey: 16, State: Init, CurState: Reset, MTU: 17, PathMig: 18,
+	MaxRead: 19, MaxDestRead: 20, MinRNRTimer: 21, Port: 22, Timeout: 23, Retry: 24, RNRRetry: 25, AltPort: 26, AltTimeout: 27,
+}
+
+// The answer to INIT_QP_ATTR is as ib_uverbs_qp_attr of the kernel's header has it.
+func TestAttributes(t *testing.T) {
+	in := `01000000 01000000 00000000 11000000 12000000 0b000000 0c000000 0d000000 0e000000 02000000` +
+		`00000000000000000000000000000001 02000000 04 05 06 00 0300 07 08 09 01 0a 00` + strings.Repeat("00", 32+20) +
+		`0f00 1000 00 00 13 14 15 16 17 18 19 1a 1b 0000000000`
+	b, err := hex.DecodeString(strings.ReplaceAll(in, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mask, got, err := ParseAttributes(b); mask != MaskState || got != attributesWant || err != nil {
+		t.Errorf("%v %+v, %v\nwant %+v", mask, got, err, attributesWant)
+	}
+	for n := range b {
+		if _, _, err := ParseAttributes(b[:n]); err == nil {
+			t.Errorf("%d bytes are enough", n)
+		}
+	}
+}
+
+// The kernel's driver begins where the entry says that it has come to.
+func TestWorkBegins(t *testing.T) {
+	b := make([]byte, SendElementLen(1, 0))
+	w := SendWR{Op: OpCmpSwap, Addr: 0x3000, RKey: 4, Operand: 5, Swap: 6}
+	w.Put(b, []SGE{{0x1000, 8, 1}})
+	if le.Uint64(b[152:]) != 0x3000 || le.Uint32(b[184:]) != 8 || le.Uint32(b[188:]) != 8 {
+		t.Errorf("entry %x", b)
+	}
+	got, err := ParseSendWR(b)
+	got.SGEs, w.Len = nil, 8
+	if err != nil || !reflect.DeepEqual(got, w) {
+		t.Errorf("%+v, %v, want %+v", got, err, w)
+	}
+	r := make([]byte, RecvElementLen(1))
+	PutRecvWR(r, 1, []SGE{{0x1000, 8, 1}})
+	if le.Uint32(r[16:]) != 8 || le.Uint32(r[20:]) != 8 {
+		t.Errorf("receive %x", r)
 	}
 }
 
@@ -86,7 +134,7 @@ func TestWorkRequests(t *testing.T) {
 }
 
 func TestProgramParses(t *testing.T) {
-	d := Device{GUID: [8]byte{1}, MaxMRSize: 1 << 40, MaxQP: 1, MaxQPWR: 2, Caps: 3, MaxSGE: 4, MaxCQ: 5, MaxCQE: 6, MaxMR: 7, MaxPD: 8, MaxRead: 9, VendorID: 10, PartID: 11, Hardware: 12}
+	d := Device{GUID: [8]byte{1}, MaxMRSize: 1 << 40, MaxQP: 1, MaxQPWR: 2, Caps: 3, MaxSGE: 4, MaxReadSGE: 13, Atomics: 14, MaxCQ: 5, MaxCQE: 6, MaxMR: 7, MaxPD: 8, MaxRead: 9, VendorID: 10, PartID: 11, Hardware: 12}
 	if got, err := ParseDevice(AppendDevice(nil, &d, false)); err != nil || got != d {
 		t.Errorf("device %+v, %v, want %+v", got, err, d)
 	}
@@ -117,6 +165,7 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = ParseDevice(b)
 		_, _, _, _ = ParseCreatedQP(b)
 		_, _, _ = ParseAsyncEvent(b)
+		_, _, _ = ParseAttributes(b)
 		if m, err := ParseMapping(b); err == nil && (m.Size == 0 || m.Size > maxMapping) {
 			t.Errorf("a queue of %d bytes", m.Size)
 		}

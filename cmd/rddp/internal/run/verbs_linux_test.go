@@ -70,7 +70,7 @@ func countFiles() (int, error) {
 }
 
 func runClients(ctx context.Context) (err error) {
-	d, err := verbs.Open()
+	d, err := verbs.Open("")
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func connect(ctx context.Context, d *verbs.Device) (a, b *client, l *verbs.Liste
 // closeClients closes the device while calls wait. They end, and each later one fails with
 // os.ErrClosed.
 func closeClients(ctx context.Context) error {
-	d, err := verbs.Open()
+	d, err := verbs.Open("")
 	if err != nil {
 		return err
 	}
@@ -298,22 +298,24 @@ func refusals(d *verbs.Device, c *client) error {
 	}
 }
 
-// TestVerbsClient runs a program of package verbs on the device.
+// TestVerbsClient runs a program of package verbs on either kind of device.
 func TestVerbsClient(t *testing.T) {
-	c := under(performance(t, "client")...)
-	c.Args[0] = superviseIWARP
-	if err := c.Run(); err != nil {
-		t.Error(err)
+	for _, kind := range []string{supervise, superviseIWARP} {
+		t.Run(kind, func(t *testing.T) {
+			c := under(performance(t, "client")...)
+			c.Args[0] = kind
+			if err := c.Run(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
-// TestVerbsClientWithoutDevice: a device that is no RNIC, and no device, are reasons of their own.
+// TestVerbsClientWithoutDevice: there is no device with that name, on this machine and under
+// supervision.
 func TestVerbsClientWithoutDevice(t *testing.T) {
-	var u *verbs.UnavailableError
-	if d, err := verbs.Open(); err == nil {
-		_ = d.Close() // this machine has one
-	} else if !errors.As(err, &u) {
-		t.Errorf("Open = %v, want an UnavailableError", err)
+	if err := openNobody(nil); err != nil {
+		t.Error(err)
 	}
 	c := under(performance(t, "client-refused")...)
 	if err := c.Run(); err != nil {
@@ -321,14 +323,14 @@ func TestVerbsClientWithoutDevice(t *testing.T) {
 	}
 }
 
-func init() {
-	programs["client-refused"] = func([]string) error {
-		var u *verbs.UnavailableError
-		if _, err := verbs.Open(); !errors.As(err, &u) || u.Reason != verbs.NotSupported {
-			return fmt.Errorf("Open of a channel adapter = %v", err)
-		}
-		return nil
+func init() { programs["client-refused"] = openNobody }
+
+func openNobody([]string) error {
+	var u *verbs.UnavailableError
+	if d, err := verbs.Open("nobody"); !errors.As(err, &u) || u.Reason != verbs.NoDevice {
+		return fmt.Errorf("Open of nobody = %v, %v", d, err)
 	}
+	return nil
 }
 
 // clientOfProgram sends one message to a peer, and takes one.
@@ -339,7 +341,7 @@ func clientOfProgram(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := verbs.Open()
+	d, err := verbs.Open("")
 	if err != nil {
 		return err
 	}

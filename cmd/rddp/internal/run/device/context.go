@@ -89,8 +89,8 @@ const firstOffset = 4096
 
 // limits are the sizes of the device, which QUERY_DEVICE returns.
 var limits = uverbs.Device{
-	MaxMRSize: 1<<63 - 1, MaxQP: 16384, MaxQPWR: 16384, MaxSGE: 32, MaxCQ: 65536, MaxCQE: 1 << 20, MaxMR: 1 << 20, MaxPD: 16384,
-	MaxRead: 128, MaxMW: 1 << 20, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
+	MaxMRSize: 1<<63 - 1, MaxQP: 16384, MaxQPWR: 16384, MaxSGE: 32, MaxReadSGE: 32, MaxCQ: 65536, MaxCQE: 1 << 20, MaxMR: 1 << 20, MaxPD: 16384,
+	Atomics: uverbs.AtomicHCA, MaxRead: 128, MaxMW: 1 << 20, MaxAH: 65536, MaxSRQ: 16384, MaxSRQWR: 16384, MaxSRQSGE: 27,
 	Caps: uverbs.CapCurrentState | uverbs.CapSystemGUID | uverbs.CapRNR | uverbs.CapPortActive |
 		uverbs.CapWindow | uverbs.CapInvalidate | uverbs.CapWindow2B,
 	VendorID: noVendor, PartID: 0, Hardware: 1, Paging: paging,

@@ -1,0 +1,109 @@
+package verbs
+
+import (
+	"github.com/rddp/rddp/internal/rdmaabi/siw"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A provider is what differs between the drivers whose queues this package knows: how queues lie in
+// memory, what the driver adds to commands, and how strict its completions are.
+type provider struct {
+	driver uint32 // the kernel's number
+	// Bytes that the driver adds to answers, and to the input of REG_MR.
+	contextOut, regionOut, cqOut, qpOut int
+	regionIn                            int
+	segments                            int // maximum of a work request; 0 means no other than the device's
+	// overtakes means that completions of other work requests may come before those of Reads that
+	// were posted earlier.
+	overtakes bool
+
+	openCQ func(mapper, []byte, depths) (completionQueue, error)
+	openQP func(mapper, []byte, depths) (sendQueue, receiveQueue, error)
+}
+
+// depths are how much the queues of a connection hold at least.
+type depths struct{ sends, receives, segments uint32 }
+
+// exceeds reports whether a device has less.
+func (n depths) exceeds(d *uverbs.Device, segments int) bool {
+	return max(n.sends, n.receives) > d.MaxQPWR || n.segments > d.MaxSGE || segments > 0 && n.segments > uint32(segments)
+}
+
+// A mapper maps a queue.
+type mapper func(uverbs.Mapping) ([]byte, error)
+
+// A sendQueue is shared with the device. Put returns false if the device has not yet made room.
+type sendQueue interface {
+	Put(w *uverbs.SendWR, list []uverbs.SGE) bool
+}
+
+// A receiveQueue is shared with the device, as a sendQueue is.
+type receiveQueue interface {
+	Put(id uint64, list []uverbs.SGE) bool
+}
+
+// A completionQueue is shared with the device. Take returns false if nothing is in it, and an error
+// if what is in it makes no sense.
+type completionQueue interface {
+	Take() (w uverbs.WC, ok bool, err error)
+}
+
+// An armer is a completionQueue in whose memory the program says that it waits. For others
+// REQ_NOTIFY_CQ does.
+type armer interface{ Arm() }
+
+// providers are tried in this order.
+var providers = []*provider{
+	{
+		driver: uverbs.DriverRXE, cqOut: uverbs.MappingLen, qpOut: 2 * uverbs.MappingLen,
+		openCQ: openRingCQ, openQP: openRingQP,
+	},
+	{
+		driver:     uverbs.DriverSIW,
+		contextOut: siw.ContextLen, regionIn: siw.RegionInLen, regionOut: siw.RegionLen, cqOut: siw.CQLen, qpOut: siw.QPLen,
+		segments: siw.MaxSegments, overtakes: true, openCQ: openSiwCQ, openQP: openSiwQP,
+	},
+}
+
+func openSiwCQ(m mapper, answer []byte, n depths) (completionQueue, error) {
+	e, err := siw.ParseCQ(answer, n.sends+n.receives)
+	if err != nil {
+		return nil, &DeviceError{"queue", err}
+	}
+	b, err := m(e.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	return e.OpenCompletions(b)
+}
+
+func openSiwQP(m mapper, answer []byte, n depths) (sendQueue, receiveQueue, error) {
+	send, receive, err := siw.ParseQP(answer, n.sends, n.receives)
+	if err != nil {
+		return nil, nil, &DeviceError{"queue", err}
+	}
+	b, err := m(receive.Mapping)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := receive.OpenReceive(b)
+	if err != nil {
+		return nil, nil, &DeviceError{"queue", err}
+	}
+	if b, err = m(send.Mapping); err != nil {
+		return nil, nil, err
+	}
+	s, err := send.OpenSend(b)
+	if err != nil {
+		return nil, nil, &DeviceError{"queue", err}
+	}
+	return s, r, nil
+}
+
+// A call is a command of uverbs, with room for its answers.
+type call struct {
+	driver         uint32
+	cmd            uverbs.Command
+	in, driverIn   []byte
+	out, driverOut []byte
+}
