@@ -72,7 +72,7 @@ build() {
 		"$here/siw.sh" "$kver" "$kernel"
 		touch "$kernel/done"
 	fi
-	stamp=$(cat "$here/guest.sh" "$here/init" "$here/load-siw" "$here"/agent/* "$here"/wire/* "$here"/../siwpeer/* | cksum)" $kernel"
+	stamp=$(cat "$here/guest.sh" "$here/init" "$here"/load-* "$here"/agent/* "$here"/wire/* "$here"/../siwpeer/* | cksum)" $kernel"
 	if [ "$(cat "$cache/stamp" 2>/dev/null || true)" != "$stamp" ]; then
 		rm -f "$cache/stamp"
 		initramfs "$kernel"
@@ -122,8 +122,8 @@ initramfs() {
 	(cd "$here/agent" && CGO_ENABLED=0 GOFLAGS= GOOS=linux GOARCH=amd64 \
 		go build -tags interop -trimpath -ldflags='-s -w' -o "$root/bin/agent" .) || die "the agent does not compile"
 	cp "$here/init" "$root/init"
-	cp "$here/load-siw" "$root/usr/bin/load-siw"
-	chmod 755 "$root/init" "$root/usr/bin/load-siw"
+	cp "$here"/load-* "$root/usr/bin/"
+	chmod 755 "$root/init" "$root"/usr/bin/load-*
 	cp -r "$1/lib/modules" "$root/lib/"
 	(cd "$root" && find . -print0 | cpio --null -o -H newc -R 0:0 --quiet) >"$cache/initrd.new"
 	mv "$cache/initrd.new" "$cache/initrd"

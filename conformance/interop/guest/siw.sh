@@ -11,7 +11,7 @@ series=$(echo "$kver" | grep -o '^[0-9]*\.[0-9]*')
 
 # What the guest loads besides siw; what the kernel has built in is no module and no error.
 modules="virtio_pci virtio_net af_packet sch_netem crc32c_generic crc32c_intel
-	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm"
+	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm rdma_rxe crc32_generic"
 
 die() { echo "siw.sh: $*" >&2; exit 1; }
 

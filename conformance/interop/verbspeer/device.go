@@ -1,0 +1,160 @@
+//go:build interop && linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/rddp/rddp/toe/verbs"
+)
+
+// open opens a device, or the engine in this process.
+func open(device string) (engine, error) {
+	switch device {
+	case "process":
+		return process{}, nil
+	case "any":
+		device = ""
+	}
+	d, err := verbs.Open(device)
+	if err != nil {
+		return nil, err
+	}
+	return rnic{d}, nil
+}
+
+// An rnic makes connections by package verbs.
+type rnic struct{ d *verbs.Device }
+
+func (r rnic) close() error { return r.d.Close() }
+
+func (r rnic) dial(ctx context.Context, addr netip.AddrPort) (conn, error) {
+	c := &pair{ctx: ctx}
+	q, err := r.d.Dial(ctx, addr, c.config(r.d))
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	c.q = q
+	return c, nil
+}
+
+func (r rnic) listen(addr netip.AddrPort) (netip.AddrPort, func(context.Context) (conn, error), error) {
+	l, err := r.d.Listen(addr)
+	if err != nil {
+		return addr, nil, err
+	}
+	return l.Addr(), func(ctx context.Context) (conn, error) {
+		c := &pair{ctx: ctx}
+		q, err := l.Accept(ctx, c.config(r.d))
+		if err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		c.q = q
+		return c, nil
+	}, nil
+}
+
+// A pair is a connection of a queue pair. Its memory is that of the blocks, then buffers for
+// receives, then one for a Send.
+type pair struct {
+	ctx    context.Context
+	q      *verbs.QP
+	region *verbs.Region
+	got    []verbs.Completion // of receives
+}
+
+const (
+	receives = 8
+	sendID   = receives // of what is no receive
+)
+
+func sendAt() int { return slots*block + receives*short }
+
+func (p *pair) config(d *verbs.Device) verbs.Config {
+	return verbs.Config{Receives: receives, Sends: 4, Prepare: func(q *verbs.QP) (err error) {
+		if p.region, err = d.NewRegion(sendAt()+short, verbs.RemoteRead|verbs.RemoteWrite); err != nil {
+			return err
+		}
+		for id := range receives {
+			err = errors.Join(err, q.PostReceive(uint64(id), p.buffer(id)))
+		}
+		return err
+	}}
+}
+
+func (p *pair) buffer(id int) verbs.Segment {
+	return verbs.Segment{Region: p.region, Off: slots*block + id*short, Len: short}
+}
+
+func (p *pair) memory() []byte          { return p.region.Bytes()[:slots*block] }
+func (p *pair) where() (uint32, uint64) { return p.region.Remote() }
+
+func (p *pair) close() error {
+	if p.q != nil {
+		_ = p.q.Close() // it returns nil
+	}
+	if p.region == nil {
+		return nil
+	}
+	return p.region.Close()
+}
+
+// wait waits until done is true of a completion, and keeps the receives that complete meanwhile. What
+// has been received before the connection ended comes before what is flushed.
+func (p *pair) wait(done func(verbs.Completion) bool) error {
+	var one [1]verbs.Completion
+	for {
+		if _, err := p.q.Wait(p.ctx, one[:]); err != nil {
+			return err
+		}
+		c := one[0]
+		if c.Err != nil {
+			return fmt.Errorf("%v: %w", c.Op, c.Err)
+		}
+		if c.ID != sendID {
+			p.got = append(p.got, c)
+		}
+		if done(c) {
+			return nil
+		}
+	}
+}
+
+func (p *pair) post(r verbs.Request, off, n int) error {
+	r.ID = sendID
+	if err := p.q.Post(r, verbs.Segment{Region: p.region, Off: off, Len: n}); err != nil {
+		return err
+	}
+	return p.wait(func(c verbs.Completion) bool { return c.ID == sendID })
+}
+
+func (p *pair) send(b []byte) error {
+	return p.post(verbs.Request{Op: verbs.OpSend}, sendAt(), copy(p.region.Bytes()[sendAt():], b))
+}
+
+func (p *pair) write(off, n int, key uint32, addr uint64) error {
+	return p.post(verbs.Request{Op: verbs.OpWrite, Key: key, Addr: addr}, off, n)
+}
+
+func (p *pair) read(off, n int, key uint32, addr uint64) error {
+	return p.post(verbs.Request{Op: verbs.OpRead, Key: key, Addr: addr}, off, n)
+}
+
+func (p *pair) receive() ([]byte, error) {
+	if len(p.got) == 0 {
+		if err := p.wait(func(c verbs.Completion) bool { return c.Op == verbs.OpReceive }); err != nil {
+			return nil, err
+		}
+	}
+	c := p.got[0]
+	p.got = p.got[1:]
+	s := p.buffer(int(c.ID))
+	b := append([]byte(nil), p.region.Bytes()[s.Off:][:c.Len]...)
+	if err := p.q.PostReceive(c.ID, s); err != nil && !errors.Is(err, verbs.ErrDisconnected) { // it was the last one
+		return nil, err
+	}
+	return b, nil
+}
