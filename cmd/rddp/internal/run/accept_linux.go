@@ -314,7 +314,7 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	t.program.Answer(c, int64(n), 0)
 	if near == nil {
 		a.close() // the program has a copy
-		t.count(overPlain)
+		t.counts.Plain.Add(1)
 		t.log.Info("accepted in plain TCP", "from", a.peer, "at", a.local)
 		return 0
 	}
@@ -378,7 +378,7 @@ func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, cookie uint64
 		abort(near)
 		return
 	}
-	t.count(overDDP)
+	t.counts.DDP.Add(1)
 	t.log.Info("accepted over DDP", "from", a.peer, "at", a.local)
 	s := a.half.Carry(t.ctx, near)
 	t.log.Info("connection has ended", "from", a.peer, "there", s.There, "back", s.Back, "err", s.Err)

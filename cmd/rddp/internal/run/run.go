@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
@@ -41,8 +42,17 @@ type Config struct {
 	PlainToo bool
 	// Insecure lets listeners that other hosts can connect to serve DDP without TLS.
 	Insecure bool
+	// TCPCounts counts the connections that TCP and TCPListen have chosen. Nil means that nobody wants to know.
+	TCPCounts *TCPCounts
 	// Faults are made on purpose.
 	Faults fault.Plan
+}
+
+// TCPCounts counts the TCP connections of a program that a rule has chosen, by what became of them.
+type TCPCounts struct {
+	DDP       atomic.Uint64 // they go over DDP
+	Plain     atomic.Uint64 // the peer does not speak DDP
+	Untouched atomic.Uint64 // they cannot be taken over
 }
 
 // DefaultTCPTimeout is the default of Config.TCPTimeout.

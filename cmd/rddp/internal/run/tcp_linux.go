@@ -54,6 +54,7 @@ type connections struct {
 	plainToo  bool               // connections without DDP, and so without TLS, are allowed
 	insecure  bool               // listeners beyond loopback too may be without TLS
 	acceptor  *proxy.Acceptor
+	counts    *TCPCounts
 
 	ctx      context.Context // of what is carried
 	end      context.CancelFunc
@@ -74,8 +75,6 @@ type connections struct {
 	plain map[netip.AddrPort]time.Time // +checklocks:mu
 	// by the source address of its token: what waits in the queue of a listener
 	tokens map[netip.AddrPort]*arrival // +checklocks:mu
-	// how many connections there have been
-	counts [fates]int // +checklocks:mu
 }
 
 // A taken is a connection that is, or may become, one over DDP.
@@ -100,7 +99,7 @@ func newConnections(cfg Config) (*connections, error) {
 		tls: cfg.ClientTLS, secure: cfg.ClientTLS != nil || cfg.ServerTLS != nil, insecure: cfg.Insecure,
 		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
 		place4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, place6: meetingPlace{ip: net.IPv6loopback},
-		arrivals: make(chan *arrival),
+		arrivals: make(chan *arrival), counts: cmp.Or(cfg.TCPCounts, new(TCPCounts)),
 	}
 	t.plainToo = !t.secure || cfg.PlainToo
 	if t.network, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE); err != nil {
@@ -221,7 +220,7 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		t.log.Warn("connection refused", "to", to, "err", err)
 		return refusal(err), true
 	}
-	t.count(overPlain)
+	t.counts.Plain.Add(1)
 	t.log.Info("connection without DDP", "to", to, "why", err)
 	return 0, false
 }
@@ -262,26 +261,10 @@ func (t *connections) forget(cookie uint64) {
 	delete(t.taken, cookie)
 }
 
-// A fate is what became of a connection that a rule has chosen.
-type fate int
-
-const (
-	overDDP   fate = iota
-	overPlain      // the peer does not speak DDP
-	untouched      // it cannot be taken over
-	fates
-)
-
-func (t *connections) count(f fate) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counts[f]++
-}
-
 // untouched reports a connection that a rule has chosen, but that cannot be taken over. It is refused if
 // connections without TLS are not allowed.
 func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Errno, refused bool) {
-	t.count(untouched)
+	t.counts.Untouched.Add(1)
 	if t.plainToo {
 		t.log.Warn("connection stays untouched", "to", to, "why", why)
 		return 0, false
@@ -397,7 +380,7 @@ func (t *connections) join(fd int, cookie uint64, k *taken, half *proxy.Half) (s
 	}
 	k.carried = true
 	close(k.decided)
-	t.count(overDDP)
+	t.counts.DDP.Add(1)
 	t.log.Info("connection over DDP", "from", k.local, "to", k.peer)
 	t.relays.Go(func() {
 		s := half.Carry(t.ctx, near)
@@ -461,7 +444,5 @@ func (t *connections) drain() {
 	t.deciding.Wait()
 	t.place4.close()
 	t.place6.close()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.log.Info("TCP connections", "ddp", t.counts[overDDP], "plain", t.counts[overPlain], "untouched", t.counts[untouched])
+	t.log.Info("TCP connections", "ddp", t.counts.DDP.Load(), "plain", t.counts.Plain.Load(), "untouched", t.counts.Untouched.Load())
 }
