@@ -23,6 +23,7 @@ type Proxy struct {
 	total         directions
 	open          atomic.Int64
 	ended, failed atomic.Int64
+	refused       atomic.Int64
 	fallbacks     atomic.Int64
 	dialer        lastDialer // of an entrance
 }
@@ -111,8 +112,8 @@ func (p *Proxy) Retarget(to Address) error {
 func (p *Proxy) Stats() Stats {
 	return Stats{
 		Open: int(p.open.Load()), Ended: p.ended.Load(), Failed: p.failed.Load(),
-		Fallbacks: p.fallbacks.Load(),
-		There:     p.total.there.octets.Load(), Back: p.total.back.octets.Load(),
+		Refused: p.refused.Load(), Fallbacks: p.fallbacks.Load(),
+		There: p.total.there.octets.Load(), Back: p.total.back.octets.Load(),
 	}
 }
 
@@ -133,6 +134,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 		Serve: p.serve, Context: late, EnterAtOnce: !p.listen.DDP, From: accept.Source[net.Conn],
 		Refuse: func(c net.Conn, ending bool) {
 			if !ending {
+				p.refused.Add(1)
 				p.cfg.log().Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", p.cfg.maxConns())
 			}
 			refuse(c)
@@ -222,6 +224,7 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
 	if !place.Enter() {
+		p.refused.Add(1)
 		return p.reject(ctx, from, request, fail(ErrTooMany, "serving the entrance"))
 	}
 	to, err := p.dialPlain(ctx)

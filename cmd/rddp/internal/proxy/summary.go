@@ -19,6 +19,7 @@ func (s *Stats) add(o Stats) {
 	s.Open += o.Open
 	s.Ended += o.Ended
 	s.Failed += o.Failed
+	s.Refused += o.Refused
 	s.Fallbacks += o.Fallbacks
 	s.There += o.There
 	s.Back += o.Back
@@ -29,6 +30,7 @@ type Stats struct {
 	Open        int   // connections under way
 	Ended       int64 // those that have ended
 	Failed      int64 // those of them that did not end in order
+	Refused     int64 // those that found no room; those of an exit are in Failed too
 	Fallbacks   int64 // those that fell back to plain TCP
 	There, Back int64 // bytes passed on, including those of connections under way
 }
