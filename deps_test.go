@@ -27,9 +27,10 @@ var modules = []string{".", "toe/usertcp", "conformance/lab"}
 // a door in it. What a program links that imports the first module is in TestLinked.
 var testsRequire = map[string][]string{
 	".": {
-		"go.uber.org/goleak", // finds goroutines that are left
-		"golang.org/x/net",   // nettest, which judges any net.Conn
-		"pgregory.net/rapid", // random cases, and the shortest that fails
+		"go.uber.org/goleak",           // finds goroutines that are left
+		"github.com/prometheus/common", // Prometheus's parser
+		"golang.org/x/net",             // nettest, which judges any net.Conn
+		"pgregory.net/rapid",           // random cases, and the shortest that fails
 	},
 	"toe/usertcp":     {"github.com/google/gopacket", "go.uber.org/goleak", "golang.org/x/net"},
 	"conformance/lab": {"go.uber.org/goleak", "google.golang.org/grpc"},
@@ -143,7 +144,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/secure", "internal/tlspeer",
 	},
 	"cmd/rddp/internal/accept":   {},
@@ -152,6 +153,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/grammar":  {},
 	"cmd/rddp/internal/hostile":  {},
 	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},
+	"cmd/rddp/internal/monitor":  {"extsock", "extsock/metrics", "extsock/stats", "internal/tlspeer"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "internal/tlspeer"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
@@ -193,7 +195,8 @@ var door = map[string][]string{
 	// internal/fpdu/internal/crc32c needs only its package cpu.
 	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
-	"github.com/prometheus/client_golang": {"extsock/metrics"},
+	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
+	"golang.org/x/net":                    {"cmd/rddp/internal/monitor"}, // its LimitListener
 	"golang.org/x/term":                   {"cmd/rddp"},
 	"gonum.org/v1/plot":                   {"conformance/lab/plot"},
 	"google.golang.org/grpc":              {"conformance/lab/examples/grpc"},

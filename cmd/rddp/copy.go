@@ -35,6 +35,7 @@ func serveCommand() *cli.Command {
 			maxConnsFlag(filecopy.DefaultMaxConns),
 			&cli.DurationFlag{Name: "idle", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the client wants it; SHA-256 is always compared"},
+			metricsFlag(),
 		}, logFlags("log each connection and file"), tlsFlags(tlsServer)),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			switch {
@@ -54,6 +55,11 @@ func serveCommand() *cli.Command {
 				return err
 			}
 			log := newLog(c)
+			stop, err := serveMetrics(ctx, c, config)
+			if err != nil {
+				return err
+			}
+			defer stop()
 			s, err := filecopy.Listen(address, c.Args().First(), &filecopy.ServerConfig{
 				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Log: log,
 				Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config},

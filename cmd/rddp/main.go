@@ -43,7 +43,7 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), lsCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand(), versionCommand(), manCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), lsCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand(), topCommand(), versionCommand(), manCommand()}
 }
 
 // run runs the command line args and returns the exit status.

@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/extsock"
 )
@@ -44,6 +46,7 @@ func proxyCommand() *cli.Command {
 			&cli.StringFlag{Name: "to", Aliases: []string{"t"}, Usage: "connect to `ADDRESS` for each connection"},
 			&cli.StringFlag{Name: "routes", Usage: "read the addresses from `FILE`, two in a line, and again on SIGHUP"},
 			&cli.StringFlag{Name: "health", Usage: "answer HTTP at `ADDRESS`: /live, and /ready until the proxy ends"},
+			metricsFlag(),
 			timeoutFlag(proxy.DefaultTimeout),
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
 			&cli.DurationFlag{Name: "grace", Aliases: []string{"drain"}, Value: proxy.DefaultGrace, Usage: "after an interrupt or SIGTERM, give connections this much time to end"},
@@ -75,12 +78,17 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	defer cancel()
 	r := proxy.NewRouter(cfg)
 	if c.IsSet("health") {
-		stop, err := serveHealth(ctx, c, cfg.Socket.TLS, r.IsReady)
+		stop, err := serveHTTP(ctx, c, "health", cfg.Socket.TLS, healthHandler(r.IsReady))
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
+	stop, err := serveMetrics(ctx, c, cfg.Socket.TLS, proxyMetrics(r)...)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if err := r.Set(ctx, routes); err != nil {
 		return err
 	}
@@ -188,6 +196,21 @@ func logEnded(log *slog.Logger, s proxy.Summary) {
 		log.Warn("connection failed", append(args, "err", s.Err)...)
 	} else {
 		log.Debug("connection ended", args...)
+	}
+}
+
+// proxyMetrics returns the metrics of a proxy besides those of its connections in DDP mode.
+func proxyMetrics(r *proxy.Router) []prometheus.Collector {
+	of := func(f func(proxy.Stats) int64) func() float64 { return func() float64 { return float64(f(r.Stats())) } }
+	const carried, carriedHelp = "rddp_proxy_bytes_total", "Bytes passed on: there, from those that connect to the proxy, and back, to them."
+	return []prometheus.Collector{
+		monitor.Gauge("rddp_proxy_connections_open", "Connections under way.", of(func(s proxy.Stats) int64 { return int64(s.Open) })),
+		monitor.Counter("rddp_proxy_connections_ended_total", "Connections that have ended.", of(func(s proxy.Stats) int64 { return s.Ended })),
+		monitor.Counter("rddp_proxy_connections_failed_total", "Connections that did not end in order.", of(func(s proxy.Stats) int64 { return s.Failed })),
+		monitor.Counter("rddp_proxy_connections_refused_total", "Connections for which there was no room.", of(func(s proxy.Stats) int64 { return s.Refused })),
+		monitor.Counter("rddp_proxy_fallbacks_total", "Connections that were carried in plain TCP.", of(func(s proxy.Stats) int64 { return s.Fallbacks })),
+		monitor.Counter(carried, carriedHelp, of(func(s proxy.Stats) int64 { return s.There }), "direction", "there"),
+		monitor.Counter(carried, carriedHelp, of(func(s proxy.Stats) int64 { return s.Back }), "direction", "back"),
 	}
 }
 

@@ -6,9 +6,12 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
@@ -54,6 +57,7 @@ func runCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "tcp-listen", Usage: "listeners at `RULE`, as of --tcp, serve DDP beside plain TCP; may be repeated"},
 			&cli.BoolFlag{Name: "plain-too", Usage: "with TLS, allow plain TCP, without TLS, with peers that do not speak DDP"},
 			timeoutFlag(supervise.DefaultTCPTimeout),
+			metricsFlag(),
 			&cli.BoolFlag{Name: "debug", Usage: "log each command too"},
 		}, logFlags("log what the program opens, and the peer and the end of each connection"), tlsFlags(tlsServer|tlsClient)),
 		StopOnNthArg: &one,
@@ -65,7 +69,7 @@ func runCommand() *cli.Command {
 // that.
 func stage() { supervise.Stage() }
 
-func runProgram(_ context.Context, c *cli.Command) error {
+func runProgram(ctx context.Context, c *cli.Command) error {
 	if !c.Args().Present() {
 		return usage("no program given")
 	}
@@ -92,6 +96,12 @@ func runProgram(_ context.Context, c *cli.Command) error {
 		}
 		cfg.Log = logAt(c, level)
 	}
+	cfg.TCPCounts = new(supervise.TCPCounts)
+	stop, err := serveMetrics(ctx, c, cfg.ServerTLS, runMetrics(cfg.TCPCounts)...)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	status, err := supervise.Run(cfg)
 	if err == nil && status != 0 {
 		return programStatus(status)
@@ -120,6 +130,9 @@ func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
 	return tlsOf(c, cfg)
 }
 
+// isForMetrics reports whether a flag may be set because of --metrics.
+func isForMetrics(c *cli.Command, flag string) bool { return flag == "insecure" && c.IsSet("metrics") }
+
 // tlsOf sets the configurations of TLS. A program that makes and accepts connections has either both or none.
 func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 	server, client := c.IsSet("tls-cert") || c.IsSet("tls-self"), c.IsSet("tls-ca") || c.IsSet("tls-pin") || c.IsSet("tls-server-name")
@@ -127,7 +140,7 @@ func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 	switch {
 	case !made && !accepted:
 		for _, f := range slices.Concat(tlsFlags(tlsServer|tlsClient), []cli.Flag{&cli.BoolFlag{Name: "plain-too"}}) {
-			if name := f.Names()[0]; c.IsSet(name) {
+			if name := f.Names()[0]; c.IsSet(name) && !isForMetrics(c, name) {
 				return usage("--%s needs --tcp or --tcp-listen: RDMA has no TLS", name)
 			}
 		}
@@ -141,7 +154,7 @@ func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 	if made {
 		var others []string
 		if !accepted {
-			others = serverOnly
+			others = slices.DeleteFunc(slices.Clone(serverOnly), func(name string) bool { return isForMetrics(c, name) })
 		}
 		if cfg.ClientTLS, err = clientTLS(c, others...); err != nil {
 			return err
@@ -159,6 +172,17 @@ func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 		}
 	}
 	return err
+}
+
+// runMetrics returns the metrics of `rddp run` besides those of its connections in DDP mode.
+func runMetrics(n *supervise.TCPCounts) []prometheus.Collector {
+	const name, help = "rddp_run_tcp_connections_total", "TCP connections that a rule has chosen, by what became of them."
+	of := func(n *atomic.Uint64) func() float64 { return func() float64 { return float64(n.Load()) } }
+	return []prometheus.Collector{
+		monitor.Counter(name, help, of(&n.DDP), "fate", "ddp"),
+		monitor.Counter(name, help, of(&n.Plain), "fate", "plain"),
+		monitor.Counter(name, help, of(&n.Untouched), "fate", "untouched"),
+	}
 }
 
 // A programStatus is the exit status of a program that has ended with another one than 0. Nothing

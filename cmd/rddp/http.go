@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
+	"github.com/rddp/rddp/cmd/rddp/internal/secure"
+)
+
+// This file has the HTTP servers of commands: for their health and their metrics.
+
+func metricsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "metrics", Usage: "answer HTTP at `ADDRESS`: /metrics for Prometheus, and /connections for rddp top"}
+}
+
+// serveMetrics serves the metrics of the process, and more, at the address of --metrics, if that is set,
+// until the returned function is called. It listens as serveHTTP does.
+func serveMetrics(ctx context.Context, c *cli.Command, server *tls.Config, more ...prometheus.Collector) (stop func(), err error) {
+	if !c.IsSet("metrics") {
+		return func() {}, nil
+	}
+	return serveHTTP(ctx, c, "metrics", server, monitor.Handler("rddp "+c.Name, more...))
+}
+
+// serveHTTP answers HTTP at the address of a flag until the returned function is called. On loopback it
+// speaks plain HTTP. Where other hosts can connect, it needs TLS, which is that of the server, or
+// --insecure.
+func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Config, h http.Handler) (stop func(), err error) {
+	address, err := tcpAddress(c.String(flag), "")
+	if err != nil {
+		return nil, err
+	}
+	isBeyond := errors.Is(secure.CheckListen(ctx, address), secure.ErrBeyond)
+	if !isBeyond {
+		server = nil
+	} else if server == nil {
+		if err := checkListen(ctx, c, address); err != nil {
+			return nil, err
+		}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	log := newLog(c)
+	log.Info(flag, "at", l.Addr())
+	return monitor.Serve(l, server, h, log), nil
+}
+
+// healthHandler says that the process lives, and whether it takes newcomers.
+func healthHandler(isReady func() bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "live\n") })
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if !isReady() {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, "ready\n")
+	})
+	return mux
+}
