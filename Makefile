@@ -255,7 +255,8 @@ early:
 
 # STUDY are more options of the programs, such as -rounds 5.
 study-cache study-filter: study-%:
-	$(GO) run ./conformance/lab/studies/$* -document=docs/studies/$*.md -revision="$$(git describe --always --dirty)" $(STUDY)
+	$(GO) run ./conformance/lab/studies/$* -document=docs/studies/$*.md \
+		-revision="$$(git describe --always)$$(git diff --quiet HEAD -- . ':!docs/studies' || echo -dirty)" $(STUDY)
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile

@@ -36,7 +36,7 @@ func TestNoStalePage(t *testing.T) {
 			if busy > 0 {
 				trial.Count = 20 // each may wait for the scheduler
 			}
-			o, err := trial.run(t.Context())
+			o, err := trial.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestNoStalePage(t *testing.T) {
 
 // TestStalePageIsFound: the check finds stale pages where a proxy does not validate.
 func TestStalePageIsFound(t *testing.T) {
-	o, err := few(wayUnchecked, 0).run(t.Context())
+	o, err := few(wayUnchecked, 0).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,10 +71,10 @@ var (
 )
 
 // figures returns the generated part of the document, and the plots by the names of their files.
-func (s *study) figures(points []*point) (text string, files map[string]string) {
+func (s *study) figures(o *harness.Options, outcomes []outcome) (text string, files map[string]string) {
 	var b strings.Builder
-	t := s.trial
-	fmt.Fprintf(&b, "%s%d pages of %d bytes, %d proxies with %d clients each.\n", s.Head(), t.Pages, pageLen, t.Proxies, t.Clients)
+	t, points := s.trial, summarize(outcomes)
+	fmt.Fprintf(&b, "%s%d pages of %d bytes, %d proxies with %d clients each.\n", o.Head(), t.Pages, pageLen, t.Proxies, t.Clients)
 	for _, busy := range []int{0, loaded} {
 		fmt.Fprintf(&b, "\n### Back end with %d busy goroutines\n\n", busy)
 		b.WriteString(table(slices.DeleteFunc(slices.Clone(points), func(p *point) bool { return p.busy != busy }), "updates", (*point).shareText))

@@ -83,8 +83,8 @@ func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Proce
 // errStale means that a contender which validates has served a page that it must not serve.
 var errStale = errors.New("a stale page was served")
 
-// run runs a trial. All its processes have ended when it returns.
-func (t trial) run(ctx context.Context) (o outcome, err error) {
+// Run runs a trial. All its processes have ended when it returns.
+func (t trial) Run(ctx context.Context) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Warm+t.Time+time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp(sharedDir(), "study-cache-")

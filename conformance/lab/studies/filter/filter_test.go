@@ -26,7 +26,7 @@ func TestAllBlocksComeBack(t *testing.T) {
 		for _, demand := range []bool{false, true} {
 			for _, size := range []int{headerLen, 1 << 10, 1 << 20} {
 				trial := trial{Way: way, Demand: demand, Copies: 2, Window: 3, Size: size, Cost: 1, Uneven: 4, Count: count, Seed: 1}
-				o, err := trial.run(t.Context())
+				o, err := trial.Run(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

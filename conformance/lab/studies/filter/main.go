@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
-	"slices"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 )
@@ -17,14 +15,8 @@ const name = "filter"
 // run measures what the arguments ask for. It writes the figures to the document, or to out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	o, err := harness.Parse(name, args, log, func(*flag.FlagSet) {})
-	return o.Run(name, err, out, func() (any, string, map[string]string, error) {
-		outcomes, err := measure(ctx, &o, log)
-		if err != nil {
-			return nil, "", nil, err
-		}
-		text, plots := figures(&o, outcomes)
-		return outcomes, text, plots, nil
-	})
+	s := harness.Study[trial, outcome]{Name: name, Trials: trials, Figures: figures}
+	return s.Measure(ctx, &o, err, out)
 }
 
 var (
@@ -44,33 +36,15 @@ var plans = []trial{
 	{Copies: 2, Window: 8, Uneven: 4, Cost: cost, Demand: true},
 }
 
-// measure runs the trials of all rounds. Every second round goes backwards.
-func measure(ctx context.Context, s *harness.Options, log io.Writer) (outcomes []outcome, err error) {
-	for round := range s.Rounds {
-		trials := trials(s, round)
-		for i, t := range trials {
-			fmt.Fprintf(log, "round %d of %d, trial %d of %d\n", round+1, s.Rounds, i+1, len(trials))
-			o, err := t.run(ctx)
-			if err != nil {
-				return nil, err
-			}
-			outcomes = append(outcomes, o)
-		}
-	}
-	return outcomes, nil
-}
-
-func trials(s *harness.Options, round int) (trials []trial) {
+// trials returns the trials of a round.
+func trials(o *harness.Options, seed uint64) (trials []trial) {
 	for _, t := range plans {
-		t.Time, t.Pin, t.Seed = s.Time, s.Pin, s.Seed+uint64(round)
+		t.Time, t.Pin, t.Seed = o.Time, o.Pin, seed
 		for _, t.Size = range sizes {
 			for _, t.Way = range ways {
 				trials = append(trials, t)
 			}
 		}
-	}
-	if round%2 == 1 {
-		slices.Reverse(trials)
 	}
 	return trials
 }

@@ -61,8 +61,8 @@ func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Proce
 	return harness.Start(ctx, cpu, part, t)
 }
 
-// run runs a trial. All its processes have ended when it returns.
-func (t trial) run(ctx context.Context) (o outcome, err error) {
+// Run runs a trial. All its processes have ended when it returns.
+func (t trial) Run(ctx context.Context) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Time+time.Minute)
 	defer cancel()
 	cpu, err := t.serveCopies(ctx, func() error { o, err = t.runEnds(ctx); return err })

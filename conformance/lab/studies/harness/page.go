@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,20 +20,27 @@ type Options struct {
 	Revision string // of rddp
 	Document string // whose generated part the study writes; "": it prints the tables
 	Rounds   int
+	More     bool // the rounds of the raw results that the document has count, too
 	Seed     uint64
 	Time     time.Duration // of each trial
 	Pin      bool          // the two sides of a trial have a CPU each
+	log      io.Writer
+
+	// What was measured, for Head.
+	day      string // of the first round
+	measured string // the conditions
 }
 
 // Parse parses the arguments of a study. define adds its own options. The error is flag.ErrHelp if
 // the arguments ask for help only.
 func Parse(name string, args []string, log io.Writer, define func(*flag.FlagSet)) (Options, error) {
-	var o Options
+	o := Options{log: log}
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(log)
 	f.StringVar(&o.Revision, "revision", "an unknown revision", "the revision of rddp, for the record")
 	f.StringVar(&o.Document, "document", "", "put the figures between the markers of this `file`, and plots and raw results next to it (default: print the tables)")
 	f.IntVar(&o.Rounds, "rounds", 2, "number of rounds; a figure is the median of them, or the lower one of two")
+	f.BoolVar(&o.More, "more", false, "add the rounds to the raw results of the same revision next to the document; -rounds 0 draws them again")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first round")
 	f.DurationVar(&o.Time, "time", 400*time.Millisecond, "time for which a trial is measured")
 	define(f)
@@ -44,7 +50,10 @@ func Parse(name string, args []string, log io.Writer, define func(*flag.FlagSet)
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	if o.Rounds < 1 || o.Time <= 0 {
+	switch {
+	case o.More && o.Document == "":
+		return o, errors.New("-more needs -document")
+	case o.Rounds < 0 || o.Rounds == 0 && !o.More || o.Time <= 0:
 		return o, fmt.Errorf("-rounds %d, -time %v: too small", o.Rounds, o.Time)
 	}
 	cannot := CanPin()
@@ -59,58 +68,33 @@ func (o *Options) Page(name string) report.Document {
 	return report.Document{File: o.Document, Make: "study-" + name}
 }
 
-// Head returns the sentences that a generated part begins with: when, where and how it was measured.
-func (o *Options) Head() string {
+// conditions says at which revision, where and how a study is measured.
+func (o *Options) conditions() string {
 	where := fmt.Sprintf("The two sides share %d CPUs", runtime.NumCPU())
 	if o.Pin {
 		where = "Each side has one CPU"
 	}
 	control := strings.TrimSpace(report.ReadText("/proc/sys/net/ipv4/tcp_congestion_control"))
-	return fmt.Sprintf("Measured on %s at %s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial; %d rounds: the median, or the lower one of two (lowest–highest). ",
-		time.Now().UTC().Format(time.DateOnly), o.Revision, report.Host(), control, where, o.Time, o.Rounds)
+	return fmt.Sprintf("%s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial", o.Revision, report.Host(), control, where, o.Time)
 }
 
-// Publish writes the generated part, plots by the names of their files, and raw results into the
-// document and next to it. Without a document it prints the generated part to out.
-func (o *Options) Publish(name, text string, plots map[string]string, raw any, out io.Writer) error {
+// Head returns the sentences that a generated part begins with: when, where and how it was measured.
+func (o *Options) Head() string {
+	return fmt.Sprintf("Measured on %s at %s; %d rounds: the median, or the lower one of two (lowest–highest). ", o.day, o.measured, o.Rounds)
+}
+
+// Publish writes the generated part, and plots by the names of their files, into the document and
+// next to it. Without a document it prints the generated part to out.
+func (o *Options) Publish(name, text string, plots map[string]string, out io.Writer) error {
 	if o.Document == "" {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	b, err := json.MarshalIndent(raw, "", " ")
-	if err != nil {
-		return err
-	}
-	files := maps.Clone(plots)
-	files[name+".json"] = string(b) + "\n"
 	var pictures strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(plots)) {
 		fmt.Fprintf(&pictures, "![%s](%s)\n\n", strings.TrimSuffix(file, filepath.Ext(file)), file)
 	}
-	return o.Page(name).Write(pictures.String()+text+fmt.Sprintf("\nRaw results: [%s.json](%s.json).\n", name, name), files)
-}
-
-// A Study measures: it returns raw results, and what to publish.
-type Study func() (raw any, text string, plots map[string]string, err error)
-
-// Run runs a study whose options were parsed, and publishes what it returns. err is the error of
-// Parse.
-func (o *Options) Run(name string, err error, out io.Writer, s Study) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if o.Document != "" {
-		if err := o.Page(name).Check(); err != nil {
-			return err
-		}
-	}
-	raw, text, plots, err := s()
-	if err != nil {
-		return err
-	}
-	return o.Publish(name, text, plots, raw, out)
+	return o.Page(name).Write(pictures.String()+text+fmt.Sprintf("\nRaw results: [%s.json](%s.json).\n", name, name), plots)
 }
 
 // Spread returns the lowest value, the median (the lower one of two) and the highest, or zeros of no
