@@ -63,10 +63,7 @@ func dial(way, address string) (net.Conn, error) {
 // close closes the connections, and waits until the copies know.
 func (e *ends) close() (err error) {
 	for _, l := range e.lanes {
-		err = errors.Join(err, l.c.Close())
-		if c, extended := l.c.(*extsock.Conn); extended {
-			err = errors.Join(err, c.Wait(context.Background()))
-		}
+		err = errors.Join(err, harness.Close(l.c))
 	}
 	return err
 }
@@ -149,7 +146,9 @@ func (e *ends) run(more func(number uint64) bool) (time.Duration, error) {
 	}
 	err := e.source(more)
 	if err != nil {
-		e.close() // ends the sinks
+		for _, l := range e.lanes {
+			l.c.Close() // ends the sinks
+		}
 	}
 	sinks.Wait()
 	e.mu.Lock()

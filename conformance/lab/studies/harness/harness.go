@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/rddp/rddp/extsock"
 )
 
 // A Process is this program, started again for one part in a trial. A part that serves must end when
@@ -81,6 +83,24 @@ func (p *Process) Stop() error {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(p.errs.String()))
 	}
 	return nil
+}
+
+// Close closes a connection to a part that closes its end when it has read everything. It waits for
+// that, so that no Write of the part meets a connection that is gone.
+func Close(c net.Conn) error {
+	half, ok := c.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	err := half.CloseWrite()
+	if err == nil {
+		_, err = io.Copy(io.Discard, c)
+	}
+	err = errors.Join(err, c.Close())
+	if extended, ok := c.(*extsock.Conn); ok {
+		err = errors.Join(err, extended.Wait(context.Background()))
+	}
+	return err
 }
 
 // CPU returns the processor time that the process took. It must have ended.
