@@ -11,7 +11,6 @@ import (
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // What a proxy asks of the back end: 1 byte that says what, and 4 with the number of the page. The
@@ -42,16 +41,16 @@ func serveBackend(_ context.Context, t trial) error {
 			return err
 		}
 	}
-	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	plain, err := harness.Listen(nil)
 	if err != nil {
 		return err
 	}
-	extended, err := listenExtended(b.versions)
+	extended, greet, err := listenExtended(b.versions)
 	if err != nil {
 		return err
 	}
-	go accept(plain, b.serve)
-	go accept(extended, b.serve)
+	go harness.Accept(plain, b.serve)
+	go harness.Accept(extended, b.greeted(greet))
 	return harness.Serve(plain.Addr(), extended.Addr())
 }
 
@@ -61,11 +60,11 @@ func serveBeside(_ context.Context, t trial) error {
 	if err != nil {
 		return err
 	}
-	extended, err := listenExtended(versions)
+	extended, greet, err := listenExtended(versions)
 	if err != nil {
 		return err
 	}
-	go accept(extended, (&backend{versions: versions}).serve)
+	go harness.Accept(extended, (&backend{versions: versions}).greeted(greet))
 	return harness.Serve(extended.Addr())
 }
 
@@ -84,47 +83,24 @@ func compute() {
 	}
 }
 
-// A grantor is a listener whose connections may read counters.
-type grantor struct {
-	*extsock.Listener
-	handle rdmap.Handle
-}
-
-func listenExtended(versions counters) (*grantor, error) {
+// listenExtended listens for connections that may read counters. greet sends them the Handle.
+func listenExtended(versions counters) (l net.Listener, greet func(net.Conn) error, err error) {
 	domain := new(ddp.Domain)
-	n := len(versions) * counterLen
-	region, err := domain.RegisterMemory(versions, 0, 0, uint64(n), ddp.RemoteRead, 0) // for each connection of the domain
+	greet, err = harness.Grant(domain, versions, len(versions)*counterLen, ddp.RemoteRead)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
-	if err != nil {
-		return nil, err
-	}
-	return &grantor{l, rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(n)}}, nil
+	l, err = harness.Listen(&extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
+	return l, greet, err
 }
 
-// Accept returns a connection to which the handle of the counters has been sent.
-func (g *grantor) Accept() (net.Conn, error) {
-	c, err := g.Listener.Accept()
-	if err == nil {
-		_, err = c.Write(g.handle.AppendTo(nil))
-	}
-	return c, err
-}
-
-func accept(l net.Listener, serve func(net.Conn) error) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			harness.Fail(err) // the process ends before its listeners do
+// greeted returns serve for connections that are greeted first.
+func (b *backend) greeted(greet func(net.Conn) error) func(net.Conn) error {
+	return func(c net.Conn) error {
+		if err := greet(c); err != nil {
+			return err
 		}
-		go func() {
-			defer c.Close()
-			if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
-				harness.Fail(err)
-			}
-		}()
+		return b.serve(c)
 	}
 }
 

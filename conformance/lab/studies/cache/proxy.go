@@ -10,8 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A proxy has a cache of pages, which its clients share.
@@ -103,12 +103,7 @@ func (l *link) dialExtended(way, address string) error {
 	if err != nil {
 		return err
 	}
-	b := make([]byte, 16)
-	_, err = io.ReadFull(c, b)
-	var handle rdmap.Handle
-	if err == nil {
-		handle, _, err = rdmap.ParseHandle(b)
-	}
+	handle, err := harness.Granted(c)
 	if err != nil {
 		c.Close()
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -87,7 +86,7 @@ var errStale = errors.New("a stale page was served")
 func (t trial) Run(ctx context.Context) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Warm+t.Time+time.Minute)
 	defer cancel()
-	dir, err := os.MkdirTemp(sharedDir(), "study-cache-")
+	dir, err := os.MkdirTemp(harness.SharedDir(), "study-cache-")
 	if err != nil {
 		return o, err
 	}
@@ -107,15 +106,6 @@ func (t trial) Run(ctx context.Context) (o outcome, err error) {
 		return o, fmt.Errorf("%w: %d of %d by %s", errStale, o.Stale, o.Requests, t.Way)
 	}
 	return o, nil
-}
-
-// sharedDir returns a directory for a file that is memory, or "" for that of temporary files.
-func sharedDir() string {
-	const shm = "/dev/shm"
-	if _, err := os.Stat(shm); errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
-	return shm
 }
 
 // serveBackends starts the back end, and what stands beside it, and calls do. It returns the

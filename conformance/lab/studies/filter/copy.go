@@ -33,16 +33,9 @@ func config(way string) *extsock.Config {
 	return nil
 }
 
-func listen(way string) (net.Listener, error) {
-	if c := config(way); c != nil {
-		return extsock.Listen("tcp", "127.0.0.1:0", c)
-	}
-	return net.Listen("tcp", "127.0.0.1:0")
-}
-
 // serveCopy is the process of a copy of the filter. It serves one connection.
 func serveCopy(_ context.Context, t trial) error {
-	l, err := listen(t.Way)
+	l, err := harness.Listen(config(t.Way))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
-	"github.com/rddp/rddp/extsock"
 )
 
 // A lane is the way through one copy of the filter.
@@ -43,7 +42,7 @@ func newEnds(t trial) (*ends, error) {
 	e.moved.L = &e.mu
 	e.block, e.sum = newBlock(t.Size, t.Seed)
 	for _, a := range t.Addresses {
-		c, err := dial(t.Way, a)
+		c, err := harness.Dial(a, config(t.Way))
 		if err != nil {
 			e.close()
 			return nil, err
@@ -51,13 +50,6 @@ func newEnds(t trial) (*ends, error) {
 		e.lanes = append(e.lanes, &lane{c: c, times: harness.NewTimes(), sent: make(chan sent, t.Window)})
 	}
 	return e, nil
-}
-
-func dial(way, address string) (net.Conn, error) {
-	if c := config(way); c != nil {
-		return extsock.Dial("tcp", address, c)
-	}
-	return net.Dial("tcp", address)
 }
 
 // close closes the connections, and waits until the copies know.

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/rddp/rddp/extsock"
 )
 
 // A Process is this program, started again for one part in a trial. A part that serves must end when
@@ -85,27 +84,66 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// Close closes a connection to a part that closes its end when it has read everything. It waits for
-// that, so that no Write of the part meets a connection that is gone.
-func Close(c net.Conn) error {
-	half, ok := c.(interface{ CloseWrite() error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	err := half.CloseWrite()
-	if err == nil {
-		_, err = io.Copy(io.Discard, c)
-	}
-	err = errors.Join(err, c.Close())
-	if extended, ok := c.(*extsock.Conn); ok {
-		err = errors.Join(err, extended.Wait(context.Background()))
-	}
-	return err
-}
-
 // CPU returns the processor time that the process took. It must have ended.
 func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// CPUOf returns the CPU of a part: cpu if processes are pinned.
+func CPUOf(pin bool, cpu int) int {
+	if !pin {
+		return NotPinned
+	}
+	return cpu
+}
+
+// A Group is parts that serve.
+type Group struct{ processes []*Process }
+
+// Start starts a part, and returns the lines that it prints first.
+func (g *Group) Start(ctx context.Context, cpu int, part string, argument any, lines int) (printed []string, err error) {
+	p, err := Start(ctx, cpu, part, argument)
+	if err != nil {
+		return nil, err
+	}
+	g.processes = append(g.processes, p)
+	for range lines {
+		line, err := p.Line()
+		if err != nil {
+			return nil, err
+		}
+		printed = append(printed, line)
+	}
+	return printed, nil
+}
+
+// Stop stops all parts, and returns the processor time that they took.
+func (g *Group) Stop() (cpu time.Duration, err error) {
+	for _, p := range g.processes {
+		err = errors.Join(err, p.Stop())
+		cpu += p.CPU()
+	}
+	return cpu, err
+}
+
+// Outcome runs a part to its end, puts what it reports into outcome, and returns the processor time
+// that it took.
+func Outcome(ctx context.Context, cpu int, part string, argument, outcome any) (time.Duration, error) {
+	p, err := Start(ctx, cpu, part, argument)
+	if err != nil {
+		return 0, err
+	}
+	err = p.Report(outcome)
+	return p.CPU(), err
+}
+
+// SharedDir returns a directory whose files are memory, or "" for that of temporary files.
+func SharedDir() string {
+	const shm = "/dev/shm"
+	if _, err := os.Stat(shm); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return shm
 }
 
 // CanPin reports whether processes of a trial can have a CPU each, and why not.
