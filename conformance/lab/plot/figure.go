@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -200,6 +201,7 @@ func (f *Figure) chart(p Panel, xs, ys []plot.Tick) *plot.Plot {
 	c := plot.New()
 	c.BackgroundColor = nil // the page's
 	c.Title.Text, c.Title.TextStyle, c.Title.Padding = p.Title, style(10), 3
+	c.Title.TextStyle.XAlign = text.XCenter
 	for _, a := range []struct {
 		axis  *plot.Axis
 		title string
