@@ -97,4 +97,41 @@ func TestOnDemandRefused(t *testing.T) {
 			t.Errorf("%d bytes at %#x: %v, want EINVAL", r[1], r[0], err)
 		}
 	}
+	// With another address for the peers, too, nothing begins again at 0.
+	const zeroBased = uint32(uverbs.ZeroBased)
+	if _, err := p.RegisterRange(p.pd, math.MaxUint64-4095, 1<<20, onDemandAll|zeroBased); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("memory beyond the last address: %v, want EINVAL", err)
+	}
+}
+
+// TestLocalRights: what a program may do with its own memory.
+func TestLocalRights(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	for _, access := range []uint32{guest.RemoteWrite, guest.RemoteAtomic} {
+		if _, err := b.Register(b.pd, b.mr.B[:4096], access); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("rights %#x without the right to write: %v, want EINVAL", access, err)
+		}
+	}
+	constant, err := b.Register(b.pd, b.mr.B[:4096], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qb.PostRecv(1, constant.Part(0, 8))
+	if err := qa.Post(guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	b.want("a receive in memory that is constant", 1, uverbs.LocalProtErr)
+	a.want("its Send", 2, uverbs.RemoteOpErr)
+
+	a, b, qa, _ = pair(t)
+	page, err := a.Register(a.pd, a.mr.B[:4096], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := qa.Post(guest.WR{
+		ID: 3, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{page.Part(4092, 8)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a.want("memory of the program beyond what is registered", 3, uverbs.LocalProtErr)
 }

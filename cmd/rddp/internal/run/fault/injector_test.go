@@ -32,7 +32,7 @@ func TestNoInjector(t *testing.T) {
 
 // TestRules checks which operations fail: the counts of the places are apart.
 func TestRules(t *testing.T) {
-	i := injector(t, "send=FATAL_ERR@2,send=RETRY_EXC_ERR@3,register=ENOMEM")
+	i := injector(t, "send=FATAL_ERR@2,send=RETRY_EXC_ERR@3,receive=LOC_PROT_ERR@1,register=ENOMEM")
 	var got []uverbs.WCStatus
 	for range 4 {
 		got = append(got, i.Send())
@@ -40,7 +40,7 @@ func TestRules(t *testing.T) {
 	if want := []uverbs.WCStatus{uverbs.Success, uverbs.FatalErr, uverbs.RetryExceeded, uverbs.Success}; !slices.Equal(got, want) {
 		t.Errorf("the statuses are %v, want %v", got, want)
 	}
-	if s, e := i.Receive(), i.Register(); s != uverbs.Success || e != syscall.ENOMEM {
+	if s, e := i.Receive(), i.Register(); s != uverbs.LocalProtErr || e != syscall.ENOMEM {
 		t.Errorf("a receive: %v; a registration: %v", s, e)
 	}
 }
