@@ -89,13 +89,14 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	if err := tcpOf(c, &cfg); err != nil {
 		return err
 	}
-	if c.Bool("verbose") || c.Bool("debug") {
-		level := slog.LevelInfo
-		if c.Bool("debug") {
-			level = slog.LevelDebug
-		}
-		cfg.Log = logAt(c, level)
+	level := slog.LevelWarn // what cannot work, and what stays untouched, is told without being asked
+	switch {
+	case c.Bool("debug"):
+		level = slog.LevelDebug
+	case c.Bool("verbose"):
+		level = slog.LevelInfo
 	}
+	cfg.Log = logAt(c, level)
 	cfg.TCPCounts = new(supervise.TCPCounts)
 	stop, err := serveMetrics(ctx, c, cfg.ServerTLS, runMetrics(cfg.TCPCounts)...)
 	if err != nil {
@@ -122,9 +123,6 @@ func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
 	}
 	if cfg.TCPTimeout = c.Duration("timeout"); cfg.TCPTimeout <= 0 {
 		return usage("--timeout %v: must be more than zero", cfg.TCPTimeout)
-	}
-	if len(cfg.TCP) > 0 || len(cfg.TCPListen) > 0 {
-		cfg.Log = logAt(c, slog.LevelWarn) // what stays untouched is told without being asked
 	}
 	cfg.Insecure, cfg.PlainToo = c.Bool("insecure"), c.Bool("plain-too")
 	return tlsOf(c, cfg)

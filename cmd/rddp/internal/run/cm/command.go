@@ -32,6 +32,9 @@ func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at u
 	}
 	do := commands[cmd]
 	if do == nil {
+		if cmd == ucma.JoinMcast || cmd == ucma.JoinIPMcast {
+			c.cm.log.Warn("the device has no multicast", "command", cmd.String())
+		}
 		return 0, nil, syscall.ENOSYS
 	}
 	c.cm.mu.Lock()
