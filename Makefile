@@ -28,6 +28,7 @@
 # make bench-peers  throughput and latency next to UCX, libfabric, iperf3 and plain TCP, for docs/performance.md; installs them, as root
 # make study-cache   what it costs to keep a cache coherent by RDMA Reads, for docs/studies/cache.md; on a quiet machine
 # make study-striped lists of pieces of a file that is striped over I/O servers, for docs/studies/striped.md; on a quiet machine
+# make study-memory  bytes moved through memory for each byte delivered, for docs/studies/memory.md; as root
 # make study-filter  blocks that flow through filters, over TCP and over extsock, for docs/studies/filter.md; on a quiet machine
 # make early     what early placement brings over a link with delay and loss, for docs/early.md; on a quiet machine
 
@@ -75,7 +76,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick \
-	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter study-striped
+	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter study-striped study-memory
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
@@ -255,7 +256,7 @@ early:
 	$(GO) run ./conformance/lab/early -document=docs/early.md -revision="$$(git describe --always --dirty)" $(EARLY)
 
 # STUDY are more options of the programs, such as -rounds 5.
-study-cache study-filter study-striped: study-%:
+study-cache study-filter study-striped study-memory: study-%:
 	$(GO) run ./conformance/lab/studies/$* -document=docs/studies/$*.md \
 		-revision="$$(git describe --always)$$(git diff --quiet HEAD -- . ':!docs/studies' || echo -dirty)" $(STUDY)
 

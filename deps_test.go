@@ -130,6 +130,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/studies/harness": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/studies/cache":   {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/striped": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/studies/harness"},
+	"conformance/lab/studies/memory":  {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/filter":  {"extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},

@@ -58,7 +58,7 @@ func (c *Chart[Outcome]) Table(outcomes []Outcome, values ...Value[Outcome]) str
 	head := []string{c.Head}
 	for _, l := range c.Lines {
 		for i, v := range values {
-			if i == 0 {
+			if i == 0 && l.Name != "" {
 				v.Name = l.Name + ": " + v.Name
 			}
 			head = append(head, v.Name)

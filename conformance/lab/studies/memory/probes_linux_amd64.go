@@ -1,0 +1,12 @@
+package main
+
+// probes are for amd64. A function in Go's assembly has its arguments on the stack, and memmove in
+// registers.
+var probes = []probe{
+	{"runtime.memmove", eventCopy, "%cx"},
+	{"/crc32c.copyAVX512", eventCopy, "+32(%sp)"},
+	{"/crc32c.copyAVX2", eventCopy, "+32(%sp)"},
+	{"/crc32c.updateAVX512", eventCRC, "+24(%sp)"},
+	{"/crc32c.updateAVX2", eventCRC, "+24(%sp)"},
+	{"/crc32c.updateSSE", eventCRC, "+24(%sp)"},
+}
