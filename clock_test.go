@@ -40,7 +40,6 @@ var stillRealTime = map[string]int{
 	"extsock/anyconn_test.go":                           1,
 	"extsock/bench_test.go":                             1,
 	"extsock/memory_progress_test.go":                   1,
-	"toe/usertcp/netlink_linux_test.go":                 1,
 
 	// In packages that run apart from all else, in make wild.
 	"conformance/foreign/run_test.go":                       1,

@@ -17,6 +17,7 @@ import (
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 	"github.com/rddp/rddp/toe/usertcp"
+	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -182,16 +183,30 @@ func TestStackClose(t *testing.T) {
 	}
 }
 
-// TestKeepAlive: a connection whose peer has vanished fails.
+// TestKeepAlive: a connection whose peer has vanished fails, after the idle time and nine probes.
 func TestKeepAlive(t *testing.T) {
+	const period = time.Minute
+	clock := turned.New(t)
 	x, y := usertcp.Pipe(1500)
 	var cut atomic.Bool
-	a := newStack(t, &gate{x, func([]byte) bool { return cut.Load() }}, usertcp.Config{Addresses: addrsA, KeepAlive: time.Millisecond})
-	b := newStack(t, y, usertcp.Config{Addresses: addrsB})
+	var probes atomic.Int64
+	a := newStack(t, &gate{x, func([]byte) bool {
+		if cut.Load() {
+			probes.Add(1)
+		}
+		return cut.Load()
+	}}, usertcp.Config{Addresses: addrsA, KeepAlive: period})
+	b := newStack(t, y, usertcp.Config{Addresses: addrsB, KeepAlive: -1})
 	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 	defer s.Close()
 	defer r.Close()
+	clock.Turn(100*period, period/2) // the peer answers
 	cut.Store(true)
+	clock.Turn(9*period, period/2)
+	if n := probes.Load(); n < 8 || n > 9 {
+		t.Errorf("%d probes in nine periods", n)
+	}
+	clock.Turn(2*period, period/2)
 	for _, call := range []string{"Read", "the second Read"} {
 		if _, err := s.Read(make([]byte, 1)); !errors.Is(err, syscall.ETIMEDOUT) {
 			t.Errorf("%s from a peer that has vanished = %v, want ETIMEDOUT", call, err)

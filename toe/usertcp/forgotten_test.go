@@ -13,18 +13,20 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 )
 
-// joined is two Stacks with a Pipe between them, and a Listener of the second one.
+// joined is two Stacks with a Pipe between them, and a Listener of the second one. Their clock stands
+// still unless the test turns it.
 type joined struct {
 	t        *testing.T
+	clock    *turned.Clock
 	stacks   [2]*Stack
 	listener toe.Listener
 }
 
-// newJoined makes two Stacks whose connections are in TIME-WAIT for the time timeWait.
-func newJoined(t *testing.T, timeWait time.Duration) *joined {
-	x := &joined{t: t}
+func newJoined(t *testing.T) *joined {
+	x := &joined{t: t, clock: turned.New(t)}
 	a, b := Pipe(1500)
 	for i, l := range []Link{a, b} {
 		s, err := New(l, Config{Addresses: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 7, 0, byte(i + 1)}), 24)}})
@@ -32,10 +34,6 @@ func newJoined(t *testing.T, timeWait time.Duration) *joined {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		wait := tcpip.TCPTimeWaitTimeoutOption(timeWait)
-		if err := s.ip.SetTransportProtocolOption(tcp.ProtocolNumber, &wait); err != nil {
-			t.Fatal(err)
-		}
 		x.stacks[i] = s
 	}
 	var err error
@@ -173,14 +171,15 @@ func reset(a, b *Stream) {
 func TestConnectionsAreForgotten(t *testing.T) {
 	for _, test := range endings {
 		t.Run(test.desc, func(t *testing.T) {
-			x := newJoined(t, time.Millisecond)
+			x := newJoined(t)
 			before := dangling()
 			var left []remnant
 			for range 3 {
 				left = append(left, x.use(test.end)...)
 			}
-			for x.stacks[0].endpoints() > 0 || x.stacks[1].endpoints() > 0 || dangling() > before { // until TIME-WAIT is over
-				runtime.Gosched()
+			x.clock.Turn(tcp.DefaultTCPTimeWaitTimeout+time.Second, time.Second)
+			if a, b, n := x.stacks[0].endpoints(), x.stacks[1].endpoints(), dangling()-before; a > 0 || b > 0 || n > 0 {
+				t.Errorf("after TIME-WAIT there are %d and %d endpoints, and gVisor holds %d closed ones", a, b, n)
 			}
 			x.wantEmptyTaps()
 			x.wantCollected(left)
@@ -190,8 +189,9 @@ func TestConnectionsAreForgotten(t *testing.T) {
 
 // TestTimeWaitHoldsNoStream: of a connection in TIME-WAIT only TCP's endpoint stays.
 func TestTimeWaitHoldsNoStream(t *testing.T) {
-	x := newJoined(t, time.Hour)
+	x := newJoined(t)
 	left := x.use(closeInTurn)
+	x.clock.Settle()
 	x.wantEmptyTaps()
 	x.wantCollected(left)
 	if n := x.stacks[0].endpoints(); n != 1 {
@@ -204,7 +204,7 @@ func TestTimeWaitHoldsNoStream(t *testing.T) {
 func TestClosedStackForgetsConnections(t *testing.T) {
 	for _, test := range append([]ending{{"neither end closes", func(*Stream, *Stream) {}}}, endings...) {
 		t.Run(test.desc, func(t *testing.T) {
-			x := newJoined(t, time.Hour)
+			x := newJoined(t)
 			before := dangling()
 			left := append(x.use(test.end), x.leaveWaiting())
 			for i, s := range x.stacks {

@@ -2,9 +2,11 @@ package usertcp
 
 import (
 	"net"
+	"runtime"
 	"sync"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/toe/usertcp/internal/clock"
 )
 
 // A Link carries IP packets to and from a [Stack]. One goroutine at a time calls Read; any
@@ -44,6 +46,9 @@ func Pipe(mtu int) (a, b Link) {
 		panic("BUG: usertcp.Pipe with an MTU out of range")
 	}
 	ab, ba := newPackets(), newPackets()
+	now := clock.Get()
+	now.Join(ab.settle)
+	now.Join(ba.settle)
 	return &pipeEnd{mtu: mtu, in: ba, out: ab}, &pipeEnd{mtu: mtu, in: ab, out: ba}
 }
 
@@ -80,6 +85,12 @@ type packets struct {
 	head int // list[:head] has been read
 	// +checklocks:mu
 	closed bool
+	// +checklocks:mu
+	puts uint64 // packets so far
+	// +checklocks:mu
+	read bool // somebody reads
+	// +checklocks:mu
+	waits bool // the reader waits
 }
 
 // A packet is the memory of one packet.
@@ -110,6 +121,7 @@ func (q *packets) put(p []byte) (int, error) {
 		q.list, q.head = q.list[:n], 0
 	}
 	q.list = append(q.list, c)
+	q.puts++
 	q.arrived.Signal()
 	return len(p), nil
 }
@@ -117,8 +129,11 @@ func (q *packets) put(p []byte) (int, error) {
 // get waits for a packet and copies it to p.
 func (q *packets) get(p []byte) (int, error) {
 	q.mu.Lock()
+	q.read = true
 	for q.head == len(q.list) && !q.closed {
+		q.waits = true
 		q.arrived.Wait()
+		q.waits = false
 	}
 	if q.closed {
 		q.mu.Unlock()
@@ -134,6 +149,20 @@ func (q *packets) get(p []byte) (int, error) {
 	n := copy(p, c.b)
 	packetPool.Put(c)
 	return n, nil
+}
+
+// settle waits until the reader has taken all packets and waits for more. It returns how many there
+// have been.
+func (q *packets) settle() uint64 {
+	for {
+		q.mu.Lock()
+		puts, settled := q.puts, q.closed || !q.read || q.waits && q.head == len(q.list)
+		q.mu.Unlock()
+		if settled {
+			return puts
+		}
+		runtime.Gosched()
+	}
 }
 
 // close drops all packets and ends get.

@@ -9,9 +9,10 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // namespaceEnv tells a test that it runs in a network namespace of its own.
@@ -41,9 +42,7 @@ func inNamespaces(t *testing.T, flags uintptr) bool {
 		t.Fatal(err)
 	}
 	args := []string{"-test.run=^" + t.Name() + "$", "-test.count=1"}
-	if limit, ok := t.Deadline(); ok { // a little before ours, so that the output says where the test hangs
-		args = append(args, "-test.timeout="+(time.Until(limit)*9/10).String())
-	}
+	args = append(args, "-test.timeout="+prototest.Patience(t).String()) // a little before ours, so that the output says where it hangs
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), namespaceEnv+"="+t.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}

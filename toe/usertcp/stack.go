@@ -16,6 +16,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/usertcp/internal/clock"
 )
 
 const (
@@ -83,6 +84,8 @@ type Config struct {
 // toe.Backend. Its methods may be called from any goroutine.
 type Stack struct {
 	cfg   Config
+	clock clock.Clock
+	leave func() // the clock
 	link  *link
 	ip    *stack.Stack
 	tap   *tap
@@ -100,8 +103,10 @@ func New(l Link, cfg Config) (*Stack, error) {
 	if len(cfg.Addresses) == 0 {
 		return nil, errors.New("usertcp: a Stack needs an address")
 	}
-	s := &Stack{cfg: cfg, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
+	now := clock.Get()
+	s := &Stack{cfg: cfg, clock: now, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
 	s.ip = stack.New(stack.Options{
+		Clock:              now,
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, withTap(s.tap, ipv4.NewProtocol), withTap(s.tap, ipv6.NewProtocol)},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocolCUBIC},
 	})
@@ -111,7 +116,15 @@ func New(l Link, cfg Config) (*Stack, error) {
 		return nil, fmt.Errorf("usertcp: %w", err)
 	}
 	s.link.start()
+	s.leave = now.Join(s.settle)
 	return s, nil
+}
+
+// settle waits until TCP has looked at all segments that have arrived.
+func (s *Stack) settle() uint64 {
+	s.ip.Pause()
+	s.ip.Resume()
+	return 0 // what it gives others to do is on a link
 }
 
 // configure sets the options of TCP, and gives the Stack its addresses and routes.
@@ -166,6 +179,7 @@ func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
 // holds. Further calls do nothing.
 func (s *Stack) Close() error {
 	s.close.Do(func() {
+		s.leave()
 		s.ip.Close()
 		s.link.stop()
 		s.ip.Wait()
