@@ -4,20 +4,24 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rddp/rddp/toe/usertcp"
+	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
 // TestUserTimeout: a peer that keeps its window closed, and answers all probes, does not hold a
 // connection for ever, and neither one that the program has closed.
 func TestUserTimeout(t *testing.T) {
+	const timeout = 10 * time.Minute
 	for _, closed := range []bool{false, true} {
+		clock := turned.New(t)
 		x, y := usertcp.Pipe(1500)
-		a := newStack(t, x, usertcp.Config{Addresses: addrsA, UserTimeout: 100 * time.Millisecond})
+		a := newStack(t, x, usertcp.Config{Addresses: addrsA, UserTimeout: timeout, KeepAlive: -1})
 		b := newStack(t, y, usertcp.Config{Addresses: addrsB, ReceiveBuffer: 8 << 10})
 		s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 		defer r.Abort()
@@ -26,13 +30,17 @@ func TestUserTimeout(t *testing.T) {
 		}
 		if closed {
 			s.Close()
-			if err := s.Flush(20 * time.Second); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		}
+		clock.Turn(timeout*9/10, time.Second)
+		if err := s.Flush(0); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Flush before the timeout = %v, want that it finds the connection alive", err)
+		}
+		clock.Turn(timeout/2, time.Second) // a probe is due at least every two minutes
+		if closed {
+			if err := s.Flush(0); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("Flush of a closed Stream = %v, want that the connection has failed", err)
 			}
 			continue
-		}
-		if err := s.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
 		}
 		if _, err := s.Write(make([]byte, 16<<20)); !errors.Is(err, syscall.ETIMEDOUT) {
 			t.Errorf("Write = %v, want ETIMEDOUT", err)
@@ -47,16 +55,10 @@ func TestUserTimeout(t *testing.T) {
 // TestMinRTO loses a segment twice, the second time in its retransmission. Only the retransmission
 // timeout tells TCP of that loss.
 func TestMinRTO(t *testing.T) {
-	const usual = 200 * time.Millisecond
-	if got := timeoutWith(t, 0); got < usual*9/10 {
-		t.Errorf("without MinRTO, TCP waits for %v", got)
-	}
-	least := usual
-	for range 5 { // on a busy machine a timer comes late
-		least = min(least, timeoutWith(t, 5*time.Millisecond))
-	}
-	if least >= usual/2 {
-		t.Errorf("with a MinRTO of 5 ms, TCP waits for %v", least)
+	for _, test := range []struct{ minRTO, want time.Duration }{{0, 200 * time.Millisecond}, {5 * time.Millisecond, 5 * time.Millisecond}} {
+		if got := timeoutWith(t, test.minRTO); got < test.want || got > test.want+5*time.Millisecond {
+			t.Errorf("with a MinRTO of %v, TCP waits for %v, want %v", test.minRTO, got, test.want)
+		}
 	}
 	x, _ := usertcp.Pipe(1500)
 	if s, err := usertcp.New(x, usertcp.Config{Addresses: addrsA, MinRTO: time.Hour}); err == nil {
@@ -65,20 +67,24 @@ func TestMinRTO(t *testing.T) {
 	}
 }
 
-// timeoutWith returns the time between the first and the third transmission of a segment. TCP sets
-// its timer after the first one, and the second one may be late on a busy machine.
+// timeoutWith returns the time between the second and the third transmission of a segment.
 func timeoutWith(t *testing.T, minRTO time.Duration) time.Duration {
 	t.Helper()
-	var copies []time.Time // of the first segment; only the goroutine of TCP that sends uses it
+	clock := turned.New(t)
+	var mu sync.Mutex
+	var lossy bool
+	var copies []time.Time // of the first segment that is lost
 	var first uint32
 	x, y := usertcp.Pipe(1500)
 	a := newStack(t, &gate{x, func(p []byte) bool {
+		mu.Lock()
+		defer mu.Unlock()
 		h := header.TCP(header.IPv4(p).Payload())
-		if len(h.Payload()) == 0 || len(copies) > 0 && h.SequenceNumber() != first {
+		if !lossy || len(h.Payload()) == 0 || len(copies) > 0 && h.SequenceNumber() != first {
 			return false
 		}
 		first = h.SequenceNumber()
-		copies = append(copies, time.Now())
+		copies = append(copies, clock.Now())
 		return len(copies) <= 2
 	}}, usertcp.Config{Addresses: addrsA, MinRTO: minRTO})
 	b := newStack(t, y, usertcp.Config{Addresses: addrsB})
@@ -86,12 +92,26 @@ func timeoutWith(t *testing.T, minRTO time.Duration) time.Duration {
 	defer s.Close()
 	defer r.Close()
 	data := make([]byte, 10*s.EMSS())
+	for range 10 { // round trips that TCP measures
+		clock.Turn(time.Millisecond, time.Millisecond)
+		if _, err := s.Write(data[:1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock.Settle()
+	mu.Lock()
+	lossy = true
+	mu.Unlock()
 	if _, err := s.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(r, data); err != nil {
+	clock.TurnUntil(t, time.Second, time.Millisecond, "the third transmission", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(copies) > 2
+	})
+	if _, err := io.ReadFull(r, make([]byte, 10+len(data))); err != nil {
 		t.Fatal(err)
 	}
-	a.Close() // now no goroutine of TCP runs
-	return copies[2].Sub(copies[0])
+	return copies[2].Sub(copies[1])
 }
