@@ -61,9 +61,13 @@
 //
 // In rare cases gVisor's TCP stalls after a loss: it waits for an acknowledgment, and has not set
 // the timer after which it would send again. The connection continues when the program writes
-// something. We saw it in 3 of 20,000 connections, over links that lost up to 4 % of the packets and
-// reordered up to 25 %. When the last packets of a burst were lost on a link with a loss of 10 %, we
-// saw it in 4 of 240.
+// something. When TCP leaves a recovery, it may count no segment as outstanding although the last
+// ones are under way, and then it sets no timer after its probe for them. The Stack makes it set the
+// timer with each segment that has payload. What remains is that an ACK of a part of them comes after
+// the probe, and the rest is lost as well as the probe: TCP replaces the timer by one for a second
+// probe, and does not send that. Of 8,000 connections that moved 20 KB each way over links that lost
+// 10 % of the packets and reordered 10 %, 26 stood still without this, and 5 with it (25 November
+// 2026, on a busy machine).
 //
 // A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a
 // slice where the send buffer, the peer's window or the congestion window ends.

@@ -65,11 +65,11 @@ func (t *tap) inbound(p []byte) (accepted bool) {
 	return true
 }
 
-// outbound looks at a packet that leaves.
-func (t *tap) outbound(p []byte) {
+// outbound looks at a packet that leaves, and reports whether it is a segment with payload.
+func (t *tap) outbound(p []byte) (data bool) {
 	s, ok := decode(p)
 	if !ok {
-		return
+		return false
 	}
 	id := tuple{local: s.src, remote: s.dst}
 	if s.isSYN() {
@@ -77,6 +77,7 @@ func (t *tap) outbound(p []byte) {
 	} else if f := t.flow(id); f != nil {
 		f.outbound(&s)
 	}
+	return len(s.payload) > 0
 }
 
 // flow returns the flow of a connection, or nil if there is none.
