@@ -210,9 +210,19 @@ func LossyPairs(t *testing.T, pair Pairing, connections int) (list [][2]*extsock
 // connections. It returns SHA-256 sums of what each host has sent, and of what came from it.
 type LossyMove func(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte)
 
-// MoveWantsSame moves octets, wants the sums to be equal, and logs the speed.
+// MoveWantsSame moves octets, wants the sums to be equal, and logs the speed. If nothing arrives any
+// more, the test fails within seconds, and says what each end has not received.
 func MoveWantsSame(t *testing.T, move LossyMove, connections [][2]*extsock.Conn, octets int64) {
 	t.Helper()
+	prototest.Watch(t, func() uint64 { return arrived(connections) }, func() {
+		for i, ends := range connections {
+			for k, c := range ends {
+				t.Logf("connection %d, %v: %d octets sent, of which the peer has received %d", i, c.LocalAddr(), c.Stats().Sent.Octets,
+					ends[1-k].Stats().Received.Octets)
+				c.SetDeadline(time.Now())
+			}
+		}
+	})
 	begin := time.Now()
 	sent, received := move(t, connections, octets)
 	elapsed := time.Since(begin)
@@ -223,6 +233,16 @@ func MoveWantsSame(t *testing.T, move LossyMove, connections [][2]*extsock.Conn,
 		}
 	}
 	t.Logf("%d octets each way on %d connections in %v, %.1f MB/s", octets, len(connections), elapsed, 2*float64(octets)/elapsed.Seconds()/1e6)
+}
+
+// arrived returns how many octets have arrived on connections.
+func arrived(connections [][2]*extsock.Conn) (n uint64) {
+	for _, ends := range connections {
+		for _, c := range ends {
+			n += c.Stats().Received.Octets
+		}
+	}
+	return n
 }
 
 // sums has the sums of several connections, by direction and number.
