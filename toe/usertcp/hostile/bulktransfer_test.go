@@ -29,7 +29,7 @@ type bulkTransfer struct {
 
 const (
 	bulkLen    = 64 << 10
-	stuckAfter = 5 * time.Second
+	stuckAfter = 5000 // looks, one each millisecond: a process that gets no processor looks less often
 )
 
 // begin begins to write.
@@ -63,14 +63,17 @@ func (c *bulkTransfer) isLost() bool {
 }
 
 // moves waits until the victim has received n more bytes, and reports whether it has before the
-// stream was lost. A stream on which nothing has arrived for some seconds is stuck.
+// stream was lost. A stream on which nothing has arrived for many looks is stuck.
 func (c *bulkTransfer) moves(n uint64) bool {
-	at, began := c.received(), time.Now()
-	for limit := at + n; at < limit; time.Sleep(time.Millisecond) {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	at, still := c.received(), 0
+	for limit := at + n; at < limit; <-look.C {
+		still++
 		if now := c.received(); now != at {
-			at, began = now, time.Now()
+			at, still = now, 0
 		}
-		if c.isStuck = time.Since(began) > stuckAfter; c.isStuck || c.isLost() {
+		if c.isStuck = still > stuckAfter; c.isStuck || c.isLost() {
 			return false
 		}
 	}
@@ -127,14 +130,4 @@ func (c *bulkTransfer) works() error {
 		return errors.New("other bytes arrived")
 	}
 	return nil
-}
-
-// rate returns the bytes per second that arrive during d. It calls tick each millisecond.
-func (c *bulkTransfer) rate(d time.Duration, tick func(since time.Duration)) float64 {
-	began, before := time.Now(), c.received()
-	for now := began; now.Sub(began) < d; now = time.Now() {
-		tick(now.Sub(began))
-		time.Sleep(time.Millisecond - time.Since(now))
-	}
-	return float64(c.received()-before) / time.Since(began).Seconds()
 }

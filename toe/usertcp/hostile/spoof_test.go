@@ -6,9 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
@@ -153,7 +151,7 @@ func TestSpoofedSegmentsRefused(t *testing.T) {
 			c := s.connect()
 			c.begin()
 			waitFor(t, "the transfer begins", func() bool { return c.received() > bulkLen })
-			began, before := time.Now(), c.received()
+			before := c.received()
 			for range count {
 				v := s.link.now()
 				seg := s.segment(&v)
@@ -161,7 +159,7 @@ func TestSpoofedSegmentsRefused(t *testing.T) {
 				s.inject(&seg)
 			}
 			s.drain()
-			took, moved := time.Since(began).Seconds(), c.received()-before
+			moved := c.received() - before
 			c.pause()
 			lost := 0
 			if err := c.works(); err != nil {
@@ -172,49 +170,8 @@ func TestSpoofedSegmentsRefused(t *testing.T) {
 			if n := c.spoiled(); n != 0 {
 				t.Errorf("%d bytes placed", n)
 			}
-			t.Logf("%d spoofed segments, %.0f/s: %d streams lost; the transfer had %.0f MB/s meanwhile", count, float64(count)/took, lost, float64(moved)/took/1e6)
+			t.Logf("%d spoofed segments: %d streams lost; the transfer moved %d MB meanwhile", count, lost, moved/1e6)
 		})
-	}
-}
-
-// TestSpoofedRate measures what spoofed segments that the victim refuses cost the transfer. It
-// alternates between the transfer alone and the transfer under attack. The attacker works on the
-// same CPUs, so the loss contains the attacker's own work too.
-func TestSpoofedRate(t *testing.T) {
-	rounds, round := testmode.Count(9, 1), time.Duration(testmode.Count(400, 20))*time.Millisecond
-	rates := []int{1000, 10_000, 100_000}[:testmode.Count(3, 1)]
-	s := newSpoofing(t)
-	c := s.connect()
-	c.begin()
-	waitFor(t, "the transfer begins", func() bool { return c.received() > bulkLen })
-	for _, perSecond := range rates {
-		var losses []float64
-		var sent int
-		for range rounds {
-			alone := c.rate(round, func(time.Duration) {})
-			due := 0
-			attacked := c.rate(round, func(since time.Duration) {
-				for ; due < int(since.Seconds()*float64(perSecond)); due++ {
-					v := s.link.now()
-					seg := s.segment(&v)
-					seg.options = nil
-					s.inject(&seg)
-				}
-			})
-			sent += due
-			losses = append(losses, 1-attacked/alone)
-		}
-		slices.Sort(losses)
-		t.Logf("%d segments to be sent per second, %.0f sent: the transfer loses %.1f %% (median of %d rounds)", perSecond,
-			float64(sent)/float64(rounds)/round.Seconds(), 100*losses[len(losses)/2], rounds)
-	}
-	c.pause()
-	if err := c.works(); err != nil {
-		t.Errorf("the stream is lost: %v", err)
-	}
-	c.end()
-	if n := c.spoiled(); n != 0 {
-		t.Errorf("%d bytes placed", n)
 	}
 }
 

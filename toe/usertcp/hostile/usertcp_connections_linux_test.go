@@ -108,7 +108,6 @@ func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, gor
 			})
 		}
 	})
-	begin := time.Now()
 	prototest.InGoroutines(goroutines, connections, func(i int) {
 		c, err := x.dialDDP(t.Context(), kernelDials, l.Addr().String(), cfg)
 		if err == nil {
@@ -121,7 +120,6 @@ func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, gor
 	waitFor(t, "all connections have been served", func() bool { return served.Load() == int64(connections) || t.Failed() })
 	l.Close()
 	wg.Wait()
-	t.Logf("%d connections in %v", connections, time.Since(begin))
 	settled(t, before.goroutines)
 	waiting := footprintNow()
 	x.wantNoResets(t)
