@@ -97,15 +97,6 @@ func (q *Queue[T]) Complete() (d T, refilled bool) {
 	return d, refilled
 }
 
-// Drain empties both queues and returns the descriptors that have not been completed, in the order
-// in which they were posted. The first taken ones are those that the engine has begun. An engine
-// that fails leaves its work to software in this way.
-func (q *Queue[T]) Drain() (waiting []T, taken int) {
-	waiting, taken = q.waiting, q.taken
-	q.waiting, q.engine, q.taken = nil, 0, 0
-	return waiting, taken
-}
-
 // Len returns the number of descriptors in each queue.
 func (q *Queue[T]) Len() (host, engine int) { return len(q.waiting) - q.engine, q.engine }
 

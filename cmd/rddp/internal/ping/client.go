@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/tlspeer"
@@ -97,7 +98,7 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 	defer cancel()
 	var begun time.Time // the last ping
 	for n := 0; c.cfg.Count == 0 || n < c.cfg.Count; n++ {
-		if ctx.Err() != nil || n > 0 && !pause(ctx, begun.Add(c.cfg.Interval)) {
+		if ctx.Err() != nil || n > 0 && !accept.Pause(ctx, time.Until(begun.Add(c.cfg.Interval))) {
 			return c.interrupted(n)
 		}
 		begun = time.Now()
@@ -121,22 +122,6 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 		}
 	}
 	return nil
-}
-
-// pause waits until the time. It reports whether ctx is not done.
-func pause(ctx context.Context, until time.Time) bool {
-	wait := time.Until(until)
-	if wait <= 0 {
-		return true
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // interrupted returns the result of a client that made n pings before its context was done.
