@@ -125,6 +125,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/floor":           {},
 	"conformance/lab/baseline":        {},
 	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/fpdu", "toe/kernel", "conformance/lab/plot"},
+	"conformance/lab/dashboard":       {},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
@@ -202,7 +203,7 @@ var door = map[string][]string{
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
 	"golang.org/x/net":                    {"cmd/rddp/internal/monitor"}, // its LimitListener
 	"golang.org/x/term":                   {"cmd/rddp"},
-	"gonum.org/v1/plot":                   {"conformance/lab/plot"},
+	"gonum.org/v1/plot":                   {"conformance/lab/dashboard", "conformance/lab/plot"},
 	"google.golang.org/grpc":              {"conformance/lab/examples/grpc"},
 	"google.golang.org/protobuf":          {"conformance/lab/examples/grpc"},
 	"gvisor.dev/gvisor":                   {"toe/usertcp", "toe/usertcp/internal/clock", "toe/usertcp/internal/turned"},
