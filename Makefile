@@ -64,7 +64,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick demo
-VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSocketsIperf|TestPyverbs|TestTCPPrograms|TestTCPConnections
+VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSocketsIperf|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -226,7 +226,8 @@ verbsquick: verbs-programs bin/tier
 	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run='$(VERBS)' ./cmd/rddp/internal/run
 
 verbs-programs:
-	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin iperf3 curl wget netcat-openbsd python3
+	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin iperf3 curl wget netcat-openbsd python3 \
+		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

@@ -48,7 +48,7 @@ const (
 
 func init() {
 	programs["accept-echo"], programs["accept-blocks"], programs["accept-signal"] = acceptEchoProgram, acceptBlocksProgram, acceptSignalProgram
-	programs["accept-full"], programs["accept-greet"] = acceptFullProgram, acceptGreetProgram
+	programs["accept-full"], programs["accept-greet"], programs["accept-late"] = acceptFullProgram, acceptGreetProgram, acceptLateProgram
 }
 
 // secureByEnvironment sets what the environment says about TLS.
@@ -83,7 +83,7 @@ type listening struct {
 	cmd     *exec.Cmd
 	log     bytes.Buffer
 	out     *bufio.Reader
-	stdin   io.Closer
+	stdin   io.WriteCloser
 	address string
 }
 
@@ -285,6 +285,10 @@ func acceptBlocksProgram(args []string) error {
 	if err != nil {
 		return err
 	}
+	return serveBlocking(l)
+}
+
+func serveBlocking(l int) error {
 	go untilInput()
 	for {
 		fd, from, err := unix.Accept(l)
@@ -310,6 +314,46 @@ func acceptBlocksProgram(args []string) error {
 		_, _ = io.Copy(c, c) // the client looks at what comes back
 		c.Close()
 	}
+}
+
+// acceptLateProgram is acceptBlocksProgram that accepts when it is told to.
+func acceptLateProgram(args []string) error {
+	l, err := listenBlocking(args[0])
+	if err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
+		return err
+	}
+	return serveBlocking(l)
+}
+
+// TestAcceptTooLate: a peer that has waited too long and has gone, to come back in plain TCP, is not accepted.
+func TestAcceptTooLate(t *testing.T) {
+	l := startListening(t, nil, "accept-late", "127.0.0.1:0")
+	gone, err := plainClient(t.Context(), l.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gone.Write(request); err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	c, err := plainClient(t.Context(), l.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write([]byte("0")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.stdin.Write([]byte("0")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := l.line(t), fmt.Sprint(c.LocalAddr(), " ", l.address); got != want {
+		t.Errorf("the program accepts %s first, want %s", got, want)
+	}
+	c.Close()
+	l.end(t, "ddp=0 plain=1 untouched=0")
 }
 
 // TestAcceptInPieces: the first bytes of a connection could be the beginning of a Request, and are not.
@@ -643,6 +687,9 @@ func TestAcceptTLS(t *testing.T) {
 			}
 			if err := talk(conn, 1000); err != nil {
 				t.Error(err)
+			}
+			if got, want := l.line(t), fmt.Sprint(conn.LocalAddr(), " ", l.address); got != want {
+				t.Errorf("the program accepts %s first, want %s", got, want)
 			}
 			l.end(t, c.want+" untouched=0")
 		})
