@@ -714,11 +714,13 @@ func TestTLSIsNotGivenUp(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer
 	trust := append(os.Environ(), envTrust+"="+pin.String())
-	c := underTCP(t, echo, &log, "tcp-errno", strconv.Itoa(int(unix.ECONNREFUSED)))
-	c.Env = trust
-	mustSucceed(t, c, &log, "ddp=0 plain=0 untouched=0")
-	log.Reset()
-	c = underTCP(t, echo, &log, "tcp-bound")
+	for _, address := range []string{echo, serveWithoutTLS(t)} {
+		c := underTCP(t, address, &log, "tcp-errno", strconv.Itoa(int(unix.ECONNREFUSED)))
+		c.Env = trust
+		mustSucceed(t, c, &log, "ddp=0 plain=0 untouched=0")
+		log.Reset()
+	}
+	c := underTCP(t, echo, &log, "tcp-bound")
 	c.Env = trust
 	if err := c.Run(); err == nil || !strings.Contains(log.String(), "ddp=0 plain=0 untouched=1") {
 		t.Errorf("%v; the log:\n%s", err, log.Bytes())
