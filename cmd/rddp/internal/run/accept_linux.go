@@ -157,6 +157,11 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 func (t *connections) acceptOnce(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
 	t.accepting.Lock()
 	defer t.accepting.Unlock()
+	return acceptNow(listener)
+}
+
+// acceptNow is acceptOnce for callers that see to the flag.
+func acceptNow(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
 	blocks, err := isBlocking(listener)
 	if err == nil && blocks {
 		err = setBlocking(listener, false)

@@ -64,7 +64,8 @@ type connections struct {
 	deciding sync.WaitGroup // arrivals
 	arrivals chan *arrival
 
-	place4, place6 meetingPlace
+	place4 meetingPlace
+	place6 meetingPlace
 
 	accepting sync.Mutex // held while a listener may have another flag than the program has given it
 
