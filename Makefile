@@ -64,7 +64,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick demo
-VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSocketsIperf|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners
+VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSocketsIperf|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners|TestTCPBetweenHosts
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -227,7 +227,7 @@ verbsquick: verbs-programs bin/tier
 
 verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin iperf3 curl wget netcat-openbsd python3 \
-		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib
+		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib iproute2
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
