@@ -770,3 +770,40 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// FuzzJudge: what has been decided about the first bytes stays so when more arrive.
+func FuzzJudge(f *testing.F) {
+	f.Add([]byte("MPA ID Req Frame"), true)
+	f.Add([]byte("\x16\x03\x01\x02"), true)
+	f.Add([]byte("MPA"), false)
+	f.Fuzz(func(t *testing.T, b []byte, secure bool) {
+		all := judge(b, secure)
+		for n := 1; n < len(b); n++ {
+			if got := judge(b[:n], secure); got != unknown && got != all {
+				t.Errorf("%q is %v, and its first %d bytes are %v", b, all, n, got)
+			}
+		}
+		if len(b) >= 16 && all == unknown {
+			t.Errorf("%q is not decided", b)
+		}
+	})
+}
+
+// FuzzParseSockaddr: an address that a program gives comes back as it was.
+func FuzzParseSockaddr(f *testing.F) {
+	f.Add(appendAddress(nil, netip.MustParseAddrPort("127.0.0.1:80"), unix.AF_INET))
+	f.Add(appendAddress(nil, netip.MustParseAddrPort("[::1]:80"), unix.AF_INET6))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, ok := parseAddress(b)
+		if !ok {
+			return
+		}
+		domain := unix.AF_INET6
+		if a.Addr().Is4() {
+			domain = unix.AF_INET
+		}
+		if again, ok := parseAddress(appendAddress(nil, a, domain)); !ok || again != a {
+			t.Errorf("%x is %v, and then %v", b, a, again)
+		}
+	})
+}
