@@ -169,6 +169,26 @@ func (d *Device) do(cmd uverbs.Command, in, driverOut []byte, words ...*uint32) 
 // Name returns the name of the device.
 func (d *Device) Name() string { return d.name }
 
+// Can reports whether the device has an operation. RNICs have neither atomics nor Immediate Data.
+func (d *Device) Can(o Op) bool {
+	switch o {
+	case OpFetchAdd, OpCmpSwap:
+		return !d.rnic && !d.plain && d.limits.Atomics != 0
+	case OpSendImmediate, OpWriteImmediate:
+		return !d.rnic && !d.plain
+	}
+	return o <= OpReceive
+}
+
+// access returns what peers may do at most with a queue pair.
+func (d *Device) access() uverbs.Access {
+	a := uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead
+	if d.Can(OpFetchAdd) {
+		a |= uverbs.RemoteAtomic
+	}
+	return a
+}
+
 // Close ends all connections and listeners, and closes the device. It waits until nothing is left of
 // it. Regions must be closed before; those that are not keep their memory for good, but peers lose
 // their rights.

@@ -11,6 +11,10 @@
 // others are channel adapters, which speak other protocols: rxe meets RoCE, and "rddp run" meets
 // itself.
 //
+// Atomics and Immediate Data are there where the device has them: not over iWARP, which has had them
+// since RFC 7306, because no driver does. [Device.Can] tells, and Post refuses them with an
+// [UnavailableError].
+//
 // # Memory
 //
 // A device reaches memory by its address for as long as it is registered, also while the program

@@ -81,6 +81,7 @@ var (
 	ErrQueueFull = errors.New("verbs: queue full")
 	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
 	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
+	// With an atomic it also means that there is not one Segment of 8 bytes, or that Addr is no multiple of 8.
 	ErrSegment = errors.New("verbs: segment outside of its region, or too many")
 )
 

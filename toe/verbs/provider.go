@@ -12,7 +12,8 @@ type provider struct {
 	// Bytes that the driver adds to answers, and to the input of REG_MR.
 	contextOut, regionOut, cqOut, qpOut int
 	regionIn                            int
-	segments                            int // maximum of a work request; 0 means no other than the device's
+	segments                            int  // maximum of a work request; 0 means no other than the device's
+	plain                               bool // neither atomics nor Immediate Data
 	// overtakes means that completions of other work requests may come before those of Reads that
 	// were posted earlier.
 	overtakes bool
@@ -61,7 +62,7 @@ var providers = []*provider{
 	{
 		driver:     uverbs.DriverSIW,
 		contextOut: siw.ContextLen, regionIn: siw.RegionInLen, regionOut: siw.RegionLen, cqOut: siw.CQLen, qpOut: siw.QPLen,
-		segments: siw.MaxSegments, overtakes: true, openCQ: openSiwCQ, openQP: openSiwQP,
+		segments: siw.MaxSegments, plain: true, overtakes: true, openCQ: openSiwCQ, openQP: openSiwQP,
 	},
 }
 

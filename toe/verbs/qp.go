@@ -52,47 +52,6 @@ func (c *Config) fill() error {
 	return nil
 }
 
-// An Op is the operation of a work request.
-type Op uint8
-
-// The operations, in RFC 5040's names. OpReceive is that of PostReceive.
-const (
-	OpSend Op = iota
-	OpWrite
-	OpRead
-	OpReceive
-)
-
-func (o Op) String() string {
-	if names := [...]string{"Send", "Write", "Read", "Receive"}; int(o) < len(names) {
-		return names[o]
-	}
-	return fmt.Sprintf("Op(%d)", uint8(o))
-}
-
-// wire are the device's numbers of operations and of their completions.
-var wire = [...]struct {
-	op uverbs.SendOp
-	wc uverbs.WCOp
-}{OpSend: {uverbs.OpSend, uverbs.WCSend}, OpWrite: {uverbs.OpWrite, uverbs.WCWrite}, OpRead: {uverbs.OpRead, uverbs.WCRead}, OpReceive: {wc: uverbs.WCRecv}}
-
-// A Request is a work request.
-type Request struct {
-	ID  uint64 // the program's own; the Completion has it
-	Op  Op     // OpSend, OpWrite or OpRead
-	Key uint32 // of the peer's memory, for OpWrite and OpRead: see Region.Remote
-	// Addr is where the peer's memory begins, for OpWrite and OpRead.
-	Addr uint64
-}
-
-// A Completion is the end of a work request. From then on its memory is the program's again.
-type Completion struct {
-	ID  uint64
-	Op  Op
-	Len int   // bytes that a Receive has got
-	Err error // nil or a *WorkError
-}
-
 // A QP is a connection: the queue pair, and the completion queue of both its queues. Its methods may
 // be called from any goroutine; of Wait, one call at a time is under way.
 type QP struct {
@@ -235,7 +194,7 @@ func (q *QP) change(to uverbs.State) error {
 		return &DeviceError{"INIT_QP_ATTR", err}
 	}
 	if to == uverbs.Init {
-		a.Access |= uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead
+		a.Access |= q.d.access()
 	}
 	if a.State = to; mask == 0 {
 		return nil // the device goes there with the connection
@@ -265,12 +224,16 @@ func (q *QP) param(cfg Config) ucma.ConnParam {
 	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, RetryCount: 7, RNRetry: 7, Valid: true}
 }
 
-// Post posts a work request with local memory, which is the device's until the Completion. An OpSend
-// or OpWrite takes the data from the segments, an OpRead puts them there. The errors are
-// [ErrQueueFull], [ErrSegment], [ErrDisconnected], os.ErrClosed and *[DeviceError].
+// Post posts a work request with local memory, which is the device's until the Completion. A Send or
+// Write takes the data from the segments, an OpRead puts them there. An atomic puts 8 bytes there, for
+// which there must be one segment. The errors are [ErrQueueFull], [ErrSegment], [ErrDisconnected],
+// os.ErrClosed, *[DeviceError], and *[UnavailableError] if the device has not the operation.
 func (q *QP) Post(r Request, local ...Segment) error {
-	if r.Op > OpRead {
-		return fmt.Errorf("verbs: Post of %v: %w", r.Op, errors.ErrUnsupported)
+	if !q.d.Can(r.Op) || r.Op == OpReceive {
+		return &UnavailableError{NotSupported, fmt.Errorf("%v on %s", r.Op, q.d.name)}
+	}
+	if r.Op.isAtomic() && (len(local) != 1 || local[0].Len != 8 || r.Addr%8 != 0) {
+		return ErrSegment
 	}
 	q.post.Lock()
 	defer q.post.Unlock()
@@ -278,7 +241,7 @@ func (q *QP) Post(r Request, local ...Segment) error {
 		return ErrSegment
 	}
 	err := q.put(&q.sq, work{id: r.ID, op: r.Op}, local, func(n uint64) bool {
-		return q.sends.Put(&uverbs.SendWR{ID: n, Op: wire[r.Op].op, Flags: uverbs.Signaled, Addr: r.Addr, RKey: r.Key}, q.list)
+		return q.sends.Put(r.sendWR(n), q.list)
 	})
 	if err != nil {
 		return err
@@ -455,20 +418,7 @@ func (q *QP) complete(wc *uverbs.WC) (c Completion, err error) {
 	if err != nil {
 		return c, err
 	}
-	c = Completion{ID: w.id, Op: w.op}
-	switch {
-	case !wc.Status.Valid():
-		return c, fmt.Errorf("status %d", wc.Status)
-	case wc.Status != uverbs.Success:
-		c.Err = &WorkError{uint32(wc.Status)}
-	case wc.Op != wire[w.op].wc:
-		return c, fmt.Errorf("operation %d of a %v", wc.Op, w.op)
-	case w.op == OpReceive && uint64(wc.Len) > uint64(w.len):
-		return c, fmt.Errorf("%d bytes received in %d", wc.Len, w.len)
-	case w.op == OpReceive:
-		c.Len = int(wc.Len)
-	}
-	return c, nil
+	return w.complete(wc)
 }
 
 // Close ends the connection and gives its queues back. Work requests that are under way get no

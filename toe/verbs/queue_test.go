@@ -24,7 +24,7 @@ func newQueues(t testing.TB, depth uint32) (q *QP, completions *ring.Ring) {
 		return ring.New(make([]byte, size), n, entryLen)
 	}
 	completions = make1(2*depth, uverbs.CQElementLen)
-	d := &Device{ends: map[uint64]*end{}}
+	d := &Device{ends: map[uint64]*end{}, rnic: true, provider: providers[0]}
 	q = &QP{end: makeEnd(d, 1, 1, 4), done: newCompletionRing(completions)}
 	q.sends, q.sq = sendRing{make1(depth, uverbs.SendElementLen(1, 0))}, account{work: make([]work, depth)}
 	q.receives, q.rq = receiveRing{make1(depth, uverbs.RecvElementLen(1))}, account{work: make([]work, depth)}
@@ -51,11 +51,21 @@ func TestCompletions(t *testing.T) {
 		want []Completion // until the error
 		err  bool
 	}{
-		{"both", []uverbs.WC{{ID: 0, Op: uverbs.WCSend}, {ID: first, Op: uverbs.WCRecv, Len: 8}}, []Completion{{20, OpSend, 0, nil}, {10, OpReceive, 8, nil}}, false},
-		{"twice", []uverbs.WC{{ID: 0, Op: uverbs.WCSend}, {ID: 0, Op: uverbs.WCSend}}, []Completion{{20, OpSend, 0, nil}}, true},
+		{"both", []uverbs.WC{{ID: 0, Op: uverbs.WCSend}, {ID: first, Op: uverbs.WCRecv, Len: 8}}, []Completion{{ID: 20, Op: OpSend}, {ID: 10, Op: OpReceive, Len: 8}}, false},
+		{"twice", []uverbs.WC{{ID: 0, Op: uverbs.WCSend}, {ID: 0, Op: uverbs.WCSend}}, []Completion{{ID: 20, Op: OpSend}}, true},
 		{"one that was not posted", []uverbs.WC{{ID: 1, Op: uverbs.WCSend}}, nil, true},
 		{"another operation", []uverbs.WC{{ID: 0, Op: uverbs.WCRead}}, nil, true},
 		{"more than there is room for", []uverbs.WC{{ID: first, Op: uverbs.WCRecv, Len: 9}}, nil, true},
+		{
+			"a Send with Immediate Data", []uverbs.WC{{ID: first, Op: uverbs.WCRecv, Len: 8, Flags: uverbs.WCHasImm, Immediate: [4]byte{1, 2, 3, 4}}},
+			[]Completion{{ID: 10, Op: OpReceive, Len: 8, From: OpSendImmediate, Immediate: 0x01020304}}, false,
+		},
+		{
+			"a Write with Immediate Data", []uverbs.WC{{ID: first, Op: uverbs.WCRecvImm, Len: 9, Flags: uverbs.WCHasImm, Immediate: [4]byte{3: 4}}},
+			[]Completion{{ID: 10, Op: OpReceive, Len: 9, From: OpWriteImmediate, Immediate: 4}}, false,
+		},
+		{"a Write with Immediate Data without it", []uverbs.WC{{ID: first, Op: uverbs.WCRecvImm, Len: 9}}, nil, true},
+		{"a Send in the place of a receive", []uverbs.WC{{ID: first, Op: uverbs.WCSend}}, nil, true},
 		{"no such status", []uverbs.WC{{ID: first, Status: 22}}, nil, true},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -89,6 +99,20 @@ func TestFlushedCompletion(t *testing.T) {
 	var w *WorkError
 	if n, err := q.take(got); n != 1 || err != nil || got[0].ID != 20 || !errors.As(got[0].Err, &w) || !w.Flushed() {
 		t.Errorf("take = %d, %v, %+v", n, err, got)
+	}
+}
+
+// What a device lacks is refused before the device sees it.
+func TestNotSupported(t *testing.T) {
+	q, _ := newQueues(t, 4)
+	var u *UnavailableError
+	for _, o := range []Op{OpReceive, OpFetchAdd, OpCmpSwap, OpSendImmediate, OpWriteImmediate, 99} {
+		if err := q.Post(Request{Op: o}); !errors.As(err, &u) || u.Reason != NotSupported {
+			t.Errorf("Post of %v = %v, want NotSupported", o, err)
+		}
+	}
+	if _, err := q.d.NewRegion(8, RemoteAtomic); !errors.As(err, &u) || u.Reason != NotSupported {
+		t.Errorf("a Region for atomics = %v, want NotSupported", err)
 	}
 }
 
@@ -193,7 +217,7 @@ func FuzzCompletions(f *testing.F) {
 			if n == 0 {
 				return
 			}
-			if c := got[0]; seen[c.ID] || c.Len > 8 || c.ID != 10 && c.ID != 20 {
+			if c := got[0]; seen[c.ID] || c.Len > 8 && c.From != OpWriteImmediate || c.Len < 0 || c.ID != 10 && c.ID != 20 {
 				t.Fatalf("completion %+v", c)
 			}
 			seen[got[0].ID] = true

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -25,13 +26,19 @@ type Region struct {
 type Rights uint8
 
 const (
-	// RemoteWrite lets peers write by RDMA Write, RemoteRead read by RDMA Read.
-	RemoteWrite Rights = Rights(uverbs.RemoteWrite)
-	RemoteRead  Rights = Rights(uverbs.RemoteRead)
+	// RemoteWrite lets peers write by RDMA Write, RemoteRead read by RDMA Read, and RemoteAtomic use
+	// atomics, which are atomic with respect to other atomics of peers.
+	RemoteWrite  Rights = Rights(uverbs.RemoteWrite)
+	RemoteRead   Rights = Rights(uverbs.RemoteRead)
+	RemoteAtomic Rights = Rights(uverbs.RemoteAtomic)
 )
 
-// NewRegion returns n bytes of zeros, n > 0, that are registered with the device.
+// NewRegion returns n bytes of zeros, n > 0, that are registered with the device. With RemoteAtomic the
+// error is an *[UnavailableError] if the device has no atomics.
 func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
+	if rights&RemoteAtomic != 0 && !d.Can(OpFetchAdd) {
+		return nil, &UnavailableError{NotSupported, fmt.Errorf("atomics on %s", d.name)}
+	}
 	if n <= 0 || uint64(n) > min(d.limits.MaxMRSize, 1<<40) {
 		return nil, &UnavailableError{NoResources, errors.New("a region of that length")}
 	}
@@ -42,7 +49,7 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 	r := &Region{d: d, mapped: mapped, b: mapped[:n:n]}
 	m := uverbs.MemoryRegion{
 		Start: address(mapped), Len: uint64(n), VA: address(mapped), PD: d.pd,
-		Access: uverbs.LocalWrite | uverbs.Access(rights&(RemoteWrite|RemoteRead)),
+		Access: uverbs.LocalWrite | uverbs.Access(rights&(RemoteWrite|RemoteRead|RemoteAtomic)),
 	}
 	out := make([]byte, 12)
 	c := d.command(uverbs.RegMR, m.AppendTo(nil), out, make([]byte, d.regionOut))

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -37,8 +38,23 @@ func (r rnic) dial(ctx context.Context, addr netip.AddrPort) (conn, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	c.q = q
-	return c, nil
+	return r.connected(c, q), nil
+}
+
+// connected returns c with q, and as a counter if the device has atomics.
+func (r rnic) connected(c *pair, q *verbs.QP) conn {
+	if c.q = q; r.d.Can(verbs.OpFetchAdd) {
+		return atomicPair{c}
+	}
+	return c
+}
+
+// An atomicPair is a pair whose device has atomics.
+type atomicPair struct{ *pair }
+
+func (p atomicPair) count(key uint32, addr, add uint64) (uint64, error) {
+	err := p.post(verbs.Request{Op: verbs.OpFetchAdd, Key: key, Addr: addr, Add: add}, 0, 8)
+	return binary.NativeEndian.Uint64(p.memory()), err
 }
 
 func (r rnic) listen(addr netip.AddrPort) (netip.AddrPort, func(context.Context) (conn, error), error) {
@@ -52,8 +68,7 @@ func (r rnic) listen(addr netip.AddrPort) (netip.AddrPort, func(context.Context)
 		if err != nil {
 			return nil, errors.Join(err, c.close())
 		}
-		c.q = q
-		return c, nil
+		return r.connected(c, q), nil
 	}, nil
 }
 
@@ -75,7 +90,11 @@ func sendAt() int { return slots*block + receives*short }
 
 func (p *pair) config(d *verbs.Device) verbs.Config {
 	return verbs.Config{Receives: receives, Sends: 4, Prepare: func(q *verbs.QP) (err error) {
-		if p.region, err = d.NewRegion(sendAt()+short, verbs.RemoteRead|verbs.RemoteWrite); err != nil {
+		rights := verbs.RemoteRead | verbs.RemoteWrite
+		if d.Can(verbs.OpFetchAdd) {
+			rights |= verbs.RemoteAtomic
+		}
+		if p.region, err = d.NewRegion(sendAt()+short, rights); err != nil {
 			return err
 		}
 		for id := range receives {

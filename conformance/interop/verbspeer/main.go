@@ -58,6 +58,12 @@ type conn interface {
 	close() error
 }
 
+// A counter is a conn whose device has atomics. count adds to 8 bytes of the peer's memory, and
+// returns what was there.
+type counter interface {
+	count(key uint32, addr, add uint64) (uint64, error)
+}
+
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 6 {
@@ -234,7 +240,27 @@ func dialed(c conn, n int) error {
 	if err != nil {
 		return fmt.Errorf("reading: %w", err)
 	}
-	return s.tell(0)
+	sum, err := s.counted()
+	if err != nil {
+		return err
+	}
+	return s.tell(sum)
+}
+
+// counted counts in the peer's memory, if the device can. It returns what is there then.
+func (s *session) counted() (sum uint64, err error) {
+	c, ok := s.conn.(counter)
+	if !ok {
+		return 0, nil
+	}
+	for _, n := range []uint64{1, 41} {
+		was, err := c.count(s.key, s.addr, n)
+		if err != nil {
+			return 0, fmt.Errorf("counting: %w", err)
+		}
+		sum = was + n
+	}
+	return sum, nil
 }
 
 func accepted(c conn, n int) error {
@@ -269,11 +295,15 @@ func accepted(c conn, n int) error {
 	if err == nil {
 		err = s.send(s.sum.Sum(nil))
 	}
-	if err == nil {
-		_, err = s.hear(8) // so that nobody closes before the other one has all
-	}
 	if err != nil {
 		return fmt.Errorf("being read: %w", err)
+	}
+	b, err := s.hear(8) // so that nobody closes before the other one has all
+	if err != nil {
+		return fmt.Errorf("the end: %w", err)
+	}
+	if sum := binary.LittleEndian.Uint64(b); sum != 0 && sum != binary.NativeEndian.Uint64(s.memory()) {
+		return fmt.Errorf("the peer has counted %d, and there is %d", sum, binary.NativeEndian.Uint64(s.memory()))
 	}
 	return nil
 }

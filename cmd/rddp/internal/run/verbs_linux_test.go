@@ -83,6 +83,9 @@ func runClients(ctx context.Context) (err error) {
 	if err := exchange(a, b); err != nil {
 		return err
 	}
+	if err := extensions(d, a, b); err != nil {
+		return err
+	}
 	if err := refusals(d, a); err != nil {
 		return err
 	}
@@ -168,7 +171,11 @@ func closeClients(ctx context.Context) error {
 // prepare registers the memory and posts the receive for the peer's key.
 func (c *client) prepare(d *verbs.Device) func(*verbs.QP) error {
 	return func(q *verbs.QP) (err error) {
-		if c.region, err = d.NewRegion(2*half, verbs.RemoteRead|verbs.RemoteWrite); err != nil {
+		rights := verbs.RemoteRead | verbs.RemoteWrite
+		if d.Can(verbs.OpFetchAdd) {
+			rights |= verbs.RemoteAtomic
+		}
+		if c.region, err = d.NewRegion(2*half, rights); err != nil {
 			return err
 		}
 		return q.PostReceive(1, verbs.Segment{Region: c.region, Len: 16})
@@ -259,6 +266,52 @@ func exchange(a, b *client) error {
 			if !bytes.Equal(from.region.Bytes()[half:][:n], sent) {
 				return fmt.Errorf("a Read of %d bytes has got others", n)
 			}
+		}
+	}
+	return nil
+}
+
+// extensions uses atomics and Immediate Data, or is refused them.
+func extensions(d *verbs.Device, a, b *client) error {
+	old := verbs.Segment{Region: a.region, Off: half, Len: 8}
+	counter := b.region.Bytes()[:8]
+	binary.NativeEndian.PutUint64(counter, 40)
+	steps := []struct {
+		r      verbs.Request
+		before uint64
+		after  uint64
+	}{
+		{verbs.Request{Op: verbs.OpFetchAdd, Add: 2}, 40, 42},
+		{verbs.Request{Op: verbs.OpCmpSwap, Compare: 41, Swap: 7}, 42, 42},
+		{verbs.Request{Op: verbs.OpCmpSwap, Compare: 42, Swap: 7}, 42, 7},
+	}
+	for _, s := range steps {
+		s.r.ID, s.r.Key, s.r.Addr = 8, a.key, a.addr
+		err := a.qp.Post(s.r, old)
+		if !d.Can(s.r.Op) {
+			var u *verbs.UnavailableError
+			if !errors.As(err, &u) || u.Reason != verbs.NotSupported {
+				return fmt.Errorf("%v = %v, want NotSupported", s.r.Op, err)
+			}
+			continue
+		}
+		if err := errors.Join(err, a.want(8, s.r.Op, 0)); err != nil {
+			return err
+		}
+		if got, now := binary.NativeEndian.Uint64(a.region.Bytes()[half:]), binary.NativeEndian.Uint64(counter); got != s.before || now != s.after {
+			return fmt.Errorf("%+v has found %d and left %d", s, got, now)
+		}
+	}
+	for _, o := range []verbs.Op{verbs.OpSendImmediate, verbs.OpWriteImmediate} {
+		if !d.Can(o) {
+			continue
+		}
+		if err := errors.Join(
+			b.qp.PostReceive(9, verbs.Segment{Region: b.region, Off: 8, Len: 8}),
+			a.qp.Post(verbs.Request{ID: 8, Op: o, Key: a.key, Addr: a.addr, Immediate: 0x01020304}, old),
+			a.want(8, o, 0), b.wantAll(verbs.Completion{ID: 9, Op: verbs.OpReceive, Len: 8, From: o, Immediate: 0x01020304}),
+		); err != nil {
+			return err
 		}
 	}
 	return nil
