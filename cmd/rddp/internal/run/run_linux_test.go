@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/testmode"
 )
@@ -45,8 +46,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(status)
 	case supervise, superviseIWARP:
+		faults, err := fault.Parse(strings.Fields(os.Getenv(faultOfTest)))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(125)
+		}
 		status, err := Run(Config{
-			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, IWARP: os.Args[0] == superviseIWARP,
+			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

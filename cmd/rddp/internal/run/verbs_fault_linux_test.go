@@ -1,0 +1,231 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"testing"
+
+	"github.com/rddp/rddp/toe/verbs"
+)
+
+// faultOfTest is the variable of the environment by which a test has the supervisor make a fault.
+const faultOfTest = "RDDP_TEST_FAULT"
+
+func init() { programs["client-fault"] = faultyClientProgram }
+
+// A ledger is one end of a session, with what is under way.
+type ledger struct {
+	ctx    context.Context
+	q      *verbs.QP
+	region *verbs.Region
+	last   uint64
+	open   map[uint64]bool // by ID
+}
+
+func (l *ledger) config(d *verbs.Device) verbs.Config {
+	l.open = map[uint64]bool{}
+	return verbs.Config{Prepare: func(q *verbs.QP) (err error) {
+		rights := verbs.RemoteRead | verbs.RemoteWrite
+		if d.Can(verbs.OpFetchAdd) {
+			rights |= verbs.RemoteAtomic
+		}
+		l.region, err = d.NewRegion(64<<10, rights)
+		l.q = q
+		return err
+	}}
+}
+
+func (l *ledger) post(r verbs.Request, n int) (uint64, error) {
+	s := verbs.Segment{Region: l.region, Len: n}
+	l.last++
+	r.ID = l.last
+	post := func() error { return l.q.Post(r, s) }
+	if r.Op == verbs.OpReceive {
+		post = func() error { return l.q.PostReceive(r.ID, s) }
+	}
+	if err := post(); err != nil {
+		return 0, err
+	}
+	l.open[r.ID] = true
+	return r.ID, nil
+}
+
+// errDoubled is no error of the package: a completion came that was not due.
+var errDoubled = errors.New("a completion that was not due")
+
+// settle waits for completions until done, or until one has an error. It returns the first error.
+func (l *ledger) settle(done func() bool) (first error) {
+	for !done() {
+		var all [4]verbs.Completion
+		n, err := l.q.Wait(l.ctx, all[:])
+		if err != nil {
+			return err
+		}
+		for _, c := range all[:n] {
+			if !l.open[c.ID] {
+				return fmt.Errorf("%w: %+v", errDoubled, c)
+			}
+			delete(l.open, c.ID)
+			if first == nil {
+				first = c.Err
+			}
+		}
+		if first != nil {
+			return first
+		}
+	}
+	return first
+}
+
+// want waits for the completion of one work request.
+func (l *ledger) want(id uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	return l.settle(func() bool { return !l.open[id] })
+}
+
+// canonical is a session with each operation, from a to b, with a receive that stays posted at each
+// end.
+func canonical(d *verbs.Device, a, b *ledger) error {
+	key, addr := b.region.Remote()
+	receive := verbs.Request{Op: verbs.OpReceive}
+	for _, l := range []*ledger{a, b} {
+		if _, err := l.post(receive, 64); err != nil {
+			return err
+		}
+	}
+	for _, o := range []verbs.Op{verbs.OpSend, verbs.OpWrite, verbs.OpRead, verbs.OpSend, verbs.OpFetchAdd, verbs.OpSendImmediate, verbs.OpWriteImmediate, verbs.OpSend} {
+		if !d.Can(o) {
+			continue
+		}
+		takes := o != verbs.OpWrite && o != verbs.OpRead && o != verbs.OpFetchAdd
+		if takes {
+			if _, err := b.post(receive, 64); err != nil {
+				return err
+			}
+		}
+		n := 8
+		if o == verbs.OpWrite || o == verbs.OpRead {
+			n = 32 << 10
+		}
+		if err := a.want(a.post(verbs.Request{Op: o, Key: key, Addr: addr}, n)); err != nil {
+			return fmt.Errorf("%v: %w", o, err)
+		}
+		if takes {
+			if err := b.settle(func() bool { return len(b.open) == 1 }); err != nil { // the oldest is complete
+				return fmt.Errorf("receive of %v: %w", o, err)
+			}
+		}
+	}
+	return nil
+}
+
+// isTyped reports whether an error is one that the package documents.
+func isTyped(err error) bool {
+	var w *verbs.WorkError
+	var d *verbs.DeviceError
+	var u *verbs.UnavailableError
+	var c *verbs.ConnectError
+	return errors.As(err, &w) || errors.As(err, &d) || errors.As(err, &u) || errors.As(err, &c) || errors.Is(err, verbs.ErrDisconnected)
+}
+
+// faultyClientProgram has two ends meet on a device that fails sooner or later. Each error is a typed
+// one, and each work request completes once, unless Wait has said that the device has failed.
+func faultyClientProgram([]string) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
+	defer cancel()
+	d, err := verbs.Open("")
+	if err != nil {
+		return mustBeTyped("opening", err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	a, b := &ledger{ctx: ctx}, &ledger{ctx: ctx}
+	if err := meetFaulty(ctx, d, a, b); err != nil {
+		return mustBeTyped("connecting", err)
+	}
+	if err := canonical(d, a, b); err != nil {
+		if err := mustBeTyped("the session", err); err != nil {
+			return err
+		}
+	}
+	// The end of one is the end of the other, of which nothing is lost.
+	_ = a.q.Close()
+	for len(b.open) > 0 {
+		var w *verbs.WorkError
+		if err = b.settle(func() bool { return len(b.open) == 0 }); !errors.As(err, &w) {
+			break
+		}
+	}
+	if len(b.open) != 0 && !errors.As(err, new(*verbs.DeviceError)) || ctx.Err() != nil {
+		return fmt.Errorf("%d work requests without a completion: %v", len(b.open), err)
+	}
+	if err != nil {
+		err = mustBeTyped("the end", err)
+	}
+	_ = b.q.Close()
+	return errors.Join(err, a.region.Close(), b.region.Close())
+}
+
+// mustBeTyped returns an error if err is not a typed one.
+func mustBeTyped(what string, err error) error {
+	if !isTyped(err) || errors.Is(err, errDoubled) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", what, err)
+	return nil
+}
+
+// meetFaulty connects a to b. If one of them fails, the other one does not wait for it.
+func meetFaulty(ctx context.Context, d *verbs.Device, a, b *ledger) error {
+	l, err := d.Listen(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		return err
+	}
+	accepted := make(chan error, 1)
+	go func() {
+		_, err := l.Accept(ctx, b.config(d))
+		accepted <- err
+	}()
+	_, err = d.Dial(ctx, l.Addr(), a.config(d))
+	if err != nil {
+		_ = l.Close()
+	}
+	other := <-accepted
+	_ = l.Close()
+	if err == nil {
+		err = other
+	}
+	if err != nil && !isTyped(err) && errors.Is(other, os.ErrClosed) {
+		return other
+	}
+	return err
+}
+
+// TestVerbsClientFaults has the device fail at each step of a session.
+func TestVerbsClientFaults(t *testing.T) {
+	faults := []string{"event=DEVICE_FATAL@0s", "event=DEVICE_FATAL@1ms", "event=DEVICE_FATAL@3ms", "qp-error@0s", "qp-error@1ms", "register=ENOMEM@1", "register=ENOMEM@2"}
+	for n := 1; n <= 9; n++ {
+		faults = append(faults, fmt.Sprintf("send=FATAL_ERR@%d", n), fmt.Sprintf("receive=LOC_PROT_ERR@%d", n))
+	}
+	for _, n := range []int{1, 100, 300, 500, 1000, 10_000, 20_000, 34_000, 50_000, 66_000} {
+		faults = append(faults, fmt.Sprintf("cut@%dB", n))
+	}
+	for _, face := range []string{supervise, superviseIWARP} {
+		for _, f := range faults {
+			t.Run(face+" "+f, func(t *testing.T) {
+				c := under(performance(t, "client-fault")...)
+				c.Args[0] = face
+				c.Env = append(os.Environ(), faultOfTest+"="+f)
+				if err := c.Run(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
