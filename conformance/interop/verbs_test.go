@@ -198,3 +198,14 @@ func TestVerbsPairs(t *testing.T) {
 	}
 	t.Run("rxe", func(t *testing.T) { t.Log(s.meet(t, overRxe, overRxe, 10_000_000, 1)) })
 }
+
+// A thousand connections of one device are there at the same time, and each is used.
+func TestVerbsConnections(t *testing.T) {
+	s := newStage(t)
+	s.g.MustRun(t, "load-rxe")
+	for _, tt := range [][2]place{{underRun, inProcess}, {inProcess, underRun}, {underRun, underRun}, {overSiw, overSiw}, {overRxe, overRxe}} {
+		t.Run(fmt.Sprintf("%s listens, %s dials", tt[0], tt[1]), func(t *testing.T) {
+			t.Log(s.meet(t, tt[0], tt[1], 10_000, 1000))
+		})
+	}
+}
