@@ -11,6 +11,9 @@
 // others are channel adapters, which speak other protocols: rxe meets RoCE, and "rddp run" meets
 // itself.
 //
+// On an RNIC, the end that accepts may send only when it has received something (RFC 5044 §7.1.2). So the
+// end that dials speaks first.
+//
 // Atomics and Immediate Data are there where the device has them: not over iWARP, which has had them
 // since RFC 7306, because no driver does. [Device.Can] tells, and Post refuses them with an
 // [UnavailableError].

@@ -205,7 +205,7 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	if _, err := e.await(ctx, ucma.RouteResolved); err != nil {
 		return nil, err
 	}
-	q, err := newQP(e, cfg)
+	q, err := newQP(e, cfg, nil, mostPrivateRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +213,13 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	if err := e.send(ucma.Connect, r.AppendConnect(nil)); err != nil {
 		return nil, err
 	}
+	want := ucma.ConnectResponse
 	if e.d.rnic {
-		_, err = e.await(ctx, ucma.Established)
-		return q, err
+		want = ucma.Established
 	}
-	if _, err := e.await(ctx, ucma.ConnectResponse); err != nil {
-		return nil, err
+	ev, err := e.await(ctx, want)
+	if q.private = ev.Param.PrivateData; err != nil || e.d.rnic {
+		return q, err
 	}
 	if err := q.join(); err != nil {
 		return nil, err
@@ -284,7 +285,7 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 		d.refuse(ev.ID)
 		return nil, err
 	}
-	q, err := e.accept(ctx, cfg)
+	q, err := e.accept(ctx, cfg, ev.Param.PrivateData)
 	if err != nil {
 		e.close()
 		return nil, err
@@ -292,8 +293,8 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	return q, nil
 }
 
-func (e *end) accept(ctx context.Context, cfg Config) (*QP, error) {
-	q, err := newQP(e, cfg)
+func (e *end) accept(ctx context.Context, cfg Config, private []byte) (*QP, error) {
+	q, err := newQP(e, cfg, private, mostPrivateAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,13 @@ type Config struct {
 	// Reads is how many RDMA Reads each end serves at a time, and has under way; default 16, maximum
 	// 255.
 	Reads int
+	// PrivateData is what the peer's program gets with the request for the connection, or with the answer:
+	// at most 255 bytes. A channel adapter carries at most 56 in a request and 196 in an answer, and
+	// fills up with zeros.
+	PrivateData []byte
 	// Prepare is called before the peer can send anything. It posts the first receives: a Send that
-	// finds none ends the connection with most devices. An error of Prepare ends the connection.
+	// finds none ends the connection with most devices. Of an end that accepts it may also look at the
+	// peer's private data. An error of Prepare ends the connection, or refuses it.
 	Prepare func(*QP) error
 }
 
@@ -49,8 +54,18 @@ func (c *Config) fill() error {
 			return fmt.Errorf("verbs: %d in a Config, the maximum is %d", *f.n, f.most)
 		}
 	}
+	if n := len(c.PrivateData); n > mostPrivate {
+		return fmt.Errorf("verbs: %d bytes of private data, the maximum is %d", n, mostPrivate)
+	}
 	return nil
 }
+
+// mostPrivate is the maximum length of private data in bytes, and the others that of a channel adapter.
+const (
+	mostPrivate        = ucma.PrivateDataLen - 1
+	mostPrivateRequest = 56
+	mostPrivateAnswer  = 196
+)
 
 // A QP is a connection: the queue pair, and the completion queue of both its queues. Its methods may
 // be called from any goroutine; of Wait, one call at a time is under way.
@@ -71,6 +86,7 @@ type QP struct {
 	sq, rq   account
 	list     []uverbs.SGE
 	readList int // maximum number of segments of an OpRead
+	private  []byte
 
 	poll sync.Mutex // held by Wait
 	done completionQueue
@@ -79,9 +95,13 @@ type QP struct {
 }
 
 // newQP makes the queues of e, and lets the program post its first receives.
-func newQP(e *end, cfg Config) (*QP, error) {
+// private is the peer's private data, if it is known already.
+func newQP(e *end, cfg Config, private []byte, mostPrivate int) (*QP, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
+	}
+	if !e.d.rnic && len(cfg.PrivateData) > mostPrivate {
+		return nil, &UnavailableError{NotSupported, fmt.Errorf("%d bytes of private data on %s", len(cfg.PrivateData), e.d.name)}
 	}
 	if _, err := e.route(); err != nil {
 		return nil, err
@@ -89,7 +109,7 @@ func newQP(e *end, cfg Config) (*QP, error) {
 	if l := e.d.limits; cfg.depths().exceeds(&l, e.d.provider.segments) {
 		return nil, &UnavailableError{NoResources, fmt.Errorf("%s has queues of at most %d work requests, of %d segments", e.d.name, l.MaxQPWR, l.MaxSGE)}
 	}
-	q := &QP{end: e}
+	q := &QP{end: e, private: private}
 	e.mu.Lock()
 	e.finish = q.release
 	e.mu.Unlock()
@@ -217,11 +237,15 @@ func (q *QP) join() error {
 	return q.change(uverbs.RTS)
 }
 
+// PrivateData returns what the peer's program has sent with its request, or with its answer. An end
+// that dials has it once Dial has returned. The caller must not change it.
+func (q *QP) PrivateData() []byte { return q.private }
+
 // param is what the peer hears of the queue pair.
 func (q *QP) param(cfg Config) ucma.ConnParam {
 	_ = cfg.fill() // newQP has checked it
 	reads := uint8(min(uint32(cfg.Reads), max(q.d.limits.MaxRead, 1)))
-	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, RetryCount: 7, RNRetry: 7, Valid: true}
+	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, PrivateData: cfg.PrivateData, RetryCount: 7, RNRetry: 7, Valid: true}
 }
 
 // Post posts a work request with local memory, which is the device's until the Completion. A Send or

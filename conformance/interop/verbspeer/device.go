@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/rddp/rddp/toe/verbs"
 )
@@ -38,15 +39,18 @@ func (r rnic) dial(ctx context.Context, addr netip.AddrPort) (conn, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	return r.connected(c, q), nil
+	return r.connected(c, q)
 }
 
 // connected returns c with q, and as a counter if the device has atomics.
-func (r rnic) connected(c *pair, q *verbs.QP) conn {
-	if c.q = q; r.d.Can(verbs.OpFetchAdd) {
-		return atomicPair{c}
+func (r rnic) connected(c *pair, q *verbs.QP) (conn, error) {
+	if !strings.HasPrefix(string(q.PrivateData()), greeting) {
+		return nil, errors.Join(fmt.Errorf("private data %q", q.PrivateData()), q.Close(), c.close())
 	}
-	return c
+	if c.q = q; r.d.Can(verbs.OpFetchAdd) {
+		return atomicPair{c}, nil
+	}
+	return c, nil
 }
 
 // An atomicPair is a pair whose device has atomics.
@@ -68,9 +72,12 @@ func (r rnic) listen(addr netip.AddrPort) (netip.AddrPort, func(context.Context)
 		if err != nil {
 			return nil, errors.Join(err, c.close())
 		}
-		return r.connected(c, q), nil
+		return r.connected(c, q)
 	}, nil
 }
+
+// greeting is the private data of each end.
+const greeting = "verbspeer"
 
 // A pair is a connection of a queue pair. Its memory is that of the blocks, then buffers for
 // receives, then one for a Send.
@@ -89,7 +96,7 @@ const (
 func sendAt() int { return slots*block + receives*short }
 
 func (p *pair) config(d *verbs.Device) verbs.Config {
-	return verbs.Config{Receives: receives, Sends: 4, Prepare: func(q *verbs.QP) (err error) {
+	return verbs.Config{Receives: receives, Sends: 4, PrivateData: []byte(greeting), Prepare: func(q *verbs.QP) (err error) {
 		rights := verbs.RemoteRead | verbs.RemoteWrite
 		if d.Can(verbs.OpFetchAdd) {
 			rights |= verbs.RemoteAtomic

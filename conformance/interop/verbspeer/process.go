@@ -18,7 +18,7 @@ func (process) close() error { return nil }
 
 // settings are those of a connection that is any iWARP to its peer.
 func settings() *extsock.Config {
-	return &extsock.Config{Startup: extsock.StartupRequire, Messages: true, NoCapabilities: true}
+	return &extsock.Config{Startup: extsock.StartupRequire, Messages: true, NoCapabilities: true, PrivateData: []byte("verbspeer")}
 }
 
 func (process) dial(ctx context.Context, addr netip.AddrPort) (conn, error) {

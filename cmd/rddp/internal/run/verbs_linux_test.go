@@ -83,6 +83,9 @@ func runClients(ctx context.Context) (err error) {
 	if err := exchange(a, b); err != nil {
 		return err
 	}
+	if err := rejects(ctx, d); err != nil {
+		return err
+	}
 	if err := extensions(d, a, b); err != nil {
 		return err
 	}
@@ -115,11 +118,53 @@ func connect(ctx context.Context, d *verbs.Device) (a, b *client, l *verbs.Liste
 	accepted := make(chan error, 1)
 	go func() {
 		var err error
-		b.qp, err = l.Accept(ctx, verbs.Config{Prepare: b.prepare(d)})
+		b.qp, err = l.Accept(ctx, verbs.Config{PrivateData: []byte("welcome"), Prepare: b.prepare(d)})
 		accepted <- err
 	}()
-	a.qp, err = d.Dial(ctx, l.Addr(), verbs.Config{Prepare: a.prepare(d)})
-	return a, b, l, errors.Join(err, <-accepted)
+	a.qp, err = d.Dial(ctx, l.Addr(), verbs.Config{PrivateData: []byte("hello"), Prepare: a.prepare(d)})
+	if err := errors.Join(err, <-accepted); err != nil {
+		return nil, nil, l, err
+	}
+	for _, c := range []struct {
+		end  *client
+		want string
+	}{{a, "welcome"}, {b, "hello"}} {
+		if got := string(bytes.TrimRight(c.end.qp.PrivateData(), "\x00")); got != c.want {
+			return nil, nil, l, fmt.Errorf("private data %q, want %q", got, c.want)
+		}
+	}
+	return a, b, l, nil
+}
+
+// rejects has the end that accepts refuse a request for what is in it.
+func rejects(ctx context.Context, d *verbs.Device) error {
+	l, err := d.Listen(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	errWrong := errors.New("wrong")
+	accepted := make(chan error, 1)
+	go func() {
+		_, err := l.Accept(ctx, verbs.Config{Prepare: func(q *verbs.QP) error {
+			if bytes.HasPrefix(q.PrivateData(), []byte("right")) {
+				return nil
+			}
+			return errWrong
+		}})
+		accepted <- err
+	}()
+	var refused *verbs.ConnectError
+	if _, err := d.Dial(ctx, l.Addr(), verbs.Config{PrivateData: []byte("left")}); !errors.As(err, &refused) {
+		return fmt.Errorf("Dial of one that refuses = %v, want a ConnectError", err)
+	}
+	if err := <-accepted; !errors.Is(err, errWrong) {
+		return fmt.Errorf("Accept = %v, want the error of Prepare", err)
+	}
+	if _, err := d.Dial(ctx, l.Addr(), verbs.Config{PrivateData: make([]byte, 256)}); err == nil || errors.As(err, &refused) {
+		return fmt.Errorf("Dial with too much private data = %v", err)
+	}
+	return nil
 }
 
 // closeClients closes the device while calls wait. They end, and each later one fails with
