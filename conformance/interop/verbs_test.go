@@ -31,7 +31,7 @@ var verbspeerBinary = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "verbspeer")
-	cmd := exec.Command("go", "build", "-tags=interop", "-trimpath", "-ldflags=-s -w", "-o", path, "./verbspeer")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./verbspeer")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building verbspeer: %w\n%s", err, out)

@@ -1,5 +1,3 @@
-//go:build interop && linux
-
 // Command verbspeer is one end of a session that uses every operation of package verbs: over a
 // device by that package, or in its own process by package extsock. The end that dials writes bytes
 // into the other one's memory and reads as many out of it, and both compare their SHA-256.

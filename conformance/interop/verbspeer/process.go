@@ -1,5 +1,3 @@
-//go:build interop && linux
-
 package main
 
 import (
