@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 	"github.com/rddp/rddp/toe/usertcp"
@@ -39,7 +40,7 @@ func TestFlush(t *testing.T) {
 				t.Errorf("Flush on a link that is cut = %v, want a timeout", err)
 			}
 			cut.Store(false)
-			if err := s.Flush(time.Minute); err != nil {
+			if err := s.Flush(prototest.Patience(t)); err != nil {
 				t.Errorf("Flush = %v", err)
 			}
 			if got, err := r.Pending(); got != n || err != nil {
@@ -137,7 +138,7 @@ func TestFlushAfterCrossedFINs(t *testing.T) {
 	if err := s.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Flush(10 * time.Second); err != nil {
+	if err := s.Flush(prototest.Patience(t)); err != nil {
 		t.Errorf("Flush = %v", err)
 	}
 }
@@ -161,7 +162,7 @@ func TestNoProbesInTimeWait(t *testing.T) {
 		if err := c.CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Flush(10 * time.Second); err != nil {
+		if err := c.Flush(prototest.Patience(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
