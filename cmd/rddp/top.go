@@ -98,7 +98,7 @@ func topView(c *cli.Command) (show func(before, now *monitor.Snapshot) error, le
 		return func(_, now *monitor.Snapshot) error { return printSnapshot(w, now) }, nothing
 	}
 	if fd, is := terminal(w); is && !c.Bool("once") {
-		s := &screen{w: w, fd: fd}
+		s := &screen{w: w, size: func() (width, height int, err error) { return term.GetSize(fd) }}
 		return s.show, s.leave
 	}
 	views := 0
@@ -141,7 +141,7 @@ func terminal(w io.Writer) (fd int, is bool) {
 // screen, so that the lines above remain.
 type screen struct {
 	w    io.Writer
-	fd   int
+	size func() (width, height int, err error)
 	last []string // nil: nothing has been shown
 }
 
@@ -156,7 +156,7 @@ const (
 )
 
 func (s *screen) show(before, now *monitor.Snapshot) error {
-	width, height, err := term.GetSize(s.fd)
+	width, height, err := s.size()
 	if err != nil {
 		return err
 	}
