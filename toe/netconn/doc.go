@@ -25,9 +25,12 @@
 // for at most 10 s. Reads wait for the handshake under their deadline; the deadline does not harm
 // the handshake.
 //
+// EMSS is the length of the longest record, because a receiver gets whole records, however TCP cuts
+// them: shorter FPDUs would only be more of them.
+//
 // # Limits
 //
-// EMSS is toe.DefaultEMSS. Pending counts only what the Stream has read ahead. The read deadline
+// Without TLS, EMSS is toe.DefaultEMSS. Pending counts only what the Stream has read ahead. The read deadline
 // needs a net.Conn whose Read can be interrupted by one and be resumed.
 //
 // A Read of TLS may have to write: to answer a KeyUpdate, or with an alert. Such a Read waits

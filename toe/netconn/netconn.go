@@ -73,6 +73,7 @@ type stream struct {
 	toe.NoWatch
 	conn     net.Conn
 	can      toe.Capabilities
+	emss     int    // in bytes
 	buffered bool   // every write goes through the send buffer
 	in       reader // reads from conn; its closed is set with mu held
 	feedFunc func() // feed, made a function once so that starting it costs no allocation
@@ -109,11 +110,12 @@ type stream struct {
 var _ toe.Stream = (*stream)(nil)
 
 func newStream(c net.Conn, buffered bool) *stream {
-	s := &stream{conn: c, buffered: buffered, in: reader{conn: c, turn: make(chan struct{}, 1)}, handshake: shaken}
+	s := &stream{conn: c, emss: toe.DefaultEMSS, buffered: buffered, in: reader{conn: c, turn: make(chan struct{}, 1)}, handshake: shaken}
 	s.changed.L = &s.mu
 	s.feedFunc = s.feed
 	if _, ok := c.(handshaker); ok {
 		s.handshake = shakeIdle
+		s.emss = chunkSize // a receiver gets whole records, however TCP cuts them
 	}
 	// An error is that of a closed net.Conn, or of one without deadlines.
 	err := c.SetDeadline(time.Time{})
@@ -140,7 +142,7 @@ func canReset(c net.Conn) bool {
 }
 
 func (s *stream) Capabilities() toe.Capabilities { return s.can }
-func (s *stream) EMSS() int                      { return toe.DefaultEMSS }
+func (s *stream) EMSS() int                      { return s.emss }
 func (s *stream) LocalAddr() net.Addr            { return s.conn.LocalAddr() }
 func (s *stream) RemoteAddr() net.Addr           { return s.conn.RemoteAddr() }
 

@@ -145,6 +145,13 @@ func TestNewEMSS(t *testing.T) {
 	if got := s.EMSS(); got != toe.DefaultEMSS {
 		t.Errorf("EMSS() = %d, want %d", got, toe.DefaultEMSS)
 	}
+	x, y := lateTLS(t)
+	defer y.Close()
+	s = netconn.New(x)
+	defer s.Close()
+	if got := s.EMSS(); got != 16<<10 { // RFC 8446 §5.1
+		t.Errorf("over TLS, EMSS() = %d, want the length of the longest record", got)
+	}
 }
 
 func TestNewHalfCloseOfPipe(t *testing.T) {
