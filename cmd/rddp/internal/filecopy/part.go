@@ -42,6 +42,9 @@ type part struct {
 	off    int64 // bytes that are there
 }
 
+// keptModes are those of what a file must not replace, such as /dev/null.
+const keptModes = fs.ModeDevice | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeIrregular
+
 // openPart opens or makes the part of the file name, a copy of a source with these attributes. Then
 // off is the number of bytes that are there, if prefix shows that they are the right ones.
 func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
@@ -51,6 +54,8 @@ func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("%s: %w", printable(name), ErrIsDirectory)
+	case err == nil && info.Mode()&keptModes != 0:
+		return nil, fmt.Errorf("%s: %w", printable(name), ErrNotRegular)
 	case err == nil && info.Mode().IsRegular() && a.Size > 0 && attrOf(info).sameContent(a):
 		if p.whole, err = root.Open(name); err == nil {
 			p.off = a.size()

@@ -29,6 +29,29 @@ func TestNoPermission(t *testing.T) {
 	cp(t, Config{}, local(t.TempDir()), v.name("secret")).wantFailure(t, fs.ErrPermission, "permission denied")
 }
 
+// TestNoReplacement: neither end puts a file in the place of a pipe or a device.
+func TestNoReplacement(t *testing.T) {
+	v := serve(t, &ServerConfig{Writable: true})
+	here := t.TempDir()
+	put(t, filepath.Join(v.dir, "f"), []byte("there"))
+	put(t, filepath.Join(here, "f"), []byte("here"))
+	for _, dir := range []string{v.dir, here} {
+		if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cp(t, Config{}, local(filepath.Join(here, "pipe")), v.name("f")).wantFailure(t, ErrNotRegular, "pipe: is not a regular file")
+	cp(t, Config{}, v.name("pipe"), local(filepath.Join(here, "f"))).wantFailure(t, ErrNotRegular, "pipe: is not a regular file")
+	for _, dir := range []string{v.dir, here} {
+		if info, err := os.Lstat(filepath.Join(dir, "pipe")); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
+			t.Errorf("%s/pipe is now %v, %v", dir, info, err)
+		}
+		if all, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(all) != 2 {
+			t.Errorf("%s has %q, %v", dir, all, err)
+		}
+	}
+}
+
 // asNobody runs the test once more in a process of nobody's.
 func asNobody(t *testing.T) {
 	t.Helper()
