@@ -140,7 +140,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 			fmt.Fprintf(stderr, "rddp cp: %s: skipped: neither a regular file nor a directory\n", name)
 		},
 	}
-	stdin, stdout, err := throughFiles(c, names)
+	stdin, stdout, err := throughFiles(ctx, c, names)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	case errors.Is(err, filecopy.ErrNames):
 		return usage("%w", err)
 	case err == nil:
-		return stdout.print(c.Root().Writer)
+		return stdout.print(ctx, c.Root().Writer)
 	}
 	return err
 }
@@ -172,7 +172,7 @@ type tempFile struct{ dir, name string }
 
 // throughFiles replaces the names that mean standard input or output by those of temporary files, and
 // stores all of standard input.
-func throughFiles(c *cli.Command, names []filecopy.Name) (stdin, stdout *tempFile, err error) {
+func throughFiles(ctx context.Context, c *cli.Command, names []filecopy.Name) (stdin, stdout *tempFile, err error) {
 	last := len(names) - 1
 	for i := range names {
 		if names[i].IsRemote() || names[i].Path != "-" {
@@ -195,7 +195,7 @@ func throughFiles(c *cli.Command, names []filecopy.Name) (stdin, stdout *tempFil
 		if i == last {
 			return nil, f, nil
 		}
-		if err := f.store(c.Root().Reader); err != nil {
+		if err := interruptible(ctx, func() error { return f.store(c.Root().Reader) }); err != nil {
 			f.remove()
 			return nil, nil, fmt.Errorf("standard input: %w", err)
 		}
@@ -213,8 +213,9 @@ func (f *tempFile) store(r io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-// print writes the file to w.
-func (f *tempFile) print(w io.Writer) error {
+// print writes the file to w, and removes it first: if the reader of standard output goes away, a
+// signal ends this process.
+func (f *tempFile) print(ctx context.Context, w io.Writer) error {
 	if f == nil {
 		return nil
 	}
@@ -225,9 +226,11 @@ func (f *tempFile) print(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	_, err = io.Copy(w, file)
-	return err
+	f.remove() // not on Windows, where the caller removes it later
+	return interruptible(ctx, func() error {
+		_, err := io.Copy(w, file)
+		return errors.Join(err, file.Close())
+	})
 }
 
 func (f *tempFile) remove() {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +45,10 @@ func dumpCommand() *cli.Command {
 				emit = func(r dissect.Record) error { return encoder.Encode(r) }
 			}
 			err = dissect.Read(in, emit)
-			return errors.Join(err, out.Flush())
+			if failed := out.Flush(); err == nil {
+				err = failed
+			}
+			return err
 		},
 	}
 }

@@ -81,6 +81,19 @@ func runInput(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return exitFailure
 }
 
+// interruptible runs f, which may wait for standard input or output, until ctx is done. Then the
+// error is that of ctx, and f goes on until the process ends: nothing can end its wait.
+func interruptible(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // noTopic is the exit status that the library gives to help and completion of what does not exist.
 const noTopic = 3
 
