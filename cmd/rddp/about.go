@@ -147,13 +147,29 @@ func configureCompletion(c *cli.Command) {
 
 // unknownCommand returns the error for a name that no command has.
 func unknownCommand(root *cli.Command, name string) error {
-	return usage("there is no command %q%s", name, didYouMean(cli.SuggestCommand(root.Commands, name)))
+	return usage("there is no command %q%s", name, didYouMean(name, cli.SuggestCommand(root.Commands, name)))
 }
 
-// didYouMean returns the end of an error message that names a suggestion, if there is one.
-func didYouMean(suggestion string) string {
-	if suggestion == "" {
+// didYouMean returns the end of an error message that names what the library suggests in place of what
+// was typed. The library always suggests something; didYouMean returns "" if that is not much like it.
+func didYouMean(typed, suggestion string) string {
+	if !isLike(typed, strings.TrimLeft(suggestion, "-")) {
 		return ""
 	}
 	return "; did you mean " + suggestion + "?"
+}
+
+// isLike reports whether the names have their first three letters in common, or most letters, in any
+// order.
+func isLike(a, b string) bool {
+	if len(a) >= 3 && len(b) >= 3 && a[:3] == b[:3] {
+		return true
+	}
+	common, rest := 0, b
+	for _, r := range a {
+		if i := strings.IndexRune(rest, r); i >= 0 {
+			common, rest = common+1, rest[:i]+rest[i+1:]
+		}
+	}
+	return 3*common >= 2*max(len(a), len(b))
 }

@@ -70,12 +70,12 @@ func TestExamples(t *testing.T) {
 func TestVariables(t *testing.T) {
 	for _, tt := range []struct{ name, value, line, want string }{
 		{"RDDP_PING_COUNT", "0", "ping h", "--count 0: at least 1"},
-		{"RDDP_PING_COUNT", "4k", "ping h", `"RDDP_PING_COUNT" for flag count: "4k" is no number that this flag takes`},
+		{"RDDP_PING_COUNT", "4k", "ping h", `"RDDP_PING_COUNT" for flag --count: "4k" is no number that this flag takes`},
 		{"RDDP_PING_SIZE", "2g", "ping h", "--size 2147483648: the size is"},
-		{"RDDP_PING_SIZE", "2x", "ping h", `"RDDP_PING_SIZE" for flag size: "2x" is no size`},
-		{"RDDP_PING_INTERVAL", "1", "ping h", `"RDDP_PING_INTERVAL" for flag interval: "1" is no duration`},
-		{"RDDP_PING_FLOOD", "maybe", "ping h", `"RDDP_PING_FLOOD" for flag flood: it is neither true nor false`},
-		{"RDDP_PING_LOG", "xml", "ping h", `"RDDP_PING_LOG" for flag log: "xml" is neither text nor json`},
+		{"RDDP_PING_SIZE", "2x", "ping h", `"RDDP_PING_SIZE" for flag --size: "2x" is no size`},
+		{"RDDP_PING_INTERVAL", "1", "ping h", `"RDDP_PING_INTERVAL" for flag --interval: "1" is no duration`},
+		{"RDDP_PING_FLOOD", "maybe", "ping h", `"RDDP_PING_FLOOD" for flag --flood: it is neither true nor false`},
+		{"RDDP_PING_LOG", "xml", "ping h", `"RDDP_PING_LOG" for flag --log: "xml" is neither text nor json`},
 		{"RDDP_SERVE_LISTEN", "0.0.0.0", "serve .", "listening at 0.0.0.0:7174: other hosts could connect"},
 		{"RDDP_SERVE_TLS_PIN", "x", "serve .", `"x" is not a pin`},
 		{"RDDP_SERVE_MAX_CONNS", "0", "serve .", "--max-conns 0: at least 1"},

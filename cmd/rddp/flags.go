@@ -124,11 +124,17 @@ var numberError = regexp.MustCompile(`(?:strconv\.\w+: parsing|time: (?:invalid|
 // valueType is what the library says of the type of a value in an environment variable.
 var valueType = regexp.MustCompile(` as \S+ value from `)
 
+// forFlag is where the library names a flag, with one dash or none.
+var forFlag = regexp.MustCompile(` for flag -?([a-zA-Z0-9][a-zA-Z0-9-]*):`)
+
 // plainFlagError returns the words for an error of the library that parses the flags of c.
 func plainFlagError(c *cli.Command, err error) error {
 	text := valueType.ReplaceAllString(err.Error(), " from ")
+	if m := forFlag.FindStringSubmatchIndex(text); m != nil {
+		text = text[:m[0]] + " for flag " + dashed(text[m[2]:m[3]]) + text[m[3]:]
+	}
 	if name, isUnknown := strings.CutPrefix(text, "flag provided but not defined: -"); isUnknown {
-		return errors.New("there is no flag " + dashed(name) + didYouMean(cli.SuggestFlag(c.Flags, name, false)))
+		return errors.New("there is no flag " + dashed(name) + didYouMean(strings.TrimLeft(name, "-"), cli.SuggestFlag(c.Flags, name, false)))
 	}
 	if m := numberError.FindStringSubmatchIndex(text); m != nil {
 		what := "is no number that this flag takes"

@@ -77,7 +77,7 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	for _, a := range c.StringSlice("address") {
 		ip, err := netip.ParseAddr(a)
 		if err != nil {
-			return usage("--address: %v", err)
+			return usage("--address: %q is no IP address", a)
 		}
 		cfg.Addresses = append(cfg.Addresses, ip.Unmap())
 	}

@@ -35,6 +35,9 @@ func FormatUnix(path string) string { return unixScheme + path }
 // port defaultPort; if that is "", the address must have a port. An empty HOST means all addresses of
 // this machine, or this machine itself if somebody connects to it.
 func ParseAddress(s, defaultPort string) (string, error) {
+	if scheme, _, has := strings.Cut(s, "://"); has {
+		return "", fmt.Errorf("%q: %s:// does not belong here: write HOST, HOST:PORT or :PORT", s, scheme)
+	}
 	host, port, hasPort, err := split(s)
 	if err != nil {
 		return "", err

@@ -46,7 +46,7 @@ func TestParseAddress(t *testing.T) {
 		{"user@far", "7174", "an address has no user"},
 		{"far/x", "7174", `'/' is not in the name of a host`},
 		{"far 1", "7174", `' ' is not in the name of a host`},
-		{"http://far", "7174", "the port is a number"},
+		{"http://far", "7174", "http:// does not belong here: write HOST, HOST:PORT or :PORT"},
 	} {
 		if got, err := ParseAddress(tt.in, tt.port); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "strconv") {
 			t.Errorf("ParseAddress(%q, %q) = %q, %v, want an error with %q", tt.in, tt.port, got, err, tt.want)
