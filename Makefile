@@ -18,6 +18,7 @@
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX, some of TCP;
 #                installs them, as root; make verbsquick is the same as a step of a tier
+# make commands  the command rddp in bash, zsh and fish, at a terminal, on full disks, and scanned from another namespace; installs them, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                streams and random verbs with every end, each for SOAKTIME again
 # make fuzz      every fuzz target for FUZZTIME
@@ -63,9 +64,9 @@ QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
 RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS) $(SERIAL))")
 
 GATE   = format vet lint locks cross race norace lists
-PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick demo
+PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick commands demo
 VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSocketsIperf|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners|TestTCPBetweenHosts
-TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs
+TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs,commands
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
 # means fewer rounds and no test less.
@@ -75,7 +76,7 @@ CROSSED  = ./...
 TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
-	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick \
+	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
 	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter study-striped study-memory
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
@@ -228,6 +229,11 @@ verbsquick: verbs-programs bin/tier
 verbs-programs:
 	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin iperf3 curl wget netcat-openbsd python3 \
 		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib iproute2
+
+# The command in shells, at a terminal, on full disks, and scanned from another namespace.
+commands: bin/tier
+	@./.ci/install bash zsh fish tmux iproute2 util-linux
+	$(TIER) test -retries=2 -- -count=1 -tags=commands -timeout=5m -run='Completion|Terminal|Namespaces|Scan' ./cmd/rddp
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

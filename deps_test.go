@@ -417,7 +417,7 @@ func (p pkg) name() string {
 }
 
 // allTags are the build tags of `make gate`. With them no test is left out.
-const allTags = "interop,tshark,models,conformance,mutations,soak,foreign"
+const allTags = "interop,tshark,models,conformance,mutations,soak,foreign,verbs,commands"
 
 // list returns the packages of all modules, with the imports of all their tests.
 func list(t *testing.T) []pkg {

@@ -143,7 +143,24 @@ func configureCompletion(c *cli.Command) {
 	c.Description = "   source <(rddp completion bash)        # in ~/.bashrc\n" +
 		"   source <(rddp completion zsh)         # in ~/.zshrc, after compinit\n" +
 		"   rddp completion fish >~/.config/fish/completions/rddp.fish"
+	for _, shell := range c.Commands {
+		shell.Usage = "print the script for " + shell.Name
+		if script := shell.Action; shell.Name == "bash" {
+			shell.Action = func(ctx context.Context, c *cli.Command) error {
+				if _, err := io.WriteString(c.Root().Writer, bashWords); err != nil {
+					return err
+				}
+				return script(ctx, c)
+			}
+		}
+	}
 }
+
+// bashWords begins the script for bash. The rest of it needs this function of bash-completion, which
+// not every system has. Without it the words are those that bash finds.
+const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() { COMPREPLY=(); }
+
+`
 
 // unknownCommand returns the error for a name that no command has.
 func unknownCommand(root *cli.Command, name string) error {

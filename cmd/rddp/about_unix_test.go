@@ -23,9 +23,7 @@ func TestCompletionInBash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// bash-completion, which may not be installed, would set cur and the like.
 	cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", `PATH="`+dir+`:$PATH"
-_get_comp_words_by_ref() { cur="${COMP_WORDS[COMP_CWORD]}"; }
 source "`+filepath.Join(dir, "script")+`"
 for words in "rddp ping --inter" "rddp ser" "rddp ping --max-conn"; do
 	COMP_WORDS=($words) COMP_LINE="$words" COMP_POINT=${#words}

@@ -136,6 +136,7 @@ func (s *shell) command(t *testing.T, args ...string) *exec.Cmd {
 var (
 	logTime  = regexp.MustCompile(`(time=|"time":")[^ "]+`)
 	anyPin   = regexp.MustCompile(`sha256//[A-Za-z0-9+/]{43}=`)
+	tempDir  = regexp.MustCompile(`rddp-(cp|demo)-\d+`)
 	loopPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	anyAt    = regexp.MustCompile(`address=(?:rddp://)?(\S+)`)
 )
@@ -147,6 +148,7 @@ const firstEphemeral = 32768
 func (s *shell) plain(out string, err error) string {
 	out = strings.ReplaceAll(out, s.dir, "DIR")
 	out = anyPin.ReplaceAllString(logTime.ReplaceAllString(out, "${1}TIME"), "sha256//PIN")
+	out = tempDir.ReplaceAllString(out, "rddp-$1-N")
 	out = loopPort.ReplaceAllStringFunc(out, func(address string) string {
 		host, port, _ := strings.Cut(address, ":")
 		if n, err := strconv.Atoi(port); err != nil || n < firstEphemeral || n > math.MaxUint16 {

@@ -91,7 +91,7 @@ func checkHost(s, host string, hasPort bool) error {
 	case strings.Contains(host, "@"):
 		return fmt.Errorf("%q: an address has no user", s)
 	case strings.Contains(host, ":"): // split has checked that it is an IPv6 address
-		return nil
+		_, host, _ = strings.Cut(host, "%") // but for its zone, the name of an interface
 	case strings.Trim(host, "0123456789") == "" && host != "":
 		return fmt.Errorf("%q: %s is no host; for a port on all addresses write :%s", s, host, host)
 	}

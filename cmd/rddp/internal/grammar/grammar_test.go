@@ -43,6 +43,7 @@ func TestParseAddress(t *testing.T) {
 		{"[::1", "7174", "no closing bracket"},
 		{"[far]:1", "7174", "only an IPv6 address is in brackets"},
 		{"[::1]1", "7174", "after the bracket"},
+		{"::%]", "7174", `']' is not in the name of a host`},
 		{"user@far", "7174", "an address has no user"},
 		{"far/x", "7174", `'/' is not in the name of a host`},
 		{"far 1", "7174", `' ' is not in the name of a host`},
