@@ -39,7 +39,7 @@ func newTerminal(t *testing.T, program string) *terminal {
 	t.Helper()
 	s := newShell(t)
 	x := &terminal{socket: filepath.Join(t.TempDir(), "tmux"), env: s.env}
-	words := []string{"-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "-c", s.dir, "env", "-i", "TERM=screen", commandEnv + "=1"}
+	words := []string{"-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "-c", s.dir, "env", "-i", "TERM=screen", "HISTFILE=/dev/null", commandEnv + "=1"}
 	x.tmux(t, append(append(words, s.env...), strings.Fields(program)...)...)
 	t.Cleanup(func() { _ = x.command("kill-server").Run() }) // it may have ended
 	return x
@@ -84,7 +84,7 @@ func TestCompletionInShells(t *testing.T) {
 	for _, tt := range []struct{ shell, setup string }{
 		{"bash --norc", "source <(rddp completion bash)"},
 		{"zsh -f", "autoload -U compinit; compinit -D; source <(rddp completion zsh)"},
-		{"fish --no-config", "rddp completion fish | source"},
+		{"fish --no-config --private", "rddp completion fish | source"},
 	} {
 		t.Run(tt.shell, func(t *testing.T) {
 			x := newTerminal(t, tt.shell)
