@@ -28,28 +28,28 @@ func TestTranscriptsInNamespaces(t *testing.T) {
 	runTranscript(t, "testdata/namespaces/full.txt")
 }
 
-// A terminal is one of tmux's, in which a shell runs.
-type terminal struct {
+// A tmux is a terminal of tmux, in which a shell runs.
+type tmux struct {
 	socket string
 	env    []string
 }
 
-// newTerminal starts a program in a terminal, where rddp is this test binary.
-func newTerminal(t *testing.T, program string) *terminal {
+// newTmux starts a program in a terminal, where rddp is this test binary.
+func newTmux(t *testing.T, program string) *tmux {
 	t.Helper()
 	s := newShell(t)
-	x := &terminal{socket: filepath.Join(t.TempDir(), "tmux"), env: s.env}
+	x := &tmux{socket: filepath.Join(t.TempDir(), "tmux"), env: s.env}
 	words := []string{"-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "-c", s.dir, "env", "-i", "TERM=screen", "HISTFILE=/dev/null", commandEnv + "=1"}
-	x.tmux(t, append(append(words, s.env...), strings.Fields(program)...)...)
+	x.does(t, append(append(words, s.env...), strings.Fields(program)...)...)
 	t.Cleanup(func() { _ = x.command("kill-server").Run() }) // it may have ended
 	return x
 }
 
-func (x *terminal) command(args ...string) *exec.Cmd {
+func (x *tmux) command(args ...string) *exec.Cmd {
 	return exec.Command("tmux", append([]string{"-S", x.socket}, args...)...)
 }
 
-func (x *terminal) tmux(t *testing.T, args ...string) string {
+func (x *tmux) does(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := x.command(args...).CombinedOutput()
 	if err != nil {
@@ -59,13 +59,13 @@ func (x *terminal) tmux(t *testing.T, args ...string) string {
 }
 
 // types sends keys, by tmux's names for them.
-func (x *terminal) types(t *testing.T, keys ...string) {
+func (x *tmux) types(t *testing.T, keys ...string) {
 	t.Helper()
-	x.tmux(t, append([]string{"send-keys"}, keys...)...)
+	x.does(t, append([]string{"send-keys"}, keys...)...)
 }
 
 // sees waits until the screen contains text.
-func (x *terminal) sees(t *testing.T, text string) {
+func (x *tmux) sees(t *testing.T, text string) {
 	t.Helper()
 	screen := ""
 	defer func() {
@@ -74,7 +74,7 @@ func (x *terminal) sees(t *testing.T, text string) {
 		}
 	}()
 	prototest.Wait(t, "the screen has "+text, func() bool {
-		screen = x.tmux(t, "capture-pane", "-p")
+		screen = x.does(t, "capture-pane", "-p")
 		return strings.Contains(screen, text)
 	})
 }
@@ -87,7 +87,7 @@ func TestCompletionInShells(t *testing.T) {
 		{"fish --no-config --private", "rddp completion fish | source"},
 	} {
 		t.Run(tt.shell, func(t *testing.T) {
-			x := newTerminal(t, tt.shell)
+			x := newTmux(t, tt.shell)
 			x.types(t, tt.setup+"; echo set-'up'", "Enter")
 			x.sees(t, "set-up")
 			x.types(t, "rddp ser", "Tab")
@@ -103,7 +103,7 @@ func TestCompletionInShells(t *testing.T) {
 // TestTerminal: a copy shows its progress at a terminal, and ^C ends what runs there, with the status
 // of an interrupt.
 func TestTerminal(t *testing.T) {
-	x := newTerminal(t, "bash --norc")
+	x := newTmux(t, "bash --norc")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 3<<20), 0o600); err != nil {
 		t.Fatal(err)
