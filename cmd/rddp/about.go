@@ -148,7 +148,7 @@ func configureCompletion(c *cli.Command) {
 		if script := shell.Action; shell.Name == "bash" {
 			shell.Action = func(ctx context.Context, c *cli.Command) error {
 				if _, err := io.WriteString(c.Root().Writer, bashWords); err != nil {
-					return err
+					return cli.Exit(err, exitFailure)
 				}
 				return script(ctx, c)
 			}
