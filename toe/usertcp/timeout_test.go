@@ -22,7 +22,7 @@ func TestUserTimeout(t *testing.T) {
 		clock := turned.New(t)
 		x, y := usertcp.Pipe(1500)
 		a := newStack(t, x, usertcp.Config{Addresses: addrsA, UserTimeout: timeout, KeepAlive: -1})
-		b := newStack(t, y, usertcp.Config{Addresses: addrsB, ReceiveBuffer: 8 << 10})
+		b := newStack(t, y, usertcp.Config{Addresses: addrsB, ReceiveBuffer: 8 << 10, KeepAlive: -1}) // its probes would put off ours
 		s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 		defer r.Abort()
 		if _, err := s.Write(make([]byte, 64<<10)); err != nil { // more than the window
