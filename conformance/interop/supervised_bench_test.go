@@ -54,7 +54,7 @@ func BenchmarkNextToSiw(b *testing.B) {
 }
 
 // putRddp puts cmd/rddp into the guest.
-func putRddp(b *testing.B, g *Guest) {
+func putRddp(b testing.TB, g *Guest) {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "rddp")
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "github.com/rddp/rddp/cmd/rddp")

@@ -194,9 +194,10 @@ func TestSupervisedPrograms(t *testing.T) {
 	for _, tt := range connectedPrograms {
 		t.Run(tt.desc, func(t *testing.T) {
 			eachRole(t, func(t *testing.T, siwListens bool) {
+				g := superviseGuest(t) // on a busy machine it takes its time
 				ctx, cancel := context.WithTimeout(t.Context(), supervisedLimit)
 				defer cancel()
-				e := meet(t, ctx, superviseGuest(t), siwListens, tt.listen, tt.connect)
+				e := meet(t, ctx, g, siwListens, tt.listen, tt.connect)
 				for e.late(ctx) {
 					e = meet(t, ctx, Start(t), siwListens, tt.listen, tt.connect)
 				}
@@ -248,9 +249,10 @@ func TestSupervisedProgramKilled(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			eachRole(t, func(t *testing.T, siwListens bool) {
+				g := superviseGuest(t)
 				ctx, cancel := context.WithTimeout(t.Context(), supervisedLimit)
 				defer cancel()
-				e := meet(t, ctx, superviseGuest(t), siwListens, "rping -s -a %s -p %s -S 4000 -V -v", "rping -c -a %s -p %s -S 4000 -V -v")
+				e := meet(t, ctx, g, siwListens, "rping -s -a %s -p %s -S 4000 -V -v", "rping -c -a %s -p %s -S 4000 -V -v")
 				if !e.host.says("ping data: rdma-ping-9") {
 					e.siw.Kill()
 					t.Fatalf("the programs do not meet:\n%s\n%s", e.host.said(), text(e.siw))
@@ -278,9 +280,9 @@ func says(r io.Reader, want string) bool {
 
 // A program whose peer is killed while it writes gets the error of its work requests.
 func TestSupervisedWriterFails(t *testing.T) {
+	g := superviseGuest(t)
 	ctx, cancel := context.WithTimeout(t.Context(), supervisedLimit)
 	defer cancel()
-	g := superviseGuest(t)
 	received := func() (n int) {
 		t.Helper()
 		if _, err := fmt.Sscan(g.MustRun(t, "cat", "/sys/class/net/eth0/statistics/rx_bytes").Stdout, &n); err != nil {
