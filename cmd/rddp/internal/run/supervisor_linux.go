@@ -36,6 +36,7 @@ type supervisor struct {
 	tcp      *connections // nil without rules for them
 
 	closeOnce sync.Once
+	blindOnce sync.Once // the first process whose memory is out of reach is told of
 
 	mu sync.Mutex
 	// the open files of the device
@@ -146,6 +147,11 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	thread := process.Thread(c.Thread)
 	path := func(arg int) (string, bool) {
 		p, err := process.ReadString(thread, c.Args[arg], pathLimit)
+		if errors.Is(err, syscall.EPERM) {
+			s.blindOnce.Do(func() {
+				s.log.Warn("the kernel does not show what a process opens, which so has no device: the process is not dumpable, or kernel.yama.ptrace_scope is more than 1", "thread", c.Thread)
+			})
+		}
 		if err != nil {
 			return "", false
 		}
