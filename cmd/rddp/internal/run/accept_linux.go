@@ -353,6 +353,10 @@ func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err err
 		return -1, nil, err
 	}
 	a.options.set(fd)
+	if a.domain == unix.AF_INET6 {
+		// The place is at an IPv4 address, which the system may forbid to sockets of IPv6.
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // if it fails, so does the next call
+	}
 	if near, err = t.place4.meet(fd, false); err != nil {
 		unix.Close(fd)
 		return -1, nil, err

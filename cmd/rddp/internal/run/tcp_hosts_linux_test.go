@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// twoHosts makes two network namespaces that are joined, which only root may. It returns functions that run
+// twoHosts makes two network namespaces that are joined, which only root may. A socket of IPv6 is for IPv6 alone
+// there, unless it says otherwise. It returns functions that run
 // a function in one of them; what that starts is there too.
 func twoHosts(t *testing.T) (a, b func(func())) {
 	t.Helper()
@@ -41,6 +42,7 @@ func twoHosts(t *testing.T) (a, b func(func())) {
 		for _, line := range []string{fmt.Sprintf("addr add 10.99.0.%d/24 dev rddp0", i+1), "link set rddp0 up", "link set lo up"} {
 			lines = append(lines, fmt.Sprintf("nsenter -t %d -n ip %s", pid, line))
 		}
+		lines = append(lines, fmt.Sprintf("nsenter -t %d -n sh -c 'echo 1 >/proc/sys/net/ipv6/bindv6only'", pid))
 	}
 	if out, err := exec.Command("sh", "-c", strings.Join(lines, " && ")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -79,19 +81,21 @@ func inHost(t *testing.T, pid int) func(func()) {
 func TestTCPBetweenHosts(t *testing.T) {
 	here, there := twoHosts(t)
 	files, _, pin := identity(t)
-	for _, c := range []struct{ desc, listen, connect, sees string }{
-		{"without TLS", envInsecure + "=1", "", "plain=1"},
-		{"with TLS", envIdentity + "=" + files, envTrust + "=" + pin.String(), "plain=0"},
+	for _, c := range []struct{ desc, at, listen, connect, sees string }{
+		{"without TLS", "10.99.0.1:0", envInsecure + "=1", "", "plain=1"},
+		{"with TLS", "10.99.0.1:0", envIdentity + "=" + files, envTrust + "=" + pin.String(), "plain=0"},
+		{"a listener for IPv6 and IPv4", "[::]:0", envInsecure + "=1", "", "plain=1"},
 	} {
 		t.Run(c.desc, func(t *testing.T) {
 			var l *listening
-			here(func() { l = startListening(t, []string{c.listen}, "accept-echo", "10.99.0.1:0") })
+			here(func() { l = startListening(t, []string{c.listen}, "accept-echo", c.at) })
+			address := "10.99.0.1" + l.address[strings.LastIndexByte(l.address, ':'):]
 			there(func() {
 				var log bytes.Buffer
-				cmd := underTCP(t, l.address, &log, "tcp-echo", "10", "100000")
+				cmd := underTCP(t, address, &log, "tcp-echo", "10", "100000")
 				cmd.Env = append(os.Environ(), c.connect)
 				mustSucceed(t, cmd, &log, "ddp=10 plain=0 untouched=0")
-				plain := exec.Command("sh", "-c", fmt.Sprintf("echo hello | nc -N %s", strings.Replace(l.address, ":", " ", 1)))
+				plain := exec.Command("sh", "-c", fmt.Sprintf("echo hello | nc -N %s", strings.Replace(address, ":", " ", 1)))
 				if out, _ := plain.Output(); (string(out) == "hello\n") != (c.sees == "plain=1") { // its status is nc's affair
 					t.Errorf("plain TCP has the answer %q", out)
 				}
