@@ -30,6 +30,8 @@
 # make study-cache   what it costs to keep a cache coherent by RDMA Reads, for docs/studies/cache.md; on a quiet machine
 # make study-striped lists of pieces of a file that is striped over I/O servers, for docs/studies/striped.md; on a quiet machine
 # make study-memory  bytes moved through memory for each byte delivered, for docs/studies/memory.md; as root
+# make study-web     pages from a web server through a proxy, for docs/studies/web.md; on a quiet machine
+# make study-reconfiguration  load balancers that move servers between sites, for docs/studies/reconfiguration.md; on a quiet machine
 # make study-filter  blocks that flow through filters, over TCP and over extsock, for docs/studies/filter.md; on a quiet machine
 # make early     what early placement brings over a link with delay and loss, for docs/early.md; on a quiet machine
 
@@ -77,7 +79,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter study-striped study-memory
+	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
@@ -263,7 +265,7 @@ early:
 	$(GO) run ./conformance/lab/early -document=docs/early.md -revision="$$(git describe --always --dirty)" $(EARLY)
 
 # STUDY are more options of the programs, such as -rounds 5.
-study-cache study-filter study-striped study-memory: study-%:
+study-cache study-filter study-striped study-memory study-reconfiguration study-web: study-%:
 	$(GO) run ./conformance/lab/studies/$* -document=docs/studies/$*.md \
 		-revision="$$(git describe --always)$$(git diff --quiet HEAD -- . ':!docs/studies' || echo -dirty)" $(STUDY)
 

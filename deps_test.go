@@ -135,10 +135,13 @@ var mayImport = map[string][]string{
 	"conformance/lab/studies/striped": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/memory":  {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/filter":  {"extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
+	"conformance/lab/studies/web":     {"extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/lab/apps":            {"*"},
 	"conformance/lab/examples/grpc":   {"ddp", "extsock", "rdmap"},
+
+	"conformance/lab/studies/reconfiguration": {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 
 	"examples/echo-ddp":      {"extsock"},
 	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
