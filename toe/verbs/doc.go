@@ -12,7 +12,8 @@
 // itself.
 //
 // On an RNIC, the end that accepts may send only when it has received something (RFC 5044 §7.1.2). So the
-// end that dials speaks first.
+// end that dials speaks first. siw, as the end that accepts, may leave unread what arrives right behind
+// its answer, until more arrives: if no answer comes, an OpWrite of length 0 helps.
 //
 // Atomics and Immediate Data are there where the device has them: not over iWARP, which has had them
 // since RFC 7306, because no driver does. [Device.Can] tells, and Post refuses them with an

@@ -89,6 +89,7 @@ type pair struct {
 const (
 	receives = 8
 	sendID   = receives // of what is no receive
+	nudgeID  = sendID + 1
 )
 
 func sendAt() int { return slots*block + receives*short }
@@ -116,6 +117,11 @@ func (p *pair) buffer(id int) verbs.Segment {
 func (p *pair) memory() []byte          { return p.region.Bytes()[:slots*block] }
 func (p *pair) where() (uint32, uint64) { return p.region.Remote() }
 
+// nudge sends an RDMA Write of length 0.
+func (p *pair) nudge() {
+	_ = p.q.Post(verbs.Request{ID: nudgeID, Op: verbs.OpWrite}) // it fails if the connection has ended
+}
+
 func (p *pair) close() error {
 	if p.q != nil {
 		_ = p.q.Close() // it returns nil
@@ -138,7 +144,7 @@ func (p *pair) wait(done func(verbs.Completion) bool) error {
 		if c.Err != nil {
 			return fmt.Errorf("%v: %w", c.Op, c.Err)
 		}
-		if c.ID != sendID {
+		if c.ID < receives {
 			p.got = append(p.got, c)
 		}
 		if done(c) {

@@ -53,8 +53,14 @@ type conn interface {
 	// write writes the block of the own memory at off to the peer's, and read reads it.
 	write(off, n int, key uint32, addr uint64) error
 	read(off, n int, key uint32, addr uint64) error
+	// nudge has something arrive at the peer. Any goroutine may call it.
+	nudge()
 	close() error
 }
+
+// nudgeAfter is when the end that dials nudges the other one. siw may leave unread what arrives right
+// behind its answer, until more arrives.
+const nudgeAfter = 100 * time.Millisecond
 
 // A counter is a conn whose device has atomics. count adds to 8 bytes of the peer's memory, and
 // returns what was there.
@@ -197,6 +203,7 @@ func (s *session) meet(speaksFirst bool) error {
 
 func dialed(c conn, n int) error {
 	s := &session{conn: c, n: n}
+	defer time.AfterFunc(nudgeAfter, c.nudge).Stop()
 	if err := s.meet(true); err != nil {
 		return fmt.Errorf("hello: %w", err)
 	}

@@ -80,4 +80,9 @@ func (l *local) remote(n int, key uint32, addr uint64) *extsock.RemoteMemory {
 	return l.c.Remote(rdmap.Handle{STag: ddp.STag(key), TO: addr, Len: uint32(n)})
 }
 
+// nudge sends an RDMA Write of length 0.
+func (l *local) nudge() {
+	_, _ = l.c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Unsignaled: true}}) // it fails if the connection has ended
+}
+
 func (l *local) close() error { return l.c.Close() }
