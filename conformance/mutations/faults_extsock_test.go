@@ -516,4 +516,10 @@ var extsockFaults = []Fault{
 	{Name: "rsockets: few credits", File: "extsock/internal/bytestream/rsockets/header.go",
 		Old: "h.Credits < MinCredits", New: "h.Credits < 1",
 		Package: "extsock/internal/bytestream/rsockets", Tests: "^TestHeaderOfAnother$"},
+	{Name: "a long Write fails although the peer has read all of it", File: "extsock/internal/driver/streamwrite.go",
+		Old: "if !ended || waited && !s.sent {", New: "if !ended || waited {",
+		Package: "extsock/internal/driver", Tests: "^TestWriteThatThePeerHasRead$"},
+	{Name: "a long Write succeeds although the peer closed before TCP had taken it", File: "extsock/internal/driver/tx.go",
+		Old: "if t.open && s.writeErr == nil && s.writing && s.tx.IsSent() {", New: "if s.writeErr == nil && s.writing && s.tx.IsSent() {",
+		Package: "extsock", Tests: "^TestRendezvousEnds$"},
 }

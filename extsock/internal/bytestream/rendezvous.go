@@ -67,9 +67,15 @@ func (s *Sender) MayOffer() bool { return !s.offer.off }
 // Write reports whether the long Write is over: everything has been given out, and is completed or
 // detached. owns tells whether requests that are posted refer to its memory.
 func (s *Sender) Write() (over, owns bool) {
-	w := &s.write
-	whole := len(w.data) == 0 && (!s.offer.open || s.offer.closing != Data)
-	return s.own == 0 && (whole || w.givenUp), s.own > 0
+	return s.own == 0 && (s.isGivenOut() || s.write.givenUp), s.own > 0
+}
+
+// IsSent reports whether all of the long Write has been given out and completed.
+func (s *Sender) IsSent() bool { return s.own == 0 && s.isGivenOut() }
+
+// isGivenOut reports whether Next has given out all of the long Write.
+func (s *Sender) isGivenOut() bool {
+	return len(s.write.data) == 0 && (!s.offer.open || s.offer.closing != Data)
 }
 
 // GiveUp says that nothing more of the long Write is to be given out. It is over when what has been

@@ -36,6 +36,8 @@ type byteStream struct {
 	writing bool // +checklocks:mu
 	// the Write under way waits to be copied
 	appending bool // +checklocks:mu
+	// TCP has taken all of the long Write under way, in a call that began before the stream ended
+	sent bool // +checklocks:mu
 	// aheadCost is taken from the budget
 	paid bool // +checklocks:mu
 	// what count has of tx
@@ -164,10 +166,18 @@ func (s *byteStream) reap() {
 	}
 	s.mu.Lock()
 	s.reapLocked()
+	s.unlockReaped()
+}
+
+// unlockReaped unlocks mu after reapLocked, and wakes the Write under way if it waits for no more
+// Completions.
+//
+// +checklocksrelease:s.mu
+func (s *byteStream) unlockReaped() {
 	_, owns := s.tx.Write()
 	waits := s.writing
 	s.unlock()
-	if waits && !owns { // if it owns requests, the Write waits for more Completions
+	if waits && !owns {
 		wait.Wake(s.room)
 	}
 }

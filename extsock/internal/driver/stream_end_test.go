@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 
@@ -52,6 +53,68 @@ func TestStreamEndGivesMemoryBack(t *testing.T) {
 			b.Kill(failure)
 			synctest.Wait()
 		})
+	}
+}
+
+// TestWriteThatThePeerHasRead checks that a long Write succeeds if the peer has read all of it and then
+// closes in order before the goroutine of the Write runs again. Data and a rendezvous differ in who
+// sends the last of it.
+func TestWriteThatThePeerHasRead(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		n, crossover int
+	}{
+		{"data", 20 * machineSize, 0},
+		{"rendezvous", machineOffer, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMachine(true)
+			a, b := m.ends[0], m.ends[1]
+			b.arrive(math.MaxInt)
+			b.beginRead(2*machineOffer, false)
+			a.beginWrite(tt.n, tt.crossover)
+			if a.write == nil {
+				t.Fatal("the Write does not wait")
+			}
+			for len(b.got) < tt.n { // nobody lets the Write look, but its bytes go out
+				before := len(b.got)
+				b.arrive(math.MaxInt)
+				b.goOn(t)
+				if b.read == nil && len(b.got) < tt.n {
+					b.beginRead(2*machineOffer, false)
+				}
+				a.arrive(math.MaxInt)
+				if a.d.bytes.due.Load() {
+					a.d.transmit()
+				}
+				if len(b.got) == before && len(b.s.in) == 0 {
+					t.Fatalf("%d of %d bytes have arrived, and no more come", before, tt.n)
+				}
+			}
+			b.beginClose()
+			b.goOn(t)
+			a.arrive(math.MaxInt)
+			if !a.d.end.peerLeft() {
+				t.Fatalf("the connection is %v", a.d.end.life.state())
+			}
+			if ended, _, n, err := a.d.writer.look(true); !ended || n != tt.n || err != nil {
+				t.Errorf("look = %v, %d of %d bytes, %v", ended, n, tt.n, err)
+			}
+			a.writeOver(tt.n)
+			if err := m.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// goOn has all go on that is woken at this end.
+func (e *machineEnd) goOn(t *testing.T) {
+	t.Helper()
+	for rounds := 0; e.poke(); rounds++ {
+		if rounds > 10_000 {
+			t.Fatalf("%s goes on for ever", e.name)
+		}
 	}
 }
 

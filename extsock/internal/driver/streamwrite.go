@@ -260,19 +260,21 @@ func (w *streamWriter) beginLong(p []byte, crossover int) error {
 	if last { // the peer would not answer an offer
 		crossover = 0
 	}
+	s.sent = false
 	s.tx.Post(p, crossover)
 	return nil
 }
 
 // look looks whether the long Write can end, and ends it in that case. n is then the number of its
 // bytes that go out. owns says whether requests refer to its memory. A Write that has waited fails
-// if the stream has ended meanwhile; see goOnLocked.
+// if the stream has ended meanwhile, unless all of it went out before: the peer may have closed because
+// it has read all. See also goOnLocked.
 func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 	s := w.bytes
 	s.mu.Lock()
 	defer s.unlock()
 	ended, owns = s.tx.Write()
-	if !ended || waited {
+	if !ended || waited && !s.sent {
 		if err = w.goOnLocked(ended || owns); err != nil {
 			s.tx.GiveUp()
 			ended, owns = s.tx.Write()

@@ -88,8 +88,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 		if !whole {
 			return false
 		}
-		d.tx.sent()
-		d.tx.reapStream()
+		d.tx.batchSent()
 		d.freed.Broadcast()
 		d.tx.token.yield()
 	}

@@ -40,6 +40,7 @@ type tx struct {
 	largeFPDU bool // Config.LargeFPDU
 	markers   bool // this end sends Markers
 	aligns    bool // the stream declares Aligns
+	open      bool // the connection had not ended when TCP was last given something
 
 	writeTimeout time.Duration // Config.WriteTimeout
 	// writeLook is the interval between two looks whether TCP has taken something; 0 means never.
@@ -189,6 +190,23 @@ func (t *tx) writeBatch(wait bool) (whole bool, err error) {
 	}
 }
 
+// batchSent completes the messages of a batch that TCP has taken. The byte stream learns under the same
+// lock whether that was before the end of the connection.
+func (t *tx) batchSent() {
+	s := t.bytes
+	if s == nil || !s.waiting.Load() {
+		t.sent()
+		return
+	}
+	s.mu.Lock()
+	t.sent()
+	s.reapLocked()
+	if t.open && s.writeErr == nil && s.writing && s.tx.IsSent() {
+		s.sent = true
+	}
+	s.unlockReaped()
+}
+
 // awaitWritable waits until TCP may take more. The token is down, so detach can copy payload
 // meanwhile.
 func (t *tx) awaitWritable() error {
@@ -203,6 +221,7 @@ func (t *tx) awaitWritable() error {
 func (t *tx) tryWrite() (n int, whole bool, err error) {
 	for stopped := true; stopped; {
 		var m int
+		t.open = t.end.life.state() == lifeOpen
 		m, err = t.stream.TryWriteBatch(t.batch.Bufs())
 		t.batch.Take(m)
 		n += m
