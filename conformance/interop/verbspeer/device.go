@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"syscall"
 
 	"github.com/rddp/rddp/toe/verbs"
 )
@@ -32,12 +33,17 @@ type rnic struct{ d *verbs.Device }
 func (r rnic) close() error { return r.d.Close() }
 
 func (r rnic) dial(ctx context.Context, addr netip.AddrPort) (conn, error) {
-	c := &pair{ctx: ctx}
-	q, err := r.d.Dial(ctx, addr, c.config(r.d))
-	if err != nil {
-		return nil, errors.Join(err, c.close())
+	for {
+		c := &pair{ctx: ctx}
+		q, err := r.d.Dial(ctx, addr, c.config(r.d))
+		if err == nil {
+			return r.connected(c, q)
+		}
+		err = errors.Join(err, c.close())
+		if !errors.Is(err, syscall.EADDRNOTAVAIL) { // siw: rdma_cm has chosen a port that TCP has in use
+			return nil, err
+		}
 	}
-	return r.connected(c, q)
 }
 
 // connected returns c with q, and as a counter if the device has atomics.
