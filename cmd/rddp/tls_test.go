@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,13 +152,8 @@ func runEntrance(t *testing.T, p tlsPair, flags, address, dir string) (status in
 	p.server = strings.ReplaceAll(p.client, "ADDR", address)
 	entrance, _, errs := startTLS(t, p, flags, dir)
 	said := errs.String()
-	if c, err := net.Dial("tcp", entrance); err == nil { // the entrance may reset the connection before Dial returns
-		defer c.Close()
-		c.SetDeadline(prototest.Deadline(t))
-		_, _ = c.Write([]byte("word")) // the Read fails too
-		if _, err := io.ReadFull(c, make([]byte, 4)); err == nil {
-			return exitOK, ""
-		}
+	if echoes(t, entrance) == nil {
+		return exitOK, ""
 	}
 	prototest.Wait(t, "the entrance's reason", func() bool { return len(errs.String()) > len(said) })
 	return exitFailure, strings.TrimPrefix(errs.String(), said)
@@ -262,6 +258,54 @@ func reloadTLS(t *testing.T, p tlsPair) {
 	}
 	next.issue(t, "client", "here", time.Now().Add(time.Hour))
 	check("a client that the authority does not know", "next", exitFailure)
+}
+
+// TestEntranceReloads: an entrance that runs trusts the authorities that are in its file when a client
+// connects.
+func TestEntranceReloads(t *testing.T) {
+	dir := t.TempDir()
+	ours, next := newAuthority(t, dir, "ours"), newAuthority(t, dir, "next")
+	pair := tlsPairs[slices.IndexFunc(tlsPairs, func(p tlsPair) bool { return p.name == "proxy" })]
+	trust := func(name string) {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(dir, name+".pem"))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "trusted.pem"), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	trust("ours")
+	ours.issue(t, "server", "here", time.Now().Add(time.Hour))
+	exit, _, _ := startTLS(t, pair, "--tls-cert DIR/server.pem --tls-key DIR/server.key", dir)
+	pair.server = strings.ReplaceAll(pair.client, "ADDR", exit)
+	entrance, _, _ := startTLS(t, pair, "--tls-ca DIR/trusted.pem --tls-server-name here", dir)
+	check := func(when string, want bool) {
+		t.Helper()
+		if err := echoes(t, entrance); (err == nil) != want {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	check("at the beginning", true)
+	next.issue(t, "server", "here", time.Now().Add(time.Hour))
+	check("with a server of the next authority", false)
+	trust("next")
+	check("with the next authority", true)
+}
+
+// echoes sends a word through an entrance, and returns an error if it does not come back.
+func echoes(t *testing.T, entrance string) error {
+	t.Helper()
+	c, err := net.Dial("tcp", entrance)
+	if err != nil {
+		return err // the entrance may reset the connection before Dial returns
+	}
+	defer c.Close()
+	c.SetDeadline(prototest.Deadline(t))
+	_, _ = c.Write([]byte("word")) // the Read fails too
+	_, err = io.ReadFull(c, make([]byte, 4))
+	return err
 }
 
 // TestListenBeyond: no command listens where other hosts can connect, unless it has TLS or the user

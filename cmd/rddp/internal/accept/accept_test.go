@@ -135,6 +135,40 @@ func TestEnterAtOnce(t *testing.T) {
 	})
 }
 
+// TestEndFreesPlace: a connection that has ended leaves its place to the next one.
+func TestEndFreesPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		comes := make(chan int)
+		var served sync.WaitGroup
+		l := Loop[int]{
+			Accept: func() (int, error) {
+				if c, ok := <-comes; ok {
+					return c, nil
+				}
+				return 0, net.ErrClosed
+			},
+			Serve: func(_ context.Context, c int, p *Place) {
+				if !p.Heard() {
+					t.Errorf("there is no room for %d", c)
+				}
+			},
+			Most: 1, EnterAtOnce: true, Context: t.Context(), Go: served.Go,
+			Refuse: func(c int, _ bool) { t.Errorf("%d is refused", c) },
+		}
+		ran := make(chan error, 1)
+		go func() { ran <- l.Run(t.Context()) }()
+		for c := range 3 {
+			comes <- c
+			synctest.Wait()
+		}
+		close(comes)
+		if err := <-ran; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Run = %v", err)
+		}
+		served.Wait()
+	})
+}
+
 // TestPauseEnds: a server that ends does not wait.
 func TestPauseEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -240,6 +240,18 @@ func TestCrowdIsExact(t *testing.T) {
 					quiet++
 				}
 			}
+			sources := make(map[netip.Prefix]bool)
+			for _, p := range in {
+				sources[p.prefix] = true
+			}
+			if len(all.sources) != len(sources) { // +checklocksignore: no other goroutine is at work
+				t.Fatalf("%d sources are known, of %d", len(all.sources), len(sources))
+			}
+			for i := 1; i < len(all.crowd); i++ { // +checklocksignore: no other goroutine is at work
+				if all.crowd.Less(i, (i-1)/2) {
+					t.Fatal("the crowd is out of order")
+				}
+			}
 			if all.quiet != quiet || all.quiet+all.heard != len(in) {
 				t.Fatalf("%d quiet and %d heard are counted, of %d quiet and %d in all", all.quiet, all.heard, quiet, len(in))
 			}
@@ -266,6 +278,26 @@ func crowded(in []*Place) (weight map[netip.Prefix]int, oldest map[netip.Prefix]
 		}
 	}
 	return weight, oldest
+}
+
+// TestMove: a quiet connection that turns out to come from elsewhere counts there, and a heard one
+// stays heard.
+func TestMove(t *testing.T) {
+	h := &hall{t: t, all: places{most: 3}}
+	elsewhere := netip.MustParsePrefix("192.0.2.1/32")
+	heard := h.enter("heard", true)
+	h.heard(heard, true)
+	heard.Move(elsewhere)
+	moves := h.enter("moves", true)
+	h.enter("stays", true)
+	moves.Move(elsewhere)
+	h.enter("new", true)
+	h.want("stays") // of the source with two, not the oldest of all
+	h.heard(heard, true)
+	heard.leave()
+	if h.all.heard != 0 { // +checklocksignore: no other goroutine is at work
+		t.Errorf("%d heard connections are left", h.all.heard)
+	}
 }
 
 // TestSource: a peer counts as its IPv4 address, or as its IPv6 network.

@@ -58,7 +58,9 @@ func TestHeaders(t *testing.T) {
 		{"none in, v1 out", "data", nil, 1, "", "data"},
 		{"none in, v2 out", "data", nil, 2, "", "data"},
 		{"one in that is not trusted", text + "data", nil, 2, "", text + "data"},
+		{"one in that comes from elsewhere", text + "data", []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, 2, "", text + "data"},
 		{"LOCAL in, v1 out", "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00data", trusted, 2, "LOCAL", "data"},
+		{"LOCAL with addresses", "\r\n\r\n\x00\r\nQUIT\n\x20\x11\x00\x0c\xc0\x00\x02\x01\xc6\x33\x64\x02\x04\xd2\x00\x50data", trusted, 2, "LOCAL", "data"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,10 +84,38 @@ func TestHeaders(t *testing.T) {
 			if s.From != want || s.Err != nil {
 				t.Errorf("told of %v, %v, want %v", s.From, s.Err, want)
 			}
-			if source, _, has := g.h.TCPAddrs(); tt.from == "LOCAL" != g.h.Command.IsLocal() || has && source.String() != want {
+			if source, _, has := g.h.TCPAddrs(); tt.from == "LOCAL" != g.h.Command.IsLocal() || has && tt.from != "LOCAL" && source.String() != want {
 				t.Errorf("the service gets the client %v of %v", source, g.h)
 			}
 		})
+	}
+}
+
+// Clients behind a PROXY header are where the header says: of three places, a newcomer takes one of
+// the client that has two.
+func TestHeaderSources(t *testing.T) {
+	service := tcptest.Serve(t, func(c *net.TCPConn) {
+		io.WriteString(c, "hello") // the header is through before a client gets this
+		io.Copy(c, c)
+	})
+	exit := start(t, "rddp://127.0.0.1:0", service, Config{})
+	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{HeaderFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, MaxConns: 3})
+	greeted := func(client string) net.Conn {
+		t.Helper()
+		c := entrance.dial(t)
+		io.WriteString(c, "PROXY TCP4 "+client+" 198.51.100.2 1234 80\r\n")
+		if _, err := io.ReadFull(c, make([]byte, len("hello"))); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	one, two, again := greeted("192.0.2.1"), greeted("192.0.2.2"), greeted("192.0.2.2")
+	newcomer := greeted("192.0.2.3")
+	if _, err := two.Read(make([]byte, 1)); !isReset(err) {
+		t.Errorf("the older connection of the client with two: %v, want a reset", err)
+	}
+	for _, c := range []net.Conn{one, again, newcomer} {
+		said(t, c, "still here")
 	}
 }
 

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -155,6 +158,24 @@ func TestRouter(t *testing.T) {
 	}
 	if r.IsReady() || r.Stats().Open != 0 || r.Stats().There < int64(len("onetwoon with oneon with two")) {
 		t.Errorf("at the end: ready %t, %+v", r.IsReady(), r.Stats())
+	}
+}
+
+// A Router that cannot open all listeners opens none.
+func TestRouterOpensAllOrNone(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	socket := filepath.Join(t.TempDir(), "socket")
+	exit := address(t, "rddp://127.0.0.1:1")
+	r := NewRouter(nil)
+	if err := r.Set(t.Context(), []Route{{address(t, "unix:"+socket), exit}, {address(t, taken.Addr().String()), exit}}); err == nil {
+		t.Fatal("a Router listens where another one does")
+	}
+	if _, err := os.Stat(socket); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the other listener: %v, want none", err)
 	}
 }
 
