@@ -67,7 +67,7 @@ RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LI
 
 GATE   = format vet lint locks cross race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop verbsquick commands demo
-VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSocketsIperf|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners|TestTCPBetweenHosts
+VERBS  = TestDevinfo|TestProgramPairs|TestConnectedPairs|TestDatagramPairs|TestFabric|TestRSockets|TestPyverbs|TestTCPPrograms|TestTCPConnections|TestTCPPairs|TestTCPListeners|TestTCPBetweenHosts
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign,verbs,commands
 
 # qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
@@ -229,7 +229,7 @@ verbsquick: verbs-programs bin/tier
 	$(TIER) test -retries=2 -- -count=1 -tags=verbs -timeout=10m -run='$(VERBS)' ./cmd/rddp/internal/run
 
 verbs-programs:
-	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin iperf3 curl wget netcat-openbsd python3 \
+	@./.ci/install ibverbs-utils ibverbs-providers rdmacm-utils perftest python3-pyverbs rdma-core ucx-utils libfabric-bin gcc libc6-dev iperf3 curl wget netcat-openbsd python3 \
 		nginx-light redis-server redis-tools openssh-server openssh-client openjdk-17-jdk-headless postgresql postgresql-contrib iproute2
 
 # The command in shells, at a terminal, on full disks, and scanned from another namespace.
@@ -257,7 +257,7 @@ bench-baseline: build
 # Everything else on the machine must be quiet: UCX and libfabric poll. PEERS are more options of the program, such as -rounds 3.
 bench-peers: build
 	@command -v ucx_perftest >/dev/null && command -v fi_pingpong >/dev/null && command -v fi_info >/dev/null && command -v iperf3 >/dev/null || \
-		./.ci/install ucx-utils libfabric-bin iperf3
+		./.ci/install ucx-utils libfabric-bin gcc libc6-dev iperf3
 	$(GO) run ./conformance/lab/peers -document=docs/performance.md -revision="$$(git describe --always --dirty)" $(PEERS)
 
 # EARLY are more options of the program, such as -rounds 5.
