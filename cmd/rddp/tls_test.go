@@ -191,6 +191,7 @@ func TestTLS(t *testing.T) {
 		{"expired", old, trust, refuses, "this end refuses the peer's certificate: x509: certificate has expired"},
 		{"wrong name", here, "--tls-ca DIR/ours.pem --tls-server-name there", refuses, "x509: certificate is valid for here, not there"},
 		{"wrong pin", "--tls-self", "--tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", refuses, "the peer has another key than the pin says"},
+		{"a pin, and a wrong authority", "--tls-self", "--tls-pin PIN " + trust, refuses, "this end refuses the peer's certificate: x509: "},
 		{"no client certificate", here + " --tls-client-ca DIR/ours.pem", trust, "requires a certificate of the peer", "the peer requires a certificate of this end"},
 		{"client of a wrong authority", here + " --tls-client-ca DIR/ours.pem", trust + " " + stranger, unknown, refuses},
 		{"client with a wrong pin", here + " --tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", trust + " " + here, "the peer has another key than the pin says", refuses},

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
@@ -71,7 +70,6 @@ func loadRSockets(t *testing.T, cmd *exec.Cmd, begins bool, next func() (net.Con
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	begin := time.Now()
 	var ends sync.WaitGroup
 	for range rsocketsConns {
 		c, err := next()
@@ -96,11 +94,9 @@ func loadRSockets(t *testing.T, cmd *exec.Cmd, begins bool, next func() (net.Con
 		})
 	}
 	ends.Wait()
-	took := time.Since(begin)
 	if err := <-ended; err != nil {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	t.Logf("%d connections, %d bytes of each direction of each: %.0f MB/s in all", rsocketsConns, rsocketsBytes(), float64(2*rsocketsConns*rsocketsBytes())/1e6/took.Seconds())
 }
 
 func patternAt(at int64) byte { return byte(at ^ at>>8 ^ at>>16) }
