@@ -58,6 +58,13 @@ func inHost(t *testing.T, pid int) func(func()) {
 		go func() {
 			defer close(done)
 			runtime.LockOSThread() // and the thread ends with the goroutine
+			if unix.Gettid() == unix.Getpid() {
+				// The main thread does not end, and /proc/net would be that of the namespace. While it is
+				// locked here, another thread does it.
+				inHost(t, pid)(f)
+				runtime.UnlockOSThread()
+				return
+			}
 			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 			if err == nil {
 				defer ns.Close()
