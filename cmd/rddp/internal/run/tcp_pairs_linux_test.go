@@ -163,8 +163,15 @@ var pairings = []pairing{
 		},
 	},
 	{
-		desc: "nc", server: "exec nc -N -l HOST PORT <DIR/file >DIR/got", once: true,
-		clients: []tcpClient{{"exec nc -N HOST PORT <DIR/file", 0}},
+		// A listening nc ends when its peer has half-closed and its buffers are empty for a moment, whatever of its
+		// input it has not read yet. So one end sends, and the other one only receives.
+		desc: "nc sends", server: "exec nc -N -l HOST PORT <DIR/file", once: true,
+		clients: []tcpClient{{"exec nc -d HOST PORT", 0}},
+	},
+	{
+		// The client ends when the server has closed, and the server has written what came by then.
+		desc: "nc receives", server: "exec nc -d -l HOST PORT >DIR/got", once: true,
+		clients: []tcpClient{{"nc -N HOST PORT <DIR/file && exec cksum DIR/got", 0}},
 	},
 	{
 		desc: "sshd", prepare: "mkdir -p /run/sshd && ssh-keygen -q -t ed25519 -N '' -f DIR/host && ssh-keygen -q -t ed25519 -N '' -f DIR/id",
