@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -31,7 +32,8 @@ type packageRun struct {
 	failed  []record // its top-level tests that failed, in the order in which they ended
 	result  string   // pass, fail or skip; "" until the package has ended
 	seconds float64
-	fatal   string // why it must not run again; "" if it may
+	fatal   string   // why it must not run again; "" if it may
+	dump    []string // what the tests printed that the end of the process interrupted
 	open    map[string]bool
 	output  map[string][]string // by top-level test, "" is the package's own, until the test has passed
 }
@@ -122,22 +124,15 @@ func (p *packageRun) end(e event, w io.Writer) {
 			fmt.Fprint(w, line)
 		}
 	}
-	if p.result != "fail" || p.fatal != "" {
+	if p.result != "fail" {
 		return
 	}
-	if len(p.open) > 0 {
-		var open []string
-		for name := range p.open {
-			open = append(open, name)
-		}
-		slices.Sort(open)
-		p.fatal = "the process ended in " + strings.Join(open, ", ")
-		for _, name := range open {
-			for _, line := range p.output[name] {
-				fmt.Fprint(w, line)
-			}
-		}
-	} else if len(p.failed) == 0 {
+	p.keepDump()
+	switch {
+	case p.fatal != "":
+	case len(p.open) > 0:
+		p.fatal = "the process ended in " + strings.Join(slices.Sorted(maps.Keys(p.open)), ", ")
+	case len(p.failed) == 0:
 		p.fatal = "the package failed, and none of its tests"
 	}
 }

@@ -11,11 +11,13 @@ const mostLines = 40
 
 var (
 	noise = regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME)|--- (PASS|SKIP))|^(ok|PASS|\?) `)
+	final = regexp.MustCompile(`^== \S+ does not run again: `)
 	alarm = regexp.MustCompile(`^ *--- FAIL|DATA RACE|^(\w+: )?(panic|fatal error):|^FAIL\s|: (error|Error):|\*\*\* `)
 )
 
 // failures returns what a log of go test or make says about failures: each failed test, race and
-// panic with the lines that follow it, and the last lines.
+// panic with the lines that follow it, and the last lines. More lines follow the message about a
+// package that does not run again, because they say in which tests its process ended.
 func failures(log string) []string {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimRight(log, "\n"), "\n"), noise.MatchString)
 	keep := make([]bool, len(lines))
@@ -27,6 +29,9 @@ func failures(log string) []string {
 	for i, line := range lines {
 		if alarm.MatchString(line) {
 			mark(i, i+11)
+		}
+		if final.MatchString(line) {
+			mark(i, i+31)
 		}
 	}
 	mark(len(lines)-5, len(lines))

@@ -79,7 +79,8 @@ func testAndRetry(ctx context.Context, test goTest, flags, packages []string, re
 			continue
 		}
 		if p.fatal != "" || p.result == "" {
-			fmt.Fprintf(w, "== %s does not run again: %s\n", p.name, p.fatal)
+			record, _ := recordName()
+			p.report(w, filepath.Dir(record))
 			ok = false
 			continue
 		}

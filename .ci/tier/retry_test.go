@@ -25,7 +25,8 @@ func module(t *testing.T, src string) {
 		}
 	}
 	t.Chdir(dir)
-	t.Setenv("GOWORK", "off") // that of make does not have this module
+	t.Setenv("GOWORK", "off")     // that of make does not have this module
+	t.Setenv(recordVariable, "r") // if make set it, dumps would be written beside its record
 }
 
 // nthTime is a test that passes when it runs for the nth time.

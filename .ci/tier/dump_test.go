@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTimeLimit: a process that exceeds the limit of go test says in which tests, and where they were.
+func TestTimeLimit(t *testing.T) {
+	module(t, `
+func TestGood(t *testing.T) {}
+
+func TestHang(t *testing.T) {
+	t.Log("as far as here")
+	t.Run("sub", func(t *testing.T) {
+		t.Parallel()
+		wait()
+	})
+}
+
+func wait() { <-make(chan int) }
+`)
+	var log strings.Builder
+	attempts, ok, err := testAndRetry(t.Context(), realGoTest, []string{"-timeout=100ms"}, []string{"."}, 2, &log)
+	if err != nil || ok || len(attempts) != 0 {
+		t.Errorf("ok = %t, %v, %v", ok, attempts, err)
+	}
+	for _, want := range []string{
+		"== example.test/m does not run again: panic: test timed out after 100ms\n",
+		"running tests:\n\t\tTestHang/sub (0s)\n",
+		"as far as here",
+		"[chan receive]:\n    m.wait " + dirOf(t) + "/m_test.go:",
+		"lines: dump-example.test-m.txt\n",
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	dump, err := os.ReadFile("dump-example.test-m.txt")
+	if err != nil || !strings.Contains(string(dump), "created by testing.(*T).Run") {
+		t.Errorf("the dump: %v\n%s", err, dump)
+	}
+	if t.Failed() {
+		t.Log(log.String())
+	}
+	if summary := strings.Join(failures(log.String()), "\n"); !strings.Contains(summary, "m.wait") {
+		t.Errorf("the summary does not say where the test was:\n%s", summary)
+	}
+}
+
+func dirOf(t *testing.T) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestDigestIsShort: a dump of many goroutines begins with those of the package.
+func TestDigestIsShort(t *testing.T) {
+	lines := []string{"    x_test.go:1: logged", "panic: test timed out after 10m0s", "\trunning tests:", "\t\tTestX (10m0s)", ""}
+	for range 500 {
+		lines = append(lines, "goroutine 7 [IO wait]:", "a.other(0x1)", "\t/a.go:1 +0x5", "")
+	}
+	lines = append(lines, "goroutine 8 [select]:", "example.test/m.(*T).wait(0x1, {0x2, 0x3})", "\t/m.go:2 +0x5", "")
+	got := digest(lines, "example.test/m")
+	want := []string{
+		"panic: test timed out after 10m0s", "\trunning tests:", "\t\tTestX (10m0s)", "", "    x_test.go:1: logged",
+		"goroutine 8 [select]:", "    m.(*T).wait /m.go:2", "goroutine 7 [IO wait]:", "    a.other /a.go:1",
+	}
+	if len(got) != dumpLines || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("%d lines:\n%s", len(got), strings.Join(got, "\n"))
+	}
+}
