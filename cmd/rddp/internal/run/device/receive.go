@@ -130,7 +130,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 		return nil
 	case len(r.held) == 0 && r.acceptLocked(f, payload):
 		return nil
-	case len(r.held) > window:
+	case len(r.held) >= window:
 		return fmt.Errorf("%w: more frames than the window has", errFrame)
 	}
 	r.held = append(r.held, heldFrame{f, append([]byte(nil), payload...)})

@@ -34,7 +34,7 @@ func TestWrongFrames(t *testing.T) {
 		}
 	}
 	send := frame{kind: frameSend, flags: flagFirst | flagLast}
-	for i := range window + 1 { // as many as wait for a receive at most, and what asks for an acknowledgement behind them
+	for i := range window {
 		if err := l.receiver.handle(send, nil); err != nil {
 			t.Fatalf("frame %d that finds no receive: %v", i, err)
 		}
@@ -62,5 +62,46 @@ func TestLostSendGoesOn(t *testing.T) {
 	take(flagLast, "Send")
 	if w := a.want("the receive", 1, uverbs.Success); string(a.read(0, int(w.Len))) != "the next Send" {
 		t.Errorf("%q", a.read(0, int(w.Len)))
+	}
+}
+
+// TestFullWindow: nothing goes out while the window is full, however often the send queue is looked at,
+// and a Write with immediate data that waits for the window has no number. A question for each look
+// would have an answer that leads to the next look, for ever.
+func TestFullWindow(t *testing.T) {
+	for _, op := range []uint32{guest.OpSend, guest.OpWrite, guest.OpWriteImm} {
+		t.Run(uverbs.SendOp(op).String(), func(t *testing.T) {
+			a, b, qa, qb := pair(t)
+			post := func(id uint64, op uint32) {
+				t.Helper()
+				w := guest.WR{ID: id, Op: op, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}}
+				if err := qa.Post(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range window {
+				post(uint64(i), guest.OpSend)
+			}
+			post(window, op)
+			l := a.linkOf(t, qa)
+			outstanding := func() uint32 {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				return l.sent - l.acked
+			}
+			prototest.Wait(t, "a full window", func() bool { return outstanding() >= window })
+			for range 100 {
+				l.q.kick()
+			}
+			if n := outstanding(); n != window {
+				t.Errorf("%d frames count and are not acknowledged, of %d that may", n, window)
+			}
+			for i := range window + 1 {
+				qb.PostRecv(uint64(i), b.mr.Part(0, 8))
+			}
+			for i := range window + 1 {
+				a.want("a work request in order", uint64(i), uverbs.Success)
+			}
+		})
 	}
 }

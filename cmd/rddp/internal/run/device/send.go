@@ -259,12 +259,14 @@ func (s *sender) write(l *link, b *batch) bool {
 			return true
 		}
 	}
-	s.unnumber()
 	if s.wr.Op == uverbs.OpWriteImm {
-		f := frame{kind: frameWritten, flags: flagImmediate | s.solicited(), immediate: s.wr.Immediate, length: s.flight.n}
-		if !s.frame(l, b, f, nil, 0) {
+		if !l.mayNumber() {
 			return false
 		}
+		s.unnumber()
+		s.frame(l, b, frame{kind: frameWritten, flags: flagImmediate | s.solicited(), immediate: s.wr.Immediate, length: s.flight.n}, nil, 0)
+	} else {
+		s.unnumber()
 	}
 	s.active = false
 	return true
@@ -310,15 +312,13 @@ func (s *sender) message(l *link, b *batch) bool {
 		s.unnumber()
 		s.active = false
 	}
-	return s.frame(l, b, f, p, id)
+	s.frame(l, b, f, p, id)
+	return true
 }
 
-// frame posts a frame that counts. p has room for the header; if it is nil, the frame has no
-// payload. It returns false if the window is full.
-func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) bool {
-	if !l.mayNumber() && f.kind != frameProbe {
-		return false
-	}
+// frame posts a frame that counts, for which the window has room. p has room for the header; if it is
+// nil, the frame has no payload.
+func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) {
 	if p == nil {
 		at := len(b.memory)
 		b.memory = b.memory[:at+frameLen]
@@ -338,7 +338,6 @@ func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) bool {
 	s.frames++
 	b.frame = p[:frameLen]
 	s.add(b, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, id)
-	return true
 }
 
 // mayNumber reports whether the window has room for another frame.
@@ -356,6 +355,9 @@ func (s *sender) ask(l *link, b *batch, more bool) {
 		return
 	}
 	if len(s.unnumbered) > 0 || s.frames > 0 && b.frame == nil {
+		if !l.mayNumber() {
+			return // a frame of the window asks already, and its acknowledgement leads back here
+		}
 		first := s.first
 		s.first = false // the fence of a work request that has not begun is not the frame's
 		s.frame(l, b, frame{kind: frameProbe}, nil, 0)
