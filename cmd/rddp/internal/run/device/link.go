@@ -439,12 +439,25 @@ func (l *link) receive() {
 	case l.ended != nil && idle && errors.Is(err, io.EOF):
 		// The connection manager tells the program.
 		l.q.fail(l, uverbs.FlushErr, "the peer has disconnected")
-	case errors.As(err, &t) || !idle:
-		l.q.fail(l, endStatus(err), "the connection has ended: "+err.Error())
+	case errors.As(err, &t), l.ended != nil && !idle:
+		l.q.fail(l, endStatus(err), connectionEnded(err))
+	case l.ended == nil && errors.Is(err, io.EOF):
+		l.q.miss(l, err)
 	default:
-		// As from a NIC, a program that has nothing under way does not learn of it.
-		l.q.lose(l, err)
+		l.gone(err)
 	}
+}
+
+func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
+
+// gone ends the link, whose peer does not answer any more.
+func (l *link) gone(err error) {
+	if !l.isIdle() {
+		l.q.fail(l, endStatus(err), connectionEnded(err))
+		return
+	}
+	// As from a NIC, a program that has nothing under way does not learn of it.
+	l.q.lose(l, err)
 }
 
 // readAll takes what the peer sends until the connection ends.

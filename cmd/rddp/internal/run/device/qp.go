@@ -477,27 +477,3 @@ func (q *queuePair) drainLocked() {
 		go q.fail(nil, uverbs.RetryExceeded, "the peer is gone")
 	}
 }
-
-// leastPatience is how long work requests wait for the peer at least, before they fail. A NIC may
-// give up within milliseconds, but here a peer may still be on its way.
-const leastPatience = 10 * time.Second
-
-// waitLocked begins to wait for a link, for as long as the retries of the queue pair would take.
-//
-// +checklocks:q.mu
-func (q *queuePair) waitLocked() {
-	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
-		return // for ever
-	}
-	retries := time.Duration(q.attrs.Retry) + 1
-	d := max(leastPatience, retries*(4096*time.Nanosecond)<<(q.attrs.Timeout&31))
-	q.patience = time.AfterFunc(d, func() {
-		q.mu.Lock()
-		late := q.link == nil && q.attrs.State == uverbs.RTS
-		q.abandoned = late
-		q.mu.Unlock()
-		if late {
-			q.kick()
-		}
-	})
-}

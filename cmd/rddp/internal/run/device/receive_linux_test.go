@@ -105,3 +105,26 @@ func TestFullWindow(t *testing.T) {
 		})
 	}
 }
+
+// TestPeerThatLeaves: what is under way does not fail before a NIC would give up.
+func TestPeerThatLeaves(t *testing.T) {
+	a, b, qa, _ := pair(t)
+	if err := qa.Post(guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	l := a.linkOf(t, qa)
+	prototest.Wait(t, "the Send", func() bool { return !l.isIdle() })
+	l.q.mu.Lock()
+	l.q.attrs.Timeout, l.q.attrs.Retry = 31, 7
+	l.q.mu.Unlock()
+	b.ctx.Close()
+	prototest.Wait(t, "the beginning of the last wait, or of none", func() bool {
+		l.q.mu.Lock()
+		defer l.q.mu.Unlock()
+		return l.q.patience != nil || l.q.link == nil
+	})
+	if l.isIdle() {
+		t.Error("the Send failed at once")
+	}
+	a.want("the Send", 1, uverbs.RetryExceeded)
+}
