@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -103,6 +104,9 @@ func TestConnectedPairs(t *testing.T) {
 	}
 }
 
+// pairTime is the longest time for a pair of programs, most of which take less than a second.
+const pairTime = 2 * time.Minute
+
 // runProgramPair runs two programs under supervisors of a face, the second one when the first one
 // listens. %d in their lines is the port; without it they have the port of librdmacm's examples.
 func runProgramPair(t *testing.T, face, line1, line2 string) {
@@ -132,7 +136,15 @@ func runProgramPair(t *testing.T, face, line1, line2 string) {
 	if err := awaitListener(port, ended); err != nil {
 		t.Fatalf("%v\n%s", err, &texts[0])
 	}
-	if err := errors.Join(second.Run(), <-ended); err != nil {
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(pairTime, func() { // a supervisor that ends takes its program along
+		t.Errorf("the programs have not ended after %v", pairTime)
+		_ = errors.Join(first.Process.Signal(syscall.SIGABRT), second.Process.Signal(syscall.SIGABRT))
+	})
+	defer stuck.Stop()
+	if err := errors.Join(second.Wait(), <-ended); err != nil {
 		t.Errorf("%v\n%s\n%s", err, &texts[0], &texts[1])
 	}
 }
