@@ -247,7 +247,7 @@ func (b *backlog) add(c *Conn) {
 		inDDP := c.runStartup(func() { b.awaitSeat(e) })
 		b.started(e)
 		if inDDP {
-			c.verbs.driver.Receive()
+			c.verbs.engine.Receive()
 		}
 	})
 }

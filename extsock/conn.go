@@ -116,7 +116,7 @@ func (c *Conn) inDDPMode() bool {
 
 // isByteStream reports whether Read and Write of a connection in DDP mode are a byte stream.
 func (c *Conn) isByteStream() bool {
-	return c.verbs.driver.IsByteStream() || c.verbs.rsocket != nil
+	return c.verbs.engine.IsByteStream() || c.verbs.rsocket != nil
 }
 
 // Read reads up to len(p) bytes into p.
@@ -272,15 +272,15 @@ func (c *Conn) close() error {
 func (c *Conn) closeDDP() error {
 	defer c.verbs.deregisterAll()
 	if c.abortive.Load() {
-		c.verbs.driver.Kill(net.ErrClosed)
+		c.verbs.engine.Kill(net.ErrClosed)
 		return nil
 	}
 	if s := c.verbs.rsocket; s != nil && s.close() {
 		_ = c.stream.Abort() // tells the peer that data is lost
-		c.verbs.driver.Kill(net.ErrClosed)
+		c.verbs.engine.Kill(net.ErrClosed)
 		return nil
 	}
-	return c.opError("close", c.verbs.driver.Close())
+	return c.opError("close", c.verbs.engine.Close())
 }
 
 // closeStream closes a connection that is not in DDP mode. It is called once.
@@ -310,7 +310,7 @@ func (c *Conn) CloseWrite() error {
 		defer c.startup.Leave(startup.Writing)
 		return c.stream.CloseWrite()
 	}
-	p := c.verbs.driver
+	p := c.verbs.engine
 	switch {
 	case !c.isByteStream():
 		return c.opError("close", errors.ErrUnsupported)
@@ -367,7 +367,7 @@ func (c *Conn) setDeadline(d *wait.Deadline, t time.Time, stream func(time.Time)
 		return err
 	}
 	if c.inDDPMode() && (d == &c.readDeadline || c.verbs.rsocket != nil) {
-		c.verbs.driver.Interrupt()
+		c.verbs.engine.Interrupt()
 	}
 	return nil
 }

@@ -258,7 +258,7 @@ func (c *Conn) reconfigure(cfg *Config) error {
 // endSwitch returns nil, the caller must call the driver's Receive. Otherwise endSwitch starts a
 // goroutine for it.
 func (c *Conn) endSwitch(stays bool, err error) error {
-	p := c.verbs.driver
+	p := c.verbs.engine
 	if p == nil {
 		r := (*mpa.RejectError)(nil)
 		c.taps.Rejected()
@@ -389,11 +389,12 @@ func (c *Conn) start(cause error, w *driver.Window) {
 	if speaks {
 		cfg.Receive = &driver.ReceiveConfig{Depth: wordDepth, Size: rsockets.WordLen, Words: true}
 	}
-	v.driver = driver.New(cfg)
-	c.readDeadline.Then(v.driver.Interrupt)
+	d := driver.New(cfg)
+	v.engine = d
+	c.readDeadline.Then(d.Interrupt)
 	if speaks {
-		c.writeDeadline.Then(v.driver.Interrupt) // a Write may receive
-		v.rsocket.begin(v.driver)
+		c.writeDeadline.Then(d.Interrupt) // a Write may receive
+		v.rsocket.begin(d)
 	}
 }
 

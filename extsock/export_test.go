@@ -70,27 +70,29 @@ func Swap(ctx context.Context, m *RemoteMemory, off int64, word uint64) (uint64,
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: word}, off)
 }
 
+func driverOf(c *Conn) *driver.Driver { return c.verbs.engine.(*driver.Driver) }
+
 // IsLive reports whether c is in DDP mode and has not ended.
-func IsLive(c *Conn) bool { return c.verbs.driver.Inspect().Live }
+func IsLive(c *Conn) bool { return driverOf(c).Inspect().Live }
 
 // MemoryTaken returns how many octets of SetMemoryLimit are in use.
 func MemoryTaken() int64 { return driver.MemoryInUse() }
 
 // Unread returns how many octets c holds of unread messages.
-func Unread(c *Conn) int64 { return c.verbs.driver.Inspect().Unread }
+func Unread(c *Conn) int64 { return driverOf(c).Inspect().Unread }
 
 // MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and
 // the windows.
 func MemoryReserved() int64 { return driver.MemoryReserved() }
 
 // Window returns for how many messages the peer of c has credits at most.
-func Window(c *Conn) int { return c.verbs.driver.Window() }
+func Window(c *Conn) int { return driverOf(c).Window() }
 
 // Driving reports whether a Read of c receives for itself.
-func Driving(c *Conn) bool { return c.verbs.driver.Inspect().Driving }
+func Driving(c *Conn) bool { return driverOf(c).Inspect().Driving }
 
 // Waiting reports whether a Read of c waits for octets.
-func Waiting(c *Conn) bool { return c.verbs.driver.Inspect().Waits }
+func Waiting(c *Conn) bool { return driverOf(c).Inspect().Waits }
 
 // BacklogSize is how many connections may be seated in a backlog, BacklogSeated how many are, and
 // BacklogLen how many are in it.

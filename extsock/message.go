@@ -4,7 +4,7 @@ import "github.com/rddp/rddp/rdmap"
 
 // readDDP is read in DDP mode.
 func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
-	d := c.verbs.driver
+	d := c.verbs.engine
 	if s := c.verbs.rsocket; s != nil {
 		return s.read(p, &c.readDeadline)
 	}
@@ -16,7 +16,7 @@ func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
 
 // writeDDP is Write in DDP mode.
 func (c *Conn) writeDDP(p []byte) (int, error) {
-	d := c.verbs.driver
+	d := c.verbs.engine
 	if s := c.verbs.rsocket; s != nil {
 		return s.write(p, &c.writeDeadline)
 	}

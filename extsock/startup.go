@@ -138,7 +138,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 // costs less than two: its stack has grown already.
 func (c *Conn) live() {
 	if c.runStartup(nil) {
-		c.verbs.driver.Receive()
+		c.verbs.engine.Receive()
 	}
 }
 

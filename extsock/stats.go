@@ -15,7 +15,7 @@ func (c *Conn) Stats() stats.Counts {
 	if !c.inDDPMode() {
 		return stats.Counts{}
 	}
-	return statsOf(c.verbs.driver.Counts())
+	return statsOf(c.verbs.engine.Counts())
 }
 
 // TotalStats returns the counts of all connections of the process so far.

@@ -109,7 +109,7 @@ func (c *Conn) CloseRead() error {
 }
 
 func (c *Conn) closeReadDDP() error {
-	d := c.verbs.driver
+	d := c.verbs.engine
 	switch {
 	case c.isClosed():
 		return net.ErrClosed

@@ -12,7 +12,7 @@ func (c *Conn) traceSwitch(err error) {
 	if t == nil {
 		return
 	}
-	if p := c.verbs.driver; p != nil {
+	if p := c.verbs.engine; p != nil {
 		defer p.TraceTerminate() // startup itself may end with a Terminate
 	}
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *Conn) traceSwitch(err error) {
 		"peer_ird", a.PeerIRD, "peer_ord", a.PeerORD, "peer_to_peer", a.PeerToPeer, "rtr", a.RTR.String(),
 		"rddp", peer.IsRDDP, "extensions", c.cfg.Extensions || caps.Extensions, "large_fpdus", caps.LargeFPDU,
 		"emss", c.stream.EMSS())
-	p := c.verbs.driver
+	p := c.verbs.engine
 	switch {
 	case !p.Receives():
 		t.Info("application receives")

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
@@ -44,9 +43,9 @@ func (r Region) Handle() rdmap.Handle {
 // in TCP mode stays small. That is before the switch if the program registers memory or posts
 // receives.
 type verbs struct {
-	made   atomic.Bool // all fields but driver are set
+	made   atomic.Bool // all fields but engine are set
 	qp     *rdmap.QP
-	driver *driver.Driver // not nil from the end of startup
+	engine engine // not nil from the end of startup
 	// rsocket is not nil from the end of startup if the connection speaks rsockets. Startup sets it
 	// earlier.
 	rsocket *rsocket
@@ -96,7 +95,7 @@ func (c *Conn) endpoint() *verbs {
 
 // abandonVerbs flushes the Work Requests of a connection that never entered DDP mode.
 func (c *Conn) abandonVerbs() {
-	if v := &c.verbs; v.made.Load() && v.driver == nil {
+	if v := &c.verbs; v.made.Load() && v.engine == nil {
 		v.qp.Abort(net.ErrClosed)
 		v.deregisterAll()
 	}
@@ -210,7 +209,7 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	if err := v.mayPost(wr); err != nil {
 		return c.opError("post", err)
 	}
-	return c.opError("post", v.driver.Post(wr))
+	return c.opError("post", v.engine.Post(wr))
 }
 
 // mayPost returns errByteStream if wr would use one of the receive buffers of a byte stream's peer.
@@ -218,7 +217,7 @@ func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	switch {
 	case v.rsocket != nil:
 		return errRSockets
-	case !v.driver.IsByteStream():
+	case !v.engine.IsByteStream():
 		return nil
 	}
 	switch wr.Op {
@@ -237,7 +236,7 @@ func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	if err != nil {
 		return 0, c.opError("post", err)
 	}
-	n, err := v.driver.PostBatch(wrs, v.mayPost)
+	n, err := v.engine.PostBatch(wrs, v.mayPost)
 	return n, c.opError("post", err)
 }
 

@@ -155,7 +155,7 @@ var extsockFaults = []Fault{
 		Old: "if !r.lends || !r.watches && !r.isTrusted() {", New: "if !r.watches && !r.isTrusted() {",
 		Package: "extsock/internal/driver", Tests: "^TestRoleStaysHomeWithoutDeadlines$"},
 	{Name: "a deadline does not interrupt the Read that receives", File: "extsock/ddpmode.go",
-		Old: "	c.readDeadline.Then(v.driver.Interrupt)\n", New: "",
+		Old: "	c.readDeadline.Then(d.Interrupt)\n", New: "",
 		Package: "extsock", Tests: "^TestReadUnderADeadlineReceives$"},
 	{Name: "a pause that never ends", File: "extsock/internal/driver/box.go",
 		Old: "	b.setDelay(delay)\n", New: "	b.setDelay(max(delay, b.delay))\n",
