@@ -2,6 +2,7 @@ package rddp_test
 
 import (
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -67,8 +68,30 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// british are words, and beginnings of words, that American spelling does not have.
+var british = strings.Fields("cancelled cancelling towards dialled dialling signalled signalling labelled labelling travelled travelling " +
+	"modelled modelling neighbour behaviour colour favour honour catalogue licence defence initialis organis recognis serialis normalis " +
+	"optimise optimisa realise realisa synchronis summaris minimis maximis utilis")
+
+// TestAmericanSpelling: documents and programs have one spelling.
+func TestAmericanSpelling(t *testing.T) {
+	files := filesOf(t, ".go")
+	maps.Copy(files, markdown(t))
+	for name, text := range files {
+		text = strings.ToLower(text)
+		for _, word := range british {
+			if i := strings.Index(text, word); i >= 0 && name != "docs_test.go" {
+				t.Errorf("%s:%d: %q is not American spelling", name, 1+strings.Count(text[:i], "\n"), word)
+			}
+		}
+	}
+}
+
 // markdown returns the text of each Markdown file, by its path with slashes.
-func markdown(t *testing.T) map[string]string {
+func markdown(t *testing.T) map[string]string { return filesOf(t, ".md") }
+
+// filesOf returns the text of each file whose name ends in suffix, by its path with slashes.
+func filesOf(t *testing.T, suffix string) map[string]string {
 	t.Helper()
 	documents := make(map[string]string)
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -78,7 +101,7 @@ func markdown(t *testing.T) map[string]string {
 		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || !strings.HasSuffix(name, ".md") {
+		if d.IsDir() || !strings.HasSuffix(name, suffix) {
 			return nil
 		}
 		text, err := os.ReadFile(name)

@@ -37,7 +37,7 @@ func (repeated) Read(p []byte) (int, error) {
 // credits.
 var rddpRecord = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 0, 0x10, 0, 0, 32, 0, 0, 0x3e, 0x95, 0xbe, 0x9a}
 
-// byteStreams are messages of the byte stream: data and its end; an offer that is cancelled; one
+// byteStreams are messages of the byte stream: data and its end; an offer that is canceled; one
 // that is said to be done; a grant of what was not offered.
 var byteStreams = [][]string{
 	{"\x00\x00\x00\x00hello", "\x00\x00\x00\x00", "\x00\x01\x00\x00world"},

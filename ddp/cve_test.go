@@ -66,7 +66,7 @@ func (f *failOnce) Read([]byte) (int, error) {
 	return 0, errors.New("no randomness")
 }
 
-// TestCVE_2026_68417_PublishedWhole: siw let an object be found before it was initialised. Here the
+// TestCVE_2026_68417_PublishedWhole: siw let an object be found before it was initialized. Here the
 // peer knows the STag in advance and tries it while the Region is being registered: it finds none,
 // or all of it.
 func TestCVE_2026_68417_PublishedWhole(t *testing.T) {

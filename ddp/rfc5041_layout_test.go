@@ -41,7 +41,7 @@ func TestRFC5041_4_2_Figure4(t *testing.T) {
 // DDP-5041-4.3-6, DDP-5041-4.3-21, DDP-5041-2.3-2
 func TestRFC5041_4_3_Figure5(t *testing.T) {
 	// A QN that this Receiver does not know says so, so its octets are told apart from their
-	// neighbours.
+	// neighbors.
 	p := newPair(t)
 	bad := unhex("41" + "5e" + "a1b2c3d4" + "01020300" + "00000001" + "00000000")
 	p.place(bad)

@@ -86,7 +86,7 @@ func drawn(t *testing.T, n int) (worst float64, values []STag) {
 	return worst, values
 }
 
-// checkSteps: knowing one STag does not tell the next. "No difference between neighbours occurs > 4
+// checkSteps: knowing one STag does not tell the next. "No difference between neighbors occurs > 4
 // times"; by chance five times in 10^11 runs.
 func checkSteps(t *testing.T, values []STag) {
 	steps := make(map[STag]int, len(values))
@@ -97,9 +97,9 @@ func checkSteps(t *testing.T, values []STag) {
 		most = max(most, steps[step])
 	}
 	if most > 4 {
-		t.Errorf("a step between neighbours occurs %d times", most)
+		t.Errorf("a step between neighbors occurs %d times", most)
 	}
-	t.Logf("the commonest step between neighbours occurs %d times", most)
+	t.Logf("the commonest step between neighbors occurs %d times", most)
 }
 
 // TestGuessedSTags has a peer guess: each wrong STag ends its stream at once, the first attempt,

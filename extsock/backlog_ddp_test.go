@@ -68,7 +68,7 @@ func TestSilentPeersShutNobodyOut(t *testing.T) {
 					bubble(t, func(t *testing.T) {
 						l, n := simListener(t, extsock.Config{Startup: startup, MaxHalfOpen: tt.most})
 						begin := time.Now()
-						accepted, dialled := make(chan error, 1), make(chan error, 1)
+						accepted, dialed := make(chan error, 1), make(chan error, 1)
 						acceptDDP := func() {
 							c, err := l.AcceptDDP()
 							if err == nil {
@@ -81,7 +81,7 @@ func TestSilentPeersShutNobodyOut(t *testing.T) {
 							if err == nil {
 								c.Close()
 							}
-							dialled <- err
+							dialed <- err
 						}
 						if first == "AcceptDDP" {
 							go acceptDDP()
@@ -98,7 +98,7 @@ func TestSilentPeersShutNobodyOut(t *testing.T) {
 						if err := <-accepted; err != nil {
 							t.Errorf("AcceptDDP = %v", err)
 						}
-						if err := <-dialled; err != nil {
+						if err := <-dialed; err != nil {
 							t.Errorf("Dial = %v", err)
 						}
 						if d := time.Since(begin); d != 0 {

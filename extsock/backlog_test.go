@@ -43,13 +43,13 @@ func startups(t *testing.T, f func(t *testing.T, l *extsock.Listener, n *simtoe.
 func TestDialBeforeAccept(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		begin := time.Now()
-		var dialled, accepted [3]*extsock.Conn
-		for i := range dialled {
+		var dialed, accepted [3]*extsock.Conn
+		for i := range dialed {
 			c, err := extsock.Dial("sim", "sim:1", cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
-			dialled[i] = c
+			dialed[i] = c
 		}
 		for i := range accepted {
 			c, err := acceptConn(l)
@@ -66,14 +66,14 @@ func TestDialBeforeAccept(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := make([]byte, 2)
-			if k, err := dialled[i].Read(p); string(p[:k]) != fmt.Sprint(i) || err != nil {
+			if k, err := dialed[i].Read(p); string(p[:k]) != fmt.Sprint(i) || err != nil {
 				t.Errorf("connection %d: Read = %q, %v", i, p[:k], err)
 			}
-			if modeOf(c) != "DDP" || modeOf(dialled[i]) != "DDP" {
-				t.Errorf("connection %d: modes %v and %v", i, modeOf(dialled[i]), modeOf(c))
+			if modeOf(c) != "DDP" || modeOf(dialed[i]) != "DDP" {
+				t.Errorf("connection %d: modes %v and %v", i, modeOf(dialed[i]), modeOf(c))
 			}
 			c.Close()
-			dialled[i].Close()
+			dialed[i].Close()
 		}
 	})
 }
@@ -415,13 +415,13 @@ func TestFileSharesTheListener(t *testing.T) {
 				serve()
 			}
 			for _, accept := range []func() (net.Conn, error){l.Accept, func() (net.Conn, error) { return l.AcceptDDP() }} {
-				dialled := make(chan error, 1)
+				dialed := make(chan error, 1)
 				go func() {
 					c, err := (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupRequire}}).DialContext(t.Context(), "tcp", l.Addr().String())
 					if err == nil {
 						c.Close()
 					}
-					dialled <- err
+					dialed <- err
 				}()
 				c, err := accept()
 				if err != nil {
@@ -430,7 +430,7 @@ func TestFileSharesTheListener(t *testing.T) {
 				if s == extsock.StartupOff {
 					_ = c.(*extsock.Conn).EnableDDP(t.Context(), nil) // it is, after AcceptDDP
 				}
-				if err := <-dialled; err != nil {
+				if err := <-dialed; err != nil {
 					t.Errorf("Dial = %v", err)
 				}
 				c.Close()
@@ -546,14 +546,14 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 					cfg = extsock.Config{Startup: s, RecvCQ: extsock.NewCompletionQueue(10)}
 				}
 				l, n := simListener(t, cfg)
-				dialled := make(chan error)
+				dialed := make(chan error)
 				go func() {
 					c, err := extsock.Dial("sim", "sim:1", &extsock.Config{Backend: n, Startup: s, Messages: true})
 					if err == nil {
 						_, err = c.Write([]byte("hello"))
 						c.Close()
 					}
-					dialled <- err
+					dialed <- err
 				}()
 				c, err := acceptConn(l)
 				if err != nil {
@@ -566,7 +566,7 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 					}
 				}
 				select {
-				case err := <-dialled:
+				case err := <-dialed:
 					t.Errorf("%s: Dial = %v before the program has done anything", desc, err)
 				default:
 				}
@@ -577,7 +577,7 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 				if err := req.Accept(t.Context(), nil); err != nil {
 					t.Fatal(err)
 				}
-				if err := <-dialled; err != nil {
+				if err := <-dialed; err != nil {
 					t.Errorf("%s: %v", desc, err)
 				}
 				if cfg.RecvCQ != nil {

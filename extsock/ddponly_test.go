@@ -58,7 +58,7 @@ func TestDialDDPAndAcceptDDP(t *testing.T) {
 }
 
 // TestDialDDPNeverFallsBack: a peer that closes, or says something else, gives an error, each time
-// it is dialled.
+// it is dialed.
 func TestDialDDPNeverFallsBack(t *testing.T) {
 	tests := []struct {
 		desc string

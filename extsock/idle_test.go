@@ -179,7 +179,7 @@ func measureIdle(t testing.TB, kind idleKind, n int64) (figures [2]idleFigures) 
 	accept := startIdlePeer(t, ctx, idleJob{Kind: kind, N: n})
 	dial := startIdlePeer(t, ctx, idleJob{Kind: kind, N: n, Address: accept.line(t)})
 	if s := dial.line(t); s != "idle" {
-		t.Fatalf("the dialling process says %q", s)
+		t.Fatalf("the dialing process says %q", s)
 	}
 	for i, p := range []*idlePeer{dial, accept} {
 		fmt.Fprintln(p.in, "measure")

@@ -158,9 +158,9 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
-// TestCancelledReadLeavesTheBufferAlone: the Response comes after ReadAt has given up, and touches
+// TestCanceledReadLeavesTheBufferAlone: the Response comes after ReadAt has given up, and touches
 // nothing; the connection is still good.
-func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
+func TestCanceledReadLeavesTheBufferAlone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, inMessages, inMessages)
 		r := register(t, cr, pattern(100_000, 3), ddp.RemoteRead)

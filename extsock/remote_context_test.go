@@ -45,7 +45,7 @@ var contexts = []struct {
 	make func(t *testing.T) context.Context
 	want error
 }{
-	{"cancelled", func(t *testing.T) context.Context {
+	{"canceled", func(t *testing.T) context.Context {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		return ctx
@@ -77,12 +77,12 @@ func TestRemoteContextDone(t *testing.T) {
 		memory := pattern(64, 7)
 		m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
 		want := bytes.Clone(memory)
-		cancelled, cancel := context.WithCancel(context.Background())
+		canceled, cancel := context.WithCancel(context.Background())
 		cancel()
 		late, cancel := context.WithTimeout(context.Background(), -time.Second)
 		defer cancel()
 		for _, tt := range remoteCalls {
-			wantContextError(t, tt.call(cancelled, m), context.Canceled)
+			wantContextError(t, tt.call(canceled, m), context.Canceled)
 			wantContextError(t, tt.call(late, m), context.DeadlineExceeded)
 		}
 		p := make([]byte, 64)

@@ -370,11 +370,11 @@ func TestRequestWaitsForItsJudge(t *testing.T) {
 			t.Fatalf("ReceiveRequest = %v", err)
 		}
 		ci := extsock.NewConn(peer, true, &extsock.Config{PrivateData: []byte("let me in")})
-		dialled := make(chan error, 1)
-		go func() { dialled <- ci.EnableDDP(t.Context(), nil) }()
+		dialed := make(chan error, 1)
+		go func() { dialed <- ci.EnableDDP(t.Context(), nil) }()
 		time.Sleep(6 * time.Second)
 		select {
-		case err := <-dialled:
+		case err := <-dialed:
 			t.Errorf("the Request was answered before the program has seen it: %v", err)
 			ci.Close()
 			return
@@ -390,7 +390,7 @@ func TestRequestWaitsForItsJudge(t *testing.T) {
 		if err := req.Reject(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
-		<-dialled
+		<-dialed
 		ci.Close()
 		c.Close()
 		l.Close()

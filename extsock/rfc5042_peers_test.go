@@ -260,10 +260,10 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 		go cr.EnableDDP(timeLimit(t), nil) // fails as well
 		var bad *tls.CertificateVerificationError
 		if err := ci.EnableDDP(timeLimit(t), nil); !errors.As(err, &bad) {
-			t.Errorf("EnableDDP towards an impostor: %v", err)
+			t.Errorf("EnableDDP toward an impostor: %v", err)
 		}
 		for name, accepted := range map[string]*tls.Config{"peer": clientTLS, "": clientTLS.Clone()} {
-			accepted.ServerName = name // "": that of the address that is dialled, which the certificate has not either
+			accepted.ServerName = name // "": that of the address that is dialed, which the certificate has not either
 			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: impostor})
 			if err != nil {
 				t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// "the read/written data must be encrypted": with Config.TLS a connection that was dialled, and one
+// "the read/written data must be encrypted": with Config.TLS a connection that was dialed, and one
 // that was accepted, shows neither MPA nor what is written to whoever sits in between. Without it
 // all is there, in both directions: the test can see it.
 //

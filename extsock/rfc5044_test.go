@@ -118,7 +118,7 @@ func octetsOf(s string) []byte {
 // connection setup."
 // MPA-5044-2-3, MPA-5044-7.1-3, MPA-5044-7.1-7
 func TestRFC5044_7_1_AnyEndIsTheInitiator(t *testing.T) {
-	for _, desc := range []string{"who dialled", "who accepted"} {
+	for _, desc := range []string{"who dialed", "who accepted"} {
 		t.Run(desc, func(t *testing.T) {
 			i, r := kernelStreams(t)
 			if desc == "who accepted" {

@@ -16,7 +16,7 @@ import (
 // Tests of RFC 7306 on whole connections.
 
 // "existing applications and/or ULPs should not assume that these extensions are supported":
-// towards a peer that has not announced them they are refused, unless the program insists; and what
+// toward a peer that has not announced them they are refused, unless the program insists; and what
 // such a peer sends "will be reported".
 //
 // RDMAPX-7306-1.1-2, RDMAPX-7306-1.1-3, RDMAPX-7306-1.1-5

@@ -41,13 +41,13 @@ func TestCloseAsSniffBegins(t *testing.T) {
 func TestCloseDuringStartupRevokes(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, cfg := delayed(t, extsock.Config{Startup: extsock.StartupRequire})
-		dialled := make(chan *extsock.Conn, 1)
+		dialed := make(chan *extsock.Conn, 1)
 		go func() {
 			c, err := extsock.Dial("sim", "sim:1", cfg)
 			if err != nil {
 				t.Error(err)
 			}
-			dialled <- c
+			dialed <- c
 		}()
 		c, err := acceptConn(l)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestCloseDuringStartupRevokes(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		ci := <-dialled
+		ci := <-dialed
 		_, _ = ci.Remote(h).WriteAt([]byte("octets"), 0) // it may be on its way before the end is here
 		ci.Close()
 		settle()

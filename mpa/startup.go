@@ -54,7 +54,7 @@ type RTR uint8
 const (
 	RTRSend  RTR = 1 << iota // a zero-length Send, which uses one of the Responder's receive buffers
 	RTRWrite                 // a zero-length RDMA Write
-	RTRRead                  // a zero-length RDMA Read, which counts towards the Initiator's ORD
+	RTRRead                  // a zero-length RDMA Read, which counts toward the Initiator's ORD
 
 	allRTR = RTRSend | RTRWrite | RTRRead
 )

@@ -58,7 +58,7 @@ func TestFetchAdd(t *testing.T) {
 		t.Errorf("the word is %d, %v, want %d", sum, err, streams*each)
 	}
 	if !bytes.Equal(mem[:8], make([]byte, 8)) || !bytes.Equal(mem[16:], make([]byte, 8)) {
-		t.Errorf("neighbours have changed: %x", mem)
+		t.Errorf("neighbors have changed: %x", mem)
 	}
 	t.Logf("%d streams × %d FetchAdds: the sum is exact, every value was seen once", streams, each)
 }

@@ -4,7 +4,7 @@ import "github.com/rddp/rddp/ddp"
 
 // Cancel takes back the request with this completion queue and ID, so that its memory belongs to
 // the caller again. The request completes at once, before the requests that were posted earlier,
-// with StatusFlushed and ErrCancelled. What happens depends on the request:
+// with StatusFlushed and ErrCanceled. What happens depends on the request:
 //
 //   - A request whose message has not been given out leaves the queue.
 //   - A Read or atomic that waits for its response continues without its user. The QP discards the
@@ -33,7 +33,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		case e.progress != queued:
 			return false
 		default:
-			q.sq.end(e, StatusFlushed, ErrCancelled)
+			q.sq.end(e, StatusFlushed, ErrCanceled)
 			q.deregisterLocked(pos)
 			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it just now
 				e.complete(q)
@@ -46,7 +46,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	return true
 }
 
-// An abandoned is a Read or atomic that was cancelled while its response was outstanding. It holds
+// An abandoned is a Read or atomic that was canceled while its response was outstanding. It holds
 // the Completion, which release gives out, and the sink, which the response must not change after
 // that.
 type abandoned struct {
@@ -60,7 +60,7 @@ type abandoned struct {
 // release without QP.mu.
 func (e *sendEntry) abandon(q *QP) abandoned {
 	a := abandoned{cq: e.cq, sink: e.sink}
-	a.c = Completion{ID: e.id, QPNum: q.cfg.QPNum, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
+	a.c = Completion{ID: e.id, QPNum: q.cfg.QPNum, Op: e.op, Status: StatusFlushed, Err: ErrCanceled}
 	e.completed = true
 	return a
 }

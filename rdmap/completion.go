@@ -16,7 +16,7 @@ type Status uint8
 // The statuses. With every status but StatusOK, Err contains the reason.
 const (
 	StatusOK               Status = iota
-	StatusFlushed                 // the stream ended first, or Cancel cancelled the request
+	StatusFlushed                 // the stream ended first, or Cancel canceled the request
 	StatusLocalLength             // the message was longer than this receive buffer
 	StatusLocalProtection         // the peer's Read Response did not fit this Read
 	StatusRemoteAccess            // the peer refused this Read's or atomic's STag or TO
@@ -277,7 +277,7 @@ const errNotReserved = "BUG: Completion without a reserved entry"
 // A lazyChan is a channel of capacity 1 that is made when the first consumer wants to wait for it.
 type lazyChan struct{ c atomic.Pointer[chan struct{}] }
 
-// get returns the channel, and whether this call has made it. What was signalled before that is
+// get returns the channel, and whether this call has made it. What was signaled before that is
 // lost, so the caller then looks for it.
 func (l *lazyChan) get() (c chan struct{}, made bool) {
 	p := l.c.Load()

@@ -99,17 +99,17 @@ func TestReadyIsRearmedByPoll(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	cancelled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	t.Run("data already there wins over a done context", func(t *testing.T) {
 		c := NewCompletionQueue(2)
 		fill(t, c, 7, 2)
 		for want := uint64(7); want < 9; want++ {
-			if d, err := waitOne(cancelled, c, false); err != nil || d.ID != want {
+			if d, err := waitOne(canceled, c, false); err != nil || d.ID != want {
 				t.Errorf("Wait = %v, %v, want %d", d, err, want)
 			}
 		}
-		if _, err := waitOne(cancelled, c, false); !errors.Is(err, context.Canceled) {
+		if _, err := waitOne(canceled, c, false); !errors.Is(err, context.Canceled) {
 			t.Errorf("Wait on an empty queue: %v", err)
 		}
 	})
@@ -227,13 +227,13 @@ func TestCompletionString(t *testing.T) {
 }
 
 func TestWaitBatch(t *testing.T) {
-	cancelled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, tt := range []struct {
-		desc      string
-		there, n  int // Completions in the queue, and room in dst
-		want      int
-		cancelled bool // and not even then an error
+		desc     string
+		there, n int // Completions in the queue, and room in dst
+		want     int
+		canceled bool // and not even then an error
 	}{
 		{"as many as there are", 3, 5, 3, false},
 		{"as many as there is room for", 5, 3, 3, false},
@@ -245,8 +245,8 @@ func TestWaitBatch(t *testing.T) {
 			c := NewCompletionQueue(8)
 			fill(t, c, 0, tt.there)
 			ctx := context.Background()
-			if tt.cancelled {
-				ctx = cancelled
+			if tt.canceled {
+				ctx = canceled
 			}
 			dst := make([]Completion, tt.n)
 			n, err := c.Wait(ctx, dst, false)
@@ -270,7 +270,7 @@ func TestWaitBatch(t *testing.T) {
 	}
 	t.Run("a done context, and none there", func(t *testing.T) {
 		c := NewCompletionQueue(1)
-		if n, err := c.Wait(cancelled, make([]Completion, 1), false); n != 0 || !errors.Is(err, context.Canceled) {
+		if n, err := c.Wait(canceled, make([]Completion, 1), false); n != 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("WaitBatch = %d, %v", n, err)
 		}
 	})
@@ -331,7 +331,7 @@ var takers = []taker{
 			return 0, ctx.Err()
 		}
 	}},
-	{"a Wait that is cancelled", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
+	{"a Wait that is canceled", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
 		soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
 		dst[0], err = waitOne(soon, c, false)
@@ -425,7 +425,7 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 // Entries that come while a signal lies there raise no other, so who takes one passes it on.
 func TestOneSignalWakesAll(t *testing.T) {
 	for _, k := range takers {
-		if k.name == "a Wait that is cancelled" || k.name == "Ready and Poll" {
+		if k.name == "a Wait that is canceled" || k.name == "Ready and Poll" {
 			continue
 		}
 		t.Run(k.name, func(t *testing.T) {

@@ -28,8 +28,8 @@ var (
 	ErrNoExtensions = errors.New("rdmap: atomics and Immediate Data (RFC 7306) are off")
 	// ErrNoORD means that startup agreed on no outbound Reads (RFC 5040 §6.1).
 	ErrNoORD = errors.New("rdmap: no outbound Reads or atomics: ORD is 0")
-	// ErrCancelled is the reason for a request that Cancel cancelled.
-	ErrCancelled = errors.New("rdmap: canceled")
+	// ErrCanceled is the reason for a request that Cancel canceled.
+	ErrCanceled = errors.New("rdmap: canceled")
 
 	// errNotConnected means that the QP has not been started. A program does not get it, because
 	// its connection has no QP to post to then.

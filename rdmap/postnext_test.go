@@ -93,13 +93,13 @@ func TestPostNextWaitsItsTurn(t *testing.T) {
 	x.a.wantOut("RDMA Read Request", "Send")
 	wantDone(t, "all", x.a.sendCQ, "1 success, 2 success, 3 success, 4 success, 5 success, 6 success, 7 success")
 
-	// A request that was cancelled in the queue is nothing to wait for.
+	// A request that was canceled in the queue is nothing to wait for.
 	x.a.post(WorkRequest{ID: 8, Op: WorkSend})
 	x.a.qp.Cancel(x.a.sendCQ, 8)
 	if !x.a.postNext(WorkRequest{ID: 9, Op: WorkSend}) {
-		t.Error("a Send waits for one that was cancelled")
+		t.Error("a Send waits for one that was canceled")
 	}
-	wantDone(t, "cancelled", x.a.sendCQ, "8 flushed, 9 success")
+	wantDone(t, "canceled", x.a.sendCQ, "8 flushed, 9 success")
 }
 
 // Requests and answers take turns, with PostNext as well.

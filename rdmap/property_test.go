@@ -10,7 +10,7 @@ import (
 )
 
 // A ledger follows one side's requests: each accepted one has exactly one Completion, in posting
-// order (a cancelled one ahead of its turn), and what a successful one promises is true.
+// order (a canceled one ahead of its turn), and what a successful one promises is true.
 type ledger struct {
 	side   *side
 	region *ddp.Region // what the peer reads and writes

@@ -108,7 +108,7 @@ func TestRFC5040_6_2_1_OutstandingRequestsFail(t *testing.T) {
 }
 
 // "The RDMAP protocol does not have RDMAP- or DDP-layer error recovery": after an error the stream
-// is labelled an erroneous one, stays so, and "MUST NOT allow any further data transfer". (Who
+// is labeled an erroneous one, stays so, and "MUST NOT allow any further data transfer". (Who
 // drives the layers gives DDP no more segments once the QP is in that state; that is tested where
 // the driver is.)
 //

@@ -70,7 +70,7 @@ func BenchmarkPostAmongPosted(b *testing.B) {
 	}
 }
 
-// The newest of n posted Writes is cancelled. Cancel looks at the requests one after another.
+// The newest of n posted Writes is canceled. Cancel looks at the requests one after another.
 func BenchmarkCancelAmongPosted(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("posted=%d", n), func(b *testing.B) {
@@ -79,7 +79,7 @@ func BenchmarkCancelAmongPosted(b *testing.B) {
 			wr := WorkRequest{ID: 7, Op: WorkWrite, Data: make([]byte, 8), Remote: Handle{STag: 1}}
 			var one [1]Completion
 			for b.Loop() {
-				if err := x.a.qp.PostSend(&wr); err != nil { // cancelled requests keep their places in the ring
+				if err := x.a.qp.PostSend(&wr); err != nil { // canceled requests keep their places in the ring
 					b.StopTimer()
 					x = newCrowd(b, n)
 					postWrites(b, x.a.qp, n-1)
@@ -87,7 +87,7 @@ func BenchmarkCancelAmongPosted(b *testing.B) {
 					continue
 				}
 				if !x.a.qp.Cancel(x.a.sendCQ, 7) || x.a.sendCQ.Poll(one[:]) != 1 {
-					b.Fatal("not cancelled")
+					b.Fatal("not canceled")
 				}
 			}
 		})

@@ -93,7 +93,7 @@ func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 }
 
 // "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read Requests";
-// "MUST provide the maximum number": it is honoured and told. Atomics count too (RFC 7306 §5.2).
+// "MUST provide the maximum number": it is honored and told. Atomics count too (RFC 7306 §5.2).
 //
 // RDMAP-5040-6.1-6, RDMAP-5040-6.1-8, RDMAPX-7306-5.2-2
 func TestRFC5040_6_1_ORD(t *testing.T) {
@@ -215,7 +215,7 @@ func TestRFC5040_5_1_Gather(t *testing.T) {
 	}
 }
 
-func TestSelectiveSignalling(t *testing.T) {
+func TestSelectiveSignaling(t *testing.T) {
 	x := newPair(t, params{cqDepth: 3})
 	r, _ := x.b.register(8, allAccess)
 	for range 3 {
@@ -270,7 +270,7 @@ func TestCancel(t *testing.T) {
 		{"Read under way", x.a.sendCQ, 1, true, "1 flushed"},
 		{"queued Read", x.a.sendCQ, 2, true, "2 flushed"},
 		{"queued Send", x.a.sendCQ, 3, true, "3 flushed"},
-		{"cancelled before", x.a.sendCQ, 3, true, ""},
+		{"canceled before", x.a.sendCQ, 3, true, ""},
 		{"another queue's", other, 4, true, ""},
 		{"unknown", x.a.sendCQ, 9, true, ""},
 	} {
@@ -278,7 +278,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("Cancel, %s: %t, want %t", tt.desc, got, tt.want)
 		}
 		for _, c := range wantDone(t, tt.desc, x.a.sendCQ, tt.done) {
-			if !errors.Is(c.Err, ErrCancelled) {
+			if !errors.Is(c.Err, ErrCanceled) {
 				t.Errorf("%s: reason %v", tt.desc, c.Err)
 			}
 		}
@@ -294,7 +294,7 @@ func TestCancel(t *testing.T) {
 	x.a.wantOut("RDMA Read Request")
 	wantDone(t, "the rest", x.a.sendCQ, "4 success, 7 success")
 	if !bytes.Equal(abandoned, make([]byte, 8)) {
-		t.Errorf("the response to the cancelled Read was placed: %q", abandoned)
+		t.Errorf("the response to the canceled Read was placed: %q", abandoned)
 	}
 	if n := regions(x.a.domain); n != 0 {
 		t.Errorf("%d sinks are left after the response", n)

@@ -104,14 +104,14 @@ func TestSpecRun(t *testing.T) {
 // TestSpecListen has rddp's own peer dial, by its command.
 func TestSpecListen(t *testing.T) {
 	errs := newListening()
-	dialled, listened := make(chan int, 1), make(chan struct{})
+	dialed, listened := make(chan int, 1), make(chan struct{})
 	go func() {
 		select {
 		case line := <-errs.lines:
 			status, _, _ := runs(t, commands(), "spec", "--peer", errs.address(line))
-			dialled <- status
+			dialed <- status
 		case <-listened:
-			dialled <- -1
+			dialed <- -1
 		}
 	}()
 	var stdout strings.Builder
@@ -120,7 +120,7 @@ func TestSpecListen(t *testing.T) {
 	if stderr := errs.String(); status != 0 || !strings.Contains(stderr, " msg=listening address=127.0.0.1:") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stdout.String(), " pass, 0 FAIL, 0 known, 0 skip\n") {
 		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout.String())
 	}
-	if status := <-dialled; status != 0 {
+	if status := <-dialed; status != 0 {
 		t.Errorf("the peer's status is %d", status)
 	}
 }

@@ -166,7 +166,7 @@ func TestEachCallFails(t *testing.T) {
 					f[side] = &fuse{n: n, forever: forever}
 					var o outcome
 					synctest.Test(t, func(t *testing.T) {
-						o = s.dialled(fusedBackend{simtoe.New(simtoe.Config{}), f[0], f[1]})
+						o = s.dialed(fusedBackend{simtoe.New(simtoe.Config{}), f[0], f[1]})
 						time.Sleep(2 * closeTimeout)
 					})
 					what := f[side].what.Load()
@@ -198,8 +198,8 @@ func TestEachCallFails(t *testing.T) {
 	}
 }
 
-// dialled runs both ends of s through Dial and Listen of a backend.
-func (s *session) dialled(b toe.Backend) (o outcome) {
+// dialed runs both ends of s through Dial and Listen of a backend.
+func (s *session) dialed(b toe.Backend) (o outcome) {
 	begin := time.Now()
 	defer func() { o.elapsed = time.Since(begin) }()
 	l, err := extsock.Listen("sim", "here:1", &extsock.Config{Backend: b})

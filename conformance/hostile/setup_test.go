@@ -127,7 +127,7 @@ func TestNothingOutlives(t *testing.T) {
 				t.Errorf("EnableDDP: %v", err)
 			}
 		}},
-		{"a startup that is cancelled", extsock.Config{}, func(x conns) {
+		{"a startup that is canceled", extsock.Config{}, func(x conns) {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			if err := x.c.EnableDDP(ctx, nil); kindOf(err) != "deadline" {

@@ -1,6 +1,6 @@
 /*
  * Close against post: a queue pair and its driver while programs post, the connection ends in any way, and a
- * request is cancelled. Each section under QP.mu is one step. The README says what is checked, and what each
+ * request is canceled. Each section under QP.mu is one step. The README says what is checked, and what each
  * macro breaks.
  */
 

@@ -261,7 +261,7 @@ var rdmapFaults = []Fault{
 		New: "	return a\n}\n\n" +
 			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n	e.completed = true\n",
 		Package: "rdmap", Tests: "^TestAbandonedCompletesOnce$"},
-	{Name: "a Read cancelled in the queue counted as answered", File: "rdmap/sendqueue.go",
+	{Name: "a Read canceled in the queue counted as answered", File: "rdmap/sendqueue.go",
 		Old:     "if e.op.awaitsResponse() && e.progress != queued {",
 		New:     "if e.op.awaitsResponse() {",
 		Package: "rdmap", Tests: "^TestCancel$"},
@@ -277,7 +277,7 @@ var rdmapFaults = []Fault{
 		Old:     "	if c.n.Load() > 0 {\n		c.ready.signal()\n	}\n",
 		New:     "",
 		Package: "rdmap", Tests: "^TestReadyIsRearmedByPoll$"},
-	{Name: "a cancelled request counted as sent", File: "rdmap/sendqueue.go",
+	{Name: "a canceled request counted as sent", File: "rdmap/sendqueue.go",
 		Old:     "	for s.at(s.sent).progress == skipped {\n		s.sent++\n	}\n",
 		New:     "",
 		Package: "rdmap", Tests: "^TestCancel$"},

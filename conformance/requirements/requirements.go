@@ -1,4 +1,4 @@
-// Package requirements is the catalogue of what the RFCs require of an iWARP implementation. It
+// Package requirements is the catalog of what the RFCs require of an iWARP implementation. It
 // also makes the matrix that shows which tests cover each requirement.
 //
 // Each requirement is a row of a table here. Its id names its RFC and section: MPA-5044-4.3-6 is

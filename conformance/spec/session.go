@@ -107,7 +107,7 @@ func (s *session) open() {
 	}
 	s.conn = conn
 	_ = conn.SetDeadline(s.end)
-	// If the whole run is cancelled, reads and writes under way end too.
+	// If the whole run is canceled, reads and writes under way end too.
 	s.stop = context.AfterFunc(s.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	s.crc, s.txMarkers, s.rxMarkers = false, false, false
 	s.txOff, s.rxOff, s.ended, s.known = 0, 0, stillOpen, false

@@ -228,7 +228,7 @@ func TestReadAnyPackets(t *testing.T) {
 		packets := splitFile(t, file)
 		for i := 0; i+1 < len(packets); i++ {
 			switch random.IntN(6) {
-			case 0: // a neighbour from the same sender comes first; between SYN and data order matters
+			case 0: // a neighbor from the same sender comes first; between SYN and data order matters
 				a, b := sender(t, packets[i]), sender(t, packets[i+1])
 				if a.src == b.src && a.dst == b.dst && !a.syn {
 					packets[i].data, packets[i+1].data = packets[i+1].data, packets[i].data

@@ -10,8 +10,8 @@ import (
 
 const scratchLen = 512 << 10 // bytes of a large Batch
 
-// TestBatchJoinsNeighbours checks that neighbouring bytes of scratch are one entry of the vector.
-func TestBatchJoinsNeighbours(t *testing.T) {
+// TestBatchJoinsNeighbors checks that neighboring bytes of scratch are one entry of the vector.
+func TestBatchJoinsNeighbors(t *testing.T) {
 	b, s := NewBatch(scratchLen), NewSender(mpa.Agreement{CRC: true})
 	for range 10 {
 		s.Append(b, false, figure5)

@@ -102,7 +102,7 @@ func readable(s toe.Stream) error {
 	return err
 }
 
-// numbers returns n bytes, none of which equals its neighbours.
+// numbers returns n bytes, none of which equals its neighbors.
 func numbers(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {

@@ -94,7 +94,7 @@ type listener struct {
 
 	changed sync.Cond // backlog or closed has changed
 	// +checklocks:network.mu
-	backlog []*Stream // dialled and not accepted
+	backlog []*Stream // dialed and not accepted
 	// +checklocks:network.mu
 	closed bool
 }

@@ -64,10 +64,10 @@ func TestNetworkErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := n.Dial(ctx, "tcp", "server:1"); !errors.Is(err, context.Canceled) {
-		t.Errorf("Dial with a cancelled context = %v, want context.Canceled", err)
+		t.Errorf("Dial with a canceled context = %v, want context.Canceled", err)
 	}
 	if _, err := n.Listen(ctx, "tcp", "server:3"); !errors.Is(err, context.Canceled) {
-		t.Errorf("Listen with a cancelled context = %v, want context.Canceled", err)
+		t.Errorf("Listen with a canceled context = %v, want context.Canceled", err)
 	}
 	l.Close()
 	if _, err := n.Dial(t.Context(), "tcp", "server:1"); !errors.Is(err, syscall.ECONNREFUSED) {

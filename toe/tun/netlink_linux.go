@@ -12,7 +12,7 @@ import (
 
 // addAddress gives the interface an address, and returns when the kernel accepts packets for it.
 // For IPv4 that is so when the kernel answers. For IPv6 the kernel first does Duplicate Address
-// Detection (RFC 4862 §5.4) in the background, even on an interface that has no neighbours. Then it
+// Detection (RFC 4862 §5.4) in the background, even on an interface that has no neighbors. Then it
 // makes a local route, and until then it drops what comes for the address.
 func addAddress(name string, p netip.Prefix) error {
 	i, err := net.InterfaceByName(name)

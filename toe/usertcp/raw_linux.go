@@ -14,7 +14,7 @@ import (
 )
 
 // OpenRaw opens the Ethernet interface name with a packet socket (AF_PACKET). The Stack above
-// answers for its addresses with the interface's hardware address, by ARP and by neighbour
+// answers for its addresses with the interface's hardware address, by ARP and by neighbor
 // discovery. The kernel must not have an address on the interface, because its TCP would reset the
 // connections of the Stack: a network namespace of its own for the interface makes sure of that.
 //

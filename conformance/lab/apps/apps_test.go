@@ -82,7 +82,7 @@ func (d *dialer) wantDDP(t *testing.T, limit int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n := len(d.conns); n == 0 || n > limit {
-		t.Errorf("%d connections were dialled, want 1 to %d", n, limit)
+		t.Errorf("%d connections were dialed, want 1 to %d", n, limit)
 	}
 	for _, c := range d.conns {
 		if !c.ConnectionState().DDPMode {

@@ -274,7 +274,7 @@ func TestHTTP(t *testing.T) {
 			}
 			s.awaitShared(soon(t))
 			each(t, len(lengths)-1, func(i int) error { return exchange(i + 1) })
-			limit := 2 * inParallel // some are dialled just before another one is idle
+			limit := 2 * inParallel // some are dialed just before another one is idle
 			if p.major == 2 {
 				limit = 1
 			}

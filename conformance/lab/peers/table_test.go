@@ -10,7 +10,7 @@ import (
 )
 
 // In each round every contender runs once; over the rounds each one is at each place, and each pair
-// of neighbours runs in both orders.
+// of neighbors runs in both orders.
 func TestOrder(t *testing.T) {
 	all := contenders(opWrite)
 	first := make(map[*contender]int)

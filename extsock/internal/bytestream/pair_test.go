@@ -139,7 +139,7 @@ func (e *end) takeBack() int {
 			break
 		}
 		e.queue = slices.Delete(e.queue, i, i+1)
-		done = append(done, rdmap.Completion{ID: id, Status: rdmap.StatusFlushed, Err: rdmap.ErrCancelled})
+		done = append(done, rdmap.Completion{ID: id, Status: rdmap.StatusFlushed, Err: rdmap.ErrCanceled})
 	}
 	e.tx.Completed(done)
 	if _, owns := e.tx.Write(); owns {

@@ -84,7 +84,7 @@ func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
 		err = r.done(a.N)
 	case h.Kind == Cancel:
 		a.Buffer = ExtraBuffer
-		err = r.cancelled()
+		err = r.canceled()
 	}
 	if err == nil && a.Buffer != ExtraBuffer {
 		err = r.useCredit(h.Kind)
@@ -160,8 +160,8 @@ func (r *Receiver) done(n int) error {
 	return nil
 }
 
-// cancelled notes that the peer makes no use of its offer.
-func (r *Receiver) cancelled() error {
+// canceled notes that the peer makes no use of its offer.
+func (r *Receiver) canceled() error {
 	if !r.granted && !r.refused {
 		return streamError("cancel without an offer")
 	}

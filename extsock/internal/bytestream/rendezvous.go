@@ -96,7 +96,7 @@ func (s *Sender) End() (n int) {
 }
 
 // Posts yields the requests of the long Write that are posted, the newest first: the driver cancels
-// them one after the other, until one can't be cancelled, when the Write's memory is the caller's
+// them one after the other, until one can't be canceled, when the Write's memory is the caller's
 // again. Then it calls Completed.
 func (s *Sender) Posts() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {

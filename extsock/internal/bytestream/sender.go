@@ -239,8 +239,8 @@ func (s *Sender) Completed(done []rdmap.Completion) {
 		if e.own {
 			s.own--
 		}
-		if errors.Is(d.Err, rdmap.ErrCancelled) {
-			s.cancelled(e)
+		if errors.Is(d.Err, rdmap.ErrCanceled) {
+			s.canceled(e)
 		}
 		if e.chunk != nil {
 			e.chunk.Put()
@@ -254,8 +254,8 @@ func (s *Sender) Completed(done []rdmap.Completion) {
 	}
 }
 
-// cancelled undoes a message that does not go out.
-func (s *Sender) cancelled(e *slot) {
+// canceled undoes a message that does not go out.
+func (s *Sender) canceled(e *slot) {
 	s.owed += e.credits
 	s.givenBack -= e.credits
 	s.owedControl += e.control

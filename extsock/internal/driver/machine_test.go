@@ -540,7 +540,7 @@ func (e *machineEnd) abandonDo() {
 		e.do = nil // the operation goes on without the call
 		clear(wr.Data)
 	}
-	e.d.cancelled()
+	e.d.canceled()
 }
 
 func (e *machineEnd) beginClose() {

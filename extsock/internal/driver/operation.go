@@ -88,15 +88,15 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 	}
 	d.send(wr.Op)
 	var done [1]rdmap.Completion
-	for cancelled := false; ; {
+	for takenBack := false; ; {
 		if cq.Poll(done[:]) == 1 {
 			d.blocking.end(cq)
-			if cancelled && done[0].Status != rdmap.StatusOK {
+			if takenBack && done[0].Status != rdmap.StatusOK {
 				return done[0], os.ErrDeadlineExceeded
 			}
 			return done[0], d.end.completionError(done[0])
 		}
-		if cancelled {
+		if takenBack {
 			<-cq.Ready()
 			continue
 		}
@@ -106,7 +106,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 		case <-over:
 		case <-canceled:
 		}
-		cancelled = true
+		takenBack = true
 		if !d.qp.Cancel(cq, wr.ID) {
 			switch detached := d.detach(wr.Data); {
 			case !detached:
@@ -116,7 +116,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 				return rdmap.Completion{}, errDetached
 			}
 		}
-		d.cancelled()
+		d.canceled()
 	}
 }
 

@@ -52,7 +52,7 @@ func TestDetachAfterTheEnd(t *testing.T) {
 					t.Fatalf("TCP has taken a window of the message, and the stage is %d, want %d", d.tx.stage, stagePart)
 				}
 				if qp.Cancel(cq, 7) {
-					t.Fatal("a message was cancelled in its middle")
+					t.Fatal("a message was canceled in its middle")
 				}
 				tt.end(d, peer)
 				time.Sleep(time.Minute)

@@ -31,8 +31,8 @@ func (d *Driver) transmitHeld() {
 	d.letGo()
 }
 
-// cancelled sends what waited behind a request that was taken back, which may be the FIN.
-func (d *Driver) cancelled() {
+// canceled sends what waited behind a request that was taken back, which may be the FIN.
+func (d *Driver) canceled() {
 	d.tx.reapStream()
 	d.transmit()
 	d.freed.Broadcast()

@@ -61,7 +61,7 @@ func Fallbacks() map[Reason]uint64 {
 	return m
 }
 
-// An Address is what was dialled, and how. Backend is the toe.Backend.
+// An Address is what was dialed, and how. Backend is the toe.Backend.
 type Address struct {
 	Backend          any
 	TLS              bool

@@ -110,7 +110,7 @@ func (t *thread) next(threshold int, gapless bool) (s State, fragments int, ok b
 }
 
 // A dma is the host DMA of one end. If it is shared, one thread at a time may use it. Two threads
-// do: SDMA of the lane from that end, and RDMA of the lane towards it.
+// do: SDMA of the lane from that end, and RDMA of the lane toward it.
 type dma struct {
 	shared  bool
 	busy    bool

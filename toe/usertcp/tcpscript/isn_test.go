@@ -23,7 +23,7 @@ type isnWire struct {
 // same four-tuple they grow with the clock, so an old segment does not fit a new connection. Those
 // of different four-tuples, less the clock, look random: each bit is 1 in half of them, and the
 // same upper 16 bits come again as often as by chance, in the numbers and in the differences of
-// neighbours. A second Stack has another secret.
+// neighbors. A second Stack has another secret.
 func TestISN(t *testing.T) {
 	connections := testmode.Count(10_000, 1000)
 	clock := turned.New(t)
@@ -123,7 +123,7 @@ func looksRandom(t *testing.T, numbers []uint32) {
 			t.Errorf("bit %d is 1 in %v of %v numbers", bit, ones, n)
 		}
 	}
-	// The differences of neighbours: an attacker sees one number, and guesses the next one.
+	// The differences of neighbors: an attacker sees one number, and guesses the next one.
 	var differences []uint32
 	for i := 1; i < len(numbers); i++ {
 		differences = append(differences, (numbers[i]-numbers[i-1])>>16)

@@ -35,7 +35,7 @@ type Loop[C any] struct {
 	// Serve serves a connection to its end and closes it. The Loop calls Serve in a goroutine of
 	// its own for each connection. ctx is derived from Context; it is done when the connection is
 	// displaced, and its cause is then ErrDisplaced. Unless EnterAtOnce is set, the connection
-	// counts towards no limit until Serve calls Enter of its Place.
+	// counts toward no limit until Serve calls Enter of its Place.
 	Serve func(ctx context.Context, c C, p *Place)
 	// Context is the parent of the connections' contexts.
 	Context context.Context //nolint:containedctx // lives as long as the call of Run

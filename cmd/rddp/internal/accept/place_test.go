@@ -63,9 +63,9 @@ func (h *hall) want(displaced ...string) {
 	h.displaced = nil
 }
 
-// TestQuietCountTowardsMost: without MostQuiet a newcomer displaces the connection that has been
+// TestQuietCountTowardMost: without MostQuiet a newcomer displaces the connection that has been
 // quiet longest, and is refused only when all peers have been heard.
-func TestQuietCountTowardsMost(t *testing.T) {
+func TestQuietCountTowardMost(t *testing.T) {
 	h := &hall{t: t, all: places{most: 3}}
 	a := h.enter("a", true)
 	b := h.enter("b", true)

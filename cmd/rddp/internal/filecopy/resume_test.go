@@ -114,7 +114,7 @@ func interrupt(t *testing.T, src, dst Name, size int64) {
 		}
 	}
 	if _, err := Copy(ctx, []Name{src}, dst, &cfg); !errors.Is(err, context.Canceled) {
-		t.Fatalf("Copy that was cancelled: %v", err)
+		t.Fatalf("Copy that was canceled: %v", err)
 	}
 }
 

@@ -108,7 +108,7 @@ func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Co
 	cfg := o.TLS
 	if cfg.ServerName == "" {
 		cfg = cfg.Clone()
-		cfg.ServerName, _, _ = net.SplitHostPort(address) // somebody has dialled it
+		cfg.ServerName, _, _ = net.SplitHostPort(address) // somebody has dialed it
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()

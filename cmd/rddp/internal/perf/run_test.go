@@ -212,7 +212,7 @@ func complete(t *testing.T, o *Options) *Options {
 	return o
 }
 
-// Each job of a round is a neighbour of its reference.
+// Each job of a round is a neighbor of its reference.
 func TestOrder(t *testing.T) {
 	tcp, echo := job{operation: operations[7], size: 1, depth: 1}, job{operation: operations[8], size: 1, depth: 1}
 	var jobs []job

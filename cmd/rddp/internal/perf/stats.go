@@ -26,7 +26,7 @@ func spread(values []float64) []float64 {
 	return []float64{slices.Min(values), slices.Max(values)}
 }
 
-// quartiles returns the first and the third quartile of values, interpolated between neighbours.
+// quartiles returns the first and the third quartile of values, interpolated between neighbors.
 func quartiles(values []float64) []float64 {
 	if len(values) == 0 {
 		return nil

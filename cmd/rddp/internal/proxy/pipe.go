@@ -27,7 +27,7 @@ const drainTimeout = 5 * time.Second
 // When both directions are over without a failure, the ends are closed.
 type pipe struct {
 	from     side           // the accepted one
-	to       side           // the dialled one
+	to       side           // the dialed one
 	there    direction      // from → to
 	back     direction      // to → from
 	total    *directions    // of all pipes

@@ -4,12 +4,12 @@ import "time"
 
 // A Summary describes a connection that has ended.
 type Summary struct {
-	From, To    string        // the peer that connected, and the address that was dialled
+	From, To    string        // the peer that connected, and the address that was dialed
 	Via         string        // the proxy that has named From in a PROXY header, or empty
 	Through     bool          // both sides were connected
 	There, Back int64         // bytes passed on from From to To, and from To to From
 	DDPMode     bool          // the connection between the two proxies is in DDP mode
-	Fallback    error         // why the dialled connection is plain TCP, which Config.Fallback allows; matches extsock.ErrPlainTCP
+	Fallback    error         // why the dialed connection is plain TCP, which Config.Fallback allows; matches extsock.ErrPlainTCP
 	Duration    time.Duration // from the accept
 	Err         error         // nil after an orderly end in both directions
 }

@@ -498,11 +498,11 @@ func steadyProgram() error {
 		}
 		for range due {
 			if x := next(l.cq); x.ID != id || x.Status != 0 {
-				return fmt.Errorf("a neighbour's scribbles: completion %d with %v, want %d", x.ID, uverbs.WCStatus(x.Status), id)
+				return fmt.Errorf("a neighbor's scribbles: completion %d with %v, want %d", x.ID, uverbs.WCStatus(x.Status), id)
 			}
 		}
 		if !bytes.Equal(from, to) {
-			return fmt.Errorf("a neighbour's scribbles: wrong bytes in operation %d", id)
+			return fmt.Errorf("a neighbor's scribbles: wrong bytes in operation %d", id)
 		}
 		if id == 9 {
 			tell("working")

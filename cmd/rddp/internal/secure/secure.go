@@ -56,7 +56,7 @@ func (s Server) config(f files) (*tls.Config, error) {
 type Client struct {
 	Identity             // optional: what the client shows to the server
 	CA       string      // PEM file: the authorities of servers; empty means those of the system
-	Name     string      // the name in the server's certificate; empty means the host that is dialled
+	Name     string      // the name in the server's certificate; empty means the host that is dialed
 	Pins     []Pin       // the keys of servers
 	Failed   func(error) // gets why changed files cannot be loaded; nil ignores that
 }

@@ -45,7 +45,7 @@ func Echo(c *net.TCPConn) {
 	c.CloseWrite()
 }
 
-// ClosedPort returns an address where nobody listens. It is that of the dialling end of a
+// ClosedPort returns an address where nobody listens. It is that of the dialing end of a
 // connection, so that no listener gets it before the test ends.
 func ClosedPort(t testing.TB) (address string) {
 	t.Helper()
