@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 	"extsock/internal/observe":             {"internal/locks"},
 	"extsock/internal/wait":                {"internal/locks"},
 	"extsock/internal/bufpool":             {},
-	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/locks", "internal/tlspeer"},
+	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/locks", "internal/tlspeer"},
 	"extsock/internal/bytestream/rsockets": {"ddp", "extsock/internal/bytestream", "rdmap"},
 	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
@@ -96,6 +96,7 @@ var mayImport = map[string][]string{
 	"internal/nopanic":       {"extsock"},
 	"internal/testmode":      {},
 	"conformance/lab/report": {},
+	"internal/crowd":         {"internal/locks"},
 	"internal/locks":         {},
 	"internal/ring":          {},
 	// The kernel's interface for RDMA, as rddp run answers it and toe/verbs uses it.
@@ -155,7 +156,7 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/secure", "internal/tlspeer",
 	},
-	"cmd/rddp/internal/accept":   {},
+	"cmd/rddp/internal/accept":   {"internal/crowd"},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "extsock/capture", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/grammar":  {},
@@ -164,7 +165,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/monitor":  {"extsock", "extsock/metrics", "extsock/stats", "internal/tlspeer"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "internal/tlspeer"},
-	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
+	"cmd/rddp/internal/proxy":    {"internal/crowd", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/secure":   {},
 	"cmd/rddp/internal/tcptest":  {"internal/prototest"},
 
@@ -172,7 +173,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
 		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
-		"cmd/rddp/internal/accept", "internal/tlspeer",
+		"cmd/rddp/internal/accept", "internal/crowd", "internal/tlspeer",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
 	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma"},

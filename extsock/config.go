@@ -279,10 +279,11 @@ type Config struct {
 	WriteTimeout time.Duration
 
 	// MaxHalfOpen is the maximum number of half-open connections of one Listener. A connection is
-	// half open while its startup waits for the peer's MPA Request. If there are more, the oldest
-	// is closed with ErrLimit. An honest peer stays half open for one round trip, so the oldest
-	// connection is the least likely to be honest, and refusing the newest would let silent peers
-	// lock everybody out (RFC 5042 §6.4.2).
+	// half open while its startup waits for the peer's MPA Request. If there are more, one is closed
+	// with ErrLimit: the oldest of the address that has most of them (of IPv6, the /64). An honest
+	// peer stays half open for one round trip, so the oldest connection is the least likely to be
+	// honest, and refusing the newest would let silent peers lock everybody out (RFC 5042 §6.4.2). A
+	// flood from one address closes its own connections only.
 	//
 	// With StartupPrefer a connection is not half open before its first byte, because it may be
 	// plain TCP; but it is if the program calls AcceptDDP, which would not return such a connection.

@@ -186,8 +186,9 @@
 //	what                       set by                  default      at the limit
 //	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded;
 //	                                                                HandshakeTimeouts
-//	half-open connections      Config.MaxHalfOpen      4096 per     the oldest is closed:
-//	                                                   Listener     ErrLimit; HalfOpenEvictions
+//	half-open connections      Config.MaxHalfOpen      4096 per     the oldest of the address with
+//	                                                   Listener     most is closed: ErrLimit;
+//	                                                                HalfOpenEvictions
 //	connections not accepted   –                       128 per      more wait in the operating
 //	                                                   Listener     system's backlog
 //	startup after a bad STag   Config.BadSTagDelay     1 s per      the Request waits, or ErrLimit

@@ -67,7 +67,7 @@ var (
 	//   - Config.IdleTimeout: nothing was sent or received for that long.
 	//   - Config.WriteTimeout: the peer's TCP accepted no data for that long.
 	//   - Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had waited
-	//     longest.
+	//     longest at the address with most of them.
 	//   - Config.BadSTagDelay: connections of the peer's address used so many STags that they did
 	//     not have that the delay is longer than HandshakeTimeout.
 	//

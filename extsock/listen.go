@@ -125,7 +125,7 @@ func (l *Listener) accept() (*Conn, error) {
 //
 // If the Listener runs startup itself, AcceptDDP returns the first connection that reaches DDP
 // mode, so a silent peer does not delay other peers. If there are more than Config.MaxHalfOpen silent
-// peers, the connection of the oldest is closed. Otherwise, for example with StartupOff,
+// peers, the oldest connection of the address with most of them is closed. Otherwise, for example with StartupOff,
 // AcceptDDP calls EnableDDP on one connection after another, and a silent peer delays the next one
 // for HandshakeTimeout. A server all of whose peers use DDP mode should set StartupRequire.
 // AcceptDDP accepts every Request, even with Config.JudgeRequests.

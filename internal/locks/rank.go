@@ -8,7 +8,7 @@ type Rank interface{ ~struct{} }
 var order = [...]any{
 	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
 	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
-	Doorbells{}, Regions{}, Door{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
+	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
 	Buffered{}, Simulator{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
 }
 
@@ -28,6 +28,7 @@ type (
 	Doorbells  struct{} // what waits for the consumers of a completion queue
 	Regions    struct{} // the Regions that a connection has registered
 	Door       struct{} // a Listener's half-open connections
+	Crowd      struct{} // the places of a server's connections
 	Idle       struct{} // the idle timeout of a connection
 	Records    struct{} // what a Dialer remembers of fallbacks
 	Live       struct{} // the sums of all connections

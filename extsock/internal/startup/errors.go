@@ -19,6 +19,6 @@ var (
 	ErrNoReply   = errors.New("the peer closed the connection without an MPA Reply")
 	ErrNoRequest = errors.New("the peer closed the connection without an MPA Request")
 	ErrAnswered  = errors.New("the MPA Request has been answered before")
-	ErrHalfOpen  = fmt.Errorf("%w: too many half-open connections, and this is the oldest", wait.ErrLimit)
+	ErrHalfOpen  = fmt.Errorf("%w: too many half-open connections, and this is the oldest of its address", wait.ErrLimit)
 	ErrDelayed   = fmt.Errorf("%w: the address waits because of bad STags", wait.ErrLimit)
 )

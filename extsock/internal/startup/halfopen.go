@@ -1,29 +1,27 @@
 package startup
 
 import (
-	"container/list"
 	"math"
 	"net"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/internal/crowd"
 	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Door is where the connections of one Listener come in. It limits how many connections are half
 // open, and it delays the addresses whose peers have tried STags. A nil Door limits nothing.
 type Door struct {
-	most  int           // half-open connections; negative: any number
+	open  *crowd.Crowd  // of half-open connections, which all are quiet; nil: any number
 	delay time.Duration // for each bad STag; negative: none
 
 	mu    locks.Mutex[locks.Door]
-	open  list.List            // +checklocks:mu
-	until map[string]time.Time // +checklocks:mu
-	known [maxDelayed]string   // +checklocks:mu
-	next  int                  // +checklocks:mu
-	// open holds the *halfOpen values, oldest first. until says when an address is served again.
-	// known is a ring of the keys of until, and next is the place of its next key.
+	until map[crowd.Source]time.Time // +checklocks:mu
+	known [maxDelayed]crowd.Source   // +checklocks:mu
+	next  int                        // +checklocks:mu
+	// until says when a source is served again. known is a ring of the keys of until, and next is the
+	// place of its next key.
 }
 
 const (
@@ -35,48 +33,49 @@ const (
 // for each bad STag. A negative value of either means no limit, and no delay. The longest delay
 // must be a time.Duration too, so a Door makes delay at most 4 years.
 func NewDoor(most int, delay time.Duration) *Door {
-	return &Door{most: most, delay: min(delay, math.MaxInt64/maxDelays)}
+	d := &Door{delay: min(delay, math.MaxInt64/maxDelays)}
+	if most > 0 {
+		d.open = crowd.New(0, most)
+	}
+	return d
 }
 
 // A halfOpen is the place of one half-open connection: its peer has not sent its whole MPA Request
 // yet. The methods of a nil halfOpen do nothing.
 type halfOpen struct {
-	door *Door
-	gone chan struct{} // closed when the connection has left or was evicted
+	door  *Door
+	place *crowd.Place
+	gone  chan struct{} // closed when the connection has left or was evicted
 
-	element *list.Element // +checklocks:door.mu
-	evicted bool          // +checklocks:door.mu
-	wake    func()        // +checklocks:door.mu
-	// element is nil once the connection is out of the list. wake runs when the connection is
-	// evicted.
+	isOut   bool   // +checklocks:door.mu
+	evicted bool   // +checklocks:door.mu
+	wake    func() // +checklocks:door.mu
+	// isOut says that gone is closed. wake runs when the connection is evicted.
 }
 
-// enter counts one more half-open connection. If there are too many, the oldest is evicted. An
-// honest peer stays half open for one round trip, so the oldest half-open connection is the least
-// likely to be honest. If the newest were evicted, a few silent peers could keep everybody out.
-// enter returns nil if the Door has no limit.
-//
-// The analyzer cannot know that the door of each halfOpen in the list is d.
-//
-// +checklocksignore
-func (d *Door) enter() *halfOpen {
-	if d == nil || d.most < 0 {
+// enter counts one more half-open connection. If there are too many, the oldest of the address with
+// most of them is evicted. An honest peer stays half open for one round trip, so the oldest half-open
+// connection is the least likely to be honest. If the newest were evicted, a few silent peers could
+// keep everybody out. enter returns nil if the Door has no limit.
+func (d *Door) enter(from net.Addr) *halfOpen {
+	if d == nil || d.open == nil {
 		return nil
 	}
 	h := &halfOpen{door: d, gone: make(chan struct{})}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h.element = d.open.PushBack(h)
-	if d.open.Len() > d.most {
-		d.open.Front().Value.(*halfOpen).evictLocked()
+	h.place = d.open.New(crowd.SourceOf(from), func(error) { h.evict() })
+	if !h.place.Enter() { // newer ones have been quicker
+		h.evict()
 	}
 	return h
 }
 
-// evictLocked takes the connection out of the list and wakes the goroutine that waits for its peer.
-//
-// +checklocks:h.door.mu
-func (h *halfOpen) evictLocked() {
+// evict wakes the goroutine that waits for the peer of a connection that has lost its place.
+func (h *halfOpen) evict() {
+	h.door.mu.Lock()
+	defer h.door.mu.Unlock()
+	if h.isOut {
+		return // it is not half open any more
+	}
 	h.outLocked()
 	h.evicted = true
 	evictions.Add(1)
@@ -85,12 +84,11 @@ func (h *halfOpen) evictLocked() {
 	}
 }
 
-// outLocked takes the connection out of the list.
+// outLocked notes that the connection is half open no more.
 //
 // +checklocks:h.door.mu
 func (h *halfOpen) outLocked() {
-	h.door.open.Remove(h.element)
-	h.element = nil
+	h.isOut = true
 	close(h.gone)
 }
 
@@ -99,9 +97,10 @@ func (h *halfOpen) leave() {
 	if h == nil {
 		return
 	}
+	h.place.Leave()
 	h.door.mu.Lock()
 	defer h.door.mu.Unlock()
-	if h.element != nil {
+	if !h.isOut {
 		h.outLocked()
 	}
 }
@@ -159,22 +158,22 @@ func (d *Door) Remembered() int {
 }
 
 // Penalize delays an address once more. The delay begins now, or when the address's present delay
-// ends.
+// ends. Peers that have no address, such as those at a unix socket, are not delayed.
 func (d *Door) Penalize(a net.Addr) {
-	key, ok := delayKey(a)
-	if d == nil || d.delay < 0 || !ok {
+	from := crowd.SourceOf(a)
+	if d == nil || d.delay < 0 || !from.IsKnown() {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	until, there := d.until[key]
+	until, there := d.until[from]
 	if !there {
 		if d.until == nil {
-			d.until = make(map[string]time.Time)
+			d.until = make(map[crowd.Source]time.Time)
 		}
 		delete(d.until, d.known[d.next])
-		d.known[d.next] = key
+		d.known[d.next] = from
 		d.next = (d.next + 1) % maxDelayed
 	}
 	if until.Before(now) {
@@ -183,7 +182,7 @@ func (d *Door) Penalize(a net.Addr) {
 	if last := now.Add(maxDelays * d.delay); until.After(last.Add(-d.delay)) {
 		until = last.Add(-d.delay)
 	}
-	d.until[key] = until.Add(d.delay)
+	d.until[from] = until.Add(d.delay)
 }
 
 // Delay returns how long the address must wait from now on. It is zero or negative if the address
@@ -192,29 +191,8 @@ func (d *Door) Delay(a net.Addr) time.Duration {
 	if d == nil || d.Remembered() == 0 { // the common case: a key costs more than to look
 		return 0
 	}
-	key, ok := delayKey(a)
-	if !ok {
-		return 0
-	}
+	from := crowd.SourceOf(a)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Until(d.until[key])
-}
-
-// delayKey returns the key under which a Door remembers an address. For IPv6 the key is the /64
-// network, because one host can have all of its addresses. A unix socket has no key.
-func delayKey(a net.Addr) (string, bool) {
-	if a == nil {
-		return "", false
-	}
-	if p, err := netip.ParseAddrPort(a.String()); err == nil {
-		host := p.Addr().Unmap().WithZone("")
-		if host.Is6() {
-			network, _ := host.Prefix(64)
-			return network.String(), true
-		}
-		return host.String(), true
-	}
-	host, _, err := net.SplitHostPort(a.String())
-	return host, err == nil && host != ""
+	return time.Until(d.until[from])
 }

@@ -87,7 +87,7 @@ var past = time.Unix(1, 0)
 // +checklocks:h.mu
 func (h *Handshake) countHalfOpenLocked() {
 	if h.half == nil {
-		h.half = h.cfg.Door.enter()
+		h.half = h.cfg.Door.enter(h.stream.RemoteAddr())
 	}
 }
 

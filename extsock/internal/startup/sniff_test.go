@@ -274,8 +274,6 @@ func TestSniffClosedAsAByteComes(t *testing.T) {
 	if found := <-over; found != (Sniffed{}) {
 		t.Errorf("found %+v", found)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if n := d.open.Len(); n != 0 {
 		t.Errorf("%d connections are half open", n)
 	}

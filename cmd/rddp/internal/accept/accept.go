@@ -1,22 +1,13 @@
 // Package accept is the accept loop of a server that limits its number of connections.
 //
-// A limit alone lets silent peers keep everybody out: as many of them as the limit allows take all
-// places and say nothing. So a [Loop] counts a connection only when its Serve function says so, and
-// a peer that has not been heard yet can lose its place to a newcomer. An honest peer speaks within
-// a round trip, so the connection that has been silent longest is the least likely to be an honest
-// peer's. A connection goes through these states:
-//
-//	accepted ──Enter──► quiet ──Heard──► heard
-//	                      └─ a newcomer finds no room ─► displaced
-//
-// The connection that is displaced belongs to the source that has most quiet connections. So a flood from
-// one source takes the place of its own connections, and an honest peer elsewhere keeps its place.
-// A source is an IPv4 address, or the 64 bits of an IPv6 address that name a network, within which
-// one host can have any address. Peers of one source compete with each other: those behind one proxy,
-// for example. Connections whose peer has been heard are never displaced.
+// A limit alone lets a few peers keep everybody out, so a [Loop] counts connections in a
+// [crowd.Crowd]. A connection counts only when the Loop's Serve function says so. A peer that has not
+// been heard yet can lose its place to a newcomer, and so can one whose source has more places than
+// its share.
 //
 // The Loop does not limit connections that have only been accepted. A server with MPA startup calls
-// Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them.
+// Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them, by the
+// same rules.
 package accept
 
 import (
@@ -24,9 +15,16 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/netip"
 	"time"
+
+	"github.com/rddp/rddp/internal/crowd"
 )
+
+// A Place is the place of one connection among those that a Loop counts.
+type Place = crowd.Place
+
+// ErrDisplaced is why a connection ends that has lost its place to a newer one.
+var ErrDisplaced = crowd.ErrDisplaced
 
 // A Loop accepts connections and serves each one in a goroutine. C is the type of a connection.
 type Loop[C any] struct {
@@ -34,12 +32,13 @@ type Loop[C any] struct {
 	Accept func() (C, error)
 	// Serve serves a connection to its end and closes it. The Loop calls Serve in a goroutine of
 	// its own for each connection. ctx is derived from Context; it is done when the connection is
-	// displaced, and its cause is then ErrDisplaced. Unless EnterAtOnce is set, the connection
+	// displaced, and its cause then matches ErrDisplaced. Unless EnterAtOnce is set, the connection
 	// counts toward no limit until Serve calls Enter of its Place.
 	Serve func(ctx context.Context, c C, p *Place)
 	// Context is the parent of the connections' contexts.
 	Context context.Context //nolint:containedctx // lives as long as the call of Run
-	// Most is the maximum number of connections whose peer has been heard.
+	// Most is the maximum number of connections whose peer has been heard. One source has at most half
+	// of them for good.
 	Most int
 	// MostQuiet is the maximum number of connections that have entered and whose peer has not been
 	// heard. Zero means that Most is the maximum of quiet and heard connections together.
@@ -48,7 +47,7 @@ type Loop[C any] struct {
 	// It is for servers whose peers need not do anything before they are served.
 	EnterAtOnce bool
 	// From returns where a connection comes from; see Source. Nil means that all come from one source.
-	From func(C) netip.Prefix
+	From func(C) crowd.Source
 	// Refuse closes a connection that is not served: because there is no room for it with
 	// EnterAtOnce, or because the Loop is ending. In the second case ending is true.
 	Refuse func(c C, ending bool)
@@ -70,25 +69,7 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 }
 
 // Source is a Loop's From: the source of the peer's address.
-func Source[C net.Conn](c C) netip.Prefix { return SourceOf(c.RemoteAddr()) }
-
-// SourceOf returns the IPv4 address, or the /64 of the IPv6 address. Peers without an IP address,
-// such as those at a unix socket, are one source, the zero Prefix.
-func SourceOf(address net.Addr) netip.Prefix {
-	a, isTCP := address.(*net.TCPAddr)
-	if !isTCP {
-		return netip.Prefix{}
-	}
-	ip := a.AddrPort().Addr().Unmap().WithZone("")
-	bits := networkBits
-	if ip.Is4() {
-		bits = ip.BitLen()
-	}
-	return netip.PrefixFrom(ip, bits).Masked()
-}
-
-// networkBits are the bits of an IPv6 address that name the network.
-const networkBits = 64
+func Source[C net.Conn](c C) crowd.Source { return crowd.SourceOf(c.RemoteAddr()) }
 
 // PauseTime is how long a server waits after a failure of Accept. Most such failures pass, for
 // instance when there are too many open files.
@@ -98,8 +79,7 @@ const PauseTime = 100 * time.Millisecond
 // and then returns net.ErrClosed. Run does not interrupt Accept when ctx is done; the caller must
 // close the listener. Run does not wait for the connections to end.
 func (l *Loop[C]) Run(ctx context.Context) error {
-	all := &places{most: l.Most, mostQuiet: l.MostQuiet}
-	accepted := uint64(0)
+	all := crowd.New(l.Most, l.MostQuiet)
 	for {
 		c, err := l.Accept()
 		switch {
@@ -117,13 +97,12 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		accepted++
-		p := &Place{all: all, number: accepted}
+		var from crowd.Source
 		if l.From != nil {
-			p.prefix = l.From(c)
+			from = l.From(c)
 		}
 		conn, displace := context.WithCancelCause(l.Context)
-		p.displace = displace
+		p := all.New(from, displace)
 		if l.EnterAtOnce && !p.Enter() {
 			displace(nil)
 			l.Refuse(c, false)
@@ -131,7 +110,7 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 		}
 		l.Go(func() {
 			defer displace(nil)
-			defer p.leave()
+			defer p.Leave()
 			l.Serve(conn, c, p)
 		})
 	}

@@ -56,15 +56,17 @@
 // connect can read the served files, unless the TLS of ServerConfig.Socket lets only some in.
 //
 // A server limits its connections at three points. Silent peers cannot keep clients out, because
-// the oldest connection is closed at the first two points:
+// the oldest connection of the address with most of them is closed at the first two points:
 //
-//	no MPA Request yet            extsock.Config.MaxHalfOpen      the oldest is closed
-//	no request of a client yet    1024                            the oldest is closed
-//	a request has arrived         ServerConfig.MaxConns           the newest gets the answer ErrTooManyClients
+//	no MPA Request yet            extsock.Config.MaxHalfOpen      that one is closed
+//	no request of a client yet    1024                            that one is closed
+//	a request has arrived         ServerConfig.MaxConns           the newest gets the answer ErrTooManyClients,
+//	                                                              or a place that was lent
 //
 // A client that has sent a request keeps its place until it closes the connection or is silent for
-// ServerConfig.IdleTimeout. So ServerConfig.MaxConns peers can still keep others out, if each of
-// them sends a request and then reports now and then that it is alive.
+// ServerConfig.IdleTimeout. But the clients of one address can hold only as many places as they leave
+// free, half of them. What they have beyond that is lent: the last one is closed when a client of an
+// address with fewer needs it. For IPv6 the /64 counts as the address.
 //
 // A server cannot make a client ask for ever. Each answer that promises more entries of a directory
 // must bring new ones. A Copy keeps at most 2^20 entries and 1 GiB of their paths

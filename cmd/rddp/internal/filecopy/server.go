@@ -31,7 +31,8 @@ type ServerConfig struct {
 	Writable bool
 	// MaxConns is the maximum number of connections on which the client has sent a request. Each of
 	// them needs up to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to
-	// their requests, until another connection has ended. Zero means DefaultMaxConns.
+	// their requests, until another connection has ended. If one address has more than its share, a
+	// client of another one gets the place of the last of them. Zero means DefaultMaxConns.
 	MaxConns int
 	// IdleTimeout is how long a client may be silent. A busy client reports four times in that time
 	// that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.

@@ -23,8 +23,9 @@ type Config struct {
 	// MaxConns is the maximum number of connections at a time. Each needs 128 KiB, and up to 3 MiB
 	// if a reader is slow. An exit counts a connection once the entrance's MPA Request has arrived.
 	// If there are too many, the Proxy closes one whose accepted side has sent nothing: the oldest of
-	// the address that has most of those. If all of them have sent something, it refuses the newest: an entrance resets it,
-	// and an exit rejects it. Zero means DefaultMaxConns.
+	// the address that has most of those. If all of them have sent something, it closes one of an
+	// address that has more than its share, or refuses the newest: an entrance resets it, and an exit
+	// rejects it. The package comment has the rules. Zero means DefaultMaxConns.
 	MaxConns int
 
 	// Fallback lets an entrance connect in plain TCP, to the same address, if the peer there does not

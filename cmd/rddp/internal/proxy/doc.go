@@ -35,13 +35,17 @@
 // its place. If there is no place for a newcomer, the proxy closes a connection whose accepted side
 // has sent nothing: of the address that has most of those, the newcomer included, the one that
 // has been silent longest since it got its place. For IPv6 the /64 counts as the address. So a flood
-// from one address takes the places of its own connections only. A connection keeps its place as soon as a
-// byte, or the end of that direction, has arrived from the accepted side. If no connection is
-// silent, the proxy refuses the newcomer.
+// from one address takes the places of its own connections only.
+//
+// As soon as a byte, or the end of that direction, has arrived from the accepted side, a connection
+// has its place for good, if its address has no more places than it leaves free: half of them. What an
+// address has beyond that is lent. If no connection is silent, a newcomer of an address that may have
+// another place takes the place that was lent last. But silent newcomers take at most a sixteenth
+// of all places in this way. If there is none, the proxy refuses the newcomer.
 //
 // At an exit, a connection gets its place when the MPA Request has arrived, before the proxy dials
-// the service. Until then Config.Socket.MaxHalfOpen limits the connections, and the oldest is
-// closed in this case too. If the service of a protocol speaks first, its client counts as silent
+// the service. Until then Config.Socket.MaxHalfOpen limits the connections, and the oldest of the
+// address with most of them is closed. If the service of a protocol speaks first, its client counts as silent
 // until it answers.
 //
 // # Fallback

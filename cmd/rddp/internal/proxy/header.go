@@ -11,6 +11,7 @@ import (
 	"github.com/pires/go-proxyproto"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/internal/crowd"
 )
 
 // headerBuffer is the buffer for the header. It holds the longest one of version 1, as the library
@@ -75,7 +76,7 @@ func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, p
 		from.end = &headedEnd{end: from.end, r: r}
 		if client, _, has := h.TCPAddrs(); has && !h.Command.IsLocal() {
 			s.Via, s.From = s.From, client.String()
-			place.Move(accept.SourceOf(client))
+			place.Move(crowd.SourceOf(client))
 		}
 	}
 	if p.cfg.SendHeader == 0 {

@@ -258,7 +258,7 @@ func (p *Proxy) carry(ctx context.Context, from, to side, place *accept.Place, s
 		return err
 	}
 	s.Through = true
-	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is always room, because the connection has entered
+	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is room, because the connection has entered
 	err = pipe.run(ctx, p.cfg.Idle)
 	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()
 	return err
