@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// Device is whose queue pairs are connected.
 	Device *device.Device
-	// IWARP selects the face of the connections that this end begins.
+	// IWARP selects the kind of the connections that this end begins.
 	IWARP bool
 	// Log receives an event for each command that fails, and each event of a program. Nil means
 	// nothing.

@@ -8,7 +8,7 @@
 //
 // A connection is TCP, and MPA's Request and Reply are the connection manager's messages: the private
 // data in them is that of the two programs, and IRD and ORD are the numbers of Reads that the programs
-// have asked for. MPA startup is package extsock's. There are two faces, and the initiator's counts:
+// have asked for. MPA startup is package extsock's. There are two kinds, and the initiator's counts:
 //
 //   - iWARP: the Request has nothing but the program's private data, and the connection carries plain
 //     RDMAP. Every iWARP device understands it.
