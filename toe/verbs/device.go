@@ -76,7 +76,7 @@ func Open(name string) (*Device, error) {
 		first = cmp.Or(first, err)
 	}
 	if first == nil {
-		first = &UnavailableError{NoDevice, fmt.Errorf("no device %s in %s", name, sysVerbs)}
+		first = unavailable(NoDevice, fmt.Errorf("no device %s in %s", name, sysVerbs))
 	}
 	return nil, first
 }
@@ -103,7 +103,7 @@ func look(uverbsN string) (candidate, error) {
 	}
 	kind, err := readLine(filepath.Join(sysIB, filepath.Base(name), "node_type"))
 	if kind != "4: RNIC" && kind != "1: CA" {
-		return candidate{}, &UnavailableError{NotSupported, fmt.Errorf("%s is %q, neither an RNIC nor a channel adapter (%v)", name, kind, err)}
+		return candidate{}, unavailable(NotSupported, fmt.Errorf("%s is %q, neither an RNIC nor a channel adapter (%v)", name, kind, err))
 	}
 	return candidate{name, filepath.Join(devIB, uverbsN), kind == "4: RNIC"}, nil
 }
@@ -149,7 +149,7 @@ func (d *Device) identify() (err error) {
 			return nil
 		}
 	}
-	return &UnavailableError{NotSupported, fmt.Errorf("%s has neither the queues of rxe nor those of siw: %w", d.name, err)}
+	return unavailable(NotSupported, fmt.Errorf("%s has neither the queues of rxe nor those of siw: %w", d.name, err))
 }
 
 // command returns a command with room for its answers.
@@ -227,6 +227,13 @@ func (d *Device) fail(err error) {
 	for _, e := range d.ends {
 		e.fail(err)
 	}
+}
+
+// hasFailed reports whether everything on the device has ended.
+func (d *Device) hasFailed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err != nil
 }
 
 // number returns a new number for an end, by which events find it.

@@ -156,7 +156,8 @@ func (e *end) send(cmd ucma.Command, in []byte) error {
 	return failed(cmd.String(), err)
 }
 
-// route returns the addresses of e, which must be on the device that d is.
+// route returns the addresses of e, which must be on the device that d is. A listener at all addresses
+// is on every device; then its connections must be on d.
 func (e *end) route() (ucma.Route, error) {
 	out, err := command(e.d.cm, ucma.Query, ucma.AddrLen, func(at uint64) []byte {
 		return ucma.Numbers{Response: at, ID: e.id, Other: ucma.QueryAddr}.AppendAnswered(nil)
@@ -168,8 +169,8 @@ func (e *end) route() (ucma.Route, error) {
 	if err != nil {
 		return r, &DeviceError{"QUERY", err}
 	}
-	if r.GUID != e.d.limits.GUID {
-		return r, &UnavailableError{NotSupported, fmt.Errorf("the way to %v is not through %s", r.Dst, e.d.name)}
+	if r.GUID != e.d.limits.GUID && !r.Src.Addr().IsUnspecified() {
+		return r, unavailable(NotSupported, fmt.Errorf("the way to %v is not through %s", r.Dst, e.d.name))
 	}
 	return r, nil
 }
@@ -294,6 +295,9 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 }
 
 func (e *end) accept(ctx context.Context, cfg Config, private []byte) (*QP, error) {
+	if cfg.Answer != nil {
+		cfg.PrivateData = cfg.Answer(private)
+	}
 	q, err := newQP(e, cfg, private, mostPrivateAnswer)
 	if err != nil {
 		return nil, err

@@ -8,38 +8,25 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/toe"
 )
 
 // A Reason says why a device can't be used.
-type Reason uint8
+type Reason = toe.Unavailability
 
+// The reasons.
 const (
-	// NoDevice: the system has no RDMA device.
-	NoDevice Reason = iota
-	// NoPermission: this user may not use it, or may not register memory.
-	NoPermission
-	// NoResources: a limit has been reached, of the device or of the process.
-	NoResources
-	// NotSupported: the system, the driver or the device lacks what this package needs.
-	NotSupported
+	NoDevice     = toe.NoDevice
+	NoPermission = toe.NoPermission
+	NoResources  = toe.NoResources
+	NotSupported = toe.NotSupported
 )
-
-func (r Reason) String() string {
-	if names := [...]string{"no device", "no permission", "no resources", "not supported"}; int(r) < len(names) {
-		return names[r]
-	}
-	return fmt.Sprintf("Reason(%d)", uint8(r))
-}
 
 // An UnavailableError means that the device can't do what was asked for. A program can do the same
 // in its own process, by package extsock.
-type UnavailableError struct {
-	Reason Reason
-	Err    error // the cause
-}
+type UnavailableError = toe.UnavailableError
 
-func (e *UnavailableError) Error() string { return fmt.Sprintf("verbs: %v: %v", e.Reason, e.Err) }
-func (e *UnavailableError) Unwrap() error { return e.Err }
+func unavailable(why Reason, err error) error { return &UnavailableError{Reason: why, Err: err} }
 
 // A DeviceError means that the device has failed, or has answered what the interface does not allow.
 type DeviceError struct {
@@ -75,10 +62,10 @@ func (e *WorkError) Flushed() bool { return uverbs.WCStatus(e.Status) == uverbs.
 
 var (
 	// ErrDisconnected means that the connection has ended and no completion is left.
-	ErrDisconnected = errors.New("verbs: disconnected")
+	ErrDisconnected = toe.ErrDisconnected
 	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
 	// completion that Wait returns makes room for one.
-	ErrQueueFull = errors.New("verbs: queue full")
+	ErrQueueFull = toe.ErrQueueFull
 	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
 	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
 	// With an atomic it also means that there is not one Segment of 8 bytes, or that Addr is no multiple of 8.
@@ -104,7 +91,7 @@ func failed(op string, err error) error {
 	default:
 		return &DeviceError{op, err}
 	}
-	return &UnavailableError{reason, fmt.Errorf("%s: %w", op, err)}
+	return unavailable(reason, fmt.Errorf("%s: %w", op, err))
 }
 
 // refused returns the error of an event that is not the one that was due.

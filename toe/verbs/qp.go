@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -33,6 +34,9 @@ type Config struct {
 	// finds none ends the connection with most devices. Of an end that accepts it may also look at the
 	// peer's private data. An error of Prepare ends the connection, or refuses it.
 	Prepare func(*QP) error
+	// Answer, if not nil, returns the private data of an answer to the given request. It is called before
+	// Prepare, and PrivateData is then not used.
+	Answer func(request []byte) []byte
 }
 
 // most is the maximum of each number of a Config.
@@ -87,6 +91,7 @@ type QP struct {
 	list     []uverbs.SGE
 	readList int // maximum number of segments of an OpRead
 	private  []byte
+	route    ucma.Route
 
 	poll sync.Mutex // held by Wait
 	done completionQueue
@@ -101,15 +106,16 @@ func newQP(e *end, cfg Config, private []byte, mostPrivate int) (*QP, error) {
 		return nil, err
 	}
 	if !e.d.rnic && len(cfg.PrivateData) > mostPrivate {
-		return nil, &UnavailableError{NotSupported, fmt.Errorf("%d bytes of private data on %s", len(cfg.PrivateData), e.d.name)}
+		return nil, unavailable(NotSupported, fmt.Errorf("%d bytes of private data on %s", len(cfg.PrivateData), e.d.name))
 	}
-	if _, err := e.route(); err != nil {
+	route, err := e.route()
+	if err != nil {
 		return nil, err
 	}
 	if l := e.d.limits; cfg.depths().exceeds(&l, e.d.provider.segments) {
-		return nil, &UnavailableError{NoResources, fmt.Errorf("%s has queues of at most %d work requests, of %d segments", e.d.name, l.MaxQPWR, l.MaxSGE)}
+		return nil, unavailable(NoResources, fmt.Errorf("%s has queues of at most %d work requests, of %d segments", e.d.name, l.MaxQPWR, l.MaxSGE))
 	}
-	q := &QP{end: e, private: private}
+	q := &QP{end: e, private: private, route: route}
 	e.mu.Lock()
 	e.finish = q.release
 	e.mu.Unlock()
@@ -241,6 +247,9 @@ func (q *QP) join() error {
 // that dials has it once Dial has returned. The caller must not change it.
 func (q *QP) PrivateData() []byte { return q.private }
 
+// Addrs returns the addresses of both ends.
+func (q *QP) Addrs() (local, remote netip.AddrPort) { return q.route.Src, q.route.Dst }
+
 // param is what the peer hears of the queue pair.
 func (q *QP) param(cfg Config) ucma.ConnParam {
 	_ = cfg.fill() // newQP has checked it
@@ -254,9 +263,9 @@ func (q *QP) param(cfg Config) ucma.ConnParam {
 // os.ErrClosed, *[DeviceError], and *[UnavailableError] if the device has not the operation.
 func (q *QP) Post(r Request, local ...Segment) error {
 	if !q.d.Can(r.Op) || r.Op == OpReceive {
-		return &UnavailableError{NotSupported, fmt.Errorf("%v on %s", r.Op, q.d.name)}
+		return unavailable(NotSupported, fmt.Errorf("%v on %s", r.Op, q.d.name))
 	}
-	if r.Op.isAtomic() && (len(local) != 1 || local[0].Len != 8 || r.Addr%8 != 0) {
+	if isAtomic(r.Op) && (len(local) != 1 || local[0].Len != 8 || r.Addr%8 != 0) {
 		return ErrSegment
 	}
 	q.post.Lock()
@@ -265,7 +274,7 @@ func (q *QP) Post(r Request, local ...Segment) error {
 		return ErrSegment
 	}
 	err := q.put(&q.sq, work{id: r.ID, op: r.Op}, local, func(n uint64) bool {
-		return q.sends.Put(r.sendWR(n), q.list)
+		return q.sends.Put(sendWR(&r, n), q.list)
 	})
 	if err != nil {
 		return err
@@ -293,11 +302,11 @@ func (q *QP) put(to *account, w work, segments []Segment, put func(n uint64) boo
 	q.list = q.list[:0]
 	for i, s := range segments {
 		// A second lock for reading would wait for a Close that waits for the first.
-		if s.Region != nil && !slices.ContainsFunc(segments[:i], func(o Segment) bool { return o.Region == s.Region }) {
-			s.Region.mu.RLock()
-			defer s.Region.mu.RUnlock()
+		if r := regionOf(s); r != nil && !slices.ContainsFunc(segments[:i], func(o Segment) bool { return o.Region == s.Region }) {
+			r.mu.RLock()
+			defer r.mu.RUnlock()
 		}
-		e, err := s.entry(q.d)
+		e, err := entry(s, q.d)
 		if err != nil {
 			return err
 		}

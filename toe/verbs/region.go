@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/toe"
 )
 
 // A Region is registered memory outside of Go's heap. Its methods may be called from any goroutine.
@@ -21,26 +22,24 @@ type Region struct {
 	closed bool
 }
 
-// Rights are what peers may do with a Region. The zero value is nothing: the Region is for Sends,
-// and for what the own work requests read and write.
-type Rights uint8
+// Rights are what peers may do with a Region.
+type Rights = toe.Rights
 
+// The rights.
 const (
-	// RemoteWrite lets peers write by RDMA Write, RemoteRead read by RDMA Read, and RemoteAtomic use
-	// atomics, which are atomic with respect to other atomics of peers.
-	RemoteWrite  Rights = Rights(uverbs.RemoteWrite)
-	RemoteRead   Rights = Rights(uverbs.RemoteRead)
-	RemoteAtomic Rights = Rights(uverbs.RemoteAtomic)
+	RemoteWrite  = toe.RemoteWrite
+	RemoteRead   = toe.RemoteRead
+	RemoteAtomic = toe.RemoteAtomic
 )
 
 // NewRegion returns n bytes of zeros, n > 0, that are registered with the device. With RemoteAtomic the
 // error is an *[UnavailableError] if the device has no atomics.
 func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 	if rights&RemoteAtomic != 0 && !d.Can(OpFetchAdd) {
-		return nil, &UnavailableError{NotSupported, fmt.Errorf("atomics on %s", d.name)}
+		return nil, unavailable(NotSupported, fmt.Errorf("atomics on %s", d.name))
 	}
 	if n <= 0 || uint64(n) > min(d.limits.MaxMRSize, 1<<40) {
-		return nil, &UnavailableError{NoResources, errors.New("a region of that length")}
+		return nil, unavailable(NoResources, errors.New("a region of that length"))
 	}
 	mapped, err := pages(n)
 	if err != nil {
@@ -89,15 +88,15 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// A Segment is a part of a Region.
-type Segment struct {
-	Region   *Region
-	Off, Len int // bytes
+// regionOf returns the Region of a Segment, or nil.
+func regionOf(s Segment) *Region {
+	r, _ := s.Region.(*Region)
+	return r
 }
 
 // entry returns the segment as the device takes it. The caller holds the Region's lock.
-func (s Segment) entry(d *Device) (uverbs.SGE, error) {
-	r := s.Region
+func entry(s Segment, d *Device) (uverbs.SGE, error) {
+	r := regionOf(s)
 	if r == nil || r.d != d || r.closed || s.Off < 0 || s.Len < 0 || s.Off > len(r.b) || s.Len > len(r.b)-s.Off || int64(s.Len) > uverbs.MaxMessage {
 		return uverbs.SGE{}, ErrSegment
 	}

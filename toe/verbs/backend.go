@@ -1,0 +1,167 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+)
+
+// A Backend is for Config.Backend of package extsock: connections run on a device, and on the
+// operating system's TCP in the process if they can't. The zero value is the first device that can be
+// used. A Backend must not be copied after its first use. Its methods may be called from any goroutine.
+type Backend struct {
+	// Name is that of the device, as of Open.
+	Name string
+
+	kernel.Backend // TCP in the process
+
+	mu  sync.Mutex
+	dev *Device // nil until it is open
+}
+
+var _ toe.Deviced = (*Backend)(nil)
+
+// Device opens the device, if it is not open. It opens it again after the device has failed.
+func (b *Backend) Device() (toe.Device, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dev != nil && b.dev.hasFailed() {
+		_ = b.dev.Close() // it returns nil
+		b.dev = nil
+	}
+	if b.dev == nil {
+		d, err := Open(b.Name)
+		if err != nil {
+			return nil, err
+		}
+		b.dev = d
+	}
+	return device{b.dev}, nil
+}
+
+// Close closes the device, which ends all connections on it.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dev == nil {
+		return nil
+	}
+	d := b.dev
+	b.dev = nil
+	return d.Close()
+}
+
+// A device is a Device as package toe describes it.
+type device struct{ *Device }
+
+func (d device) IsRNIC() bool { return d.rnic }
+
+func (d device) PrivateData() (request, answer int) {
+	if d.rnic {
+		return mostPrivate, mostPrivate
+	}
+	return mostPrivateRequest, mostPrivateAnswer
+}
+
+func (d device) NewRegion(n int, rights Rights) (toe.Region, error) {
+	r, err := d.Device.NewRegion(n, rights)
+	if err != nil {
+		return nil, err // and not a nil *Region in an interface
+	}
+	return r, nil
+}
+
+func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPConfig) (toe.QP, error) {
+	to, err := resolve(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	q, err := d.Device.Dial(ctx, to, configOf(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return pair{q}, nil
+}
+
+func (d device) Listen(ctx context.Context, network, address string) (toe.QPListener, error) {
+	at, err := resolve(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.Device.Listen(at)
+	if err != nil {
+		return nil, err
+	}
+	return listener{l}, nil
+}
+
+// configOf returns a Config as this package has it.
+func configOf(c toe.QPConfig) Config {
+	out := Config{Sends: c.Sends, Receives: c.Receives, Reads: c.Reads, Segments: 1, PrivateData: c.PrivateData, Answer: c.Answer}
+	if c.Prepare != nil {
+		out.Prepare = func(q *QP) error { return c.Prepare(pair{q}) }
+	}
+	return out
+}
+
+// A pair is a QP as package toe describes it.
+type pair struct{ *QP }
+
+func (p pair) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(p.route.Src) }
+func (p pair) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(p.route.Dst) }
+
+// A listener is a Listener as package toe describes it.
+type listener struct{ *Listener }
+
+func (l listener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
+	q, err := l.Listener.Accept(ctx, configOf(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return pair{q}, nil
+}
+
+func (l listener) IsPeer(err error) bool {
+	var c *ConnectError
+	return errors.As(err, &c)
+}
+
+func (l listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
+
+// resolve returns the address that a program names as for package net. The empty host is every address.
+func resolve(ctx context.Context, network, address string) (netip.AddrPort, error) {
+	family := "ip" + strings.TrimPrefix(network, "tcp")
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return netip.AddrPort{}, &UnavailableError{Reason: NotSupported, Err: net.UnknownNetworkError(network)}
+	}
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, network, service)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	all := []netip.Addr{netip.IPv4Unspecified()}
+	switch {
+	case host == "" && network == "tcp6":
+		all[0] = netip.IPv6Unspecified()
+	case host != "":
+		if all, err = net.DefaultResolver.LookupNetIP(ctx, family, host); err != nil {
+			return netip.AddrPort{}, err
+		}
+	}
+	if len(all) == 0 {
+		return netip.AddrPort{}, os.ErrNotExist // LookupNetIP returns an error instead
+	}
+	return netip.AddrPortFrom(all[0].Unmap(), uint16(port)), nil
+}
