@@ -72,16 +72,21 @@ var mayImport = map[string][]string{
 	"rdmap":                           {"ddp", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring"},
 
 	"extsock": {
-		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
+		"extsock/internal/driver", "extsock/internal/device", "extsock/internal/counters", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "internal/pcapng"},
 	"extsock/internal/driver": {
-		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
+		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
+	"extsock/internal/device": {
+		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
+		"toe", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
+	},
+	"extsock/internal/counters":            {"internal/locks", "internal/rdmaphdr"},
 	"extsock/internal/observe":             {"internal/locks"},
 	"extsock/internal/wait":                {"internal/locks"},
 	"extsock/internal/bufpool":             {},

@@ -1,6 +1,7 @@
 package extsock
 
 import (
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
@@ -10,7 +11,7 @@ import (
 // methods say what each method here does. All but Start and Receive may be called from any goroutine.
 type engine interface {
 	// Start is called once, and Receive once after it, in a goroutine that may stay there until the
-	// connection is over. owner is what driver.AllOpen returns for the connection.
+	// connection is over. owner is what counters.AllOpen returns for the connection.
 	Start(owner any)
 	Receive()
 
@@ -38,7 +39,7 @@ type engine interface {
 	Close() error
 	Kill(err error)
 
-	Counts() *driver.Counters
+	Counts() *counters.Counters
 	TraceTerminate()
 }
 

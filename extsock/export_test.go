@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/rdmap"
@@ -58,7 +59,7 @@ func Remembered(d *Dialer) int { return d.known.Len() }
 
 // ResetPanics forgets the panics that a test has brought about on purpose.
 func ResetPanics() {
-	driver.ForgetPanics()
+	counters.ForgetPanics()
 	startupPanics.Store(0)
 }
 

@@ -3,6 +3,7 @@ package extsock
 import (
 	"iter"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/stats"
@@ -20,8 +21,8 @@ func (c *Conn) Stats() stats.Counts {
 
 // TotalStats returns the counts of all connections of the process so far.
 func TotalStats() stats.Process {
-	var sum driver.Counters
-	begun, open, failed := driver.Totals(&sum)
+	var sum counters.Counters
+	begun, open, failed := counters.Totals(&sum)
 	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Failures: failed, Fallbacks: make(map[string]uint64)}
 	t.Panics += startupPanics.Load()
 	t.MemoryReserved, t.MemoryLimit = driver.MemoryReserved(), driver.SetMemoryLimit(-1)
@@ -38,7 +39,7 @@ func TotalStats() stats.Process {
 // iteration begins. No connection waits for it, except one that enters DDP mode or ends at that moment.
 func Connections() iter.Seq[stats.Connection] {
 	return func(yield func(stats.Connection) bool) {
-		for _, o := range driver.AllOpen() {
+		for _, o := range counters.AllOpen() {
 			c := o.Owner.(*Conn)
 			s := stats.Connection{
 				Number: o.Number, Since: o.Since, Local: c.LocalAddr(), Remote: c.RemoteAddr(),
@@ -52,7 +53,7 @@ func Connections() iter.Seq[stats.Connection] {
 }
 
 // statsOf returns the counts of a driver, or of several, as Counts.
-func statsOf(c *driver.Counters) stats.Counts {
+func statsOf(c *counters.Counters) stats.Counts {
 	return stats.Counts{
 		Sent: trafficOf(&c.Sent), Received: trafficOf(&c.Received),
 		CopiedOctets: c.Copied.Load(), DirectOctets: c.Direct.Load(), CreditStalls: c.Stalls.Load(),
@@ -64,7 +65,7 @@ func statsOf(c *driver.Counters) stats.Counts {
 	}
 }
 
-func trafficOf(t *driver.Traffic) stats.Traffic {
+func trafficOf(t *counters.Traffic) stats.Traffic {
 	return stats.Traffic{
 		FPDUs: t.FPDUs.Load(), Octets: t.Octets.Load(),
 		Sends:           t.Messages(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate),

@@ -87,7 +87,7 @@ var extsockFaults = []Fault{
 		Old: "	t.mpa = *fpdu.NewSender(cfg.Agreement)\n", New: "	a := cfg.Agreement\n	a.TxMarkers = false\n	t.mpa = *fpdu.NewSender(a)\n",
 		IDs: []string{"MPA-5044-4.3-10", "MPA-5044-7.1.2-20"}},
 	{Name: "a Responder's Markers counted from elsewhere", File: "extsock/internal/driver/driver.go",
-		Old: "	d.count.enlist(owner)\n", New: "	if d.tx.fenced.Load() {\n		d.tx.mpa.Append(fpdu.NewBatch(fpdu.MinBuffer), false, make([]byte, 14))\n	}\n	d.count.enlist(owner)\n",
+		Old: "	d.count.Enlist(owner)\n", New: "	if d.tx.fenced.Load() {\n		d.tx.mpa.Append(fpdu.NewBatch(fpdu.MinBuffer), false, make([]byte, 14))\n	}\n	d.count.Enlist(owner)\n",
 		IDs: []string{"MPA-5044-4.3-12", "MPA-5044-7.1-2"}},
 	{Name: "a CRC behind a frame", File: "extsock/internal/startup/frame.go",
 		Old: "h.stream.Write(b)", New: "h.stream.Write(append(b, 0, 0, 0, 0))",

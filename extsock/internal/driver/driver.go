@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/fpdu"
@@ -42,7 +43,7 @@ type Driver struct {
 	rx     rx   // the way in; the goroutine with the receive role owns it
 	role   role // which goroutine that is
 	tx     tx   // the way out; the holder of the transmit token owns it
-	count  Counters
+	count  counters.Counters
 	writer streamWriter // Write in stream mode
 	freed  wait.Signal  // Work Requests have completed, so a queue may have room
 	later  putOff       // what Post does not send at once
@@ -177,7 +178,7 @@ func New(cfg Config) *Driver {
 // then have a goroutine call Receive. AllOpen returns owner for this connection.
 func (d *Driver) Start(owner any) {
 	d.end.trace.OnPanic(d.tracePanicked)
-	d.count.enlist(owner)
+	d.count.Enlist(owner)
 	d.idle.start(d.lookIdle)
 	d.transmit()
 }
@@ -193,4 +194,4 @@ func (d *Driver) IsByteStream() bool { return d.bytes != nil }
 func (d *Driver) Window() int { return int(d.in.window.Load()) }
 
 // Counts returns the counts of the connection, which the connection continues to change.
-func (d *Driver) Counts() *Counters { return &d.count }
+func (d *Driver) Counts() *counters.Counters { return &d.count }

@@ -257,7 +257,7 @@ func (d *Driver) shut() {
 	d.end.traceTerminate()
 	d.end.trace.Debug("closed")
 	d.recovery.protect(d.rx.taps.Closed)
-	d.count.retire(d.end.hasFailed())
+	d.count.Retire(d.end.hasFailed())
 	d.background.End()
 }
 

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/toe"
@@ -83,7 +84,7 @@ func engineStop(err error) *toe.EngineError {
 	return stop
 }
 
-func fellBack(count *Counters, trace *observe.Trace, way string, err error) {
+func fellBack(count *counters.Counters, trace *observe.Trace, way string, err error) {
 	count.EngineStops.Add(1)
 	trace.Debug("fall-back", "way", way, "err", err)
 }

@@ -14,18 +14,11 @@ type Inspection struct {
 
 // Inspect returns what d is doing.
 func (d *Driver) Inspect() Inspection {
-	x := Inspection{Live: d.count.isLive(), Driving: d.role.isReaders()}
+	x := Inspection{Live: d.count.IsLive(), Driving: d.role.isReaders()}
 	if d.in != nil {
 		x.Waits, x.Unread = d.in.inspect()
 	}
 	return x
-}
-
-func (c *Counters) isLive() bool {
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	_, ok := live.open[c]
-	return ok
 }
 
 func (in *inbox) inspect() (waits bool, unread int64) {
@@ -36,13 +29,3 @@ func (in *inbox) inspect() (waits bool, unread int64) {
 
 // MemoryInUse returns how many bytes of the limit are in use.
 func MemoryInUse() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
-
-// ForgetPanics forgets the panics that a test has caused on purpose.
-func ForgetPanics() {
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	live.ended.Panics.Store(0)
-	for c := range live.open {
-		c.Panics.Store(0)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 )
 
@@ -13,7 +14,7 @@ const maxPanics = 4
 
 // A recovery makes errors of the panics of a connection. Any goroutine may call its methods.
 type recovery struct {
-	count   *Counters
+	count   *counters.Counters
 	toError func(value any) error // Config.Panicked
 	trace   *observe.Trace        // nil: none
 }

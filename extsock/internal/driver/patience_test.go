@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 )
@@ -177,7 +178,7 @@ func TestNoPatienceForBulkData(t *testing.T) {
 
 // openDrivers returns how many drivers have not ended.
 func openDrivers() uint64 {
-	var sum Counters
-	_, open, _ := Totals(&sum)
+	var sum counters.Counters
+	_, open, _ := counters.Totals(&sum)
 	return open
 }

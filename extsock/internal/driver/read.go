@@ -65,11 +65,11 @@ func (d *Driver) TakeMessage(b []byte) (n int, ok bool) {
 	switch found {
 	case waits: // a message may come before the Read leaves
 		if r := d.in.leave(); r.ok {
-			d.count.read(&d.count.Direct, r.n)
+			d.count.Read(&d.count.Direct, r.n)
 			return r.n, true
 		}
 	case took:
-		d.count.read(&d.count.Copied, t.n)
+		d.count.Read(&d.count.Copied, t.n)
 		d.roomFor(t.freed, t.back)
 	}
 	return t.n, found == took
@@ -90,7 +90,7 @@ func (d *Driver) beginRead(b []byte) (found outcome, t taking, err error) {
 	case found == waits:
 		d.in.leave()
 	case found == took:
-		d.count.read(&d.count.Copied, t.n)
+		d.count.Read(&d.count.Copied, t.n)
 		d.roomFor(t.freed, t.back)
 	}
 	switch {
@@ -120,7 +120,7 @@ func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err e
 		result = d.in.leave()
 	}
 	if result.ok {
-		d.count.read(&d.count.Direct, result.n)
+		d.count.Read(&d.count.Direct, result.n)
 		err = nil
 	}
 	return result, err

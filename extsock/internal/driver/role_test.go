@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -98,13 +99,13 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 // TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.
 func TestCountsOfALateRead(t *testing.T) {
 	d := &Driver{}
-	var before, after Counters
-	Totals(&before)
-	d.count.retire(false)
-	d.count.read(&d.count.Direct, 100)
-	d.count.read(&d.count.Copied, 10)
-	d.count.read(&d.count.Direct, 1)
-	Totals(&after)
+	var before, after counters.Counters
+	counters.Totals(&before)
+	d.count.Retire(false)
+	d.count.Read(&d.count.Direct, 100)
+	d.count.Read(&d.count.Copied, 10)
+	d.count.Read(&d.count.Direct, 1)
+	counters.Totals(&after)
 	if direct, copied := after.Direct.Load()-before.Direct.Load(), after.Copied.Load()-before.Copied.Load(); direct != 101 || copied != 10 {
 		t.Errorf("the Totals have %d bytes placed directly and %d copied, want 101 and 10", direct, copied)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/ddphdr"
@@ -48,7 +49,7 @@ type byteStream struct {
 	cq       *rdmap.CompletionQueue
 	room     chan struct{} // capacity 1: the Write under way looks again
 	register func(p []byte) (*ddp.Region, error)
-	count    *Counters
+	count    *counters.Counters
 	trace    *observe.Trace
 }
 
@@ -62,7 +63,7 @@ type StreamConfig struct {
 
 // newByteStream returns the byte stream of a connection. The peer has credits for a window of so many
 // messages.
-func newByteStream(cfg *StreamConfig, window int, count *Counters, trace *observe.Trace) *byteStream {
+func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, fpdu.MaxULPDU-ddphdr.UntaggedHeaderLen), window)
 	return &byteStream{
 		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),

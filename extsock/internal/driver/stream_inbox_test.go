@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/testmode"
 )
@@ -26,7 +27,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	for i := range rounds {
 		in := newInbox(6, 512)
 		in.setWindow(newWindow(8))
-		p := &Driver{in: in, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(Counters)}}
+		p := &Driver{in: in, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(counters.Counters)}}
 		p.end.silent.Init()
 		p.end.closed = &closed
 		p.role.holder.Store(roleHome)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 )
 
@@ -29,7 +30,7 @@ func TestTraceStall(t *testing.T) {
 
 // stall makes a Write wait for credits.
 func stall(trace *observe.Trace) {
-	s := &byteStream{tx: *bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(Counters), trace: trace}
+	s := &byteStream{tx: *bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(counters.Counters), trace: trace}
 	s.mu.Lock()
 	s.tx.Append([]byte("x"), 1)
 	s.unlock()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/rdmap"
@@ -36,7 +37,7 @@ type wayIn struct {
 	qp     *rdmap.QP
 	in     *inbox      // nil if the application posts the buffers
 	bytes  *byteStream // nil in message mode
-	count  *Counters
+	count  *counters.Counters
 	fenced *atomic.Bool // that of tx
 }
 
@@ -190,7 +191,7 @@ func (w *wayIn) handle() (sound bool) {
 	}
 	for w.ddp.Deliver(w.edge) {
 		m := w.ddp.Message()
-		w.count.Received.message(m.RsvdULP)
+		w.count.Received.Message(m.RsvdULP)
 		if m.Bound {
 			if err := w.receiveMessage(m); err != nil {
 				w.fault = err

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -18,7 +19,7 @@ type wayOut struct {
 
 	// The parts that it takes from.
 	qp    *rdmap.QP
-	count *Counters
+	count *counters.Counters
 }
 
 // A stage says what of the messages that the queue pair has given out is still on its way to TCP.
@@ -121,7 +122,7 @@ func (w *wayOut) start() bool {
 // begun begins the message that the queue pair has given out.
 func (w *wayOut) begun() {
 	w.ddp.Start(w.qp.Message())
-	w.count.Sent.message(w.qp.Message().RsvdULP)
+	w.count.Sent.Message(w.qp.Message().RsvdULP)
 	w.setStage(stageBegun)
 }
 

@@ -1,4 +1,4 @@
-package driver
+package counters
 
 import (
 	"cmp"
@@ -41,8 +41,8 @@ type Traffic struct {
 	ops           [16]atomic.Uint64 // RDMA Messages, by opcode
 }
 
-// message counts one RDMA Message by its RDMAP Control Field.
-func (t *Traffic) message(control uint8) {
+// Message counts one RDMA Message by its RDMAP Control Field.
+func (t *Traffic) Message(control uint8) {
 	op, _ := rdmaphdr.ParseControl(control)
 	t.ops[op&0xf].Add(1)
 }
@@ -92,7 +92,7 @@ var live = struct {
 
 // An Open is a connection of the process that is in DDP mode and has not ended.
 type Open struct {
-	Owner  any       // as Start has it
+	Owner  any       // as Enlist has it
 	Number uint64    // counts the connections of the process, from 1
 	Since  time.Time // when the connection was started
 	Counts *Counters // which the connection continues to change
@@ -123,8 +123,8 @@ func Totals(sum *Counters) (begun, open, failed uint64) {
 	return live.begun, uint64(len(live.open)), live.failed
 }
 
-// enlist adds the counts of a connection to live, and retire moves them to live.ended.
-func (c *Counters) enlist(owner any) {
+// Enlist adds the counts of a connection to those of the process. AllOpen returns owner for it.
+func (c *Counters) Enlist(owner any) {
 	since := time.Now()
 	live.mu.Lock()
 	defer live.mu.Unlock()
@@ -132,7 +132,8 @@ func (c *Counters) enlist(owner any) {
 	live.open[c] = Open{Owner: owner, Number: live.begun, Since: since, Counts: c}
 }
 
-func (c *Counters) retire(failed bool) {
+// Retire notes that a connection has ended. failed says that it has ended with an error.
+func (c *Counters) Retire(failed bool) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	if failed {
@@ -145,9 +146,9 @@ func (c *Counters) retire(failed bool) {
 	c.readAtEnd = [...]uint64{live.ended.Copied.Load() - before[0], live.ended.Direct.Load() - before[1]}
 }
 
-// read counts k bytes that a Read has got, in n, which is Copied or Direct. A Read may return after
+// Read counts k bytes that a Read has got, in n, which is Copied or Direct. A Read may return after
 // the connection has ended.
-func (c *Counters) read(n *atomic.Uint64, k int) {
+func (c *Counters) Read(n *atomic.Uint64, k int) {
 	if n.Add(uint64(k)); !c.retired.Load() {
 		return
 	}
@@ -157,4 +158,22 @@ func (c *Counters) read(n *atomic.Uint64, k int) {
 	live.ended.Copied.Add(copied - c.readAtEnd[0])
 	live.ended.Direct.Add(direct - c.readAtEnd[1])
 	c.readAtEnd = [...]uint64{copied, direct}
+}
+
+// IsLive reports whether the connection has not ended. Nothing but tests use it.
+func (c *Counters) IsLive() bool {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	_, ok := live.open[c]
+	return ok
+}
+
+// ForgetPanics forgets the panics that a test has caused on purpose.
+func ForgetPanics() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.ended.Panics.Store(0)
+	for c := range live.open {
+		c.Panics.Store(0)
+	}
 }
