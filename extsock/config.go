@@ -198,7 +198,8 @@ type Config struct {
 	NoEnhanced bool
 
 	// NoCapabilities leaves out the capability record, by which two rddp ends recognize each other.
-	// The record precedes PrivateData, so the program of a foreign peer would see it there.
+	// The record precedes PrivateData, so the program of a foreign peer would see it there. Just so this
+	// end finds a peer's record in the private data if it has set NoCapabilities.
 	//
 	// Without the record, the accepting end cannot send before the dialing end has sent (RFC 5044
 	// §7.1.2), Read and Write carry messages, atomics and Immediate Data are off, and FPDUs are not
@@ -304,6 +305,13 @@ type Config struct {
 
 	// Backend is the TCP implementation below the connections. Nil means the operating system's
 	// TCP.
+	//
+	// A Backend may also have an RDMA device (toe.Deviced), as that of package verbs has. A connection
+	// that Dial, or Accept of a Listener made by Listen, brings into DDP mode then runs on the device,
+	// and Read and Write are its byte stream as in this process. If it can't, it runs in this process,
+	// over the Backend's TCP; ConnectionState says which, and why. Each setting that no device has is
+	// such a reason. RecvDepth and RecvSize are 16 and 32 KiB unless set, because the memory for them
+	// is registered for as long as the connection lives.
 	Backend toe.Backend
 
 	// Tap, if not nil, is called once for each connection. It returns the Tap that sees all bytes

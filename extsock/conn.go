@@ -44,6 +44,9 @@ type Conn struct {
 	// startup it is the zero Peer.
 	peer atomic.Pointer[startup.Peer]
 
+	device   string // the name of the RDMA device that runs the connection; "": none
+	noDevice error  // why that of Config.Backend does not; nil: it has none, or does
+
 	mu       locks.Mutex[locks.Conn]
 	fallback *fallbackError // +checklocks:mu
 

@@ -95,6 +95,9 @@ type Request struct {
 
 	// PrivateData is the private data of the peer's program. The caller must not modify it.
 	PrivateData []byte
+	// AllData is the private data as a foreign peer's program sees it: with the capability record in
+	// front, if the peer has sent one. The caller must not modify it.
+	AllData []byte
 	// IRD and ORD are the depths that the peer states: the maximum number of RDMA Reads in flight
 	// that the peer serves, and that it issues. Both are 0 if the peer states none.
 	IRD, ORD int
@@ -163,7 +166,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(false, err))
 	}
-	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData, FromRDDP: r.Peer.IsRDDP}
+	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData, AllData: r.Frame.PrivateData, FromRDDP: r.Peer.IsRDDP}
 	if r.Frame.Enhanced {
 		req.IRD, req.ORD = int(r.Frame.IRD), int(r.Frame.ORD)
 	}
@@ -411,7 +414,7 @@ func (c *Conn) penalize() {
 func (c *Conn) streamConfig(peer *startup.Peer, w driver.Window) *driver.StreamConfig {
 	v := &c.verbs
 	return &driver.StreamConfig{
-		Window: w, Credits: int(peer.Capabilities.Credits),
+		Window: w, Credits: int(peer.Capabilities.Credits), Greets: c.initiator && peer.Capabilities.OnDevice,
 		MaxMessage: int(min(int64(peer.Capabilities.MaxMessage), math.MaxInt32)), // the peer states up to 2^32-1
 		Register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) },
 	}

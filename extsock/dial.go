@@ -94,14 +94,17 @@ func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config)
 		defer cancel()
 	}
 	a := attempt{d: d, cfg: cfg, to: startup.Address{Backend: cfg.Backend, TLS: cfg.TLS != nil, Network: network, Address: address}}
+	c, err := a.onDevice(ctx)
+	if c != nil || err != nil {
+		return c, err
+	}
 	switch cfg.Startup {
 	case StartupOff:
 		return a.connect(ctx, cfg)
 	case StartupPrefer:
 		return a.prefer(ctx)
 	}
-	c, err := a.connect(ctx, cfg)
-	if err != nil {
+	if c, err = a.connect(ctx, cfg); err != nil {
 		return nil, err
 	}
 	return a.require(ctx, c)
@@ -112,13 +115,22 @@ type attempt struct {
 	d           *Dialer
 	to          startup.Address
 	cfg         *Config
-	unreachable bool // connect failed, perhaps in the TLS handshake
-	noMarkers   bool // the peer has refused the Markers that Dial has asked for
-	refusedIn   int  // Config.Revision of that Request
+	unreachable bool  // connect failed, perhaps in the TLS handshake
+	noMarkers   bool  // the peer has refused the Markers that Dial has asked for
+	refusedIn   int   // Config.Revision of that Request
+	noDevice    error // why the connection does not run on the device of Config.Backend
 }
 
 // connect returns a new connection in TCP mode.
 func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
+	c, err := a.connectBelow(ctx, cfg)
+	if err == nil {
+		c.withoutDevice(a.noDevice)
+	}
+	return c, err
+}
+
+func (a *attempt) connectBelow(ctx context.Context, cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
 	if backend == nil {
 		backend = &kernel.Backend{Dialer: a.d.NetDialer}

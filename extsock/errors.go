@@ -49,6 +49,10 @@ var (
 	// ErrStream means that the peer broke a rule of the byte stream in DDP mode.
 	ErrStream = bytestream.ErrStream
 
+	// ErrMemory means that memory cannot be registered because an RDMA device runs the connection. A
+	// device reaches memory by its address, and Go's heap promises no address for longer than a call.
+	ErrMemory = errors.New("a device does not reach memory of Go's heap")
+
 	// ErrPlainTCP means that a connection that preferred DDP mode is plain TCP. The connection is
 	// usable. ConnectionState.Fallback is such an error, and ReceiveRequest returns one if the peer
 	// does not send an MPA Request. Each also matches one of these reasons with errors.Is:

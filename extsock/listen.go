@@ -34,6 +34,8 @@ type Listener struct {
 	door    *startup.Door
 	backlog *backlog // nil: startup does not begin before Accept
 
+	noDevice error // why the connections do not run on the device of Config.Backend
+
 	background wait.Background // counts the listener below too, until Close
 	closing    sync.Once
 }
@@ -49,7 +51,7 @@ func newListener(l net.Listener, cfg *Config) *Listener {
 	}
 	x := &Listener{l: l, cfg: cfg, door: newDoor(cfg)}
 	x.background.Begin() // the listener below: Close ends it
-	if cfg.Startup != StartupOff && !cfg.JudgeRequests && (cfg.RecvCQ == nil || cfg.SRQ != nil) {
+	if _, ok := l.(*deviceListener); !ok && cfg.Startup != StartupOff && !cfg.JudgeRequests && (cfg.RecvCQ == nil || cfg.SRQ != nil) {
 		x.backlog = newBacklog(x)
 	}
 	return x
@@ -72,11 +74,21 @@ func Listen(network, address string, cfg *Config) (*Listener, error) {
 	if cfg != nil && cfg.Backend != nil {
 		backend = cfg.Backend
 	}
+	on, noDevice := listenOnDevice(network, address, cfg)
+	if on != nil {
+		return newListener(on, cfg), nil
+	}
+	var u *toe.UnavailableError
+	if noDevice != nil && !errors.As(noDevice, &u) {
+		return nil, noDevice
+	}
 	l, err := backend.Listen(context.Background(), network, address)
 	if err != nil {
 		return nil, err
 	}
-	return newListener(streamListener{l}, cfg), nil
+	x := newListener(streamListener{l}, cfg)
+	x.noDevice = noDevice
+	return x, nil
 }
 
 // NewListener returns a Listener on top of l. The connections that l accepts become extended
@@ -139,8 +151,8 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 	}
 	for {
 		c, err := l.acceptBelow()
-		if err != nil {
-			return nil, err
+		if err != nil || c.device != "" {
+			return c, err
 		}
 		if c.EnableDDP(context.Background(), nil) == nil {
 			return c, nil
@@ -155,6 +167,9 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c, ok := nc.(*Conn); ok && c.device != "" {
+		return c, nil
+	}
 	if l.cfg.TLS != nil {
 		nc = tls.Server(nc, l.cfg.TLS)
 	}
@@ -165,6 +180,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 		}
 	}()
 	c = newNetConn(nc, false, l.cfg, l.door)
+	c.withoutDevice(l.noDevice)
 	return c, nil
 }
 

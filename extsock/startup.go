@@ -50,7 +50,7 @@ func (e *fallbackError) Unwrap() error { return e.Err }
 // newStartup returns the startup of a new connection.
 func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *observe.Taps) *startup.Handshake {
 	return startup.New(s, startup.Config{
-		Initiator: initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests,
+		Initiator: initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests, Foreign: cfg.NoCapabilities,
 		Err: privateDataError(cfg, nil, true), SniffTimeout: cfg.SniffTimeout, Timeout: cfg.handshakeTimeout(initiator),
 		Door: door, Tap: frameTap{t},
 	})

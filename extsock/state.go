@@ -13,6 +13,12 @@ type ConnectionState struct {
 	// ErrPlainTCP lists them.
 	Fallback error
 
+	// Device is the name of the RDMA device that runs the connection, such as "siw0". It is empty if the
+	// connection runs in this process. Then NoDevice says why it does not run on the device of
+	// Config.Backend; it is nil if that has none, or if Accept has made the connection before.
+	Device   string
+	NoDevice error
+
 	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A
 	// Responder has it as soon as ReceiveRequest returns. The caller must not modify it. The
 	// private data of a rejection is in the *mpa.RejectError instead.
@@ -58,7 +64,7 @@ func (c *Conn) ConnectionState() ConnectionState {
 	peer := c.peer.Load()
 	a := &peer.Agreement
 	s := ConnectionState{
-		DDPMode:         c.inDDPMode(),
+		DDPMode: c.inDDPMode(), Device: c.device, NoDevice: c.noDevice,
 		PeerPrivateData: peer.PrivateData, PeerIsRDDP: peer.IsRDDP,
 		Revision: int(a.Revision), Enhanced: a.Enhanced, CRC: a.CRC,
 		SendsMarkers: a.TxMarkers, ReceivesMarkers: a.RxMarkers,

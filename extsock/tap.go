@@ -1,6 +1,7 @@
 package extsock
 
 import (
+	"errors"
 	"net"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
@@ -27,13 +28,17 @@ type Tap interface {
 // shown when its rest arrives, or in part at the end of the connection.
 //
 // A connection can have one Tap of StartTap, or a capture as its Config.Tap; otherwise the error is
-// ErrBusy. After stop it can have another one. After Close the error is net.ErrClosed.
+// ErrBusy. If an RDMA device runs the connection, nobody sees its bytes, and the error is
+// errors.ErrUnsupported. After stop it can have another one. After Close the error is net.ErrClosed.
 //
 // An offload engine stops; see Config.NoOffload. What it has taken apart before is not shown. When a
 // connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) Tap) (stop func(), err error) {
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
+	}
+	if c.device != "" {
+		return nil, c.opError("capture", errors.ErrUnsupported)
 	}
 	r, err := c.taps.Start(func() observe.Tap { return tap(c.LocalAddr(), c.RemoteAddr(), c.initiator) }, c.initiator)
 	if err == observe.ErrTapped { //nolint:errorlint // as Taps.Start returns it

@@ -131,7 +131,13 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // address of b must be a multiple of 8, as in memory that make returns, or the error is
 // ddp.ErrMisaligned. After Close
 // the error is net.ErrClosed.
+//
+// A connection on a device (Config.Backend) reaches only memory that was made for it. The error is
+// then ErrMemory.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
+	if c.device != "" {
+		return Region{}, c.opError("register", ErrMemory)
+	}
 	v := c.endpoint()
 	if c.isClosed() {
 		return Region{}, c.opError("register", net.ErrClosed)

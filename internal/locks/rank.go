@@ -6,7 +6,7 @@ type Rank interface{ ~struct{} }
 
 // order is the order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
 var order = [...]any{
-	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
+	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Poster{}, Device{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
 	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
 	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
 	Buffered{}, Simulator{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
@@ -20,6 +20,8 @@ type (
 	RSockets   struct{} // both ways of a connection that speaks rsockets
 	Writer     struct{} // the one Write of a byte stream that is under way
 	Token      struct{} // the transmit token
+	Poster     struct{} // what a connection on a device posts
+	Device     struct{} // a connection on a device
 	Borrowed   struct{} // waiting for the transmit token to take a payload back
 	ByteStream struct{} // a byte stream's way out
 	Inbox      struct{} // what has come and is not read

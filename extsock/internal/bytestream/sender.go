@@ -35,6 +35,7 @@ type Sender struct {
 	full     bool   // the send queue was full
 	stalled  bool   // data waits for credits
 	hasGrant bool   // toGrant is to be sent
+	greets   bool   // see Greet
 	ready    output // what Next has prepared
 
 	counts Counts
@@ -98,6 +99,9 @@ func (s *Sender) mayPost(leave int) bool { return s.credits > leave }
 func (s *Sender) next() output {
 	if s.full || s.slots.isFull() {
 		return nothing
+	}
+	if s.greets && s.mayPost(0) {
+		return sendCredits
 	}
 	if len(s.pending) > 0 { // has its credit
 		return sendPending
@@ -214,6 +218,8 @@ func (s *Sender) Posted() {
 		s.hasGrant = false
 	case sendFIN:
 		s.fin = true
+	case sendCredits:
+		s.greets = false
 	}
 	s.slots.post()
 	s.ready = nothing
@@ -348,6 +354,10 @@ func (s *Sender) Finish() { s.closed = true }
 
 // IsFinished reports whether the end of the stream has been posted.
 func (s *Sender) IsFinished() bool { return s.fin }
+
+// Greet has the stream begin with a message that carries no data, and no credits: the peer may be unable
+// to send before it has received something.
+func (s *Sender) Greet() { s.greets = true }
 
 // Credit adds n credits that the peer has given back. The error, an ErrStream, says that the peer
 // has given back more than it had granted at the start.

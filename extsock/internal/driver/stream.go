@@ -58,6 +58,7 @@ type StreamConfig struct {
 	Window     Window                              // for the peer's messages
 	Credits    int                                 // messages that the peer has room for
 	MaxMessage int                                 // the maximum length of each of them, in bytes
+	Greets     bool                                // the stream begins with a message without data
 	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
 }
 
@@ -65,10 +66,15 @@ type StreamConfig struct {
 // messages.
 func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, fpdu.MaxULPDU-ddphdr.UntaggedHeaderLen), window)
-	return &byteStream{
+	if cfg.Greets {
+		tx.Greet()
+	}
+	s := &byteStream{
 		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
 		register: cfg.Register, count: count, trace: trace,
 	}
+	s.due.Store(cfg.Greets)
+	return s
 }
 
 // unlock updates the flags that other goroutines read without mu, and then unlocks mu.

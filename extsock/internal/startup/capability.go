@@ -44,6 +44,9 @@ type Capabilities struct {
 	ByteStream bool
 	// Credits is how many messages this end's receive buffers hold.
 	Credits uint16
+	// OnDevice means that an RDMA device runs this end. If it is the Responder, it does not send before
+	// it has received a message.
+	OnDevice bool
 }
 
 // CapabilitiesLen is the length of the record that this version sends, in bytes.
@@ -57,6 +60,7 @@ const (
 	flagExtensions = 1 << 0
 	flagLargeFPDU  = 1 << 1
 	flagByteStream = 1 << 2
+	flagOnDevice   = 1 << 3
 )
 
 var (
@@ -78,6 +82,9 @@ func (c Capabilities) WithPrivateData(application []byte) []byte {
 	}
 	if c.ByteStream {
 		flags |= flagByteStream
+	}
+	if c.OnDevice {
+		flags |= flagOnDevice
 	}
 	b = binary.BigEndian.AppendUint16(b, flags)
 	b = binary.BigEndian.AppendUint32(b, c.MaxMessage)
@@ -117,6 +124,7 @@ func ParseCapabilities(b []byte) (c Capabilities, rest []byte, ok bool, err erro
 	c.Extensions = flags&flagExtensions != 0
 	c.LargeFPDU = flags&flagLargeFPDU != 0
 	c.ByteStream = flags&flagByteStream != 0
+	c.OnDevice = flags&flagOnDevice != 0
 	c.MaxMessage = binary.BigEndian.Uint32(b[8:])
 	c.Credits = binary.BigEndian.Uint16(b[12:])
 	return c, b[length:], true, nil

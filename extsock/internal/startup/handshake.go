@@ -20,6 +20,9 @@ type Config struct {
 	Prefer    bool // the connection may end in plain TCP, and the accepting end sniffs
 	Off       bool // nothing begins before the program asks for it: the first phase is Plain
 	Judge     bool // the program calls ReceiveRequest
+	// Foreign says that this end is any iWARP: it leaves a capability record to the program, as a part of
+	// the private data.
+	Foreign bool
 	// Err is returned by each call that would begin MPA startup by itself, because of what is wrong
 	// with the Config of package extsock.
 	Err error
@@ -319,6 +322,14 @@ func (h *Handshake) endLocked(err error) {
 	}
 	close(h.over)
 	h.over = nil
+}
+
+// Joined notes that a connection of which nothing has begun is in DDP mode, because an RDMA device has
+// done startup.
+func (h *Handshake) Joined() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.setPhase(DDP)
 }
 
 // Fail ends a connection in TCP mode because of err. It reports whether the caller must close the

@@ -17,7 +17,10 @@ type Peer struct {
 }
 
 // learn returns the Peer of an agreement.
-func learn(a *mpa.Agreement) (*Peer, error) {
+func (h *Handshake) learn(a *mpa.Agreement) (*Peer, error) {
+	if h.cfg.Foreign {
+		return &Peer{Agreement: *a, PrivateData: a.PrivateData}, nil
+	}
 	caps, rest, isRDDP, err := ParseCapabilities(a.PrivateData)
 	return &Peer{Agreement: *a, Capabilities: caps, IsRDDP: isRDDP, PrivateData: rest}, err
 }
@@ -48,10 +51,12 @@ func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine *m
 	e, r := (*mpa.Error)(nil), (*mpa.RejectError)(nil)
 	switch {
 	case err == nil:
-		peer, err = learn(&agreed)
+		peer, err = h.learn(&agreed)
 	case errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic:
-		peer, _ = learn(&agreed) // the private data is of no use any more
+		peer, _ = h.learn(&agreed) // the private data is of no use any more
 		terminate = true
+	case errors.As(err, &r) && h.cfg.Foreign:
+		peer = new(Peer)
 	case errors.As(err, &r):
 		peer = new(Peer)
 		peer.IsRDDP, err = programsRejection(r)

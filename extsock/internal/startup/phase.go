@@ -13,7 +13,8 @@ import "fmt"
 //	           Plain ◄───────────────────────────────────────── a rejection ─┤
 //	             └──► Requesting or Receiving                                └─► Failed
 //
-// A peer's Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
+// A connection whose RDMA device has done MPA startup goes from Undecided to DDP (see Joined). A peer's
+// Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
 // by itself. Sniffing, Requesting, Receiving and Answering may end in Failed, and so may Plain. A
 // closed connection is no phase: see Handshake.closed.
 type Phase int32
@@ -61,7 +62,7 @@ func (p Phase) String() string {
 
 // arrows holds the Phases that may follow each Phase, as bits.
 var arrows = [phases]uint32{
-	Undecided:  bits(Plain, Sniffing, Requesting, Receiving),
+	Undecided:  bits(Plain, Sniffing, Requesting, Receiving, DDP),
 	Plain:      bits(Requesting, Receiving, Failed),
 	Sniffing:   bits(Plain, Recognized, Receiving, Failed),
 	Recognized: bits(Receiving),

@@ -9,7 +9,7 @@ import (
 // TestTransitions: setPhase follows the arrows of the drawing, and panics everywhere else.
 func TestTransitions(t *testing.T) {
 	arrows := map[Phase][]Phase{
-		Undecided:  {Plain, Sniffing, Requesting, Receiving},
+		Undecided:  {Plain, Sniffing, Requesting, Receiving, DDP},
 		Plain:      {Requesting, Receiving, Failed},
 		Sniffing:   {Plain, Recognized, Receiving, Failed},
 		Recognized: {Receiving},

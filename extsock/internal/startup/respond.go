@@ -33,7 +33,7 @@ func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (
 	if err != nil {
 		return nil, err
 	}
-	r.Peer, err = learn(&mpa.Agreement{PrivateData: r.Frame.PrivateData})
+	r.Peer, err = h.learn(&mpa.Agreement{PrivateData: r.Frame.PrivateData})
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (h *Handshake) Accept(ctx context.Context, timeout time.Duration, r *Reques
 	if err != nil {
 		return nil, err
 	}
-	return learn(&agreed)
+	return h.learn(&agreed)
 }
 
 // replyTaken is what Accept and Reject wait for.

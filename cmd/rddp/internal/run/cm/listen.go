@@ -91,8 +91,8 @@ func (i *id) receive(c *extsock.Conn) {
 		return
 	}
 	q := &request{conn: c, r: r, wire: device.Plain}
-	private := r.PrivateData
-	if qpn, rest, ok := parseGreeting(private); ok && r.FromRDDP {
+	private := r.AllData // the program may be rddp too
+	if qpn, rest, ok := parseGreeting(r.PrivateData); ok && r.FromRDDP {
 		q.qpn, private, q.wire = qpn, rest, device.Frames
 	}
 	i.cm.mu.Lock()

@@ -1,0 +1,182 @@
+package extsock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"syscall"
+
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/device"
+	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/toe"
+)
+
+// This file has how connections come to run on the RDMA device of Config.Backend, and why they do
+// not.
+
+// The depths and lengths of a connection on a device, for which Config says nothing. The memory is
+// registered as long as the connection lives, so it is less than in process.
+const (
+	deviceRecvDepth = 16
+	deviceRecvSize  = 32 << 10
+	deviceSendDepth = 8
+)
+
+// deviceFor returns the device of cfg.Backend, or an *toe.UnavailableError that says why connections
+// with cfg cannot run on it. Both are nil if the Backend has none.
+func deviceFor(cfg *Config) (toe.Device, error) {
+	b, ok := cfg.Backend.(toe.Deviced)
+	if !ok {
+		return nil, nil
+	}
+	if what := notOnDevice(cfg); what != "" {
+		return nil, lacking(what)
+	}
+	return b.Device()
+}
+
+func lacking(what string) error {
+	return &toe.UnavailableError{Reason: toe.NotSupported, Err: errors.New(what)}
+}
+
+// notOnDevice returns which setting of cfg no device has, or "".
+func notOnDevice(cfg *Config) string {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"Startup", cfg.Startup == StartupOff}, {"TLS", cfg.TLS != nil}, {"Messages", cfg.Messages},
+		{"SendCQ", cfg.SendCQ != nil}, {"RecvCQ", cfg.RecvCQ != nil}, {"SRQ", cfg.SRQ != nil}, {"Domain", cfg.Domain != nil},
+		{"IdleTimeout", cfg.IdleTimeout > 0}, {"WriteTimeout", cfg.WriteTimeout > 0}, {"JudgeRequests", cfg.JudgeRequests},
+		{"RSockets", cfg.RSockets}, {"Markers", cfg.Markers}, {"MaxFPDU", cfg.MaxFPDU != 0}, {"PeerToPeer", cfg.PeerToPeer},
+		{"Revision", cfg.Revision == 1}, {"NoEnhanced", cfg.NoEnhanced}, {"NoCapabilities", cfg.NoCapabilities},
+		{"LongestMessage", cfg.LongestMessage != nil}, {"Denied", cfg.Denied != 0}, {"Tap", cfg.Tap != nil},
+	} {
+		if f.set {
+			return "Config." + f.name
+		}
+	}
+	return ""
+}
+
+// withoutDevice notes that a new connection does not run on the device of Config.Backend, if why is
+// not nil.
+func (c *Conn) withoutDevice(why error) {
+	c.noDevice = why
+}
+
+// A deviceEnd is one end of a connection on a device that comes about.
+type deviceEnd struct {
+	dev    toe.Device
+	cfg    *Config
+	engine *device.Engine
+	own    startup.Capabilities
+}
+
+func newDeviceEnd(dev toe.Device, cfg *Config, initiator bool) *deviceEnd {
+	depth := max(min(positive(cfg.RecvDepth, deviceRecvDepth), maxRecvDepth), bytestream.MinCredits)
+	size := max(min(positive(cfg.RecvSize, deviceRecvSize), maxRecvSize), bytestream.MinMessage)
+	return &deviceEnd{
+		dev: dev, cfg: cfg,
+		engine: device.New(device.Config{
+			Device: dev, Initiator: initiator, RecvDepth: depth, RecvSize: size, SendDepth: deviceSendDepth, SendSize: size,
+			CloseTimeout: cfg.closeTimeout(),
+		}),
+		own: startup.Capabilities{ByteStream: true, MaxMessage: uint32(size), Credits: uint16(depth), OnDevice: true},
+	}
+}
+
+// privateData returns the private data of a request, or of an answer, of at most most bytes.
+func (e *deviceEnd) privateData(most int) []byte {
+	data := slices.Clone(e.cfg.PrivateData)
+	if fill := most - startup.CapabilitiesLen - len(data); fill > 0 && !e.dev.IsRNIC() {
+		data = append(data, make([]byte, fill)...) // as the device would, and the CRC of the record covers it
+	}
+	return e.own.WithPrivateData(data)
+}
+
+// peer returns what the peer's private data says, or an *toe.UnavailableError if it has no byte stream.
+func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
+	caps, rest, ok, err := startup.ParseCapabilities(data)
+	if err != nil {
+		return nil, err
+	}
+	p := &startup.Peer{IsRDDP: ok, Capabilities: caps, PrivateData: rest}
+	if !isByteStream(p) {
+		return nil, lacking("a peer without a byte stream")
+	}
+	return p, nil
+}
+
+func (e *deviceEnd) config() toe.QPConfig {
+	c := toe.QPConfig{Prepare: e.engine.Prepare, Reads: depth(e.cfg.ORD)}
+	c.Sends, c.Receives = e.engine.Depths()
+	return c
+}
+
+// join returns the connection of a queue pair that is connected.
+func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
+	c := newConn(&deviceStream{qp: qp}, initiator, e.cfg, nil)
+	c.device = e.dev.Name()
+	c.learn(p)
+	e.engine.Begin(device.Link{
+		QP: qp, Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
+		Closed: c.closed, Background: &c.background, Trace: c.trace,
+	})
+	c.verbs.engine = e.engine
+	c.startup.Joined()
+	c.traceSwitch(nil)
+	e.engine.Start(c)
+	c.background.Go(e.engine.Receive)
+	return c
+}
+
+// onDevice returns a connection on the device of Config.Backend. It returns nothing if the connection
+// must be in this process, and a.noDevice says why.
+func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
+	dev, err := deviceFor(a.cfg)
+	var c *Conn
+	if dev != nil && err == nil {
+		c, err = a.dialDevice(ctx, dev)
+	}
+	var u *toe.UnavailableError
+	if errors.As(err, &u) || err != nil && a.cfg.Startup == StartupPrefer && ctx.Err() == nil {
+		a.noDevice = err
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: a.to.Network, Err: err}
+	}
+	return c, nil
+}
+
+func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.handshakeTimeout(true))
+	defer cancel()
+	most, _ := dev.PrivateData()
+	if len(a.cfg.PrivateData)+startup.CapabilitiesLen > most {
+		return nil, lacking(fmt.Sprintf("private data of %d bytes", len(a.cfg.PrivateData)))
+	}
+	for {
+		e := newDeviceEnd(dev, a.cfg, true)
+		cfg := e.config()
+		cfg.PrivateData = e.privateData(most)
+		qp, err := dev.Dial(ctx, a.to.Network, a.to.Address, cfg)
+		if err == nil {
+			p, err := e.peer(qp.PrivateData())
+			if err == nil {
+				return e.join(qp, p, true), nil
+			}
+			_ = qp.Close() // it returns nil
+			e.engine.Abandon()
+			return nil, err
+		}
+		e.engine.Abandon()
+		if !errors.Is(err, syscall.EADDRNOTAVAIL) { // siw: rdma_cm has chosen a port that TCP has in use
+			return nil, err
+		}
+	}
+}

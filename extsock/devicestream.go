@@ -1,0 +1,43 @@
+package extsock
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// A deviceStream stands where a connection in this process has its Stream. Nobody but the device sees
+// the bytes, so there are only the addresses.
+type deviceStream struct {
+	toe.NoEngine
+	qp toe.QP
+}
+
+var _ toe.Stream = (*deviceStream)(nil)
+
+func (s *deviceStream) LocalAddr() net.Addr  { return s.qp.LocalAddr() }
+func (s *deviceStream) RemoteAddr() net.Addr { return s.qp.RemoteAddr() }
+
+func (s *deviceStream) Close() error                        { return s.qp.Close() }
+func (s *deviceStream) Abort() error                        { return s.qp.Close() }
+func (s *deviceStream) EMSS() int                           { return toe.DefaultEMSS }
+func (s *deviceStream) Capabilities() toe.Capabilities      { return toe.Capabilities{} }
+func (s *deviceStream) Flush(time.Duration) error           { return nil }
+func (s *deviceStream) Read([]byte) (int, error)            { return 0, errors.ErrUnsupported }
+func (s *deviceStream) Write([]byte) (int, error)           { return 0, errors.ErrUnsupported }
+func (s *deviceStream) CloseWrite() error                   { return errors.ErrUnsupported }
+func (s *deviceStream) SetDeadline(time.Time) error         { return os.ErrNoDeadline }
+func (s *deviceStream) SetReadDeadline(time.Time) error     { return os.ErrNoDeadline }
+func (s *deviceStream) SetWriteDeadline(time.Time) error    { return os.ErrNoDeadline }
+func (s *deviceStream) Watch(*toe.Gate) bool                { return false }
+func (s *deviceStream) Unwatch()                            {}
+func (s *deviceStream) Pending() (int, error)               { return 0, errors.ErrUnsupported }
+func (s *deviceStream) WaitWritable() error                 { return errors.ErrUnsupported }
+func (s *deviceStream) TryWriteBatch([][]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func (s *deviceStream) ReadSegment(toe.Lender, time.Duration) (n int, off uint64, err error) {
+	return 0, 0, errors.ErrUnsupported
+}

@@ -1,0 +1,413 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/counters"
+	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A Config has what New needs to make an Engine.
+type Config struct {
+	Device    toe.Device
+	Initiator bool
+	// RecvDepth and RecvSize are the number of messages that the peer may send, and their length in
+	// bytes.
+	RecvDepth, RecvSize int
+	// SendDepth and SendSize are the number of messages that may be on their way, and their length.
+	SendDepth, SendSize int
+	CloseTimeout        time.Duration
+}
+
+// A Link is what an Engine needs to know when its queue pair is connected.
+type Link struct {
+	QP         toe.QP
+	Credits    int              // messages that the peer has room for
+	MaxMessage int              // their length in bytes
+	Closed     *wait.Latch      // Conn.Close sets it
+	Background *wait.Background // counts the connection, until it is over
+	Trace      *observe.Trace   // nil: no trace
+}
+
+// An Engine runs one connection on a device. New makes it, Prepare is for toe.QPConfig, and Begin
+// comes when the queue pair is connected; Abandon comes instead if that fails. The other methods are
+// those of an engine of package extsock.
+type Engine struct {
+	cfg    Config
+	link   Link
+	region toe.Region
+	memory []byte // the region's
+	count  counters.Counters
+	ops    operations
+
+	// A goroutine that takes the machine's next action posts it before another one takes the next.
+	posting locks.Mutex[locks.Poster]
+	mu      locks.Mutex[locks.Device]
+	m       *machine // +checklocks:mu
+	// the queue pair is closed
+	shut bool // +checklocks:mu
+	// the region is given back
+	released bool // +checklocks:mu
+
+	reading, writing chan struct{} // capacity 1: the turn of a Read, and of a Write
+	readable, room   chan struct{} // capacity 1: the Read, or the Write, looks again
+	taken            chan struct{} // closed when the machine is lingering or over
+	over             chan struct{} // closed when it is over
+}
+
+// New returns an Engine.
+func New(cfg Config) *Engine {
+	l := layout{receives: cfg.RecvDepth + bytestream.ExtraBuffers, receiveLen: cfg.RecvSize, sends: cfg.SendDepth, sendLen: cfg.SendSize}
+	e := &Engine{
+		cfg: cfg, m: newMachine(l),
+		reading: make(chan struct{}, 1), writing: make(chan struct{}, 1), readable: make(chan struct{}, 1), room: make(chan struct{}, 1),
+		taken: make(chan struct{}), over: make(chan struct{}),
+	}
+	e.ops.init(e)
+	return e
+}
+
+// Depths returns how many work requests may be under way.
+func (e *Engine) Depths() (sends, receives int) {
+	const flushAndNudge = 2
+	return e.cfg.SendDepth + flushAndNudge + opSlots, e.cfg.RecvDepth + bytestream.ExtraBuffers
+}
+
+// Prepare registers the connection's memory and posts the receives.
+func (e *Engine) Prepare(qp toe.QP) (err error) {
+	e.mu.Lock()
+	n := e.m.len()
+	e.mu.Unlock()
+	if e.region, err = e.cfg.Device.NewRegion(n, 0); err != nil {
+		return err
+	}
+	e.memory, e.link.QP = e.region.Bytes(), qp
+	return e.post()
+}
+
+// Abandon gives the memory back if the connection has not come about. The queue pair is closed.
+func (e *Engine) Abandon() {
+	if e.region != nil {
+		_ = e.region.Close() // there is nobody to tell
+	}
+}
+
+// Begin begins the byte stream.
+func (e *Engine) Begin(l Link) {
+	e.link = l
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.m.begin(peerConfig{
+		credits: l.Credits, maxMessage: l.MaxMessage, window: e.cfg.RecvDepth,
+		greets: e.cfg.Initiator && e.cfg.Device.IsRNIC(), waits: !e.cfg.Initiator && e.cfg.Device.IsRNIC(),
+	})
+}
+
+// Start makes the connection one of the process, and posts what is due.
+func (e *Engine) Start(owner any) {
+	e.count.Enlist(owner)
+	e.flush()
+}
+
+// Receive takes completions until the connection is over. It is called once.
+func (e *Engine) Receive() {
+	var got [32]toe.Completion
+	for {
+		n, err := e.link.QP.Wait(context.Background(), got[:])
+		e.mu.Lock()
+		for i := range got[:n] {
+			if !e.ops.completed(&got[i]) {
+				e.note(&got[i])
+				e.m.completed(&got[i], e.memory)
+			}
+		}
+		if err != nil {
+			e.m.disconnected(err)
+		}
+		e.unlock()
+		e.flush()
+		if err != nil {
+			break
+		}
+	}
+	e.mu.Lock()
+	reason := e.m.reason
+	e.shut = true
+	e.unlock()
+	e.ops.end(reason)
+	failed := !errors.Is(reason, net.ErrClosed) && !isEOF(reason)
+	by := "local"
+	switch {
+	case failed:
+		e.link.Trace.Warn("connection ends", "by", "failure", "err", reason)
+	case isEOF(reason):
+		by = "peer"
+		fallthrough
+	default:
+		e.link.Trace.Info("connection ends", "by", by)
+	}
+	e.count.Retire(failed)
+	e.link.Background.End()
+}
+
+// unlock unlocks mu after something has changed, and does what follows from that.
+//
+// +checklocksrelease:e.mu
+func (e *Engine) unlock() {
+	life := e.m.life
+	if life >= lingering && !wait.IsClosed(e.taken) {
+		close(e.taken)
+	}
+	ended := life == over && !wait.IsClosed(e.over)
+	if ended {
+		close(e.over)
+	}
+	release := e.shut && !e.released && (e.m.deaf || e.m.unread.Len() == 0)
+	e.released = e.released || release
+	e.mu.Unlock()
+	wait.Wake(e.readable)
+	wait.Wake(e.room)
+	if ended {
+		_ = e.link.QP.Close() // it returns nil
+	}
+	if release {
+		_ = e.region.Close() // otherwise the device keeps the memory
+	}
+}
+
+// post posts what is due, until nothing is.
+func (e *Engine) post() error {
+	e.posting.Lock()
+	defer e.posting.Unlock()
+	for {
+		e.mu.Lock()
+		a, ok := e.m.next(e.memory)
+		e.mu.Unlock()
+		if !ok {
+			return nil
+		}
+		if err := e.do(a); err != nil {
+			return err
+		}
+	}
+}
+
+// flush is post for a connection that is up.
+func (e *Engine) flush() {
+	if err := e.post(); err != nil && !errors.Is(err, toe.ErrDisconnected) { // Wait returns that too
+		e.Kill(err)
+	}
+}
+
+// do posts one work request.
+func (e *Engine) do(a action) error {
+	switch at := (toe.Segment{Region: e.region, Off: a.off, Len: a.n}); a.op {
+	case postReceive:
+		return e.link.QP.PostReceive(a.id, at)
+	case postSend:
+		e.count.Sent.Message(rdmaphdr.Control(rdmaphdr.OpSend))
+		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpSend}, at)
+	case postFlush:
+		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpRead})
+	default:
+		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpWrite})
+	}
+}
+
+// note counts what a completion says.
+func (e *Engine) note(c *toe.Completion) {
+	if c.Err == nil && c.Op == toe.OpReceive {
+		e.count.Received.Message(rdmaphdr.Control(rdmaphdr.OpSend))
+	}
+}
+
+// Receives, IsByteStream, Longest and Window describe the byte stream.
+func (e *Engine) Receives() bool     { return true }
+func (e *Engine) IsByteStream() bool { return true }
+func (e *Engine) Window() int        { return e.cfg.RecvDepth }
+
+func (e *Engine) Longest() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.m.tx.Longest()
+}
+
+// Counts returns the counts of the connection, which continue to change.
+func (e *Engine) Counts() *counters.Counters { return &e.count }
+
+// TraceTerminate does nothing: a device does not show the Terminate.
+func (e *Engine) TraceTerminate() {}
+
+// Interrupt does nothing: a Read that waits looks at its deadline and at Close itself.
+func (e *Engine) Interrupt() {}
+
+// take takes a turn.
+func take(turn chan<- struct{}, limit *wait.Deadline) error {
+	if limit.HasPassed() {
+		return os.ErrDeadlineExceeded
+	}
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-limit.Done():
+		return os.ErrDeadlineExceeded
+	}
+}
+
+// ReadMessage reads from the byte stream.
+func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, _ *rdmap.Completion) (int, error) {
+	if err := take(e.reading, limit); err != nil {
+		return 0, err
+	}
+	defer func() { <-e.reading }()
+	for {
+		e.mu.Lock()
+		n, ok, err := e.m.read(p)
+		e.unlockRead()
+		if ok {
+			e.count.Read(&e.count.Copied, n)
+			e.flush()
+			return n, err
+		}
+		select {
+		case <-e.readable:
+		case <-e.link.Closed.Done():
+			return 0, net.ErrClosed
+		case <-limit.Done():
+			return 0, os.ErrDeadlineExceeded
+		}
+	}
+}
+
+// unlockRead is unlock after a Read, which changes nothing that another call waits for, unless the
+// connection is over.
+//
+// +checklocksrelease:e.mu
+func (e *Engine) unlockRead() {
+	if e.shut {
+		e.unlock()
+		return
+	}
+	e.mu.Unlock()
+}
+
+// Write writes to the byte stream.
+func (e *Engine) Write(p []byte, limit *wait.Deadline) (int, error) {
+	if err := take(e.writing, limit); err != nil {
+		return 0, err
+	}
+	defer func() { <-e.writing }()
+	e.mu.Lock()
+	err := e.m.mayWrite()
+	if err == nil {
+		e.m.tx.Post(p, 0)
+	}
+	e.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	for {
+		e.flush()
+		e.mu.Lock()
+		ended, _ := e.m.tx.Write()
+		if !ended {
+			err = e.m.mayWrite()
+		}
+		if ended || err != nil {
+			return e.endWrite(), err
+		}
+		e.mu.Unlock()
+		select {
+		case <-e.room:
+		case <-limit.Done():
+			e.mu.Lock()
+			return e.endWrite(), os.ErrDeadlineExceeded
+		}
+	}
+}
+
+// endWrite ends the Write that is under way, and returns how many of its bytes go out.
+//
+// +checklocksrelease:e.mu
+func (e *Engine) endWrite() int {
+	defer e.mu.Unlock()
+	e.m.tx.GiveUp()
+	return e.m.tx.End()
+}
+
+// Post and PostBatch are not there yet on a device.
+func (e *Engine) Post(*rdmap.WorkRequest) error { return errPost }
+
+func (e *Engine) PostBatch([]rdmap.WorkRequest, func(*rdmap.WorkRequest) error) (int, error) {
+	return 0, errPost
+}
+
+// CloseWrite ends the stream after the data that has been written. Later Writes return err.
+func (e *Engine) CloseWrite(err error) {
+	e.mu.Lock()
+	e.m.closeWrite(err)
+	e.unlock()
+	e.flush()
+}
+
+// CloseRead throws away what is unread, and what comes later.
+func (e *Engine) CloseRead() {
+	e.mu.Lock()
+	e.m.closeRead()
+	e.unlock()
+	e.flush()
+}
+
+// Kill ends the connection at once.
+func (e *Engine) Kill(err error) {
+	e.mu.Lock()
+	e.m.end(err)
+	e.m.closeRead() // nobody reads after a Kill
+	e.unlock()
+}
+
+// Close ends the connection in order. It returns when the peer's device has everything, and after
+// CloseTimeout with an error. If the program has not read all that the peer has sent, Close ends the
+// connection at once instead, and the peer sees no end of the byte stream.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	lost := e.m.close()
+	e.unlock()
+	if lost {
+		return nil
+	}
+	e.flush()
+	t := time.NewTimer(e.cfg.CloseTimeout)
+	defer t.Stop()
+	select {
+	case <-e.taken:
+	case <-t.C:
+		e.Kill(errCloseTimeout)
+		return errCloseTimeout
+	}
+	if !wait.IsClosed(e.over) {
+		e.link.Background.Go(e.linger)
+	}
+	return nil
+}
+
+// linger bounds the wait for the peer's end.
+func (e *Engine) linger() {
+	t := time.NewTimer(e.cfg.CloseTimeout)
+	defer t.Stop()
+	select {
+	case <-e.over:
+	case <-t.C:
+		e.Kill(net.ErrClosed)
+	}
+}

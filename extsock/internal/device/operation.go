@@ -1,0 +1,207 @@
+package device
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+const (
+	opSlots   = 4
+	opSlotLen = 64 << 10
+	opBit     = 1 << 60 // of the numbers of their work requests
+)
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// The operations of a connection are its one-sided ones that are under way. Each has a slot of
+// registered memory, through which its bytes go.
+type operations struct {
+	e    *Engine
+	free chan int // slots
+	done [opSlots]chan error
+
+	mu     locks.Mutex[locks.Regions]
+	region toe.Region // +checklocks:mu
+	// why no operation begins any more
+	ended error // +checklocks:mu
+}
+
+func (o *operations) init(e *Engine) {
+	o.e, o.free = e, make(chan int, opSlots)
+	for i := range opSlots {
+		o.free <- i
+		o.done[i] = make(chan error, 1)
+	}
+}
+
+// memory returns the Region of the slots, which the first operation makes.
+func (o *operations) memory() (toe.Region, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended != nil {
+		return nil, o.ended
+	}
+	if o.region == nil {
+		r, err := o.e.cfg.Device.NewRegion(opSlots*opSlotLen, 0)
+		if err != nil {
+			return nil, err
+		}
+		o.region = r
+	}
+	return o.region, nil
+}
+
+// completed takes a completion, if it is that of an operation.
+func (o *operations) completed(c *toe.Completion) bool {
+	if c.ID&^(opSlots-1) != opBit {
+		return false
+	}
+	o.done[c.ID&(opSlots-1)] <- c.Err
+	return true
+}
+
+// end ends what is under way, because the connection is over.
+func (o *operations) end(reason error) {
+	o.mu.Lock()
+	r := o.region
+	o.region, o.ended = nil, reason
+	o.mu.Unlock()
+	for i := range o.done {
+		select {
+		case o.done[i] <- reason:
+		default:
+		}
+	}
+	if r != nil {
+		_ = r.Close() // otherwise the device keeps the memory
+	}
+}
+
+// Do runs one operation: an RDMA Write or Read, or an atomic. over and canceled are the channels of a
+// deadline and of a context, or nil.
+func (e *Engine) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (c rdmap.Completion, err error) {
+	if wait.IsClosed(over) || wait.IsClosed(canceled) {
+		return c, os.ErrDeadlineExceeded
+	}
+	switch wr.Op {
+	case rdmap.WorkWrite, rdmap.WorkRead:
+		for at := 0; at == 0 || at < len(wr.Data); at += opSlotLen {
+			piece := wr.Data[at:min(at+opSlotLen, len(wr.Data))]
+			r := toe.Request{Op: toe.OpWrite, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO + uint64(at)}
+			if wr.Op == rdmap.WorkRead {
+				r.Op = toe.OpRead
+			}
+			if err := e.ops.run(r, piece, over, canceled); err != nil {
+				return c, err
+			}
+		}
+		return rdmap.Completion{Op: wr.Op, Len: uint32(len(wr.Data))}, nil
+	case rdmap.WorkFetchAdd, rdmap.WorkCmpSwap:
+		r := toe.Request{Op: toe.OpFetchAdd, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Add: wr.Operand}
+		if wr.Op == rdmap.WorkCmpSwap {
+			r = toe.Request{Op: toe.OpCmpSwap, Key: r.Key, Addr: r.Addr, Compare: wr.Compare, Swap: wr.Operand}
+		}
+		var b [8]byte
+		if err := e.ops.run(r, b[:], over, canceled); err != nil {
+			return c, err
+		}
+		return rdmap.Completion{Op: wr.Op, Original: binary.NativeEndian.Uint64(b[:])}, nil
+	}
+	return c, fmt.Errorf("%v on a device: %w", wr.Op, errors.ErrUnsupported)
+}
+
+// run runs one work request with p, through a slot. If it returns early, p is the caller's again.
+func (o *operations) run(r toe.Request, p []byte, over, canceled <-chan struct{}) error {
+	var i int
+	select {
+	case i = <-o.free:
+	case <-over:
+		return os.ErrDeadlineExceeded
+	case <-canceled:
+		return os.ErrDeadlineExceeded
+	case <-o.e.over:
+		return o.why()
+	}
+	memory, err := o.memory()
+	if err != nil {
+		o.free <- i
+		return err
+	}
+	at := toe.Segment{Region: memory, Off: i * opSlotLen, Len: len(p)}
+	if r.Op == toe.OpWrite {
+		copy(memory.Bytes()[at.Off:], p)
+	}
+	r.ID = opBit | uint64(i)
+	if err := o.e.link.QP.Post(r, at); err != nil {
+		o.free <- i
+		if errors.Is(err, toe.ErrDisconnected) || errors.Is(err, os.ErrClosed) {
+			<-o.e.over
+			return o.why()
+		}
+		return err
+	}
+	select {
+	case err = <-o.done[i]:
+	case <-over:
+		return o.leave(i)
+	case <-canceled:
+		return o.leave(i)
+	}
+	defer func() { o.free <- i }()
+	if err != nil {
+		return o.failed(err)
+	}
+	if r.Op != toe.OpWrite {
+		return o.copyOut(p, at)
+	}
+	return nil
+}
+
+// copyOut copies what has come. The Region ends with the connection.
+func (o *operations) copyOut(p []byte, at toe.Segment) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.region == nil {
+		return o.ended
+	}
+	copy(p, at.Region.Bytes()[at.Off:])
+	return nil
+}
+
+// leave ends a call whose operation goes on: the slot is free when it is complete.
+func (o *operations) leave(i int) error {
+	o.e.link.Background.Go(func() {
+		<-o.done[i]
+		o.free <- i
+	})
+	return os.ErrDeadlineExceeded
+}
+
+// failed returns what a call returns whose work request has failed: why the connection ends, if that is
+// the reason.
+func (o *operations) failed(err error) error {
+	if f, ok := err.(interface{ Flushed() bool }); ok && f.Flushed() { //nolint:errorlint // as toe.Completion has it
+		<-o.e.over
+		return o.why()
+	}
+	return err
+}
+
+// why returns why the connection is over.
+func (o *operations) why() error {
+	o.e.mu.Lock()
+	defer o.e.mu.Unlock()
+	if o.e.m.reason == nil {
+		return net.ErrClosed
+	}
+	return o.e.m.reason
+}
