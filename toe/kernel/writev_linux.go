@@ -62,6 +62,10 @@ var writers = sync.Pool{New: func() any {
 
 // writev writes until the batch is written, the send buffer is full, or an error occurs.
 func (w *writer) writev(fd uintptr) {
+	if len(w.bufs) == 1 && len(w.bufs[0]) < shortLen && w.long.Load() == 0 {
+		w.writeShort(fd)
+		return
+	}
 	for w.fill() {
 		n, errno := w.write(fd)
 		switch errno {
@@ -86,24 +90,39 @@ const shortLen = 16 << 10
 // connection that has ended from raising SIGPIPE.
 const sendFlags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 
+// writeShort is writev of a single short slice. A short message takes this way, which makes no iovecs.
+func (w *writer) writeShort(fd uintptr) {
+	b := w.bufs[0]
+	raceRead(b)
+	for len(b) > 0 {
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), sendFlags, 0, 0)
+		switch errno {
+		case 0:
+			w.n += int(n)
+			b = b[n:]
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return
+		default:
+			w.errno = errno
+			return
+		}
+	}
+}
+
 // write writes once. A call with one slice is cheaper than one with several.
 func (w *writer) write(fd uintptr) (n int, errno syscall.Errno) {
 	var r uintptr
 	first := &w.iovecs[w.first]
-	one := w.end-w.first == 1
-	if one && first.Len < shortLen && w.long.Load() == 0 {
-		r, _, errno = unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len), sendFlags, 0, 0)
+	w.long.Add(1)
+	if w.end-w.first == 1 {
+		r, _, errno = unix.Syscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len), sendFlags, 0, 0)
 	} else {
-		w.long.Add(1)
-		if one {
-			r, _, errno = unix.Syscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len), sendFlags, 0, 0)
-		} else {
-			w.msg.Iov = first
-			w.msg.SetIovlen(w.end - w.first)
-			r, _, errno = unix.Syscall(unix.SYS_SENDMSG, fd, uintptr(unsafe.Pointer(&w.msg)), sendFlags)
-		}
-		w.long.Add(-1)
+		w.msg.Iov = first
+		w.msg.SetIovlen(w.end - w.first)
+		r, _, errno = unix.Syscall(unix.SYS_SENDMSG, fd, uintptr(unsafe.Pointer(&w.msg)), sendFlags)
 	}
+	w.long.Add(-1)
 	if errno != 0 {
 		return 0, errno
 	}
@@ -147,7 +166,9 @@ func (w *writer) drop(n int) {
 
 // reset clears w, so that the pool keeps no pointer to the caller's memory.
 func (w *writer) reset() {
-	clear(w.iovecs[w.first:w.end])
+	if w.first < w.end {
+		clear(w.iovecs[w.first:w.end])
+	}
 	w.bufs, w.first, w.end, w.n, w.errno = nil, 0, 0, 0, 0
 	w.msg.Iov, w.long = nil, nil
 }
