@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestBeat: a row of reads starts the beat. It goes while reads come in each of its periods, and two periods longer at most. It
-// never goes without a timer that is due within a period.
+// TestBeat: a row of reads starts the beat. It goes while reads come before its timer is due, and no
+// longer. While it goes and reads come often, the timer is never due within beatEvery.
 func TestBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBeat()
@@ -27,24 +27,48 @@ func TestBeat(t *testing.T) {
 				b.start()
 			}
 			for i := range 10 {
-				for range 3 { // the periods begin anew while nobody looks
-					b.start()
+				b.start()
+				for range 3 {
+					if !b.goes() {
+						t.Fatalf("after %d periods the beat is silent", i)
+					}
 				}
-				if !b.goes() {
-					t.Fatalf("after %d periods the beat is silent", i)
-				}
-				time.Sleep(beatEvery)
+				// Another read comes within beatLast, or at the end of it.
+				time.Sleep([]time.Duration{beatEvery - 1, beatEvery, beatEvery + 1, beatLast - 1}[i%4])
 				synctest.Wait()
 			}
-			if !b.timer.Stop() {
-				t.Fatal("the beat goes, and its timer is not set")
+			if !b.goes() {
+				t.Fatal("a read before the timer is due finds the beat silent")
 			}
-			b.timer.Reset(beatEvery)
-			time.Sleep(2 * beatEvery)
+			time.Sleep(beatEvery)
+			synctest.Wait()
+			if !b.timer.Stop() {
+				t.Fatal("the beat goes, and its timer was due within beatEvery of a read that has set it")
+			}
+			b.timer.Reset(beatLast - beatEvery)
+			time.Sleep(beatLast - beatEvery)
 			synctest.Wait()
 			if b.timer.Stop() {
-				t.Fatal("nobody has heard the beat for two periods, and its timer is set")
+				t.Fatal("no read has come, and the timer is set")
 			}
+		}
+	})
+}
+
+// TestBeatTicksLate: a timer that was due before a read has set it again does not end the beat.
+func TestBeatTicksLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBeat()
+		for range beatRow {
+			b.start()
+		}
+		time.Sleep(beatLast - 1)
+		if !b.goes() {
+			t.Fatal("the beat is silent before its timer is due")
+		}
+		b.tick()
+		if !b.goes() || !b.timer.Stop() {
+			t.Error("the beat has ended, or its timer is not set")
 		}
 	})
 }
