@@ -199,12 +199,12 @@ func (t *tx) batchSent() {
 		return
 	}
 	s.mu.Lock()
+	defer s.unlockReaped() // also if a layer panics: others need the lock to end the connection
 	t.sent()
 	s.reapLocked()
 	if t.open && s.writeErr == nil && s.writing && s.tx.IsSent() {
 		s.sent = true
 	}
-	s.unlockReaped()
 }
 
 // awaitWritable waits until TCP may take more. The token is down, so detach can copy payload

@@ -1,0 +1,56 @@
+package driver
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// A sabotage is a Stream that calls before once, in the goroutine that is about to write.
+type sabotage struct {
+	toe.Stream
+	before func()
+}
+
+func (s *sabotage) TryWriteBatch(bufs [][]byte) (int, error) {
+	if f := s.before; f != nil {
+		s.before = nil
+		f()
+	}
+	return s.Stream.TryWriteBatch(bufs)
+}
+
+// TestPanicWhileABatchIsSent: a panic while the messages of a batch complete ends the connection, and
+// leaves the byte stream unlocked for the goroutines that end it.
+func TestPanicWhileABatchIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		s := &sabotage{Stream: sa}
+		a, b, end := streamPair(s, sb)
+		synctest.Wait()
+		first := a.bytes.first
+		a.recovery.toError = func(any) error {
+			a.bytes.first = first
+			return errors.New("a panic of this test")
+		}
+		s.before = func() { a.bytes.first = nil }
+		a.Write(make([]byte, 8), nil)
+		if n := a.count.Panics.Load(); n != 1 {
+			t.Fatalf("%d panics, want 1", n)
+		}
+		if !a.bytes.mu.TryLock() {
+			t.Fatal("the byte stream is locked")
+		}
+		a.bytes.mu.Unlock()
+		if _, err := a.Write(make([]byte, 8), nil); err == nil {
+			t.Error("a Write after the panic succeeds")
+		}
+		end(a)
+		end(b)
+		time.Sleep(time.Minute)
+	})
+}
