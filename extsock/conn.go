@@ -157,7 +157,10 @@ func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 	}
 	if ddp {
 		n, err := c.readDDP(p, m)
-		return n, c.opError("read", c.afterReset(err, false))
+		if err != nil {
+			err = c.opError("read", c.afterReset(err, false))
+		}
+		return n, err
 	}
 	defer c.startup.Leave(startup.Reading)
 	return c.readPlain(p)
@@ -188,7 +191,10 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 	if ddp {
 		n, err := c.writeDDP(p)
-		return n, c.opError("write", c.afterReset(err, true))
+		if err != nil {
+			err = c.opError("write", c.afterReset(err, true))
+		}
+		return n, err
 	}
 	defer c.startup.Leave(startup.Writing)
 	return c.writePlain(p)

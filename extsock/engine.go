@@ -26,7 +26,7 @@ type engine interface {
 	// Read, Write and Do wait. Interrupt has a Read that waits look at its deadline and at Close.
 	ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error)
 	Write(p []byte, limit *wait.Deadline) (int, error)
-	Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error)
+	Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error)
 	Interrupt()
 
 	Post(wr *rdmap.WorkRequest) error

@@ -132,7 +132,7 @@ func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest,
 	if m.c.verbs.rsocket != nil {
 		return rdmap.Completion{}, m.c.opError(op, errRSockets)
 	}
-	done, err := m.c.verbs.engine.Do(wr, d.Done(), ctx.Done())
+	done, err := m.c.verbs.engine.Do(wr, d, ctx.Done())
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

@@ -147,7 +147,11 @@ func (b *Batch) Full() bool {
 
 // Reset empties the Batch and drops its references to payload.
 func (b *Batch) Reset() {
-	clear(b.bufs)
+	if len(b.bufs) == 1 { // a short message: clear would be a call or two
+		b.bufs[0] = nil
+	} else {
+		clear(b.bufs)
+	}
 	b.bufs = b.bufs[:0]
 	b.used, b.joined, b.refs, b.taken, b.cut = 0, 0, 0, 0, nil
 }

@@ -61,7 +61,9 @@ func (r *Receiver) SetBuffer(buf []byte) (before []byte) {
 	if len(buf) < n || r.buf == nil && buf != nil && len(buf) < MinBuffer {
 		panic(fmt.Sprintf("BUG: SetBuffer(%d bytes), %d are needed", len(buf), n))
 	}
-	copy(buf, r.buf[r.r:r.w])
+	if n > 0 {
+		copy(buf, r.buf[r.r:r.w])
+	}
 	before = r.buf
 	r.buf, r.r, r.w = buf, 0, n
 	r.early.drop()

@@ -128,7 +128,9 @@ func (s *Sender) marker(b *Batch) {
 func (s *Sender) end(b *Batch, n int) {
 	var zero [3]byte
 	// "The pad data MUST be set to zero by the sender" (RFC 5044 §4.1)
-	s.copy(b, zero[:padLen(n)])
+	if pad := padLen(n); pad > 0 {
+		s.copy(b, zero[:pad])
+	}
 	// "If there is a Marker immediately following the PAD, the Marker is included in the CRC
 	// calculation for this FPDU." (RFC 5044 §4.4)
 	s.marker(b)

@@ -86,9 +86,10 @@ func (o *operations) end(reason error) {
 	}
 }
 
-// Do runs one operation: an RDMA Write or Read, or an atomic. over and canceled are the channels of a
-// deadline and of a context, or nil.
-func (e *Engine) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (c rdmap.Completion, err error) {
+// Do runs one operation: an RDMA Write or Read, or an atomic. limit is a deadline, and canceled the
+// channel of a context; either may be nil.
+func (e *Engine) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (c rdmap.Completion, err error) {
+	over := limit.Done()
 	if wait.IsClosed(over) || wait.IsClosed(canceled) {
 		return c, os.ErrDeadlineExceeded
 	}

@@ -61,32 +61,31 @@ func (d *Driver) Write(b []byte, limit *wait.Deadline) (int, error) {
 	if d.bytes != nil {
 		return d.writer.write(b, limit)
 	}
-	return d.writeMessage(b, limit.Done())
+	return d.writeMessage(b, limit)
 }
 
 // writeMessage sends b as one message.
-func (d *Driver) writeMessage(b []byte, over <-chan struct{}) (int, error) {
-	_, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, over, nil)
+func (d *Driver) writeMessage(b []byte, limit *wait.Deadline) (int, error) {
+	_, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, limit, nil)
 	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)
 	}
 	return len(b), nil // over TCP, too, some of it would be on its way by now
 }
 
-// Do posts wr and waits for its Completion. over is the channel of a deadline, and canceled that of
-// a context, or nil. If one of them is closed first, Do takes the Work Request back. If bytes of
-// its payload have begun to go out, the rest goes out from a copy, and the error is errDetached. If
-// the rest is too long to copy, the connection ends.
-func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error) {
-	if wait.IsClosed(over) || wait.IsClosed(canceled) {
+// Do posts wr and waits for its Completion. limit is a deadline, and canceled the channel of a
+// context; either may be nil. If the deadline passes or canceled is closed first, Do takes the Work
+// Request back. If bytes of its payload have begun to go out, the rest goes out from a copy, and the
+// error is errDetached. If the rest is too long to copy, the connection ends.
+func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
+	if limit.HasPassed() || canceled != nil && wait.IsClosed(canceled) {
 		return rdmap.Completion{}, os.ErrDeadlineExceeded
 	}
 	cq := d.blocking.begin(wr)
-	if err := d.postWhenRoom(wr, over, canceled); err != nil {
+	if err := d.sendWhenRoom(wr, limit, canceled); err != nil {
 		d.blocking.end(cq)
 		return rdmap.Completion{}, err
 	}
-	d.send(wr.Op)
 	var done [1]rdmap.Completion
 	for takenBack := false; ; {
 		if cq.Poll(done[:]) == 1 {
@@ -103,7 +102,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 		select {
 		case <-cq.Ready():
 			continue
-		case <-over:
+		case <-limit.Done():
 		case <-canceled:
 		}
 		takenBack = true
@@ -122,14 +121,21 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 
 // A blocking is what the program's blocking calls share. Any goroutine may call its methods.
 type blocking struct {
-	ids    atomic.Uint64 // numbers their Work Requests
-	queues sync.Pool     // completion queues
+	ids atomic.Uint64 // numbers their Work Requests
+	// spare is a completion queue of depth 1 that no call uses. others has those of calls that were made
+	// at the same time; most connections make none. Connections do not share them, because a queue's
+	// channel may belong to a synctest bubble.
+	spare  atomic.Pointer[rdmap.CompletionQueue]
+	others atomic.Pointer[sync.Pool]
 }
 
 // begin gives wr a number, and a completion queue of its own until end.
 func (b *blocking) begin(wr *rdmap.WorkRequest) *rdmap.CompletionQueue {
-	cq, ok := b.queues.Get().(*rdmap.CompletionQueue)
-	if !ok {
+	cq := b.spare.Swap(nil)
+	if others := b.others.Load(); cq == nil && others != nil {
+		cq, _ = others.Get().(*rdmap.CompletionQueue)
+	}
+	if cq == nil {
 		cq = rdmap.NewCompletionQueue(1)
 	}
 	wr.CQ, wr.ID = cq, b.ids.Add(1)
@@ -137,10 +143,35 @@ func (b *blocking) begin(wr *rdmap.WorkRequest) *rdmap.CompletionQueue {
 }
 
 // end takes the empty completion queue of a call back.
-func (b *blocking) end(cq *rdmap.CompletionQueue) { b.queues.Put(cq) }
+func (b *blocking) end(cq *rdmap.CompletionQueue) {
+	if b.spare.CompareAndSwap(nil, cq) {
+		return
+	}
+	if b.others.Load() == nil {
+		b.others.CompareAndSwap(nil, new(sync.Pool))
+	}
+	b.others.Load().Put(cq)
+}
+
+// sendWhenRoom posts wr and transmits. It waits while the send queue is full.
+func (d *Driver) sendWhenRoom(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) error {
+	if d.tx.tryToken() { // mostly nothing is queued, and wr takes one lock on its way out
+		d.role.awaitAnswer(wr.Op)
+		err := d.tx.postNext(wr)
+		d.transmitHeld()
+		if !isFull(err) {
+			return d.end.postError(err)
+		}
+	}
+	err := d.postWhenRoom(wr, limit, canceled)
+	if err == nil {
+		d.send(wr.Op)
+	}
+	return err
+}
 
 // postWhenRoom posts wr. It waits while the send queue is full.
-func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) error {
+func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) error {
 	err := d.qp.PostSend(wr)
 	for isFull(err) {
 		room := d.freed.Wait()
@@ -150,7 +181,7 @@ func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struc
 		}
 		select {
 		case <-room:
-		case <-over:
+		case <-limit.Done():
 			return os.ErrDeadlineExceeded
 		case <-canceled:
 			return os.ErrDeadlineExceeded
@@ -160,7 +191,7 @@ func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struc
 }
 
 func isFull(err error) bool {
-	return errors.Is(err, rdmap.ErrQueueFull)
+	return err != nil && errors.Is(err, rdmap.ErrQueueFull)
 }
 
 // asWriteError replaces io.EOF by the error that TCP gives to a Write when the peer has closed.

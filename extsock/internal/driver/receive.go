@@ -79,7 +79,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		if d.rx.fallBack(err) {
 			continue
 		}
-		interrupted := errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()
+		interrupted := err != nil && errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()
 		switch {
 		case err != nil && !interrupted:
 			return err, true

@@ -12,7 +12,13 @@ func become[S interface {
 	fmt.Stringer
 }](now *S, next S, table states) {
 	if table[*now]>>next&1 == 0 {
-		panic(fmt.Sprintf("BUG: %T: %v becomes %v", next, *now, next))
+		panic(noArrow{*now, next})
 	}
 	*now = next
 }
+
+// A noArrow is the panic value for a change that the table does not have. It makes its text when it is
+// printed, so that the compiler inlines become.
+type noArrow struct{ now, next fmt.Stringer }
+
+func (n noArrow) Error() string { return fmt.Sprintf("BUG: %T: %v becomes %v", n.next, n.now, n.next) }

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -259,12 +260,7 @@ func (t *tx) postLocked(s *byteStream) {
 	w := &s.request
 	for s.tx.Next(w) {
 		w.CQ = s.queueLocked(w.ID)
-		next, err := false, error(nil)
-		if t.stage.isMiddle() {
-			err = t.qp.PostSend(w)
-		} else if next, err = t.qp.PostNext(w); next {
-			t.begun()
-		}
+		err := t.postNext(w)
 		w.Data, w.Gather = nil, nil // so that an idle connection refers to no chunk
 		if err != nil {
 			s.tx.Full()
@@ -272,6 +268,19 @@ func (t *tx) postLocked(s *byteStream) {
 		}
 		s.tx.Posted()
 	}
+}
+
+// postNext posts w. If nothing else is queued, postNext begins w's message under the same lock of the
+// queue pair.
+func (t *tx) postNext(w *rdmap.WorkRequest) error {
+	if t.stage.isMiddle() {
+		return t.qp.PostSend(w)
+	}
+	next, err := t.qp.PostNext(w)
+	if next {
+		t.begun()
+	}
+	return err
 }
 
 // writeLook returns the interval between two looks whether TCP has taken something; 0 means never.

@@ -139,7 +139,7 @@ func (w *wayIn) place() (sound bool) {
 			return true
 		}
 	}
-	if !w.deliver(w.mpa.Edge()) { // the edge may have passed a segment that was placed early
+	if edge := w.mpa.Edge(); edge != w.edge && !w.deliver(edge) { // it has passed segments that were placed early
 		return false
 	}
 	if err := w.mpa.Err(); err != nil {
