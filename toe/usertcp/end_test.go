@@ -57,7 +57,7 @@ func TestDeadlines(t *testing.T) {
 	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 	defer s.Abort()
 	defer r.Abort()
-	defer time.AfterFunc(10*time.Second, func() { r.Abort() }).Stop() // so that a fault ends the test
+	defer time.AfterFunc(prototest.Patience(t), func() { r.Abort() }).Stop() // so that a fault ends the test
 	long := make([]byte, 64<<20)
 	s.SetDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {

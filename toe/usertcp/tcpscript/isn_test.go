@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 )
@@ -17,6 +18,7 @@ type isnWire struct {
 	*wire
 	t     *testing.T
 	clock *turned.Clock
+	over  <-chan struct{} // when the test must stop waiting
 }
 
 // TestISN makes connections and looks at the initial sequence numbers in TCP's SYN-ACKs. Of the
@@ -39,7 +41,7 @@ func TestISN(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		x := &isnWire{w, t, clock}
+		x := &isnWire{w, t, clock, prototest.TimeLimit(t).Done()}
 		isns[i] = x.differentTuples(connections)
 		x.sameTuple(connections / 10)
 	}
@@ -69,14 +71,16 @@ func (x *isnWire) openHalf(from netip.AddrPort) (isn uint32) {
 	x.t.Helper()
 	s := &segment{src: from, dst: netip.AddrPortFrom(hostAddrs[0], hostPort), flags: "S", seq: 1000, window: 65535}
 	x.send(s)
-	answered := false
-	for len(x.sent) > 0 {
-		if answer, ok := decode(<-x.sent); ok && answer.dst == from && answer.flags == "S." {
-			isn, answered = answer.seq, true
+	for answered := false; !answered; {
+		select {
+		case p := <-x.sent: // by a goroutine of the test, for which the clock does not wait
+			var answer segment
+			if answer, answered = decode(p); answered {
+				answered, isn = answer.dst == from && answer.flags == "S.", answer.seq
+			}
+		case <-x.over:
+			x.t.Fatalf("no answer to the SYN from %v", from)
 		}
-	}
-	if !answered {
-		x.t.Fatalf("no answer to the SYN from %v", from)
 	}
 	s.flags, s.seq = "R", 1001
 	x.send(s)
