@@ -59,8 +59,9 @@ type party struct {
 
 // A stage is where sessions of verbspeer take place.
 type stage struct {
-	g    *Guest
-	host string // the program on the host
+	g      *Guest
+	host   string // the program on the host
+	prefix string // of the device's name: "socket:" for extended sockets
 }
 
 func newStage(t *testing.T) *stage {
@@ -71,7 +72,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	g.Put(t, "/bin/verbspeer", b, 0o755)
-	s := &stage{g, filepath.Join(t.TempDir(), "verbspeer")}
+	s := &stage{g: g, host: filepath.Join(t.TempDir(), "verbspeer")}
 	if err := os.WriteFile(s.host, b, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +89,12 @@ func (s *stage) start(t *testing.T, ctx context.Context, p place, args string) *
 	t.Helper()
 	switch p {
 	case underRun:
-		c := supervise(t, s.host+" any "+args)
+		c := supervise(t, s.host+" "+s.prefix+"any "+args)
 		return &party{p, func() (int, string) { code := c.wait(ctx); return code, c.said() }, c.says}
 	case inProcess:
 		return s.startHost(t, ctx, args)
 	}
-	c := startGuest(t, ctx, s.g, "/bin/verbspeer "+string(p)+"0 "+args)
+	c := startGuest(t, ctx, s.g, "/bin/verbspeer "+s.prefix+string(p)+"0 "+args)
 	var said strings.Builder
 	return &party{p, func() (int, string) {
 		code, err := c.Wait()
@@ -115,7 +116,7 @@ func (s *stage) start(t *testing.T, ctx context.Context, p place, args string) *
 
 func (s *stage) startHost(t *testing.T, ctx context.Context, args string) *party {
 	t.Helper()
-	c := exec.CommandContext(ctx, s.host, append([]string{"process"}, strings.Fields(args)...)...)
+	c := exec.CommandContext(ctx, s.host, append([]string{s.prefix + "process"}, strings.Fields(args)...)...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.StdoutPipe()
@@ -184,9 +185,14 @@ func (s *stage) meet(t *testing.T, listens, dials place, size, conns int) string
 
 const verbsPort = 7610
 
-// Every place meets every other one, as the end that listens and as the one that dials.
-func TestVerbsPairs(t *testing.T) {
+// Every place meets every other one, as the end that listens and as the one that dials: by work
+// requests, and as extended sockets.
+func TestVerbsPairs(t *testing.T)  { meetPairs(t, "") }
+func TestSocketPairs(t *testing.T) { meetPairs(t, "socket:") }
+
+func meetPairs(t *testing.T, prefix string) {
 	s := newStage(t)
+	s.prefix = prefix
 	s.g.MustRun(t, "load-rxe")
 	iwarp := []place{inProcess, underRun, overSiw}
 	for _, listens := range iwarp {
@@ -200,8 +206,12 @@ func TestVerbsPairs(t *testing.T) {
 }
 
 // A thousand connections of one device are there at the same time, and each is used.
-func TestVerbsConnections(t *testing.T) {
+func TestVerbsConnections(t *testing.T)  { meetThousand(t, "") }
+func TestSocketConnections(t *testing.T) { meetThousand(t, "socket:") }
+
+func meetThousand(t *testing.T, prefix string) {
 	s := newStage(t)
+	s.prefix = prefix
 	s.g.MustRun(t, "load-rxe")
 	for _, tt := range [][2]place{{underRun, inProcess}, {inProcess, underRun}, {underRun, underRun}, {overSiw, overSiw}, {overRxe, overRxe}} {
 		t.Run(fmt.Sprintf("%s listens, %s dials", tt[0], tt[1]), func(t *testing.T) {

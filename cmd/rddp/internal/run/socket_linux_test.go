@@ -10,9 +10,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/net/nettest"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/verbs"
@@ -20,11 +23,12 @@ import (
 
 func init() { programs["socket"] = socketProgram }
 
-// socketProgram has two extended sockets on the device talk to each other.
-func socketProgram([]string) (err error) {
+// socketProgram has two extended sockets talk to each other: both on the device, and with "mixed" also one
+// on the device and one in process.
+func socketProgram(args []string) (err error) {
 	before := goleak.IgnoreCurrent()
 	b := new(verbs.Backend)
-	if err := runSockets(b); err != nil {
+	if err := runSockets(b, args[0] == "mixed"); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	if err := b.Close(); err != nil {
@@ -33,26 +37,57 @@ func socketProgram([]string) (err error) {
 	return goleak.Find(before)
 }
 
-func runSockets(b *verbs.Backend) error {
-	cfg := &extsock.Config{Startup: extsock.StartupRequire, Backend: b, PrivateData: []byte("hello")}
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	for range 3 {
-		client, server, err := connectSockets(l, cfg)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(stream(client, server), stream(server, client), endSockets(client, server)); err != nil {
-			return err
+func runSockets(b *verbs.Backend, mixed bool) error {
+	for _, p := range socketPairs(b, mixed) {
+		if err := runPair(p[0], p[1]); err != nil {
+			return fmt.Errorf("on a device: listens %v, dials %v: %w", p[0].Backend != nil, p[1].Backend != nil, err)
 		}
 	}
 	return nil
 }
 
-// connectSockets returns the two ends of a connection through l, both of them on the device.
+// socketPairs returns the configurations of pairs: of the one that listens, and of the one that dials.
+func socketPairs(b *verbs.Backend, mixed bool) [][2]*extsock.Config {
+	device := extsock.Config{Startup: extsock.StartupRequire, Backend: b, PrivateData: []byte("hello")}
+	process := device
+	process.Backend = nil
+	pairs := [][2]*extsock.Config{{&device, &device}}
+	if mixed {
+		pairs = append(pairs, [2]*extsock.Config{&device, &process}, [2]*extsock.Config{&process, &device})
+	}
+	return pairs
+}
+
+func runPair(listens, dials *extsock.Config) error {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", listens)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for i := range 4 {
+		client, server, err := connectSockets(l, dials)
+		if err != nil {
+			return err
+		}
+		from, to := client, server
+		if i%2 == 1 { // the server speaks first
+			from, to = server, client
+		}
+		if err := errors.Join(stream(from, to), stream(to, from), both(from, to), endSockets(from, to)); err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// both streams both ways at once.
+func both(a, b *extsock.Conn) error {
+	back := make(chan error, 1)
+	go func() { back <- stream(b, a) }()
+	return errors.Join(stream(a, b), <-back)
+}
+
+// connectSockets returns the two ends of a connection through l.
 func connectSockets(l *extsock.Listener, cfg *extsock.Config) (client, server *extsock.Conn, err error) {
 	c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
 	if err != nil {
@@ -63,7 +98,7 @@ func connectSockets(l *extsock.Listener, cfg *extsock.Config) (client, server *e
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	for _, end := range []*extsock.Conn{c, s} {
-		if st := end.ConnectionState(); !st.ByteStream || st.Device == "" || !bytes.HasPrefix(st.PeerPrivateData, []byte("hello")) {
+		if st := end.ConnectionState(); !st.ByteStream || st.NoDevice != nil || !bytes.HasPrefix(st.PeerPrivateData, []byte("hello")) {
 			return nil, nil, fmt.Errorf("state %+v", st)
 		}
 	}
@@ -117,15 +152,66 @@ func endSockets(a, b *extsock.Conn) error {
 	return errors.Join(b.Close(), a.Wait(ctx), b.Wait(ctx))
 }
 
+// socketKinds are the kinds of device. Ends in process are iWARP, so they meet only that kind.
+var socketKinds = map[string]string{supervise: "alike", superviseIWARP: "mixed"}
+
 // TestSockets runs the two ends of extended sockets on either kind of device.
 func TestSockets(t *testing.T) {
-	for _, kind := range []string{supervise, superviseIWARP} {
+	for kind, pairs := range socketKinds {
 		t.Run(kind, func(t *testing.T) {
-			c := under(performance(t, "socket")...)
+			c := under(performance(t, "socket", pairs)...)
 			c.Args[0] = kind
 			if err := c.Run(); err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// socketsOfTest tells TestSocketsNettest that it is under supervision, and which pairs there are.
+const socketsOfTest = "RDDP_SOCKETS_OF_TEST"
+
+// TestSocketsNettest has package nettest judge extended sockets on either kind of device. The test
+// runs itself under supervision.
+func TestSocketsNettest(t *testing.T) {
+	if pairs := os.Getenv(socketsOfTest); pairs != "" {
+		judgeSockets(t, pairs == "mixed")
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, pairs := range socketKinds {
+		t.Run(kind, func(t *testing.T) {
+			c := under(self, "-test.v", "-test.run=^TestSocketsNettest$")
+			c.Args[0] = kind
+			c.Env = append(c.Environ(), socketsOfTest+"="+pairs)
+			out, err := c.Output()
+			if err != nil || !bytes.Contains(out, []byte("--- PASS: TestSocketsNettest/both_on_the_device/PingPong")) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func judgeSockets(t *testing.T, mixed bool) {
+	b := new(verbs.Backend)
+	defer b.Close()
+	for i, p := range socketPairs(b, mixed) {
+		t.Run([]string{"both on the device", "in process dials", "in process listens"}[i], func(t *testing.T) {
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", p[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+				client, server, err := connectSockets(l, p[1])
+				if err != nil {
+					return nil, nil, nil, err
+				}
+				return client, server, func() { client.Close(); server.Close() }, nil
+			})
 		})
 	}
 }
