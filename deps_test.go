@@ -33,7 +33,7 @@ var testsRequire = map[string][]string{
 		"pgregory.net/rapid",           // random cases, and the shortest that fails
 	},
 	"toe/usertcp":     {"github.com/google/gopacket", "go.uber.org/goleak", "golang.org/x/net"},
-	"conformance/lab": {"go.uber.org/goleak", "google.golang.org/grpc"},
+	"conformance/lab": {"github.com/prometheus/prometheus", "go.uber.org/goleak", "google.golang.org/grpc"},
 }
 
 // mayImport states, for each package, which packages of ours it may import. The packages stand in
@@ -163,7 +163,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/rddp/internal/accept":   {"internal/crowd"},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "extsock/capture", "rdmap"},
-	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
+	"cmd/rddp/internal/filecopy": {"internal/crowd", "ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/grammar":  {},
 	"cmd/rddp/internal/hostile":  {},
 	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},

@@ -11,14 +11,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
 	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -55,13 +58,14 @@ func serveCommand() *cli.Command {
 				return err
 			}
 			log := newLog(c)
-			stop, err := serveMetrics(ctx, c, config)
+			counts := &filecopy.Counts{}
+			stop, err := serveMetrics(ctx, c, config, fileMetrics(counts)...)
 			if err != nil {
 				return err
 			}
 			defer stop()
 			s, err := filecopy.Listen(address, c.Args().First(), &filecopy.ServerConfig{
-				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Log: log,
+				Writable: c.Bool("writable"), MaxConns: c.Int("max-conns"), IdleTimeout: c.Duration("idle"), Log: log, Counts: counts,
 				Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config},
 			})
 			if err != nil {
@@ -71,6 +75,27 @@ func serveCommand() *cli.Command {
 			return s.Serve(ctx)
 		},
 	}
+}
+
+// fileMetrics returns the metrics of a file server besides those of its connections in DDP mode.
+func fileMetrics(n *filecopy.Counts) []prometheus.Collector {
+	const (
+		files, filesHelp = "rddp_serve_files_total", "Copies of files that have come to their end: sent to clients, and received from them."
+		bytes, bytesHelp = "rddp_serve_bytes_total", "Bytes of files that have moved, without headers."
+	)
+	of := func(n *atomic.Uint64) func() float64 { return func() float64 { return float64(n.Load()) } }
+	all := []prometheus.Collector{
+		monitor.Gauge("rddp_serve_connections_open", "Connections of clients under way.", func() float64 { return float64(n.Open.Load()) }),
+		monitor.Counter("rddp_serve_connections_total", "Connections of clients.", of(&n.Connections)),
+		monitor.Counter(files, filesHelp, of(&n.Sent.Files), "direction", "sent"),
+		monitor.Counter(files, filesHelp, of(&n.Received.Files), "direction", "received"),
+		monitor.Counter(bytes, bytesHelp, of(&n.Sent.Octets), "direction", "sent"),
+		monitor.Counter(bytes, bytesHelp, of(&n.Received.Octets), "direction", "received"),
+	}
+	for kind, count := range n.Failures() {
+		all = append(all, monitor.Counter("rddp_serve_failures_total", "Requests and connections of clients that have failed.", of(count), "kind", kind))
+	}
+	return all
 }
 
 // startupTimeout is how long cp waits for the server during MPA startup.

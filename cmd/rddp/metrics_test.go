@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
@@ -59,7 +60,7 @@ func TestTop(t *testing.T) {
 	} {
 		name, _, _ := strings.Cut(line, " ")
 		address, _, _ := startMetrics(t, line)
-		if text := scrape(t, "http://"+address+"/metrics"); !strings.Contains(text, "\nrddp_connections_total ") || strings.Contains(text, "\nrddp_proxy_") != (name == "proxy") {
+		if text := scrape(t, "http://"+address+"/metrics"); !strings.Contains(text, "\nrddp_connections_total ") || strings.Contains(text, "\nrddp_proxy_") != (name == "proxy") || strings.Contains(text, "\nrddp_serve_") != (name == "serve") {
 			t.Errorf("the metrics of %s are\n%.2000s", name, text)
 		}
 		status, stdout, stderr := runs(t, commands(), "top", "--once", address)
@@ -165,7 +166,7 @@ func scrape(t *testing.T, url string) string {
 // exported returns the names of all metrics of all commands, and all pairs of their labels as in name="value".
 func exported(t *testing.T) (names, labels []string) {
 	t.Helper()
-	all := append(proxyMetrics(proxy.NewRouter(nil)), runMetrics(new(supervise.TCPCounts))...)
+	all := slices.Concat(proxyMetrics(proxy.NewRouter(nil)), runMetrics(new(supervise.TCPCounts)), fileMetrics(new(filecopy.Counts)))
 	s := httptest.NewServer(monitor.Handler("rddp test", all...))
 	defer s.Close()
 	text := scrape(t, s.URL+"/metrics")
@@ -177,8 +178,8 @@ func exported(t *testing.T) (names, labels []string) {
 
 var metricName = regexp.MustCompile(`\b(?:rddp|go|process)_[a-z0-9_]+\b`)
 
-// TestDashboard: what the dashboard and the document about monitoring name is exported, by that name
-// and with these labels.
+// TestDashboard: what the dashboard, the alerts and the document about monitoring name is exported, by
+// that name and with these labels.
 func TestDashboard(t *testing.T) {
 	names, labels := exported(t)
 	b, err := os.ReadFile("../../docs/dashboard.json")
@@ -203,12 +204,14 @@ func TestDashboard(t *testing.T) {
 			exprs[target.Expr] = p.Title
 		}
 	}
-	doc, err := os.ReadFile("../../docs/monitoring.md")
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"docs/monitoring.md", "docs/alerts.yaml"} {
+		doc, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exprs[string(doc)] = file
 	}
-	exprs[string(doc)] = "docs/monitoring.md"
-	label := regexp.MustCompile(`\w+="[^"]*"`)
+	label := regexp.MustCompile(`(\w+)=~?"([^"]*)"`)
 	by := regexp.MustCompile(`\bby \((\w+)\)`)
 	checked := 0
 	for expr, where := range exprs {
@@ -217,9 +220,14 @@ func TestDashboard(t *testing.T) {
 				t.Errorf("%s: there is no metric %s", where, name)
 			}
 		}
-		for _, l := range label.FindAllString(expr, -1) {
-			if !slices.Contains(labels, l) && !strings.HasPrefix(l, "instance=") {
-				t.Errorf("%s: no metric has the label %s", where, l)
+		for _, m := range label.FindAllStringSubmatch(expr, -1) {
+			if m[1] == "instance" || m[1] == "job" { // Prometheus's
+				continue
+			}
+			for value := range strings.SplitSeq(m[2], "|") {
+				if l := m[1] + `="` + value + `"`; !slices.Contains(labels, l) {
+					t.Errorf("%s: no metric has the label %s", where, l)
+				}
 			}
 		}
 		for _, m := range by.FindAllStringSubmatch(expr, -1) {

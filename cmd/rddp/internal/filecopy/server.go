@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/crowd"
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
@@ -39,6 +40,8 @@ type ServerConfig struct {
 	IdleTimeout time.Duration
 	// Log receives an event for each connection, file and failure. Nil is off.
 	Log *slog.Logger
+	// Counts are counted up. Nil means that nobody looks at them.
+	Counts *Counts
 	// Socket configures the connections. The Server overrides its settings for messages and startup
 	// data.
 	Socket extsock.Config
@@ -77,6 +80,9 @@ func Listen(address, dir string, cfg *ServerConfig) (*Server, error) {
 	}
 	if s.cfg.Log == nil {
 		s.cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.cfg.Counts == nil {
+		s.cfg.Counts = &Counts{}
 	}
 	s.conf = socket(s.cfg.Socket, s.cfg.IdleTimeout)
 	s.conf.Startup = extsock.StartupOff // serveConn checks the Request first
@@ -134,18 +140,31 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 			level, err = slog.LevelWarn, tlspeer.Brief(err)
 		}
 		log.Log(ctx, level, "no startup", "err", err)
+		if ctx.Err() == nil {
+			s.cfg.Counts.failures[failureStartup].Add(1)
+		}
 		return
 	}
 	conn := &serverConn{
-		Server: s, session: newSession(ctx, c, s.cfg.IdleTimeout, peerIdle), log: log,
+		Server: s, ctx: ctx, session: newSession(ctx, c, s.cfg.IdleTimeout, peerIdle), log: log,
 		place: place, pace: pace{limit: s.cfg.chunk}, names: names{root: s.root},
 	}
 	defer conn.close()
 	log.Debug("connected")
+	s.cfg.Counts.Connections.Add(1)
+	s.cfg.Counts.Open.Add(1)
+	defer s.cfg.Counts.Open.Add(-1)
 	err = conn.serve()
-	switch {
-	case errors.Is(context.Cause(ctx), accept.ErrDisplaced):
-		log.Debug("connection ended", "err", accept.ErrDisplaced)
+	if !conn.counted {
+		s.cfg.Counts.fail(ctx, err)
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, accept.ErrDisplaced):
+		level := slog.LevelDebug
+		if errors.Is(cause, crowd.ErrShare) { // it was at work
+			level = slog.LevelWarn
+		}
+		log.Log(ctx, level, "connection ended", "err", cause)
 	case ctx.Err() != nil:
 	case err != nil && !errors.Is(err, io.EOF):
 		log.Warn("connection ended", "err", err)

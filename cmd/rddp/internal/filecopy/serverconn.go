@@ -1,6 +1,7 @@
 package filecopy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,11 +20,14 @@ import (
 type serverConn struct {
 	*Server
 	*session
+	ctx   context.Context //nolint:containedctx // of the connection
 	log   *slog.Logger
 	place *accept.Place
 	slots [window]slot
 	pace  pace
 	names names
+
+	counted bool // the failure that ends the connection is counted
 
 	list     *os.File // the directory that the next next request continues; nil if there is none
 	listPath string
@@ -66,6 +70,7 @@ func (c *serverConn) answer(m message) error {
 	if err == nil || isOver(err) && !errors.Is(err, ErrProtocol) {
 		return err
 	}
+	c.cfg.Counts.fail(c.ctx, err)
 	c.log.Debug("request failed", "request", m.kind.String(), "path", printable(m.text), "err", err)
 	if sendErr := c.send(errorMessage(err)); sendErr != nil {
 		return sendErr
@@ -73,6 +78,7 @@ func (c *serverConn) answer(m message) error {
 	if r := (refusal{}); errors.As(err, &r) {
 		return nil
 	}
+	c.counted = true
 	c.awaitEnd()
 	return err
 }
@@ -270,6 +276,7 @@ func (c *serverConn) get(m message) error {
 	if err := c.sendChunks(src); err != nil {
 		return err
 	}
+	c.cfg.Counts.Sent.Files.Add(1)
 	c.log.Debug("sent", "path", printable(m.text), "size", src.attr.Size, "from", from)
 	return nil
 }
@@ -322,7 +329,7 @@ func (c *serverConn) awaitRelease(index uint64) error {
 	if m.number != index {
 		return protocolError("release of chunk %d instead of %d", m.number, index)
 	}
-	c.settle(&c.slots[index%window])
+	c.cfg.Counts.Sent.Octets.Add(uint64(len(c.settle(&c.slots[index%window]))))
 	return nil
 }
 
@@ -366,6 +373,7 @@ func (c *serverConn) put(m message) error {
 	if err := p.finish(end.sum); err != nil {
 		return err
 	}
+	c.cfg.Counts.Received.Files.Add(1)
 	c.log.Debug("received", "path", printable(m.text), "size", m.attr.Size, "from", begin.number)
 	return c.send(message{kind: kindDone, sum: end.sum})
 }
@@ -396,7 +404,9 @@ func (c *serverConn) takeChunks(p *part) error {
 		if m.number != written {
 			return protocolError("chunk %d written instead of %d", m.number, written)
 		}
-		if _, err := p.Write(c.settle(&c.slots[written%window])); err != nil {
+		n, err := p.Write(c.settle(&c.slots[written%window]))
+		c.cfg.Counts.Received.Octets.Add(uint64(n))
+		if err != nil {
 			return err
 		}
 		written++
