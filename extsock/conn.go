@@ -79,6 +79,9 @@ func newNetConn(c net.Conn, initiator bool, cfg *Config, door *startup.Door) *Co
 	x.under, x.tcp = c, c
 	if t, ok := c.(*tls.Conn); ok {
 		x.tcp = t.NetConn()
+		if w, ok := x.tcp.(interface{ NetConn() net.Conn }); ok { // netconn.ForTLS
+			x.tcp = w.NetConn()
+		}
 	}
 	return x
 }

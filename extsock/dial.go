@@ -143,7 +143,7 @@ func (a *attempt) connectBelow(ctx context.Context, cfg *Config) (*Conn, error) 
 	if cfg.TLS == nil {
 		return newConn(s, true, cfg, nil), nil
 	}
-	t := tls.Client(s, tlsFor(cfg.TLS, a.to.Address))
+	t := tls.Client(netconn.ForTLS(s), tlsFor(cfg.TLS, a.to.Address))
 	// The peer may send nothing, and ctx may have no deadline.
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
@@ -320,4 +320,14 @@ func streamOf(c net.Conn) toe.Stream {
 		return kernel.NewUnix(c)
 	}
 	return netconn.New(c)
+}
+
+// belowTLS returns what a *tls.Conn over c should be made of. TLS over a Stream needs no second
+// goroutine; a Stream of any other net.Conn would need one itself.
+func belowTLS(c net.Conn) net.Conn {
+	switch c.(type) {
+	case toe.Stream, *net.TCPConn, *net.UnixConn:
+		return netconn.ForTLS(streamOf(c))
+	}
+	return c
 }

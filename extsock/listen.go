@@ -171,7 +171,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 		return c, nil
 	}
 	if l.cfg.TLS != nil {
-		nc = tls.Server(nc, l.cfg.TLS)
+		nc = tls.Server(belowTLS(nc), l.cfg.TLS)
 	}
 	var c *Conn
 	defer func() {

@@ -109,6 +109,9 @@ func (s *stream) Close() error {
 func (s *stream) closeLocked() {
 	s.closed = true
 	s.in.closed.Store(true)
+	if s.gate != nil {
+		s.gate.Open()
+	}
 	s.readDeadline.Stop()
 	s.writeDeadline.Stop()
 	s.changed.Broadcast()
@@ -215,6 +218,9 @@ func (s *stream) discard() {
 	s.in.lock() // after the read under way
 	defer s.in.unlock()
 	s.conn.SetReadDeadline(time.Time{})
+	if s.wire != nil {
+		s.wire.waits = true
+	}
 	p := scratch.Get().(*[chunkSize]byte)
 	defer scratch.Put(p)
 	for {

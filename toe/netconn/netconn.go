@@ -2,6 +2,7 @@ package netconn
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -70,8 +71,8 @@ type wrapper interface{ NetConn() net.Conn }
 // Reads go to conn directly once the handshake is done.
 type stream struct {
 	toe.NoEngine
-	toe.NoWatch
 	conn     net.Conn
+	wire     *wire // below conn, if ForTLS has made it; else nil
 	can      toe.Capabilities
 	emss     int    // in bytes
 	buffered bool   // every write goes through the send buffer
@@ -87,6 +88,14 @@ type stream struct {
 	shakeErr error // +checklocks:mu
 
 	out sendBuffer // +checklocks:mu
+	// records that TCP has not taken; then feed runs
+	sealed sendBuffer // +checklocks:mu
+	// TLS writes without waiting for TCP
+	absorbs bool // +checklocks:mu
+	// TLS has a record under way, so absorbs may not become false
+	sealing bool // +checklocks:mu
+	// of the watch that was asked for last
+	gate *toe.Gate // +checklocks:mu
 	// a write is under way and others wait, so that bytes do not mix
 	writing bool // +checklocks:mu
 	// feed runs
@@ -122,6 +131,13 @@ func newStream(c net.Conn, buffered bool) *stream {
 	s.can.Deadlines = err == nil || errors.Is(err, net.ErrClosed)
 	_, s.can.HalfClose = c.(halfCloser)
 	s.can.Reset = canReset(s.below())
+	if w, ok := s.below().(*wire); ok && w.above == nil {
+		s.wire, w.above = w, s
+		s.can.Watch = w.Capabilities().Watch
+		if t, ok := c.(*tls.Conn); ok && t.ConnectionState().HandshakeComplete {
+			s.handshake = shaken
+		}
+	}
 	return s
 }
 
@@ -156,13 +172,17 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, s.opError("read", err)
 }
 
-// ReadSegment gives what the Stream has read ahead, else waits. It has no patience: a net.Conn
-// cannot be asked without waiting.
-func (s *stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+// ReadSegment gives what the Stream has read ahead, else waits. It has patience over a wire only: a
+// net.Conn cannot be asked without waiting.
+func (s *stream) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	if err = s.ready(false); err != nil {
 		return 0, s.in.offset(), s.opError("read", err)
 	}
-	n, off, err = s.in.readSegment(l)
+	if s.wire != nil {
+		n, off, err = s.in.readRecords(s.wire, l, patience)
+	} else {
+		n, off, err = s.in.readSegment(l)
+	}
 	return n, off, s.opError("read", err)
 }
 
@@ -184,9 +204,12 @@ func (s *stream) Write(p []byte) (int, error) {
 	defer s.endTurn()
 	var n int
 	var err error
-	if s.buffered {
+	switch {
+	case s.absorbs:
+		n, err = s.seal([][]byte{p}, true)
+	case s.buffered:
 		n, err = s.put(p, true)
-	} else {
+	default:
 		n, err = s.writeThrough(p)
 	}
 	return n, s.opError("write", err)
@@ -221,6 +244,10 @@ func (s *stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 		return 0, s.opError("write", err)
 	}
 	defer s.endTurn()
+	if s.mayAbsorb() {
+		n, err = s.seal(bufs, false)
+		return n, s.opError("write", err)
+	}
 	for _, b := range bufs {
 		m, err := s.put(b, false)
 		n += m
@@ -240,7 +267,7 @@ func (s *stream) WaitWritable() error {
 	defer s.mu.Unlock()
 	for {
 		err := s.writeErr(true)
-		if err != nil || !s.writing && !s.out.full() {
+		if err != nil || !s.writing && !s.out.full() && s.sealed.empty() {
 			return s.opError("write", err)
 		}
 		s.changed.Wait()

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/nettest"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
 	"github.com/rddp/rddp/toe/toetest"
 )
@@ -91,6 +92,12 @@ func tlsOver(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
 func tlsPair(t *testing.T) (a, b *tls.Conn) {
 	t.Helper()
 	x, y := socketPair(t, "tcp", "127.0.0.1:0")
+	return shaken(t, x, y)
+}
+
+// shaken returns both sides of a TLS connection over x and y, after their handshake.
+func shaken(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
+	t.Helper()
 	a, b = tlsOver(t, x, y)
 	server := make(chan error, 1)
 	go func() { server <- b.Handshake() }()
@@ -108,6 +115,11 @@ func TestNewContract(t *testing.T) {
 		{"net.Pipe", func(*testing.T) (a, b net.Conn) { return net.Pipe() }},
 		{"unix", unixPair},
 		{"TLS", func(t *testing.T) (a, b net.Conn) { return tlsPair(t) }},
+		{"TLS over Streams", wiredPair},
+		{"TLS at one end over a Stream", func(t *testing.T) (a, b net.Conn) {
+			x, y := socketPair(t, "tcp", "127.0.0.1:0")
+			return shaken(t, netconn.ForTLS(kernel.New(x.(*net.TCPConn))), y)
+		}},
 		{"TCP", func(t *testing.T) (a, b net.Conn) { return socketPair(t, "tcp", "127.0.0.1:0") }},
 	} {
 		t.Run(test.desc, func(t *testing.T) {

@@ -97,8 +97,9 @@ func (r *reader) readLocked(p []byte) (n int, err error) {
 	for n == 0 && err == nil {
 		err, r.err = r.err, nil
 		if err == nil {
-			n, err = r.conn.Read(p)
-			err = tlspeer.Explain(err)
+			if n, err = r.conn.Read(p); err != errNothing { //nolint:errorlint // as wire.Read returns it
+				err = tlspeer.Explain(err)
+			}
 		}
 	}
 	if n > 0 { // an error that came with the bytes comes after them

@@ -76,7 +76,12 @@ func (s *stream) feed() {
 		if s.out.empty() || s.err != nil {
 			s.out.release()
 		}
+		if s.err != nil {
+			s.sealed.release()
+		}
 		switch owed := !s.out.empty() || s.err == nil && s.shut && !s.shutOut; {
+		case !s.sealed.empty():
+			s.flushSealed()
 		case owed && s.handshake != shaken:
 			s.startHandshake()
 			s.changed.Wait()
@@ -87,6 +92,8 @@ func (s *stream) feed() {
 			s.mu.Lock()
 			s.out.drop(len(chunk))
 			s.fail(err)
+		case (owed || s.closed) && s.absorbs:
+			s.stopAbsorbing()
 		case owed:
 			s.shutOut = true
 			s.mu.Unlock()

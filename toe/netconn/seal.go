@@ -1,0 +1,170 @@
+package netconn
+
+import "errors"
+
+// errKeyUpdates means that the peer asks for new keys again and again and does not read the answers.
+var errKeyUpdates = errors.New("netconn: the peer asks for new keys and does not read")
+
+// mayAbsorb reports whether TLS may write without waiting for TCP: the handshake is done, and all that
+// was put into the send buffer has gone out.
+//
+// +checklocks:s.mu
+func (s *stream) mayAbsorb() bool {
+	if s.wire == nil || s.handshake != shaken || s.shut || s.closed {
+		return false
+	}
+	if !s.absorbs && s.out.empty() && !s.feeding {
+		s.absorbs = true
+	}
+	return s.absorbs
+}
+
+// seal makes records of bufs, until TCP takes no more. It returns how many bytes are in these records.
+// With wait set, it waits for TCP until it has done all. It is the caller's turn.
+//
+// +checklocks:s.mu
+func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
+	g := gatherer{bufs: bufs}
+	defer g.end()
+	for {
+		if err := s.writeErr(wait); err != nil {
+			return n, err
+		}
+		if !s.sealed.empty() {
+			if !wait {
+				return n, nil
+			}
+			s.changed.Wait()
+			continue
+		}
+		s.mu.Unlock()
+		record, err := g.next(), error(nil)
+		if len(record) > 0 {
+			_, err = s.conn.Write(record)
+		}
+		s.mu.Lock()
+		if err != nil {
+			s.fail(err)
+			return n, s.err
+		}
+		if n += len(record); len(record) == 0 {
+			return n, nil
+		}
+	}
+}
+
+// A gatherer cuts a batch into pieces of the length of a record. It copies short slices together.
+type gatherer struct {
+	bufs    [][]byte // does not change
+	first   int      // index in bufs of what comes next
+	used    int      // bytes of bufs[first] that have been given
+	scratch *[chunkSize]byte
+}
+
+// next returns the next piece, which is valid until the next call, and is empty after the last one.
+func (g *gatherer) next() []byte {
+	n := 0
+	for g.first < len(g.bufs) && n < chunkSize {
+		b := g.bufs[g.first][g.used:]
+		if n == 0 && len(b) >= chunkSize {
+			g.used += chunkSize
+			return b[:chunkSize]
+		}
+		if len(b) > 0 && g.scratch == nil {
+			g.scratch = scratch.Get().(*[chunkSize]byte)
+		}
+		if len(b) > 0 {
+			m := copy(g.scratch[n:], b)
+			n += m
+			if g.used += m; m < len(b) {
+				continue
+			}
+		}
+		g.first, g.used = g.first+1, 0
+	}
+	if n == 0 {
+		return nil
+	}
+	return g.scratch[:n]
+}
+
+func (g *gatherer) end() {
+	if g.scratch != nil {
+		scratch.Put(g.scratch)
+	}
+}
+
+// Write takes a record from TLS. When the stream above absorbs, Write does not wait: what TCP does not
+// take stays in sealed.
+func (w *wire) Write(p []byte) (n int, err error) {
+	s := w.above
+	if s == nil {
+		return w.Stream.Write(p)
+	}
+	s.mu.Lock()
+	if !s.absorbs {
+		s.mu.Unlock()
+		return w.Stream.Write(p)
+	}
+	s.sealing = true
+	direct := s.sealed.empty()
+	s.mu.Unlock()
+	if direct {
+		w.one[0] = p
+		n, err = w.Stream.TryWriteBatch(w.one[:])
+		w.one[0] = nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealing = false
+	if err == nil {
+		err = s.absorb(p[n:])
+	}
+	s.changed.Broadcast()
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+// absorb keeps bytes of a record until TCP takes them. There is room for a record and for many answers to
+// requests for new keys.
+//
+// +checklocks:s.mu
+func (s *stream) absorb(p []byte) error {
+	for len(p) > 0 {
+		if s.sealed.full() {
+			return errKeyUpdates
+		}
+		p = p[s.sealed.put(p):]
+		s.startFeed()
+	}
+	return nil
+}
+
+// flushSealed gives TCP what is sealed, and waits for TCP.
+//
+// +checklocks:s.mu
+func (s *stream) flushSealed() {
+	chunk := s.sealed.chunk()
+	s.mu.Unlock()
+	_, err := s.wire.Stream.Write(chunk)
+	s.mu.Lock()
+	s.sealed.drop(len(chunk))
+	if s.sealed.empty() {
+		s.sealed.release()
+	}
+	s.fail(err)
+}
+
+// stopAbsorbing has TLS write through to TCP again, because its last words may wait. It waits for the
+// record under way.
+//
+// +checklocks:s.mu
+func (s *stream) stopAbsorbing() {
+	if s.sealing {
+		s.changed.Wait()
+		return
+	}
+	s.absorbs = false
+}

@@ -1,0 +1,254 @@
+package netconn
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// wireSize is how many bytes of records a wire reads at a time, and no more than its caller has lent
+// memory for. So the buffer is empty again when ReadSegment returns. Shorter reads are more system
+// calls, and a driver does not recognize bulk data by them.
+const wireSize = 256 << 10
+
+// wireBuffers holds *[wireSize]byte buffers.
+var wireBuffers = sync.Pool{New: func() any { return new([wireSize]byte) }}
+
+// A wire carries the records of a *tls.Conn over a Stream: see ForTLS. At first it is a plain net.Conn:
+// the handshake, and a program that has the *tls.Conn, read and write as over TCP. The first ReadSegment
+// of the stream above changes reading, and the first TryWriteBatch changes writing. From then on
+// neither waits in TLS.
+//
+//	ReadSegment   ──▶ below.ReadSegment ──▶ unread ──▶ TLS ──▶ the caller's memory
+//	TryWriteBatch ──▶ TLS ──▶ below.TryWriteBatch, and what TCP does not take ──▶ stream.sealed
+type wire struct {
+	toe.Stream         // below
+	above      *stream // set before the stream is used
+
+	// The reader's turn guards these.
+	segments bool            // records come by ReadSegment, and reading does not wait
+	waits    bool            // reading waits again, for the end
+	dry      bool            // TLS has nothing to give before more bytes arrive
+	buf      *[wireSize]byte // nil while there is nothing unread
+	unread   []byte          // the part of buf that TLS has not taken
+	room     int             // the length of the memory that was lent last; 0: not known
+	err      error           // what comes after unread
+	off      uint64          // bytes that ReadSegment has brought
+	lender   toe.Lender      // of the call under way
+	first    [1]byte         // a byte that Watch has read ahead
+
+	one [1][]byte // the argument of TryWriteBatch; TLS makes one Write at a time
+}
+
+// ForTLS returns a net.Conn over s, to make a *tls.Conn of which New then makes a Stream. Such a
+// Stream encrypts in the goroutine that writes, and never makes TLS wait for TCP. New makes a Stream
+// of any other *tls.Conn too, which needs a second goroutine and copies more.
+func ForTLS(s toe.Stream) net.Conn { return &wire{Stream: s} }
+
+// NetConn returns the Stream that carries the records.
+func (w *wire) NetConn() net.Conn { return w.Stream }
+
+// nothing is the error of a Read of TLS that would wait. TLS calls it temporary, and goes on with
+// the next Read.
+type nothing struct{}
+
+func (nothing) Error() string   { return "nothing has arrived" }
+func (nothing) Timeout() bool   { return true }
+func (nothing) Temporary() bool { return true }
+
+var errNothing net.Error = nothing{}
+
+// Read gives TLS what has arrived.
+func (w *wire) Read(p []byte) (n int, err error) {
+	switch {
+	case len(w.unread) > 0:
+		n = copy(p, w.unread)
+		if w.unread = w.unread[n:]; len(w.unread) == 0 {
+			w.release()
+		}
+		return n, nil
+	case !w.segments:
+		return w.Stream.Read(p)
+	case w.err != nil:
+		return 0, w.err
+	case w.waits:
+		for n == 0 && err == nil && len(p) > 0 {
+			n, err = w.read(kept(p), 0)
+		}
+		return n, err
+	}
+	return 0, errNothing
+}
+
+// read is ReadSegment without early runs.
+func (w *wire) read(l toe.Lender, patience time.Duration) (int, error) {
+	n, off, err := w.Stream.ReadSegment(l, patience)
+	if off != w.off {
+		return 0, err
+	}
+	w.off += uint64(n)
+	return n, err
+}
+
+// await waits until bytes have arrived, and reads them. Meanwhile l has its memory back. The end of
+// the stream is for TLS to judge; any other error is the caller's.
+func (w *wire) await(l toe.Lender, patience time.Duration) error {
+	if w.err != nil {
+		return nil
+	}
+	w.lender = l
+	n, err := w.read((*wireLender)(w), patience)
+	w.lender = nil
+	if n == 0 {
+		w.release()
+	} else {
+		w.unread = w.buf[:n]
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
+		return err
+	case err != nil:
+		w.err = err
+	}
+	w.dry = false
+	return nil
+}
+
+func (w *wire) release() {
+	if w.buf != nil {
+		wireBuffers.Put(w.buf)
+		w.buf, w.unread = nil, nil
+	}
+}
+
+// begin makes reading non-waiting. The stream above has done its handshake.
+func (w *wire) begin() {
+	if w.segments {
+		return
+	}
+	w.segments = true
+	if s, ok := w.Stream.(interface{ ShowEarly(show bool) }); ok {
+		s.ShowEarly(false)
+	}
+}
+
+// A wireLender lends the buffer of a wire.
+type wireLender wire
+
+// Lend borrows the buffer.
+func (w *wireLender) Lend() []byte {
+	if w.buf == nil {
+		w.buf = wireBuffers.Get().(*[wireSize]byte)
+	}
+	if w.room > 0 && w.room < wireSize {
+		return w.buf[:w.room]
+	}
+	return w.buf[:]
+}
+
+// TakeBack returns the buffer, and the memory of the call under way.
+func (w *wireLender) TakeBack() bool {
+	(*wire)(w).release()
+	w.lender.TakeBack()
+	return false
+}
+
+// kept is a Lender of memory that is not taken back.
+type kept []byte
+
+func (k kept) Lend() []byte { return k }
+func (kept) TakeBack() bool { return true }
+
+// readRecords is readSegment over a wire: it fills l's memory with what TLS has, and waits without
+// that memory.
+func (r *reader) readRecords(w *wire, l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
+	r.lock()
+	defer r.unlock()
+	off = r.offset()
+	if r.closed.Load() {
+		return 0, off, net.ErrClosed
+	}
+	w.begin()
+	for {
+		if w.dry && len(r.ahead) == 0 && r.err == nil {
+			if err := w.await(l, patience); err != nil {
+				if r.closed.Load() {
+					err = net.ErrClosed
+				}
+				return 0, off, err
+			}
+		}
+		p := l.Lend()
+		w.room = len(p)
+		n, err = r.fill(w, p)
+		if n > 0 || err != nil || len(p) == 0 {
+			r.off.Add(uint64(n))
+			return n, off, err
+		}
+	}
+}
+
+// fill reads until p is full or reading would wait. The caller has the turn.
+func (r *reader) fill(w *wire, p []byte) (n int, err error) {
+	for n < len(p) {
+		m, err := r.readLocked(p[n:])
+		n += m
+		switch {
+		case err == errNothing: //nolint:errorlint // as wire.Read returns it
+			w.dry = true
+			return n, nil
+		case err != nil && n > 0:
+			r.err = err
+			return n, nil
+		case err != nil:
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// Watch has the Stream below watched, unless there is something to read already.
+func (s *stream) Watch(g *toe.Gate) bool {
+	if s.can.Watch == toe.WatchNone {
+		return false
+	}
+	s.mu.Lock()
+	open := s.closed || s.handshake != shaken
+	s.gate = g
+	s.mu.Unlock()
+	switch {
+	case open, s.in.isReady(s.wire):
+		g.Open()
+	case !s.wire.Stream.Watch(g):
+		return false
+	}
+	return true
+}
+
+// Unwatch ends the watch.
+func (s *stream) Unwatch() {
+	if s.can.Watch == toe.WatchNone {
+		return
+	}
+	s.mu.Lock()
+	s.gate = nil
+	s.mu.Unlock()
+	s.wire.Stream.Unwatch()
+}
+
+// isReady reports whether a readRecords would not wait. Nobody reads.
+func (r *reader) isReady(w *wire) bool {
+	r.lock()
+	defer r.unlock()
+	w.begin()
+	if !w.dry && len(r.ahead) == 0 && r.err == nil {
+		n, err := r.fill(w, w.first[:])
+		r.setAhead(w.first[:n])
+		r.err = err
+	}
+	return !w.dry || len(r.ahead) > 0 || r.err != nil
+}

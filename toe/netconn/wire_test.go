@@ -1,0 +1,192 @@
+package netconn_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/net/nettest"
+
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/netconn"
+	"github.com/rddp/rddp/toe/toetest"
+)
+
+// wires returns the two sides of a connection, for TLS.
+func wires(t *testing.T) (a, b net.Conn) {
+	t.Helper()
+	x, y := socketPair(t, "tcp", "127.0.0.1:0")
+	return netconn.ForTLS(kernel.New(x.(*net.TCPConn))), netconn.ForTLS(kernel.New(y.(*net.TCPConn)))
+}
+
+// wiredPair returns both sides of a TLS connection over Streams, after their handshake.
+func wiredPair(t *testing.T) (a, b net.Conn) {
+	t.Helper()
+	x, y := wires(t)
+	return shaken(t, x, y)
+}
+
+// wiredStreams returns the Streams of a wiredPair, and the net.Conn below the TLS of the first.
+func wiredStreams(t *testing.T) (a, b toe.Stream, below net.Conn) {
+	t.Helper()
+	x, y := wiredPair(t)
+	a, b = netconn.New(x), netconn.New(y)
+	t.Cleanup(func() {
+		a.Abort()
+		b.Abort()
+	})
+	return a, b, x.(*tls.Conn).NetConn()
+}
+
+func TestWireNetConn(t *testing.T) {
+	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+		x, y := wires(t)
+		tx, ty := tlsOver(t, x, y) // before their handshake
+		a, b := netconn.New(tx), netconn.New(ty)
+		return a, b, func() { a.Close(); b.Close() }, nil
+	})
+}
+
+// TestWireNeedsNoGoroutine checks that records go to TCP in the goroutine that writes, as long as TCP
+// takes them, and that they hold the bytes of the batch in order, however it is cut.
+func TestWireNeedsNoGoroutine(t *testing.T) {
+	a, b, _ := wiredStreams(t)
+	want := make([]byte, 100_000) // less than TCP takes at once
+	for i := range want {
+		want[i] = byte(i*7 + i>>8)
+	}
+	batch := [][]byte{want[:20], {}, want[20:40_000], want[40_000:40_004], nil, want[40_004:40_020], want[40_020:]}
+	n, err := a.TryWriteBatch(batch)
+	if n != len(want) || err != nil {
+		t.Fatalf("TryWriteBatch = %d, %v, want %d, nil", n, err, len(want))
+	}
+	if !netconn.Idle(a) {
+		t.Error("after TryWriteBatch the stream has a goroutine or bytes of its own")
+	}
+	got := make([]byte, len(want))
+	for done := 0; done < len(got); {
+		n, off, err := toetest.ReadSegment(b, got[done:])
+		if n == 0 || int(off) != done || err != nil {
+			t.Fatalf("ReadSegment = %d, %d, %v, want some bytes at %d", n, off, err, done)
+		}
+		done += n
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the bytes are not those of the batch")
+	}
+}
+
+// fill writes to s until its peer's TCP and its own are full.
+func fill(t *testing.T, s toe.Stream) (total int) {
+	t.Helper()
+	piece := make([]byte, 100_000)
+	for {
+		n, err := s.TryWriteBatch([][]byte{piece})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total += n; n == 0 {
+			return total
+		}
+		if total > 256<<20 {
+			t.Fatalf("TryWriteBatch has taken %d bytes that nobody reads", total)
+		}
+	}
+}
+
+// TestWireFull checks that all that TryWriteBatch has taken arrives, and the end after it, although
+// nobody calls again.
+func TestWireFull(t *testing.T) {
+	a, b, _ := wiredStreams(t)
+	total := fill(t, a)
+	if err := a.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	got, p := 0, make([]byte, 300_000)
+	for {
+		n, _, err := toetest.ReadSegment(b, p)
+		if got += n; err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", got, err)
+		}
+	}
+	if got != total {
+		t.Errorf("%d bytes have arrived, want %d", got, total)
+	}
+}
+
+// TestWireFloodOfKeyUpdates checks that a peer that makes TLS write again and again, and does not
+// read, ends its connection instead of taking memory, and that no such write waits.
+func TestWireFloodOfKeyUpdates(t *testing.T) {
+	a, _, below := wiredStreams(t)
+	fill(t, a)
+	answer := make([]byte, 27) // as long as a KeyUpdate of TLS 1.3
+	for range netconn.SendSize/len(answer) + 2 {
+		if _, err := below.Write(answer); err != nil {
+			if !errors.Is(err, netconn.ErrKeyUpdates) {
+				t.Errorf("Write = %v, want ErrKeyUpdates", err)
+			}
+			return
+		}
+	}
+	t.Error("more than a send buffer of answers waits")
+}
+
+// TestWireAllocations checks that records that cross a connection cost the stream no allocation. TLS
+// makes one for each record that it reads, and one for each Read that finds nothing.
+func TestWireAllocations(t *testing.T) {
+	if testmode.Race {
+		t.Skip("the race detector allocates")
+	}
+	a, b, _ := wiredStreams(t)
+	small, large := make([]byte, 20), make([]byte, 20_000)
+	p := toetest.Into(make([]byte, 64<<10))
+	bufs := make([][]byte, 3)
+	cross := func(write func() error) func() {
+		return func() {
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+			for n := 0; n < 20_040; {
+				m, _, err := b.ReadSegment(p, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += m
+			}
+		}
+	}
+	batch := cross(func() error {
+		_, err := a.TryWriteBatch(append(bufs[:0], small, large, small))
+		return err
+	})
+	for range 50 { // TLS begins with short records
+		batch()
+	}
+	x, y := wiredPair(t)
+	defer func() { x.Close(); y.Close() }()
+	whole := make([]byte, 20_040)
+	plain := func() {
+		if _, err := x.Write(whole); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(y, whole); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 50 {
+		plain()
+	}
+	if got, want := testing.AllocsPerRun(100, batch), testing.AllocsPerRun(100, plain); got > want+1 {
+		t.Errorf("%v allocations, and TLS alone makes %v", got, want)
+	}
+	prototest.Wait(t, "an idle stream", func() bool { return netconn.Idle(a) })
+}
