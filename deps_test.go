@@ -86,6 +86,7 @@ var mayImport = map[string][]string{
 		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
+	"extsock/internal/device/devicetest":   {"toe"},
 	"extsock/internal/counters":            {"internal/locks", "internal/rdmaphdr"},
 	"extsock/internal/observe":             {"internal/locks"},
 	"extsock/internal/wait":                {"internal/locks"},

@@ -91,6 +91,8 @@ type Config struct {
 	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
 	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP
 	//	                                  (SetMemoryLimit)
+	//	rddp: not on a device      Info   reason, err: the connection runs in this process, although
+	//	                                  Config.Backend has a device
 	//	rddp: panic                Warn   value, stack: a bug; see Conn.Stats
 	//	rddp: no credits           Debug  a Write waits until the peer's program reads
 	//	rddp: Terminate sent       Warn   layer, type, code: as RFC 5040 names them; err: the fault

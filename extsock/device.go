@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
@@ -65,7 +66,35 @@ func notOnDevice(cfg *Config) string {
 // withoutDevice notes that a new connection does not run on the device of Config.Backend, if why is
 // not nil.
 func (c *Conn) withoutDevice(why error) {
+	if why == nil {
+		return
+	}
 	c.noDevice = why
+	reason := notReached
+	var u *toe.UnavailableError
+	if errors.As(why, &u) && int(u.Reason) < notReached {
+		reason = int(u.Reason)
+	}
+	inProcess[reason].Add(1)
+	c.trace.Info("not on a device", "reason", inProcessReason(reason), "err", why)
+}
+
+// notReached is the reason of a connection with StartupPrefer whose peer was not reached on the device.
+// The others are the toe.Unavailability.
+const notReached = int(toe.NotSupported) + 1
+
+// inProcess counts the connections of the process that do not run on the device of their Backend, by
+// reason, and onDevice those that run on a device.
+var (
+	inProcess [notReached + 1]atomic.Uint64
+	onDevice  atomic.Uint64
+)
+
+func inProcessReason(i int) string {
+	if i == notReached {
+		return "not reached"
+	}
+	return toe.Unavailability(i).String()
 }
 
 // A deviceEnd is one end of a connection on a device that comes about.
@@ -112,7 +141,7 @@ func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
 }
 
 func (e *deviceEnd) config() toe.QPConfig {
-	c := toe.QPConfig{Prepare: e.engine.Prepare, Reads: depth(e.cfg.ORD)}
+	c := toe.QPConfig{Prepare: e.engine.Prepare, NoFlush: true, Reads: depth(e.cfg.ORD)}
 	c.Sends, c.Receives = e.engine.Depths()
 	return c
 }
@@ -121,15 +150,19 @@ func (e *deviceEnd) config() toe.QPConfig {
 func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
 	c := newConn(&deviceStream{qp: qp}, initiator, e.cfg, nil)
 	c.device = e.dev.Name()
+	onDevice.Add(1)
 	c.learn(p)
 	e.engine.Begin(device.Link{
 		QP: qp, Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
-		Closed: c.closed, Background: &c.background, Trace: c.trace,
+		Closed: c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
 	c.verbs.engine = e.engine
 	c.startup.Joined()
-	c.traceSwitch(nil)
+	told := guarded(func() error { c.traceSwitch(nil); return nil })
 	e.engine.Start(c)
+	if told != nil {
+		e.engine.Kill(told)
+	}
 	c.background.Go(e.engine.Receive)
 	return c
 }

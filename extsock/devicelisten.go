@@ -29,6 +29,7 @@ type deviceListener struct {
 	cancel   context.CancelFunc
 	deadline wait.Deadline
 	running  sync.WaitGroup
+	outlives func(*Conn) // has Listener.Wait wait for a connection that the program does not get
 	ending   sync.Once
 	err      error // why nothing is accepted any more; set before closed is
 }
@@ -73,7 +74,7 @@ func (d *deviceListener) run(ctx context.Context) {
 			select {
 			case d.accepted <- c:
 			case <-ctx.Done():
-				c.Close()
+				d.drop(c)
 			}
 		case ctx.Err() != nil || !d.l.IsPeer(err) && !errors.As(err, &u) && !errors.Is(err, errPeer):
 			d.end(err)
@@ -147,10 +148,16 @@ func (d *deviceListener) Close() error {
 	for {
 		select {
 		case c := <-d.accepted:
-			c.abortive.Store(true)
-			c.Close()
+			d.drop(c)
 		default:
 			return err
 		}
 	}
+}
+
+// drop ends a connection that the program does not get.
+func (d *deviceListener) drop(c *Conn) {
+	d.outlives(c)
+	c.abortive.Store(true)
+	c.Close()
 }

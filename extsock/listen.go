@@ -45,13 +45,20 @@ var (
 	_ syscall.Conn = (*Listener)(nil)
 )
 
-func newListener(l net.Listener, cfg *Config) *Listener {
+func newListener(l net.Listener, cfg *Config, noDevice error) *Listener {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	x := &Listener{l: l, cfg: cfg, door: newDoor(cfg)}
+	x := &Listener{l: l, cfg: cfg, door: newDoor(cfg), noDevice: noDevice}
 	x.background.Begin() // the listener below: Close ends it
-	if _, ok := l.(*deviceListener); !ok && cfg.Startup != StartupOff && !cfg.JudgeRequests && (cfg.RecvCQ == nil || cfg.SRQ != nil) {
+	on, onDevice := l.(*deviceListener)
+	if onDevice {
+		on.outlives = func(c *Conn) {
+			x.background.Begin()
+			c.background.Then(x.background.End)
+		}
+	}
+	if !onDevice && cfg.Startup != StartupOff && !cfg.JudgeRequests && (cfg.RecvCQ == nil || cfg.SRQ != nil) {
 		x.backlog = newBacklog(x)
 	}
 	return x
@@ -76,7 +83,7 @@ func Listen(network, address string, cfg *Config) (*Listener, error) {
 	}
 	on, noDevice := listenOnDevice(network, address, cfg)
 	if on != nil {
-		return newListener(on, cfg), nil
+		return newListener(on, cfg, nil), nil
 	}
 	var u *toe.UnavailableError
 	if noDevice != nil && !errors.As(noDevice, &u) {
@@ -86,16 +93,14 @@ func Listen(network, address string, cfg *Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := newListener(streamListener{l}, cfg)
-	x.noDevice = noDevice
-	return x, nil
+	return newListener(streamListener{l}, cfg, noDevice), nil
 }
 
 // NewListener returns a Listener on top of l. The connections that l accepts become extended
 // sockets, as by NewConn. Config.Backend is not used. The Listener owns l from now on, and its
 // Close closes l. A nil cfg means the zero Config.
 func NewListener(l net.Listener, cfg *Config) *Listener {
-	return newListener(l, cfg)
+	return newListener(l, cfg, nil)
 }
 
 // A streamListener makes a net.Listener of a Backend's listener.

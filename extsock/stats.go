@@ -23,13 +23,17 @@ func (c *Conn) Stats() stats.Counts {
 func TotalStats() stats.Process {
 	var sum counters.Counters
 	begun, open, failed := counters.Totals(&sum)
-	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Failures: failed, Fallbacks: make(map[string]uint64)}
+	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Failures: failed, Fallbacks: make(map[string]uint64), InProcess: make(map[string]uint64)}
 	t.Panics += startupPanics.Load()
 	t.MemoryReserved, t.MemoryLimit = driver.MemoryReserved(), driver.SetMemoryLimit(-1)
 	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
 	t.BadSTagDelays = startup.BadSTagDelays()
 	for r, n := range startup.Fallbacks() {
 		t.Fallbacks[r.String()] = n
+	}
+	t.OnDevice = onDevice.Load()
+	for i := range inProcess {
+		t.InProcess[inProcessReason(i)] = inProcess[i].Load()
 	}
 	return t
 }

@@ -17,6 +17,7 @@ import (
 type Region struct {
 	r *ddp.Region
 	v *verbs
+	m *Memory // of a Region on a device, which has nothing else
 }
 
 // Deregister ends the peer's access. When it returns, no copy into or out of the memory is under
@@ -36,6 +37,9 @@ func (r Region) Deregister() {
 // bytes. The peer needs the Handle to use the Region. Handle.AppendTo encodes it in 16 bytes, which
 // the program sends to the peer by any means. Handle must not be called on the zero Region.
 func (r Region) Handle() rdmap.Handle {
+	if r.m != nil {
+		return r.m.handle()
+	}
 	return rdmap.Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
 }
 
@@ -132,8 +136,8 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // ddp.ErrMisaligned. After Close
 // the error is net.ErrClosed.
 //
-// A connection on a device (Config.Backend) reaches only memory that was made for it. The error is
-// then ErrMemory.
+// A connection on a device (Config.Backend) reaches only memory of NewMemory. The error is then
+// ErrMemory.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	if c.device != "" {
 		return Region{}, c.opError("register", ErrMemory)
@@ -154,7 +158,7 @@ func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 		r.Deregister()
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
-	return Region{r, v}, nil
+	return Region{r: r, v: v}, nil
 }
 
 // enlist notes r for deregisterAll. It reports false if deregisterAll has been called.

@@ -1,6 +1,10 @@
 package extsock
 
-import "github.com/rddp/rddp/ddp"
+import (
+	"errors"
+
+	"github.com/rddp/rddp/ddp"
+)
 
 // Window makes a Region of a part of r: n bytes from offset off. The window has an STag of its own
 // and grants the rights in access, which r must grant too. The peer cannot tell a window from any
@@ -10,8 +14,12 @@ import "github.com/rddp/rddp/ddp"
 // invalidates the window's STag, or with r.
 //
 // The error is a *ddp.AccessError. It is ddp.ErrMisaligned if access holds ddp.RemoteAtomic and the
-// address of the window is not a multiple of 8.
+// address of the window is not a multiple of 8. A Region on a device has no windows: the error is then
+// errors.ErrUnsupported.
 func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
+	if r.m != nil {
+		return Region{}, errors.ErrUnsupported
+	}
 	w, err := r.r.Window(off, n, access)
 	if err != nil {
 		return Region{}, err
@@ -20,5 +28,5 @@ func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
 		w.Deregister()
 		return Region{}, ddp.ErrMisaligned
 	}
-	return Region{w, r.v}, nil
+	return Region{r: w, v: r.v}, nil
 }

@@ -56,6 +56,9 @@ type QPConfig struct {
 	// Sends and Receives are how many work requests of each kind may be under way.
 	Sends, Receives int
 	Reads           int // RDMA Reads that each end may have under way
+	// NoFlush says that nobody cares for work requests that are under way when the connection has
+	// ended. Wait then returns why as soon as no Completion is left.
+	NoFlush bool
 	// PrivateData is what the peer's program gets with the request, or with the answer.
 	PrivateData []byte
 	// Prepare is called before the peer can send anything. It posts the first receives. Of an end that

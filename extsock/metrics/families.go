@@ -32,6 +32,8 @@ var families = []family{
 			return []sample{value(p.HandshakeTimeouts, "startup"), value(p.IdleTimeouts, "idle"), value(p.WriteTimeouts, "write")}
 		}),
 	several("fallbacks_total", "Connections that are plain TCP because the peer does not speak DDP, by reason.", []string{"reason"}, fallbacks),
+	counter("device_connections_total", "Connections on an RDMA device.", func(p *stats.Process) uint64 { return p.OnDevice }),
+	several("in_process_total", "Connections in this process whose Config.Backend has a device, by reason.", []string{"reason"}, inProcess),
 	counter("half_open_evictions_total", "Connections in startup that were closed because there were too many.",
 		func(p *stats.Process) uint64 { return p.HalfOpenEvictions }),
 	counter("bad_stag_delays_total", "MPA Requests that were delayed because their sender had used an STag that it did not have.",
@@ -87,6 +89,13 @@ func both(sent, received uint64) []sample {
 
 func fallbacks(p *stats.Process) (all []sample) {
 	for reason, n := range p.Fallbacks {
+		all = append(all, value(n, reason))
+	}
+	return all
+}
+
+func inProcess(p *stats.Process) (all []sample) {
+	for reason, n := range p.InProcess {
 		all = append(all, value(n, reason))
 	}
 	return all

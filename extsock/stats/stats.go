@@ -112,4 +112,9 @@ type Process struct {
 	// Fallbacks is the number of connections that are plain TCP although extsock.Config.Startup is
 	// extsock.StartupPrefer, by the reason in words. The map belongs to the caller.
 	Fallbacks map[string]uint64
+	// OnDevice is the number of connections that run, or ran, on an RDMA device. InProcess is the number of
+	// those that do not, although their extsock.Config.Backend has a device, by the reason in words. The
+	// map belongs to the caller.
+	OnDevice  uint64
+	InProcess map[string]uint64
 }

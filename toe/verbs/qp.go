@@ -26,6 +26,9 @@ type Config struct {
 	// Reads is how many RDMA Reads each end serves at a time, and has under way; default 16, maximum
 	// 255.
 	Reads int
+	// NoFlush says that nobody cares for work requests that are under way when the connection has ended.
+	// Wait then does not wait until the device has flushed them.
+	NoFlush bool
 	// PrivateData is what the peer's program gets with the request for the connection, or with the answer:
 	// at most 255 bytes. A channel adapter carries at most 56 in a request and 196 in an answer, and
 	// fills up with zeros.
@@ -92,6 +95,7 @@ type QP struct {
 	readList int // maximum number of segments of an OpRead
 	private  []byte
 	route    ucma.Route
+	noFlush  bool
 
 	poll sync.Mutex // held by Wait
 	done completionQueue
@@ -115,7 +119,7 @@ func newQP(e *end, cfg Config, private []byte, mostPrivate int) (*QP, error) {
 	if l := e.d.limits; cfg.depths().exceeds(&l, e.d.provider.segments) {
 		return nil, unavailable(NoResources, fmt.Errorf("%s has queues of at most %d work requests, of %d segments", e.d.name, l.MaxQPWR, l.MaxSGE))
 	}
-	q := &QP{end: e, private: private, route: route}
+	q := &QP{end: e, private: private, route: route, noFlush: cfg.NoFlush}
 	e.mu.Lock()
 	e.finish = q.release
 	e.mu.Unlock()
@@ -391,6 +395,9 @@ const flushTime = 5 * time.Second
 // flushing reports whether completions are still due of a connection that has ended because of
 // cause. The first time, it has the device complete what is under way.
 func (q *QP) flushing(cause error) bool {
+	if q.noFlush {
+		return false
+	}
 	q.post.Lock()
 	due := !q.sq.empty() || !q.rq.empty()
 	q.post.Unlock()

@@ -24,7 +24,7 @@ const sockets = "socket:"
 func runSockets(device, role string, addr netip.AddrPort, n, conns int) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cfg := &extsock.Config{Startup: extsock.StartupRequire}
+	cfg := &extsock.Config{Startup: extsock.StartupRequire, CloseTimeout: time.Minute}
 	if conns > 1 {
 		cfg.RecvDepth, cfg.RecvSize = 4, 4<<10
 	}

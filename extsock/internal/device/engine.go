@@ -32,11 +32,12 @@ type Config struct {
 // A Link is what an Engine needs to know when its queue pair is connected.
 type Link struct {
 	QP         toe.QP
-	Credits    int              // messages that the peer has room for
-	MaxMessage int              // their length in bytes
-	Closed     *wait.Latch      // Conn.Close sets it
-	Background *wait.Background // counts the connection, until it is over
-	Trace      *observe.Trace   // nil: no trace
+	Credits    int                   // messages that the peer has room for
+	MaxMessage int                   // their length in bytes
+	Closed     *wait.Latch           // Conn.Close sets it
+	Background *wait.Background      // counts the connection, until it is over
+	Trace      *observe.Trace        // nil: no trace
+	Panicked   func(value any) error // makes an error of a panic of the trace's handler
 }
 
 // An Engine runs one connection on a device. New makes it, Prepare is for toe.QPConfig, and Begin
@@ -115,6 +116,10 @@ func (e *Engine) Begin(l Link) {
 
 // Start makes the connection one of the process, and posts what is due.
 func (e *Engine) Start(owner any) {
+	e.link.Trace.OnPanic(func(value any) {
+		e.count.Panics.Add(1)
+		e.Kill(e.link.Panicked(value))
+	})
 	e.count.Enlist(owner)
 	e.flush()
 }

@@ -1,0 +1,93 @@
+package extsock
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"syscall"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A Memory is memory that peers may read or write, also where an RDMA device runs the connection: a
+// device reaches no memory of Go's heap. Any number of connections may share one. Its methods may be
+// called from any goroutine.
+type Memory struct {
+	b      []byte
+	access ddp.Access
+	region toe.Region // nil: no device reaches it
+	why    error      // then why
+}
+
+// NewMemory returns n bytes of zeros, n > 0, for connections of Config.Backend b, which may be nil. If
+// b has a device, they are registered with it, and are none of Go's heap: no pointers may be in them.
+// If that is impossible, no error says so, because the connections may be in this process; Share does.
+func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
+	if n <= 0 || int64(n) > math.MaxUint32 {
+		return nil, fmt.Errorf("memory of %d bytes: %w", n, syscall.EINVAL)
+	}
+	m := &Memory{access: access, why: ErrMemory}
+	if d, ok := b.(toe.Deviced); ok {
+		dev, err := d.Device()
+		if err == nil {
+			m.region, err = dev.NewRegion(n, rightsOf(access))
+		}
+		if m.why = err; err == nil {
+			m.b = m.region.Bytes()
+			return m, nil
+		}
+		var u *toe.UnavailableError
+		if !errors.As(err, &u) {
+			return nil, err
+		}
+	}
+	m.b = make([]byte, n)
+	return m, nil
+}
+
+// rightsOf returns the Rights that have the names of an Access.
+func rightsOf(a ddp.Access) (r toe.Rights) {
+	for _, p := range []struct {
+		access ddp.Access
+		right  toe.Rights
+	}{{ddp.RemoteRead, toe.RemoteRead}, {ddp.RemoteWrite, toe.RemoteWrite}, {ddp.RemoteAtomic, toe.RemoteAtomic}} {
+		if a&p.access != 0 {
+			r |= p.right
+		}
+	}
+	return r
+}
+
+// Bytes returns the memory. Peers may change it at any time.
+func (m *Memory) Bytes() []byte { return m.b }
+
+// Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this process.
+// On a device, every peer on the same device that knows the Region's Handle has the access, until Close,
+// and Region.Deregister does nothing. If no device reaches the memory and c is on one, the error is
+// ErrMemory, or the *toe.UnavailableError of NewMemory.
+func (m *Memory) Share(c *Conn) (Region, error) {
+	switch {
+	case c.device == "":
+		return c.Register(m.b, m.access)
+	case m.region == nil:
+		return Region{}, c.opError("register", m.why)
+	}
+	return Region{m: m}, nil
+}
+
+// Close ends the access of all peers on the device, and gives the memory back: neither the program nor
+// a connection may use it any more. Memory in this process lasts as long as the program has it.
+func (m *Memory) Close() error {
+	if m.region == nil {
+		return nil
+	}
+	return m.region.Close()
+}
+
+// handle returns the Handle of the memory on the device.
+func (m *Memory) handle() rdmap.Handle {
+	key, addr := m.region.Remote()
+	return rdmap.Handle{STag: ddp.STag(key), TO: addr, Len: uint32(len(m.b))}
+}

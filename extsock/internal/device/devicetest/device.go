@@ -1,0 +1,363 @@
+// Package devicetest has an RDMA device in memory, for tests. A queue pair carries out what is posted
+// at once. A Send that finds no receive ends the connection, as on most devices.
+package devicetest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// A Backend is a Backend with the device, and the TCP of another one.
+type Backend struct {
+	toe.Backend
+	RNIC bool
+	// Err, if not nil, is why there is no device. NoMemory makes NewRegion fail.
+	Err      error
+	NoMemory bool
+
+	mu        sync.Mutex
+	listeners map[string]*listener
+	regions   []*region
+	keys      uint32
+	ports     int
+}
+
+var _ toe.Deviced = (*Backend)(nil)
+
+// Device returns the device.
+func (b *Backend) Device() (toe.Device, error) {
+	if b.Err != nil {
+		return nil, b.Err
+	}
+	return device{b}, nil
+}
+
+// Regions returns how many regions are open.
+func (b *Backend) Regions() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.regions)
+}
+
+type device struct{ *Backend }
+
+func (d device) Name() string                       { return "test0" }
+func (d device) IsRNIC() bool                       { return d.RNIC }
+func (d device) Can(o toe.Op) bool                  { return !d.RNIC || o < toe.OpFetchAdd }
+func (d device) PrivateData() (request, answer int) { return 56, 196 }
+
+type region struct {
+	b    *Backend
+	key  uint32
+	mem  []byte
+	may  toe.Rights
+	base uint64
+}
+
+func (d device) NewRegion(n int, may toe.Rights) (toe.Region, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.NoMemory {
+		return nil, &toe.UnavailableError{Reason: toe.NoResources, Err: errors.New("no memory is left")}
+	}
+	d.keys++
+	r := &region{b: d.Backend, key: d.keys, mem: make([]byte, n), may: may, base: uint64(d.keys) << 40}
+	d.regions = append(d.regions, r)
+	return r, nil
+}
+
+func (r *region) Bytes() []byte            { return r.mem }
+func (r *region) Remote() (uint32, uint64) { return r.key, r.base }
+
+func (r *region) Close() error {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	r.b.regions = slices.DeleteFunc(r.b.regions, func(o *region) bool { return o == r })
+	return nil
+}
+
+// workError is the result of a work request that has failed.
+type workError struct{ flushed bool }
+
+func (e workError) Error() string {
+	return fmt.Sprintf("devicetest: work has failed, flushed %v", e.flushed)
+}
+func (e workError) Flushed() bool { return e.flushed }
+
+type receive struct {
+	id uint64
+	at []byte
+}
+
+// A qp is a queue pair. The Backend's lock guards it.
+type qp struct {
+	b             *Backend
+	peer          *qp
+	local, remote net.Addr
+	private       []byte
+	receives      []receive
+	done          []toe.Completion
+	err           error // why nothing more comes
+	wake          chan struct{}
+}
+
+func (q *qp) PrivateData() []byte  { return q.private }
+func (q *qp) LocalAddr() net.Addr  { return q.local }
+func (q *qp) RemoteAddr() net.Addr { return q.remote }
+func (q *qp) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// at returns the memory of the segments.
+func at(local []toe.Segment) []byte {
+	if len(local) == 0 {
+		return nil
+	}
+	return local[0].Region.Bytes()[local[0].Off:][:local[0].Len]
+}
+
+func (q *qp) PostReceive(id uint64, to ...toe.Segment) error {
+	q.b.mu.Lock()
+	defer q.b.mu.Unlock()
+	if q.err != nil {
+		return q.err
+	}
+	q.receives = append(q.receives, receive{id, at(to)})
+	return nil
+}
+
+func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
+	q.b.mu.Lock()
+	defer q.b.mu.Unlock()
+	if q.err != nil {
+		return q.err
+	}
+	c := toe.Completion{ID: r.ID, Op: r.Op}
+	if !q.carryOut(r, at(local)) {
+		c.Err = workError{}
+	}
+	q.done = append(q.done, c)
+	q.signal()
+	if c.Err != nil {
+		q.end(toe.ErrDisconnected)
+		q.peer.end(toe.ErrDisconnected)
+	}
+	return nil
+}
+
+func (q *qp) carryOut(r toe.Request, local []byte) bool {
+	p := q.peer
+	if r.Op == toe.OpSend {
+		if len(p.receives) == 0 || len(p.receives[0].at) < len(local) {
+			return false
+		}
+		to := p.receives[0]
+		p.receives = p.receives[1:]
+		copy(to.at, local)
+		p.done = append(p.done, toe.Completion{ID: to.id, Op: toe.OpReceive, Len: len(local)})
+		p.signal()
+		return true
+	}
+	if len(local) == 0 {
+		return true
+	}
+	i := slices.IndexFunc(q.b.regions, func(o *region) bool { return o.key == r.Key })
+	if i < 0 {
+		return false
+	}
+	m := q.b.regions[i]
+	off := r.Addr - m.base
+	if off > uint64(len(m.mem)) || uint64(len(local)) > uint64(len(m.mem))-off {
+		return false
+	}
+	remote := m.mem[off:][:len(local)]
+	switch {
+	case r.Op == toe.OpWrite && m.may&toe.RemoteWrite != 0:
+		copy(remote, local)
+	case r.Op == toe.OpRead && m.may&toe.RemoteRead != 0:
+		copy(local, remote)
+	case (r.Op == toe.OpFetchAdd || r.Op == toe.OpCmpSwap) && m.may&toe.RemoteAtomic != 0:
+		old := binary.NativeEndian.Uint64(remote)
+		copy(local, remote)
+		if r.Op == toe.OpFetchAdd {
+			binary.NativeEndian.PutUint64(remote, old+r.Add)
+		} else if old == r.Compare {
+			binary.NativeEndian.PutUint64(remote, r.Swap)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// end flushes the receives. The caller holds the Backend's lock.
+func (q *qp) end(err error) {
+	if q.err != nil {
+		return
+	}
+	q.err = err
+	for _, r := range q.receives {
+		q.done = append(q.done, toe.Completion{ID: r.id, Op: toe.OpReceive, Err: workError{true}})
+	}
+	q.receives = nil
+	q.signal()
+}
+
+func (q *qp) Wait(ctx context.Context, dst []toe.Completion) (int, error) {
+	for {
+		q.b.mu.Lock()
+		n := copy(dst, q.done)
+		q.done = q.done[n:]
+		err := q.err
+		if errors.Is(err, os.ErrClosed) {
+			n = 0
+		}
+		q.b.mu.Unlock()
+		if errors.Is(err, os.ErrClosed) || n == 0 && err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+		select {
+		case <-q.wake:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (q *qp) Close() error {
+	q.b.mu.Lock()
+	defer q.b.mu.Unlock()
+	q.err = os.ErrClosed
+	q.receives = nil
+	q.signal()
+	q.peer.end(toe.ErrDisconnected)
+	return nil
+}
+
+type listener struct {
+	b       *Backend
+	address string
+	dials   chan *dial
+	closed  chan struct{}
+	once    sync.Once
+}
+
+// A dial is a request for a connection.
+type dial struct {
+	qp     *qp
+	answer chan error
+}
+
+var errRefused = errors.New("devicetest: refused")
+
+func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (toe.QP, error) {
+	d.mu.Lock()
+	l := d.listeners[address]
+	d.ports++
+	q := &qp{b: d.Backend, local: addr("test:" + strconv.Itoa(d.ports)), remote: addr(address), private: fill(cfg.PrivateData, 56, d.RNIC), wake: make(chan struct{}, 1)}
+	d.mu.Unlock()
+	if l == nil {
+		return nil, errRefused
+	}
+	if err := cfg.Prepare(q); err != nil {
+		return nil, err
+	}
+	r := &dial{q, make(chan error, 1)}
+	select {
+	case l.dials <- r:
+	case <-l.closed:
+		return nil, errRefused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case err := <-r.answer:
+		if err != nil {
+			return nil, err
+		}
+		return q, nil
+	case <-l.closed:
+		return nil, errRefused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// fill fills up private data as a channel adapter does.
+func fill(b []byte, most int, rnic bool) []byte {
+	if rnic {
+		return b
+	}
+	return append(slices.Clone(b), make([]byte, most-len(b))...)
+}
+
+func (d device) Listen(_ context.Context, _, address string) (toe.QPListener, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.listeners == nil {
+		d.listeners = map[string]*listener{}
+	}
+	if d.listeners[address] != nil {
+		return nil, errors.New("devicetest: the address is in use")
+	}
+	l := &listener{b: d.Backend, address: address, dials: make(chan *dial), closed: make(chan struct{})}
+	d.listeners[address] = l
+	return l, nil
+}
+
+func (l *listener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
+	select {
+	case r := <-l.dials:
+		q := &qp{b: l.b, peer: r.qp, local: addr(l.address), remote: r.qp.local, private: r.qp.private, wake: make(chan struct{}, 1)}
+		answer := cfg.PrivateData
+		if cfg.Answer != nil {
+			answer = cfg.Answer(q.private)
+		}
+		if err := cfg.Prepare(q); err != nil {
+			r.answer <- errRefused
+			return nil, err
+		}
+		l.b.mu.Lock()
+		r.qp.peer, r.qp.private = q, fill(answer, 196, l.b.RNIC)
+		l.b.mu.Unlock()
+		r.answer <- nil
+		return q, nil
+	case <-l.closed:
+		return nil, os.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *listener) IsPeer(error) bool { return false }
+func (l *listener) Addr() net.Addr    { return addr(l.address) }
+
+func (l *listener) Close() error {
+	l.once.Do(func() {
+		close(l.closed)
+		l.b.mu.Lock()
+		defer l.b.mu.Unlock()
+		delete(l.b.listeners, l.address)
+	})
+	return nil
+}
+
+type addr string
+
+func (a addr) Network() string { return "test" }
+func (a addr) String() string  { return string(a) }
