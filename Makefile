@@ -93,7 +93,7 @@ gate: bin/tier
 wild: bin/tier
 	@$(TIER) run $(PARTS)
 
-nightly: bin/tier emulators
+nightly: bin/tier $(if $(LIST),,emulators)
 	@$(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
 		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 env' $(LIST) $(SHARD)
 
