@@ -22,25 +22,35 @@ var (
 	arguments = regexp.MustCompile(`\([^()]*\)$`) // of a function in a stack
 )
 
-// keepDump keeps what the open tests printed, for report: the stacks of a process that ended in the
-// middle of tests are the output of the test that printed last.
-func (p *packageRun) keepDump() {
-	for _, name := range slices.Sorted(maps.Keys(p.open)) {
-		p.dump = append(p.dump, p.output[name]...)
+// interrupted reports the packages that had not ended when go test was interrupted.
+func (run *testRun) interrupted(w io.Writer) {
+	for _, p := range run.packages {
+		if len(p.open) > 0 {
+			p.report(w)
+		}
 	}
 }
 
 // report says why the package does not run again. If its process ended in the middle of tests, report
-// prints which tests ran and where they were, and writes all that they printed to a file in dir.
-func (p *packageRun) report(w io.Writer, dir string) {
+// prints which tests ran and where they were, and writes all that they printed to a file next to the
+// record.
+func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "== %s does not run again: %s\n", p.name, p.fatal)
-	if len(p.dump) == 0 {
+	var dump strings.Builder // the stacks of the process are the output of the test that printed last
+	for _, name := range slices.Sorted(maps.Keys(p.open)) {
+		for _, line := range p.output[name] {
+			dump.WriteString(line)
+		}
+	}
+	if dump.Len() == 0 {
 		return
 	}
-	lines := strings.Split(strings.TrimRight(strings.Join(p.dump, ""), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(dump.String(), "\n"), "\n")
 	for _, line := range digest(lines, p.name) {
 		fmt.Fprintf(w, "%s\n", line[:min(len(line), 300)])
 	}
+	record, _ := recordName()
+	dir := filepath.Dir(record)
 	name := filepath.Join(dir, "dump-"+strings.ReplaceAll(p.name, "/", "-")+".txt")
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // TestTimeLimit: a process that exceeds the limit of go test says in which tests, and where they were.
@@ -47,6 +50,33 @@ func wait() { <-make(chan int) }
 	}
 	if summary := strings.Join(failures(log.String()), "\n"); !strings.Contains(summary, "m.wait") {
 		t.Errorf("the summary does not say where the test was:\n%s", summary)
+	}
+}
+
+// TestInterrupted: a step whose time is over says which test ran, and where it was.
+func TestInterrupted(t *testing.T) {
+	module(t, `
+func TestHang(t *testing.T) {
+	os.WriteFile("runs", nil, 0o644)
+	wait()
+}
+
+func wait() { <-make(chan int) }
+`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		prototest.Wait(t, "the test", func() bool { _, err := os.Stat("runs"); return err == nil })
+		cancel()
+	}()
+	var log strings.Builder
+	if _, ok, err := testAndRetry(ctx, realGoTest, nil, []string{"."}, 2, &log); ok || err == nil {
+		t.Errorf("ok = %t, %v", ok, err)
+	}
+	for _, want := range []string{"does not run again: SIGQUIT: quit\n", "    m.wait " + dirOf(t) + "/m_test.go:"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, log.String())
+		}
 	}
 }
 

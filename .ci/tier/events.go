@@ -32,14 +32,13 @@ type packageRun struct {
 	failed  []record // its top-level tests that failed, in the order in which they ended
 	result  string   // pass, fail or skip; "" until the package has ended
 	seconds float64
-	fatal   string   // why it must not run again; "" if it may
-	dump    []string // what the tests printed that the end of the process interrupted
+	fatal   string // why it must not run again; "" if it may
 	open    map[string]bool
 	output  map[string][]string // by top-level test, "" is the package's own, until the test has passed
 }
 
 // fatalMarks begin lines of output which are never a matter of time or chance.
-var fatalMarks = []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "SIGSEGV", "BUG: "}
+var fatalMarks = []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "SIGSEGV", "SIGQUIT", "BUG: "}
 
 // readEvents reads the output of go test -json until its end. It prints to w what go test would
 // print: a line for each package, and all about the tests that failed.
@@ -127,7 +126,6 @@ func (p *packageRun) end(e event, w io.Writer) {
 	if p.result != "fail" {
 		return
 	}
-	p.keepDump()
 	switch {
 	case p.fatal != "":
 	case len(p.open) > 0:

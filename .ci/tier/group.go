@@ -11,12 +11,13 @@ import (
 // grace is how long a process group has to end by itself before it is killed.
 const grace = 5 * time.Second
 
-// inGroup runs the command in a process group of its own. When ctx is done, it ends the whole group.
-func inGroup(ctx context.Context, cmd *exec.Cmd) error {
+// inGroup runs the command in a process group of its own. When ctx is done, it ends the whole group:
+// by the signals, one after the other, and then by SIGKILL.
+func inGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) error {
 	if err := startGroup(cmd); err != nil {
 		return err
 	}
-	return waitGroup(ctx, cmd)
+	return waitGroup(ctx, cmd, signals...)
 }
 
 // startGroup starts the command in a process group of its own.
@@ -26,8 +27,8 @@ func startGroup(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// waitGroup waits for the command. When ctx is done, it ends the whole group.
-func waitGroup(ctx context.Context, cmd *exec.Cmd) error {
+// waitGroup waits for the command. When ctx is done, it ends the whole group, as inGroup does.
+func waitGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) error {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -36,11 +37,13 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd) error {
 			return
 		case <-ctx.Done():
 		}
-		signalGroup(cmd, syscall.SIGTERM)
-		signalGroup(cmd, syscall.SIGCONT) // a stopped process sees no SIGTERM
-		select {
-		case <-over:
-		case <-time.After(grace):
+		for _, s := range signals {
+			signalGroup(cmd, s)
+			signalGroup(cmd, syscall.SIGCONT) // a stopped process sees no signal
+			select {
+			case <-over:
+			case <-time.After(grace / time.Duration(len(signals))):
+			}
 		}
 		signalGroup(cmd, syscall.SIGKILL) // also what is left when the first process has ended
 	}()

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // A goTest runs go test with these arguments. Tests run a fake.
@@ -70,6 +71,9 @@ func testAndRecord(ctx context.Context, flags, packages []string, retries int) e
 func testAndRetry(ctx context.Context, test goTest, flags, packages []string, retries int, w io.Writer) (attempts []record, ok bool, err error) {
 	run, err := test(ctx, append(slices.Clone(flags), packages...), w)
 	if err != nil {
+		if run != nil {
+			run.interrupted(w)
+		}
 		return nil, false, err
 	}
 	ok = len(run.packages) > 0
@@ -79,8 +83,7 @@ func testAndRetry(ctx context.Context, test goTest, flags, packages []string, re
 			continue
 		}
 		if p.fatal != "" || p.result == "" {
-			record, _ := recordName()
-			p.report(w, filepath.Dir(record))
+			p.report(w)
 			ok = false
 			continue
 		}
@@ -139,7 +142,7 @@ func realGoTest(ctx context.Context, args []string, w io.Writer) (*testRun, erro
 		_, _ = io.Copy(io.Discard, r) // or the command could not end
 		read <- result{run, err}
 	}()
-	err := inGroup(ctx, cmd)
+	err := inGroup(ctx, cmd, syscall.SIGQUIT, syscall.SIGTERM) // a test binary that gets SIGQUIT prints its stacks
 	pipe.Close()
 	res := <-read
 	if res.err != nil {

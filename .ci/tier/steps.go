@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -141,7 +142,7 @@ func (s step) run(ctx context.Context, w io.Writer, bounded bool) outcome {
 	cmd.Stdout = io.MultiWriter(w, &log)
 	cmd.Stderr = cmd.Stdout
 	begin := time.Now()
-	err := inGroup(ctx, cmd)
+	err := inGroup(ctx, cmd, syscall.SIGTERM)
 	o.took = time.Since(begin)
 	switch {
 	case err == nil:

@@ -68,7 +68,7 @@ func stutter(ctx context.Context, cmd *exec.Cmd, off, on time.Duration) error {
 			signalGroup(cmd, syscall.SIGCONT)
 		}
 	}()
-	err := waitGroup(ctx, cmd)
+	err := waitGroup(ctx, cmd, syscall.SIGTERM)
 	close(over)
 	<-ended
 	return err
