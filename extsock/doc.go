@@ -86,7 +86,7 @@
 //	ddp              access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of
 //	                 Register
 //	mpa              RejectError, Error, the kinds of RTR indication
-//	toe              Backend, for TCP other than the operating system's
+//	toe              Backend, for TCP other than the operating system's, and for RDMA devices
 //	extsock/capture  captures of connections, for Wireshark and rddp dump
 //	extsock/stats    the types of what Conn.Stats, Connections and TotalStats count
 //	extsock/metrics  the same for Prometheus

@@ -206,6 +206,10 @@ func (m *machine) completed(c *toe.Completion, memory []byte) {
 		m.flush = done
 	case c.ID < uint64(m.receives):
 		m.waits = false
+		if c.Len < 0 || c.Len > m.receiveLen {
+			m.end(errLength)
+			return
+		}
 		if err := m.arrived(int(c.ID), memory[m.receive(int(c.ID)):][:c.Len:m.receiveLen]); err != nil {
 			m.end(err)
 			return
