@@ -14,7 +14,7 @@ import (
 const (
 	dumpLines   = 60 // the largest number of lines of a dump that report prints
 	dumpBefore  = 10 // of them, what the tests printed before the process ended
-	stackFrames = 6  // the largest number of frames that it prints of a stack
+	stackFrames = 4  // the largest number of frames that it prints of a stack, but for that of the test
 )
 
 var (
@@ -63,8 +63,8 @@ func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "the whole dump of %d lines: %s\n", len(lines), name)
 }
 
-// digest returns the lines of a dump that say most: which tests ran, what they last printed, and the
-// first frames of each goroutine, those first that are in a function of the package.
+// digest returns the lines of a dump that say most: which tests ran, what they last printed, and where
+// goroutines were.
 func digest(lines []string, pkg string) []string {
 	lines = slices.DeleteFunc(slices.Clone(lines), noise.MatchString)
 	end := slices.IndexFunc(lines, func(line string) bool {
@@ -79,16 +79,36 @@ func digest(lines []string, pkg string) []string {
 	}
 	said := lines[end : end+min(first, dumpLines/2)] // of a time limit: "running tests:", and their names
 	kept := slices.Concat(said, lines[max(end-dumpBefore, 0):end])
-	var own, others []string
-	for _, stack := range stacks(lines[end+first:]) {
-		if slices.ContainsFunc(stack, func(line string) bool { return strings.Contains(line, pkg+".") }) {
-			own = append(own, stackHead(stack)...)
-		} else {
-			others = append(others, stackHead(stack)...)
+	return append(kept, heads(stacks(lines[end+first:]), pkg, dumpLines-len(kept))...)
+}
+
+// heads returns the first frames of stacks, in at most n lines: those with a test first, then those
+// with a function of the package. Of equal ones it returns one, and how many there are.
+func heads(stacks [][]string, pkg string, n int) (lines []string) {
+	rank := func(stack []string) int {
+		for i, mark := range []string{"_test.go:", pkg + "."} {
+			if slices.ContainsFunc(stack, func(line string) bool { return strings.Contains(line, mark) }) {
+				return i
+			}
+		}
+		return 2
+	}
+	slices.SortStableFunc(stacks, func(a, b []string) int { return rank(a) - rank(b) })
+	count, all := make(map[string]int), [][]string(nil)
+	for _, stack := range stacks {
+		head := stackHead(stack)
+		frames := strings.Join(head[1:], "\n")
+		if count[frames]++; count[frames] == 1 {
+			all = append(all, head)
 		}
 	}
-	kept = slices.Concat(kept, own, others)
-	return kept[:min(len(kept), dumpLines)]
+	for _, head := range all {
+		if same := count[strings.Join(head[1:], "\n")]; same > 1 {
+			head[0] += fmt.Sprintf(" and %d more like it", same-1)
+		}
+		lines = append(lines, head...)
+	}
+	return lines[:min(len(lines), n)]
 }
 
 // stacks splits a dump into the stacks of its goroutines.
@@ -104,11 +124,18 @@ func stacks(lines []string) (all [][]string) {
 	return all
 }
 
-// stackHead returns the line that names the goroutine and the first frames, each as one line.
+// stackHead returns the line that names the goroutine, the first frames, and that of the test if it is
+// not among them, each as one line.
 func stackHead(stack []string) []string {
 	head := []string{stack[0]}
-	for i := 1; i+1 < len(stack) && len(head) <= stackFrames; i += 2 {
+	tested := false
+	for i := 1; i+1 < len(stack) && !strings.HasPrefix(stack[i], "created by "); i += 2 {
 		place, _, _ := strings.Cut(strings.TrimSpace(stack[i+1]), " +0x")
+		inTest := strings.Contains(place, "_test.go:")
+		if len(head) > stackFrames && (tested || !inTest) {
+			continue
+		}
+		tested = tested || inTest
 		function := arguments.ReplaceAllString(stack[i], "")
 		head = append(head, "    "+function[strings.LastIndex(function, "/")+1:]+" "+place)
 	}

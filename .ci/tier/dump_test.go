@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -88,17 +89,26 @@ func dirOf(t *testing.T) string {
 	return dir
 }
 
-// TestDigestIsShort: a dump of many goroutines begins with those of the package.
+// TestDigestIsShort: a dump of many goroutines begins with those of tests, then with those of the
+// package, and equal ones are one.
 func TestDigestIsShort(t *testing.T) {
 	lines := []string{"    x_test.go:1: logged", "panic: test timed out after 10m0s", "\trunning tests:", "\t\tTestX (10m0s)", ""}
-	for range 500 {
+	for i := range 500 {
 		lines = append(lines, "goroutine 7 [IO wait]:", "a.other(0x1)", "\t/a.go:1 +0x5", "")
+		lines = append(lines, "goroutine 6 [sleep]:", fmt.Sprintf("a.f%d(0x1)", i), "\t/a.go:1 +0x5", "")
 	}
 	lines = append(lines, "goroutine 8 [select]:", "example.test/m.(*T).wait(0x1, {0x2, 0x3})", "\t/m.go:2 +0x5", "")
+	lines = append(lines, "goroutine 9 [select]:")
+	for range 9 {
+		lines = append(lines, "b.deep()", "\t/b.go:3 +0x5")
+	}
+	lines = append(lines, "example.test/m.TestX(0x1)", "\t/m_test.go:4 +0x5", "created by testing.(*T).Run in goroutine 1", "\t/t.go:5 +0x5", "")
 	got := digest(lines, "example.test/m")
+	const deep = "    b.deep /b.go:3"
 	want := []string{
 		"panic: test timed out after 10m0s", "\trunning tests:", "\t\tTestX (10m0s)", "", "    x_test.go:1: logged",
-		"goroutine 8 [select]:", "    m.(*T).wait /m.go:2", "goroutine 7 [IO wait]:", "    a.other /a.go:1",
+		"goroutine 9 [select]:", deep, deep, deep, deep, "    m.TestX /m_test.go:4",
+		"goroutine 8 [select]:", "    m.(*T).wait /m.go:2", "goroutine 7 [IO wait]: and 499 more like it", "    a.other /a.go:1",
 	}
 	if len(got) != dumpLines || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("%d lines:\n%s", len(got), strings.Join(got, "\n"))
