@@ -312,7 +312,7 @@ type Config struct {
 	// that Dial, or Accept of a Listener made by Listen, brings into DDP mode then runs on the device,
 	// and Read and Write are its byte stream as in this process. If it can't, it runs in this process,
 	// over the Backend's TCP; ConnectionState says which, and why. Each setting that no device has is
-	// such a reason. RecvDepth and RecvSize are 16 and 32 KiB unless set, because the memory for them
+	// such a reason. In message mode RecvSize also bounds what Write sends. RecvDepth and RecvSize are 16 and 32 KiB unless set, because the memory for them
 	// is registered for as long as the connection lives.
 	Backend toe.Backend
 

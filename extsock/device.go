@@ -49,11 +49,11 @@ func notOnDevice(cfg *Config) string {
 		name string
 		set  bool
 	}{
-		{"Startup", cfg.Startup == StartupOff}, {"TLS", cfg.TLS != nil}, {"Messages", cfg.Messages},
+		{"Startup", cfg.Startup == StartupOff}, {"TLS", cfg.TLS != nil},
 		{"SendCQ", cfg.SendCQ != nil}, {"RecvCQ", cfg.RecvCQ != nil}, {"SRQ", cfg.SRQ != nil}, {"Domain", cfg.Domain != nil},
 		{"IdleTimeout", cfg.IdleTimeout > 0}, {"WriteTimeout", cfg.WriteTimeout > 0}, {"JudgeRequests", cfg.JudgeRequests},
 		{"RSockets", cfg.RSockets}, {"Markers", cfg.Markers}, {"MaxFPDU", cfg.MaxFPDU != 0}, {"PeerToPeer", cfg.PeerToPeer},
-		{"Revision", cfg.Revision == 1}, {"NoEnhanced", cfg.NoEnhanced}, {"NoCapabilities", cfg.NoCapabilities},
+		{"Revision", cfg.Revision == 1}, {"NoEnhanced", cfg.NoEnhanced},
 		{"LongestMessage", cfg.LongestMessage != nil}, {"Denied", cfg.Denied != 0}, {"Tap", cfg.Tap != nil},
 	} {
 		if f.set {
@@ -114,12 +114,16 @@ func newDeviceEnd(dev toe.Device, cfg *Config, initiator bool) *deviceEnd {
 			Device: dev, Initiator: initiator, RecvDepth: depth, RecvSize: size, SendDepth: deviceSendDepth, SendSize: size,
 			CloseTimeout: cfg.closeTimeout(),
 		}),
-		own: startup.Capabilities{ByteStream: true, MaxMessage: uint32(size), Credits: uint16(depth), OnDevice: true},
+		own: startup.Capabilities{ByteStream: !cfg.Messages, MaxMessage: uint32(size), Credits: uint16(depth), OnDevice: true},
 	}
 }
 
-// privateData returns the private data of a request, or of an answer, of at most most bytes.
-func (e *deviceEnd) privateData(most int) []byte {
+// privateData returns the private data of a request, or of an answer, of at most most bytes. announce
+// says that it has the capability record.
+func (e *deviceEnd) privateData(most int, announce bool) []byte {
+	if !announce || e.cfg.NoCapabilities {
+		return e.cfg.PrivateData
+	}
 	data := slices.Clone(e.cfg.PrivateData)
 	if fill := most - startup.CapabilitiesLen - len(data); fill > 0 && !e.dev.IsRNIC() {
 		data = append(data, make([]byte, fill)...) // as the device would, and the CRC of the record covers it
@@ -127,17 +131,13 @@ func (e *deviceEnd) privateData(most int) []byte {
 	return e.own.WithPrivateData(data)
 }
 
-// peer returns what the peer's private data says, or an *toe.UnavailableError if it has no byte stream.
+// peer returns what the peer's private data says.
 func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
+	if e.cfg.NoCapabilities {
+		return &startup.Peer{PrivateData: data}, nil
+	}
 	caps, rest, ok, err := startup.ParseCapabilities(data)
-	if err != nil {
-		return nil, err
-	}
-	p := &startup.Peer{IsRDDP: ok, Capabilities: caps, PrivateData: rest}
-	if !isByteStream(p) {
-		return nil, lacking("a peer without a byte stream")
-	}
-	return p, nil
+	return &startup.Peer{IsRDDP: ok, Capabilities: caps, PrivateData: rest}, err
 }
 
 func (e *deviceEnd) config() toe.QPConfig {
@@ -153,7 +153,7 @@ func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
 	onDevice.Add(1)
 	c.learn(p)
 	e.engine.Begin(device.Link{
-		QP: qp, Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
+		QP: qp, Messages: e.cfg.Messages || !isByteStream(p), Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
 		Closed: c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
 	c.verbs.engine = e.engine
@@ -196,7 +196,7 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 	for {
 		e := newDeviceEnd(dev, a.cfg, true)
 		cfg := e.config()
-		cfg.PrivateData = e.privateData(most)
+		cfg.PrivateData = e.privateData(most, true)
 		qp, err := dev.Dial(ctx, a.to.Network, a.to.Address, cfg)
 		if err == nil {
 			p, err := e.peer(qp.PrivateData())

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -33,12 +34,17 @@ func deviceConfig(b toe.Backend) extsock.Config {
 func devicePair(t testing.TB, b *devicetest.Backend) (client, server *extsock.Conn) {
 	t.Helper()
 	cfg := deviceConfig(b)
-	l, err := extsock.Listen("tcp", "here:1", &cfg)
+	return deviceEnds(t, &cfg, &cfg)
+}
+
+func deviceEnds(t testing.TB, listens, dials *extsock.Config) (client, server *extsock.Conn) {
+	t.Helper()
+	l, err := extsock.Listen("tcp", "here:1", listens)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if client, err = extsock.Dial("tcp", "here:1", &cfg); err != nil {
+	if client, err = extsock.Dial("tcp", "here:1", dials); err != nil {
 		t.Fatal(err)
 	}
 	if server, err = l.AcceptDDP(); err != nil {
@@ -53,6 +59,50 @@ func eachKind(t *testing.T, f func(t *testing.T, b *devicetest.Backend)) {
 	for _, rnic := range []bool{false, true} {
 		t.Run(map[bool]string{false: "channel adapter", true: "RNIC"}[rnic], func(t *testing.T) {
 			bubble(t, func(t *testing.T) { f(t, &devicetest.Backend{RNIC: rnic}) })
+		})
+	}
+}
+
+// TestDeviceMessages: in message mode each Write is a message, and a peer that is no rddp sees nothing
+// else.
+func TestDeviceMessages(t *testing.T) {
+	for _, foreign := range []bool{false, true} {
+		t.Run(map[bool]string{false: "rddp", true: "foreign"}[foreign], func(t *testing.T) {
+			eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+				listens, dials := deviceConfig(b), deviceConfig(b)
+				listens.Messages, dials.Messages, dials.NoCapabilities = !foreign, true, foreign
+				client, server := deviceEnds(t, &listens, &dials)
+				for _, c := range []*extsock.Conn{client, server} {
+					if s := c.ConnectionState(); s.ByteStream || s.PeerIsRDDP == foreign || s.Device == "" {
+						t.Errorf("state %+v", s)
+					}
+				}
+				for i, way := range [][2]*extsock.Conn{{client, server}, {server, client}} {
+					want := []string{"one", "", strings.Repeat("x", 4096)}
+					for _, m := range want {
+						if n, err := io.WriteString(way[0], m); n != len(m) || err != nil {
+							t.Fatalf("way %d: Write = %d, %v", i, n, err)
+						}
+					}
+					p := make([]byte, 5000)
+					for _, m := range want {
+						if n, c, err := way[1].ReadMessage(p); string(p[:n]) != m || int(c.Len) != len(m) || err != nil {
+							t.Fatalf("way %d: ReadMessage = %d bytes, %v, %v, want %d", i, n, c, err, len(m))
+						}
+					}
+				}
+				if _, err := client.Write(make([]byte, 4097)); !errors.Is(err, extsock.ErrTooLong) {
+					t.Errorf("Write of a message that is too long = %v", err)
+				}
+				if err := client.CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+					t.Errorf("CloseWrite = %v", err)
+				}
+				io.WriteString(client, "a message in two Reads")
+				client.Close()
+				if got, err := io.ReadAll(iotest.OneByteReader(server)); string(got) != "a message in two Reads" || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
 		})
 	}
 }
@@ -282,7 +332,7 @@ func TestWithoutDevice(t *testing.T) {
 	}{
 		{"no device", &devicetest.Backend{Err: unavailable(toe.NoDevice)}, func(*extsock.Config) {}, toe.NoDevice},
 		{"no permission", &devicetest.Backend{Err: unavailable(toe.NoPermission)}, func(*extsock.Config) {}, toe.NoPermission},
-		{"Messages", &devicetest.Backend{}, func(c *extsock.Config) { c.Messages = true }, toe.NotSupported},
+		{"Markers", &devicetest.Backend{}, func(c *extsock.Config) { c.Markers = true }, toe.NotSupported},
 		{"Startup", &devicetest.Backend{}, func(c *extsock.Config) { c.Startup = extsock.StartupOff }, toe.NotSupported},
 		{"private data", &devicetest.Backend{}, func(c *extsock.Config) { c.PrivateData = make([]byte, 200) }, toe.NotSupported},
 	} {

@@ -90,7 +90,10 @@ func (d *deviceListener) acceptOne(ctx context.Context) (*Conn, error) {
 	e := newDeviceEnd(d.dev, d.cfg, false)
 	_, most := d.dev.PrivateData()
 	cfg := e.config()
-	cfg.Answer = func([]byte) []byte { return e.privateData(most) }
+	cfg.Answer = func(request []byte) []byte {
+		p, err := e.peer(request) // Prepare judges it
+		return e.privateData(most, err == nil && p.IsRDDP)
+	}
 	var p *startup.Peer
 	cfg.Prepare = func(qp toe.QP) (err error) {
 		if p, err = e.peer(qp.PrivateData()); err != nil {

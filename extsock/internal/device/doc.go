@@ -13,6 +13,8 @@
 // has happened, and says what is to be posted. An Engine guards one machine. It has one goroutine,
 // which waits for completions. Each goroutine that has told the machine something posts what is due.
 //
+// In message mode, which foreign peers know, each message takes a receive until Read has taken it.
+//
 // The end of a connection differs from that in process, since a queue pair has no half-close. Close
 // sends the end of the byte stream and then reads 0 bytes of the peer's memory: when that is complete,
 // the peer's device has everything. Then the connection waits for the peer's end, at most CloseTimeout,

@@ -32,6 +32,7 @@ type Config struct {
 // A Link is what an Engine needs to know when its queue pair is connected.
 type Link struct {
 	QP         toe.QP
+	Messages   bool                  // message mode, and not the byte stream
 	Credits    int                   // messages that the peer has room for
 	MaxMessage int                   // their length in bytes
 	Closed     *wait.Latch           // Conn.Close sets it
@@ -109,7 +110,7 @@ func (e *Engine) Begin(l Link) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.m.begin(peerConfig{
-		credits: l.Credits, maxMessage: l.MaxMessage, window: e.cfg.RecvDepth,
+		messages: l.Messages, isRNIC: e.cfg.Device.IsRNIC(), credits: l.Credits, maxMessage: l.MaxMessage, window: e.cfg.RecvDepth,
 		greets: e.cfg.Initiator && e.cfg.Device.IsRNIC(), waits: !e.cfg.Initiator && e.cfg.Device.IsRNIC(),
 	})
 }
@@ -238,12 +239,15 @@ func (e *Engine) note(c *toe.Completion) {
 
 // Receives, IsByteStream, Longest and Window describe the byte stream.
 func (e *Engine) Receives() bool     { return true }
-func (e *Engine) IsByteStream() bool { return true }
+func (e *Engine) IsByteStream() bool { return !e.link.Messages }
 func (e *Engine) Window() int        { return e.cfg.RecvDepth }
 
 func (e *Engine) Longest() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.m.tx == nil {
+		return e.cfg.SendSize
+	}
 	return e.m.tx.Longest()
 }
 
@@ -269,15 +273,21 @@ func take(turn chan<- struct{}, limit *wait.Deadline) error {
 	}
 }
 
-// ReadMessage reads from the byte stream.
-func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, _ *rdmap.Completion) (int, error) {
+// ReadMessage reads from the byte stream, or bytes of one message. note, if not nil, gets what
+// extsock.Conn.ReadMessage returns.
+func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error) {
 	if err := take(e.reading, limit); err != nil {
 		return 0, err
 	}
 	defer func() { <-e.reading }()
 	for {
 		e.mu.Lock()
-		n, ok, err := e.m.read(p)
+		n, ok, err := 0, true, error(nil)
+		if note != nil && e.link.Messages && e.m.unread.Len() > 0 {
+			n = e.m.readMessage(p, note)
+		} else {
+			n, ok, err = e.m.read(p)
+		}
 		e.unlockRead()
 		if ok {
 			e.count.Read(&e.count.Copied, n)
@@ -306,7 +316,7 @@ func (e *Engine) unlockRead() {
 	e.mu.Unlock()
 }
 
-// Write writes to the byte stream.
+// Write writes to the byte stream, or one message, which is at most Longest bytes long.
 func (e *Engine) Write(p []byte, limit *wait.Deadline) (int, error) {
 	if err := take(e.writing, limit); err != nil {
 		return 0, err
@@ -314,7 +324,11 @@ func (e *Engine) Write(p []byte, limit *wait.Deadline) (int, error) {
 	defer func() { <-e.writing }()
 	e.mu.Lock()
 	err := e.m.mayWrite()
-	if err == nil {
+	switch {
+	case err != nil:
+	case e.link.Messages:
+		e.m.write(p)
+	default:
 		e.m.tx.Post(p, 0)
 	}
 	e.mu.Unlock()
@@ -324,28 +338,37 @@ func (e *Engine) Write(p []byte, limit *wait.Deadline) (int, error) {
 	for {
 		e.flush()
 		e.mu.Lock()
-		ended, _ := e.m.tx.Write()
+		ended := !e.m.out.due
+		if !e.link.Messages {
+			ended, _ = e.m.tx.Write()
+		}
 		if !ended {
 			err = e.m.mayWrite()
 		}
 		if ended || err != nil {
-			return e.endWrite(), err
+			return e.endWrite(len(p)), err
 		}
 		e.mu.Unlock()
 		select {
 		case <-e.room:
 		case <-limit.Done():
 			e.mu.Lock()
-			return e.endWrite(), os.ErrDeadlineExceeded
+			return e.endWrite(len(p)), os.ErrDeadlineExceeded
 		}
 	}
 }
 
-// endWrite ends the Write that is under way, and returns how many of its bytes go out.
+// endWrite ends the Write of n bytes that is under way, and returns how many of them go out.
 //
 // +checklocksrelease:e.mu
-func (e *Engine) endWrite() int {
+func (e *Engine) endWrite(n int) int {
 	defer e.mu.Unlock()
+	if e.link.Messages {
+		if !e.m.takeBack() {
+			return 0
+		}
+		return n
+	}
 	e.m.tx.GiveUp()
 	return e.m.tx.End()
 }

@@ -56,8 +56,8 @@ const (
 	postNudge // an RDMA Write of 0 bytes
 )
 
-// A machine is the byte stream of one connection over a queue pair. It is a value without a lock, a
-// goroutine or a clock, and the memory is an argument.
+// A machine is one connection over a queue pair: the byte stream, or messages. It is a value without a
+// lock, a goroutine or a clock, and the memory is an argument.
 type machine struct {
 	layout
 	life   life
@@ -65,9 +65,11 @@ type machine struct {
 	// waits means that nothing may be sent before something has been received.
 	waits bool
 
-	tx     *bytestream.Sender
+	begun  bool
+	tx     *bytestream.Sender // of the byte stream; nil in message mode
 	rx     *bytestream.Receiver
-	window int // messages that the peer has credits for
+	out    outgoing // in message mode
+	window int      // messages that the peer has credits for
 	wr     rdmap.WorkRequest
 
 	unread ring.Ring[message]
@@ -91,16 +93,27 @@ const (
 	ahead step = iota
 	posted
 	done
+	never
 )
 
 // A message is bytes that no Read has taken yet.
 type message struct {
 	buffer int
 	data   []byte // the unread part of it
+	begun  bool   // a Read has taken a part
+}
+
+// An outgoing is the message of the Write that is under way, in message mode.
+type outgoing struct {
+	data []byte
+	due  bool   // it is to be posted
+	next uint64 // its number
 }
 
 // A peerConfig is what startup has learned, and agreed on.
 type peerConfig struct {
+	messages            bool // message mode
+	isRNIC              bool
 	credits, maxMessage int // of the peer's buffers
 	window              int // messages that the peer has been told it may send
 	waits, greets       bool
@@ -118,11 +131,18 @@ func newMachine(l layout) *machine {
 	return m
 }
 
-// begin begins the byte stream.
+// begin begins the byte stream, or message mode.
 func (m *machine) begin(p peerConfig) {
+	m.begun, m.waits = true, p.waits
+	if p.messages && p.isRNIC { // iWARP of others may serve no Reads, and needs none here
+		m.flush = never
+	}
+	if p.messages {
+		return
+	}
 	m.tx = bytestream.NewSender(p.credits, min(p.maxMessage, m.sendLen), p.window)
 	m.rx = bytestream.NewReceiver(p.window)
-	m.window, m.waits = p.window, p.waits
+	m.window = p.window
 	if p.greets {
 		m.tx.Greet()
 	}
@@ -159,22 +179,62 @@ func (m *machine) next(memory []byte) (a action, ok bool) {
 	case m.nudges > 0:
 		m.nudges--
 		return action{op: postNudge, id: nudgeID}, true
-	case m.tx == nil || m.waits:
+	case !m.begun || m.waits:
 		return action{}, false
-	case len(m.free) > 0 && m.tx.Next(&m.wr):
+	case m.tx == nil && m.out.due && len(m.free) > 0:
+		return m.sendMessage(memory), true
+	case m.tx != nil && len(m.free) > 0 && m.tx.Next(&m.wr):
 		return m.send(memory), true
-	case m.life == ending && m.flush == ahead && m.tx.IsFinished():
+	case m.life == ending && m.flush == ahead && m.isWritten():
 		m.flush = posted
 		return action{op: postFlush, id: flushID}, true
 	}
 	return action{}, false
 }
 
-// send copies the Sender's message to a buffer, so that the memory of a Write is the caller's again.
-func (m *machine) send(memory []byte) action {
+// isWritten reports whether everything that was written is posted, and the end behind it.
+func (m *machine) isWritten() bool {
+	if m.tx == nil {
+		return !m.out.due
+	}
+	return m.tx.IsFinished()
+}
+
+// sendMessage copies the message of the Write to a buffer.
+func (m *machine) sendMessage(memory []byte) action {
+	id := m.out.next
+	m.out.next++
+	m.out.due = false
+	off := m.buffer(id)
+	return action{op: postSend, id: id | sendBit, off: off, n: copy(memory[off:][:m.sendLen], m.out.data)}
+}
+
+// buffer takes a buffer for the Send with a number, and returns where it lies.
+func (m *machine) buffer(id uint64) (off int) {
 	i := m.free[len(m.free)-1]
 	m.free = m.free[:len(m.free)-1]
-	off, n := m.layout.send(i), 0
+	m.sending[id%maxSends] = i
+	return m.layout.send(i)
+}
+
+// write takes the message of a Write.
+func (m *machine) write(p []byte) {
+	if len(p) > m.sendLen {
+		panic("BUG: a message that is too long")
+	}
+	m.out.data, m.out.due = p, true
+}
+
+// takeBack ends the Write in message mode. It reports whether its message goes out.
+func (m *machine) takeBack() (goes bool) {
+	goes = !m.out.due
+	m.out.data, m.out.due = nil, false
+	return goes
+}
+
+// send copies the Sender's message to a buffer, so that the memory of a Write is the caller's again.
+func (m *machine) send(memory []byte) action {
+	off, n := m.buffer(m.wr.ID), 0
 	to := memory[off:][:m.sendLen]
 	if m.wr.Gather == nil {
 		n = copy(to, m.wr.Data)
@@ -182,7 +242,6 @@ func (m *machine) send(memory []byte) action {
 	for _, b := range m.wr.Gather {
 		n += copy(to[n:], b)
 	}
-	m.sending[m.wr.ID%maxSends] = i
 	m.tx.Posted()
 	m.tx.Detached()
 	return action{op: postSend, id: m.wr.ID | sendBit, off: off, n: n}
@@ -201,7 +260,9 @@ func (m *machine) completed(c *toe.Completion, memory []byte) {
 	case c.ID&sendBit != 0:
 		id := c.ID &^ sendBit
 		m.free = append(m.free, m.sending[id%maxSends])
-		m.tx.Completed([]rdmap.Completion{{ID: id}})
+		if m.tx != nil {
+			m.tx.Completed([]rdmap.Completion{{ID: id}})
+		}
 	case c.ID == flushID:
 		m.flush = done
 	case c.ID < uint64(m.receives):
@@ -220,6 +281,10 @@ func (m *machine) completed(c *toe.Completion, memory []byte) {
 
 // arrived notes a message in a buffer.
 func (m *machine) arrived(buffer int, b []byte) error {
+	if m.tx == nil {
+		m.arrivedWhole(buffer, b)
+		return nil
+	}
 	if m.rx.OutOfCredits() {
 		m.rx.GaveBack(m.tx.GivenBack())
 	}
@@ -241,13 +306,23 @@ func (m *machine) arrived(buffer int, b []byte) error {
 	m.eof = m.eof || a.End
 	if a.Kind == bytestream.Data && a.N > 0 {
 		if !m.deaf && !m.join(b[n:]) {
-			*m.unread.Push() = message{buffer, b[n:]}
+			*m.unread.Push() = message{buffer: buffer, data: b[n:]}
 			return nil
 		}
 		m.lost = m.lost || m.deaf
 	}
 	m.freed(buffer, a.Buffer)
 	return nil
+}
+
+// arrivedWhole is arrived in message mode.
+func (m *machine) arrivedWhole(buffer int, b []byte) {
+	if m.deaf {
+		m.lost = true
+		m.freed(buffer, bytestream.DataBuffer)
+		return
+	}
+	*m.unread.Push() = message{buffer: buffer, data: b}
 }
 
 // join moves short data to the rest of the newest unread message's buffer, if there is room.
@@ -266,7 +341,7 @@ func (m *machine) join(data []byte) bool {
 // freed notes that a buffer for receives is free again.
 func (m *machine) freed(buffer int, kind bytestream.Buffer) {
 	m.idle = append(m.idle, buffer)
-	if kind != bytestream.ExtraBuffer {
+	if m.tx != nil && kind != bytestream.ExtraBuffer {
 		m.tx.Freed(1, m.window, kind == bytestream.ControlBuffer)
 	}
 }
@@ -276,7 +351,10 @@ func (m *machine) settle() {
 	if m.life == ending && m.flush == done {
 		m.become(lingering)
 	}
-	if m.life == lingering && m.eof {
+	if m.life == ending && m.flush == never && m.isWritten() && len(m.free) == m.sends {
+		m.become(lingering)
+	}
+	if m.life == lingering && (m.eof || m.tx == nil) { // a peer that is no rddp may wait for the end
 		m.end(net.ErrClosed)
 	}
 }
@@ -288,15 +366,36 @@ func (m *machine) disconnected(err error) {
 		m.end(err)
 	case m.life >= ending && m.flush != ahead: // the peer has ended while everything was on its way
 		m.end(net.ErrClosed)
-	case m.eof:
+	case m.eof, m.tx == nil: // messages have no end of their own
+		m.eof = true
 		m.end(io.EOF)
 	default: // a device does not tell a reset from a FIN
 		m.end(syscall.ECONNRESET)
 	}
 }
 
+// readMessage is read in message mode. note is not nil, and gets what extsock.Conn.ReadMessage returns.
+func (m *machine) readMessage(p []byte, note *rdmap.Completion) (n int) {
+	first := m.unread.First()
+	if !first.begun {
+		*note = rdmap.Completion{Op: rdmap.WorkRecv, Len: uint32(len(first.data))}
+	}
+	first.begun = true
+	n = copy(p, first.data)
+	if first.data = first.data[n:]; len(first.data) == 0 {
+		buffer := first.buffer
+		m.unread.Pop()
+		m.freed(buffer, bytestream.DataBuffer)
+	}
+	return n
+}
+
 // read takes unread bytes. ok is false if the Read has to wait.
 func (m *machine) read(p []byte) (n int, ok bool, err error) {
+	if m.tx == nil && m.unread.Len() > 0 {
+		var note rdmap.Completion
+		return m.readMessage(p, &note), true, nil
+	}
 	for n < len(p) && m.unread.Len() > 0 {
 		first := m.unread.First()
 		k := copy(p[n:], first.data)
@@ -365,5 +464,6 @@ func (m *machine) close() (lost bool) {
 	if m.life == open {
 		m.become(ending)
 	}
+	m.settle()
 	return lost
 }

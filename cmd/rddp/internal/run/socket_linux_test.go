@@ -42,6 +42,47 @@ func runSockets(b *verbs.Backend, mixed bool) error {
 		if err := runPair(p[0], p[1]); err != nil {
 			return fmt.Errorf("on a device: listens %v, dials %v: %w", p[0].Backend != nil, p[1].Backend != nil, err)
 		}
+		if err := runMessages(*p[0], *p[1]); err != nil {
+			return fmt.Errorf("messages on a device: listens %v, dials %v: %w", p[0].Backend != nil, p[1].Backend != nil, err)
+		}
+	}
+	return nil
+}
+
+// runMessages has two ends of which the one that dials is foreign exchange messages.
+func runMessages(listens, dials extsock.Config) error {
+	dials.Messages, dials.NoCapabilities = true, true
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &listens)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	client, err := extsock.Dial("tcp", l.Addr().String(), &dials)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	server, err := l.AcceptDDP()
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	p := make([]byte, 10_000)
+	for i := range 100 {
+		for _, way := range [][2]*extsock.Conn{{client, server}, {server, client}} {
+			if _, err := way[0].Write(p[:i*97]); err != nil {
+				return err
+			}
+			if n, c, err := way[1].ReadMessage(p); n != i*97 || int(c.Len) != n || err != nil {
+				return fmt.Errorf("message %d = %d bytes, %v, %w", i, n, c, err)
+			}
+		}
+	}
+	if err := client.Close(); err != nil {
+		return err
+	}
+	if n, err := server.Read(p); err != io.EOF { //nolint:errorlint // as Read returns it
+		return fmt.Errorf("behind the end: %d, %w", n, err)
 	}
 	return nil
 }
