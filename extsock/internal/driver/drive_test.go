@@ -41,6 +41,7 @@ func TestDriveAfterClose(t *testing.T) {
 					answered <- err
 					return
 				}
+				synctest.Wait() // a Read that finds the answer in the inbox leaves the role to the home goroutine
 				if _, err := cr.Write(p, nil); err != nil {
 					answered <- err
 					return
