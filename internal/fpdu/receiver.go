@@ -144,6 +144,9 @@ func (r *Receiver) Arrived() (b []byte, whole int) {
 	}
 }
 
+// HasRest reports whether bytes have arrived in order that Next has not passed: those of Arrived.
+func (r *Receiver) HasRest() bool { return r.r < r.w }
+
 // Next advances to the next ULPDU and reports whether there is one. If Next returns false and Err
 // returns nil, the caller must read more. Even then Edge may have moved, because Next skips ULPDUs
 // that it has returned early.
@@ -155,6 +158,9 @@ func (r *Receiver) Next() bool {
 	}
 	if r.form == FormULPDU {
 		return r.nextULPDU()
+	}
+	if !r.HasRest() && len(r.early.run) == 0 {
+		return false
 	}
 	return r.nextInOrder() || r.nextEarly()
 }

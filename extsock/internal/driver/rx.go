@@ -140,10 +140,7 @@ func (r *rx) park() {
 // giveBack returns the buffer to the pool, unless the buffer contains an incomplete FPDU, or an
 // FPDU that waits for memory or for a Read.
 func (r *rx) giveBack() {
-	if r.free == nil || r.intake.isHeld() || r.parked != nil {
-		return
-	}
-	if needed, _ := r.mpa.Arrived(); len(needed) > 0 {
+	if r.free == nil || r.intake.isHeld() || r.parked != nil || r.mpa.HasRest() {
 		return
 	}
 	if b := r.mpa.SetBuffer(nil); b != nil {
