@@ -32,13 +32,12 @@ type Conn struct {
 	readDeadline  wait.Deadline
 	writeDeadline wait.Deadline
 
-	stream    toe.Stream
-	under     net.Conn // the net.Conn that the stream was made from, or the stream itself
-	tcp       net.Conn // the connection with the settings of TCP: under, or the one below TLS
-	cfg       *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
-	initiator bool
-	trace     *observe.Trace
-	door      *startup.Door // of the Listener that accepted the connection; nil: none
+	stream toe.Stream
+	under  net.Conn // the net.Conn that the stream was made from, or the stream itself
+	tcp    net.Conn // the connection with the settings of TCP: under, or the one below TLS
+	cfg    *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
+	trace  *observe.Trace
+	door   *startup.Door // of the Listener that accepted the connection; nil: none
 
 	// peer is what startup learned about the peer. The Peer that it points to never changes. Before
 	// startup it is the zero Peer.
@@ -50,6 +49,7 @@ type Conn struct {
 	mu       locks.Mutex[locks.Conn]
 	fallback *fallbackError // +checklocks:mu
 
+	initiator bool
 	appQueues bool        // Config.RecvCQ or Config.SRQ is set
 	abortive  atomic.Bool // Close must reset the connection
 	// closeCalled says that the program has called Close. It is not a phase of startup, because a

@@ -83,12 +83,12 @@ func (c *Counters) add(from *Counters) {
 // that have.
 var live = struct {
 	mu    locks.Mutex[locks.Live]
-	open  map[*Counters]Open // +checklocks:mu
-	begun uint64             // +checklocks:mu
-	ended Counters           // +checklocks:mu
+	open  map[*Counters]enlisted // +checklocks:mu
+	begun uint64                 // +checklocks:mu
+	ended Counters               // +checklocks:mu
 	// how many have ended with an error
 	failed uint64 // +checklocks:mu
-}{open: make(map[*Counters]Open)}
+}{open: make(map[*Counters]enlisted)}
 
 // An Open is a connection of the process that is in DDP mode and has not ended.
 type Open struct {
@@ -98,12 +98,21 @@ type Open struct {
 	Counts *Counters // which the connection continues to change
 }
 
+// An enlisted is an Open in less memory, without what the map's key says.
+type enlisted struct {
+	owner  any
+	number uint64
+	since  time.Duration // since start
+}
+
+var start = time.Now()
+
 // AllOpen returns the connections that are open, in the order in which they were started.
 func AllOpen() []Open {
 	live.mu.Lock()
 	all := make([]Open, 0, len(live.open))
-	for _, o := range live.open {
-		all = append(all, o)
+	for c, o := range live.open {
+		all = append(all, Open{Owner: o.owner, Number: o.number, Since: start.Add(o.since), Counts: c})
 	}
 	live.mu.Unlock()
 	slices.SortFunc(all, func(a, b Open) int { return cmp.Compare(a.Number, b.Number) })
@@ -125,11 +134,11 @@ func Totals(sum *Counters) (begun, open, failed uint64) {
 
 // Enlist adds the counts of a connection to those of the process. AllOpen returns owner for it.
 func (c *Counters) Enlist(owner any) {
-	since := time.Now()
+	since := time.Since(start)
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	live.begun++
-	live.open[c] = Open{Owner: owner, Number: live.begun, Since: since, Counts: c}
+	live.open[c] = enlisted{owner: owner, number: live.begun, since: since}
 }
 
 // Retire notes that a connection has ended. failed says that it has ended with an error.

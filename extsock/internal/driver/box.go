@@ -24,9 +24,9 @@ type box struct {
 
 	used   int // messages placed at present, or unread
 	unread ring.Ring[message]
-	// notes are the Completions of the messages that no Read has begun, in message mode. If noted is
-	// set, that of the message begun last is in front of them.
-	notes   ring.Ring[rdmap.Completion]
+	// notes are about the messages that no Read has begun, in message mode. If noted is set, that of the
+	// message begun last is in front of them.
+	notes   ring.Ring[note]
 	placing placing
 	reader  reader
 	tail    tail

@@ -114,7 +114,7 @@ func (in *inbox) acceptMessage(n int, c rdmap.Completion) {
 	in.enter()
 	defer in.exit()
 	if !in.box.discards() {
-		*in.box.notes.Push() = c
+		*in.box.notes.Push() = noteOf(&c)
 	}
 	in.box.accept(n, bytestream.DataBuffer)
 	in.noteWindow()

@@ -81,37 +81,38 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 	if limit.HasPassed() || canceled != nil && wait.IsClosed(canceled) {
 		return rdmap.Completion{}, os.ErrDeadlineExceeded
 	}
-	cq := d.blocking.begin(wr)
+	c := d.blocking.begin(wr)
 	if err := d.sendWhenRoom(wr, limit, canceled); err != nil {
-		d.blocking.end(cq)
+		d.blocking.end(c)
 		return rdmap.Completion{}, err
 	}
 	var done [1]rdmap.Completion
 	for takenBack := false; ; {
-		if cq.Poll(done[:]) == 1 {
-			d.blocking.end(cq)
+		if c.cq.Poll(done[:]) == 1 {
+			d.blocking.end(c)
 			if takenBack && done[0].Status != rdmap.StatusOK {
 				return done[0], os.ErrDeadlineExceeded
 			}
 			return done[0], d.end.completionError(done[0])
 		}
+		c.waited = true
 		if takenBack {
-			<-cq.Ready()
+			<-c.cq.Ready()
 			continue
 		}
 		select {
-		case <-cq.Ready():
+		case <-c.cq.Ready():
 			continue
 		case <-limit.Done():
 		case <-canceled:
 		}
 		takenBack = true
-		if !d.qp.Cancel(cq, wr.ID) {
+		if !d.qp.Cancel(c.cq, wr.ID) {
 			switch detached := d.detach(wr.Data); {
 			case !detached:
 				d.Kill(errAbandoned)
-			case cq.Len() == 0: // otherwise the connection has ended, or TCP has got it all meanwhile
-				// cq does not return to the pool, because its Completion is still to come.
+			case c.cq.Len() == 0: // otherwise the connection has ended, or TCP has got it all meanwhile
+				// The queue does not return to the pool, because its Completion is still to come.
 				return rdmap.Completion{}, errDetached
 			}
 		}
@@ -122,35 +123,51 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 // A blocking is what the program's blocking calls share. Any goroutine may call its methods.
 type blocking struct {
 	ids atomic.Uint64 // numbers their Work Requests
-	// spare is a completion queue of depth 1 that no call uses. others has those of calls that were made
-	// at the same time; most connections make none. Connections do not share them, because a queue's
-	// channel may belong to a synctest bubble.
+	// spare is a completion queue that a call has waited for. others has those of calls that waited at the
+	// same time. Connections do not share them, because the queue's channel may belong to a synctest
+	// bubble.
 	spare  atomic.Pointer[rdmap.CompletionQueue]
 	others atomic.Pointer[sync.Pool]
 }
 
+// unawaited holds completion queues of depth 1 that no call has waited for, so they have no channel. A
+// message that goes out at once needs no other, and an idle connection keeps none.
+var unawaited = sync.Pool{New: func() any { return rdmap.NewCompletionQueue(1) }}
+
+// A call is a blocking call.
+type call struct {
+	cq     *rdmap.CompletionQueue // of depth 1
+	waited bool                   // this call, or another one before it, has waited for cq
+}
+
 // begin gives wr a number, and a completion queue of its own until end.
-func (b *blocking) begin(wr *rdmap.WorkRequest) *rdmap.CompletionQueue {
-	cq := b.spare.Swap(nil)
-	if others := b.others.Load(); cq == nil && others != nil {
-		cq, _ = others.Get().(*rdmap.CompletionQueue)
+func (b *blocking) begin(wr *rdmap.WorkRequest) (c call) {
+	if b.spare.Load() != nil {
+		c.cq = b.spare.Swap(nil)
 	}
-	if cq == nil {
-		cq = rdmap.NewCompletionQueue(1)
+	if others := b.others.Load(); c.cq == nil && others != nil {
+		c.cq, _ = others.Get().(*rdmap.CompletionQueue)
 	}
-	wr.CQ, wr.ID = cq, b.ids.Add(1)
-	return cq
+	if c.waited = c.cq != nil; !c.waited {
+		c.cq = unawaited.Get().(*rdmap.CompletionQueue)
+	}
+	wr.CQ, wr.ID = c.cq, b.ids.Add(1)
+	return c
 }
 
 // end takes the empty completion queue of a call back.
-func (b *blocking) end(cq *rdmap.CompletionQueue) {
-	if b.spare.CompareAndSwap(nil, cq) {
+func (b *blocking) end(c call) {
+	if !c.waited {
+		unawaited.Put(c.cq)
+		return
+	}
+	if b.spare.CompareAndSwap(nil, c.cq) {
 		return
 	}
 	if b.others.Load() == nil {
 		b.others.CompareAndSwap(nil, new(sync.Pool))
 	}
-	b.others.Load().Put(cq)
+	b.others.Load().Put(c.cq)
 }
 
 // sendWhenRoom posts wr and transmits. It waits while the send queue is full.

@@ -84,12 +84,53 @@ func (b *box) beginNote() bool {
 	return b.noted
 }
 
-// note copies the Completion of the message that a Read has begun to c. It is for the Read that has
-// its turn.
+// A note is what the Completion of a message in the inbox says. A connection keeps memory for one, so
+// it is short.
+type note struct {
+	qpNum     uint64
+	immediate uint64
+	n         uint32
+	stag      ddp.STag
+	flags     uint8
+}
+
+// The flags of a note.
+const (
+	noteSolicited = 1 << iota
+	noteInvalidated
+	noteImmediate
+)
+
+// noteOf returns the note of a message that was received: nothing was posted, and nothing has failed.
+func noteOf(c *rdmap.Completion) note {
+	n := note{qpNum: c.QPNum, immediate: c.Immediate, n: c.Len, stag: c.Invalidated}
+	if c.Solicited {
+		n.flags |= noteSolicited
+	}
+	if c.HasInvalidated {
+		n.flags |= noteInvalidated
+	}
+	if c.HasImmediate {
+		n.flags |= noteImmediate
+	}
+	return n
+}
+
+// completion returns the Completion that the note is of.
+func (n *note) completion() rdmap.Completion {
+	return rdmap.Completion{
+		QPNum: n.qpNum, Op: rdmap.WorkRecv, Len: n.n, Solicited: n.flags&noteSolicited != 0,
+		HasInvalidated: n.flags&noteInvalidated != 0, Invalidated: n.stag,
+		HasImmediate: n.flags&noteImmediate != 0, Immediate: n.immediate,
+	}
+}
+
+// note sets c to the Completion of the message that a Read has begun. It is for the Read that has its
+// turn.
 func (in *inbox) note(c *rdmap.Completion) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	*c = *in.box.notes.First()
+	*c = in.box.notes.First().completion()
 }
 
 // leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing is
