@@ -1,6 +1,8 @@
 package verbs
 
 import (
+	"time"
+
 	"github.com/rddp/rddp/internal/rdmaabi/siw"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -17,6 +19,9 @@ type provider struct {
 	// overtakes means that completions of other work requests may come before those of Reads that
 	// were posted earlier.
 	overtakes bool
+	// flushTime is how long completions may come behind the command that has the device flush what is
+	// under way.
+	flushTime time.Duration
 
 	openCQ func(mapper, []byte, depths) (completionQueue, error)
 	openQP func(mapper, []byte, depths) (sendQueue, receiveQueue, error)
@@ -57,12 +62,13 @@ type armer interface{ Arm() }
 var providers = []*provider{
 	{
 		driver: uverbs.DriverRXE, cqOut: uverbs.MappingLen, qpOut: 2 * uverbs.MappingLen,
-		openCQ: openRingCQ, openQP: openRingQP,
+		flushTime: 5 * time.Second, openCQ: openRingCQ, openQP: openRingQP,
 	},
 	{
 		driver:     uverbs.DriverSIW,
 		contextOut: siw.ContextLen, regionIn: siw.RegionInLen, regionOut: siw.RegionLen, cqOut: siw.CQLen, qpOut: siw.QPLen,
-		segments: siw.MaxSegments, plain: true, overtakes: true, openCQ: openSiwCQ, openQP: openSiwQP,
+		flushTime: 0, // it flushes within the command; what it has not flushed then, such as some Reads, it never does
+		segments:  siw.MaxSegments, plain: true, overtakes: true, openCQ: openSiwCQ, openQP: openSiwQP,
 	},
 }
 

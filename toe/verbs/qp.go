@@ -389,9 +389,6 @@ func (q *QP) arm() error {
 	return q.d.do(uverbs.ReqNotifyCQ, uverbs.AppendWords(nil, q.cq, 0), nil)
 }
 
-// flushTime is how long a device may take for the completions of a connection that has ended.
-const flushTime = 5 * time.Second
-
 // flushing reports whether completions are still due of a connection that has ended because of
 // cause. The first time, it has the device complete what is under way.
 func (q *QP) flushing(cause error) bool {
@@ -407,7 +404,7 @@ func (q *QP) flushing(cause error) bool {
 	if !q.flushBy.IsZero() {
 		return time.Now().Before(q.flushBy)
 	}
-	q.flushBy = time.Now().Add(flushTime)
+	q.flushBy = time.Now().Add(q.d.provider.flushTime)
 	_ = q.channel.SetReadDeadline(q.flushBy)
 	c := uverbs.Change{Handle: q.qp, Mask: uverbs.MaskState, To: uverbs.Attributes{State: uverbs.Err}}
 	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil) == nil
