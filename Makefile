@@ -218,7 +218,7 @@ benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x $(ALL)
 
 interop: build bin/tier
-	$(TIER) test -retries=2 -- -count=1 -p=1 -tags=interop -timeout=20m ./conformance/interop/... ./toe/usertcp/interop
+	$(TIER) test -retries=2 -- -count=1 -p=1 -tags=interop -timeout=40m ./conformance/interop/... ./toe/usertcp/interop
 
 # Unchanged programs find the device of rddp run.
 verbs: verbs-programs

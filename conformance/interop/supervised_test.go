@@ -48,13 +48,16 @@ type supervised struct {
 	over bool            // nothing more comes; guarded by mu
 }
 
-// supervise starts a program under rddp run, and kills it when t ends.
-func supervise(t *testing.T, line string) *supervised {
+// supervise starts a program under rddp run --iwarp, and kills it when t ends.
+func supervise(t *testing.T, line string) *supervised { return superviseAs(t, "--iwarp", line) }
+
+// superviseAs starts a program under rddp run with options, and kills it when t ends.
+func superviseAs(t *testing.T, options, line string) *supervised {
 	t.Helper()
 	rddp := rddpBinary(t)
 	s := &supervised{done: make(chan struct{})}
 	s.cond = sync.NewCond(&s.mu)
-	s.cmd = exec.Command(rddp, append([]string{"run", "-v", "--iwarp", "--address", "127.0.0.1"}, strings.Fields(line)...)...)
+	s.cmd = exec.Command(rddp, strings.Fields("run -v --address 127.0.0.1 "+options+" "+line)...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() == 0 {
 		if err := os.Chmod(filepath.Dir(rddp), 0o755); err != nil {

@@ -5,8 +5,7 @@
 //	verbspeer DEVICE listen ADDRESS BYTES CONNECTIONS
 //	verbspeer DEVICE dial ADDRESS BYTES CONNECTIONS
 //
-// DEVICE is a name such as siw0, "any" for the first one, or "process". With "socket:" in front of it, the
-// ends are extended sockets of package extsock, and the bytes go through Read and Write.
+// DEVICE is a name such as siw0, "any" for the first one, or "process".
 package main
 
 import (
@@ -21,7 +20,6 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -91,9 +89,6 @@ func run(device, role, address, size, count string) (err error) {
 	conns, err2 := strconv.Atoi(count)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
-	}
-	if socket, ok := strings.CutPrefix(device, sockets); ok {
-		return runSockets(socket, role, addr, n, conns)
 	}
 	if conns > 1 {
 		block = 4 << 10

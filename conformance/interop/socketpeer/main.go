@@ -1,0 +1,136 @@
+// Command socketpeer is one end of a session between two extended sockets: over a device by
+// Config.Backend, or in its own process. Both ends run the same session.
+//
+//	socketpeer DEVICE listen ADDRESS SESSION N
+//	socketpeer DEVICE dial ADDRESS SESSION N
+//
+// DEVICE is a name such as siw0, "any" for the first one, or "process". What SESSION and N mean is in
+// sessions.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/verbs"
+)
+
+// limit ends a session that hangs, and shows where.
+const limit = 10 * time.Minute
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 6 {
+		log.Fatal("usage: socketpeer DEVICE listen|dial ADDRESS SESSION N")
+	}
+	time.AfterFunc(limit, func() {
+		debug.SetTraceback("all")
+		panic("the session does not end")
+	})
+	if err := run(os.Args[1], os.Args[2] == "dial", os.Args[3], os.Args[4], os.Args[5]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A peer is this end.
+type peer struct {
+	cfg    *extsock.Config
+	device bool // connections must run on one
+	dials  bool
+	to     string
+	l      *extsock.Listener // nil if the peer dials
+	first  *extsock.Conn     // the connection that is there when the session begins
+	n      int
+}
+
+func run(device string, dials bool, address, name, count string) (err error) {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return err
+	}
+	s := sessions[name]
+	if s == nil {
+		return fmt.Errorf("no session %q", name)
+	}
+	p := &peer{cfg: &extsock.Config{Startup: extsock.StartupRequire, CloseTimeout: time.Minute}, dials: dials, to: address, n: n}
+	if name == "crowd" {
+		p.cfg.RecvDepth, p.cfg.RecvSize = 4, 4<<10 // the device's memory for each connection
+	}
+	if device != "process" {
+		b := new(verbs.Backend)
+		if device != "any" {
+			b.Name = device
+		}
+		p.cfg.Backend, p.device = b, true
+		defer func() { err = errors.Join(err, b.Close()) }()
+	}
+	if !dials {
+		if p.l, err = extsock.Listen("tcp", address, p.cfg); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.l.Close()) }()
+		fmt.Println("listening on", p.l.Addr())
+	}
+	if p.first, err = p.connect(); err != nil {
+		return err
+	}
+	began := time.Now()
+	said, err := s(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	where := "in process"
+	if d := p.first.ConnectionState().Device; d != "" {
+		where = d
+	}
+	fmt.Printf("%s succeeded on %s: %s, %v\n", name, where, said, time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// connect makes one connection more, while the other end does.
+func (p *peer) connect() (c *extsock.Conn, err error) {
+	if p.dials {
+		c, err = (&extsock.Dialer{Config: p.cfg}).DialDDP(context.Background(), "tcp", p.to)
+	} else {
+		c, err = p.l.AcceptDDP()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s := c.ConnectionState(); !s.ByteStream || (s.Device != "") != p.device {
+		return nil, errors.Join(fmt.Errorf("state %+v", s), c.Close())
+	}
+	return c, nil
+}
+
+// connectAll makes connections until there are n, all at the same time.
+func (p *peer) connectAll(n int) ([]*extsock.Conn, error) {
+	all := []*extsock.Conn{p.first}
+	for len(all) < n {
+		c, err := p.connect()
+		if err != nil {
+			return nil, fmt.Errorf("connection %d: %w", len(all), err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// together runs f for each index below n, all at the same time.
+func together(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = f(i) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

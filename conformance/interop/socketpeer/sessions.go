@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/verbs"
+)
+
+// sessions has what the two ends do. A session says what it has done.
+var sessions = map[string]func(*peer) (string, error){
+	"stream":   stream,      // N bytes go each way at the same time
+	"half":     half,        // the end that dials says N bytes and half-closes, and is answered then
+	"deadline": deadlines,   // deadlines pass, of a Read and of a Write, and the connection goes on
+	"crowd":    crowd,       // N connections are there at the same time, and each is used
+	"endless":  endless,     // bytes go both ways until the other end is killed
+	"early":    serverFirst, // the end that accepts says N bytes first
+}
+
+// most is the length in bytes of the longest Read and Write.
+const most = 256 << 10
+
+// produce writes n bytes that nobody can guess, with calls of all lengths, then their SHA-256, and
+// half-closes.
+func produce(c *extsock.Conn, seed byte, n int) error {
+	bytes, calls := rand.NewChaCha8([32]byte{seed}), rand.New(rand.NewPCG(uint64(seed), 1))
+	sum, p := sha256.New(), make([]byte, most)
+	for at := 0; at < n; {
+		p := p[:min(1+int(calls.Uint64N(1+calls.Uint64N(most))), n-at)]
+		_, _ = bytes.Read(p) // it never fails
+		sum.Write(p)
+		if k, err := c.Write(p); k != len(p) || err != nil {
+			return fmt.Errorf("Write of %d bytes at %d = %d, %w", len(p), at, k, err)
+		}
+		at += len(p)
+	}
+	if _, err := c.Write(sum.Sum(nil)); err != nil {
+		return err
+	}
+	return c.CloseWrite()
+}
+
+// consume reads to the end of what produce has written, and compares the SHA-256.
+func consume(c *extsock.Conn, n int) error {
+	sum := sha256.New()
+	if got, err := io.CopyN(sum, struct{ io.Reader }{c}, int64(n)); err != nil {
+		return fmt.Errorf("Read at %d: %w", got, err)
+	}
+	rest, err := io.ReadAll(c)
+	if err != nil || !bytes.Equal(rest, sum.Sum(nil)) {
+		return fmt.Errorf("the SHA-256 is %x, and the peer's is %x, %w", sum.Sum(nil), rest, err)
+	}
+	return nil
+}
+
+// seed is different at the two ends.
+func (p *peer) seed() byte {
+	if p.dials {
+		return 1
+	}
+	return 2
+}
+
+func stream(p *peer) (string, error) {
+	c := p.first
+	err := together(2, func(i int) error {
+		if i == 0 {
+			return produce(c, p.seed(), p.n)
+		}
+		return consume(c, p.n)
+	})
+	return fmt.Sprintf("%d bytes with equal SHA-256 each way", p.n), errors.Join(err, c.Close())
+}
+
+func half(p *peer) (string, error) {
+	c := p.first
+	do := []func() error{func() error { return produce(c, p.seed(), p.n) }, func() error { return consume(c, p.n) }}
+	if !p.dials {
+		do[0], do[1] = do[1], do[0]
+	}
+	for _, f := range do {
+		if err := f(); err != nil {
+			return "", err
+		}
+	}
+	if n, err := c.Write([]byte("more")); n != 0 || err == nil {
+		return "", fmt.Errorf("Write after CloseWrite = %d, %w", n, err)
+	}
+	return fmt.Sprintf("%d bytes one way, and after that half was closed as many the other way", p.n), c.Close()
+}
+
+func serverFirst(p *peer) (string, error) {
+	if p.dials {
+		return "heard first", errors.Join(consume(p.first, p.n), p.first.Close())
+	}
+	return "spoke first", errors.Join(produce(p.first, p.seed(), p.n), p.first.Close())
+}
+
+// deadlines has deadlines pass at the end that dials. The other one speaks when it is told to, on a
+// second connection, and reads only then.
+func deadlines(p *peer) (string, error) {
+	all, err := p.connectAll(2)
+	if err != nil {
+		return "", err
+	}
+	c, control := all[0], all[1]
+	if !p.dials {
+		if _, err := io.ReadFull(control, make([]byte, 1)); err != nil {
+			return "", err
+		}
+		n, err := io.Copy(io.Discard, struct{ io.Reader }{c})
+		if err == nil {
+			_, err = fmt.Fprintln(c, n)
+		}
+		return fmt.Sprint(n, " bytes read"), errors.Join(err, c.Close(), control.Close())
+	}
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		return "", err
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !isTimeout(err) {
+		return "", fmt.Errorf("Read with a deadline = %d, %w", n, err)
+	}
+	written := 0
+	for err == nil {
+		err = c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+		if err == nil {
+			var n int
+			n, err = c.Write(make([]byte, most))
+			written += n
+		}
+	}
+	if !isTimeout(err) {
+		return "", fmt.Errorf("Write to a peer that does not read: %w", err)
+	}
+	if _, err := control.Write([]byte{1}); err != nil {
+		return "", err
+	}
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		return "", err
+	}
+	n, err := c.Write([]byte("goes on"))
+	if err == nil {
+		written, err = written+n, c.CloseWrite()
+	}
+	if err != nil {
+		return "", fmt.Errorf("after the deadlines: %w", err)
+	}
+	if b, err := io.ReadAll(c); string(b) != fmt.Sprintln(written) || err != nil {
+		return "", fmt.Errorf("%d bytes written, and the peer has read %q, %w", written, b, err)
+	}
+	return fmt.Sprint(written, " bytes, those of a Write cut short included"), errors.Join(c.Close(), control.Close())
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) && errors.As(err, &n) && n.Timeout()
+}
+
+func crowd(p *peer) (string, error) {
+	began := time.Now()
+	all, err := p.connectAll(p.n)
+	if err != nil {
+		return "", err
+	}
+	took := time.Since(began).Round(time.Millisecond)
+	const each = 10_000
+	err = together(len(all), func(i int) error {
+		c := all[i]
+		err := together(2, func(i int) error {
+			if i == 0 {
+				return produce(c, p.seed(), each)
+			}
+			return consume(c, each)
+		})
+		return errors.Join(err, c.Close())
+	})
+	return fmt.Sprintf("%d connections after %v, %d bytes each way of each", len(all), took, each), err
+}
+
+// endless succeeds if both the Read and the Write that are under way when the other end is killed
+// return an error that a program can test for. It is no end of the stream.
+func endless(p *peer) (string, error) {
+	c := p.first
+	var errs [2]error
+	_ = together(2, func(i int) error {
+		b := make([]byte, most)
+		for at := 0; errs[i] == nil; {
+			var n int
+			if i == 0 {
+				n, errs[i] = c.Write(b)
+			} else {
+				n, errs[i] = c.Read(b)
+				if before := at; before < 1<<20 && before+n >= 1<<20 {
+					fmt.Println("flowing")
+				}
+			}
+			at += n
+		}
+		return nil
+	})
+	for _, err := range errs {
+		if !isLoss(err) {
+			return "", fmt.Errorf("Write: %w, Read: %w", errs[0], errs[1])
+		}
+	}
+	return fmt.Sprintf("Write: %v, Read: %v", errs[0], errs[1]), c.Close()
+}
+
+// isLoss reports whether err says that the connection has ended in the middle. io.EOF does not.
+func isLoss(err error) bool {
+	var work *verbs.WorkError // the device has given up, or the peer's device says that it is over
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &work)
+}

@@ -1,0 +1,99 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// These tests have the program socketpeer at each end, whose extended sockets run on a device by
+// Config.Backend, or in its own process.
+
+// newSocketStage is a stage of socketpeer.
+func newSocketStage(t *testing.T) *stage { return newStage(t, "socketpeer", " succeeded on ") }
+
+// socketSessions are the sessions of socketpeer, with N on the host, and N with an end in the emulated
+// guest.
+var socketSessions = []struct {
+	desc, name     string
+	onHost, guests int
+}{
+	{"bytes each way", "stream", 1_000_000_000, 10_000_000},
+	{"half-close", "half", 1_000_000, 1_000_000},
+	{"speaks first", "early", 100_000, 100_000},
+	{"deadlines", "deadline", 0, 0},
+	{"connections", "crowd", 1000, 50},
+}
+
+// socketPairs are the places that talk to each other: the one that listens, and the one that dials.
+func socketPairs() (pairs [][2]place) {
+	for _, listens := range iwarp {
+		for _, dials := range iwarp {
+			pairs = append(pairs, [2]place{listens, dials})
+		}
+	}
+	return append(pairs, [2]place{overRxe, overRxe}, [2]place{joinedRun, joinedRun})
+}
+
+// Every place meets every other one, as the end that listens and as the one that dials.
+func TestSocketPairs(t *testing.T) {
+	s := newSocketStage(t)
+	table := strings.Builder{}
+	table.WriteString("| listens | dials |")
+	for _, session := range socketSessions {
+		fmt.Fprintf(&table, " %s |", session.desc)
+	}
+	table.WriteString("\n|" + strings.Repeat(" --- |", len(socketSessions)+2) + "\n")
+	for _, pair := range socketPairs() {
+		fmt.Fprintf(&table, "| %s | %s |", pair[0], pair[1])
+		for _, session := range socketSessions {
+			n := session.onHost
+			if pair[0].inGuest() || pair[1].inGuest() {
+				n = session.guests
+			}
+			result := fmt.Sprint(n)
+			if n == 0 {
+				result = "yes"
+			}
+			if !t.Run(fmt.Sprintf("%s listens, %s dials, %s", pair[0], pair[1], session.name), func(t *testing.T) {
+				t.Log(s.meet(t, pair[0], pair[1], fmt.Sprint(session.name, " ", n)))
+			}) {
+				result = "failed"
+			}
+			fmt.Fprintf(&table, " %s |", result)
+		}
+		table.WriteString("\n")
+	}
+	t.Logf("who has talked to whom:\n%s", &table)
+}
+
+// When a program is killed, the other end's Read and Write return a typed error, which is no end of
+// the stream.
+func TestSocketProgramKilled(t *testing.T) {
+	s := newSocketStage(t)
+	for _, pair := range socketPairs() {
+		for _, listener := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s listens, %s dials, the one that listens is killed: %v", pair[0], pair[1], listener), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), verbsLimit)
+				defer cancel()
+				l, d := s.begin(t, ctx, pair[0], pair[1], "endless 0")
+				for _, p := range []*party{l, d} {
+					if !p.heard("flowing") {
+						_, said := p.wait()
+						t.Fatalf("%s:\n%s", p.place, said)
+					}
+				}
+				killed, survives := l, d
+				if !listener {
+					killed, survives = d, l
+				}
+				killed.kill(t)
+				t.Log(s.ends(t, survives))
+				killed.wait()
+			})
+		}
+	}
+}

@@ -1,0 +1,192 @@
+//go:build interop
+
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The tests of this file's stage have a program at each end that can use a device by package
+// toe/verbs: over siw and over rxe of the guest's kernel, over the device of rddp run, and in its own
+// process. Guests do not reach each other's rxe, and no TCP does, so it meets itself. So does the
+// device of rddp run without --iwarp.
+
+const verbsLimit = 3 * time.Minute // longest session
+
+// A place is where a program runs, and by which engine.
+type place string
+
+const (
+	inProcess  place = "process"
+	underRun   place = "rddp run --iwarp"
+	joinedRun  place = "rddp run"
+	overSiw    place = "siw"
+	overRxe    place = "rxe"
+	rxeAddress       = "10.0.9.15" // eth1 of the guest, see guest/load-rxe
+	verbsPort        = 7610
+)
+
+// inGuest reports whether the place is in the guest.
+func (p place) inGuest() bool { return p == overSiw || p == overRxe }
+
+// iwarp are the places that speak iWARP, so each of them can meet each other one.
+var iwarp = []place{inProcess, underRun, overSiw}
+
+// A party is a program that runs.
+type party struct {
+	place place
+	wait  func() (code int, said string)
+	heard func(want string) bool // waits until it has said so
+	kill  func(t *testing.T)     // kills the program, not what supervises it
+}
+
+// A stage is where sessions of one program with itself take place.
+type stage struct {
+	g       *Guest
+	program string // on the host
+	success string // what it says at the end
+}
+
+// newStage builds the program of a folder, as a static one, and puts it into the guest too.
+func newStage(t *testing.T, program, success string) *stage {
+	t.Helper()
+	g := superviseGuest(t)
+	g.MustRun(t, "load-rxe")
+	s := &stage{g, filepath.Join(t.TempDir(), program), success}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./"+program)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", program, err, out)
+	}
+	b, err := os.ReadFile(s.program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Put(t, "/bin/"+program, b, 0o755)
+	for dir := filepath.Dir(s.program); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) { // another user runs it
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// start starts the program with the arguments that follow the device's name.
+func (s *stage) start(t *testing.T, ctx context.Context, p place, args string) *party {
+	t.Helper()
+	switch p {
+	case underRun, joinedRun:
+		options := "--iwarp"
+		if p == joinedRun {
+			options = ""
+		}
+		c := superviseAs(t, options, s.program+" any "+args)
+		return &party{p, func() (int, string) { code := c.wait(ctx); return code, c.said() }, c.says, func(t *testing.T) { killProgram(t, c) }}
+	case inProcess:
+		return s.startHost(t, ctx, args)
+	}
+	c := startGuest(t, ctx, s.g, "/bin/"+filepath.Base(s.program)+" "+string(p)+"0 "+args)
+	var said strings.Builder
+	return &party{p, func() (int, string) {
+		code, err := c.Wait()
+		if err != nil {
+			fmt.Fprintln(&said, err)
+		}
+		said.WriteString(text(c))
+		return code, said.String()
+	}, hears(c.Stdout, &said), func(*testing.T) { c.Kill() }}
+}
+
+// hears returns a party's heard.
+func hears(r io.Reader, said *strings.Builder) func(want string) bool {
+	lines := bufio.NewReader(r)
+	return func(want string) bool {
+		for {
+			line, err := lines.ReadString('\n')
+			said.WriteString(line)
+			if err != nil || want != "" && strings.Contains(line, want) {
+				return err == nil
+			}
+		}
+	}
+}
+
+func (s *stage) startHost(t *testing.T, ctx context.Context, args string) *party {
+	t.Helper()
+	c := exec.CommandContext(ctx, s.program, append([]string{"process"}, strings.Fields(args)...)...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	heard := hears(out, &said)
+	return &party{inProcess, func() (int, string) {
+		heard("")    // to the end
+		_ = c.Wait() // its status is in c
+		return c.ProcessState.ExitCode(), said.String() + stderr.String()
+	}, heard, func(*testing.T) { _ = c.Process.Kill() }}
+}
+
+// begin has one party listen and another one dial. The arguments are those behind the address.
+func (s *stage) begin(t *testing.T, ctx context.Context, listens, dials place, args string) (l, d *party) {
+	t.Helper()
+	address, port := "127.0.0.1", fmt.Sprint(verbsPort)
+	switch listens {
+	case overSiw:
+		address = GuestIP
+	case overRxe:
+		address = rxeAddress
+	default:
+		port = fmt.Sprint(freePort(t))
+	}
+	l = s.start(t, ctx, listens, fmt.Sprintf("listen %s:%s %s", address, port, args))
+	if !l.heard("listening on") {
+		_, said := l.wait()
+		t.Fatalf("%s does not listen:\n%s", listens, said)
+	}
+	to := net.JoinHostPort(address, port)
+	switch {
+	case listens.inGuest() && !dials.inGuest():
+		to = s.g.Forward(t, verbsPort)
+	case !listens.inGuest() && dials.inGuest():
+		to = net.JoinHostPort(HostIP, port)
+	}
+	return l, s.start(t, ctx, dials, fmt.Sprintf("dial %s %s", to, args))
+}
+
+// meet has two parties meet, and returns what the one that dials has said.
+func (s *stage) meet(t *testing.T, listens, dials place, args string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), verbsLimit)
+	defer cancel()
+	l, d := s.begin(t, ctx, listens, dials, args)
+	said := s.ends(t, d)
+	s.ends(t, l)
+	return said
+}
+
+// ends waits until a party has ended, with success, and returns what it has said.
+func (s *stage) ends(t *testing.T, p *party) string {
+	t.Helper()
+	code, said := p.wait()
+	if code != 0 || !strings.Contains(said, s.success) {
+		t.Errorf("%s: exit status %d\n%s", p.place, code, said)
+	}
+	return said
+}
