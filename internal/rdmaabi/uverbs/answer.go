@@ -12,13 +12,16 @@ type Device struct {
 	MaxAH, MaxSRQ, MaxSRQWR    uint32
 	MaxSRQSGE                  uint32
 	AckDelay                   uint8
-	Atomics                    uint32 // 0 means none
+	Atomics                    uint32 // AtomicNone or AtomicHCA
 	VendorID, PartID, Hardware uint32
 	Paging                     Paging // in the extended answer only
 }
 
-// AtomicHCA is the value of Device.Atomics of a device whose atomics are atomic to each other.
-const AtomicHCA = 1
+// The values of Device.Atomics.
+const (
+	AtomicNone = 0 // there are none
+	AtomicHCA  = 1 // they are atomic to each other
+)
 
 // The capabilities of Device.Caps.
 const (

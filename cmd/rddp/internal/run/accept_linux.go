@@ -52,14 +52,24 @@ func (t *connections) listen(c *seccomp.Call) {
 		if err := deferAccept(fd); err != nil {
 			t.log.Warn("each connection costs more than it should", "listener", at, "err", err)
 		}
-	case t.plainToo:
-		t.log.Warn("listener stays untouched", "at", at, "why", err)
 	default:
-		t.log.Warn("listener is refused, because without TLS it must not be", "at", at, "why", err)
-		t.program.Answer(c, 0, syscall.EACCES)
-		return
+		if t.untouchedListener(c, at, err) {
+			return
+		}
 	}
 	t.program.Continue(c)
+}
+
+// untouchedListener reports a listener that a rule has chosen, but that cannot be taken over. If
+// connections without TLS are not allowed, it answers the call, and reports true.
+func (t *connections) untouchedListener(c *seccomp.Call, at netip.AddrPort, why error) (answered bool) {
+	if t.plainToo {
+		t.log.Warn("listener stays untouched", "at", at, "why", why)
+		return false
+	}
+	t.log.Warn("listener is refused, because without TLS it must not be", "at", at, "why", why)
+	t.program.Answer(c, 0, syscall.EACCES)
+	return true
 }
 
 var errBeyond = errors.New("other hosts could connect without TLS: give --tls-self, or --tls-cert and --tls-key, or --insecure")

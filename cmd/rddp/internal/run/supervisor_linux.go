@@ -85,7 +85,7 @@ func Run(c Config) (status int, err error) {
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
-	d, err := device.New(device.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log)})
+	d, err := device.New(device.Config{Addresses: c.Addresses, Log: c.Log, Faults: fault.New(c.Faults, c.Log), NoAtomics: c.IWARP})
 	if err != nil {
 		return nil, err
 	}

@@ -147,6 +147,10 @@ func (t *connections) answer(c *seccomp.Call) bool {
 		return true
 	case seccomp.GetPeerName, seccomp.GetSockName:
 		return t.name(c)
+	case seccomp.SendTo, seccomp.SendMsg:
+		return t.fastOpen(c)
+	case seccomp.Connect32, seccomp.Listen32, seccomp.SocketCall32:
+		return t.call32(c)
 	case seccomp.URingSetup:
 		t.log.Warn("what the program does by io_uring stays untouched", "thread", c.Thread)
 	}

@@ -183,6 +183,10 @@ func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (ou
 	case uverbs.QueryDevice, uverbs.QueryDevice | uverbs.Extended:
 		limits := limits
 		limits.GUID = c.dev.guid
+		if c.dev.noAtomics {
+			limits.Atomics = uverbs.AtomicNone
+			limits.Paging.RC &^= uverbs.PagingAtomic
+		}
 		return uverbs.AppendDevice(nil, &limits, extended), nil, 0
 	case uverbs.CreateCQ, uverbs.CreateCQ | uverbs.Extended:
 		return c.createCQLocked(in, extended)

@@ -26,6 +26,9 @@ type Config struct {
 	Faults *fault.Injector
 	// OnlyTCP says that even peers on this host are connected by TCP, instead of through memory.
 	OnlyTCP bool
+	// NoAtomics says that the device reports that it has no atomics. Queue pairs that are connected by
+	// rdma_cm in plain iWARP cannot carry them.
+	NoAtomics bool
 }
 
 // A Device is an RDMA device. Programs open it: see Open.
@@ -34,6 +37,7 @@ type Device struct {
 	log       *slog.Logger
 	faults    *fault.Injector
 	onlyTCP   bool // even to peers on this host
+	noAtomics bool // see Config
 	guid      [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -55,7 +59,7 @@ func New(c Config) (*Device, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
+	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
 	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned

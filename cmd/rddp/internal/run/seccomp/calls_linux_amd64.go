@@ -27,3 +27,13 @@ var calls = []struct {
 	{unix.SYS_EXECVEAT, "notify", Exec},
 	{unix.SYS_WRITE, "write", Write},
 }
+
+// arch32 is the architecture of 32-bit programs, and calls32 are those of their calls that the filter
+// names.
+const arch32 = unix.AUDIT_ARCH_I386
+
+var calls32 = []tcpCall{
+	{362, Made, "notify", Connect32},
+	{363, Accepted, "notify", Listen32},
+	{102, Made | Accepted, "socketcall", SocketCall32},
+}

@@ -23,3 +23,12 @@ var calls = []struct {
 	{unix.SYS_EXECVEAT, "notify", Exec},
 	{unix.SYS_WRITE, "write", Write},
 }
+
+// arch32 is the architecture of 32-bit programs, and calls32 are those of their calls that the filter
+// names.
+const arch32 = unix.AUDIT_ARCH_ARM
+
+var calls32 = []tcpCall{
+	{283, Made, "notify", Connect32},
+	{284, Accepted, "notify", Listen32},
+}

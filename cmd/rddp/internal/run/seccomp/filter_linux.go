@@ -62,20 +62,31 @@ const (
 	Accepted
 )
 
-// tcpCalls are the calls that the filter names for the program's TCP connections.
-var tcpCalls = []struct {
+// A tcpCall is a call that the filter names for the program's TCP connections.
+type tcpCall struct {
 	number uint32
 	of     TCP // the connections that the call is about: any of these
+	test   string
 	Kind   Kind
-}{
-	{unix.SYS_CONNECT, Made, Connect},
-	{unix.SYS_ACCEPT4, Accepted, Accept4},
-	{unix.SYS_ACCEPT, Accepted, Accept},
-	{unix.SYS_LISTEN, Accepted, Listen},
-	{unix.SYS_GETPEERNAME, Made | Accepted, GetPeerName},
-	{unix.SYS_GETSOCKNAME, Made | Accepted, GetSockName},
-	{unix.SYS_IO_URING_SETUP, Made | Accepted, URingSetup},
 }
+
+var tcpCalls = []tcpCall{
+	{unix.SYS_CONNECT, Made, "notify", Connect},
+	{unix.SYS_SENDTO, Made, "fast open 3", SendTo},
+	{unix.SYS_SENDMSG, Made, "fast open 2", SendMsg},
+	{unix.SYS_ACCEPT4, Accepted, "notify", Accept4},
+	{unix.SYS_ACCEPT, Accepted, "notify", Accept},
+	{unix.SYS_LISTEN, Accepted, "notify", Listen},
+	{unix.SYS_GETPEERNAME, Made | Accepted, "notify", GetPeerName},
+	{unix.SYS_GETSOCKNAME, Made | Accepted, "notify", GetSockName},
+	{unix.SYS_IO_URING_SETUP, Made | Accepted, "notify", URingSetup},
+}
+
+// The numbers of socketcall's calls, which are the same on all systems that have it.
+const (
+	socketCallConnect = 3
+	socketCallListen  = 4
+)
 
 // An assembler collects the instructions of a filter. A jump goes to a label that comes later; the
 // label "" is the next instruction.
@@ -126,13 +137,14 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //   - calls that make a process another program.
 //
 // With tcp, it also sees the calls that connect a socket, or listen and accept, those that ask for its
-// addresses, and io_uring_setup.
+// addresses, and io_uring_setup; sends that connect (MSG_FASTOPEN); and of 32-bit programs, connect and
+// listen.
 //
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
 func Filter(writes Range, tcp TCP) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
-	a.jump(jumpEqual, auditArch, "", "allow")
+	a.jump(jumpEqual, auditArch, "", "32 bits")
 	a.add(loadWord, dataNumber)
 	a.jump(jumpAtLeast, x32Bit, "allow", "")
 	for _, c := range calls {
@@ -140,10 +152,38 @@ func Filter(writes Range, tcp TCP) []unix.SockFilter {
 	}
 	for _, c := range tcpCalls {
 		if c.of&tcp != 0 {
-			a.jump(jumpEqual, c.number, "notify", "")
+			a.jump(jumpEqual, c.number, c.test, "")
 		}
 	}
 	a.add(returnConstant, allow)
+
+	a.label("32 bits")
+	a.jump(jumpEqual, arch32, "", "allow")
+	a.add(loadWord, dataNumber)
+	for _, c := range calls32 {
+		if c.of&tcp != 0 {
+			a.jump(jumpEqual, c.number, c.test, "")
+		}
+	}
+	a.add(returnConstant, allow)
+
+	a.label("socketcall")
+	a.argument(0)
+	if tcp&Made != 0 {
+		a.jump(jumpEqual, socketCallConnect, "notify", "")
+	}
+	if tcp&Accepted != 0 {
+		a.jump(jumpEqual, socketCallListen, "notify", "")
+	}
+	a.add(returnConstant, allow)
+
+	a.label("fast open 3") // sendto: flags are argument 3
+	a.argument(3)
+	a.jump(jumpIfSet, unix.MSG_FASTOPEN, "notify", "allow")
+
+	a.label("fast open 2") // sendmsg: flags are argument 2
+	a.argument(2)
+	a.jump(jumpIfSet, unix.MSG_FASTOPEN, "notify", "allow")
 
 	a.label("path or descriptor 3") // newfstatat: flags are argument 3
 	a.argument(3)

@@ -121,17 +121,52 @@ func TestFilter(t *testing.T) {
 
 func TestFilterOfTCP(t *testing.T) {
 	for _, c := range tcpCalls {
-		if kindOf(int32(c.number)) != c.Kind {
-			t.Errorf("call %d is of kind %d, want %d", c.number, kindOf(int32(c.number)), c.Kind)
+		if got := kindOf(auditArch, int32(c.number)); got != c.Kind {
+			t.Errorf("call %d is of kind %d, want %d", c.number, got, c.Kind)
 		}
 		for tcp := range Made | Accepted + 1 {
 			want := uint32(allow)
 			if c.of&tcp != 0 {
 				want = notify
 			}
-			if got := decide(t, tcp, auditArch, c.number, 3); got != want {
+			args := []uint64{3, 1, 0, 0}
+			if c.test != "notify" {
+				if got := decide(t, tcp, auditArch, c.number, args...); got != allow {
+					t.Errorf("call %d that does not connect, with tcp %v: 0x%x", c.number, tcp, got)
+				}
+				args[map[Kind]int{SendTo: 3, SendMsg: 2}[c.Kind]] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
+			}
+			if got := decide(t, tcp, auditArch, c.number, args...); got != want {
 				t.Errorf("call %d, with tcp %v: 0x%x, want 0x%x", c.number, tcp, got, want)
 			}
+		}
+	}
+}
+
+// TestFilterOf32Bits: of 32-bit programs the filter names connect and listen, by whatever call, and
+// nothing else.
+func TestFilterOf32Bits(t *testing.T) {
+	for tcp := range Made | Accepted + 1 {
+		for _, c := range calls32 {
+			if got := kindOf(arch32, int32(c.number)); got != c.Kind {
+				t.Errorf("call %d is of kind %d, want %d", c.number, got, c.Kind)
+			}
+			for first := range uint64(8) {
+				of := c.of
+				if c.Kind == SocketCall32 {
+					of = map[uint64]TCP{socketCallConnect: Made, socketCallListen: Accepted}[first]
+				}
+				want := uint32(allow)
+				if of&tcp != 0 {
+					want = notify
+				}
+				if got := decide(t, tcp, arch32, c.number, first); got != want {
+					t.Errorf("call %d of %d, with tcp %v: 0x%x, want 0x%x", c.number, first, tcp, got, want)
+				}
+			}
+		}
+		if got := decide(t, tcp, arch32, number(t, OpenAt), uint64(atCWD)); got != allow {
+			t.Errorf("another call, with tcp %v: 0x%x", tcp, got)
 		}
 	}
 }

@@ -16,25 +16,30 @@ type Kind uint8
 
 // The kinds.
 const (
-	Other       Kind = iota
-	Open             // open(path, flags)
-	OpenAt           // openat(dir, path, flags)
-	Stat             // stat(path, buffer)
-	StatAt           // newfstatat(dir, path, buffer, flags)
-	FStat            // fstat(descriptor, buffer)
-	StatX            // statx(dir, path, flags, mask, buffer)
-	Access           // access(path, mode)
-	AccessAt         // faccessat(dir, path, mode)
-	Ioctl            // ioctl(descriptor, number, argument)
-	Exec             // execve and execveat
-	Write            // write(descriptor, buffer, length)
-	Connect          // connect(descriptor, address, length)
-	Listen           // listen(descriptor, backlog)
-	Accept           // accept(descriptor, address, length)
-	Accept4          // accept4(descriptor, address, length, flags)
-	GetPeerName      // getpeername(descriptor, address, length)
-	GetSockName      // getsockname(descriptor, address, length)
-	URingSetup       // io_uring_setup(entries, parameters)
+	Other        Kind = iota
+	Open              // open(path, flags)
+	OpenAt            // openat(dir, path, flags)
+	Stat              // stat(path, buffer)
+	StatAt            // newfstatat(dir, path, buffer, flags)
+	FStat             // fstat(descriptor, buffer)
+	StatX             // statx(dir, path, flags, mask, buffer)
+	Access            // access(path, mode)
+	AccessAt          // faccessat(dir, path, mode)
+	Ioctl             // ioctl(descriptor, number, argument)
+	Exec              // execve and execveat
+	Write             // write(descriptor, buffer, length)
+	Connect           // connect(descriptor, address, length)
+	Listen            // listen(descriptor, backlog)
+	Accept            // accept(descriptor, address, length)
+	Accept4           // accept4(descriptor, address, length, flags)
+	GetPeerName       // getpeername(descriptor, address, length)
+	GetSockName       // getsockname(descriptor, address, length)
+	URingSetup        // io_uring_setup(entries, parameters)
+	SendTo            // sendto(descriptor, buffer, length, flags, address, length) with MSG_FASTOPEN
+	SendMsg           // sendmsg(descriptor, message, flags) with MSG_FASTOPEN
+	Connect32         // connect of a 32-bit program
+	Listen32          // listen of a 32-bit program
+	SocketCall32      // socketcall(SYS_CONNECT or SYS_LISTEN, arguments) of a 32-bit program
 )
 
 // A Call is a system call that waits for an answer.
@@ -113,7 +118,7 @@ func (l *Listener) Next() (*Call, error) {
 		_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlReceive, uintptr(unsafe.Pointer(&n)))
 		switch e {
 		case 0:
-			return &Call{Kind: kindOf(n.number), Thread: int(n.pid), Args: n.args, id: n.id}, nil
+			return &Call{Kind: kindOf(n.arch, n.number), Thread: int(n.pid), Args: n.args, id: n.id}, nil
 		case unix.EINTR, unix.ENOENT: // the thread that waited is gone
 		default:
 			return nil, e
@@ -121,7 +126,15 @@ func (l *Listener) Next() (*Call, error) {
 	}
 }
 
-func kindOf(number int32) Kind {
+func kindOf(arch uint32, number int32) Kind {
+	if arch == arch32 {
+		for _, c := range calls32 {
+			if c.number == uint32(number) {
+				return c.Kind
+			}
+		}
+		return Other
+	}
 	for i := range calls {
 		if calls[i].number == uint32(number) {
 			return calls[i].Kind

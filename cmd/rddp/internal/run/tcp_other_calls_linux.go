@@ -1,0 +1,114 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+)
+
+// This file has the calls that connect or listen in ways that are not taken over.
+
+var err32Bit = errors.New("it is a 32-bit program")
+
+// call32 answers connect and listen of a 32-bit program, which stay untouched. It reports false if the
+// call is to continue.
+func (t *connections) call32(c *seccomp.Call) bool {
+	call := *c
+	isListen := c.Kind == seccomp.Listen32
+	if c.Kind == seccomp.SocketCall32 {
+		const words = 3
+		var b [4 * words]byte
+		isListen = c.Args[0] != sysConnect
+		if err := process.Thread(c.Thread).Read(b[:], c.Args[1]); err != nil {
+			t.notLent("socketcall", c.Thread, err)
+			return false
+		}
+		for i := range words {
+			call.Args[i] = uint64(native.Uint32(b[4*i:]))
+		}
+	}
+	if isListen {
+		t.relays.Go(func() { t.listen32(&call) })
+		return true
+	}
+	return t.ifChosen(&call, call.Args[1], uint32(call.Args[2]), func(to netip.AddrPort) (syscall.Errno, bool) {
+		return t.untouched(to, err32Bit)
+	})
+}
+
+// sysConnect is the number of connect in socketcall.
+const sysConnect = 3
+
+// listen32 reports a listener of a 32-bit program that a rule has chosen.
+func (t *connections) listen32(c *seccomp.Call) {
+	fd, err := borrow(c)
+	if err == nil {
+		defer unix.Close(fd)
+		if at, chosen, _ := t.listener(fd); chosen && t.untouchedListener(c, at, err32Bit) {
+			return
+		}
+	} else {
+		t.notLent("listen", c.Thread, err)
+	}
+	t.program.Continue(c)
+}
+
+// fastOpen answers a send with MSG_FASTOPEN, which connects, to an address that a rule has chosen. Its
+// answer is that of a kernel on which fast open is off, so the program connects, which is taken over. It
+// reports false if the call is to continue.
+func (t *connections) fastOpen(c *seccomp.Call) bool {
+	addr, n := c.Args[4], uint32(c.Args[5])
+	if c.Kind == seccomp.SendMsg {
+		var b [12]byte // struct msghdr begins with the address and its length
+		if err := process.Thread(c.Thread).Read(b[:], c.Args[1]); err != nil {
+			t.notLent("sendmsg", c.Thread, err)
+			return false
+		}
+		addr, n = native.Uint64(b[:]), native.Uint32(b[8:])
+	}
+	return t.ifChosen(c, addr, n, func(to netip.AddrPort) (syscall.Errno, bool) {
+		t.log.Info("no MSG_FASTOPEN: the program has to connect", "to", to)
+		return syscall.EOPNOTSUPP, true
+	})
+}
+
+// ifChosen answers a call that connects a TCP socket, its first argument, to an address in the program's
+// memory as do says, if a rule has chosen that address. do reports false if the call is to continue, and
+// so does ifChosen.
+func (t *connections) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to netip.AddrPort) (syscall.Errno, bool)) bool {
+	to, ok, err := readAddress(process.Thread(c.Thread), addr, n)
+	if err != nil {
+		t.notLent("connect", c.Thread, err)
+	}
+	if !ok || !match(t.rules, to) {
+		return false
+	}
+	t.relays.Go(func() {
+		var errno syscall.Errno
+		answered := false
+		fd, err := borrow(c)
+		if err == nil {
+			defer unix.Close(fd)
+			var fresh bool
+			if fresh, err = t.check(fd); err == nil && fresh {
+				errno, answered = do(to)
+			}
+		}
+		if err != nil {
+			errno, answered = t.untouched(to, err)
+		}
+		if answered {
+			t.program.Answer(c, 0, errno)
+		} else {
+			t.program.Continue(c)
+		}
+	})
+	return true
+}
