@@ -210,7 +210,7 @@ func TestTLS(t *testing.T) {
 				}
 				line, rest, _ := strings.Cut(stderr, "\n")
 				if status == exitOK && !p.again || !strings.Contains(line, tt.inClient) || strings.Count(rest, "\n") > 1 && !p.again {
-					t.Errorf("client: status %d, want %q in the first line of\n%s", status, tt.inClient, stderr)
+					t.Fatalf("client: status %d, want %q in the first line of\n%s", status, tt.inClient, stderr)
 				}
 				prototest.Wait(t, "what the server says", func() bool { return strings.Contains(errs.String(), tt.inServer) })
 				_, server, _ := strings.Cut(errs.String(), address+"\n")

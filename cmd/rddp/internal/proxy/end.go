@@ -104,7 +104,7 @@ func (e *ddpEnd) orderly() bool { return true }
 const flushTimeout = time.Second
 
 // abort closes the stream below the connection, because Conn.Close would end the byte stream in
-// order. It first waits until what was written has gone out.
+// order. In DDP mode it first waits until what was written has gone out.
 func (e *ddpEnd) abort() {
 	e.once.Do(func() {
 		if e.ConnectionState().DDPMode {
@@ -112,6 +112,8 @@ func (e *ddpEnd) abort() {
 			// An operation of length 0 does nothing at the peer, but it completes only after
 			// everything before it.
 			_, _ = e.Remote(rdmap.Handle{}).WriteAt(nil, 0)
+		} else {
+			_ = e.SetLinger(0) // a reset: many programs take an end of TLS without its mark for orderly
 		}
 		e.stream.Close()
 		_ = e.Conn.Close() // nothing is left to fail

@@ -22,11 +22,13 @@ func TestFallbackKeepsTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ends := make(chan error, 2) // what the service has read last on each connection
 	service := tcptest.Serve(t, func(under *net.TCPConn) {
 		c := tls.Server(under, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*own}})
 		b := make([]byte, 4)
 		for {
 			if _, err := io.ReadFull(c, b); err != nil {
+				ends <- err
 				c.Close()
 				return
 			}
@@ -47,6 +49,18 @@ func TestFallbackKeepsTLS(t *testing.T) {
 	}
 	if s := entrance.next(t); s.Err != nil || !errors.Is(s.Fallback, extsock.ErrPlainTCP) {
 		t.Errorf("told %+v", s)
+	}
+	c = entrance.dial(t)
+	said(t, c, "ask2")
+	c.SetLinger(0)
+	c.Close()
+	for i, want := range []bool{false, true} {
+		if err := <-ends; isReset(err) != want {
+			t.Errorf("the service sees the end %v of connection %d, a reset: want %v", err, i, want)
+		}
+	}
+	if s := entrance.next(t); s.Err == nil {
+		t.Errorf("told %+v of a reset", s)
 	}
 
 	plain := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, tcptest.Echo), Config{Fallback: true, TLS: client})

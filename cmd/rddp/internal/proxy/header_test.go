@@ -177,10 +177,12 @@ func TestParsePrefix(t *testing.T) {
 // An entrance with Fallback connects to a service that speaks no DDP in plain TCP, and says so; the
 // way is as exact as in DDP mode. Without Fallback it does not.
 func TestFallback(t *testing.T) {
+	ends := make(chan error, 4) // what the service has read last on each connection
 	service := tcptest.Serve(t, func(c *net.TCPConn) {
 		b := make([]byte, 4)
 		for {
 			if _, err := io.ReadFull(c, b); err != nil {
+				ends <- err
 				c.CloseWrite()
 				return
 			}
@@ -221,12 +223,24 @@ func TestFallback(t *testing.T) {
 			t.Errorf("told %+v", s)
 		}
 	}
-	if n := entrance.Stats().Fallbacks; n != 3 {
-		t.Errorf("%d fallbacks are counted, of 3", n)
+	c := entrance.dial(t)
+	said(t, c, "ask3")
+	c.SetLinger(0)
+	c.Close()
+	for i, want := range []bool{false, false, true} { // the service itself has ended the third connection
+		if err := <-ends; isReset(err) != want {
+			t.Errorf("the service sees the end %v of connection %d, a reset: want %v", err, i, want)
+		}
+	}
+	if s := entrance.next(t); s.Err == nil || s.Fallback == nil {
+		t.Errorf("told %+v of a reset", s)
+	}
+	if n := entrance.Stats().Fallbacks; n != 4 {
+		t.Errorf("%d fallbacks are counted, of 4", n)
 	}
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
 	with := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Fallback: true})
-	c := with.dial(t)
+	c = with.dial(t)
 	c.CloseWrite()
 	io.ReadAll(c)
 	if s := with.next(t); !s.DDPMode || s.Fallback != nil || s.Err != nil {
