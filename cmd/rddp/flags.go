@@ -76,9 +76,20 @@ func newLog(c *cli.Command) *slog.Logger {
 func logAt(c *cli.Command, level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if c.String("log") == "json" {
+		o.ReplaceAttr = inWords
 		return slog.New(slog.NewJSONHandler(c.Root().ErrWriter, o))
 	}
 	return slog.New(slog.NewTextHandler(c.Root().ErrWriter, o))
+}
+
+// inWords makes a value the same in JSON as it is in text: an address, for example, is one string.
+func inWords(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindAny {
+		if s, ok := a.Value.Any().(fmt.Stringer); ok {
+			a.Value = slog.StringValue(s.String())
+		}
+	}
+	return a
 }
 
 // tcpAddress returns the TCP address that a flag or an argument means.

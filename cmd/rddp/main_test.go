@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // runs runs a command line as main does and returns all that main would show.
@@ -177,6 +179,24 @@ func TestLogJSON(t *testing.T) {
 		}
 		if lines < 2 {
 			t.Errorf("rddp %s says only\n%s", line, &errs)
+		}
+	}
+}
+
+// TestLogIsTheSame: what is one word in text is one string in JSON.
+func TestLogIsTheSame(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := newListening()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"rddp", "serve", "--log", "json", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", t.TempDir()}, io.Discard, errs, commands())
+	}()
+	prototest.Wait(t, "the server listens", func() bool { return strings.Contains(errs.String(), `"listening"`) })
+	cancel()
+	<-ended
+	for _, want := range []string{`"at":"127.0.0.1:`, `"address":"127.0.0.1:`, `"writable":false`} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%s is not in\n%s", want, errs)
 		}
 	}
 }
