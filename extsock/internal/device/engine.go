@@ -362,15 +362,15 @@ func (e *Engine) Write(p []byte, limit *wait.Deadline) (int, error) {
 //
 // +checklocksrelease:e.mu
 func (e *Engine) endWrite(n int) int {
-	defer e.mu.Unlock()
-	if e.link.Messages {
-		if !e.m.takeBack() {
-			return 0
-		}
-		return n
+	switch {
+	case !e.link.Messages:
+		e.m.tx.GiveUp()
+		n = e.m.tx.End()
+	case !e.m.takeBack():
+		n = 0
 	}
-	e.m.tx.GiveUp()
-	return e.m.tx.End()
+	e.mu.Unlock()
+	return n
 }
 
 // Post and PostBatch are not there yet on a device.

@@ -1,7 +1,5 @@
 package device
 
-import "github.com/rddp/rddp/toe"
-
 // A layout says where the buffers of a connection lie in its Region: first those for receives, then
 // those for Sends. Lengths are in bytes.
 type layout struct {
@@ -14,6 +12,3 @@ func (l layout) len() int { return l.receives*l.receiveLen + l.sends*l.sendLen }
 // receive returns where the buffer i for receives lies, and send where that for Sends lies.
 func (l layout) receive(i int) int { return i * l.receiveLen }
 func (l layout) send(i int) int    { return l.receives*l.receiveLen + i*l.sendLen }
-
-// A Region is memory that the program has registered for peers. It lasts until Deregister.
-type Region struct{ r toe.Region }
