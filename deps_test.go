@@ -127,7 +127,7 @@ var mayImport = map[string][]string{
 	"conformance/interop":             {"*"},
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},
-	"conformance/interop/socketpeer":  {"extsock", "toe/verbs"},
+	"conformance/interop/socketpeer":  {"ddp", "extsock", "rdmap", "toe/verbs"},
 	"conformance/interop/verbspeer":   {"ddp", "extsock", "rdmap", "toe/verbs"},
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},

@@ -151,7 +151,7 @@ var built struct {
 }
 
 // rddpBinary builds cmd/rddp, once for the run, and returns its path.
-func rddpBinary(t *testing.T) string {
+func rddpBinary(t testing.TB) string {
 	t.Helper()
 	built.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "rddp-interop-bin-"); built.err != nil {
@@ -227,7 +227,7 @@ func (c *command) wantStartup(t *testing.T, crc bool) {
 }
 
 // freePort is a port of the host on which nothing listens.
-func freePort(t *testing.T) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Config.Backend, or in its own process.
 
 // newSocketStage is a stage of socketpeer.
-func newSocketStage(t *testing.T) *stage { return newStage(t, "socketpeer", " succeeded on ") }
+func newSocketStage(t testing.TB) *stage { return newStage(t, "socketpeer", " succeeded on ") }
 
 // socketSessions are the sessions of socketpeer, with N on the host, and N with an end in the emulated
 // guest.
@@ -25,6 +25,7 @@ var socketSessions = []struct {
 	{"half-close", "half", 1_000_000, 1_000_000},
 	{"speaks first", "early", 100_000, 100_000},
 	{"deadlines", "deadline", 0, 0},
+	{"one-sided", "remote", 10_000_000, 1_000_000},
 	{"connections", "crowd", 1000, 50},
 }
 

@@ -48,7 +48,7 @@ type party struct {
 	place place
 	wait  func() (code int, said string)
 	heard func(want string) bool // waits until it has said so
-	kill  func(t *testing.T)     // kills the program, not what supervises it
+	kill  func(t testing.TB)     // kills the program, not what supervises it
 }
 
 // A stage is where sessions of one program with itself take place.
@@ -59,7 +59,7 @@ type stage struct {
 }
 
 // newStage builds the program of a folder, as a static one, and puts it into the guest too.
-func newStage(t *testing.T, program, success string) *stage {
+func newStage(t testing.TB, program, success string) *stage {
 	t.Helper()
 	g := superviseGuest(t)
 	g.MustRun(t, "load-rxe")
@@ -83,7 +83,7 @@ func newStage(t *testing.T, program, success string) *stage {
 }
 
 // start starts the program with the arguments that follow the device's name.
-func (s *stage) start(t *testing.T, ctx context.Context, p place, args string) *party {
+func (s *stage) start(t testing.TB, ctx context.Context, p place, args string) *party {
 	t.Helper()
 	switch p {
 	case underRun, joinedRun:
@@ -92,7 +92,7 @@ func (s *stage) start(t *testing.T, ctx context.Context, p place, args string) *
 			options = ""
 		}
 		c := superviseAs(t, options, s.program+" any "+args)
-		return &party{p, func() (int, string) { code := c.wait(ctx); return code, c.said() }, c.says, func(t *testing.T) { killProgram(t, c) }}
+		return &party{p, func() (int, string) { code := c.wait(ctx); return code, c.said() }, c.says, func(t testing.TB) { killProgram(t, c) }}
 	case inProcess:
 		return s.startHost(t, ctx, args)
 	}
@@ -105,7 +105,7 @@ func (s *stage) start(t *testing.T, ctx context.Context, p place, args string) *
 		}
 		said.WriteString(text(c))
 		return code, said.String()
-	}, hears(c.Stdout, &said), func(*testing.T) { c.Kill() }}
+	}, hears(c.Stdout, &said), func(testing.TB) { c.Kill() }}
 }
 
 // hears returns a party's heard.
@@ -122,7 +122,7 @@ func hears(r io.Reader, said *strings.Builder) func(want string) bool {
 	}
 }
 
-func (s *stage) startHost(t *testing.T, ctx context.Context, args string) *party {
+func (s *stage) startHost(t testing.TB, ctx context.Context, args string) *party {
 	t.Helper()
 	c := exec.CommandContext(ctx, s.program, append([]string{"process"}, strings.Fields(args)...)...)
 	var stderr bytes.Buffer
@@ -140,11 +140,11 @@ func (s *stage) startHost(t *testing.T, ctx context.Context, args string) *party
 		heard("")    // to the end
 		_ = c.Wait() // its status is in c
 		return c.ProcessState.ExitCode(), said.String() + stderr.String()
-	}, heard, func(*testing.T) { _ = c.Process.Kill() }}
+	}, heard, func(testing.TB) { _ = c.Process.Kill() }}
 }
 
 // begin has one party listen and another one dial. The arguments are those behind the address.
-func (s *stage) begin(t *testing.T, ctx context.Context, listens, dials place, args string) (l, d *party) {
+func (s *stage) begin(t testing.TB, ctx context.Context, listens, dials place, args string) (l, d *party) {
 	t.Helper()
 	address, port := "127.0.0.1", fmt.Sprint(verbsPort)
 	switch listens {
@@ -171,7 +171,7 @@ func (s *stage) begin(t *testing.T, ctx context.Context, listens, dials place, a
 }
 
 // meet has two parties meet, and returns what the one that dials has said.
-func (s *stage) meet(t *testing.T, listens, dials place, args string) string {
+func (s *stage) meet(t testing.TB, listens, dials place, args string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), verbsLimit)
 	defer cancel()
@@ -182,7 +182,7 @@ func (s *stage) meet(t *testing.T, listens, dials place, args string) string {
 }
 
 // ends waits until a party has ended, with success, and returns what it has said.
-func (s *stage) ends(t *testing.T, p *party) string {
+func (s *stage) ends(t testing.TB, p *party) string {
 	t.Helper()
 	code, said := p.wait()
 	if code != 0 || !strings.Contains(said, s.success) {

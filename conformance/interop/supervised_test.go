@@ -49,10 +49,10 @@ type supervised struct {
 }
 
 // supervise starts a program under rddp run --iwarp, and kills it when t ends.
-func supervise(t *testing.T, line string) *supervised { return superviseAs(t, "--iwarp", line) }
+func supervise(t testing.TB, line string) *supervised { return superviseAs(t, "--iwarp", line) }
 
 // superviseAs starts a program under rddp run with options, and kills it when t ends.
-func superviseAs(t *testing.T, options, line string) *supervised {
+func superviseAs(t testing.TB, options, line string) *supervised {
 	t.Helper()
 	rddp := rddpBinary(t)
 	s := &supervised{done: make(chan struct{})}
@@ -136,7 +136,7 @@ func (s *supervised) wait(ctx context.Context) int {
 }
 
 // startGuest starts a program in the guest.
-func startGuest(t *testing.T, ctx context.Context, g *Guest, line string) *Process {
+func startGuest(t testing.TB, ctx context.Context, g *Guest, line string) *Process {
 	t.Helper()
 	p, err := g.StartProcess(ctx, strings.Fields(line)...)
 	if err != nil {
@@ -153,7 +153,7 @@ func text(p *Process) string {
 }
 
 // superviseGuest returns the shared guest, which repairs what the NAT may do to FPDUs.
-func superviseGuest(t *testing.T) *Guest {
+func superviseGuest(t testing.TB) *Guest {
 	g := Start(t)
 	g.SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"
 	return g
@@ -320,7 +320,7 @@ func TestSupervisedWriterFails(t *testing.T) {
 }
 
 // killProgram kills the program under s, which is the only child of rddp run.
-func killProgram(t *testing.T, s *supervised) {
+func killProgram(t testing.TB, s *supervised) {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.cmd.Process.Pid))
 	if err != nil {

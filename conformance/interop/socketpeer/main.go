@@ -20,11 +20,16 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/verbs"
 )
 
 // limit ends a session that hangs, and shows where.
 const limit = 10 * time.Minute
+
+// nudgeAfter is when an end that dials in process nudges the other one, by an RDMA Write of length 0. siw
+// may leave unread what arrives right behind its answer, until more arrives.
+const nudgeAfter = 100 * time.Millisecond
 
 func main() {
 	log.SetFlags(0)
@@ -107,6 +112,11 @@ func (p *peer) connect() (c *extsock.Conn, err error) {
 	}
 	if s := c.ConnectionState(); !s.ByteStream || (s.Device != "") != p.device {
 		return nil, errors.Join(fmt.Errorf("state %+v", s), c.Close())
+	}
+	if p.dials && !p.device {
+		time.AfterFunc(nudgeAfter, func() {
+			_, _ = c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Unsignaled: true}}) // it fails if the connection has ended
+		})
 	}
 	return c, nil
 }

@@ -22,6 +22,8 @@ var sessions = map[string]func(*peer) (string, error){
 	"half":     half,        // the end that dials says N bytes and half-closes, and is answered then
 	"deadline": deadlines,   // deadlines pass, of a Read and of a Write, and the connection goes on
 	"crowd":    crowd,       // N connections are there at the same time, and each is used
+	"remote":   remote,      // each end writes and reads N bytes of the other one's memory
+	"latency":  latency,     // N RDMA Reads are measured, whatever the end that listens does
 	"endless":  endless,     // bytes go both ways until the other end is killed
 	"early":    serverFirst, // the end that accepts says N bytes first
 }
