@@ -41,7 +41,7 @@ func produce(c *extsock.Conn, seed byte, n int) error {
 		_, _ = bytes.Read(p) // it never fails
 		sum.Write(p)
 		if k, err := c.Write(p); k != len(p) || err != nil {
-			return fmt.Errorf("Write of %d bytes at %d = %d, %w", len(p), at, k, err)
+			return fmt.Errorf("a Write of %d bytes at %d = %d, %w", len(p), at, k, err)
 		}
 		at += len(p)
 	}
@@ -55,7 +55,7 @@ func produce(c *extsock.Conn, seed byte, n int) error {
 func consume(c *extsock.Conn, n int) error {
 	sum := sha256.New()
 	if got, err := io.CopyN(sum, struct{ io.Reader }{c}, int64(n)); err != nil {
-		return fmt.Errorf("Read at %d: %w", got, err)
+		return fmt.Errorf("a Read at %d: %w", got, err)
 	}
 	rest, err := io.ReadAll(c)
 	if err != nil || !bytes.Equal(rest, sum.Sum(nil)) {
@@ -95,7 +95,7 @@ func half(p *peer) (string, error) {
 		}
 	}
 	if n, err := c.Write([]byte("more")); n != 0 || err == nil {
-		return "", fmt.Errorf("Write after CloseWrite = %d, %w", n, err)
+		return "", fmt.Errorf("a Write after CloseWrite = %d, %w", n, err)
 	}
 	return fmt.Sprintf("%d bytes one way, and after that half was closed as many the other way", p.n), c.Close()
 }
@@ -129,7 +129,7 @@ func deadlines(p *peer) (string, error) {
 		return "", err
 	}
 	if n, err := c.Read(make([]byte, 1)); n != 0 || !isTimeout(err) {
-		return "", fmt.Errorf("Read with a deadline = %d, %w", n, err)
+		return "", fmt.Errorf("a Read with a deadline = %d, %w", n, err)
 	}
 	written := 0
 	for err == nil {
@@ -141,7 +141,7 @@ func deadlines(p *peer) (string, error) {
 		}
 	}
 	if !isTimeout(err) {
-		return "", fmt.Errorf("Write to a peer that does not read: %w", err)
+		return "", fmt.Errorf("a Write to a peer that does not read: %w", err)
 	}
 	if _, err := control.Write([]byte{1}); err != nil {
 		return "", err
@@ -211,7 +211,7 @@ func endless(p *peer) (string, error) {
 	})
 	for _, err := range errs {
 		if !isLoss(err) {
-			return "", fmt.Errorf("Write: %w, Read: %w", errs[0], errs[1])
+			return "", fmt.Errorf("the Write: %w, the Read: %w", errs[0], errs[1])
 		}
 	}
 	return fmt.Sprintf("Write: %v, Read: %v", errs[0], errs[1]), c.Close()
