@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -132,11 +133,20 @@ func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest,
 	if m.c.verbs.rsocket != nil {
 		return rdmap.Completion{}, m.c.opError(op, errRSockets)
 	}
-	done, err := m.c.verbs.engine.Do(wr, d, ctx.Done())
+	done, err := doOn(m.c.verbs.engine, wr, d, ctx.Done())
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	return done, m.c.opError(op, unexpectedEOF(err))
+}
+
+// doOn is e.Do. A call by the interface would have each caller's wr on the heap.
+func doOn(e engine, wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
+	if d, ok := e.(*driver.Driver); ok {
+		return d.Do(wr, limit, canceled)
+	}
+	w := *wr
+	return e.Do(&w, limit, canceled)
 }
 
 // unexpectedEOF keeps the peer's close apart from the end of the memory.
