@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command socketpeer is one end of a session between two extended sockets: over a device by
 // Config.Backend, or in its own process. Both ends run the same session.
 //
