@@ -51,13 +51,13 @@ func listen(f *os.File, extended bool, serve func(net.Conn) error) (net.Addr, er
 	return l.Addr(), nil
 }
 
-// serveProgram is the process of the program. It answers messages, and computes meanwhile.
+// serveProgram is the process of the program. It answers messages, and computes meanwhile. The file ends
+// with the process: until then goroutines use it.
 func serveProgram(_ context.Context, t trial) error {
 	f, err := os.OpenFile(t.Shared, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	p := &program{f: f, busy: t.Busy}
 	plain, err := listen(f, false, p.serve)
 	if err != nil {
@@ -133,13 +133,12 @@ func compute() {
 }
 
 // serveNodes is the process of the nodes. It writes the loads, and serves RDMA to the state beside
-// the program.
+// the program. The file ends with the process, too.
 func serveNodes(ctx context.Context, t trial) error {
 	f, err := os.OpenFile(t.Shared, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	beside, err := listen(f, true, func(c net.Conn) error { _, err := io.Copy(io.Discard, c); return err })
 	if err != nil {
 		return err
