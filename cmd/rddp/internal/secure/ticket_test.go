@@ -21,7 +21,7 @@ func TestNoResumption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, _, err := Self()
+	client, pin, err := Self()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +39,15 @@ func TestNoResumption(t *testing.T) {
 	cfg := &tls.Config{
 		InsecureSkipVerify: true, Certificates: []tls.Certificate{*client}, //nolint:gosec // it is the server that is tested
 		ServerName: "here", ClientSessionCache: tls.NewLRUClientSessionCache(1),
+	}
+	pinning, err := Server{Identity: Identity{Own: own}, Pins: []Pin{pin}}.Config() // crypto/tls itself checks the authorities again
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if s, err := handshake(t, pinning, cfg); err != nil || s.DidResume {
+			t.Errorf("a client with the pin: resumed %t, %v", s.DidResume, err)
+		}
 	}
 	for range 2 {
 		if s, err := handshake(t, server, cfg); err != nil || s.DidResume {
