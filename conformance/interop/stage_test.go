@@ -63,6 +63,7 @@ func newStage(t testing.TB, program, success string) *stage {
 	t.Helper()
 	g := superviseGuest(t)
 	g.MustRun(t, "load-rxe")
+	t.Cleanup(func() { g.MustRun(t, "rdma", "link", "delete", "rxe0") }) // for a test whose program must find no device
 	s := &stage{g, filepath.Join(t.TempDir(), program), success}
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./"+program)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
