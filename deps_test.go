@@ -170,7 +170,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/hostile":  {},
 	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},
 	"cmd/rddp/internal/monitor":  {"extsock", "extsock/metrics", "extsock/stats", "internal/tlspeer"},
-	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
+	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer", "toe/kernel", "toe/netconn"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "internal/tlspeer"},
 	"cmd/rddp/internal/proxy":    {"internal/crowd", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/secure":   {},

@@ -14,6 +14,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 // A client is this end of all connections of a run of the command.
@@ -112,8 +114,17 @@ func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Co
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	t := tls.Client(c, cfg)
+	t := tls.Client(belowTLS(c), cfg)
 	return t, tlspeer.Client(ctx, t)
+}
+
+// belowTLS returns what TLS over an accepted or dialed connection is made of. An extended socket of such a
+// *tls.Conn never makes TLS wait, as Dial and Listen do it. Over plain TCP it is the connection and nothing else.
+func belowTLS(c net.Conn) net.Conn {
+	if t, ok := c.(*net.TCPConn); ok {
+		return netconn.ForTLS(kernel.New(t))
+	}
+	return c
 }
 
 // close closes all connections, and waits until the servers have ended the session. The next client

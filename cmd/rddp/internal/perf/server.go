@@ -163,7 +163,7 @@ func (s *Server) secure(ctx context.Context, c net.Conn, k *closer) (net.Conn, e
 	if s.TLS == nil {
 		return c, nil
 	}
-	t := tls.Server(c, s.TLS)
+	t := tls.Server(belowTLS(c), s.TLS)
 	k.set(t)
 	return t, tlspeer.Server(ctx, t)
 }

@@ -12,6 +12,9 @@ import (
 func tune(c net.Conn, congestion string, buffer int) error {
 	if over, ok := c.(*tls.Conn); ok {
 		c = over.NetConn()
+		if w, ok := c.(interface{ NetConn() net.Conn }); ok { // netconn.ForTLS
+			c = w.NetConn()
+		}
 	}
 	t, ok := c.(interface { // a *net.TCPConn or an extended socket
 		SetReadBuffer(bytes int) error
