@@ -77,7 +77,7 @@ func (d *due) look(now time.Time) (atOnce, again bool) {
 // +checklocks:r.mu
 func (r *receiver) acknowledgeLocked() {
 	if r.due.ask(r.l.isIdle(), time.Now()) {
-		_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
+		r.sayAckLocked()
 		return
 	}
 	if r.dueTimer == nil {
@@ -86,6 +86,14 @@ func (r *receiver) acknowledgeLocked() {
 		r.dueTimer.Reset(answerTime)
 	}
 	r.dueSet = true
+}
+
+// sayAckLocked acknowledges all frames up to the present one.
+//
+// +checklocks:r.mu
+func (r *receiver) sayAckLocked() {
+	r.acked = r.consumed
+	_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
 }
 
 // lookAtDue is called by the timer.
@@ -97,7 +105,7 @@ func (r *receiver) lookAtDue() {
 	switch {
 	case r.closed:
 	case atOnce:
-		_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
+		r.sayAckLocked()
 	case again:
 		r.dueTimer.Reset(answerTime)
 	}
@@ -108,5 +116,8 @@ func (r *receiver) lookAtDue() {
 func (r *receiver) answered() (number uint32, inFront bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.consumed, r.due.answer()
+	if inFront = r.due.answer(); inFront {
+		r.acked = r.consumed
+	}
+	return r.consumed, inFront
 }

@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -227,8 +228,12 @@ func awaitPeer(c *extsock.Conn) error {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
 	}
-	if f, _, err := parseFrame(b); err != nil || f != iAmHere {
-		return errFrame
+	f, _, err := parseFrame(b)
+	if err == nil && f != iAmHere {
+		err = fmt.Errorf("%w: the first one is of type %d", errFrame, f.kind)
+	}
+	if err != nil {
+		return err
 	}
 	return c.SetReadDeadline(time.Time{})
 }

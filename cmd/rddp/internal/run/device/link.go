@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -40,7 +41,9 @@ type link struct {
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu
-	notReady  *time.Timer       // +checklocks:mu
+	// runs while the peer's program has no receive for notReadyFrame
+	notReady      *time.Timer // +checklocks:mu
+	notReadyFrame uint32      // +checklocks:mu
 	// nothing is sent and nothing completes any more; what has ended the link fails the queue pair
 	over bool // +checklocks:mu
 	// bytes of payload that are too long for a chunk
@@ -262,17 +265,21 @@ func (l *link) isIdle() bool {
 	return len(l.flights) == 0
 }
 
-// acknowledged completes the flights that the frame with the given number ends.
+// acknowledged completes the flights that the frame with the given number ends. An acknowledgement that
+// another one has overtaken says nothing new: the peer sends some in front of what its program sends, and
+// others from the goroutine that receives.
 func (l *link) acknowledged(number uint32) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if int32(l.acked-number) >= 0 {
+		return nil
+	}
 	if number-l.acked > l.sent-l.acked {
-		return errFrame
+		return fmt.Errorf("%w: it acknowledges frame %d, and the last one is %d", errFrame, number, l.sent)
 	}
 	l.acked = number
-	if l.notReady != nil {
-		l.notReady.Stop()
-		l.notReady = nil
+	if int32(number-l.notReadyFrame) >= 0 {
+		l.stopLocked()
 	}
 	l.retireLocked()
 	return nil
@@ -343,6 +350,8 @@ func (l *link) leave() {
 	time.AfterFunc(Linger, l.close)
 }
 
+// stopLocked ends the wait for a receive of the peer's program.
+//
 // +checklocks:l.mu
 func (l *link) stopLocked() {
 	if l.notReady != nil {
@@ -364,40 +373,6 @@ func (l *link) post(frames ...frame) error {
 	}
 	_, err := l.conn.PostBatch(wrs[:len(frames)])
 	return err
-}
-
-// notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
-// RNR timer is given.
-func (l *link) notReadyFor(number uint32, timer uint8) {
-	l.q.mu.Lock()
-	retries := l.q.attrs.RNRRetry
-	l.q.mu.Unlock()
-	const forever = 7
-	if retries >= forever {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.over || l.notReady != nil || int32(l.acked-number) >= 0 {
-		return
-	}
-	l.notReady = time.AfterFunc(time.Duration(retries+1)*rnrTime(timer), func() {
-		l.mu.Lock()
-		late := !l.over && int32(l.acked-number) < 0
-		l.mu.Unlock()
-		if late {
-			l.q.fail(l, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
-		}
-	})
-}
-
-// rnrTime returns the time that a code of the RNR timer stands for (InfiniBand's table 45).
-func rnrTime(code uint8) time.Duration {
-	hundredths := [...]time.Duration{ // of a millisecond
-		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
-		16384, 24576, 32768, 49152,
-	}
-	return hundredths[code&31] * 10 * time.Microsecond
 }
 
 // refused handles the peer's refusal of frame number.

@@ -53,3 +53,39 @@ func (q *queuePair) miss(l *link, err error) {
 	}
 	q.patience = time.AfterFunc(d, func() { l.gone(err) })
 }
+
+// notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
+// RNR timer is given.
+func (l *link) notReadyFor(number uint32, timer uint8) {
+	l.q.mu.Lock()
+	retries := l.q.attrs.RNRRetry
+	l.q.mu.Unlock()
+	const forever = 7
+	if retries >= forever {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || int32(l.acked-number) >= 0 || l.notReady != nil && int32(l.notReadyFrame-number) >= 0 {
+		return
+	}
+	l.stopLocked() // the peer has got that frame, since it waits with a later one
+	l.notReadyFrame = number
+	l.notReady = time.AfterFunc(time.Duration(retries+1)*rnrTime(timer), func() {
+		l.mu.Lock()
+		late := !l.over && int32(l.acked-number) < 0
+		l.mu.Unlock()
+		if late {
+			l.q.fail(l, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
+		}
+	})
+}
+
+// rnrTime returns the time that a code of the RNR timer stands for (InfiniBand's table 45).
+func rnrTime(code uint8) time.Duration {
+	hundredths := [...]time.Duration{ // of a millisecond
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+		16384, 24576, 32768, 49152,
+	}
+	return hundredths[code&31] * 10 * time.Microsecond
+}

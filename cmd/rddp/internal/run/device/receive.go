@@ -19,8 +19,9 @@ type receiver struct {
 	l *link
 
 	mu sync.Mutex
-	// number of the last frame that was acted upon
+	// numbers of the last frame that was acted upon, and of the last that was acknowledged
 	consumed uint32 // +checklocks:mu
+	acked    uint32 // +checklocks:mu
 	// frames that wait for a receive, and those behind them
 	held   []heldFrame // +checklocks:mu
 	look   *time.Timer // +checklocks:mu
@@ -131,17 +132,24 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	case len(r.held) == 0 && r.acceptLocked(f, payload):
 		return nil
 	case len(r.held) >= window:
-		return fmt.Errorf("%w: more frames than the window has", errFrame)
+		return fmt.Errorf("%w: it has sent more than the %d frames that may wait for an acknowledgement", errFrame, window)
 	}
 	r.held = append(r.held, heldFrame{f, append([]byte(nil), payload...)})
 	if r.look == nil {
-		r.l.q.mu.Lock()
-		timer := r.l.q.attrs.MinRNRTimer
-		r.l.q.mu.Unlock()
-		_ = r.l.post(frame{kind: frameNotReady, number: r.consumed + 1, length: uint32(timer)}) // an error ends run
+		r.sayNotReadyLocked()
 		r.waitLocked(lookEvery)
 	}
 	return nil
+}
+
+// sayNotReadyLocked tells the peer that the next frame waits for a receive.
+//
+// +checklocks:r.mu
+func (r *receiver) sayNotReadyLocked() {
+	r.l.q.mu.Lock()
+	timer := r.l.q.attrs.MinRNRTimer
+	r.l.q.mu.Unlock()
+	_ = r.l.post(frame{kind: frameNotReady, number: r.consumed + 1, length: uint32(timer)}) // an error ends run
 }
 
 // waitLocked looks for receives after d.
@@ -151,14 +159,21 @@ func (r *receiver) waitLocked(d time.Duration) {
 	r.look = time.AfterFunc(d, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		accepted := false
 		for len(r.held) > 0 && !r.closed && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
 			r.held[0].payload = nil
 			r.held = r.held[1:]
-			d = lookEvery
+			accepted, d = true, lookEvery
+		}
+		if accepted && !r.closed && r.acked != r.consumed {
+			r.sayAckLocked() // the peer waits for it, though it may not have asked
 		}
 		if len(r.held) == 0 || r.closed {
 			r.look = nil
 			return
+		}
+		if accepted {
+			r.sayNotReadyLocked()
 		}
 		r.waitLocked(min(d+d/8, lookSlowly))
 	})

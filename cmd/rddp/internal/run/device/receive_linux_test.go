@@ -28,7 +28,7 @@ func (p *program) linkOf(t *testing.T, q *guest.QP) (l *link) {
 func TestWrongFrames(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
-	for _, number := range []uint32{1, 1 << 31, ^uint32(0)} {
+	for _, number := range []uint32{1, window, 1 << 31} {
 		if err := l.receiver.handle(frame{kind: frameAck, number: number}, nil); !errors.Is(err, errFrame) {
 			t.Errorf("an acknowledgement of frame %d, which was not sent: %v", number, err)
 		}
@@ -127,4 +127,77 @@ func TestPeerThatLeaves(t *testing.T) {
 		t.Error("the Send failed at once")
 	}
 	a.want("the Send", 1, uverbs.RetryExceeded)
+}
+
+// TestOvertakenAcknowledgement: an acknowledgement in front of what the program sends may be overtaken by
+// one that goes out at once, because one goroutine sends and another one receives. Then it says nothing
+// new, and the connection goes on.
+func TestOvertakenAcknowledgement(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	send := func(id uint64) {
+		t.Helper()
+		qb.PostRecv(id, b.mr.Part(0, 8))
+		if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+			t.Fatal(err)
+		}
+		b.want("the receive", id, uverbs.Success)
+		a.want("the Send", id, uverbs.Success)
+	}
+	send(1)
+	send(2)
+	if err := b.linkOf(t, qb).post(frame{kind: frameAck, number: 1}, frame{kind: frameAck, number: 0}); err != nil {
+		t.Fatal(err)
+	}
+	send(3)
+	l := a.linkOf(t, qa)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.acked != l.sent {
+		t.Errorf("frame %d is acknowledged, want %d", l.acked, l.sent)
+	}
+}
+
+// TestLateReceive: a Send that found no receive does not fail once it has got one, also if nobody has
+// asked for an acknowledgement; and the next one that finds none is waited for anew.
+func TestLateReceive(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
+	la.q.mu.Lock()
+	la.q.attrs.RNRRetry = 6
+	la.q.mu.Unlock()
+	lb.q.mu.Lock()
+	lb.q.attrs.MinRNRTimer = 31 // as long as can be
+	lb.q.mu.Unlock()
+	for id := uint64(1); id <= 2; id++ {
+		if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// waitsFor returns the number of the frame that is waited for, or false if the link has ended.
+	waitsFor := func() (uint32, bool) {
+		la.mu.Lock()
+		defer la.mu.Unlock()
+		if la.notReady == nil {
+			return 0, !la.over
+		}
+		return la.notReadyFrame, !la.over
+	}
+	for id := uint64(1); id <= 2; id++ {
+		prototest.Wait(t, "the news that there is no receive", func() bool {
+			n, ok := waitsFor()
+			return n == uint32(id) || !ok
+		})
+		if _, ok := waitsFor(); !ok {
+			t.Fatal("a Send that was received has failed")
+		}
+		qb.PostRecv(id, b.mr.Part(0, 8))
+		b.want("the receive", id, uverbs.Success)
+	}
+	prototest.Wait(t, "the end of the wait", func() bool {
+		n, ok := waitsFor()
+		return n == 0 || !ok
+	})
+	if _, ok := waitsFor(); !ok {
+		t.Error("a Send that was received has failed")
+	}
 }
