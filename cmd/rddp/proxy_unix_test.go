@@ -26,11 +26,18 @@ const commandEnv = "RDDP_TEST_IS_THE_COMMAND"
 
 // TestMain lets the test binary be the command too.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
+		programs[os.Args[1]](os.Args[2:])
+		os.Exit(0)
+	}
 	if os.Getenv(commandEnv) != "" {
 		main()
 	}
 	nopanic.Exit(m.Run())
 }
+
+// programs are what this test executable is too, by its first argument: the programs for `rddp run`.
+var programs = make(map[string]func(args []string))
 
 // A process is an rddp that runs.
 type process struct {

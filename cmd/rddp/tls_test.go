@@ -159,10 +159,10 @@ func runEntrance(t *testing.T, p tlsPair, flags, address, dir string) (status in
 	return exitFailure, strings.TrimPrefix(errs.String(), said)
 }
 
-// TestTLS: for each command, what works over TLS works, and for each fault both ends say in one line
-// what it is.
-func TestTLS(t *testing.T) {
-	dir := t.TempDir()
+// tlsFiles makes the certificates that tlsCases name, in a folder.
+func tlsFiles(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	ours, other := newAuthority(t, dir, "ours"), newAuthority(t, dir, "other")
 	ours.issue(t, "here", "here", time.Now().Add(time.Hour))
 	ours.issue(t, "old", "here", time.Now().Add(-time.Minute))
@@ -170,34 +170,44 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const (
-		here     = "--tls-cert DIR/here.pem --tls-key DIR/here.key"
-		old      = "--tls-cert DIR/old.pem --tls-key DIR/old.key"
-		stranger = "--tls-cert DIR/stranger.pem --tls-key DIR/stranger.key"
-		trust    = "--tls-ca DIR/ours.pem --tls-server-name here"
-		refuses  = "the peer refuses this end's certificate"
-		unknown  = "this end refuses the peer's certificate: x509: certificate signed by unknown authority"
-	)
-	for _, tt := range []struct {
-		desc               string
-		server, client     string
-		inServer, inClient string // what they say; "" if all is well
-	}{
-		{"no TLS", "", "", "", ""},
-		{"certificates of an authority", here, trust, "", ""},
-		{"certificates at both ends", here + " --tls-client-ca DIR/ours.pem", trust + " " + here, "", ""},
-		{"a pin", "--tls-self", "--tls-pin PIN", "", ""},
-		{"wrong authority", stranger, trust, refuses, unknown},
-		{"expired", old, trust, refuses, "this end refuses the peer's certificate: x509: certificate has expired"},
-		{"wrong name", here, "--tls-ca DIR/ours.pem --tls-server-name there", refuses, "x509: certificate is valid for here, not there"},
-		{"wrong pin", "--tls-self", "--tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", refuses, "the peer has another key than the pin says"},
-		{"a pin, and a wrong authority", "--tls-self", "--tls-pin PIN " + trust, refuses, "this end refuses the peer's certificate: x509: "},
-		{"no client certificate", here + " --tls-client-ca DIR/ours.pem", trust, "requires a certificate of the peer", "the peer requires a certificate of this end"},
-		{"client of a wrong authority", here + " --tls-client-ca DIR/ours.pem", trust + " " + stranger, unknown, refuses},
-		{"client with a wrong pin", here + " --tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", trust + " " + here, "the peer has another key than the pin says", refuses},
-		{"plain to TLS", "--tls-self", "", "this end speaks TLS, and the peer does not", "the peer speaks TLS, and this end does not"},
-		{"TLS to plain", "", trust, "the peer speaks TLS, and this end does not", "this end speaks TLS, and the peer"},
-	} {
+	return dir
+}
+
+const (
+	here     = "--tls-cert DIR/here.pem --tls-key DIR/here.key"
+	old      = "--tls-cert DIR/old.pem --tls-key DIR/old.key"
+	stranger = "--tls-cert DIR/stranger.pem --tls-key DIR/stranger.key"
+	trust    = "--tls-ca DIR/ours.pem --tls-server-name here"
+	refuses  = "the peer refuses this end's certificate"
+	unknown  = "this end refuses the peer's certificate: x509: certificate signed by unknown authority"
+)
+
+var tlsCases = []struct {
+	desc               string
+	server, client     string // flags
+	inServer, inClient string // what they say; "" if all is well
+}{
+	{"no TLS", "", "", "", ""},
+	{"certificates of an authority", here, trust, "", ""},
+	{"certificates at both ends", here + " --tls-client-ca DIR/ours.pem", trust + " " + here, "", ""},
+	{"a pin", "--tls-self", "--tls-pin PIN", "", ""},
+	{"wrong authority", stranger, trust, refuses, unknown},
+	{"expired", old, trust, refuses, "this end refuses the peer's certificate: x509: certificate has expired"},
+	{"wrong name", here, "--tls-ca DIR/ours.pem --tls-server-name there", refuses, "x509: certificate is valid for here, not there"},
+	{"wrong pin", "--tls-self", "--tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", refuses, "the peer has another key than the pin says"},
+	{"a pin, and a wrong authority", "--tls-self", "--tls-pin PIN " + trust, refuses, "this end refuses the peer's certificate: x509: "},
+	{"no client certificate", here + " --tls-client-ca DIR/ours.pem", trust, "requires a certificate of the peer", "the peer requires a certificate of this end"},
+	{"client of a wrong authority", here + " --tls-client-ca DIR/ours.pem", trust + " " + stranger, unknown, refuses},
+	{"client with a wrong pin", here + " --tls-pin sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", trust + " " + here, "the peer has another key than the pin says", refuses},
+	{"plain to TLS", "--tls-self", "", "this end speaks TLS, and the peer does not", "the peer speaks TLS, and this end does not"},
+	{"TLS to plain", "", trust, "the peer speaks TLS, and this end does not", "this end speaks TLS, and the peer"},
+}
+
+// TestTLS: for each command, what works over TLS works, and for each fault both ends say in one line
+// what it is.
+func TestTLS(t *testing.T) {
+	dir := tlsFiles(t)
+	for _, tt := range tlsCases {
 		for _, p := range tlsPairs {
 			t.Run(tt.desc+"/"+p.name, func(t *testing.T) {
 				address, pin, errs := startTLS(t, p, tt.server, dir)

@@ -2,6 +2,12 @@ package mutations
 
 // Where connections of rddp run come from, and what their peers may do.
 var runFaults = []Fault{
+	{Name: "a connection that TLS refuses tells all layers", File: "cmd/rddp/internal/run/tcp_linux.go",
+		Old: "	err = tlspeer.Brief(err)\n", New: "",
+		Package: "cmd/rddp", Tests: "^TestTLSOfRun$"},
+	{Name: "TLS at a listener without it not told", File: "cmd/rddp/internal/run/accept_linux.go",
+		Old: "case !t.secure && look(a.fd, true) == overTLS:", New: "case false:",
+		Package: "cmd/rddp", Tests: "^TestTLSOfRun$"},
 	{Name: "memory that can shrink taken for safe", File: "cmd/rddp/internal/run/near/connect_linux.go",
 		Old: "seals&unix.F_SEAL_SHRINK == 0", New: "seals == 0",
 		Package: "cmd/rddp/internal/run/near", Tests: "^TestHostileHello$"},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -322,6 +324,7 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 			return errnoOf(err)
 		}
 	}
+	why := t.whyPlain(a)
 	n, err := t.program.AddFD(c, fd, -1, flags&unix.SOCK_CLOEXEC != 0)
 	if err != nil {
 		return t.notGiven(a, near, cookie, err)
@@ -330,12 +333,26 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	if near == nil {
 		a.close() // the program has a copy
 		t.counts.Plain.Add(1)
-		t.log.Info("accepted in plain TCP", "from", a.peer, "at", a.local)
+		t.log.Info("accepted in plain TCP", "from", a.peer, "at", a.local, "why", why)
 		return 0
 	}
 	t.relays.Go(func() { t.carryAccepted(a, near, cookie) })
 	return 0
 }
+
+// whyPlain says for the log why the program gets a connection in plain TCP. TLS may be the program's own, or this
+// end's is missing.
+func (t *connections) whyPlain(a *arrival) error {
+	switch {
+	case a.speaks != plain || !t.log.Enabled(t.ctx, slog.LevelInfo):
+		return nil
+	case !t.secure && look(a.fd, true) == overTLS:
+		return tlspeer.ErrTLS
+	}
+	return errNoDDP
+}
+
+var errNoDDP = errors.New("the peer does not begin in DDP")
 
 // notGiven puts a connection back, if the program has no descriptor left for it.
 func (t *connections) notGiven(a *arrival, near *net.TCPConn, cookie uint64, err error) syscall.Errno {

@@ -217,6 +217,7 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		return t.join(fd, cookie, k, half)
 	}
 	t.leave(cookie, k)
+	err = tlspeer.Brief(err)
 	if reject := (*mpa.RejectError)(nil); errors.As(err, &reject) {
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
 		return syscall.ECONNREFUSED, true
@@ -226,7 +227,11 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		return refusal(err), true
 	}
 	t.counts.Plain.Add(1)
-	t.log.Info("connection without DDP", "to", to, "why", err)
+	level := slog.LevelInfo
+	if errors.Is(err, tlspeer.ErrTLS) { // the program's own TLS, or this end's is missing
+		level = slog.LevelWarn
+	}
+	t.log.Log(t.ctx, level, "connection without DDP", "to", to, "why", err)
 	return 0, false
 }
 
