@@ -115,6 +115,7 @@ var mayImport = map[string][]string{
 	"internal/tlspeer":        {},
 	"internal/prototest":      {},
 	"internal/honest":         {"ddp", "extsock", "rdmap", "toe", "toe/badlink", "internal/prototest"},
+	"internal/rsockpeer":      {"extsock"},
 
 	"conformance":                     {"*"},
 	"conformance/requirements":        {},

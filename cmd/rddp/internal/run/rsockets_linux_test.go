@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rsockpeer"
 )
 
 var rsocketsConfig = &extsock.Config{Startup: extsock.StartupRequire, RSockets: true}
@@ -149,20 +149,10 @@ func TestRSocketsKilled(t *testing.T) {
 	}
 }
 
-// rsocketsPreload returns the path of librdmacm's preload library.
-func rsocketsPreload(t *testing.T) string {
-	t.Helper()
-	found, err := filepath.Glob("/usr/lib/*/rsocket/librspreload.so")
-	if err != nil || len(found) == 0 {
-		t.Fatalf("no librspreload.so: %v", err)
-	}
-	return found[0]
-}
-
 // TestRSocketsIperf: iperf3 under the preload library at both ends. It looks for connections by select, of which
 // librdmacm sometimes misses one for five seconds, and calls that look again.
 func TestRSocketsIperf(t *testing.T) {
-	env := "env LD_PRELOAD=" + rsocketsPreload(t)
+	env := "env LD_PRELOAD=" + rsockpeer.Preload(t)
 	for _, face := range []string{supervise, superviseIWARP} {
 		for _, args := range []string{"", "-R"} {
 			t.Run(face+" "+args, func(t *testing.T) {
@@ -176,7 +166,7 @@ func TestRSocketsIperf(t *testing.T) {
 // TestRSocketsPreload: curl under librdmacm's preload library gets a file from a Go server of net/http,
 // whose Listener serves plain TCP too.
 func TestRSocketsPreload(t *testing.T) {
-	preload := rsocketsPreload(t)
+	preload := rsockpeer.Preload(t)
 	l, port := listenRSockets(t, &extsock.Config{Startup: extsock.StartupPrefer, RSockets: true})
 	file := prototest.Pattern[byte](3<<20, 7)
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(file) })) //nolint:errcheck // ends with l

@@ -1,10 +1,10 @@
 /*
  * One end of several TCP connections at a time, for librdmacm's preload library: it sends and checks
- * BYTES bytes in each direction of each connection, in writes of 1 byte to 1 MiB. WHO, server or
- * client, sends the first byte of a connection, which the other end waits for. WHO also half-closes
- * first; the other end sends its second half after that.
+ * BYTES bytes in each direction of each connection, in writes of 1 byte to 1 MiB. FIRST, server or
+ * client, sends the first byte of a connection, which the other end waits for. ENDS half-closes first;
+ * the other end sends its second half after that.
  *
- *	rsockpeer listen|connect ADDRESS PORT CONNECTIONS BYTES WHO
+ *	rsockpeer listen|connect ADDRESS PORT CONNECTIONS BYTES FIRST ENDS
  *
  * It avoids two defects of librdmacm, with which it would wait forever:
  *
@@ -32,7 +32,8 @@
 enum { TAIL = 800 };
 
 static long bytes;
-static int leads; /* this end sends the first byte, and half-closes first */
+static int begins; /* this end sends the first byte */
+static int leads; /* this end half-closes first */
 
 struct connection {
 	int fd;
@@ -56,10 +57,10 @@ static unsigned char pattern(long at) { return at ^ at >> 8 ^ at >> 16; }
 /* may_send returns the offset up to which this end may send now. */
 static long may_send(struct connection *c)
 {
+	if (!begins && c->got == 0)
+		return 0;
 	if (leads)
 		return c->got < bytes / 2 ? bytes - TAIL : bytes;
-	if (c->got == 0)
-		return 0;
 	return c->heard_end ? bytes : bytes / 2;
 }
 
@@ -134,14 +135,15 @@ static void transfers(struct connection *all, int count)
 
 int main(int argc, char **argv)
 {
-	if (argc != 7)
+	if (argc != 8)
 		return 2;
 	int listens = !strcmp(argv[1], "listen"), count = atoi(argv[4]), on = 1;
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[3]))};
 	int l = socket(AF_INET, SOCK_STREAM, 0);
 
 	bytes = atol(argv[5]);
-	leads = !strcmp(argv[6], listens ? "server" : "client");
+	begins = !strcmp(argv[6], listens ? "server" : "client");
+	leads = !strcmp(argv[7], listens ? "server" : "client");
 	inet_pton(AF_INET, argv[2], &to.sin_addr);
 	if (listens) {
 		setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

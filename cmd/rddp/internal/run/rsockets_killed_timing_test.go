@@ -1,0 +1,121 @@
+//go:build verbs && linux && (amd64 || arm64)
+
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rsockpeer"
+)
+
+// endless is a load in the middle of which an end is killed.
+var endless = rsockpeer.Load{Role: "connect", Conns: 1, Bytes: 1 << 40, First: "client", Ends: "client"}
+
+// TestRSocketsKilledProgram: when the C program is killed while both ends send, Read and Write fail, and not with
+// io.EOF.
+func TestRSocketsKilledProgram(t *testing.T) {
+	l, port := listenRSockets(t, rsocketsConfig)
+	cmd := preloaded(t, rsockpeer.Build(t), endless, port)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p := startRSockets(t, cmd, l.Close)
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	c := accepted.(*extsock.Conn)
+	var failed time.Time
+	transferred := make(chan error, 1)
+	go func() {
+		err := endless.Transfer(c)
+		failed = time.Now()
+		transferred <- err
+	}()
+	prototest.Wait(t, "data in both directions", func() bool { return c.Stats().Received.FPDUs > 100 && c.Stats().Sent.FPDUs > 100 })
+	began := time.Now()
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	err = <-transferred
+	if lost := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE); !lost || errors.Is(err, io.EOF) {
+		t.Errorf("Read and Write: %v", err)
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) {
+		t.Errorf("%T is no *net.OpError", err)
+	}
+	t.Logf("the errors came %v after the signal: %v", failed.Sub(began), err)
+	if err := <-p.ended; err == nil {
+		t.Error("a killed program has ended well")
+	}
+}
+
+// readProgram is an end in Go, which connects to a port and reads, and says when it is in the middle.
+func readProgram(args []string) error {
+	c, err := extsock.Dial("tcp", "127.0.0.1:"+args[0], rsocketsConfig)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte{0}); err != nil { // the first of the pattern
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, c, 1<<20); err != nil {
+		return err
+	}
+	fmt.Println("middle")
+	_, err = io.Copy(io.Discard, c)
+	return err
+}
+
+func init() { programs["read"] = readProgram }
+
+// TestRSocketsKilledGo: when the Go program is killed, a C program that has accepted its connection gets an
+// error or an early end. One that has connected may wait forever: librdmacm 44 looks for the
+// end of a connection only at those that it has accepted.
+func TestRSocketsKilledGo(t *testing.T) {
+	load := endless
+	load.Role = "listen"
+	port := freePort(t)
+	p := startRSockets(t, preloaded(t, rsockpeer.Build(t), load, port), nil)
+	if err := awaitListener(port, p.ended); err != nil {
+		t.Fatal(err)
+	}
+	line := performance(t, "read", strconv.Itoa(port))
+	cmd := exec.Command(line[0], line[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	cmd.Stderr = &text
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // killed
+	defer cmd.Process.Kill()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "middle\n" || err != nil {
+		t.Fatalf("%q, %v\n%s", line, err, &text)
+	}
+	began := time.Now()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	err = <-p.ended
+	if !strings.Contains(p.out.String(), "rsockpeer: ") || err == nil {
+		t.Errorf("%v\n%s", err, &p.out)
+	}
+	t.Logf("the program has ended %v after the signal: %s", time.Since(began), strings.TrimSpace(p.out.String()))
+}

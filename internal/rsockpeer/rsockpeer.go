@@ -1,0 +1,148 @@
+// Package rsockpeer has a program of plain sockets in C, for librdmacm's preload library, and the other end
+// of its connections. Both directions of several connections transfer data at a time, in writes of 1 byte to
+// 1 MiB. testdata/rsockpeer.c says which defects of librdmacm the two ends keep clear of.
+package rsockpeer
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+//go:embed testdata/rsockpeer.c
+var source string
+
+// Build compiles the program, and returns its name.
+func Build(t testing.TB) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "rsockpeer")
+	c := exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", name, "-x", "c", "-")
+	c.Stdin = strings.NewReader(source)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return name
+}
+
+// Preload returns the name of librdmacm's preload library.
+func Preload(t testing.TB) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/*/rsocket/librspreload.so")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no librspreload.so: %v", err)
+	}
+	return found[0]
+}
+
+// A Load is what the program and Transfer transfer. First sends the first byte of a connection, and Ends
+// half-closes first; each is "client" or "server".
+type Load struct {
+	Role        string // of the program: "listen" or "connect"
+	Conns       int    // a listening program has at most three
+	Bytes       int64  // each way of each connection
+	First, Ends string
+}
+
+// Args are the arguments of the program, which connects to the address or listens there.
+func (l Load) Args(host string, port int) []string {
+	return []string{l.Role, host, strconv.Itoa(port), strconv.Itoa(l.Conns), strconv.FormatInt(l.Bytes, 10), l.First, l.Ends}
+}
+
+// Transfer is the other end of a connection of the program.
+func (l Load) Transfer(c *extsock.Conn) error {
+	own := "client"
+	if l.Role == "connect" {
+		own = "server"
+	}
+	x := &transfer{Conn: c, bytes: l.Bytes, heard: make(chan struct{}), ended: make(chan struct{})}
+	var sent, received error
+	var ends sync.WaitGroup
+	ends.Go(func() { sent = x.send(l.First == own, l.Ends == own) })
+	ends.Go(func() {
+		defer close(x.ended)
+		received = x.check()
+	})
+	ends.Wait()
+	if err := errors.Join(sent, received); err != nil {
+		return fmt.Errorf("%d bytes sent, %d received of %d: %w; %+v", x.sent.Load(), x.received.Load(), l.Bytes, err, c.Stats())
+	}
+	return nil
+}
+
+// A transfer is a connection with the program.
+type transfer struct {
+	*extsock.Conn
+	bytes          int64
+	heard, ended   chan struct{} // the peer's first byte, and its end
+	sent, received atomic.Int64
+}
+
+func patternAt(at int64) byte { return byte(at ^ at>>8 ^ at>>16) }
+
+// send sends this end's direction. An end that does not begin waits for the peer's first byte, and one that does
+// not lead waits with its second half for the peer's half-close.
+func (x *transfer) send(begins, leads bool) error {
+	if !begins {
+		<-x.heard
+	}
+	if !leads {
+		if err := x.sendUntil(x.bytes / 2); err != nil {
+			return err
+		}
+		<-x.ended
+	}
+	if err := x.sendUntil(x.bytes); err != nil {
+		return err
+	}
+	return x.CloseWrite()
+}
+
+func (x *transfer) sendUntil(end int64) error {
+	sizes, p := []int64{1 << 20, 3, 65536, 1, 100, 4096}, make([]byte, 1<<20)
+	for turn := 0; x.sent.Load() < end; turn++ {
+		at := x.sent.Load()
+		b := p[:min(sizes[turn%len(sizes)], end-at)]
+		for i := range b {
+			b[i] = patternAt(at + int64(i))
+		}
+		if _, err := x.Write(b); err != nil {
+			return err
+		}
+		x.sent.Add(int64(len(b)))
+	}
+	return nil
+}
+
+// check reads and checks the peer's direction, and closes heard at the first byte.
+func (x *transfer) check() error {
+	var once sync.Once
+	defer once.Do(func() { close(x.heard) })
+	for p := make([]byte, 1<<16); ; {
+		n, err := x.Read(p)
+		at := x.received.Load()
+		for i := range p[:n] {
+			if p[i] != patternAt(at+int64(i)) {
+				return fmt.Errorf("byte %d is wrong", at+int64(i))
+			}
+		}
+		if at = x.received.Add(int64(n)); n > 0 {
+			once.Do(func() { close(x.heard) })
+		}
+		switch {
+		case err == io.EOF && at == x.bytes:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
