@@ -433,7 +433,7 @@ var extsockFaults = []Fault{
 		New:     "ErrCompletionQueueFull)) && false {",
 		Package: "extsock", Tests: "^TestPostPutsOffNoMoreThanTheQueueHolds$"},
 	{Name: "a reset swallowed by a look", File: "toe/kernel/stream_linux.go",
-		Old:     "			s.readErr = s.opError(\"read\", os.NewSyscallError(\"recvfrom\", errno))\n			return true\n",
+		Old:     "			s.readErr = s.opError(\"read\", os.NewSyscallError(\"read\", errno))\n			return true\n",
 		New:     "",
 		Package: "toe/kernel", Tests: "^TestResetIsNeverEOF$"},
 	{Name: "the memory of a burst kept by a connection that has ended", File: "extsock/internal/driver/stream.go",

@@ -144,7 +144,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 			s.lender.TakeBack()
 			return false
 		default: // Linux has reported the error now, and the next call would see an end of stream
-			s.readErr = s.opError("read", os.NewSyscallError("recvfrom", errno))
+			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 			return true
 		}
 	}
@@ -161,7 +161,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 			s.lender.TakeBack()
 			return false
 		case errno != 0:
-			s.readErr = s.opError("read", os.NewSyscallError("recvfrom", errno))
+			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 		case n == 0 && len(p) > 0:
 			s.readErr = io.EOF
 		}
@@ -201,7 +201,7 @@ func peek(fd uintptr) syscall.Errno {
 func (s *socket) remember(err error) error {
 	if err == io.EOF {
 		if errno := s.broken.Load(); errno != 0 {
-			return s.opError("read", os.NewSyscallError("recvfrom", syscall.Errno(errno)))
+			return s.opError("read", os.NewSyscallError("read", syscall.Errno(errno)))
 		}
 		return io.EOF
 	}
@@ -226,7 +226,7 @@ func (s *socket) WaitWritable() error {
 		return err
 	}
 	if s.roomErr != nil {
-		return s.opError("write", os.NewSyscallError("poll", s.roomErr))
+		return s.opError("write", os.NewSyscallError("write", s.roomErr))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (s *socket) finish(w *writer, err error) (n int, _ error) {
 	w.reset()
 	writers.Put(w)
 	if err == nil && errno != 0 {
-		err = s.opError("write", os.NewSyscallError("sendmsg", errno))
+		err = s.opError("write", os.NewSyscallError("write", errno))
 		s.breakWith(err)
 	}
 	return n, err
