@@ -69,7 +69,7 @@ func runInput(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return int(status)
 	}
 	if of := (*commandError)(nil); !errors.As(err, &of) {
-		err = &commandError{"rddp", libraryError(root, args, err)}
+		err = libraryError(root, args, err)
 	}
 	fmt.Fprintf(stderr, "%v\n", err)
 	if coder := cli.ExitCoder(nil); errors.As(err, &coder) && coder.ExitCode() == exitUsage {
@@ -100,14 +100,17 @@ const noTopic = 3
 // libraryError returns the words for an error that the library returns by itself. Without a status it
 // is that of a flag's environment variable.
 func libraryError(root *cli.Command, args []string, err error) error {
-	coder := cli.ExitCoder(nil)
+	name, coder := "rddp", cli.ExitCoder(nil)
 	switch {
 	case !errors.As(err, &coder):
-		return &usageError{plainFlagError(root, err)}
+		if c := root.Command(args[1]); c != nil { // only commands have flags with variables
+			name += " " + c.Name
+		}
+		err = &usageError{plainFlagError(root, err)}
 	case coder.ExitCode() == noTopic:
-		return unknownCommand(root, args[len(args)-1])
+		err = unknownCommand(root, args[len(args)-1])
 	}
-	return err
+	return &commandError{name, err}
 }
 
 // app returns the root command for commands. Its errors are *commandErrors, and only run prints
