@@ -147,7 +147,7 @@ func (t *connections) answer(c *seccomp.Call) bool {
 		return true
 	case seccomp.GetPeerName, seccomp.GetSockName:
 		return t.name(c)
-	case seccomp.SendTo, seccomp.SendMsg:
+	case seccomp.SendTo, seccomp.SendMsg, seccomp.SendMMsg:
 		return t.fastOpen(c)
 	case seccomp.Connect32, seccomp.Listen32, seccomp.SocketCall32:
 		return t.call32(c)

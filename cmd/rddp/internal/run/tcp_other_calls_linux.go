@@ -65,8 +65,14 @@ func (t *connections) listen32(c *seccomp.Call) {
 // reports false if the call is to continue.
 func (t *connections) fastOpen(c *seccomp.Call) bool {
 	addr, n := c.Args[4], uint32(c.Args[5])
-	if c.Kind == seccomp.SendMsg {
-		var b [12]byte // struct msghdr begins with the address and its length
+	switch c.Kind {
+	case seccomp.SendMMsg: // of the messages, the first one connects
+		if c.Args[2] == 0 {
+			return false
+		}
+		fallthrough
+	case seccomp.SendMsg:
+		var b [12]byte // struct msghdr, and struct mmsghdr, begin with the address and its length
 		if err := process.Thread(c.Thread).Read(b[:], c.Args[1]); err != nil {
 			t.notLent("sendmsg", c.Thread, err)
 			return false

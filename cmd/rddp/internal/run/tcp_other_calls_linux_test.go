@@ -4,6 +4,7 @@ package run
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +25,9 @@ func tcpFastOpenProgram(args []string) error {
 	to := unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: int(netip.MustParseAddrPort(args[0]).Port())}
 	data := []byte("sent")
 	for name, send := range map[string]func(fd int) error{
-		"sendto":  func(fd int) error { return unix.Sendto(fd, data, unix.MSG_FASTOPEN, &to) },
-		"sendmsg": func(fd int) error { return unix.Sendmsg(fd, data, nil, &to, unix.MSG_FASTOPEN|unix.MSG_NOSIGNAL) },
+		"sendto":   func(fd int) error { return unix.Sendto(fd, data, unix.MSG_FASTOPEN, &to) },
+		"sendmsg":  func(fd int) error { return unix.Sendmsg(fd, data, nil, &to, unix.MSG_FASTOPEN|unix.MSG_NOSIGNAL) },
+		"sendmmsg": func(fd int) error { return sendMessages(fd, data, &to) },
 	} {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 		if err != nil {
@@ -55,13 +58,33 @@ func tcpFastOpenProgram(args []string) error {
 	return nil
 }
 
+// sendMessages is sendmmsg with one message and MSG_FASTOPEN.
+func sendMessages(fd int, data []byte, to *unix.SockaddrInet4) error {
+	name := unix.RawSockaddrInet4{Family: unix.AF_INET, Addr: to.Addr}
+	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&name.Port))[:], uint16(to.Port))
+	v := unix.Iovec{Base: &data[0]}
+	v.SetLen(len(data))
+	m := struct {
+		header unix.Msghdr
+		sent   uint32
+	}{header: unix.Msghdr{Name: (*byte)(unsafe.Pointer(&name)), Namelen: unix.SizeofSockaddrInet4, Iov: &v, Iovlen: 1}}
+	n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&m)), 1, unix.MSG_FASTOPEN|unix.MSG_NOSIGNAL, 0, 0)
+	switch {
+	case errno != 0:
+		return errno
+	case n != 1 || int(m.sent) != len(data):
+		return fmt.Errorf("%d messages sent, of the first one %d bytes", n, m.sent)
+	}
+	return nil
+}
+
 // TestTCPFastOpen connects by MSG_FASTOPEN to an address that a rule has chosen, which turns into connect
 // and goes over DDP, and to another one, which stays as it is.
 func TestTCPFastOpen(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer
-	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-fastopen"), &log, "ddp=2 plain=0 untouched=0")
-	for _, want := range []string{"sendto is not supported", "sendmsg is not supported", "no MSG_FASTOPEN"} {
+	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-fastopen"), &log, "ddp=3 plain=0 untouched=0")
+	for _, want := range []string{"sendto is not supported", "sendmsg is not supported", "sendmmsg is not supported", "no MSG_FASTOPEN"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in the log:\n%s", want, log.Bytes())
 		}

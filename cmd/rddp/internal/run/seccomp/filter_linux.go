@@ -74,6 +74,7 @@ var tcpCalls = []tcpCall{
 	{unix.SYS_CONNECT, Made, "notify", Connect},
 	{unix.SYS_SENDTO, Made, "fast open 3", SendTo},
 	{unix.SYS_SENDMSG, Made, "fast open 2", SendMsg},
+	{unix.SYS_SENDMMSG, Made, "fast open 3", SendMMsg},
 	{unix.SYS_ACCEPT4, Accepted, "notify", Accept4},
 	{unix.SYS_ACCEPT, Accepted, "notify", Accept},
 	{unix.SYS_LISTEN, Accepted, "notify", Listen},
@@ -177,7 +178,7 @@ func Filter(writes Range, tcp TCP) []unix.SockFilter {
 	}
 	a.add(returnConstant, allow)
 
-	a.label("fast open 3") // sendto: flags are argument 3
+	a.label("fast open 3") // sendto, sendmmsg: flags are argument 3
 	a.argument(3)
 	a.jump(jumpIfSet, unix.MSG_FASTOPEN, "notify", "allow")
 

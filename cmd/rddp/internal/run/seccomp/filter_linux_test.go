@@ -134,7 +134,7 @@ func TestFilterOfTCP(t *testing.T) {
 				if got := decide(t, tcp, auditArch, c.number, args...); got != allow {
 					t.Errorf("call %d that does not connect, with tcp %v: 0x%x", c.number, tcp, got)
 				}
-				args[map[Kind]int{SendTo: 3, SendMsg: 2}[c.Kind]] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
+				args[map[Kind]int{SendTo: 3, SendMMsg: 3, SendMsg: 2}[c.Kind]] = unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL
 			}
 			if got := decide(t, tcp, auditArch, c.number, args...); got != want {
 				t.Errorf("call %d, with tcp %v: 0x%x, want 0x%x", c.number, tcp, got, want)

@@ -37,6 +37,7 @@ const (
 	URingSetup        // io_uring_setup(entries, parameters)
 	SendTo            // sendto(descriptor, buffer, length, flags, address, length) with MSG_FASTOPEN
 	SendMsg           // sendmsg(descriptor, message, flags) with MSG_FASTOPEN
+	SendMMsg          // sendmmsg(descriptor, messages, number, flags) with MSG_FASTOPEN
 	Connect32         // connect of a 32-bit program
 	Listen32          // listen of a 32-bit program
 	SocketCall32      // socketcall(SYS_CONNECT or SYS_LISTEN, arguments) of a 32-bit program
