@@ -58,9 +58,9 @@ func TestRSocketsServer(t *testing.T) {
 				}
 				echoed <- err
 			}()
-			out, err := iwarp(slices.Concat([]string{"rstream", "-s", "127.0.0.1", "-T", "v", "-p", strconv.Itoa(port)}, strings.Fields(args))...).CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, out)
+			p := startRSockets(t, iwarp(slices.Concat([]string{"rstream", "-s", "127.0.0.1", "-T", "v", "-p", strconv.Itoa(port)}, strings.Fields(args))...), nil)
+			if err := <-p.ended; err != nil {
+				t.Errorf("%v\n%s", err, &p.out)
 			}
 			if err := <-echoed; err != nil {
 				t.Error(err)
@@ -75,13 +75,10 @@ func startRStream(t *testing.T, args ...string) (c *extsock.Conn, server *exec.C
 	port := freePort(t)
 	server = iwarp(slices.Concat([]string{"rstream", "-p", strconv.Itoa(port)}, args)...)
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended = make(chan error, 1)
-	go func() { ended <- server.Wait() }()
+	p := startRSockets(t, server, nil)
+	ended = p.ended
 	if err := awaitListener(port, ended); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, &p.out)
 	}
 	c, err := extsock.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), rsocketsConfig)
 	if err != nil {

@@ -79,13 +79,13 @@ func TestRSocketsLoad(t *testing.T) {
 	}
 }
 
-// An rsocketsProcess is rsockpeer.
+// An rsocketsProcess is rsockpeer, or rstream of librdmacm.
 type rsocketsProcess struct {
 	out   bytes.Buffer // once ended has its value
 	ended chan error
 }
 
-// startRSockets starts rsockpeer. If it has not ended after pairTime, the supervisor prints its stacks, and
+// startRSockets starts a program. If it has not ended after pairTime, the supervisor prints its stacks, and
 // takes the program and the connections along. stopped, if not nil, is called when it has ended.
 func startRSockets(t *testing.T, cmd *exec.Cmd, stopped func() error) *rsocketsProcess {
 	t.Helper()
