@@ -20,7 +20,9 @@ func TestVerbsPairs(t *testing.T) {
 			})
 		}
 	}
-	t.Run("rxe", func(t *testing.T) { t.Log(s.meet(t, overRxe, overRxe, "10000000 1")) })
+	for _, p := range []place{joinedRun, overRxe} {
+		t.Run(string(p), func(t *testing.T) { t.Log(s.meet(t, p, p, "10000000 1")) })
+	}
 }
 
 // A thousand connections of one device are there at the same time, and each is used.

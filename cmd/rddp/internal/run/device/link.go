@@ -311,7 +311,8 @@ func (l *link) retireLocked() {
 	}
 }
 
-// end ends the link at once. The oldest flight completes with status, and the others are flushed.
+// end ends the link because of a failure. The oldest flight completes with status, and the others are
+// flushed.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.mu.Lock()
@@ -330,10 +331,10 @@ func (l *link) end(status uverbs.WCStatus) {
 		}
 		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, QPN: l.q.num}, false)
 	}
-	l.close()
+	l.sayBye()
 }
 
-// leave ends the link in order: the peer learns what has been received, and that nothing follows.
+// leave ends the link in order.
 func (l *link) leave() {
 	l.receiver.close(false)
 	l.mu.Lock()
@@ -342,11 +343,23 @@ func (l *link) leave() {
 	l.flights = nil
 	l.stopLocked()
 	l.mu.Unlock()
-	if wasOver || l.plain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
+	if wasOver {
 		l.close()
 		return
 	}
-	// The peer closes the connection when it has the last frame. If it does not, this end does.
+	l.sayBye()
+}
+
+// sayBye tells the peer what has been received, and that nothing follows. A program may end as soon as it
+// has received a Send, and the peer's program must not take that Send for lost.
+func (l *link) sayBye() {
+	if l.plain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
+		l.close()
+		return
+	}
+	// The peer closes the connection when it has the last frame. Until then this end reads, because TCP
+	// resets a connection that is closed with bytes unread, and the last frames may be lost. If the peer does
+	// not close it, this end does.
 	time.AfterFunc(Linger, l.close)
 }
 
