@@ -27,6 +27,8 @@ func TestReadMessage(t *testing.T) {
 					{Op: rdmap.WorkSend},
 					{Op: rdmap.WorkSend, Data: []byte("fg"), Solicited: true},
 					{Op: rdmap.WorkSendInvalidate, Data: []byte("hi"), Invalidate: stag},
+					{Op: rdmap.WorkImmediate, Immediate: 0x0123456789abcdef},
+					{Op: rdmap.WorkImmediate, Solicited: true},
 				}
 				post := func(n int) {
 					if err := ci.Post(&requests[n]); err != nil {
@@ -67,6 +69,8 @@ func TestReadMessage(t *testing.T) {
 				read(1, "", of(0, nil))
 				read(2, "fg", of(2, func(m *rdmap.Completion) { m.Solicited = true }))
 				read(3, "hi", of(2, func(m *rdmap.Completion) { m.HasInvalidated, m.Invalidated = true, stag }))
+				read(4, "", of(0, func(m *rdmap.Completion) { m.HasImmediate, m.Immediate = true, 0x0123456789abcdef }))
+				read(5, "", of(0, func(m *rdmap.Completion) { m.HasImmediate, m.Solicited = true, true }))
 				for range 2 { // Read and ReadMessage take turns
 					post(0)
 					post(2)
