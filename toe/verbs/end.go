@@ -39,6 +39,7 @@ type end struct {
 	mu    sync.Mutex
 	state state
 	err   error
+	why   error // the first err
 
 	closing sync.Once
 }
@@ -99,7 +100,7 @@ func (e *end) fail(err error) {
 	if e.state != live {
 		return
 	}
-	e.state, e.err = failing, err
+	e.state, e.err, e.why = failing, err, err
 	close(e.over)
 	e.wake()
 }
@@ -144,7 +145,9 @@ func (e *end) await(ctx context.Context, want ucma.EventType) (ucma.Event, error
 		}
 		return ev, nil
 	case <-e.over:
-		return ucma.Event{}, e.cause()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return ucma.Event{}, e.why // a device that has failed may be closed already
 	case <-ctx.Done():
 		return ucma.Event{}, ctx.Err()
 	}

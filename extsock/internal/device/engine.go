@@ -399,8 +399,7 @@ func (e *Engine) CloseRead() {
 // Kill ends the connection at once.
 func (e *Engine) Kill(err error) {
 	e.mu.Lock()
-	e.m.end(err)
-	e.m.closeRead() // nobody reads after a Kill
+	e.m.kill(err)
 	e.unlock()
 }
 

@@ -442,6 +442,16 @@ func (m *machine) closeWrite(err error) {
 	}
 }
 
+// kill ends the connection at once, and throws away what is unread. If that is anything, a Read returns
+// reason and not the end of the stream, also if that has arrived.
+func (m *machine) kill(reason error) {
+	m.end(reason)
+	if m.unread.Len() > 0 {
+		m.eof = false
+	}
+	m.closeRead()
+}
+
 // closeRead throws away what is unread, and what comes from now on.
 func (m *machine) closeRead() {
 	m.deaf = true

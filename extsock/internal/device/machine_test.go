@@ -323,6 +323,24 @@ func TestMachineDisconnected(t *testing.T) {
 	}
 }
 
+// What a kill throws away is not the end of the stream, which may have arrived behind it.
+func TestMachineKilled(t *testing.T) {
+	boom := errors.New("boom")
+	for _, unread := range []bool{true, false} {
+		dials, accepts := newEnds(t)
+		dials.write([]byte("data"))
+		dials.m.closeWrite(syscall.EPIPE)
+		settle(dials, accepts)
+		want := boom
+		if !unread {
+			accepts.wantRead("data", nil)
+			want = io.EOF
+		}
+		accepts.m.kill(boom)
+		accepts.wantRead("", want)
+	}
+}
+
 type flushedError struct{ flushed bool }
 
 func (flushedError) Error() string   { return "work" }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/rddp/rddp/toe"
 )
@@ -263,7 +264,8 @@ type dial struct {
 	answer chan error
 }
 
-var errRefused = errors.New("devicetest: refused")
+// errRefused is what Dial returns if the peer does not accept.
+var errRefused = fmt.Errorf("devicetest: %w", syscall.ECONNREFUSED)
 
 func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (toe.QP, error) {
 	d.mu.Lock()

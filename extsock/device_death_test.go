@@ -1,0 +1,187 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/internal/device/devicetest"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A mortalSession is a session of two ends with bytes each way and one-sided operations. The device of
+// one end may die in each of its calls.
+type mortalSession struct {
+	t      *testing.T
+	memory *extsock.Memory // of the end that accepts
+	data   []byte          // which the end that dials writes, and gets back
+
+	mu   sync.Mutex
+	errs []error // of all calls
+}
+
+// note keeps an error, and reports whether there is none.
+func (s *mortalSession) note(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.errs = append(s.errs, err)
+	}
+	return err == nil
+}
+
+func (s *mortalSession) run(accepts, dials extsock.Config) {
+	l, err := extsock.Listen("tcp", "here:1", &accepts)
+	if !s.note(err) {
+		return
+	}
+	if s.memory, err = extsock.NewMemory(accepts.Backend, 8192, ddp.RemoteRead|ddp.RemoteWrite); !s.note(err) {
+		s.note(l.Close())
+		return
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		if c, err := l.AcceptDDP(); s.note(err) {
+			s.accepted(c)
+		}
+	})
+	c, err := extsock.Dial("tcp", "here:1", &dials)
+	if !s.note(err) {
+		s.note(l.Close())
+	} else {
+		s.dialed(c)
+	}
+	all.Wait()
+	_ = l.Close() // again, perhaps
+	if err := l.Wait(s.t.Context()); err != nil {
+		s.t.Error(err)
+	}
+	s.note(s.memory.Close())
+}
+
+// accepted is the end that accepts: it sends its Handle, and then what it has read, to the end.
+func (s *mortalSession) accepted(c *extsock.Conn) {
+	defer s.end(c)
+	r, err := s.memory.Share(c)
+	if !s.note(err) {
+		return
+	}
+	if _, err := c.Write(r.Handle().AppendTo(nil)); !s.note(err) {
+		return
+	}
+	got, err := io.ReadAll(c)
+	if err == nil && len(got) != len(s.data) || !bytes.HasPrefix(s.data, got) {
+		s.t.Errorf("the end that accepts has %d bytes of %d, or other ones, %v", len(got), len(s.data), err)
+	}
+	if !s.note(err) {
+		return
+	}
+	_, err = c.Write(got)
+	s.note(err)
+}
+
+// dialed is the end that dials.
+func (s *mortalSession) dialed(c *extsock.Conn) {
+	defer s.end(c)
+	b := make([]byte, rdmap.HandleLen)
+	if _, err := io.ReadFull(c, b); !s.note(err) {
+		return
+	}
+	h, _, err := rdmap.ParseHandle(b)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	remote := c.Remote(h)
+	for at := 0; at < 4; at++ {
+		piece := bytes.Repeat([]byte{byte(at + 1)}, 1024)
+		if _, err := remote.WriteAt(piece, int64(at)*1024); !s.note(err) {
+			s.partly(at)
+			return
+		}
+		got := make([]byte, 1024)
+		if _, err := remote.ReadAt(got, int64(at)*1024); !s.note(err) {
+			return
+		}
+		if !bytes.Equal(got, piece) || s.memory.Bytes()[at*1024] != byte(at+1) {
+			s.t.Errorf("piece %d of the memory is not what was written", at)
+		}
+	}
+	for at := 0; at < len(s.data); at += 5000 {
+		if _, err := c.Write(s.data[at:min(at+5000, len(s.data))]); !s.note(err) {
+			return
+		}
+	}
+	if !s.note(c.CloseWrite()) {
+		return
+	}
+	got, err := io.ReadAll(c)
+	if err == nil && len(got) != len(s.data) || !bytes.HasPrefix(s.data, got) {
+		s.t.Errorf("the end that dials got %d bytes of %d back, or other ones, %v", len(got), len(s.data), err)
+	}
+	s.note(err)
+}
+
+// partly checks a piece whose Write has failed: it is whole, or nothing of it is there.
+func (s *mortalSession) partly(at int) {
+	m := s.memory.Bytes()[at*1024:]
+	if m[0] != m[1023] || m[0] != 0 && m[0] != byte(at+1) || m[1024] != 0 {
+		s.t.Errorf("piece %d of the memory is neither what was written nor what was there", at)
+	}
+}
+
+func (s *mortalSession) end(c *extsock.Conn) {
+	s.note(c.Close())
+	if err := c.Wait(s.t.Context()); err != nil {
+		s.t.Error(err)
+	}
+	if _, err := c.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		s.t.Errorf("Write after Close = %v", err)
+	}
+}
+
+// TestDeviceDies: a device dies in each call of a session, of the end that dials or of the one that
+// accepts. Every call returns, with an error that says so: *DeathError at that end, and what TCP has for
+// a connection that is lost at the other one. The bytes that have arrived are right, and memory is given
+// back.
+func TestDeviceDies(t *testing.T) {
+	for _, dials := range []bool{true, false} {
+		t.Run(map[bool]string{true: "of the end that dials", false: "of the end that accepts"}[dials], func(t *testing.T) {
+			eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+				for death, calls := 0, 1; death <= calls; death++ {
+					m := devicetest.NewMortal(b, death)
+					s := &mortalSession{t: t, data: bytes.Repeat([]byte("0123456789abc"), 3000)}
+					accepts, dialing := deviceConfig(b), deviceConfig(m)
+					if !dials {
+						accepts, dialing = dialing, accepts
+					}
+					s.run(accepts, dialing)
+					if death == 0 {
+						calls = m.Calls()
+						t.Log(calls, "calls")
+					}
+					for _, err := range s.errs {
+						var dead *devicetest.DeathError
+						if death == 0 || !errors.As(err, &dead) && !isLost(err) {
+							t.Errorf("death in call %d: %v", death, err)
+						}
+					}
+					if n := b.Regions(); n != 0 {
+						t.Fatalf("death in call %d: %d regions are left", death, n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// isLost reports whether the error is one that TCP has, too, if the peer does not answer, or ends.
+func isLost(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, net.ErrClosed)
+}
