@@ -50,7 +50,17 @@ func (e *ConnectError) Error() string {
 	return "verbs: " + e.Event
 }
 
-// A WorkError is the result of a work request that has failed. The connection ends with the first.
+// Is reports whether target is the errno that package net would have returned: ECONNREFUSED if the peer
+// has refused, or that of Status.
+func (e *ConnectError) Is(target error) bool {
+	if e.Status < 0 {
+		return target == syscall.Errno(-int64(e.Status)) //nolint:errorlint // as package errors has it
+	}
+	return e.Event == ucma.Rejected.String() && target == syscall.ECONNREFUSED //nolint:errorlint // the same
+}
+
+// A WorkError is the result of a work request that has failed. The connection ends with the first. It
+// matches syscall.ECONNRESET if the reason is that the peer, or the way to it, is gone.
 type WorkError struct {
 	Status uint32 // as verbs number it
 }
@@ -59,6 +69,17 @@ func (e *WorkError) Error() string { return "verbs: " + uverbs.WCStatus(e.Status
 
 // Flushed reports whether the work request was not carried out because the connection had ended.
 func (e *WorkError) Flushed() bool { return uverbs.WCStatus(e.Status) == uverbs.FlushErr }
+
+// Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says so by
+// several statuses: siw by LocalQPErr if TCP has failed, and "rddp run" by RemoteOpErr if the peer's
+// program has ended. The other statuses are about the work request, or about the device itself.
+func (e *WorkError) Is(target error) bool {
+	switch uverbs.WCStatus(e.Status) {
+	case uverbs.LocalQPErr, uverbs.RemoteOpErr, uverbs.RetryExceeded, uverbs.RNRRetryExceeded, uverbs.RemoteAbortedErr, uverbs.ResponseTimeout, uverbs.GeneralErr:
+		return target == syscall.ECONNRESET //nolint:errorlint // as package errors has it
+	}
+	return false
+}
 
 var (
 	// ErrDisconnected means that the connection has ended and no completion is left.

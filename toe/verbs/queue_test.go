@@ -3,6 +3,7 @@ package verbs
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/siw"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -160,6 +162,37 @@ func TestReasons(t *testing.T) {
 	}
 	if got := failed("op", os.ErrClosed); got != os.ErrClosed {
 		t.Errorf("failed(os.ErrClosed) = %v", got)
+	}
+}
+
+// What means that the peer is gone, or has refused, matches the errno that a program with TCP looks for.
+func TestErrno(t *testing.T) {
+	gone := map[uverbs.WCStatus]bool{
+		uverbs.LocalQPErr: true, uverbs.RemoteOpErr: true, uverbs.RetryExceeded: true, uverbs.RNRRetryExceeded: true,
+		uverbs.RemoteAbortedErr: true, uverbs.ResponseTimeout: true, uverbs.GeneralErr: true,
+	}
+	for s := range uverbs.GeneralErr + 1 {
+		var err error = fmt.Errorf("read: %w", &WorkError{uint32(s)})
+		var w *WorkError
+		if errors.Is(err, syscall.ECONNRESET) != gone[s] || errors.Is(err, syscall.EPIPE) || !errors.As(err, &w) || w.Flushed() != (s == uverbs.FlushErr) {
+			t.Errorf("%v: is ECONNRESET: %v, want %v", s, !gone[s], gone[s])
+		}
+	}
+	for _, tt := range []struct {
+		event  ucma.EventType
+		status int32
+		want   error
+		is     bool
+	}{
+		{ucma.Rejected, 28, syscall.ECONNREFUSED, true},
+		{ucma.Rejected, -int32(syscall.ECONNRESET), syscall.ECONNRESET, true},
+		{ucma.Rejected, -int32(syscall.ECONNRESET), syscall.ECONNREFUSED, false},
+		{ucma.Unreachable, -int32(syscall.ETIMEDOUT), syscall.ETIMEDOUT, true},
+		{ucma.RouteError, 0, syscall.ECONNREFUSED, false},
+	} {
+		if err := refused(ucma.Event{Type: tt.event, Status: tt.status}); errors.Is(err, tt.want) != tt.is {
+			t.Errorf("%v is %v: %v, want %v", err, tt.want, !tt.is, tt.is)
+		}
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/toe/verbs"
 )
 
 // sessions has what the two ends do. A session says what it has done.
@@ -219,8 +218,8 @@ func endless(p *peer) (string, error) {
 	return fmt.Sprintf("Write: %v, Read: %v", errs[0], errs[1]), c.Close()
 }
 
-// isLoss reports whether err says that the connection has ended in the middle. io.EOF does not.
+// isLoss reports whether err says, as over TCP, that the connection has ended in the middle. io.EOF does
+// not. A connection in process also tells an early FIN.
 func isLoss(err error) bool {
-	var work *verbs.WorkError // the device has given up, or the peer's device says that it is over
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &work)
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
