@@ -37,8 +37,13 @@ const (
 	defaultRounds = 3
 )
 
-// Run runs the demo and prints the results on out.
-func Run(ctx context.Context, o Options, out io.Writer) error {
+// Run runs the demo and prints the results on out. When ctx is done, its error is that of ctx.
+func Run(ctx context.Context, o Options, out io.Writer) (err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil { // which ends the server, and so what waits for it
+			err = ctx.Err()
+		}
+	}()
 	if o.Dir == "" {
 		dir, err := os.MkdirTemp("", "rddp-demo-")
 		if err != nil {

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,8 +82,8 @@ func TestDemoKeepsOlderCapture(t *testing.T) {
 			o.Progress = func(int64, int64) { cancel() }
 		}
 		var out bytes.Buffer
-		if err := Run(ctx, o, &out); err == nil {
-			t.Errorf("%s: no error", name)
+		if err := Run(ctx, o, &out); err == nil || errors.Is(err, context.Canceled) != (name == "interrupted") {
+			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
 		entries, err := os.ReadDir(place)
