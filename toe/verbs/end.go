@@ -38,8 +38,7 @@ type end struct {
 
 	mu    sync.Mutex
 	state state
-	err   error
-	why   error // the first err
+	why   error // it is no longer live
 
 	closing sync.Once
 }
@@ -100,7 +99,7 @@ func (e *end) fail(err error) {
 	if e.state != live {
 		return
 	}
-	e.state, e.err, e.why = failing, err, err
+	e.state, e.why = failing, err
 	close(e.over)
 	e.wake()
 }
@@ -109,7 +108,10 @@ func (e *end) fail(err error) {
 func (e *end) cause() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.err
+	if e.state == closed {
+		return os.ErrClosed
+	}
+	return e.why
 }
 
 // close gives everything back. A second call waits for the first.
@@ -117,7 +119,7 @@ func (e *end) close() {
 	e.closing.Do(func() {
 		e.fail(os.ErrClosed)
 		e.mu.Lock()
-		e.state, e.err = closed, os.ErrClosed
+		e.state = closed
 		finish := e.finish
 		e.mu.Unlock()
 		finish()
@@ -147,7 +149,7 @@ func (e *end) await(ctx context.Context, want ucma.EventType) (ucma.Event, error
 	case <-e.over:
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return ucma.Event{}, e.why // a device that has failed may be closed already
+		return ucma.Event{}, e.why // and not cause: an end that has failed may be closed already
 	case <-ctx.Done():
 		return ucma.Event{}, ctx.Err()
 	}
