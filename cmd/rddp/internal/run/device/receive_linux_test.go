@@ -167,7 +167,7 @@ func TestLateReceive(t *testing.T) {
 	la.q.attrs.RNRRetry = 6
 	la.q.mu.Unlock()
 	lb.q.mu.Lock()
-	lb.q.attrs.MinRNRTimer = 31 // as long as can be
+	lb.q.attrs.MinRNRTimer = 0 // 655.36 ms, the longest time
 	lb.q.mu.Unlock()
 	for id := uint64(1); id <= 2; id++ {
 		if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
