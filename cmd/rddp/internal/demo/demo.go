@@ -40,7 +40,7 @@ const (
 // Run runs the demo and prints the results on out. When ctx is done, its error is that of ctx.
 func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	defer func() {
-		if err != nil && ctx.Err() != nil { // which ends the server, and so what waits for it
+		if err != nil && ctx.Err() != nil { // its end stops the server, so err may be that of a lost connection
 			err = ctx.Err()
 		}
 	}()
