@@ -190,5 +190,5 @@ func TestProxySecondInterrupt(t *testing.T) {
 	if err := entrance.end(t); !errors.As(err, &exitError) || exitError.Sys().(syscall.WaitStatus).Signal() != interrupt {
 		t.Errorf("the entrance: %v, want the end by the signal", err)
 	}
-	exit.line(t, ` level=WARN msg="connection failed" .* err="reading from the entrance: unexpected EOF"$`)
+	exit.line(t, ` level=WARN msg="connection failed" .* err="reading from the entrance: the peer ended the connection early"$`)
 }

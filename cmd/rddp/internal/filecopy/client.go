@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
@@ -147,23 +147,19 @@ func (c *copier) dial(address string) error {
 // dialError describes a failed dial for people who copy files.
 func dialError(address string, err error) error {
 	var rejected *mpa.RejectError
-	ne := net.Error(nil)
 	hint := ""
 	switch {
-	case tlspeer.Words(err) != "":
-		return fmt.Errorf("%s: %w", address, tlspeer.Brief(err))
+	case tlspeer.Words(err) != "": // says enough
 	case errors.As(err, &rejected):
 		return fmt.Errorf("%s: %w", address, ErrNotServer)
 	case errors.Is(err, extsock.ErrNotMPA):
 		hint = ": is it another kind of server?"
-	case errors.Is(err, extsock.ErrNoReply), isErrno(err, syscall.ECONNRESET, wsaReset):
+	case errors.Is(err, extsock.ErrNoReply), cause.IsReset(err):
 		hint = ": is it another kind of server, or has it too many clients?"
 	case isErrno(err, syscall.ECONNREFUSED, wsaRefused):
 		hint = ": is `rddp serve` running there, at this port?"
-	case errors.As(err, &ne) && ne.Timeout():
-		hint = ": no answer in time"
 	}
-	return fmt.Errorf("%s: %w%s", address, err, hint)
+	return fmt.Errorf("%s: %w%s", address, cause.Brief(err), hint)
 }
 
 // hangUp ends the session.

@@ -94,7 +94,6 @@ func (c code) sentinel() error {
 const (
 	winHandleDiskFull syscall.Errno = 39
 	winDiskFull       syscall.Errno = 112
-	wsaReset          syscall.Errno = 10054
 	wsaRefused        syscall.Errno = 10061
 )
 

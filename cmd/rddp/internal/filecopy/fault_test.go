@@ -130,6 +130,7 @@ func TestDialErrors(t *testing.T) {
 		{"nobody listens", nil, nil, "is `rddp serve` running there"},
 		{"another protocol", func(c *net.TCPConn) { io.WriteString(c, "220 mail.example.org ESMTP ready\r\n") }, extsock.ErrNotMPA, "another kind of server"},
 		{"closes", func(c *net.TCPConn) { c.CloseWrite() }, extsock.ErrNoReply, "another kind of server"},
+		{"resets", func(c *net.TCPConn) { c.SetLinger(0); c.Close() }, nil, "another kind of server"},
 		{"silent", func(*net.TCPConn) {}, os.ErrDeadlineExceeded, "no answer in time"},
 		{"another use of MPA", func(c *net.TCPConn) {
 			e := extsock.NewConn(c, false, nil)
@@ -167,6 +168,11 @@ func TestDialErrors(t *testing.T) {
 			cfg := Config{Socket: extsock.Config{HandshakeTimeout: timeout}}
 			o := cp(t, cfg, local(t.TempDir()), Name{Address: address, Path: "f"})
 			o.wantFailure(t, tt.want, tt.words, address)
+			for _, err := range o.failures { // the reason alone, without the layers that it came through
+				if text := err.Error(); strings.Count(text, address) != 1 || strings.Contains(text, "tcp") || strings.Contains(text, "mpa:") {
+					t.Errorf("the failure says %q, want the address once and one reason", text)
+				}
+			}
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
@@ -70,7 +71,7 @@ func connect(ctx context.Context, o *Options, conns int) (*client, error) {
 		conn, a, err := c.open(ctx, address, &hello{CPU: cpu})
 		if err != nil {
 			c.close()
-			return nil, fmt.Errorf("connecting to %s: %w", address, tlspeer.Brief(err))
+			return nil, fmt.Errorf("connecting to %s: %w", address, cause.Brief(err))
 		}
 		c.servers = append(c.servers, &remote{address, conn, a.Token, a.HasCPU, a.Files})
 	}

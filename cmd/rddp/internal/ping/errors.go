@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"strings"
 	"time"
 
-	"github.com/rddp/rddp/internal/tlspeer"
-	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 )
 
 var (
@@ -71,30 +67,8 @@ func bounded(err error, after time.Duration) error {
 // words returns the text of err in one line and without addresses, because the step names them if
 // they help.
 func words(err error) string {
-	if text := tlspeer.Words(err); text != "" {
-		return text
+	if e := (*timeoutError)(nil); errors.As(err, &e) {
+		return e.Error()
 	}
-	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
-		if len(e.PrivateData) == 0 {
-			return "the peer rejected the connection"
-		}
-		return fmt.Sprintf("the peer rejected the connection and says %q", e.PrivateData)
-	}
-	if e := (*rdmap.TerminateError)(nil); errors.As(err, &e) {
-		if e.Remote {
-			return "the peer ended the connection with a Terminate: " + e.Terminate.Code.String()
-		}
-		return "ended the connection with a Terminate: " + e.Err.Error()
-	}
-	for {
-		op := (*net.OpError)(nil)
-		if !errors.As(err, &op) {
-			break
-		}
-		err = op.Err
-	}
-	if isClosed(err) {
-		return "the peer closed the connection"
-	}
-	return strings.ReplaceAll(err.Error(), "\n", ": ")
+	return cause.Text(err)
 }

@@ -54,7 +54,7 @@ func TestListenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	want := "listening at " + taken.Addr().String() + ": bind: address already in use"
+	want := "listening at " + taken.Addr().String() + ": address already in use"
 	if _, err := Listen(t.Context(), address(t, taken.Addr().String()), ddp, nil); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -1,16 +1,10 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"strings"
 
-	"github.com/rddp/rddp/internal/tlspeer"
-	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 )
 
 var (
@@ -35,32 +29,9 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return e.Step + ": " + words(e.Err) }
+func (e *Error) Error() string { return e.Step + ": " + cause.Text(e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
 func fail(err error, step string, args ...any) error {
 	return &Error{Step: fmt.Sprintf(step, args...), Err: err}
-}
-
-// words returns the text of err in one line and without addresses, which are printed separately.
-func words(err error) string {
-	if text := tlspeer.Words(err); text != "" {
-		return text
-	}
-	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
-		if len(e.PrivateData) == 0 {
-			return "rejected"
-		}
-		return fmt.Sprintf("rejected: %q", e.PrivateData)
-	}
-	if e := (*rdmap.TerminateError)(nil); errors.As(err, &e) && e.Remote {
-		return "the peer ended the connection with a Terminate: " + e.Terminate.Code.String()
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return "no answer in time"
-	}
-	for op := (*net.OpError)(nil); errors.As(err, &op); {
-		err = op.Err
-	}
-	return strings.ReplaceAll(err.Error(), "\n", ": ")
 }

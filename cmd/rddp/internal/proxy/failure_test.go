@@ -63,8 +63,8 @@ func told(t *testing.T, r *running, want string) Summary {
 func TestNoService(t *testing.T) {
 	entrance, exit := tunnel(t, tcptest.ClosedPort(t), Config{})
 	entrance.dialInVain(t)
-	told(t, exit, "connecting to the service: connect: connection refused")
-	s := told(t, entrance, `connecting to the exit: rejected: "connecting to the service: connect: connection refused"`)
+	told(t, exit, "connecting to the service: connection refused")
+	s := told(t, entrance, `connecting to the exit: the peer rejected the connection and says "connecting to the service: connection refused"`)
 	if reject := (*mpa.RejectError)(nil); !errors.As(s.Err, &reject) {
 		t.Errorf("error %#v, want a rejection", s.Err)
 	}
@@ -74,7 +74,7 @@ func TestNoExit(t *testing.T) {
 	to := tcptest.ClosedPort(t)
 	entrance := start(t, "127.0.0.1:0", "rddp://"+to, Config{})
 	entrance.dialInVain(t)
-	if s := told(t, entrance, "connecting to the exit: connect: connection refused"); s.To != "rddp://"+to {
+	if s := told(t, entrance, "connecting to the exit: connection refused"); s.To != "rddp://"+to {
 		t.Errorf("told %v", s)
 	}
 }
@@ -177,7 +177,7 @@ func TestReset(t *testing.T) {
 		io.WriteString(c, "go")
 		got, err := ends(c)
 		check(t, got, err)
-		told(t, entrance, "the exit: unexpected EOF")
+		told(t, entrance, "the exit: the peer ended the connection early")
 		told(t, exit, "the service: ")
 	})
 	t.Run("by the service, after its end", func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestEntranceVanishes(t *testing.T) {
 	if err := <-results; !isReset(err) {
 		t.Errorf("the service saw %v, want a reset", err)
 	}
-	told(t, exit, "reading from the entrance: unexpected EOF")
+	told(t, exit, "reading from the entrance: the peer ended the connection early")
 }
 
 // A program that uses extsock itself may stand in the place of a proxy.
@@ -433,7 +433,7 @@ func TestGraceIsOver(t *testing.T) {
 			if s := told(t, interrupted, "the proxy ends"); !errors.Is(s.Err, ErrGrace) {
 				t.Errorf("told %v", s)
 			}
-			told(t, other, "unexpected EOF")
+			told(t, other, "the peer ended the connection early")
 		})
 	}
 }

@@ -17,6 +17,6 @@ func TestIdleTunnel(t *testing.T) {
 	if s := told(t, quick, "idle"); !errors.Is(s.Err, ErrIdle) {
 		t.Errorf("told %v", s)
 	}
-	told(t, exit, "the entrance: unexpected EOF")
+	told(t, exit, "the entrance: the peer ended the connection early")
 	works(t, entrance)
 }
