@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
-	"extsock/capture": {"extsock", "internal/pcapng"},
+	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring",
@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	},
 	"extsock/internal/device/devicetest":   {"toe"},
 	"extsock/internal/counters":            {"internal/locks", "internal/rdmaphdr"},
-	"extsock/internal/observe":             {"internal/locks"},
+	"extsock/internal/observe":             {"toe", "internal/locks"},
 	"extsock/internal/wait":                {"internal/locks"},
 	"extsock/internal/bufpool":             {},
 	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/locks", "internal/tlspeer"},

@@ -316,9 +316,9 @@ type Config struct {
 	// is registered for as long as the connection lives.
 	Backend toe.Backend
 
-	// Tap, if not nil, is called once for each connection. It returns the Tap that sees all bytes
+	// Tap, if not nil, is called once for each connection. It returns the [toe.Tap] that sees all bytes
 	// of the connection, or nil for none. The Tap of a Writer of package capture is such a function.
-	Tap func(local, remote net.Addr, initiator bool) Tap
+	Tap func(local, remote net.Addr, initiator bool) toe.Tap
 }
 
 // Startup says whether a connection enters DDP mode when it begins.

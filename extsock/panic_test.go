@@ -15,6 +15,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -84,7 +85,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				defer extsock.ResetPanics()
 				b := &bomb{}
-				tap := side{cfg: extsock.Config{Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return b }}}
+				tap := side{cfg: extsock.Config{Tap: func(_, _ net.Addr, _ bool) toe.Tap { return b }}}
 				c, peer := simPair(t, simtoe.Config{}, tap, side{})
 				other, otherPeer := simPair(t, simtoe.Config{}, side{}, side{})
 				tt.arm(b)
@@ -124,7 +125,7 @@ func TestPanicInStartup(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	fuse := &bomb{}
 	fuse.sent.Store(true)
-	c := extsock.NewConn(a, true, &extsock.Config{Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return fuse }})
+	c := extsock.NewConn(a, true, &extsock.Config{Tap: func(_, _ net.Addr, _ bool) toe.Tap { return fuse }})
 	defer c.Close()
 	defer b.Close()
 	var e *extsock.PanicError
@@ -166,7 +167,7 @@ func TestPanicInAListener(t *testing.T) {
 				l, n := simListener(t, extsock.Config{
 					Startup: extsock.StartupPrefer,
 					Trace:   slog.New(panics{slog.DiscardHandler, at}),
-					Tap: func(_, _ net.Addr, _ bool) extsock.Tap {
+					Tap: func(_, _ net.Addr, _ bool) toe.Tap {
 						if first && at == "Tap" {
 							first = false
 							panic("in the Tap's maker")

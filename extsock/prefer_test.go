@@ -67,7 +67,7 @@ func (r *recorder) Received(p []byte) {
 }
 func (r *recorder) Closed() { r.mu.Lock(); defer r.mu.Unlock(); r.closed++ }
 
-func (r *recorder) tap(local, remote net.Addr, initiator bool) extsock.Tap { return r }
+func (r *recorder) tap(local, remote net.Addr, initiator bool) toe.Tap { return r }
 
 // TestPreferKnowsARequest: the accepting side goes on with startup, wherever the Request is split,
 // and both captures show each octet once.

@@ -153,7 +153,7 @@ func TestListenerClosedAsAConnectionComes(t *testing.T) {
 			}
 			tap := &tapClosed{}
 			late := lateListener{netListener{below}, make(chan net.Conn)}
-			l := extsock.NewListener(late, &extsock.Config{Startup: s, Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return tap }})
+			l := extsock.NewListener(late, &extsock.Config{Startup: s, Tap: func(_, _ net.Addr, _ bool) toe.Tap { return tap }})
 			synctest.Wait()
 			l.Close()
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -198,7 +198,7 @@ func TestFailedStartupClosesOnce(t *testing.T) {
 			var c *extsock.Conn
 			var told atomic.Bool
 			c = extsock.NewConn(b, false, &extsock.Config{
-				Startup: s, Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return tap },
+				Startup: s, Tap: func(_, _ net.Addr, _ bool) toe.Tap { return tap },
 				Trace: slog.New(atFailure{slog.DiscardHandler, func() {
 					if told.Swap(true) {
 						return

@@ -18,6 +18,7 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -200,7 +201,7 @@ func (s *sendTap) Sent(p []byte) {
 
 // countSends is a side whose Sends are counted.
 func countSends(sends *atomic.Int64) side {
-	return side{cfg: extsock.Config{Tap: func(net.Addr, net.Addr, bool) extsock.Tap {
+	return side{cfg: extsock.Config{Tap: func(net.Addr, net.Addr, bool) toe.Tap {
 		s := &sendTap{rx: fpdu.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
 		s.rx.SetBuffer(make([]byte, 1<<20))
 		return s

@@ -5,18 +5,8 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/toe"
 )
-
-// A Tap sees every byte of a connection, for example to capture them: see package capture. Its
-// methods are called in stream order for each direction, from any goroutine, and must not keep or
-// modify p. A slow Tap makes the connection slow. A call that sends or receives in its own goroutine
-// waits for the Tap even when its deadline has passed. A call that waits for another goroutine does
-// not.
-type Tap interface {
-	Sent(p []byte)     // p is about to be written
-	Received(p []byte) // p was read
-	Closed()           // no more calls follow; called once
-}
 
 // StartTap calls tap, a function for Config.Tap, and shows all bytes of the connection to its result
 // from now on, in either mode and during startup. tap must not use the connection. If it returns
@@ -33,14 +23,14 @@ type Tap interface {
 //
 // An offload engine stops; see Config.NoOffload. What it has taken apart before is not shown. When a
 // connection has failed, it still reads bytes to discard them. These bytes are not shown.
-func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) Tap) (stop func(), err error) {
+func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
 	}
 	if c.device != "" {
 		return nil, c.opError("capture", errors.ErrUnsupported)
 	}
-	r, err := c.taps.Start(func() observe.Tap { return tap(c.LocalAddr(), c.RemoteAddr(), c.initiator) }, c.initiator)
+	r, err := c.taps.Start(func() toe.Tap { return tap(c.LocalAddr(), c.RemoteAddr(), c.initiator) }, c.initiator)
 	if err == observe.ErrTapped { //nolint:errorlint // as Taps.Start returns it
 		err = ErrBusy
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -26,7 +27,7 @@ func (r *recordTap) Sent(p []byte)     { r.mu.Lock(); r.sent.Write(p); r.mu.Unlo
 func (r *recordTap) Received(p []byte) { r.mu.Lock(); r.received.Write(p); r.mu.Unlock() }
 func (r *recordTap) Closed()           { r.mu.Lock(); r.closed++; r.mu.Unlock() }
 
-func (r *recordTap) tap(net.Addr, net.Addr, bool) extsock.Tap { return r }
+func (r *recordTap) tap(net.Addr, net.Addr, bool) toe.Tap { return r }
 
 func (r *recordTap) want(t *testing.T, sent, received, closed int, text string) {
 	t.Helper()
@@ -76,7 +77,7 @@ func TestStartTap(t *testing.T) {
 		first.want(t, n, n, 1, text)
 	}
 
-	stop, err = ci.StartTap(func(net.Addr, net.Addr, bool) extsock.Tap { return nil })
+	stop, err = ci.StartTap(func(net.Addr, net.Addr, bool) toe.Tap { return nil })
 	if err != nil {
 		t.Errorf("no Tap: %v", err)
 	}
@@ -114,7 +115,7 @@ func (s *slowTap) Closed()         {}
 func TestSlowTapAndDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tap := &slowTap{gone: make(chan struct{})}
-		cfg := extsock.Config{Crossover: -1, Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return tap }}
+		cfg := extsock.Config{Crossover: -1, Tap: func(_, _ net.Addr, _ bool) toe.Tap { return tap }}
 		wire := simtoe.Config{Window: 3000, Delay: time.Millisecond} // TCP takes no batch at once
 		ci, cr := simPair(t, wire, side{cfg: cfg}, copied)
 		read := make(chan error, 1)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/netconn"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -260,7 +261,7 @@ func (slowEnd) Closed()         { <-time.After(3 * time.Second) }
 func TestListenerWaitsForTheLeft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{
-			Startup: extsock.StartupRequire, Tap: func(net.Addr, net.Addr, bool) extsock.Tap { return slowEnd{} },
+			Startup: extsock.StartupRequire, Tap: func(net.Addr, net.Addr, bool) toe.Tap { return slowEnd{} },
 		})
 		silent, err := n.Dial(t.Context(), "sim", "sim:1")
 		if err != nil {

@@ -242,7 +242,7 @@ func (l *link) open(tcp net.Conn, initiator bool, c *LinkConfig) {
 	cfg := c.own
 	cfg.RecvDepth = max(n, 1)
 	cfg.RecvCQ = extsock.NewCompletionQueue(cfg.RecvDepth) // so that the receive queue is ours even without a receive
-	cfg.Tap = func(net.Addr, net.Addr, bool) extsock.Tap { return l.seen }
+	cfg.Tap = func(net.Addr, net.Addr, bool) toe.Tap { return l.seen }
 	if c.damage {
 		tcp = &damaged{Conn: tcp}
 	}

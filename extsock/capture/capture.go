@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/pcapng"
+	"github.com/rddp/rddp/toe"
 )
 
 // A Writer writes the bytes of connections to a file in pcapng format.
@@ -37,7 +38,7 @@ func NewWriter(w io.Writer) (*Writer, error) {
 
 // Tap is a function for [extsock.Config].Tap. Every connection of that Config is then recorded from
 // its first byte, as if Start had been called before it. Close ends these recordings.
-func (w *Writer) Tap(local, remote net.Addr, initiator bool) extsock.Tap {
+func (w *Writer) Tap(local, remote net.Addr, initiator bool) toe.Tap {
 	return w.w.Flow(local, remote, initiator)
 }
 

@@ -7,19 +7,13 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/toe"
 )
-
-// A Tap sees the bytes of a connection: package extsock describes it.
-type Tap interface {
-	Sent(p []byte)
-	Received(p []byte)
-	Closed()
-}
 
 // A recorder is a Tap that learns where FPDUs begin and end, and that can stop before its
 // connection ends. The Flow of package pcapng is one.
 type recorder interface {
-	Tap
+	toe.Tap
 	// SentFPDUs and ReceivedFPDUs show whole FPDUs. The first begins at stream offset off.
 	SentFPDUs(bufs [][]byte, off uint64, markers bool)
 	ReceivedFPDUs(p []byte, off uint64, markers bool)
@@ -28,7 +22,7 @@ type recorder interface {
 }
 
 // plain makes a recorder of a Tap that is none.
-type plain struct{ Tap }
+type plain struct{ toe.Tap }
 
 func (p plain) SentFPDUs(bufs [][]byte, _ uint64, _ bool) {
 	for _, b := range bufs {
@@ -45,7 +39,7 @@ type Recording struct{ recorder }
 
 // Taps are the Taps of a connection: that of its Config, and one that begins and ends within it. The methods that the driver calls do nothing on a nil *Taps.
 type Taps struct {
-	fixed Tap                       // from Config.Tap; nil: none
+	fixed toe.Tap                   // from Config.Tap; nil: none
 	flow  atomic.Pointer[Recording] // nil: none. Stores need mu
 
 	mu locks.Mutex[locks.Capture]
@@ -58,7 +52,7 @@ type Taps struct {
 }
 
 // Init sets the Tap that Config.Tap returned. A recorder can be stopped.
-func (t *Taps) Init(tap Tap) {
+func (t *Taps) Init(tap toe.Tap) {
 	if r, ok := tap.(recorder); ok {
 		t.flow.Store(&Recording{r})
 		return
@@ -72,7 +66,7 @@ var ErrTapped = errors.New("the connection has a Tap already")
 // Start begins to show the connection to the Tap that begin returns, and returns the Recording, or
 // nil if begin returns nil. The startup frames come first. The error is net.ErrClosed when the
 // connection has ended, or ErrTapped.
-func (t *Taps) Start(begin func() Tap, initiator bool) (*Recording, error) {
+func (t *Taps) Start(begin func() toe.Tap, initiator bool) (*Recording, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
@@ -108,7 +102,7 @@ func (t *Taps) Stop(f *Recording) bool {
 }
 
 // show passes bytes to a Tap.
-func show(tap Tap, p []byte, sent bool) {
+func show(tap toe.Tap, p []byte, sent bool) {
 	switch {
 	case len(p) == 0:
 	case sent:

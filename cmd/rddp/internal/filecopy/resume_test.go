@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -24,7 +25,7 @@ func (c *counter) Sent(p []byte)     { c.octets.Add(int64(len(p))) }
 func (c *counter) Received(p []byte) { c.octets.Add(int64(len(p))) }
 func (c *counter) Closed()           {}
 
-func (c *counter) tap(_, _ net.Addr, _ bool) extsock.Tap { return c }
+func (c *counter) tap(_, _ net.Addr, _ bool) toe.Tap { return c }
 
 // ways are the two directions of a copy.
 var ways = []struct {
@@ -106,7 +107,7 @@ func interrupt(t *testing.T, src, dst Name, size int64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(ending)
-	cfg := Config{Socket: extsock.Config{Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return ended }}}
+	cfg := Config{Socket: extsock.Config{Tap: func(_, _ net.Addr, _ bool) toe.Tap { return ended }}}
 	cfg.Progress = func(p Progress) {
 		if p.Octets > size/2 {
 			cancel()

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -67,7 +68,7 @@ type tap struct {
 	end int
 }
 
-func (a *taps) tap(_, _ net.Addr, initiator bool) extsock.Tap {
+func (a *taps) tap(_, _ net.Addr, initiator bool) toe.Tap {
 	if initiator {
 		return tap{a, 0}
 	}
