@@ -1,12 +1,17 @@
 package extsock_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // TestTLSErrors: if only one end speaks TLS, or one end does not accept the other end's certificate,
@@ -50,5 +55,59 @@ func TestTLSErrors(t *testing.T) {
 				t.Errorf("the server says %v, want %q in it", err, tt.inHost)
 			}
 		})
+	}
+}
+
+// TestTLSErrorsOfFewBytes: a peer without TLS is told apart by its first byte, though it sends less than
+// the header of a TLS record. Else the handshake would end at its time limit, with another error.
+func TestTLSErrorsOfFewBytes(t *testing.T) {
+	clientTLS, serverTLS := tlsConfigs(t)
+	for _, first := range []string{"Q", "GET ", "\r\n"} {
+		want := fmt.Sprintf("this end speaks TLS, and the peer does not: it begins %q", first)
+		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: serverTLS})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() {
+			c, err := l.Accept()
+			if err == nil {
+				err = c.(*extsock.Conn).EnableDDP(timeLimit(t), nil)
+				c.Close()
+			}
+			served <- err
+		}()
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetDeadline(prototest.Deadline(t))
+		io.WriteString(c, first)
+		if b, err := io.ReadAll(c); err != nil || !bytes.Equal(b, []byte{0x15, 3, 3, 0, 2, 2, 10}) { // unexpected_message
+			t.Errorf("the client of %q gets % x, %v", first, b, err)
+		}
+		if err := <-served; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the server says %v, want %q in it", err, want)
+		}
+		c.Close()
+		l.Close()
+
+		plain, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := plain.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, first)
+			io.Copy(io.Discard, c) // until the client goes
+		}()
+		if _, err := (&extsock.Dialer{Config: &extsock.Config{TLS: clientTLS}}).DialDDP(timeLimit(t), "tcp", plain.Addr().String()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the client says %v, want %q in it", err, want)
+		}
+		plain.Close()
 	}
 }

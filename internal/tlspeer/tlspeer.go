@@ -43,9 +43,12 @@ type Conn interface {
 	HandshakeContext(ctx context.Context) error
 }
 
+// The types of the records with which a handshake may begin (RFC 8446 §5.1).
+const typeAlert, typeHandshake = 0x15, 0x16
+
 // alert is the record that tells a peer without TLS that this end speaks TLS: the fatal alert
 // unexpected_message of TLS 1.2 (RFC 5246 §6.2.1 and §7.2).
-var alert = []byte{0x15, 3, 3, 0, 2, 2, 10}
+var alert = []byte{typeAlert, 3, 3, 0, 2, 2, 10}
 
 // alertTime bounds the Write of alert.
 const alertTime = time.Second
@@ -63,11 +66,39 @@ func Client(ctx context.Context, c *tls.Conn) error {
 // can tell. Server also runs the handshake of a client, but not as well as Client does.
 func Server(ctx context.Context, c Conn) error {
 	err := c.HandshakeContext(ctx)
-	if record := (tls.RecordHeaderError{}); errors.As(err, &record) && record.Conn != nil {
-		record.Conn.SetWriteDeadline(time.Now().Add(alertTime))
-		_, _ = record.Conn.Write(alert) // the client may have gone
+	record, plain, below := tls.RecordHeaderError{}, (*plainError)(nil), net.Conn(nil)
+	switch {
+	case errors.As(err, &plain):
+		below = plain.conn
+	case errors.As(err, &record):
+		below = record.Conn
+	}
+	if below != nil {
+		below.SetWriteDeadline(time.Now().Add(alertTime))
+		_, _ = below.Write(alert) // the client may have gone
 	}
 	return explainAll(ctx, err)
+}
+
+// A plainError is an ErrPlain that a peer's first bytes show.
+type plainError struct {
+	begins []byte
+	conn   net.Conn // below TLS
+}
+
+func (e *plainError) Error() string { return fmt.Sprintf("%v: it begins %q", ErrPlain, e.begins) }
+func (e *plainError) Unwrap() error { return ErrPlain }
+
+// First returns an ErrPlain if the first bytes of the peer, of which there is at least one, can't begin
+// a TLS handshake, and are fewer than the header of a record. crypto/tls would wait for the rest of the
+// header, which a peer without TLS may never send. The Read of c, the connection below TLS, then
+// returns that error.
+func First(c net.Conn, first []byte) error {
+	const headerLen = 5 // RFC 8446 §5.1
+	if len(first) >= headerLen || first[0] == typeAlert || first[0] == typeHandshake {
+		return nil
+	}
+	return &plainError{append([]byte(nil), first...), c}
 }
 
 // A handshakeError is an error of a handshake that says enough by itself.
@@ -124,7 +155,7 @@ func Explain(err error) error {
 // Speaks returns ErrTLS if the first bytes of the peer are those of a TLS record of the type
 // handshake or alert (RFC 8446 §5.1). Otherwise it returns nil.
 func Speaks(first []byte) error {
-	if len(first) >= 2 && (first[0] == 0x15 || first[0] == 0x16) && first[1] == 3 {
+	if len(first) >= 2 && (first[0] == typeAlert || first[0] == typeHandshake) && first[1] == 3 {
 		return ErrTLS
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -30,6 +31,7 @@ type wire struct {
 	above      *stream // set before the stream is used
 
 	// The reader's turn guards these.
+	begun    bool            // the peer's first byte has been read
 	segments bool            // records come by ReadSegment, and reading does not wait
 	waits    bool            // reading waits again, for the end
 	dry      bool            // TLS has nothing to give before more bytes arrive
@@ -72,7 +74,7 @@ func (w *wire) Read(p []byte) (n int, err error) {
 		}
 		return n, nil
 	case !w.segments:
-		return w.Stream.Read(p)
+		return w.readPlain(p)
 	case w.err != nil:
 		return 0, w.err
 	case w.waits:
@@ -82,6 +84,19 @@ func (w *wire) Read(p []byte) (n int, err error) {
 		return n, err
 	}
 	return 0, errNothing
+}
+
+// readPlain is Read before the first ReadSegment. It tells TLS at once of a peer whose first byte begins
+// no TLS record.
+func (w *wire) readPlain(p []byte) (int, error) {
+	n, err := w.Stream.Read(p)
+	if n > 0 && !w.begun {
+		w.begun = true
+		if plain := tlspeer.First(w.Stream, p[:n]); plain != nil {
+			return n, plain
+		}
+	}
+	return n, err
 }
 
 // read is ReadSegment without early runs.
