@@ -332,3 +332,41 @@ func TestWriteTimeout(t *testing.T) {
 		})
 	}
 }
+
+// TestWriteTimeoutWithoutReader: a peer whose TCP takes nothing ends the connection also when the
+// program has read, and neither a Read nor the home goroutine receives. What was posted is flushed.
+func TestWriteTimeoutWithoutReader(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{Window: 64 << 10}, inMessages, side{cfg: extsock.Config{Messages: true, WriteTimeout: 3 * time.Second}})
+		for range 2 { // the second Read receives itself
+			go func() {
+				settle()
+				if _, err := ci.Write([]byte("hello")); err != nil {
+					t.Error(err)
+				}
+			}()
+			if n, err := cr.Read(make([]byte, 100)); n != 5 || err != nil {
+				t.Fatalf("Read = %d, %v", n, err)
+			}
+		}
+		begin, err, written := time.Now(), error(nil), make(chan error, 1)
+		go func() {
+			for err == nil { // until the peer, which does not read, has no room left
+				begin = time.Now()
+				_, err = cr.Write(make([]byte, 64<<10))
+			}
+			written <- err
+		}()
+		select {
+		case err := <-written:
+			if d := time.Since(begin); !errors.Is(err, extsock.ErrWriteTimeout) || d < 3*time.Second || d > 9*time.Second {
+				t.Errorf("Write: %v after %v, want ErrWriteTimeout", err, d)
+			}
+		case <-time.After(time.Hour):
+			t.Error("Write has not returned after an hour")
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}

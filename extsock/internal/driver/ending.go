@@ -74,6 +74,7 @@ func (d *Driver) lost(err error) {
 	d.end.setReason(err)
 	d.setReadUntil(time.Now().Add(d.end.timeout))
 	d.end.life.lose()
+	d.role.callHome() // otherwise nobody would notice that the deadline passes
 	d.wakeReceiver()
 }
 
