@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"toe/internal/deadline":           {},
 	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks", "internal/tlspeer"},
 	"toe/kernel":                      {"toe", "toe/netconn", "internal/locks"},
-	"toe/simtoe":                      {"toe", "toe/internal/deadline", "mpa", "internal/fpdu", "internal/locks"}, // its engine does the work of MPA
+	"toe/simtoe":                      {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/simtoe/pipeline":             {},
 	"toe/usertcp":                     {"toe", "toe/internal/deadline", "toe/usertcp/internal/clock", "internal/locks"},
 	"toe/usertcp/examples/badnetwork": {"extsock", "extsock/stats", "toe/badlink", "toe/usertcp"},

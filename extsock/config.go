@@ -258,12 +258,6 @@ type Config struct {
 	// Responder asks every rddp for Markers.
 	NoEarlyPlacement bool
 
-	// NoOffload leaves an offload engine below the connection unused. Without it, the connection
-	// has the engine do all that the engine can, and does the rest; see toe.Capabilities. A
-	// connection with a Tap uses no engine, and one with a capture stops using it, because both see
-	// the bytes of TCP.
-	NoOffload bool
-
 	// The end, and limits on peers.
 
 	// CloseTimeout bounds two waits of Close and of a connection that has failed: first until TCP

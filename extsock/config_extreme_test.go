@@ -41,7 +41,7 @@ func extreme(r *rand.Rand) *extsock.Config {
 		WriteTimeout: wait(), IdleTimeout: wait(),
 		Revision: []int{0, 0, 0, 1, 2}[r.IntN(5)], NoEnhanced: some(), NoCRC: some(), Markers: some(), PeerToPeer: some(), RTR: mpa.RTR(r.IntN(8)),
 		IRD: size(2, 16382), ORD: size(2, 16382), MaxFPDU: []int{0, 0, 136, 137, 64776}[r.IntN(5)],
-		NoCapabilities: some(), Messages: some(), Crossover: size(math.MaxInt, 1000), NoEarlyPlacement: some(), NoOffload: some(),
+		NoCapabilities: some(), Messages: some(), Crossover: size(math.MaxInt, 1000), NoEarlyPlacement: some(),
 		SendDepth: size(2, math.MaxInt), RecvDepth: size(2, 70_000, math.MaxInt), RecvSize: size(512, 1<<20),
 		MaxHalfOpen: []int{0, -1, 1, math.MinInt, math.MaxInt}[r.IntN(5)], RetryRevision1: some(), Extensions: some(),
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
 )
 
 // isByteStream reports whether the peer can have a byte stream.
@@ -378,9 +377,6 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
 	}
 	cfg.NoEarlyPlacement = c.cfg.NoEarlyPlacement
-	if !c.cfg.NoOffload {
-		cfg.Offload = toe.OffloadPlacement
-	}
 	if c.ownsReceives() {
 		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize(), Longest: c.cfg.LongestMessage}
 		if isByteStream(peer) && !c.cfg.messages() {

@@ -12,7 +12,6 @@ import (
 // A deviceStream stands where a connection in this process has its Stream. Nobody but the device sees
 // the bytes, so there are only the addresses.
 type deviceStream struct {
-	toe.NoEngine
 	qp toe.QP
 }
 

@@ -279,6 +279,13 @@ func asPlainConn(s toe.Stream) net.Conn { return plainConn{struct{ net.Conn }{s}
 // function of a bubble has returned.
 func settle() { time.Sleep(time.Minute) }
 
+// closeBoth closes both ends of a connection in a bubble.
+func closeBoth(c [2]*extsock.Conn) {
+	c[0].Close()
+	c[1].Close()
+	settle()
+}
+
 // alone waits until the connections of the tests before this one have ended. Connections outside
 // bubbles may take a while after Close. What is counted for the whole process is this test's own
 // from then on. The caller is outside any bubble.

@@ -21,7 +21,6 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -151,21 +150,13 @@ func drawConfig(t *rapid.T, name string) extsock.Config {
 	}
 }
 
-func drawEngine(t *rapid.T, name string) simtoe.EngineConfig {
-	return simtoe.EngineConfig{
-		Offload: rapid.SampledFrom([]toe.Offload{toe.OffloadNone, toe.OffloadCRC, toe.OffloadFraming, toe.OffloadPlacement}).Draw(t, name+" offload"),
-		FailAt:  rapid.SampledFrom([]int{0, 1, 10, 100, 1000}).Draw(t, name+" fails at"), Disorder: rapid.Bool().Draw(t, name+" disorder"),
-	}
-}
-
-// TestAnySchedule: whatever the wire, the offload engines, the depths and the deadlines, each octet arrives once, memory
+// TestAnySchedule: whatever the wire, the depths and the deadlines, each octet arrives once, memory
 // that was given back is left alone, and both ends close in order.
 func TestAnySchedule(t *testing.T) {
 	prototest.Checks(t, testmode.Rounds(100, 25))
 	rapid.Check(t, func(rt *rapid.T) {
 		wires := [2]simtoe.Config{drawWire(rt, "a"), drawWire(rt, "b")}
 		cfgs := [2]extsock.Config{drawConfig(rt, "a"), drawConfig(rt, "b")}
-		engines := [2]simtoe.EngineConfig{drawEngine(rt, "a"), drawEngine(rt, "b")}
 		unit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, 100 * time.Microsecond, 10 * time.Millisecond}).Draw(rt, "unit")
 		most := rapid.SampledFrom([]int{3000, 100_000, 1_000_000}).Draw(rt, "most")
 		total := rapid.IntRange(0, 500_000).Draw(rt, "total")
@@ -176,16 +167,15 @@ func TestAnySchedule(t *testing.T) {
 			defer extsock.SetMemoryLimit(extsock.SetMemoryLimit(0))
 		}
 		var err error
-		bubble(t, func(t *testing.T) { err = anySchedule(t, wires, engines, cfgs, unit, most, total, hide, remote, seed) })
+		bubble(t, func(t *testing.T) { err = anySchedule(t, wires, cfgs, unit, most, total, hide, remote, seed) })
 		if err != nil {
 			rt.Fatal(err)
 		}
 	})
 }
 
-func anySchedule(t *testing.T, wires [2]simtoe.Config, engines [2]simtoe.EngineConfig, cfgs [2]extsock.Config, unit time.Duration, most, total int, hide, remote bool, seed uint64) error {
-	x, y := simtoe.Pair(wires[0], wires[1])
-	a, b := simtoe.NewEngine(x, engines[0]), simtoe.NewEngine(y, engines[1])
+func anySchedule(t *testing.T, wires [2]simtoe.Config, cfgs [2]extsock.Config, unit time.Duration, most, total int, hide, remote bool, seed uint64) error {
+	a, b := simtoe.Pair(wires[0], wires[1])
 	var s net.Conn = a
 	if hide {
 		s = plainStream{a}

@@ -64,8 +64,8 @@ func statsOf(c *counters.Counters) stats.Counts {
 		CombinedWrites: c.Combined.Load(), Offers: c.Offers.Load(), RendezvousOctets: c.Rendezvous.Load(),
 		MemoryStalls: c.MemoryStalls.Load(), IdleTimeouts: c.IdleTimeouts.Load(), WriteTimeouts: c.WriteLimits.Load(),
 		EarlyFPDUs: c.Early.Load(), EarlyOctets: c.EarlyOctets.Load(),
-		SavedCopies: c.SavedCopies.Load(), BufferedOctets: c.Buffered.Load(), EngineFPDUs: c.EnginePlaced.Load(),
-		EngineStops: c.EngineStops.Load(), Panics: c.Panics.Load(),
+		SavedCopies: c.SavedCopies.Load(), BufferedOctets: c.Buffered.Load(),
+		Panics: c.Panics.Load(),
 	}
 }
 

@@ -21,8 +21,7 @@ import (
 // ErrBusy. If an RDMA device runs the connection, nobody sees its bytes, and the error is
 // errors.ErrUnsupported. After stop it can have another one. After Close the error is net.ErrClosed.
 //
-// An offload engine stops; see Config.NoOffload. What it has taken apart before is not shown. When a
-// connection has failed, it still reads bytes to discard them. These bytes are not shown.
+// When a connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
@@ -39,9 +38,6 @@ func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap
 	}
 	if r == nil {
 		return func() {}, nil
-	}
-	if c.inDDPMode() {
-		c.stream.Disengage() // the engine would keep the bytes of TCP from the Tap
 	}
 	c.trace.Info("capture starts")
 	return func() { c.stopTap(r) }, nil

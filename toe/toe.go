@@ -38,10 +38,9 @@ type Stream interface {
 	// backend that declares EarlyRuns may also show a run early, as a hint: off is then beyond that
 	// number, and the same bytes come again in order.
 	//
-	// n is 0 if err is not nil or if l lends no memory, and off is then the next in-order offset.
-	// Otherwise n is 0 only if an engine is engaged (see Engage), and off says nothing. The error
-	// is io.EOF at the peer's FIN, and again in every later call. ReadSegment obeys the read
-	// deadline.
+	// n is 0 only if err is not nil or if l lends no memory, and off is then the next in-order
+	// offset. The error is io.EOF at the peer's FIN, and again in every later call. ReadSegment
+	// obeys the read deadline.
 	//
 	// For at most patience, ReadSegment may look for bytes again and again before it waits: a
 	// goroutine that does not sleep need not be woken, which is the larger part of a short round
@@ -106,34 +105,6 @@ type Stream interface {
 	// message. A backend that cannot know it states [DefaultEMSS].
 	EMSS() int
 
-	// Engage has the engine below the Stream do a part of the work above TCP, in both directions,
-	// from stream offset 0 on. It comes after MPA startup, before the first ReadSegment and
-	// TryWriteBatch. If the engine can't, the error is errors.ErrUnsupported or an [*EngineError],
-	// and the Stream goes on as a TCP.
-	//
-	// While the engine is engaged, TryWriteBatch gets FPDUs in another form. With OffloadCRC their
-	// CRC fields are 0. With more, all that is left of an FPDU is its ULPDU_Length and the ULPDU.
-	// Both n and the rule that the next call begins with the first byte that was not taken speak of
-	// this form. The last byte of an FPDU counts as taken once TCP has the whole FPDU.
-	//
-	// A run from ReadSegment then holds whole FPDUs in that form, with verified CRCs, and the CRC
-	// field if the form has one. off is the stream offset at which the first of them begins, in
-	// TCP's bytes. With OffloadPlacement, n may also be 0 without an error: the Placer has placed
-	// something. An FPDU that was placed does not arrive. The memory that the Lender lends must
-	// have room for the longest FPDU, of 65535 octets of ULPDU.
-	//
-	// When the engine stops, each direction goes on from where it is. TryWriteBatch returns n and
-	// an *EngineError, and gets whole FPDUs from then on, beginning at EngineError.Taken.
-	// ReadSegment returns an *EngineError, and TCP's bytes from then on, beginning with the first
-	// FPDU that has neither been shown nor placed with all FPDUs before it. FPDUs beyond it that
-	// were placed arrive again. An engine that can't verify an FPDU stops, and leaves the judgment
-	// to the stack.
-	Engage(Engagement) error
-
-	// Disengage stops the engine: the next TryWriteBatch returns an *EngineError, and so does
-	// ReadSegment after it has returned what the engine had. Any goroutine may call Disengage.
-	Disengage()
-
 	// Capabilities returns what this Stream can do. The value never changes.
 	Capabilities() Capabilities
 }
@@ -180,9 +151,6 @@ type Capabilities struct {
 	// Aligns: TryWriteBatch ends a TCP segment only where a slice ends, as far as there is room in
 	// the send buffer and in the windows, if no slice of the batch is longer than EMSS.
 	Aligns bool
-
-	// Offload is the most that Engage can ask for.
-	Offload Offload
 }
 
 // A Listener accepts Streams. Its methods may be called from any goroutine; Close ends a blocked

@@ -12,7 +12,6 @@ import (
 // A script is a TCP connection whose other end is written down: each piece is what one read finds.
 // Pieces behind the gate come once this end has written. After the last comes the FIN.
 type script struct {
-	toe.NoEngine
 	toe.NoWatch
 	first, then [][]byte
 	pends       bool // Pending tells of what the next read would find

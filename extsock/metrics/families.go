@@ -63,8 +63,6 @@ var families = []family{
 	counter("early_bytes_total", "Bytes of the ULPDUs of these FPDUs.", func(p *stats.Process) uint64 { return p.EarlyOctets }),
 	counter("early_buffered_bytes_total", "Bytes that came early and waited in TCP's buffer.", func(p *stats.Process) uint64 { return p.BufferedOctets }),
 	counter("saved_copies_total", "FPDUs that were in place when their turn came.", func(p *stats.Process) uint64 { return p.SavedCopies }),
-	counter("engine_fpdus_total", "FPDUs that an offload engine has placed.", func(p *stats.Process) uint64 { return p.EngineFPDUs }),
-	counter("engine_stops_total", "How often an offload engine has left its work to a connection.", func(p *stats.Process) uint64 { return p.EngineStops }),
 }
 
 var direction = []string{"direction"}

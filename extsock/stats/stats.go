@@ -41,9 +41,9 @@ type Counts struct {
 	// early, and Markers, both are 0; see toe.Capabilities.
 	EarlyFPDUs, EarlyOctets uint64
 	// SavedCopies is the number of FPDUs whose payload was in place when their turn in the stream
-	// came, because it had been placed early or by an engine. Their bytes were not verified and
-	// copied then. If no engine places payload, the difference between EarlyFPDUs and SavedCopies
-	// is the number of FPDUs that have been placed early and whose gap is open.
+	// came, because it had been placed early. Their bytes were not verified and copied then. The
+	// difference between EarlyFPDUs and SavedCopies is the number of FPDUs that have been placed
+	// early and whose gap is open.
 	SavedCopies uint64
 	// BufferedOctets is the number of bytes that TCP has shown early and that were not placed then,
 	// with all headers, pads, CRCs and markers. They waited in TCP's buffer until the gap before
@@ -52,11 +52,6 @@ type Counts struct {
 	// FPDUs have been placed already. Without early placement all bytes that TCP shows early count.
 	// A byte that TCP shows early twice counts each time.
 	BufferedOctets uint64
-	// EngineFPDUs is the number of FPDUs whose payload an offload engine has placed.
-	EngineFPDUs uint64
-	// EngineStops is how often an offload engine has left its work to the connection: once for each
-	// direction, or once if it did not begin. See toe.EngineError.
-	EngineStops uint64
 	// Panics is the number of panics that ended a connection. Each is a bug.
 	Panics uint64
 }

@@ -39,14 +39,7 @@ type Batch struct {
 	joined  int      // scratch[:joined] is in bufs; scratch[joined:used] is not yet
 	bufs    [][]byte // never grows beyond its capacity
 	refs    int      // bytes of payload referred to
-
-	start uint64 // stream offset of the first FPDU
-	form  Form
-
-	// What Take has taken: bufs[:taken] as a whole, and the beginning of bufs[taken], which is then
-	// the rest of cut.
-	taken int
-	cut   []byte
+	taken   int      // Take has taken bufs[:taken]
 }
 
 // NewBatch returns an empty Batch with n bytes of memory of its own. n must be at least MinBuffer.
@@ -73,68 +66,27 @@ func (b *Batch) Take(n int) {
 	left := b.Bufs()
 	for len(left) > 0 && n >= len(left[0]) {
 		n -= len(left[0])
-		b.restore()
 		left = left[1:]
 		b.taken++
 	}
-	if n == 0 {
-		return
-	}
-	if b.cut == nil {
-		b.cut = left[0]
-	}
-	left[0] = left[0][n:]
-}
-
-// restore undoes the cut of the entry that Take has begun.
-func (b *Batch) restore() {
-	if b.cut != nil {
-		b.bufs[b.taken], b.cut = b.cut, nil
+	if n > 0 {
+		left[0] = left[0][n:]
 	}
 }
 
-// whole returns the bytes of the Batch, and those that Take has taken as well.
-func (b *Batch) whole() [][]byte {
-	b.join()
-	if b.cut == nil {
-		return b.bufs
-	}
-	bufs := slices.Clone(b.bufs)
-	bufs[b.taken] = b.cut
-	return bufs
-}
-
-// Detach copies the payload that the Batch refers to, so that it belongs to its owner again. Of
-// what Take has taken, Detach copies only what Revert may need. It allocates the memory.
+// Detach copies the payload that the Batch refers to and that Take has not taken, so that all
+// payload belongs to its owner again. It allocates the memory.
 func (b *Batch) Detach() {
 	if b.refs == 0 {
 		return // and a goroutine may be looking at Bufs
 	}
-	left := 0
-	for _, p := range b.Bufs() {
-		left += len(p)
-	}
-	if left == 0 {
+	rest := slices.Concat(b.Bufs()...)
+	if len(rest) == 0 {
 		return
 	}
-	var all []byte
-	if b.form == FormFPDU {
-		all = slices.Concat(b.Bufs()...)
-	} else {
-		all = slices.Concat(b.whole()...)
-	}
-	b.replace(all)
-	b.Take(len(all) - left)
-}
-
-// replace makes p, which the Batch keeps, the bytes of the Batch.
-func (b *Batch) replace(p []byte) {
-	b.taken, b.cut = 0, nil
+	b.taken = 0
 	clear(b.bufs)
-	b.bufs = b.bufs[:0]
-	if len(p) > 0 {
-		b.bufs = append(b.bufs, p)
-	}
+	b.bufs = append(b.bufs[:0], rest)
 }
 
 // Len returns the number of bytes in the Batch.
@@ -153,7 +105,7 @@ func (b *Batch) Reset() {
 		clear(b.bufs)
 	}
 	b.bufs = b.bufs[:0]
-	b.used, b.joined, b.refs, b.taken, b.cut = 0, 0, 0, 0, nil
+	b.used, b.joined, b.refs, b.taken = 0, 0, 0, 0
 }
 
 // room reserves n bytes of scratch and returns them for the caller to write.

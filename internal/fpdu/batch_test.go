@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -147,5 +149,38 @@ func TestBatchApart(t *testing.T) {
 		if !bytes.Equal(bytes.Join(bufs, nil), bytes.Join(together.Bufs(), nil)) {
 			t.Errorf("markers %t: the bytes differ", markers)
 		}
+	}
+}
+
+// TestDetach: wherever TCP has stopped taking, Detach leaves the rest of the bytes as they were, in
+// memory that is not the owner's.
+func TestDetach(t *testing.T) {
+	random := prototest.Seeded(t)
+	b := NewBatch(scratchLen)
+	for range testmode.Rounds(2000, 200) {
+		s := NewSender(mpa.Agreement{CRC: random.IntN(2) == 0})
+		var payloads [][]byte
+		for range 1 + random.IntN(5) {
+			n := 1 + random.IntN(300)
+			if random.IntN(2) == 0 {
+				n = byReference + random.IntN(3*byReference)
+			}
+			p := counting(random.IntN(256), n)
+			payloads = append(payloads, p)
+			s.Append(b, false, figure5[:18], p)
+		}
+		all := slices.Concat(b.Bufs()...)
+		taken := random.IntN(len(all) + 1)
+		first := random.IntN(taken + 1) // in two steps, as TCP has room
+		b.Take(first)
+		b.Take(taken - first)
+		b.Detach()
+		for _, p := range payloads {
+			clear(p) // it belongs to its owner
+		}
+		if got := slices.Concat(b.Bufs()...); !bytes.Equal(got, all[taken:]) {
+			t.Fatalf("%d bytes are left after %d of %d, or they are wrong", len(got), taken, len(all))
+		}
+		b.Reset()
 	}
 }

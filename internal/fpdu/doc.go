@@ -1,7 +1,7 @@
 // Package fpdu implements MPA's Full Operation phase (RFC 5044 §4 to §6): the FPDUs that give a TCP
 // stream the record boundaries that DDP needs, and a CRC that is strong enough for placing data. It
 // begins where the startup of package mpa ends, with the [mpa.Agreement] of the two ends. The driver
-// of a connection uses it, and so do offload engines and the tools that read captures.
+// of a connection uses it, and so do the tools that read captures.
 //
 // The package lies between DDP, whose segments it calls ULPDUs, and TCP, and depends on neither. It
 // does no I/O, starts no goroutine and uses no clock.

@@ -29,8 +29,7 @@ type early struct {
 // A span is the place of an FPDU in the stream: start ≤ offset < end.
 type span struct {
 	start, end uint64
-	sum        uint32 // the CRC of the FPDU, if summed
-	summed     bool   // false if an engine has verified the FPDU
+	sum        uint32 // the CRC of the FPDU
 }
 
 // size returns the length of the FPDU in bytes.

@@ -63,18 +63,11 @@ func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 		return f, false
 	}
 	f.n = int(binary.BigEndian.Uint16(b[f.lead:]))
-	f.size = Len(off, f.n, markers)
-	return f, true
-}
-
-// Len returns the length in bytes, Markers included, of the FPDU with a ULPDU of n bytes that
-// begins at stream offset off.
-func Len(off uint64, n int, markers bool) int {
-	size := fpduLen(n)
+	f.size = fpduLen(f.n)
 	if markers {
-		size += markerSize * markersIn(off, size)
+		f.size += markerSize * markersIn(off, f.size)
 	}
-	return size
+	return f, true
 }
 
 // ulpdu returns the ULPDU of the FPDU b. The result aliases b. If there are Markers, ulpdu removes
@@ -92,5 +85,5 @@ func (f fpdu) ulpdu(b []byte, markers bool) []byte {
 
 // span returns the place of the FPDU, whose bytes b begins with, and its CRC.
 func (f fpdu) span(b []byte) span {
-	return span{start: f.off, end: f.off + uint64(f.size), sum: getCRC(b[f.size-crcLen:]), summed: true}
+	return span{start: f.off, end: f.off + uint64(f.size), sum: getCRC(b[f.size-crcLen:])}
 }

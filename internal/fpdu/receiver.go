@@ -33,7 +33,6 @@ type Receiver struct {
 
 	crc, markers bool
 	noEarly      bool
-	form         Form
 
 	buf   []byte
 	r, w  int    // buf[r:w] has arrived in order and Next has not passed it
@@ -101,13 +100,9 @@ func (r *Receiver) Fill(off uint64, n int) {
 	if r.err != nil {
 		return
 	}
-	if r.form == FormULPDU {
-		r.fillULPDUs(off, n)
-		return
-	}
 	end := r.off + uint64(r.w-r.r)
 	if off > end {
-		if r.markers && r.crc && !r.noEarly && r.form == FormFPDU && off-end <= maxWindow {
+		if r.markers && r.crc && !r.noEarly && off-end <= maxWindow {
 			r.early.begin(r.buf[r.w:r.w+n], off)
 		}
 		return
@@ -128,13 +123,9 @@ func (r *Receiver) IgnoreEarly() { r.noEarly = true }
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
 // alone; Arrived verifies nothing. Called after each Fill, Arrived shows which FPDUs that Fill has
-// completed. In FormULPDU there are none. b is valid until the next call of Next, Free or
-// SetBuffer.
+// completed. b is valid until the next call of Next, Free or SetBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]
-	if r.form == FormULPDU {
-		return b, 0
-	}
 	for {
 		f, ok := parseFPDU(b[whole:], r.off+uint64(whole), r.markers)
 		if !ok || len(b)-whole < f.size {
@@ -155,9 +146,6 @@ func (r *Receiver) Next() bool {
 	// that half connection." (RFC 5044 §8)
 	if r.err != nil {
 		return false
-	}
-	if r.form == FormULPDU {
-		return r.nextULPDU()
 	}
 	if !r.HasRest() && len(r.early.run) == 0 {
 		return false
@@ -215,15 +203,10 @@ func (r *Receiver) stepOver() bool {
 			return true
 		}
 		n := s.size()
-		if r.form == FormULPDU {
-			r.early.forget(r.off)
-			r.off += uint64(n)
-			continue
-		}
 		if n > r.w-r.r {
 			return false
 		}
-		if s.summed && r.form == FormFPDU && r.contradicts(s) {
+		if r.contradicts(s) {
 			reason := fmt.Sprintf("an FPDU with the CRC %08x has been shown in its place", s.sum)
 			r.fail(&mpa.Error{Code: mpa.CodeCRC, Off: r.off, Reason: reason})
 			return false
@@ -267,7 +250,7 @@ func (r *Receiver) nextEarly() bool {
 
 // verify checks the CRC of the FPDU b, then its Markers.
 func (r *Receiver) verify(f fpdu, b []byte) *mpa.Error {
-	if r.crc && r.form == FormFPDU {
+	if r.crc {
 		// "Verify that the calculated CRC-32c value is the same as the received CRC-32c value found
 		// in the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU." (RFC
 		// 5044 §4.4)

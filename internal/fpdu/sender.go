@@ -11,7 +11,6 @@ import (
 // may use a Sender.
 type Sender struct {
 	crc, markers bool
-	form         Form
 	off          uint64 // stream offset of the next byte
 
 	// These fields belong to the FPDU that Append is building.
@@ -46,13 +45,6 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	if b.Full() {
 		panic("BUG: Append to a full Batch")
 	}
-	if b.Len() == 0 {
-		b.start, b.form = s.off, s.form
-	}
-	if s.form == FormULPDU {
-		s.appendULPDU(b, snapshot, n, header, payload)
-		return
-	}
 	s.begin(b, n)
 	s.copy(b, header)
 	for _, p := range payload {
@@ -81,7 +73,7 @@ func (s *Sender) begin(b *Batch, n int) {
 
 // copy copies p to the Batch and inserts the Markers that are due.
 func (s *Sender) copy(b *Batch, p []byte) {
-	if s.sums() && !s.markers && len(p) >= copiedWithCRC {
+	if s.crc && !s.markers && len(p) >= copiedWithCRC {
 		s.sumScratch(b)
 		s.sum = copyWithCRC(s.sum, b.room(len(p)), p)
 		s.summed = b.used
@@ -102,7 +94,7 @@ func (s *Sender) copy(b *Batch, p []byte) {
 // refer adds p to the Batch without copying it. The Sender must not send Markers.
 func (s *Sender) refer(b *Batch, p []byte) {
 	s.sumScratch(b)
-	if s.sums() {
+	if s.crc {
 		s.sum = updateCRCOfPayload(s.sum, p)
 	}
 	b.refer(p)
@@ -144,12 +136,9 @@ func (s *Sender) end(b *Batch, n int) {
 	}
 }
 
-// sums reports whether Append computes the CRC.
-func (s *Sender) sums() bool { return s.crc && s.form == FormFPDU }
-
 // sumScratch updates the CRC with the scratch written since the last call.
 func (s *Sender) sumScratch(b *Batch) {
-	if s.sums() {
+	if s.crc {
 		s.sum = updateCRC(s.sum, b.scratch[s.summed:b.used])
 	}
 	s.summed = b.used

@@ -22,7 +22,6 @@ const emssEvery = 64
 // A Stream is a TCP connection of the operating system. The methods of net.TCPConn remain
 // reachable; SyscallConn and the socket options do no harm.
 type Stream struct {
-	toe.NoEngine
 	*net.TCPConn
 	socket
 }
@@ -30,7 +29,6 @@ type Stream struct {
 // A UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable,
 // but callers must not use those that send or receive, because they bypass the Stream.
 type UnixStream struct {
-	toe.NoEngine
 	*net.UnixConn
 	socket
 }

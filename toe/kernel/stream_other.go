@@ -14,7 +14,6 @@ import (
 // A Stream is a TCP connection of the operating system. The methods of net.TCPConn remain
 // reachable.
 type Stream struct {
-	toe.NoEngine
 	toe.NoWatch
 	*net.TCPConn
 	socket
@@ -23,7 +22,6 @@ type Stream struct {
 // A UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable,
 // but callers must not use those that send or receive, because they bypass the Stream.
 type UnixStream struct {
-	toe.NoEngine
 	toe.NoWatch
 	*net.UnixConn
 	socket

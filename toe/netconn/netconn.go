@@ -70,7 +70,6 @@ type wrapper interface{ NetConn() net.Conn }
 // The calls that may wait for the peer run in feed: Write of the send buffer, CloseWrite and Close.
 // Reads go to conn directly once the handshake is done.
 type stream struct {
-	toe.NoEngine
 	conn     net.Conn
 	wire     *wire // below conn, if ForTLS has made it; else nil
 	can      toe.Capabilities

@@ -18,7 +18,6 @@ func (a Addr) String() string  { return a.Address }
 
 // A Stream is one side of a connection. Any goroutine may call its methods.
 type Stream struct {
-	toe.NoEngine
 	mu  *locks.Mutex[locks.Simulator] // of both sides of the connection; guards the halves
 	out *half
 	in  *half

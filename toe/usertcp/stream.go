@@ -22,7 +22,6 @@ import (
 
 // A Stream is a connection of a Stack. It starts no goroutine.
 type Stream struct {
-	toe.NoEngine
 	toe.NoWatch
 	stack   *Stack
 	ep      tcpip.Endpoint

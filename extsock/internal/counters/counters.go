@@ -25,10 +25,8 @@ type Counters struct {
 	Stalls, Combined     atomic.Uint64
 	Offers, Rendezvous   atomic.Uint64 // rendezvous, and the bytes that they placed
 	MemoryStalls, Panics atomic.Uint64
-	EngineStops          atomic.Uint64 // directions that an engine gave back, and connections that it did not take
-	// FPDUs that were placed while there was a gap before them, the bytes of their ULPDUs, and
-	// FPDUs that an engine had placed
-	Early, EarlyOctets, EnginePlaced atomic.Uint64
+	// FPDUs that were placed while there was a gap before them, and the bytes of their ULPDUs
+	Early, EarlyOctets atomic.Uint64
 	// FPDUs that were in place when their turn came, and bytes of early runs that were not placed
 	SavedCopies, Buffered atomic.Uint64
 	// connections that ended because of IdleTimeout, and because of WriteTimeout
@@ -59,7 +57,7 @@ func (t *Traffic) Messages(ops ...rdmaphdr.Opcode) (n uint64) {
 func (c *Counters) all() []*atomic.Uint64 {
 	list := []*atomic.Uint64{
 		&c.Copied, &c.Direct, &c.Stalls, &c.Combined, &c.Offers, &c.Rendezvous,
-		&c.MemoryStalls, &c.Panics, &c.EngineStops, &c.Early, &c.EarlyOctets, &c.EnginePlaced, &c.SavedCopies, &c.Buffered,
+		&c.MemoryStalls, &c.Panics, &c.Early, &c.EarlyOctets, &c.SavedCopies, &c.Buffered,
 		&c.IdleTimeouts, &c.WriteLimits,
 	}
 	for _, t := range []*Traffic{&c.Sent, &c.Received} {

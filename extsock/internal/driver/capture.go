@@ -1,9 +1,5 @@
 package driver
 
-import (
-	"github.com/rddp/rddp/internal/fpdu"
-)
-
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
 // own memory. captureSent sets the token down while a slow Tap looks.
 func (t *tx) captureSent() {
@@ -26,7 +22,7 @@ func (r *rx) captureRun(off uint64, run []byte) {
 // only a part of it has arrived.
 func (r *rx) captureArrived(end bool) {
 	f := r.taps.Recording()
-	if f == nil || r.mpa.Form() == fpdu.FormULPDU {
+	if f == nil {
 		return
 	}
 	b, n := r.mpa.Arrived()

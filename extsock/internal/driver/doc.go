@@ -26,8 +26,7 @@
 //	tx.go        writes to the Stream, for the holder of the transmit token
 //	token.go, transmit.go
 //	             which goroutine that is, and what it does
-//	engine.go, capture.go
-//	             what rx and tx leave to an engine, and what they show to a capture
+//	capture.go   what rx and tx show to a capture
 //	inbox.go, reader.go
 //	             the lock of the box, and the Reads that wait
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways

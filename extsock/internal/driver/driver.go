@@ -74,7 +74,6 @@ type Config struct {
 	MaxFPDU   int           // as Config.MaxFPDU of package extsock
 	LargeFPDU bool          // the peer takes FPDUs longer than its segments
 	Fenced    bool          // this end is the Responder: see tx.fenced
-	Offload   toe.Offload   // the most that the stream's engine may do
 	// NoEarlyPlacement is that of Config of package extsock.
 	NoEarlyPlacement bool
 	// ExpectsRTR says that the peer's first Send is its Ready to Receive indication (RFC 6581 §9).
@@ -166,7 +165,6 @@ func New(cfg Config) *Driver {
 		}
 		d.rx.in, d.rx.bytes, d.tx.bytes = d.in, d.bytes, d.bytes
 	}
-	engage(&cfg, &d.rx, &d.tx)
 	if cfg.Cause != nil {
 		d.end.setReason(cfg.Cause)
 		d.qp.Fail(cfg.Cause)

@@ -19,7 +19,6 @@ import (
 
 // A script is a Stream that delivers fixed bytes and accepts everything that is written.
 type script struct {
-	toe.NoEngine
 	toe.NoWatch
 	net.Conn // nil, because nothing calls its methods
 	in       []byte

@@ -30,7 +30,6 @@ import (
 // A machineStream is one end of a TCP connection. The test decides when bytes arrive and how many
 // TCP takes.
 type machineStream struct {
-	toe.NoEngine
 	toe.NoWatch
 	net.Conn // nil, because nothing calls its methods
 	peer     *machineStream

@@ -3,8 +3,6 @@ package driver
 import (
 	"errors"
 	"os"
-
-	"github.com/rddp/rddp/internal/fpdu"
 )
 
 // This file is the driver's way in: from the stream to the queue pair.
@@ -67,17 +65,9 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		n, off, err := d.rx.readSegment()
 		if n > 0 {
 			d.rx.filled(off, n)
-		}
-		if n > 0 || err == nil { // without a run, an engine has placed something
 			if !d.process(reader) {
 				return nil, true
 			}
-			if d.rx.mpa.Form() == fpdu.FormULPDU {
-				d.rx.countArrived(0, d.rx.mpa.Edge())
-			}
-		}
-		if d.rx.fallBack(err) {
-			continue
 		}
 		interrupted := err != nil && errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()
 		switch {

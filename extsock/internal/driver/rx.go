@@ -5,7 +5,6 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -39,9 +38,7 @@ type rx struct {
 func (r *rx) filled(off uint64, n int) {
 	r.captureRun(off, r.free[:n])
 	r.mpa.Fill(off, n)
-	if r.mpa.Form() != fpdu.FormULPDU {
-		r.countArrived(off, off+uint64(n))
-	}
+	r.countArrived(off, off+uint64(n))
 	r.captureArrived(false)
 }
 
@@ -71,9 +68,6 @@ func (r *rx) release() {
 // readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
 // no buffer, unless the buffer contains much of an FPDU that has only begun.
 func (r *rx) readSegment() (n int, off uint64, err error) {
-	if r.mpa.Form() != fpdu.FormFPDU && r.taps.On() { // a capture records TCP's bytes
-		r.stream.Disengage()
-	}
 	var patience time.Duration
 	if r.role.isReaders() {
 		patience = r.patience.begin(r.role.lastWait())
@@ -150,7 +144,7 @@ func (r *rx) giveBack() {
 }
 
 // countArrived counts the bytes of the stream from off to end, which have arrived, unless there is a
-// gap before them. The bytes of an early run, and those that an engine gives back, arrive again.
+// gap before them. The bytes of an early run arrive again.
 func (r *rx) countArrived(off, end uint64) {
 	before := r.count.Received.Octets.Load()
 	if off <= before && end > before {
@@ -196,11 +190,10 @@ const discardSize = 16 << 10
 // discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
 // unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
 func (r *rx) discard(bound *readBound) {
-	r.stream.Disengage() // an engine needs memory for whole FPDUs
 	c := bufpool.GetChunk(discardSize)
 	defer c.Put()
 	for {
-		if _, _, err := r.stream.ReadSegment(discarded(c.B), 0); err != nil && engineStop(err) == nil && !bound.resume() {
+		if _, _, err := r.stream.ReadSegment(discarded(c.B), 0); err != nil && !bound.resume() {
 			return
 		}
 	}

@@ -8,7 +8,7 @@ func TestOctetsBeyond2GiB(t *testing.T) {
 	var d Driver
 	d.rx.count = &d.count
 	for edge := uint64(1000); edge < 1<<40; edge *= 7 {
-		d.rx.countArrived(0, edge) // as an engine's stream does
+		d.rx.countArrived(0, edge)
 		if n := d.count.Received.Octets.Load(); n != edge {
 			t.Fatalf("%d octets of %d", n, edge)
 		}

@@ -69,11 +69,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 	d.tx.beginBatch()
 	for n := 0; wait || n < maxTurns; n++ {
 		if !d.tx.stage.isUnsent() {
-			filled, err := d.tx.fill()
-			if err != nil {
-				d.lost(err)
-			}
-			if !filled {
+			if !d.tx.fill() {
 				d.tx.endBatch()
 				d.fin()
 				return true

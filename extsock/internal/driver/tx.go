@@ -128,21 +128,16 @@ func (t *tx) drop() {
 
 // fill makes FPDUs of what is to be sent, until the batch is full or nothing is left. It reports
 // whether the batch holds anything. While the connection has a Tap, the batch holds copies of the
-// payload. The error says that TCP takes no more, because an engine has failed.
-func (t *tx) fill() (filled bool, err error) {
+// payload.
+func (t *tx) fill() (filled bool) {
 	if !t.end.life.maySend() || t.fenced.Load() {
-		return false, nil
+		return false
 	}
 	t.postStream()
 	if !t.hasOutput() {
-		return false, nil
+		return false
 	}
 	mulpdu, tapped := t.mulpdu(), t.taps.On()
-	if tapped && t.mpa.Form() != fpdu.FormFPDU {
-		if err = t.disengage(); err != nil {
-			t.end.setReason(err)
-		}
-	}
 	filled = t.cut(mulpdu, tapped)
 	if t.ddp.Err() != nil {
 		t.end.setReason(t.qp.Err())
@@ -150,7 +145,7 @@ func (t *tx) fill() (filled bool, err error) {
 	if filled && tapped {
 		t.captureSent()
 	}
-	return filled, err
+	return filled
 }
 
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants Markers
@@ -218,19 +213,11 @@ func (t *tx) awaitWritable() error {
 }
 
 // tryWrite gives TCP as much of the batch as it takes at once. If that is all, tryWrite empties the
-// batch. If an engine stops, tryWrite goes on without it.
+// batch.
 func (t *tx) tryWrite() (n int, whole bool, err error) {
-	for stopped := true; stopped; {
-		var m int
-		t.open = t.end.life.state() == lifeOpen
-		m, err = t.stream.TryWriteBatch(t.batch.Bufs())
-		t.batch.Take(m)
-		n += m
-		if stopped = err != nil && t.mpa.Form() != fpdu.FormFPDU; stopped {
-			err = t.fallBack(err)
-			stopped = err == nil
-		}
-	}
+	t.open = t.end.life.state() == lifeOpen
+	n, err = t.stream.TryWriteBatch(t.batch.Bufs())
+	t.batch.Take(n)
 	t.taken.Add(uint64(n))
 	if whole = len(t.batch.Bufs()) == 0; whole && err == nil {
 		t.emptied()

@@ -18,7 +18,6 @@ import (
 
 // A Stream is one end of a connection. Its addresses are of type Addr.
 type Stream struct {
-	toe.NoEngine
 	local, remote net.Addr
 	file          []byte // the shared memory, until Close
 
