@@ -188,7 +188,7 @@ func TestSocketFaults(t *testing.T) {
 			t.Run(face+" "+fault, func(t *testing.T) {
 				c := under(performance(t, "socket-fault")...)
 				c.Args[0] = face
-				c.Env = append(os.Environ(), faultOfTest+"="+fault, "GORACE=atexit_sleep_ms=0") // else each process lasts a second longer
+				c.Env = append(os.Environ(), faultOfTest+"="+fault)
 				if err := c.Run(); err != nil {
 					t.Error(err)
 				}
