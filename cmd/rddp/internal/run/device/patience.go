@@ -71,7 +71,7 @@ func (l *link) notReadyFor(number uint32, timer uint8) {
 	}
 	l.stopLocked() // the peer has got that frame, since it waits with a later one
 	l.notReadyFrame = number
-	l.notReady = time.AfterFunc(time.Duration(retries+1)*rnrTime(timer), func() {
+	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
 		l.mu.Lock()
 		late := !l.over && int32(l.acked-number) < 0
 		l.mu.Unlock()
@@ -81,11 +81,14 @@ func (l *link) notReadyFor(number uint32, timer uint8) {
 	})
 }
 
+// rnrTick is the unit of the table in rnrTime, if no test has made it longer.
+const rnrTick = 10 * time.Microsecond
+
 // rnrTime returns the time that a code of the RNR timer stands for (InfiniBand's table 45).
-func rnrTime(code uint8) time.Duration {
+func (d *Device) rnrTime(code uint8) time.Duration {
 	hundredths := [...]time.Duration{ // of a millisecond
 		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
 		16384, 24576, 32768, 49152,
 	}
-	return hundredths[code&31] * 10 * time.Microsecond
+	return hundredths[code&31] * d.rnrTick
 }

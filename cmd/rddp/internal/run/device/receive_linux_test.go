@@ -161,7 +161,10 @@ func TestOvertakenAcknowledgement(t *testing.T) {
 // TestLateReceive: a Send that found no receive does not fail once it has got one, also if nobody has
 // asked for an acknowledgement; and the next one that finds none is waited for anew.
 func TestLateReceive(t *testing.T) {
-	a, b, qa, qb := pair(t)
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	a.dev.rnrTick *= 10 // a wait of 46 s: no machine stalls that long between two steps
+	qa, qb := a.qp(nil), b.qp(nil)
+	joinPair(t, a, b, qa, qb)
 	la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
 	la.q.mu.Lock()
 	la.q.attrs.RNRRetry = 6
