@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -224,4 +226,34 @@ func TestRequestConfigTooLate(t *testing.T) {
 			t.Errorf("Accept = %v", err)
 		}
 	})
+}
+
+// TestReadMessageAtOnce: each of several Reads at once gets the Completion of its own message.
+func TestReadMessageAtOnce(t *testing.T) {
+	const messages, readers = 64, 4
+	for round := range testmode.Rounds(100, 20) {
+		bubble(t, func(t *testing.T) {
+			ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
+			for n := range messages {
+				if err := ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, n)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if round%2 == 0 {
+				settle()
+			}
+			var wg sync.WaitGroup
+			for range readers {
+				wg.Go(func() {
+					for range messages / readers {
+						n, m, err := cr.ReadMessage(make([]byte, messages))
+						if int(m.Len) != n || m.Op != rdmap.WorkRecv || err != nil {
+							t.Errorf("ReadMessage = %d bytes, %+v, %v", n, m, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
 }

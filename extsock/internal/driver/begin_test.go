@@ -63,7 +63,7 @@ func TestSegmentsWithoutPayload(t *testing.T) {
 						t.Errorf("%d panics", n)
 					}
 					got := make([]byte, 100)
-					if _, taken := d.in.begin(got); string(got[:taken.n]) != want {
+					if _, taken := d.in.begin(got, nil); string(got[:taken.n]) != want {
 						t.Errorf("read %q, want %q", got[:taken.n], want)
 					}
 				})

@@ -14,7 +14,6 @@ import (
 // each other, but for what the comments of the states say.
 type box struct {
 	framed bool   // messages carry the header of the byte stream
-	noted  bool   // the message that was begun last has the first of notes
 	bound  uint32 // messages that have begun, modulo 2^32
 	size   int    // the maximum length of a message in bytes, with that header
 	depth  int    // the maximum number of messages
@@ -24,8 +23,7 @@ type box struct {
 
 	used   int // messages placed at present, or unread
 	unread ring.Ring[message]
-	// notes are about the messages that no Read has begun, in message mode. If noted is set, that of the
-	// message begun last is in front of them.
+	// notes are about the messages that no Read has begun, in message mode.
 	notes   ring.Ring[note]
 	placing placing
 	reader  reader

@@ -3,6 +3,7 @@ package driver
 import (
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // This file has the states of a box: what the waiting Read has got, where the present message goes, how
@@ -13,6 +14,8 @@ type reader struct {
 	state readerState
 	want  []byte // the Read's memory, where messages may go
 	got   int    // bytes in want
+	// note, if not nil, becomes the Completion of the message that the Read begins, in message mode.
+	note *rdmap.Completion
 }
 
 // A readerState is what the waiting Read has got.

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -27,7 +28,11 @@ func (in *inbox) arrives(t *testing.T, data string, segments int) {
 		t.Fatalf("no buffer for %q", data)
 	}
 	copy(body, data)
-	in.accept(len(data), bytestream.DataBuffer)
+	if in.box.framed {
+		in.accept(len(data), bytestream.DataBuffer)
+	} else {
+		in.acceptMessage(len(data), rdmap.Completion{Len: uint32(len(data))})
+	}
 }
 
 // TestNothingAfterDiscard: while a Read waits, another goroutine calls Close or CloseRead. What
@@ -64,7 +69,7 @@ func TestNothingAfterDiscard(t *testing.T) {
 						in.setWindow(newWindow(6))
 					}
 					p := make([]byte, 100)
-					if found, _ := in.begin(p); found != waits {
+					if found, _ := in.begin(p, nil); found != waits {
 						t.Fatalf("a Read of an empty inbox has found %d", found)
 					}
 					if tt.before != nil {
@@ -95,7 +100,7 @@ func TestNothingLentAfterDiscard(t *testing.T) {
 		in := newInbox(8, 512)
 		in.setWindow(newWindow(6))
 		p := make([]byte, 2*bytestream.MinGrant)
-		if found, _ := in.begin(p); found != waits {
+		if found, _ := in.begin(p, nil); found != waits {
 			t.Fatalf("a Read of an empty inbox has found %d", found)
 		}
 		if !offeredBefore {
@@ -127,7 +132,7 @@ func TestNoAnswerToClose(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		a, b, end := streamPair(sa, sb)
 		p := make([]byte, 100)
-		if found, _ := a.in.begin(p); found != waits { // what Read does before it waits
+		if found, _ := a.in.begin(p, nil); found != waits { // what Read does before it waits
 			t.Fatalf("a Read of an empty inbox has found %d", found)
 		}
 		// The first half of Driver.Close.

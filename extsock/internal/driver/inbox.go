@@ -113,7 +113,7 @@ func (in *inbox) received(c rdmap.Completion) (head, body []byte) { return in.bo
 func (in *inbox) acceptMessage(n int, c rdmap.Completion) {
 	in.enter()
 	defer in.exit()
-	if !in.box.discards() {
+	if in.box.placing.state == placingDirect || !in.box.discards() { // then a Read begins it
 		*in.box.notes.Push() = noteOf(&c)
 	}
 	in.box.accept(n, bytestream.DataBuffer)

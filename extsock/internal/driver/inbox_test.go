@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // TestReaderWaitsForPlacement checks a reader whose deadline passes while DDP places a message in
@@ -17,13 +17,13 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 		n      int
 		served bool
 	}{
-		{"the message is placed", func(in *inbox) { in.accept(4, bytestream.DataBuffer) }, 4, true},
+		{"the message is placed", func(in *inbox) { in.acceptMessage(4, rdmap.Completion{Len: 4}) }, 4, true},
 		{"the stream ends first", (*inbox).unbind, 0, false},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in := newInbox(6, 512)
-				if found, _ := in.begin(make([]byte, 8)); found != waits {
+				if found, _ := in.begin(make([]byte, 8), nil); found != waits {
 					t.Fatalf("a Read of an empty inbox has found %d", found)
 				}
 				if _, _, answer := in.bind(make([]byte, 4), true); answer != bound || in.placingState() != placingDirect {
@@ -51,4 +51,43 @@ func (in *inbox) placingState() placingState {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.box.placing.state
+}
+
+// TestNotes: each Read gets the Completion of the message that it begins, also if another Read begins the
+// next message before it returns, or if Close comes while the message is being placed in its memory.
+func TestNotes(t *testing.T) {
+	in := newInbox(8, 512)
+	var notes [4]rdmap.Completion
+	arrives := func(n int, last bool) {
+		t.Helper()
+		if _, _, answer := in.bind(make([]byte, n), true); answer != bound {
+			t.Fatalf("a message of %d bytes gets no memory", n)
+		}
+		if last {
+			in.close()
+		}
+		in.acceptMessage(n, rdmap.Completion{Len: uint32(n)})
+	}
+	arrives(1, false)
+	arrives(2, false)
+	p := make([]byte, 8)
+	for n := range 2 {
+		if found, taking := in.begin(p, &notes[n]); found != took || taking.n != n+1 {
+			t.Fatalf("a Read finds %d with %d bytes", found, taking.n)
+		}
+	}
+	for n := 2; n < 4; n++ {
+		if found, _ := in.begin(p, &notes[n]); found != waits {
+			t.Fatalf("a Read of an empty inbox finds %d", found)
+		}
+		arrives(n+1, n == 3)
+		if r := in.leave(); r.n != n+1 {
+			t.Fatalf("a Read gets %+v, want %d bytes", r, n+1)
+		}
+	}
+	for n, note := range notes {
+		if int(note.Len) != n+1 || note.Op != rdmap.WorkRecv {
+			t.Errorf("Read %d gets %+v, want %d bytes", n, note, n+1)
+		}
+	}
 }

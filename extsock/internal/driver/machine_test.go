@@ -367,7 +367,7 @@ func (e *machineEnd) beginRead(n int, self bool) {
 		e.into = make([]byte, 2*machineOffer)
 	}
 	p := e.into[:n]
-	found, t, err := e.d.beginRead(p)
+	found, t, err := e.d.beginRead(p, nil)
 	if found == waits {
 		e.read, e.self = p, self && e.d.rx.intake != intakeOver
 		return

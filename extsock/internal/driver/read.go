@@ -36,32 +36,26 @@ func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline, note *rdmap.Complet
 // another Read was under way, or a message came that did not go to b.
 func (d *Driver) readOnce(b []byte, limit *wait.Deadline, note *rdmap.Completion) (n int, again bool, err error) {
 	in := d.in
-	found, t, err := d.beginRead(b)
+	found, t, err := d.beginRead(b, note)
 	if found == behind {
 		err := in.awaitTurn(limit)
 		return 0, err == nil, err
 	}
 	defer in.nextTurn()
 	if found != waits {
-		if t.begun && note != nil {
-			in.note(note)
-		}
 		return t.n, false, err
 	}
 	if d.later.waits() {
 		d.Flush()
 	}
 	result, err := d.await(len(b), limit)
-	if result.begun && note != nil {
-		in.note(note)
-	}
 	return result.n, !result.ok && err == nil, err
 }
 
 // TakeMessage is Read of a message that waits already. It reports false if there is none, and takes
 // one even after Close. No Read may be under way.
 func (d *Driver) TakeMessage(b []byte) (n int, ok bool) {
-	found, t := d.in.begin(b)
+	found, t := d.in.begin(b, nil)
 	switch found {
 	case waits: // a message may come before the Read leaves
 		if r := d.in.leave(); r.ok {
@@ -77,11 +71,11 @@ func (d *Driver) TakeMessage(b []byte) (n int, ok bool) {
 
 // beginRead gives a Read what the inbox holds. If found is waits, the Read waits from now on, until
 // leave.
-func (d *Driver) beginRead(b []byte) (found outcome, t taking, err error) {
+func (d *Driver) beginRead(b []byte, note *rdmap.Completion) (found outcome, t taking, err error) {
 	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
 	// end.
 	silent := d.end.silent.IsSet()
-	found, t = d.in.begin(b)
+	found, t = d.in.begin(b, note)
 	switch {
 	case found == behind:
 		return behind, t, nil

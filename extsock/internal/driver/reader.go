@@ -12,10 +12,9 @@ import (
 
 // A readResult is what a Read has got while it waited.
 type readResult struct {
-	n     int
-	ok    bool // the Read has got something, perhaps only a message of length 0
-	over  bool // the wait is over: n and ok are final
-	begun bool // the Read has begun a message, which has a note
+	n    int
+	ok   bool // the Read has got something, perhaps only a message of length 0
+	over bool // the wait is over: n and ok are final
 }
 
 // An outcome says how a Read finds the inbox.
@@ -30,34 +29,35 @@ const (
 
 // A taking is what a Read took from the inbox.
 type taking struct {
-	n     int  // bytes
-	freed int  // buffers that are free again
-	back  int  // buffers for which the peer of a byte stream gets its credits back
-	begun bool // the Read has begun a message, which has a note
+	n     int // bytes
+	freed int // buffers that are free again
+	back  int // buffers for which the peer of a byte stream gets its credits back
 }
 
 // begin gives a Read what the box holds: as much of the stream as p has room for, or as much of one
-// message. If the box holds nothing, the Read waits, and arriving bytes may go to p until leave.
-func (b *box) begin(p []byte) (outcome, taking) {
+// message. If the box holds nothing, the Read waits, and arriving bytes may go to p until leave. note is
+// that of the reader.
+func (b *box) begin(p []byte, note *rdmap.Completion) (outcome, taking) {
 	switch {
 	case b.reader.isThere():
 		return behind, taking{}
 	case b.unread.Len() > 0:
-		return took, b.take(p)
+		return took, b.take(p, note)
 	case b.tail == tailEnded || b.discards():
 		return ended, taking{}
 	}
 	b.reader.become(readerWaiting)
-	b.reader.want = p
+	b.reader.want, b.reader.note = p, note
 	return waits, taking{}
 }
 
 // take moves bytes of unread messages to p.
-func (b *box) take(p []byte) (t taking) {
+func (b *box) take(p []byte, note *rdmap.Completion) (t taking) {
 	for b.unread.Len() > 0 {
 		m := b.unread.First()
 		if !m.begun && !b.framed {
-			m.begun, t.begun = true, b.beginNote()
+			m.begun = true
+			b.endNote(note)
 		}
 		k := copy(p[t.n:], m.data)
 		m.data = m.data[k:]
@@ -74,14 +74,13 @@ func (b *box) take(p []byte) (t taking) {
 	return t
 }
 
-// beginNote makes the first note that of the message that a Read begins, and reports whether there is
-// one.
-func (b *box) beginNote() bool {
-	if b.noted {
-		b.notes.Pop()
+// endNote takes the note of the message that a Read begins. If to is not nil, it becomes the Completion
+// of that message. This is done before another Read can begin the next message.
+func (b *box) endNote(to *rdmap.Completion) {
+	if to != nil {
+		*to = b.notes.First().completion()
 	}
-	b.noted = b.notes.Len() > 0
-	return b.noted
+	b.notes.Pop()
 }
 
 // A note is what the Completion of a message in the inbox says. A connection keeps memory for one, so
@@ -125,14 +124,6 @@ func (n *note) completion() rdmap.Completion {
 	}
 }
 
-// note sets c to the Completion of the message that a Read has begun. It is for the Read that has its
-// turn.
-func (in *inbox) note(c *rdmap.Completion) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	*c = in.box.notes.First().completion()
-}
-
 // leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing is
 // being placed there, and if it is lent, other memory replaces it.
 func (b *box) leave() readResult {
@@ -143,10 +134,10 @@ func (b *box) leave() readResult {
 	r := &b.reader
 	result := readResult{n: r.got, ok: r.isServed(), over: true}
 	if result.ok && !b.framed {
-		result.begun = b.beginNote()
+		b.endNote(r.note)
 	}
 	r.become(readerAbsent)
-	r.want, r.got = nil, 0
+	r.want, r.got, r.note = nil, 0, nil
 	return result
 }
 
@@ -156,10 +147,10 @@ func (b *box) has() bool {
 }
 
 // begin is begin of the box.
-func (in *inbox) begin(p []byte) (outcome, taking) {
+func (in *inbox) begin(p []byte, note *rdmap.Completion) (outcome, taking) {
 	in.mu.Lock()
 	defer in.unlock()
-	found, t := in.box.begin(p)
+	found, t := in.box.begin(p, note)
 	switch found {
 	case behind:
 		in.queued.Store(true)

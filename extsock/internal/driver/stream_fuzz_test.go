@@ -74,7 +74,7 @@ func (d *dialog) look() {
 
 // take begins a Read. Unless the Read waits, it has read what the inbox held.
 func (d *dialog) take(p []byte) outcome {
-	found, t := d.p.in.begin(p)
+	found, t := d.p.in.begin(p, nil)
 	d.p.roomFor(t.freed, t.back)
 	d.got = append(d.got, p[:t.n]...)
 	return found
