@@ -128,7 +128,7 @@ var mayImport = map[string][]string{
 	"conformance/interop":             {"*"},
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},
-	"conformance/interop/socketpeer":  {"ddp", "extsock", "rdmap", "toe/verbs"},
+	"conformance/interop/socketpeer":  {"ddp", "examples/kvcache", "extsock", "rdmap", "toe/verbs"},
 	"conformance/interop/verbspeer":   {"ddp", "extsock", "rdmap", "toe/verbs"},
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},
@@ -156,8 +156,8 @@ var mayImport = map[string][]string{
 	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
 	"examples/echo-tcp":      {},
 	"examples/first":         {"ddp", "extsock", "rdmap"},
-	"examples/keyvalue":      {"examples/kvcache"},
-	"examples/kvcache":       {"ddp", "extsock", "rdmap"},
+	"examples/keyvalue":      {"examples/kvcache", "extsock", "toe/verbs"},
+	"examples/kvcache":       {"ddp", "extsock", "rdmap", "toe"},
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",

@@ -3,6 +3,9 @@
 // server's program takes no part: it parses no request and wakes no goroutine.
 //
 //	go run ./examples/keyvalue
+//	go build ./examples/keyvalue && rddp run ./keyvalue -device
+//
+// With -device the store is on an RDMA device, which answers the GETs. No device has TLS.
 //
 // The store itself is package examples/kvcache. Its documentation says what such a Read guarantees,
 // and how an entry shows a reader that it is whole.
@@ -15,6 +18,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -24,23 +28,36 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/examples/kvcache"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/verbs"
 )
 
 func main() {
 	log.SetFlags(0)
+	device := flag.Bool("device", false, "on an RDMA device, instead of over TLS")
+	flag.Parse()
+	cfg, err := newConfig(*device)
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := run(ctx, os.Stdout); err != nil {
+	if err := run(ctx, os.Stdout, cfg); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run starts a server, sets a value with one client, and gets it with another.
-func run(ctx context.Context, out io.Writer) error {
-	config, err := newTLS()
-	if err != nil {
-		return err
+// newConfig returns the configuration of both ends.
+func newConfig(device bool) (*extsock.Config, error) {
+	if device {
+		return &extsock.Config{Backend: new(verbs.Backend)}, nil
 	}
+	config, err := newTLS()
+	return &extsock.Config{TLS: config}, err
+}
+
+// run starts a server, sets a value with one client, and gets it with another.
+func run(ctx context.Context, out io.Writer, config *extsock.Config) error {
 	server, err := kvcache.NewServer(1024, config)
 	if err != nil {
 		return err
@@ -75,6 +92,9 @@ func run(ctx context.Context, out io.Writer) error {
 		fmt.Fprintf(out, "alice has set %s, and bob reads %s\n", color, value)
 	}
 
+	if config.TLS == nil {
+		return nil
+	}
 	// Without TLS, or without a certificate that the server trusts, there is no way in.
 	if c, err := kvcache.Dial(ctx, l.Addr().String(), nil); err == nil {
 		c.Close()

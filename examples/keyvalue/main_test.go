@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/examples/kvcache"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
 	"github.com/rddp/rddp/internal/prototest"
 )
@@ -16,8 +17,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Ex
 
 func TestRun(t *testing.T) {
 	ctx := prototest.TimeLimit(t)
+	cfg, err := newConfig(false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
-	if err := run(ctx, &out); err != nil {
+	if err := run(ctx, &out, cfg); err != nil {
 		t.Fatal(err)
 	}
 	want := "alice has set green, and bob reads green\n" +
@@ -40,7 +45,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := kvcache.NewServer(1, ours)
+	server, err := kvcache.NewServer(1, &extsock.Config{TLS: ours})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +62,7 @@ func TestCertificates(t *testing.T) {
 		"a foreign one":       {RootCAs: ours.RootCAs, Certificates: other.Certificates},
 		"no trust in servers": {Certificates: ours.Certificates},
 	} {
-		if c, err := kvcache.Dial(ctx, l.Addr().String(), config); err == nil {
+		if c, err := kvcache.Dial(ctx, l.Addr().String(), &extsock.Config{TLS: config}); err == nil {
 			t.Errorf("%s: the client is connected", desc)
 			c.Close()
 		}

@@ -2,7 +2,6 @@ package kvcache
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,24 +25,35 @@ type Client struct {
 	set sync.Mutex // one SET and its answer at a time
 }
 
-// Dial connects to a server. If tls is not nil, everything goes through TLS, the RDMA Reads too.
-func Dial(ctx context.Context, address string, tls *tls.Config) (*Client, error) {
-	dialer := &extsock.Dialer{Config: &extsock.Config{TLS: tls}}
-	conn, err := dialer.DialDDP(ctx, "tcp", address)
+// Dial connects to a server. cfg may be nil. With cfg.TLS everything goes through TLS, the RDMA Reads
+// too.
+func Dial(ctx context.Context, address string, cfg *extsock.Config) (*Client, error) {
+	conn, err := (&extsock.Dialer{Config: cfg}).DialDDP(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
+	c, err := NewClient(ctx, conn)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// NewClient makes a client of a connection in DDP mode. If there is no error, the connection belongs to
+// the Client.
+func NewClient(ctx context.Context, conn *extsock.Conn) (*Client, error) {
 	c := &Client{conn: conn}
 	defer c.bound(ctx)()
-	b := make([]byte, 16)
-	if _, err = io.ReadFull(conn, b); err == nil {
+	b := make([]byte, rdmap.HandleLen)
+	_, err := io.ReadFull(conn, b)
+	if err == nil {
 		c.table, _, err = rdmap.ParseHandle(b)
 	}
 	if err == nil && (c.table.Len == 0 || c.table.Len%bucketLen != 0) {
 		err = fmt.Errorf("kvcache: a table of %d bytes", c.table.Len)
 	}
 	if err != nil {
-		conn.Close()
 		return nil, err
 	}
 	return c, nil

@@ -36,7 +36,6 @@ package kvcache
 
 import (
 	"bufio"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -44,18 +43,17 @@ import (
 	"net"
 	"sync"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // A Server holds the table. Its methods may be called from any goroutine.
 type Server struct {
 	config *extsock.Config
+	shared shared
 
-	mu     sync.Mutex
-	region *ddp.Region
-	// written only through region
+	mu sync.Mutex
+	// written only through shared
 	table []byte // +checklocks:mu
 	// the newest, even
 	version uint64 // +checklocks:mu
@@ -64,18 +62,34 @@ type Server struct {
 }
 
 // NewServer makes a server with an empty table of the given number of buckets, each with 4 entries.
-// If tls is not nil, clients must use TLS. Its ClientAuth says whether they need a certificate:
-// without one, every host that can connect may read and change the table.
-func NewServer(buckets int, tls *tls.Config) (*Server, error) {
-	s := &Server{table: make([]byte, buckets*bucketLen)}
-	domain := new(ddp.Domain)
-	region, err := domain.Register(s.table, ddp.RemoteRead, 0) // for each connection of the domain
-	if err != nil {
-		return nil, err
+// cfg may be nil. If cfg.TLS is not nil, clients must use TLS. Its ClientAuth says whether they need a
+// certificate: without one, every host that can connect may read and change the table. If cfg.Backend
+// has a device, the table is memory of the device. The server makes its own copy of cfg.
+func NewServer(buckets int, cfg *extsock.Config) (*Server, error) {
+	config := new(extsock.Config)
+	if cfg != nil {
+		*config = *cfg
 	}
-	s.region = region
-	s.config = &extsock.Config{Startup: extsock.StartupRequire, Domain: domain, TLS: tls}
-	return s, nil
+	config.Startup = extsock.StartupRequire
+	newTable := inProcess
+	if hasDevice(config.Backend) {
+		newTable = onDevice
+	}
+	shared, table, err := newTable(config, buckets*bucketLen)
+	if err != nil {
+		return nil, fmt.Errorf("kvcache: %w", err)
+	}
+	return &Server{config: config, shared: shared, table: table}, nil
+}
+
+// hasDevice reports whether connections of b can be on a device now.
+func hasDevice(b toe.Backend) bool {
+	d, ok := b.(toe.Deviced)
+	if !ok {
+		return false
+	}
+	_, err := d.Device()
+	return err == nil
 }
 
 // Listen opens the server's address.
@@ -107,7 +121,10 @@ func (s *Server) Serve(l net.Listener) error {
 //
 //	Key Len (1)  Value Len (2)  Key  Value      answered by 1 byte, 0, when the entry is in the table
 func (s *Server) serve(c net.Conn) error {
-	h := rdmap.Handle{STag: s.region.STag(), TO: s.region.TO(), Len: uint32(s.region.Len())}
+	h, err := s.shared.handle(c)
+	if err != nil {
+		return err
+	}
 	if _, err := c.Write(h.AppendTo(nil)); err != nil {
 		return err
 	}
@@ -146,6 +163,9 @@ func (s *Server) Set(key string, value []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.table == nil {
+		return net.ErrClosed
+	}
 	at := s.placeLocked(key)
 	s.version += 2
 	var slot [slotLen]byte
@@ -153,16 +173,16 @@ func (s *Server) Set(key string, value []byte) error {
 	var odd [8]byte
 	binary.BigEndian.PutUint64(odd[:], s.version-1)
 	// A reader sees in between that the slot is not whole.
-	if err := s.region.Store(at, odd[:]); err != nil {
+	if err := s.shared.store(at, odd[:]); err != nil {
 		return fmt.Errorf("kvcache: %w", err)
 	}
 	if s.halfway != nil {
 		s.halfway()
 	}
-	if err := s.region.Store(at+len(odd), slot[len(odd):]); err != nil {
+	if err := s.shared.store(at+len(odd), slot[len(odd):]); err != nil {
 		return fmt.Errorf("kvcache: %w", err)
 	}
-	if err := s.region.Store(at, slot[:len(odd)]); err != nil {
+	if err := s.shared.store(at, slot[:len(odd)]); err != nil {
 		return fmt.Errorf("kvcache: %w", err)
 	}
 	return nil
@@ -186,5 +206,10 @@ func (s *Server) placeLocked(key string) int {
 	return at
 }
 
-// Close deregisters the table: the next GET of each client ends its connection.
-func (s *Server) Close() { s.region.Deregister() }
+// Close deregisters the table: the next GET of each client ends its connection. Later SETs fail.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table = nil
+	return s.shared.close()
+}

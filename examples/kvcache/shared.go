@@ -1,0 +1,73 @@
+package kvcache
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// shared is the table's memory, as clients reach it.
+type shared interface {
+	handle(c net.Conn) (rdmap.Handle, error) // for the client of c
+	store(at int, p []byte) error            // copies p into the table
+	close() error                            // no client reaches the table any more
+}
+
+// inProcess returns n bytes that the connections with the configuration reach.
+func inProcess(c *extsock.Config, n int) (shared, []byte, error) {
+	table := make([]byte, n)
+	c.Domain = new(ddp.Domain)
+	r, err := c.Domain.Register(table, ddp.RemoteRead, 0) // for each connection of the Domain
+	return processTable{r}, table, err
+}
+
+// A processTable is read by the connections, in this process.
+type processTable struct{ r *ddp.Region }
+
+func (t processTable) handle(net.Conn) (rdmap.Handle, error) {
+	return rdmap.Handle{STag: t.r.STag(), TO: t.r.TO(), Len: uint32(t.r.Len())}, nil
+}
+
+func (t processTable) store(at int, p []byte) error { return t.r.Store(at, p) }
+
+func (t processTable) close() error {
+	t.r.Deregister()
+	return nil
+}
+
+// onDevice returns n bytes that the device of c.Backend reaches.
+func onDevice(c *extsock.Config, n int) (shared, []byte, error) {
+	m, err := extsock.NewMemory(c.Backend, n, ddp.RemoteRead)
+	if err != nil {
+		return nil, nil, err
+	}
+	return deviceTable{m}, m.Bytes(), nil
+}
+
+// A deviceTable is read by the device.
+type deviceTable struct{ m *extsock.Memory }
+
+func (t deviceTable) handle(conn net.Conn) (rdmap.Handle, error) {
+	c, ok := conn.(*extsock.Conn)
+	if !ok {
+		return rdmap.Handle{}, fmt.Errorf("kvcache: a connection of type %T", conn)
+	}
+	if s := c.ConnectionState(); s.Device == "" {
+		return rdmap.Handle{}, fmt.Errorf("kvcache: the table is on a device, and the connection is not: %w", s.NoDevice)
+	}
+	r, err := t.m.Share(c)
+	if err != nil {
+		return rdmap.Handle{}, err
+	}
+	return r.Handle(), nil
+}
+
+func (t deviceTable) store(at int, p []byte) error {
+	copy(t.m.Bytes()[at:], p)
+	return nil
+}
+
+func (t deviceTable) close() error { return t.m.Close() }
