@@ -52,7 +52,7 @@ var seconds = map[string]int{
 }
 
 // usual is the time of an item that is not in seconds, by the first word of its kind.
-var usual = map[string]int{"conformance": 20, "machine": 20, "stutter": 60, "foreign": 120, "models": 80, "tshark": 60, "benchonce": 120, "oldest": 90, "crossall": 400}
+var usual = map[string]int{"conformance": 20, "machine": 20, "stutter": 60, "foreign": 120, "interop": 240, "models": 80, "tshark": 60, "benchonce": 120, "oldest": 90, "crossall": 400}
 
 // estimate returns about how many seconds an item takes.
 func estimate(what, of string) int {

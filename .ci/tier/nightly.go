@@ -22,6 +22,9 @@ const longest = 150
 // faultParts is into how many items the planted faults are divided.
 const faultParts = 48
 
+// pairParts is into how many items the pairs of places where extended sockets meet are divided.
+const pairParts = 11
+
 // A nightly is what the nightly tier consists of, from the Makefile's lists.
 type nightly struct {
 	ctx      context.Context
@@ -94,6 +97,10 @@ func (n *nightly) collect(shards int) error {
 	for part := range faultParts {
 		n.add(fmt.Sprintf("mutations %d/%d", part+1, faultParts), 75, goCommand(), "test", "-count=1", "-v", "-tags=mutations", "-timeout=60m",
 			"-run=TestEachFaultIsCaught", "./conformance/mutations", fmt.Sprintf("-shard=%d/%d", part+1, faultParts))
+	}
+	for part := range pairParts {
+		n.add(fmt.Sprintf("interop pairs %d/%d", part+1, pairParts), estimate("interop", ""), goCommand(), "test", "-count=1", "-v", "-tags=interop,conformance",
+			"-timeout=60m", "-run=^TestSocketPairs$", "./conformance/interop", fmt.Sprintf("-shard=%d/%d", part+1, pairParts))
 	}
 	soak := max(n.soakTime/time.Duration(shards), 20*time.Second)
 	seconds := int(soak.Seconds())

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // The tests of this file's stage have a program at each end that can use a device by package
@@ -22,7 +24,9 @@ import (
 // process. Guests do not reach each other's rxe, and no TCP does, so it meets itself. So does the
 // device of rddp run without --iwarp.
 
-const verbsLimit = 3 * time.Minute // longest session
+// verbsLimit is how long the longest session may take. A gigabyte each way within the emulated guest
+// takes minutes.
+var verbsLimit = time.Duration(testmode.Count(30, 3)) * time.Minute
 
 // A place is where a program runs, and by which engine.
 type place string

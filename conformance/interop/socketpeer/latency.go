@@ -4,12 +4,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -52,8 +52,9 @@ const (
 	patient = 2 * time.Second // an operation that takes longer is not served
 )
 
-// latency measures N RDMA Reads of 64 bytes, one after the other, in each occupation of the end whose
-// memory it is.
+// latency measures N RDMA Reads of 64 bytes, one after the other, and as many RDMA Writes with a Read
+// behind each, in each occupation of the end whose memory it is. The end that dials prints a line for
+// each.
 func latency(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, lentLen, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -91,7 +92,6 @@ func latencyOf(c *extsock.Conn, n int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var said []string
 	for _, o := range occupations {
 		if _, err := c.Write([]byte{1}); err != nil {
 			return "", err
@@ -100,23 +100,37 @@ func latencyOf(c *extsock.Conn, n int) (string, error) {
 			return "", err
 		}
 		time.Sleep(100 * time.Millisecond) // it is what it is to be
-		said = append(said, o.name+": "+measure(c.Remote(h), n))
+		m, p := c.Remote(h), make([]byte, lentLen)
+		read := func(ctx context.Context) error {
+			_, err := m.Read(ctx, p, 0)
+			return err
+		}
+		write := func(ctx context.Context) error { // when the Read returns, the bytes are there
+			_, err := m.Write(ctx, p, 0)
+			return errors.Join(err, read(ctx))
+		}
+		reads := measure(read, n)
+		fmt.Printf("%s | %s | %s\n", o.name, reads, measure(write, n))
 	}
-	return strings.Join(said, "; "), nil
+	return "measured", nil
 }
 
-func measure(m *extsock.RemoteMemory, n int) string {
-	times, p := make([]time.Duration, n), make([]byte, lentLen)
+// measure returns the p50 and p99 of n operations in microseconds.
+func measure(f func(context.Context) error, n int) string {
+	times := make([]time.Duration, n)
 	for i := range times {
 		ctx, cancel := context.WithTimeout(context.Background(), patient)
 		began := time.Now()
-		_, err := m.Read(ctx, p, 0)
+		err := f(ctx)
 		times[i] = time.Since(began)
 		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			return "never"
+		}
 		if err != nil {
-			return fmt.Sprintf("not served (%v)", err)
+			return err.Error()
 		}
 	}
 	slices.Sort(times)
-	return fmt.Sprintf("p50 %v, p99 %v", times[n/2], times[n*99/100])
+	return fmt.Sprintf("%d / %d", times[n/2].Microseconds(), times[n*99/100].Microseconds())
 }

@@ -21,13 +21,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rddp/rddp/examples/kvcache"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/verbs"
 )
 
 // limit ends a session that hangs, and shows where.
-const limit = 10 * time.Minute
+const limit = 30 * time.Minute
 
 // nudgeAfter is when an end that dials in process nudges the other one, by an RDMA Write of length 0. siw
 // may leave unread what arrives right behind its answer, until more arrives.
@@ -52,8 +53,9 @@ type peer struct {
 	cfg    *extsock.Config
 	device bool // connections must run on one
 	dials  bool
-	to     string
+	to     string            // the address
 	l      *extsock.Listener // nil if the peer dials
+	store  *kvcache.Server   // nil if the peer dials, or the session is another
 	first  *extsock.Conn     // the connection that is there when the session begins
 	n      int
 }
@@ -80,7 +82,7 @@ func run(device string, dials bool, address, name, count string) (err error) {
 		defer func() { err = errors.Join(err, b.Close()) }()
 	}
 	if !dials {
-		if p.l, err = extsock.Listen("tcp", address, p.cfg); err != nil {
+		if p.l, err = p.listen(name == "keyvalue"); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, p.l.Close()) }()
@@ -100,6 +102,18 @@ func run(device string, dials bool, address, name, count string) (err error) {
 	}
 	fmt.Printf("%s succeeded on %s: %s, %v\n", name, where, said, time.Since(began).Round(time.Millisecond))
 	return nil
+}
+
+// listen opens the address, for the clients of a store or for any peer.
+func (p *peer) listen(store bool) (*extsock.Listener, error) {
+	if !store {
+		return extsock.Listen("tcp", p.to, p.cfg)
+	}
+	var err error
+	if p.store, err = kvcache.NewServer(1024, p.cfg); err != nil {
+		return nil, err
+	}
+	return p.store.Listen(p.to)
 }
 
 // connect makes one connection more, while the other end does.

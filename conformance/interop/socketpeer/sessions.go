@@ -24,8 +24,10 @@ var sessions = map[string]func(*peer) (string, error){
 	"deadline": deadlines,   // deadlines pass, of a Read and of a Write, and the connection goes on
 	"crowd":    crowd,       // N connections are there at the same time, and each is used
 	"remote":   remote,      // each end writes and reads N bytes of the other one's memory
+	"keyvalue": keyValue,    // N entries of a store are set and read
 	"latency":  latency,     // N RDMA Reads are measured, whatever the end that listens does
 	"endless":  endless,     // bytes go both ways until the other end is killed
+	"silent":   silent,      // no bytes go until the other end is killed
 	"early":    serverFirst, // the end that accepts says N bytes first
 }
 
@@ -210,16 +212,41 @@ func endless(p *peer) (string, error) {
 		}
 		return nil
 	})
-	for _, err := range errs {
-		if !isLoss(err) {
-			return "", fmt.Errorf("the Write: %w, the Read: %w", errs[0], errs[1])
+	return p.bereaved(errs[0], errs[1])
+}
+
+// silent is endless with ends that wait for each other.
+func silent(p *peer) (string, error) {
+	c := p.first
+	if err := together(2, func(i int) (err error) {
+		if i == 0 {
+			_, err = c.Write([]byte{1})
+		} else {
+			_, err = io.ReadFull(c, make([]byte, 1))
 		}
+		return err
+	}); err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("Write: %v, Read: %v", errs[0], errs[1]), c.Close()
+	fmt.Println("flowing")
+	_, read := c.Read(make([]byte, 1))
+	var write error
+	for write == nil { // the first one may be as far as the peer's last system
+		_, write = c.Write([]byte{1})
+	}
+	return p.bereaved(write, read)
+}
+
+// bereaved succeeds if a Write and a Read have failed as they do when a peer is gone in the middle.
+func (p *peer) bereaved(write, read error) (string, error) {
+	if !p.isLoss(write) || !p.isLoss(read) || errors.Is(write, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("the Write: %w, the Read: %w", write, read)
+	}
+	return fmt.Sprintf("Write: %v, Read: %v", write, read), p.first.Close()
 }
 
 // isLoss reports whether err says, as over TCP, that the connection has ended in the middle. io.EOF does
-// not. A connection in process also tells an early FIN.
-func isLoss(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
+// not. A connection in process tells a reset from a FIN that comes too early.
+func (p *peer) isLoss(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || !p.device && errors.Is(err, io.ErrUnexpectedEOF)
 }
