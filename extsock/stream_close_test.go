@@ -434,6 +434,15 @@ func TestStreamPeerVanishes(t *testing.T) {
 					how == simtoe.Silence && !errors.Is(err, os.ErrDeadlineExceeded):
 					t.Errorf("cut by %v after %d octets: %d octets, %v", how, after, got, err)
 				}
+				if err != nil && how == simtoe.FIN {
+					_, err := cr.Write([]byte("x"))
+					if err == nil { // as over TCP, behind a FIN that cuts nothing off
+						_, err = cr.Write([]byte("x"))
+					}
+					if !errors.Is(err, syscall.EPIPE) {
+						t.Errorf("cut by a FIN after %d octets: Write = %v, want EPIPE", after, err)
+					}
+				}
 			})
 		}
 	}

@@ -211,10 +211,13 @@ func isFull(err error) bool {
 	return err != nil && errors.Is(err, rdmap.ErrQueueFull)
 }
 
-// asWriteError replaces io.EOF by the error that TCP gives to a Write when the peer has closed.
+// asWriteError returns the error that TCP gives to a Write behind the peer's FIN, wherever the FIN came.
 func asWriteError(err error) error {
-	if err == io.EOF { //nolint:errorlint // as the driver notes it
+	switch {
+	case err == io.EOF: //nolint:errorlint // as the driver notes it
 		return syscall.EPIPE
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: %w", syscall.EPIPE, err)
 	}
 	return err
 }
