@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,7 +61,7 @@ func isKnown(err error) bool {
 	if !errors.As(err, &op) {
 		return false
 	}
-	for _, target := range []error{extsock.ErrNotMPA, extsock.ErrNoReply, extsock.ErrLimit, extsock.ErrTooLong, extsock.ErrMode, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.ErrUnexpectedEOF} {
+	for _, target := range []error{extsock.ErrNotMPA, extsock.ErrNoReply, extsock.ErrLimit, syscall.EMSGSIZE, extsock.ErrMode, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.ErrUnexpectedEOF} {
 		if errors.Is(err, target) {
 			return true
 		}

@@ -177,7 +177,7 @@ func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 //
 // In message mode Write sends p as one message, and returns when TCP has taken all of it.
 // Operations that were posted before complete first. If the peer is rddp and p is longer than the
-// peer's Config.RecvSize, the error is ErrTooLong. A foreign peer would end the connection.
+// peer's Config.RecvSize, the error is syscall.EMSGSIZE. A foreign peer would end the connection.
 //
 // When the peer has closed the connection in order, the first Write to a byte stream still succeeds,
 // as over TCP, and later Writes return EPIPE. The peer throws the bytes away. Data that the peer

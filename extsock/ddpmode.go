@@ -32,8 +32,8 @@ func isByteStream(p *startup.Peer) bool {
 //
 //   - *mpa.RejectError: the peer rejected the connection. The error has the peer's private data,
 //     and the connection is still in TCP mode (RFC 5044 §7.1.2).
-//   - ErrMode, ErrBusy, ErrUnread, ErrTooLong or net.ErrClosed: the switch could not begin, and
-//     the connection is as before.
+//   - ErrMode, ErrBusy, ErrUnread, net.ErrClosed, or syscall.EMSGSIZE for the private data: the switch
+//     could not begin, and the connection is as before.
 //   - Any other error: the connection is closed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if err := privateDataError(c.config(), privateData, true); err != nil { // before startup begins
@@ -173,7 +173,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 }
 
 // Accept accepts the Request and switches the connection into DDP mode. privateData, ctx and the
-// errors are those of EnableDDP. After ErrTooLong the Request still waits for its answer.
+// errors are those of EnableDDP. After syscall.EMSGSIZE the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	return r.accept(ctx, privateData, false)
 }
@@ -203,7 +203,7 @@ func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) er
 // Reject rejects the Request. The rejection carries privateData to the peer's program; Reject does
 // not keep it, and nil means Config.PrivateData. If Reject returns nil, the connection is still in
 // TCP mode, and the next Read and Write are plain TCP. A peer that is not rddp closes the
-// connection. After ErrTooLong the Request still waits for its answer.
+// connection. After syscall.EMSGSIZE the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, w, err := r.answer(privateData)
@@ -294,7 +294,7 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	return err
 }
 
-// privateDataError returns an ErrTooLong if the private data of a Request or Reply is too long.
+// privateDataError returns an error if the private data of a Request or Reply is too long.
 // The capability record takes a part of the space if announce is set. Nil private data means
 // Config.PrivateData.
 func privateDataError(cfg *Config, privateData []byte, announce bool) error {

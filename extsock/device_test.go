@@ -97,7 +97,7 @@ func TestDeviceMessages(t *testing.T) {
 						}
 					}
 				}
-				if _, err := client.Write(make([]byte, 4097)); !errors.Is(err, extsock.ErrTooLong) {
+				if _, err := client.Write(make([]byte, 4097)); !errors.Is(err, syscall.EMSGSIZE) {
 					t.Errorf("Write of a message that is too long = %v", err)
 				}
 				if err := client.CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {

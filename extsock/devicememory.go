@@ -28,7 +28,7 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 	if n <= 0 || int64(n) > math.MaxUint32 {
 		return nil, fmt.Errorf("memory of %d bytes: %w", n, syscall.EINVAL)
 	}
-	m := &Memory{access: access, why: ErrMemory}
+	m := &Memory{access: access, why: errMemory}
 	if d, ok := b.(toe.Deviced); ok {
 		dev, err := d.Device()
 		if err == nil {
@@ -66,7 +66,7 @@ func (m *Memory) Bytes() []byte { return m.b }
 // Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this process.
 // On a device, every peer on the same device that knows the Region's Handle has the access, until Close,
 // and Region.Deregister does nothing. If no device reaches the memory and c is on one, the error is
-// ErrMemory, or the *toe.UnavailableError of NewMemory.
+// errors.ErrUnsupported, or the *toe.UnavailableError of NewMemory.
 func (m *Memory) Share(c *Conn) (Region, error) {
 	switch {
 	case c.device == "":

@@ -9,14 +9,21 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
 // These are the errors of this package. Methods return them inside a *net.OpError, so programs test
 // for them with errors.Is. Errors of the layers below are inside a *net.OpError too: *mpa.Error,
-// *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
+// *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on. Some conditions are known by
+// errors of the standard library:
+//
+//	syscall.EMSGSIZE        private data does not fit into an MPA Request or Reply (see Config.PrivateData),
+//	                        or a Write in message mode is longer than the peer's receive buffers. Nothing has
+//	                        been sent
+//	syscall.EPROTO          the peer broke a rule of the byte stream in DDP mode
+//	errors.ErrUnsupported   the call is impossible here: memory of Go's heap, for example, cannot be registered
+//	                        where an RDMA device runs the connection
 var (
 	// ErrMode means that the connection is not in the mode that the call needs:
 	//
@@ -42,17 +49,6 @@ var (
 	ErrNotMPA = startup.ErrNotMPA
 	// ErrNoReply means that the peer closed the connection instead of answering the MPA Request.
 	ErrNoReply = startup.ErrNoReply
-	// ErrTooLong means that private data does not fit into an MPA Request or Reply (see
-	// Config.PrivateData), or that a Write in message mode is longer than the peer's receive
-	// buffers. Nothing has been sent.
-	ErrTooLong = errors.New("too long")
-	// ErrStream means that the peer broke a rule of the byte stream in DDP mode.
-	ErrStream = bytestream.ErrStream
-
-	// ErrMemory means that memory cannot be registered because an RDMA device runs the connection. A
-	// device reaches memory by its address, and Go's heap promises no address for longer than a call.
-	ErrMemory = errors.New("a device does not reach memory of Go's heap")
-
 	// ErrPlainTCP means that a connection that preferred DDP mode is plain TCP. The connection is
 	// usable. ConnectionState.Fallback is such an error, and ReceiveRequest returns one if the peer
 	// does not send an MPA Request. Each also matches one of these reasons with errors.Is:
@@ -83,10 +79,13 @@ var (
 	errByteStream    = fmt.Errorf("%w: a Send would disturb the byte stream; use Write, or message mode", ErrMode)
 	errRSockets      = fmt.Errorf("%w: the connection speaks rsockets, whose peer has no use for verbs", ErrMode)
 	errReceiveOwner  = fmt.Errorf("%w: the receive queue has another owner: use either Read or PostRecv", ErrMode)
-	errPrivateData   = fmt.Errorf("private data %w", ErrTooLong)
-	errMessageLength = fmt.Errorf("message %w for the peer's receive buffers", ErrTooLong)
-	errRange         = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
-	errInitiator     = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
+	errPrivateData   = fmt.Errorf("private data: %w", syscall.EMSGSIZE)
+	errMessageLength = fmt.Errorf("for the peer's receive buffers: %w", syscall.EMSGSIZE)
+	// errMemory: a device reaches memory by its address, and Go's heap promises no address for longer
+	// than a call.
+	errMemory    = fmt.Errorf("a device does not reach memory of Go's heap: %w", errors.ErrUnsupported)
+	errRange     = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
+	errInitiator = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
 )
 
 // opError wraps err as package net does. It takes an error of the stream below out of its own

@@ -29,6 +29,7 @@ var (
 	ErrReceiveOwner  = errReceiveOwner
 	ErrPrivateData   = errPrivateData
 	ErrMessageLength = errMessageLength
+	ErrMemory        = errMemory
 	ErrRange         = errRange
 )
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,8 +65,8 @@ func TestRendezvousHostilePeer(t *testing.T) {
 				}
 				p.segment(msn, 0, true, tt.message...)
 				p.wantStreamEnd()
-				if err := <-read; !errors.Is(err, extsock.ErrStream) {
-					t.Errorf("Read = %v, want ErrStream", err)
+				if err := <-read; !errors.Is(err, syscall.EPROTO) {
+					t.Errorf("Read = %v, want EPROTO", err)
 				}
 				if !bytes.Equal(memory, untouched) {
 					t.Error("memory has changed")
@@ -124,8 +125,8 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 				switch {
 				case tt.ok && (got.n != int(tt.done) || got.err != nil || !bytes.Equal(memory[:got.n], bytes.Repeat([]byte{'w'}, got.n))):
 					t.Errorf("Read = %d, %v, of which %d octets were written", got.n, got.err, bytes.Count(memory[:got.n], []byte{'w'}))
-				case !tt.ok && (got.n != 0 || !errors.Is(got.err, extsock.ErrStream)):
-					t.Errorf("Read = %d, %v, want 0 and ErrStream", got.n, got.err)
+				case !tt.ok && (got.n != 0 || !errors.Is(got.err, syscall.EPROTO)):
+					t.Errorf("Read = %d, %v, want 0 and EPROTO", got.n, got.err)
 				}
 				p.s.Close()
 				c.Close()
@@ -154,8 +155,8 @@ func TestRendezvousGrantsBehindACancel(t *testing.T) {
 		}
 		p.segment(4, 0, true, grant...)
 		c.SetReadDeadline(time.Now().Add(time.Second))
-		if _, err := c.Read(one); !errors.Is(err, extsock.ErrStream) {
-			t.Fatalf("Read behind the second grant = %v, want ErrStream", err)
+		if _, err := c.Read(one); !errors.Is(err, syscall.EPROTO) {
+			t.Fatalf("Read behind the second grant = %v, want EPROTO", err)
 		}
 		p.wantStreamEnd()
 		p.s.Close()

@@ -252,7 +252,7 @@ func TestRSocketsOtherPeers(t *testing.T) {
 		bounded(t, ci, cr)
 		responder := make(chan error, 1)
 		go func() { responder <- cr.EnableDDP(timeLimit(t), nil) }()
-		if err := ci.EnableDDP(timeLimit(t), nil); !errors.Is(err, extsock.ErrStream) || !strings.Contains(err.Error(), tt.want) {
+		if err := ci.EnableDDP(timeLimit(t), nil); !errors.Is(err, syscall.EPROTO) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		<-responder
@@ -343,7 +343,7 @@ func controlWord(n uint32) rsockets.Word { return rsockets.NewWord(rsockets.OpCo
 
 var forged = rsockets.Header{Credits: 16}
 
-// TestRSocketsForgedWords: a word that the peer may not send ends its connection with an ErrStream and a
+// TestRSocketsForgedWords: a word that the peer may not send ends its connection with EPROTO and a
 // Terminate, in both roles, and no other connection.
 func TestRSocketsForgedWords(t *testing.T) {
 	bystander, peer := tcpPair(t, speaksRSockets, speaksRSockets)
@@ -374,7 +374,7 @@ func TestRSocketsForgedWords(t *testing.T) {
 					}
 					return
 				}
-				if !errors.Is(err, extsock.ErrStream) {
+				if !errors.Is(err, syscall.EPROTO) {
 					t.Errorf("the victim's Read: %v", err)
 				}
 				_, err = io.Copy(io.Discard, f.c)
@@ -401,7 +401,7 @@ func TestRSocketsForgedMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := f.victim.Read(make([]byte, 1))
-		if terminate := (*rdmap.TerminateError)(nil); !errors.Is(err, extsock.ErrStream) && !errors.As(err, &terminate) {
+		if terminate := (*rdmap.TerminateError)(nil); !errors.Is(err, syscall.EPROTO) && !errors.As(err, &terminate) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
@@ -456,7 +456,7 @@ func TestRSocketsOverwrittenSlots(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.send(creditsWord(1000), dataWord(1)) // the Read of the data has looked at the slot
-		if _, err := f.victim.Read(make([]byte, 1)); (i == 2) != errors.Is(err, extsock.ErrStream) {
+		if _, err := f.victim.Read(make([]byte, 1)); (i == 2) != errors.Is(err, syscall.EPROTO) {
 			t.Errorf("descriptor %d: %v", i+1, err)
 		}
 	}

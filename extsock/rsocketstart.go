@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
@@ -106,7 +107,7 @@ func (s *rsocket) lendLocked(half int) (rdmap.Handle, error) {
 
 // errOtherOrder is the error of startup with a Responder of the other byte order. Two ends of librdmacm
 // could not speak to each other either.
-var errOtherOrder = fmt.Errorf("%w: the rsockets peer is big-endian", ErrStream)
+var errOtherOrder = fmt.Errorf("%w: the rsockets peer is big-endian", bytestream.ErrStream)
 
 // begin begins the stream. The driver has not been started. The Initiator's first word lets the
 // Responder send.

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,14 +126,14 @@ func TestStreamHostilePeer(t *testing.T) {
 					}
 					// A stream that was at its end stays so.
 					atEnd := len(tt.messages) == 2 && err == io.EOF
-					if !errors.Is(err, extsock.ErrStream) && !tt.byDDP && !atEnd {
-						t.Errorf("Read = %v, want ErrStream", err)
+					if !errors.Is(err, syscall.EPROTO) && !tt.byDDP && !atEnd {
+						t.Errorf("Read = %v, want EPROTO", err)
 					}
 					if de := (*ddp.Error)(nil); tt.byDDP && (!errors.As(err, &de) || de.Code == ddphdr.CodeULP) {
 						t.Errorf("Read = %v, want an error of DDP", err)
 					}
-					if _, err := c.Write([]byte("x")); !errors.Is(err, extsock.ErrStream) && !tt.byDDP {
-						t.Errorf("Write = %v, want ErrStream", err)
+					if _, err := c.Write([]byte("x")); !errors.Is(err, syscall.EPROTO) && !tt.byDDP {
+						t.Errorf("Write = %v, want EPROTO", err)
 					}
 					guard := bytes.Repeat([]byte{0xaa}, 1024)
 					if !bytes.Equal(memory[:1024], guard) || !bytes.Equal(memory[2048:], guard) {
@@ -192,8 +193,8 @@ func TestStreamCreditsAreEnforced(t *testing.T) {
 					n, err = c.Read(buf)
 					read += int64(n)
 				}
-				if read != sent-1 || !errors.Is(err, extsock.ErrStream) {
-					t.Errorf("read %d messages of %d, then %v, want ErrStream", read, sent, err)
+				if read != sent-1 || !errors.Is(err, syscall.EPROTO) {
+					t.Errorf("read %d messages of %d, then %v, want EPROTO", read, sent, err)
 				}
 			})
 		})

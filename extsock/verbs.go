@@ -137,10 +137,10 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // the error is net.ErrClosed.
 //
 // A connection on a device (Config.Backend) reaches only memory of NewMemory. The error is then
-// ErrMemory.
+// errors.ErrUnsupported.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	if c.device != "" {
-		return Region{}, c.opError("register", ErrMemory)
+		return Region{}, c.opError("register", errMemory)
 	}
 	v := c.endpoint()
 	if c.isClosed() {

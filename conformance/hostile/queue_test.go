@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
@@ -316,8 +317,8 @@ func TestInflatedCredits(t *testing.T) {
 	if _, err := p.Write(p.fpdus(p.aSend(0, 0, 0xff, 0xff))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, extsock.ErrStream) {
-		t.Errorf("after credits that were not taken: %v, want ErrStream", err)
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.EPROTO) {
+		t.Errorf("after credits that were not taken: %v, want EPROTO", err)
 	}
 	p.Close()
 	c.Close()

@@ -31,7 +31,7 @@ func isTyped(err error) bool {
 	for _, known := range []error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded,
 		syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED,
-		extsock.ErrNoReply, extsock.ErrNotMPA, extsock.ErrStream, extsock.ErrMode, honest.ErrEarly,
+		extsock.ErrNoReply, extsock.ErrNotMPA, syscall.EPROTO, extsock.ErrMode, honest.ErrEarly,
 		errInjected, rdmap.ErrNoExtensions, rdmap.ErrNoORD,
 		rdmap.ErrClosed, rdmap.ErrPeerClosed,
 	} {

@@ -2,14 +2,14 @@ package bytestream
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/rddp/rddp/rdmap"
 )
 
-// ErrStream means that the peer broke the rules of the byte stream.
-var ErrStream = errors.New("malformed byte stream")
+// ErrStream means that the peer broke the rules of the byte stream. It is a syscall.EPROTO to programs.
+var ErrStream = fmt.Errorf("malformed byte stream: %w", syscall.EPROTO)
 
 // A Header begins each message:
 //
