@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // TestLinks: each relative link in a Markdown file leads to a file or folder of the repository, and
@@ -65,6 +66,15 @@ func TestReadmeProgram(t *testing.T) {
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(markdown(t)["README.md"], "\n"); n > 130 {
 		t.Errorf("README.md has %d lines, want at most 130", n)
+	}
+}
+
+// TestDesignIsNarrow: its lines fit beside code. A row of a table is one line.
+func TestDesignIsNarrow(t *testing.T) {
+	for i, line := range strings.Split(markdown(t)["DESIGN.md"], "\n") {
+		if n := utf8.RuneCountInString(line); n > 100 && !strings.HasPrefix(line, "|") {
+			t.Errorf("DESIGN.md:%d has %d columns, want at most 100", i+1, n)
+		}
 	}
 }
 
