@@ -155,7 +155,7 @@ func TestMemorySource(t *testing.T) {
 		if !errors.Is(s.Err(), errBadByte) {
 			t.Errorf("the Sender's error is %v, want that of the memory", s.Err())
 		}
-		r.Deregister() // waits for ever if the Sender still holds the Region
+		r.Deregister() // waits forever if the Sender still holds the Region
 	}
 }
 

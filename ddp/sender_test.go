@@ -102,7 +102,7 @@ func TestSenderSource(t *testing.T) {
 	if s.Err() != nil || !bytes.Equal(got, mem[10:210]) {
 		t.Errorf("payload = %x, %v, want %x", got, s.Err(), mem[10:210])
 	}
-	r.Deregister() // would wait for ever if the Sender still held it
+	r.Deregister() // would wait forever if the Sender still held it
 
 	if s.Start(&m); s.Next(114) {
 		t.Error("Next = true with a source that is gone")
@@ -161,7 +161,7 @@ func TestSenderStartGivesUpMessage(t *testing.T) {
 	if got := cut(&s, &Message{QN: ddphdr.QNTerminate, RsvdULP: 0x47}, 114); len(got) != 1 || got[0][1] != 0x47 {
 		t.Errorf("segments = %x, want one of the second message", got)
 	}
-	r.Deregister() // would wait for ever if the Region were still held
+	r.Deregister() // would wait forever if the Region were still held
 }
 
 func TestSenderBugs(t *testing.T) {

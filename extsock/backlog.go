@@ -27,7 +27,7 @@ type backlog struct {
 	l        *Listener
 	deadline wait.Deadline // of accept
 
-	// Each goroutine waits for its own news only, because waking one in vain costs as much as a good
+	// Each goroutine waits for its own news only, because waking one for nothing costs as much as a good
 	// part of a connection's startup.
 	arrived wait.Signal // for Accept: a connection has arrived
 	ended   wait.Signal // for AcceptDDP: the startup of a connection is over

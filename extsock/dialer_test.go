@@ -278,7 +278,7 @@ func TestDialerUsesNetDialer(t *testing.T) {
 	}
 }
 
-// TestDialTLSSilentPeer: a server that accepts and says nothing does not keep Dial for ever,
+// TestDialTLSSilentPeer: a server that accepts and says nothing does not keep Dial forever,
 // whatever Config.Startup is and without a context or Timeout of the program's: a TLS handshake has
 // 10 s.
 func TestDialTLSSilentPeer(t *testing.T) {
@@ -319,7 +319,7 @@ func TestDialTLSSilentPeer(t *testing.T) {
 					t.Errorf("startup %d: Dial = %v after %v", startup, err, took)
 				}
 			case <-time.After(time.Hour):
-				t.Errorf("startup %d: Dial waits for ever", startup)
+				t.Errorf("startup %d: Dial waits forever", startup)
 				cancel()
 				<-result
 			}

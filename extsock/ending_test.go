@@ -25,7 +25,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// In a bubble a goroutine that spins makes the test hang, and one that waits for ever makes it
+// In a bubble a goroutine that spins makes the test hang, and one that waits forever makes it
 // panic: these tests need no clock of their own.
 
 // TestFencedResponderEnds: the Initiator never sends an FPDU. What the Responder has queued can't

@@ -271,7 +271,7 @@ func TestPreferMovesDeadlines(t *testing.T) {
 }
 
 // TestSniffTimeout: in a server-first protocol the server gets to speak, after the timeout; and a
-// peer that has begun something gets longer, but not for ever.
+// peer that has begun something gets longer, but not forever.
 func TestSniffTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{SniffTimeout: 200 * time.Millisecond})

@@ -298,7 +298,7 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 		t.Errorf("the word is %d (%v), want %d", got, err, want)
 	}
 	// And by design, between the reading and the writing of a local one: f may be called again, but
-	// not in vain.
+	// not without a reason.
 	x := newPair(t, params{domain: domains[0]})
 	r, err := x.b.domain.Register(memory, ddp.RemoteAtomic, 0)
 	if err != nil {

@@ -170,7 +170,7 @@ func TestSlotTakenOnce(t *testing.T) {
 }
 
 // Goroutines of all kinds use a queue of depth 1 at once. Each Completion is taken exactly once and
-// whole, and nobody sleeps for ever.
+// whole, and nobody sleeps forever.
 func TestSlotConcurrently(t *testing.T) {
 	const producers = 4
 	rounds := testmode.Count(5000, 1000)

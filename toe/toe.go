@@ -77,7 +77,7 @@ type Stream interface {
 
 	// WaitWritable waits until TryWriteBatch would take at least one byte or would fail. After a
 	// TryWriteBatch that took less than all, it may wait for more room than one byte. It needs no
-	// memory of the caller, so while it waits nobody's payload is in use. WaitWritable obeys the
+	// memory of the caller, so no caller's payload is in use while it waits. WaitWritable obeys the
 	// write deadline, whether there is room or not. If the connection has failed, it returns the
 	// error or leaves that to TryWriteBatch.
 	WaitWritable() error

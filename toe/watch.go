@@ -41,7 +41,7 @@ func NewGate(way Watching) *Gate {
 }
 
 // Wait waits until the Gate is open, and shuts it. One goroutine at a time may call Wait. What the
-// goroutines did before they called Open, also in vain, has happened before Wait returns.
+// goroutines did before they called Open, also of a Gate that was open, has happened before Wait returns.
 //
 // +checklocksignore: Open unlocks mu
 func (g *Gate) Wait() {

@@ -163,7 +163,7 @@ var ddpFaults = []Fault{
 	{Name: "an octet less when early", File: "ddp/early.go",
 		Old: "length: len(ulpdu), span: where}", New: "length: len(ulpdu) - 1, span: where}",
 		IDs: []string{"DDP-5041-5.4-3"}},
-	{Name: "the right to read for ever", File: "ddp/region.go",
+	{Name: "the right to read forever", File: "ddp/region.go",
 		Old: "	r.domain.remove(r.stag, r)\n	r.mu.Lock()\n", New: "	if r.access&RemoteWrite == 0 {\n		return\n	}\n	r.domain.remove(r.stag, r)\n	r.mu.Lock()\n",
 		IDs: []string{"DDP-5041-8.3-2", "DDP-5041-8.3.1-6"}},
 	{Name: "two messages change places in one go", File: "ddp/receiver.go",

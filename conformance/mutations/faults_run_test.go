@@ -80,7 +80,7 @@ var runFaults = []Fault{
 	{Name: "one question too many that is not decided", File: "cmd/rddp/internal/run/cm/datagram.go",
 		Old: "len(s.answers) == maxBacklog", New: "len(s.answers) > maxBacklog",
 		Package: "cmd/rddp/internal/run/cm", Tests: "^TestUndecidedQuestions$"},
-	{Name: "a port kept for ever after its listener", File: "cmd/rddp/internal/run/cm/datagram.go",
+	{Name: "a port kept forever after its listener", File: "cmd/rddp/internal/run/cm/datagram.go",
 		Old: "s.users == 0", New: "s.users < 0",
 		Package: "cmd/rddp/internal/run/cm", Tests: "^TestListenerGone$"},
 	{Name: "a port kept by a question", File: "cmd/rddp/internal/run/cm/cm.go",

@@ -99,7 +99,7 @@ var toeFaults = []Fault{
 		Old:     "		return seq == f.iss\n",
 		New:     "		return true\n",
 		Package: "toe/usertcp", Tests: "^TestQuotedSYN$"},
-	{Name: "a closed Stream that waits for ever", File: "toe/usertcp/end.go",
+	{Name: "a closed Stream that waits forever", File: "toe/usertcp/end.go",
 		Old:     "		setUserTimeout(c.ep, or(c.stack.cfg.UserTimeout, closedTimeout))\n",
 		New:     "		setUserTimeout(c.ep, 0)\n",
 		Package: "toe/usertcp", Tests: "^TestUserTimeout$"},

@@ -36,7 +36,7 @@ func wrong(make func(*session) segment, codes ...code) func(*session) {
 }
 
 // orHeld sends one segment that belongs to no message that can be delivered now. A receiver that
-// places segments in any order may hold it for ever. A receiver that expects segments in order
+// places segments in any order may hold it forever. A receiver that expects segments in order
 // reports the error. Neither delivers it.
 func orHeld(make func(*session) segment, codes ...code) func(*session) {
 	return func(s *session) {

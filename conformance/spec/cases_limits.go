@@ -19,11 +19,11 @@ func limits() []Case {
 		question("5040/6.1/reads-beyond-ird", both, FlagMemory, "RDMAP-5040-6.1-9 RDMAP-5040-5.2.2-4",
 			"Reads beyond the IRD are not lost: the peer answers each in order, as there are never so many, or its stream ends.", readsBeyondIRD),
 		question("5044/7.1.2/no-request", Responder, FlagStartup, "MPA-5044-7.1.2-22",
-			"A Responder does not wait for a Request for ever.", impatient("")),
+			"A Responder does not wait for a Request forever.", impatient("")),
 		question("5044/7.1.2/request-too-slow", Responder, FlagStartup, "MPA-5044-7.1.2-27",
 			"A Responder's timeout is for the whole Request, and not begun again with each byte.", impatient(keyRequest)),
 		question("5044/7.1.2/no-reply", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
-			"An Initiator does not wait for a Reply for ever.", impatient("")),
+			"An Initiator does not wait for a Reply forever.", impatient("")),
 		question("5044/7.1.2/reply-too-slow", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
 			"An Initiator's timeout is for the whole Reply, and not begun again with each byte.", impatient(keyReply)),
 	}

@@ -80,8 +80,8 @@ const (
 	nudge     = 1 << 32 // the ID of the requests that next adds
 )
 
-// next returns the next Completion of cq. gVisor's TCP rarely stands still after a loss: it has not
-// set its timer again, because it counts no segment as outstanding. It goes on when it gets
+// next returns the next Completion of cq. gVisor's TCP stalls in rare cases after a loss: it has
+// not set its timer again, because it counts no segment as outstanding. It goes on when it gets
 // something to send. So next has both ends send an empty RDMA Write if there is no Completion for a
 // long time.
 func (l *operationLog) next(t *testing.T, cq *extsock.CompletionQueue, ends ...*extsock.Conn) rdmap.Completion {

@@ -122,7 +122,7 @@ func testLendsLate(t *testing.T, a, b toe.Stream) {
 	read(2, "f", 5)
 	wantErr(t, "WriteBatch", write(), nil)
 	wantErr(t, "Close", a.Close(), nil)
-	for range 2 { // for ever
+	for range 2 { // forever
 		n, off, err := b.ReadSegment(&strict{t: t, size: 2}, 0)
 		if n != 0 || off != 6 || err != io.EOF {
 			t.Errorf("ReadSegment at the end = %d, %d, %v, want 0, 6, io.EOF", n, off, err)
@@ -182,7 +182,7 @@ func testHalfClose(t *testing.T, a, b toe.Stream) {
 		wantErr(t, "WriteBatch", write(), nil)
 		return
 	}
-	for range 2 { // for ever
+	for range 2 { // forever
 		if _, err := readInOrder(b, make([]byte, 8), 10); err != io.EOF {
 			t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 		}

@@ -303,7 +303,7 @@ func testTryWriteBatchThenWrite(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "write", write(), nil)
 }
 
-// testWaitWritable fills the send buffer without a reader, until WaitWritable would wait for ever,
+// testWaitWritable fills the send buffer without a reader, until WaitWritable would wait forever,
 // and then lets the peer read.
 func testWaitWritable(t *testing.T, a, b toe.Stream) {
 	if err := a.WaitWritable(); err != nil {

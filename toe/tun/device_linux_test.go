@@ -174,7 +174,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// TestDoGoexit: a function that ends its goroutine does not make Do wait for ever.
+// TestDoGoexit: a function that ends its goroutine does not make Do wait forever.
 func TestDoGoexit(t *testing.T) {
 	if err := namespace(t).Do(func() error { runtime.Goexit(); return nil }); err == nil {
 		t.Error("Do returned no error")

@@ -109,7 +109,7 @@ func (c *Stream) Flush(timeout time.Duration) error {
 
 // probe makes TCP send keep-alive probes soon, unless something waits for an ACK. The peer answers
 // with its last ACK. If the ACK of our FIN has overtaken the peer's FIN, gVisor has not taken
-// notice of that ACK, and would remain in CLOSING for ever.
+// notice of that ACK, and would remain in CLOSING forever.
 func (c *Stream) probe() {
 	c.ep.SocketOptions().SetKeepAlive(true)
 	setKeepAlivePeriod(c.ep, probeIdle)

@@ -134,7 +134,7 @@ func (l *link) deliver(v *buffer.View) {
 // notice of that than to set its retransmission timer. Where a segment has left, gVisor sets the timer
 // only if it counts a segment as outstanding. But when it leaves a recovery it has counted what it has
 // sent again less often than the ACKs of that: it may count none although the last ones are under way.
-// If they and the probe for them (RFC 8985 §7) were lost, it would wait for their ACK for ever.
+// If they and the probe for them (RFC 8985 §7) were lost, it would wait for their ACK forever.
 func (l *link) WritePackets(list stack.PacketBufferList) (n int, err tcpip.Error) {
 	for _, pkt := range list.AsSlice() {
 		v := pkt.ToView()

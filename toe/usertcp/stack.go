@@ -33,7 +33,7 @@ const (
 	keepAliveProbes  = 9
 
 	// closedTimeout is the UserTimeout of a closed Stream. No deadline of the program ends it, so a
-	// peer that answers probes and never opens its window would hold the send buffer for ever. The
+	// peer that answers probes and never opens its window would hold the send buffer forever. The
 	// time must be enough for a full send buffer to leave over a bad network.
 	closedTimeout = 10 * time.Minute
 )

@@ -15,7 +15,7 @@ import (
 )
 
 // TestUserTimeout: a peer that keeps its window closed, and answers all probes, does not hold a
-// connection for ever, and neither one that the program has closed.
+// connection forever, and neither one that the program has closed.
 func TestUserTimeout(t *testing.T) {
 	const timeout = 10 * time.Minute
 	for _, closed := range []bool{false, true} {

@@ -12,7 +12,7 @@
 //   - A segment arrives when the receiving Stack reads its packet from the link, before the tap and
 //     TCP see the packet.
 //   - Payload counts as in place when the connection calls ReadSegment again after the run that
-//     contained the payload, and the Region has the bytes. So the times are at most too long.
+//     contained the payload, and the Region has the bytes. So the times are upper bounds.
 //   - The bytes of an FPDU that is in place need no buffer: its headers and CRC have been used, and
 //     the rest is where it belongs. All other bytes that have arrived behind a gap wait.
 //   - The first quarter of a trial counts only for the maximum values of slow start. In slow start

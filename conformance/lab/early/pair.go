@@ -93,7 +93,7 @@ func (p *pair) write(ctx context.Context, d time.Duration, least int) error {
 // standstill is the time after which a TCP that has lost its last packets may stand still.
 const standstill = 2 * time.Second
 
-// arrive waits until all payload is in place. gVisor's TCP rarely stands still after a loss, with
+// arrive waits until all payload is in place. gVisor's TCP stalls in rare cases after a loss, with
 // no timer set: see package usertcp. It goes on when it gets something to send, which is an empty
 // RDMA Write here. That comes after the window in which the trial measures.
 func (p *pair) arrive(ctx context.Context) error {

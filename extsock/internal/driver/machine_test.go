@@ -256,7 +256,7 @@ func (m *machine) goOn() error {
 	for _, e := range m.ends {
 		for rounds := 0; e.poke(); rounds++ {
 			if rounds > 10_000 {
-				return fmt.Errorf("%s goes on for ever", e.name)
+				return fmt.Errorf("%s goes on forever", e.name)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestPatience checks that one goroutine of the process polls at a time, and that a connection
-// where polling was in vain does not poll.
+// where polling found nothing does not poll.
 func TestPatience(t *testing.T) {
 	awaitImpatience(t)
 	for _, fixed := range []time.Duration{time.Second, -1} {
@@ -44,7 +44,7 @@ func TestPatience(t *testing.T) {
 	}
 	for i := range maxLuck + 1 {
 		if a.begin(0) == 0 {
-			t.Fatalf("no patience after it was in vain %d times", i)
+			t.Fatalf("no patience after it found nothing %d times", i)
 		}
 		a.end(false)
 	}

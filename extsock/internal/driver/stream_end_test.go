@@ -113,7 +113,7 @@ func (e *machineEnd) goOn(t *testing.T) {
 	t.Helper()
 	for rounds := 0; e.poke(); rounds++ {
 		if rounds > 10_000 {
-			t.Fatalf("%s goes on for ever", e.name)
+			t.Fatalf("%s goes on forever", e.name)
 		}
 	}
 }

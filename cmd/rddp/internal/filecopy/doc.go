@@ -68,7 +68,7 @@
 // free, half of them. What they have beyond that is lent: the last one is closed when a client of an
 // address with fewer needs it. For IPv6 the /64 counts as the address.
 //
-// A server cannot make a client ask for ever. Each answer that promises more entries of a directory
+// A server cannot make a client ask forever. Each answer that promises more entries of a directory
 // must bring new ones. A Copy keeps at most 2^20 entries and 1 GiB of their paths
 // (ErrTooManyEntries). After 5 files in a row that failed with their connection, Copy does not try
 // the other files of that server (ErrGivenUp). But a server may take any time for an answer if it

@@ -188,7 +188,7 @@ func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
 		if !m.flag {
 			return entries, nil
 		}
-		if len(entries) == before { // otherwise a server could make the client ask for ever
+		if len(entries) == before { // otherwise a server could make the client ask forever
 			return nil, c.after(protocolError("no new entries, and a promise of more"))
 		}
 	}

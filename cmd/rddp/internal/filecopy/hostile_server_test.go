@@ -197,8 +197,8 @@ func TestHostileServer(t *testing.T) {
 				}
 			}
 		}, ErrTooManyEntries},
-		{"no entries and a promise of more, for ever", more(func(int) []entry { return nil }), ErrProtocol},
-		{"the same entry and a promise of more, for ever", more(func(int) []entry { return []entry{{"f", file}} }), ErrProtocol},
+		{"no entries and a promise of more, forever", more(func(int) []entry { return nil }), ErrProtocol},
+		{"the same entry and a promise of more, forever", more(func(int) []entry { return []entry{{"f", file}} }), ErrProtocol},
 		{"the same entries in turn", more(func(n int) []entry { return []entry{{fmt.Sprint("f", n%3), file}} }), ErrProtocol},
 		{"endless directory", more(func(n int) []entry { return []entry{{fmt.Sprint("f", n), file}} }), ErrTooManyEntries},
 		{"directory of long names", func(s *session) error {

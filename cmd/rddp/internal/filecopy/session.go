@@ -105,7 +105,7 @@ func (s *session) read() {
 			select {
 			case s.in <- m:
 				continue
-			default: // waiting for room could last for ever, if the user waits for the peer
+			default: // waiting for room could last forever, if the user waits for the peer
 				err = protocolError("%d messages that nothing has asked for", cap(s.in))
 			}
 		}
@@ -238,7 +238,7 @@ func (s *session) moved() error {
 // lost returns the reason for the end of the connection. If the server has sent a reason before,
 // lost returns that reason.
 func (s *session) lost(err error) error {
-	for range 2 * cap(s.in) { // not all messages, because a peer could send more for ever
+	for range 2 * cap(s.in) { // not all messages, because a peer could send more forever
 		select {
 		case m, ok := <-s.in:
 			if ok && m.kind == kindError {

@@ -186,7 +186,7 @@ const nudgeAfter = 250 * time.Millisecond
 // nudge sends an RDMA Write of length 0, which no program notices, whenever the first answer does
 // not come for some time, until stop is called. Linux's siw as a Responder may leave an FPDU unread
 // that arrives in the first milliseconds after its Reply, or later on a busy machine, until more
-// bytes arrive. Without a nudge the client would wait for such a server for ever. It does no harm to
+// bytes arrive. Without a nudge the client would wait for such a server forever. It does no harm to
 // other servers.
 // "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
 // §5.2)

@@ -181,7 +181,7 @@ type ends struct{ end }
 
 func (ends) Read([]byte) (int, error) { return 0, io.EOF }
 
-// What takes no more may still say something, but not for ever.
+// What takes no more may still say something, but not forever.
 func TestDrain(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("says something", func(t *testing.T) {

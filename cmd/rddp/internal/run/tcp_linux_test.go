@@ -304,7 +304,7 @@ func TestTCPUntouched(t *testing.T) {
 	}
 }
 
-// tcpHoldProgram connects, sends a byte, says so when it is back, and waits for ever.
+// tcpHoldProgram connects, sends a byte, says so when it is back, and waits forever.
 func tcpHoldProgram(args []string) error {
 	c, err := net.Dial("tcp", args[0])
 	if err != nil {

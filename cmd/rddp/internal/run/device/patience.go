@@ -15,7 +15,7 @@ const leastPatience = 10 * time.Second
 // +checklocks:q.mu
 func (q *queuePair) waitLocked() {
 	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
-		return // for ever
+		return // forever
 	}
 	q.patience = time.AfterFunc(max(leastPatience, q.retryTimeLocked()), func() {
 		q.mu.Lock()

@@ -68,7 +68,7 @@ func TestLostSendGoesOn(t *testing.T) {
 
 // TestFullWindow: nothing goes out while the window is full, however often the send queue is looked at,
 // and a Write with immediate data that waits for the window has no number. A question for each look
-// would have an answer that leads to the next look, for ever.
+// would have an answer that leads to the next look, forever.
 func TestFullWindow(t *testing.T) {
 	for _, op := range []uint32{guest.OpSend, guest.OpWrite, guest.OpWriteImm} {
 		t.Run(uverbs.SendOp(op).String(), func(t *testing.T) {

@@ -29,7 +29,7 @@ func (b *bell) init(c *net.UnixConn, ready func() bool, gone func()) error {
 	if err != nil {
 		return err
 	}
-	// The kernel would close descriptors that a peer passes along with a bell, which may take for ever. Linux can
+	// The kernel would close descriptors that a peer passes along with a bell, which may take forever. Linux can
 	// refuse them from 6.16 on.
 	if err := raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) }); err != nil {
 		return err

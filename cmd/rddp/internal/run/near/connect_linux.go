@@ -30,7 +30,7 @@ const (
 	// helloTime is how long a peer may take for its hello.
 	helloTime = 5 * time.Second
 	// maxHellos is the maximum number of peers that a listener listens to at once. Others wait, or take TCP. Each
-	// has up to five descriptors. To close one that a hostile peer has passed may take for ever.
+	// has up to five descriptors. To close one that a hostile peer has passed may take forever.
 	maxHellos = 64
 )
 

@@ -65,7 +65,7 @@ func prepare(name string, tcp TCP) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return "", err
 	}
-	// Without its device a program could wait for ever.
+	// Without its device a program could wait forever.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
