@@ -261,14 +261,12 @@ func (r *role) calm() {
 // now. The watch is armed while this goroutine still has the role, so the home goroutine may be
 // called a moment before the role is vacant: see isVacantSoon.
 func (r *role) leave(hurry bool) {
-	call, watch := false, false
+	call, guard, watch := false, false, false
 	switch {
 	case hurry || r.writing.Load():
 		call = true
 	case r.isTrusted():
-		if r.guarded.CompareAndSwap(false, true) {
-			r.sentinel.Reset(sentinelIn)
-		}
+		guard = true
 	default:
 		watch, call = r.watches, !r.watches
 	}
@@ -284,8 +282,28 @@ func (r *role) leave(hurry bool) {
 	if watch {
 		r.leaving.Store(false)
 	}
+	if guard {
+		r.guard()
+	}
 	if call {
 		r.gate.Open()
+	}
+}
+
+// guard sets the sentinel, unless it is set, because the role is vacant.
+func (r *role) guard() {
+	if r.guarded.CompareAndSwap(false, true) {
+		r.sentinel.Reset(sentinelIn)
+	}
+}
+
+// unguard notes that the sentinel is not set any more, because a Read has the role. If the Read has left
+// meanwhile, it may have found the sentinel set, so unguard sets it again: leave makes the role vacant
+// before it looks at guarded, and unguard changes guarded before it looks at the role.
+func (r *role) unguard() {
+	r.guarded.Store(false)
+	if r.isVacant() {
+		r.guard()
 	}
 }
 
@@ -294,7 +312,7 @@ func (r *role) leave(hurry bool) {
 // sentinel was set for an earlier vacancy. Then look sets it for the present one.
 func (r *role) look() {
 	if !r.isVacant() {
-		r.guarded.Store(false)
+		r.unguard()
 		return
 	}
 	if age := sinceStart() - time.Duration(r.left.Load()); age < slowWait {

@@ -121,6 +121,39 @@ func TestSentinelComesAgain(t *testing.T) {
 	})
 }
 
+// TestSentinelWhileReadLeaves: the sentinel goes off when a Read has the role, which leaves it at that
+// moment. Whichever of the two comes first, the sentinel is set afterwards: otherwise nobody would be called
+// while the role is vacant.
+func TestSentinelWhileReadLeaves(t *testing.T) {
+	for _, leavesFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := role{gate: toe.NewGate(toe.WatchInside)}
+			r.makeSentinel()
+			defer r.end()
+			for i := range r.trust {
+				r.trust[i].streak.Store(trustFirst)
+				r.trust[i].after.Store(trustFirst)
+			}
+			r.holder.Store(roleReader)
+			r.guarded.Store(true) // from an earlier vacancy
+			// look has found that the role is not vacant
+			if leavesFirst {
+				r.leave(false)
+				r.unguard()
+			} else {
+				r.unguard()
+				r.leave(false)
+			}
+			begin := time.Now()
+			r.left.Store(int64(sinceStart()) - int64(slowWait))
+			r.gate.Wait()
+			if d := time.Since(begin); d != sentinelIn {
+				t.Errorf("the Read leaves first: %t: the home goroutine is called after %v, want %v", leavesFirst, d, sentinelIn)
+			}
+		})
+	}
+}
+
 // TestSentinelOfAnEarlierVacancy: a sentinel that was set before a Read came and left again is due when
 // the role has been vacant for its time since then.
 func TestSentinelOfAnEarlierVacancy(t *testing.T) {
