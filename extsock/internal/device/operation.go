@@ -43,21 +43,24 @@ func (o *operations) init(e *Engine) {
 	}
 }
 
-// memory returns the Region of the slots, which the first operation makes.
-func (o *operations) memory() (toe.Region, error) {
+// copyIn returns the memory of slot i for n bytes, with data at its beginning. The first operation makes
+// the Region, which may end as soon as mu is unlocked: Post fails then.
+func (o *operations) copyIn(i, n int, data []byte) (toe.Segment, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended != nil {
-		return nil, o.ended
+		return toe.Segment{}, o.ended
 	}
 	if o.region == nil {
 		r, err := o.e.cfg.Device.NewRegion(opSlots*opSlotLen, 0)
 		if err != nil {
-			return nil, err
+			return toe.Segment{}, err
 		}
 		o.region = r
 	}
-	return o.region, nil
+	at := toe.Segment{Region: o.region, Off: i * opSlotLen, Len: n}
+	copy(at.Region.Bytes()[at.Off:], data)
+	return at, nil
 }
 
 // completed takes a completion, if it is that of an operation.
@@ -132,14 +135,14 @@ func (o *operations) run(r toe.Request, p []byte, over, canceled <-chan struct{}
 	case <-o.e.over:
 		return o.why()
 	}
-	memory, err := o.memory()
+	var data []byte
+	if r.Op == toe.OpWrite {
+		data = p
+	}
+	at, err := o.copyIn(i, len(p), data)
 	if err != nil {
 		o.free <- i
 		return err
-	}
-	at := toe.Segment{Region: memory, Off: i * opSlotLen, Len: len(p)}
-	if r.Op == toe.OpWrite {
-		copy(memory.Bytes()[at.Off:], p)
 	}
 	r.ID = opBit | uint64(i)
 	if err := o.e.link.QP.Post(r, at); err != nil {

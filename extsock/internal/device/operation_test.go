@@ -1,0 +1,91 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A lostDevice has a Region for operations whose memory somebody is about to look at when the connection
+// ends.
+type lostDevice struct {
+	toe.Device
+	operations *lostRegion
+}
+
+func (d lostDevice) IsRNIC() bool { return false }
+
+func (d lostDevice) NewRegion(n int, _ toe.Rights) (toe.Region, error) {
+	if n == opSlots*opSlotLen {
+		return d.operations, nil
+	}
+	return &lostRegion{b: make([]byte, n)}, nil
+}
+
+type lostRegion struct {
+	b      []byte
+	looks  func()
+	closed atomic.Bool
+}
+
+func (r *lostRegion) Remote() (uint32, uint64) { return 0, 0 }
+func (r *lostRegion) Close() error             { r.closed.Store(true); return nil }
+func (r *lostRegion) Bytes() []byte {
+	if r.looks != nil {
+		r.looks()
+	}
+	return r.b
+}
+
+// A lostQP has no completions.
+type lostQP struct {
+	toe.QP
+	closed chan struct{}
+}
+
+func (q lostQP) Post(toe.Request, ...toe.Segment) error   { return os.ErrClosed }
+func (q lostQP) PostReceive(uint64, ...toe.Segment) error { return nil }
+func (q lostQP) Close() error                             { close(q.closed); return nil }
+func (q lostQP) Wait(context.Context, []toe.Completion) (int, error) {
+	<-q.closed
+	return 0, os.ErrClosed
+}
+
+// TestOperationAtTheEnd: the connection ends while a Write copies its bytes to the registered memory. The
+// memory stays until they are copied. A device's is none of Go's heap, so a copy to memory that has gone
+// would end the process.
+func TestOperationAtTheEnd(t *testing.T) {
+	lost := errors.New("lost")
+	region := &lostRegion{b: make([]byte, opSlots*opSlotLen)}
+	e := New(Config{Device: lostDevice{operations: region}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
+	var background wait.Background
+	background.Begin()
+	qp := lostQP{closed: make(chan struct{})}
+	if err := e.Prepare(qp); err != nil {
+		t.Fatal(err)
+	}
+	e.Begin(Link{QP: qp, Messages: true, Background: &background})
+	region.looks = func() {
+		go e.Kill(lost)
+		for n := 0; n < 100_000 && !region.closed.Load(); n++ {
+			runtime.Gosched()
+		}
+		if region.closed.Load() {
+			t.Error("the memory has gone while the bytes of a Write are being copied there")
+		}
+	}
+	go e.Receive()
+	if _, err := e.Do(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("abc")}, nil, nil); !errors.Is(err, lost) {
+		t.Errorf("the Write fails with %v, want why the connection has ended", err)
+	}
+	if err := background.Wait(t.Context()); err != nil || !region.closed.Load() {
+		t.Errorf("the memory is kept behind the end: %v, %v", !region.closed.Load(), err)
+	}
+}
