@@ -292,6 +292,9 @@ func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Complet
 		if ok {
 			e.count.Read(&e.count.Copied, n)
 			e.flush()
+			if err != nil && e.link.Closed.IsSet() { // Close has come since the caller looked
+				err = net.ErrClosed
+			}
 			return n, err
 		}
 		select {
