@@ -222,8 +222,8 @@ func TestSupervisedPrograms(t *testing.T) {
 	}
 }
 
-// closedEarly is what perftest says when siw fails its last Send, although the peer has received it: see
-// README.md, "Close".
+// closedEarly is what perftest says when siw fails its last Send, although siw has sent it and the peer has
+// received it and closed: siw's fault "last Send" in README.md.
 const closedEarly = "Bad wc status 2\n Unable to write to socket/rdma_cm"
 
 // late reports whether the guest was too slow for perftest, and ends both programs then. With -R,
