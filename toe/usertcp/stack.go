@@ -86,7 +86,6 @@ type Config struct {
 // toe.Backend. Its methods may be called from any goroutine.
 type Stack struct {
 	cfg   Config
-	clock clock.Clock
 	leave func() // the clock
 	link  *link
 	ip    *stack.Stack
@@ -106,7 +105,7 @@ func New(l Link, cfg Config) (*Stack, error) {
 		return nil, errors.New("usertcp: a Stack needs an address")
 	}
 	now := clock.Get()
-	s := &Stack{cfg: cfg, clock: now, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
+	s := &Stack{cfg: cfg, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
 	s.ip = stack.New(stack.Options{
 		Clock:              now,
 		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, withTap(s.tap, ipv4.NewProtocol), withTap(s.tap, ipv6.NewProtocol)},

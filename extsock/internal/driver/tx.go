@@ -34,8 +34,7 @@ type tx struct {
 	stream toe.Stream
 	bytes  *byteStream // nil in message mode
 	end    *ending
-	taps   *observe.Taps  // nil: none
-	trace  *observe.Trace // nil: none
+	taps   *observe.Taps // nil: none
 
 	maxFPDU   int  // Config.MaxFPDU
 	largeFPDU bool // Config.LargeFPDU
@@ -55,7 +54,7 @@ func (t *tx) init(cfg *Config) {
 	t.mpa = *fpdu.NewSender(cfg.Agreement)
 	t.token.init()
 	t.fenced.Store(cfg.Fenced)
-	t.stream, t.taps, t.trace = cfg.Stream, cfg.Taps, cfg.Trace
+	t.stream, t.taps = cfg.Stream, cfg.Taps
 	t.maxFPDU, t.largeFPDU, t.markers = cfg.MaxFPDU, cfg.LargeFPDU, cfg.Agreement.TxMarkers
 	t.aligns = cfg.Stream.Capabilities().Aligns
 	t.writeTimeout, t.writeLook = cfg.WriteTimeout, writeLook(cfg)

@@ -39,10 +39,9 @@ func (k kind) answered() bool { return k == kindEcho || k == kindRead || k == ki
 
 // An operation is one entry of the option Ops.
 type operation struct {
-	name  string
-	kind  kind
-	over  transport
-	about string
+	name string
+	kind kind
+	over transport
 }
 
 const (
@@ -51,15 +50,15 @@ const (
 )
 
 var operations = []operation{
-	{"write", kindWrite, overVerbs, "RDMA Write"},
-	{"read", kindRead, overVerbs, "RDMA Read"},
-	{"send", kindSend, overVerbs, "Send, one way"},
-	{"message", kindEcho, overVerbs, "echo of a message: a Send there and one back"},
-	{"stream", kindBulk, overStream, "byte stream in DDP mode, one way"},
-	{"echo", kindEcho, overStream, "echo over the byte stream in DDP mode"},
-	{"atomic", kindAtomic, overVerbs, "FetchAdd of 8 bytes"},
-	{opTCP, kindBulk, overTCP, "plain TCP, one way"},
-	{opTCPEcho, kindEcho, overTCP, "echo over plain TCP"},
+	{"write", kindWrite, overVerbs},   // RDMA Write
+	{"read", kindRead, overVerbs},     // RDMA Read
+	{"send", kindSend, overVerbs},     // Send, one way
+	{"message", kindEcho, overVerbs},  // echo of a message: a Send there and one back
+	{"stream", kindBulk, overStream},  // byte stream in DDP mode, one way
+	{"echo", kindEcho, overStream},    // echo over the byte stream in DDP mode
+	{"atomic", kindAtomic, overVerbs}, // FetchAdd of 8 bytes
+	{opTCP, kindBulk, overTCP},        // plain TCP, one way
+	{opTCPEcho, kindEcho, overTCP},    // echo over plain TCP
 }
 
 // Ops returns the names of all operations.
