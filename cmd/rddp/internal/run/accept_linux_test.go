@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ const (
 
 func init() {
 	programs["accept-echo"], programs["accept-blocks"], programs["accept-signal"] = acceptEchoProgram, acceptBlocksProgram, acceptSignalProgram
+	programs["connect-twice"] = connectTwiceProgram
 	programs["accept-full"], programs["accept-greet"], programs["accept-late"] = acceptFullProgram, acceptGreetProgram, acceptLateProgram
 }
 
@@ -430,7 +432,7 @@ func acceptSignalProgram(args []string) error {
 		accepted <- err
 	}()
 	thread := <-tid
-	waitInCall(thread)
+	waitInCall(thread, unix.SYS_ACCEPT, unix.SYS_ACCEPT4)
 	if err := unix.Tgkill(os.Getpid(), thread, unix.SIGUSR1); err != nil {
 		return err
 	}
@@ -439,12 +441,12 @@ func acceptSignalProgram(args []string) error {
 	return <-accepted
 }
 
-// waitInCall waits until a thread is in a system call that it does not leave soon.
-func waitInCall(tid int) {
+// waitInCall waits until a thread is in one of some system calls, which it does not leave soon.
+func waitInCall(tid int, calls ...int) {
 	for {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
 		number, _, _ := strings.Cut(string(b), " ")
-		if err == nil && number == strconv.Itoa(unix.SYS_ACCEPT) || number == strconv.Itoa(unix.SYS_ACCEPT4) {
+		if n, e := strconv.Atoi(number); err == nil && e == nil && slices.Contains(calls, n) {
 			return
 		}
 		runtime.Gosched()
@@ -729,6 +731,59 @@ func TestTLSIsNotGivenUp(t *testing.T) {
 	c = underTCP(t, serveWithoutTLS(t), &log, "tcp-echo", "2", "1000")
 	c.Env = append(trust, envPlainToo+"=1")
 	mustSucceed(t, c, &log, "ddp=0 plain=2 untouched=0")
+}
+
+// connectTwiceProgram has two threads connect a socket at once, which must be refused to both.
+func connectTwiceProgram(args []string) error {
+	to := netip.MustParseAddrPort(args[0])
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	connected := make(chan error)
+	for range 2 {
+		tid := make(chan int)
+		go func() {
+			runtime.LockOSThread()
+			tid <- unix.Gettid()
+			connected <- unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())})
+		}()
+		waitInCall(<-tid, unix.SYS_CONNECT)
+	}
+	fmt.Println("twice")
+	for range 2 {
+		if err := <-connected; err != unix.ECONNREFUSED {
+			return fmt.Errorf("connect: %v, want %v", err, unix.ECONNREFUSED)
+		}
+	}
+	return nil
+}
+
+// TestTLSIsNotGivenUpByTwo: a connect that waits for another one of the same socket is refused with it. Before
+// Linux 5.19 the other one may be the same call, before a signal.
+func TestTLSIsNotGivenUpByTwo(t *testing.T) {
+	_, _, pin := identity(t)
+	both := make(chan struct{})
+	address := tcptest.Serve(t, func(c *net.TCPConn) {
+		<-both
+		_, _ = c.Write([]byte("Bad request\n")) // the client looks at what comes
+		_, _ = io.Copy(io.Discard, c)
+	})
+	var log bytes.Buffer
+	c := underTCP(t, address, &log, "connect-twice")
+	c.Env = append(os.Environ(), envTrust+"="+pin.String())
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n') // an error is one of Wait too
+	close(both)
+	if err := c.Wait(); err != nil || line != "twice\n" || !strings.Contains(log.String(), "ddp=0 plain=0 untouched=0") {
+		t.Errorf("%q, %v; the log:\n%s", line, err, log.Bytes())
+	}
 }
 
 // serveWithoutTLS starts an echo that has another answer to a ClientHello. It returns its address.

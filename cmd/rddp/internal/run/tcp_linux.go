@@ -82,7 +82,11 @@ type connections struct {
 type taken struct {
 	decided     chan struct{}  // closed when it is one, or never will be
 	local, peer netip.AddrPort // as the program sees them
-	carried     bool           // valid when decided is closed
+
+	// The rest is valid when decided is closed.
+	carried  bool
+	answered bool // a connection that is not carried: its connect ends with errno, and does not continue
+	errno    syscall.Errno
 }
 
 // newConnections returns nil if there are no rules.
@@ -208,16 +212,22 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		return 0, false
 	}
 	k, first := t.enter(cookie, to)
-	if !first { // a signal has made the program call again
+	if !first { // another thread connects the socket, or a signal has made the program call again
 		<-k.decided
-		return 0, false
+		return k.errno, k.answered
 	}
 	half, err := t.dial(to)
 	if err == nil {
 		return t.join(fd, cookie, k, half)
 	}
+	k.errno, k.answered = t.without(to, tlspeer.Brief(err))
 	t.leave(cookie, k)
-	err = tlspeer.Brief(err)
+	return k.errno, k.answered
+}
+
+// without decides about a connect after err has kept it from going over DDP. It reports false if the call is
+// to continue.
+func (t *connections) without(to netip.AddrPort, err error) (errno syscall.Errno, answered bool) {
 	if reject := (*mpa.RejectError)(nil); errors.As(err, &reject) {
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
 		return syscall.ECONNREFUSED, true
@@ -259,7 +269,8 @@ func (t *connections) enter(cookie uint64, to netip.AddrPort) (k *taken, first b
 	return k, true
 }
 
-// leave forgets a socket that has not become a connection over DDP.
+// leave forgets a socket that has not become a connection over DDP. The caller has said in k what its connect
+// returns.
 func (t *connections) leave(cookie uint64, k *taken) {
 	t.forget(cookie)
 	close(k.decided)
@@ -381,9 +392,10 @@ func (t *connections) join(fd int, cookie uint64, k *taken, half *proxy.Half) (s
 	}
 	if err != nil {
 		_ = half.Close()
-		t.leave(cookie, k)
 		t.log.Warn("connection cannot be taken over", "to", k.peer, "err", err)
-		return errnoOf(err), true
+		k.errno, k.answered = errnoOf(err), true
+		t.leave(cookie, k)
+		return k.errno, true
 	}
 	if a, ok := half.LocalAddr().(*net.TCPAddr); ok {
 		k.local = a.AddrPort()
