@@ -21,7 +21,7 @@ import (
 // that a type gets by embedding another counts as well; a struct field does not.
 var mostNames = map[string]int{
 	"mpa":       34,
-	"ddp":       59, // 4 are for memory outside of the process
+	"ddp":       60, // 5 are for memory outside of the process
 	"rdmap":     85,
 	"toe/verbs": 64,  // two are the Is of errors that have an errno with TCP
 	"extsock":   110, // one is for monitoring; 6 are the CompletionQueue's, which transmits, and so cannot be that of rdmap

@@ -23,6 +23,8 @@ type Domain struct {
 	mu   locks.RWMutex[locks.Domain]
 	// made by the first Register
 	regions map[STag]*Region // +checklocks:mu
+	// the streams whose segments change nothing: see Discard
+	discarded streamSet
 }
 
 // Register makes b a Region that grants access on the given stream. Stream 0 means every stream of

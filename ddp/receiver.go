@@ -120,7 +120,10 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	region.mu.RUnlock() // +checklocksforce: hold has locked it
+	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
+	if r.config.Domain.discarded.has(r.config.Stream) {
+		return nil
+	}
 	return mem
 }
 
