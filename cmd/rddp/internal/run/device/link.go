@@ -49,6 +49,11 @@ type link struct {
 	// bytes of payload that are too long for a chunk
 	long int // +checklocks:mu
 
+	// ends the Discard of what the peer writes; nil if there is none
+	forget func() // +checklocks:mu
+	// nothing is read any more
+	closed bool // +checklocks:mu
+
 	plain bool   // without frames: see plain.go
 	ended func() // of a connection manager: called when the connection has ended; nil if there is none
 
@@ -312,9 +317,10 @@ func (l *link) retireLocked() {
 }
 
 // end ends the link because of a failure. The oldest flight completes with status, and the others are
-// flushed.
+// flushed. When it returns, the peer writes nothing to the program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
+	l.discard()
 	l.mu.Lock()
 	l.over = true
 	flights := l.flights
@@ -334,9 +340,10 @@ func (l *link) end(status uverbs.WCStatus) {
 	l.sayBye()
 }
 
-// leave ends the link in order.
+// leave ends the link in order. When it returns, the peer writes nothing to the program's memory any more.
 func (l *link) leave() {
 	l.receiver.close(false)
+	l.discard()
 	l.mu.Lock()
 	wasOver := l.over
 	l.over = true
@@ -348,6 +355,26 @@ func (l *link) leave() {
 		return
 	}
 	l.sayBye()
+}
+
+// discard ends the peer's access to the program's memory. What the peer has written before it learns of the
+// end may still be on its way, and the program may use the memory for something else.
+func (l *link) discard() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.forget == nil && !l.closed {
+		l.forget = l.q.pd.domain.Discard(l.conn.QPNum())
+	}
+}
+
+// readingEnded notes that nothing can come from the peer any more.
+func (l *link) readingEnded() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.forget != nil {
+		l.forget()
+	}
 }
 
 // sayBye tells the peer what has been received, and that nothing follows. A program may end as soon as it
@@ -408,6 +435,7 @@ func (l *link) receive() {
 	err := l.readAll()
 	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
 	l.cancel()
+	l.readingEnded()
 	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
 	l.mu.Lock()
 	over := l.over

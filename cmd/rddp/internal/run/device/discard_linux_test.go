@@ -1,0 +1,84 @@
+//go:build amd64 || arm64
+
+package device
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A lateMemory is memory in which each Write takes as long as the queue pair has not ended, unless that takes too
+// long.
+type lateMemory struct {
+	Process
+	once  sync.Once
+	begun chan struct{} // closed when the first Write begins
+	ended atomic.Bool
+	late  atomic.Int32 // Writes after the end
+}
+
+func (m *lateMemory) Write(b []byte, addr uint64) error {
+	m.once.Do(func() { close(m.begun) })
+	for i := 0; i < 10_000 && !m.ended.Load(); i++ {
+		runtime.Gosched()
+	}
+	if m.ended.Load() {
+		m.late.Add(1)
+	}
+	return m.Process.Write(b, addr)
+}
+
+// TestNoWriteAfterEnd: when a queue pair has been destroyed, reset or set to ERR, the peer writes nothing more to
+// the program's memory, whatever is on its way.
+func TestNoWriteAfterEnd(t *testing.T) {
+	for desc, end := range map[string]func(p *program, q *guest.QP) error{
+		"ERR":   func(p *program, q *guest.QP) error { return q.Modify(guest.Err, p.gid, 0, nil) },
+		"RESET": func(p *program, q *guest.QP) error { return q.Modify(guest.Reset, p.gid, 0, nil) },
+		"destroyed": func(p *program, q *guest.QP) error {
+			_, err := p.Destroy(uint32(uverbs.DestroyQP), q.Handle)
+			return err
+		},
+	} {
+		t.Run(desc, func(t *testing.T) {
+			a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+			m, err := self()
+			if err != nil {
+				t.Fatal(err)
+			}
+			late := &lateMemory{Process: m, begun: make(chan struct{})}
+			b.memory = late
+			mr, err := b.Register(b.pd, pages(t, 4096), guest.All)
+			if err != nil {
+				t.Fatal(err)
+			}
+			qa, qb := a.qp(nil), b.qp(nil)
+			joinPair(t, a, b, qa, qb)
+			const writes = 10
+			for i := range uint64(writes) {
+				w := guest.WR{ID: i, Op: guest.OpWrite, Flags: guest.Signaled, Remote: mr.Addr + i*8, Key: mr.Key, List: []guest.SGE{a.mr.Part(8, 8)}}
+				if err := qa.Post(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-late.begun
+			if err := end(b, qb); err != nil {
+				t.Fatal(err)
+			}
+			late.ended.Store(true)
+			for i, w := range a.poll(writes) {
+				if w.Status == uint32(uverbs.Success) {
+					t.Errorf("Write %d has succeeded", i)
+				}
+			}
+			b.dev.work.Wait() // until the connection has ended here too
+			if n := late.late.Load(); n > 0 {
+				t.Errorf("%d Writes came to the memory after the end", n)
+			}
+		})
+	}
+}
