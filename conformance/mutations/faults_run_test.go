@@ -3,7 +3,7 @@ package mutations
 // Where connections of rddp run come from, and what their peers may do.
 var runFaults = []Fault{
 	{Name: "a connection that TLS refuses tells all layers", File: "cmd/rddp/internal/run/tcp_linux.go",
-		Old: "	err = tlspeer.Brief(err)\n", New: "",
+		Old: "t.without(to, tlspeer.Brief(err))", New: "t.without(to, errors.Join(err))",
 		Package: "cmd/rddp", Tests: "^TestTLSOfRun$"},
 	{Name: "TLS at a listener without it not told", File: "cmd/rddp/internal/run/accept_linux.go",
 		Old: "case !t.secure && look(a.fd, true) == overTLS:", New: "case false:",

@@ -255,7 +255,7 @@ func (c *Change) Apply(a *Attributes) {
 //
 //	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
 //
-// From every state a QP can go to RESET and to ERR.
+// From every state a QP can go to RESET, and from every other state than that to ERR.
 var transitions = map[QPType]map[[2]State]attributes{RC: rcTransitions, UC: ucTransitions, UD: udTransitions}
 
 // attributes are those of one transition.
@@ -310,6 +310,9 @@ func (c *Change) Allowed(q QPType, from State) bool {
 		to = c.To.State
 	}
 	if c.Mask&^(knownAttributes|optionalExtended) != 0 || c.Mask&MaskCurState != 0 && c.To.CurState != from {
+		return false
+	}
+	if to == Err && from == Reset {
 		return false
 	}
 	if to == Reset || to == Err {

@@ -92,10 +92,17 @@ func (p *Pair) SetTimeout(timeout uint8) {
 
 // Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer is
 // the QPN of the peer, or 0. ended is called once when the connection has ended, however. If Start
-// returns an error, the queue pair is not the one that p is any more, or the peer is gone; the caller
-// must close c.
-func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, ended func()) error {
-	var err error
+// returns an error, the queue pair is not the one that p is any more, or the peer is gone; then c is closed.
+func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, ended func()) (err error) {
+	q := p.q
+	defer func() {
+		if err != nil {
+			q.giveUp(c)
+		}
+	}()
+	if !q.expect(c, p.life) {
+		return errNotReady
+	}
 	switch {
 	case w == Plain && initiator:
 		nudge(c)
@@ -107,7 +114,6 @@ func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, ended
 	if err != nil {
 		return err
 	}
-	q := p.q
 	l := q.newLink(c, peer)
 	l.plain, l.ended = w == Plain, ended
 	if !l.run(q.manage(l, p.life)) {

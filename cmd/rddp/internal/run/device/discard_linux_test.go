@@ -9,7 +9,11 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A lateMemory is memory in which each Write takes as long as the queue pair has not ended, unless that takes too
@@ -80,5 +84,62 @@ func TestNoWriteAfterEnd(t *testing.T) {
 				t.Errorf("%d Writes came to the memory after the end", n)
 			}
 		})
+	}
+}
+
+// TestNoWriteBeforeJoin: a peer that writes before the two ends are joined writes nothing more when the queue pair
+// ends.
+func TestNoWriteBeforeJoin(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := &lateMemory{Process: m, begun: make(chan struct{})}
+	p.memory = late
+	mr, err := p.Register(p.pd, pages(t, 4096), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.qp(nil)
+	const peer = 1 << 8 // a QPN lower than any other, so the peer dials
+	if err := q.Join(p.gid, peer); err != nil {
+		t.Fatal(err)
+	}
+	d := extsock.Dialer{Config: &extsock.Config{
+		Messages: true, PrivateData: hello{from: peer, to: q.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true,
+	}}
+	c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(p.gid, q.Num))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	x := p.dev.find(q.Num)
+	prototest.Wait(t, "the connection", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return len(x.coming) == 1
+	})
+	// It never says that it is here.
+	const writes = 10
+	for i := range uint64(writes) {
+		w := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 8), Remote: rdmap.Handle{STag: ddp.STag(mr.Key), TO: mr.Addr + i*8}}
+		if err := c.Post(&w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-late.begun
+	if _, err := p.Destroy(uint32(uverbs.DestroyQP), q.Handle); err != nil {
+		t.Fatal(err)
+	}
+	late.ended.Store(true)
+	_ = c.Close()
+	prototest.Wait(t, "the end of the connection", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return len(x.coming) == 0
+	})
+	if n := late.late.Load(); n > 0 {
+		t.Errorf("%d Writes came to the memory after the end", n)
 	}
 }

@@ -208,11 +208,14 @@ func (q *queuePair) answer(p *request, life uint64) {
 		p.r.Config = nearConfig(p.r.Config)
 	}
 	err := p.r.Accept(ctx, me.appendTo(nil))
+	if err == nil && !q.expect(p.conn, life) {
+		err = errNotReady
+	}
 	if err == nil {
 		err = awaitPeer(p.conn)
 	}
 	if err != nil || !q.start(p.conn, p.from, life) {
-		_ = p.conn.Close() // the peer dials again
+		q.giveUp(p.conn) // the peer dials again
 	}
 }
 
@@ -292,10 +295,10 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 		}
 		if err == nil {
 			answer, err := parseHello(c.ConnectionState().PeerPrivateData)
-			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && sayHere(c) == nil && q.start(c, h.to, life) {
+			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && q.expect(c, life) && sayHere(c) == nil && q.start(c, h.to, life) {
 				return
 			}
-			_ = c.Close() // it is not what it should be
+			q.giveUp(c) // it is not what it should be
 		}
 		select {
 		case <-ctx.Done():

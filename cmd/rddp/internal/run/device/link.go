@@ -136,6 +136,33 @@ func (d *Device) backend(dialer net.Dialer) toe.Backend {
 	return &kernel.Backend{Dialer: dialer}
 }
 
+// expect notes that c is to become the connection of q, so that the peer writes nothing if q ends before. It
+// returns false if q has ended already. life is that of q when the connection was begun. Unless c becomes the
+// connection of a link, the caller must call giveUp.
+func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.life != life {
+		return false
+	}
+	if q.coming == nil {
+		q.coming = make(map[*extsock.Conn]func())
+	}
+	q.coming[c] = nil
+	return true
+}
+
+// giveUp closes a connection that has not become that of q.
+func (q *queuePair) giveUp(c *extsock.Conn) {
+	_ = c.Close() // nothing can be done about it
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if forget := q.coming[c]; forget != nil {
+		forget()
+	}
+	delete(q.coming, c)
+}
+
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
 // not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
@@ -163,6 +190,7 @@ func (q *queuePair) setLinkLocked(l *link, life uint64) bool {
 	if q.link != nil || q.life != life || q.abandoned || !q.ctx.dev.begin(2) { // receive and complete
 		return false
 	}
+	delete(q.coming, l.conn) // the link sees to it
 	q.link, q.stopDial = l, nil
 	if q.patience != nil {
 		q.patience.Stop()

@@ -48,8 +48,12 @@ type memoryRegion struct {
 	region *ddp.Region
 
 	mu sync.Mutex
-	// the windows that are, or were, bound to it; nil once it is deregistered
+	// the windows that are bound to it; nil once it is deregistered
 	windows map[*ddp.Region]struct{} // +checklocks:mu
+
+	// copying is held for reading while the device copies for a work request of the program.
+	copying sync.RWMutex
+	gone    bool // +checklocks:copying
 }
 
 // addWindow notes a window that ends with m, and ends it if m has ended.
@@ -61,6 +65,13 @@ func (m *memoryRegion) addWindow(r *ddp.Region) {
 		return
 	}
 	m.windows[r] = struct{}{}
+}
+
+// removeWindow notes that a window is not bound to m any more.
+func (m *memoryRegion) removeWindow(r *ddp.Region) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.windows, r)
 }
 
 // ReadAt and WriteAt make a memoryRegion a ddp.Memory.
@@ -143,6 +154,9 @@ func (m *memoryRegion) deregister() {
 	m.pd.mu.Lock()
 	delete(m.pd.regions, m.key())
 	m.pd.mu.Unlock()
+	m.copying.Lock()
+	m.gone = true
+	m.copying.Unlock()
 	m.region.Deregister()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,16 +168,26 @@ func (m *memoryRegion) deregister() {
 
 func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }
 
-// find returns the process and the address in it of an entry of a scatter/gather list, or an error
-// if the entry names no memory of the PD, or memory that does not allow the access.
-func (pd *protectionDomain) find(s uverbs.SGE, write bool) (Process, uint64, error) {
+// find returns the memory region, and the address in its process, of an entry of a scatter/gather list, or
+// an error if the entry names no memory of the PD, or memory that does not allow the access.
+func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint64, error) {
 	pd.mu.RLock()
 	m := pd.regions[s.LKey]
 	pd.mu.RUnlock()
 	if m == nil || s.Addr < m.VA || s.Addr-m.VA > m.Len || uint64(s.Len) > m.Len-(s.Addr-m.VA) || write && m.Access&uverbs.LocalWrite == 0 {
 		return nil, 0, errLocalProtection
 	}
-	return m.process, m.Start + (s.Addr - m.VA), nil
+	return m, m.Start + (s.Addr - m.VA), nil
+}
+
+// copy copies b to or from addr by do. It fails once m is deregistered.
+func (m *memoryRegion) copy(b []byte, addr uint64, do func(p Process, b []byte, addr uint64) error) error {
+	m.copying.RLock()
+	defer m.copying.RUnlock()
+	if m.gone || do(m.process, b, addr) != nil {
+		return errLocalProtection
+	}
+	return nil
 }
 
 // A cursor is a position in a scatter/gather list.
@@ -175,15 +199,15 @@ type cursor struct {
 
 // gather fills b with the next len(b) bytes of the list.
 func (c *cursor) gather(b []byte) error {
-	return c.walk(b, false, func(p Process, piece []byte, addr uint64) error { return p.Read(piece, addr) })
+	return c.walk(b, false, Process.Read)
 }
 
 // scatter copies b to the next len(b) bytes of the list.
 func (c *cursor) scatter(b []byte) error {
-	return c.walk(b, true, func(p Process, piece []byte, addr uint64) error { return p.Write(piece, addr) })
+	return c.walk(b, true, Process.Write)
 }
 
-func (c *cursor) walk(b []byte, write bool, do func(p Process, piece []byte, addr uint64) error) error {
+func (c *cursor) walk(b []byte, write bool, do func(p Process, b []byte, addr uint64) error) error {
 	for len(b) > 0 {
 		s, rest, ok := uverbs.ParseSGE(c.list)
 		if !ok {
@@ -194,12 +218,12 @@ func (c *cursor) walk(b []byte, write bool, do func(p Process, piece []byte, add
 			continue
 		}
 		n := min(uint32(len(b)), s.Len-c.skip)
-		p, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
+		m, addr, err := c.pd.find(uverbs.SGE{Addr: s.Addr + uint64(c.skip), Len: n, LKey: s.LKey}, write)
 		if err != nil {
 			return err
 		}
-		if do(p, b[:n], addr) != nil {
-			return errLocalProtection
+		if err := m.copy(b[:n], addr, do); err != nil {
+			return err
 		}
 		b, c.skip = b[n:], c.skip+n
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -48,6 +49,8 @@ type queuePair struct {
 	attrs uverbs.Attributes // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
+	// connections that may become that of the link, and how to end the Discard of each; nil without one
+	coming map[*extsock.Conn]func() // +checklocks:mu
 	// life counts how often q has lost, or given up, its connection. A connection that was begun in
 	// an earlier life comes too late.
 	life uint64 // +checklocks:mu
@@ -72,7 +75,7 @@ type queuePair struct {
 //	  ▲        │        │       │        │
 //	  └────────┴────────┴── ERR ◀────────┘     and from each of them back to RESET
 var stateChanges = map[uverbs.State][]uverbs.State{
-	uverbs.Reset: {uverbs.Reset, uverbs.Init, uverbs.Err},
+	uverbs.Reset: {uverbs.Reset, uverbs.Init},
 	uverbs.Init:  {uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.Err},
 	uverbs.RTR:   {uverbs.Reset, uverbs.RTS, uverbs.Err},
 	uverbs.RTS:   {uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err},
@@ -365,6 +368,11 @@ func (q *queuePair) unlinkLocked() *link {
 	l := q.link
 	q.link = nil
 	q.life++
+	for c, forget := range q.coming {
+		if forget == nil {
+			q.coming[c] = q.pd.domain.Discard(c.QPNum())
+		}
+	}
 	if q.stopDial != nil {
 		q.stopDial()
 		q.stopDial = nil
@@ -380,33 +388,34 @@ func (q *queuePair) unlinkLocked() *link {
 	return l
 }
 
-// fail takes q to ERR. If l is not nil, fail does nothing unless l is the link of q. The oldest work
-// request that was under way completes with status, and all others are flushed.
+// fail takes q to ERR. It does nothing if q is there already, or if l is not nil and not the link of q.
+// The oldest work request that was under way completes with status, and all others are flushed.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) {
 	q.mu.Lock()
-	if l != nil && q.link != l || q.attrs.State == uverbs.Reset {
+	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {
 		q.mu.Unlock()
 		return
 	}
 	q.setStateLocked(uverbs.Err)
 	l = q.unlinkLocked()
+	life := q.life
 	q.mu.Unlock()
 	if l != nil {
 		l.end(status)
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
 	q.kick()
-	q.flushReceives()
+	q.flushReceives(life)
 }
 
 // errorPoll is how often a queue pair in ERR looks for receives that were posted since: posting a
 // receive makes no system call.
 const errorPoll = 5 * time.Millisecond
 
-// flushReceives completes the receives that wait, as long as q is in ERR.
-func (q *queuePair) flushReceives() {
+// flushReceives completes the receives that wait, as long as q is in ERR. life is that of q since then.
+func (q *queuePair) flushReceives(life uint64) {
 	q.mu.Lock()
-	failed := q.attrs.State == uverbs.Err
+	failed := q.attrs.State == uverbs.Err && q.life == life
 	q.mu.Unlock()
 	if !failed {
 		return
@@ -423,7 +432,7 @@ func (q *queuePair) flushReceives() {
 		w, _ := uverbs.ParseRecvWR(entry)
 		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
 	}
-	time.AfterFunc(errorPoll, q.flushReceives)
+	time.AfterFunc(errorPoll, func() { q.flushReceives(life) })
 }
 
 // raise sends an asynchronous event about q.

@@ -19,9 +19,10 @@ type memoryWindow struct {
 
 	mu  sync.Mutex
 	key uint32 // +checklocks:mu
-	// what peers reach; nil unless it is bound
-	region *ddp.Region // +checklocks:mu
-	dead   bool        // +checklocks:mu
+	// what peers reach, and the memory region that it is a part of; nil unless the window is bound
+	region *ddp.Region   // +checklocks:mu
+	of     *memoryRegion // +checklocks:mu
+	dead   bool          // +checklocks:mu
 }
 
 // A part is the part of a memory region that a window is bound to.
@@ -93,7 +94,7 @@ func (pd *protectionDomain) bind(b *uverbs.Bind, stream uint64) error {
 	if err != nil {
 		return errBind
 	}
-	w.region, w.key = r, b.NewKey
+	w.region, w.of, w.key = r, m, b.NewKey
 	m.addWindow(r)
 	return nil
 }
@@ -113,7 +114,8 @@ func (w *memoryWindow) boundLocked(pd *protectionDomain) bool {
 func (w *memoryWindow) unbindLocked() {
 	if w.region != nil {
 		w.region.Deregister()
-		w.region = nil
+		w.of.removeWindow(w.region)
+		w.region, w.of = nil, nil
 	}
 }
 
