@@ -84,7 +84,7 @@ var runDeviceFaults = []Fault{
 		Old: "int(n) < len(b):\n		return errFault", New: "int(n) < 0:\n		return errFault",
 		Package: "cmd/rddp/internal/run/process", Tests: "^TestProtection$"},
 	{Name: "memory of the next program", File: "cmd/rddp/internal/run/process/process_linux.go",
-		Old: "	if p.left {\n		return errLeft", New: "	if false {\n		return errLeft",
+		Old: "	if p.left || p.ended {\n		return errLeft", New: "	if p.ended {\n		return errLeft",
 		Package: "cmd/rddp/internal/run/process", Tests: "^TestLeave$"},
 	{Name: "a program that has gone taken for one that stays", File: "cmd/rddp/internal/run/process/process_linux.go",
 		Old: "err != nil { // there is nothing left", New: "err == nil { // there is nothing left",

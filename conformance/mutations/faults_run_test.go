@@ -2,6 +2,15 @@ package mutations
 
 // Where connections of rddp run come from, and what their peers may do.
 var runFaults = []Fault{
+	{Name: "the memory of a thread that waits no more is written", File: "cmd/rddp/internal/run/waiting_linux.go",
+		Old: "if !w.l.Waits(w.c) {", New: "if false {",
+		Package: "cmd/rddp/internal/run", Tests: "^TestWaiting$"},
+	{Name: "the memory of a process that has ended is reached by its number", File: "cmd/rddp/internal/run/process/process_linux.go",
+		Old: "if p.left || p.ended {", New: "if p.left {",
+		Package: "cmd/rddp/internal/run/process", Tests: "^TestEnd$"},
+	{Name: "the device's file of a program that has not used it stays", File: "cmd/rddp/internal/run/open_linux.go",
+		Old: "	s.forgetUnused()\n", New: "",
+		Package: "cmd/rddp/internal/run", Tests: "^TestOpenUnused$"},
 	{Name: "a connection that TLS refuses tells all layers", File: "cmd/rddp/internal/run/tcp_linux.go",
 		Old: "t.without(to, tlspeer.Brief(err))", New: "t.without(to, errors.Join(err))",
 		Package: "cmd/rddp", Tests: "^TestTLSOfRun$"},

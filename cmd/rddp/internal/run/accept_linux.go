@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
@@ -312,7 +311,7 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 		return errnoOf(err)
 	}
 	if c.Args[1] != 0 {
-		if errno := writeAddress(process.Thread(c.Thread), a.peer, a.domain, c.Args[1], c.Args[2]); errno != 0 {
+		if errno := writeAddress(waitingIn(t.program, c), a.peer, a.domain, c.Args[1], c.Args[2]); errno != 0 {
 			a.drop(near)
 			return errno
 		}

@@ -170,7 +170,7 @@ func (s *supervisor) write(c *seccomp.Call) {
 		s.program.Continue(c) // a file of something else
 		return
 	}
-	opener := process.Thread(c.Thread)
+	opener := waitingIn(s.program, c)
 	n := c.Args[2]
 	var b [ucma.HeaderLen + ucma.MaxIn]byte
 	in := b[:min(n, uint64(len(b)))]
@@ -239,7 +239,7 @@ func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room i
 func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room int) bool {
 	done, e := f.channel.Take(func(v *ucma.Event) syscall.Errno {
 		b := v.AppendTo(nil)
-		if process.Thread(c.Thread).Write(b[:min(len(b), room)], at) != nil {
+		if waitingIn(s.program, c).Write(b[:min(len(b), room)], at) != nil {
 			return syscall.EFAULT
 		}
 		if !s.program.Answer(c, int64(c.Args[2]), 0) {

@@ -26,7 +26,7 @@ func (s *supervisor) ioctl(c *seccomp.Call) {
 
 // invoke carries out the command of an ioctl.
 func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
-	thread := &memory{process.Thread(c.Thread), f.opener}
+	thread := &memory{waitingIn(s.program, c), f.opener}
 	var b [uverbs.HeaderLen + uverbs.MaxAttrs*uverbs.AttrLen]byte
 	// One read is enough for nearly every command, unless the header is at the end of its memory.
 	n := uverbs.HeaderLen + 5*uverbs.AttrLen
@@ -104,7 +104,13 @@ type caller struct {
 
 // Process returns the process whose memory a command names: that of the thread that sends it, which
 // may be a child of the one that opened the device.
-func (c *caller) Process() (device.Process, error) { return c.file.process(c.call.Thread) }
+func (c *caller) Process() (device.Process, error) {
+	p, err := c.file.process(c.call.Thread)
+	if err == nil && !c.s.program.Waits(c.call) { // it may be another process with the number of a thread that was killed
+		return nil, syscall.ESRCH
+	}
+	return p, err
+}
 
 // NewChannel makes a channel.
 func (c *caller) NewChannel() (uint32, device.Channel, error) {
@@ -122,6 +128,7 @@ func (c *caller) NewChannel() (uint32, device.Channel, error) {
 			ch.Close()
 			return 0, nil, err
 		}
+		c.file.connected = true
 		go c.s.watch(c.file, fd)
 	}
 	return uint32(ch.far.fd), ch, nil
@@ -130,7 +137,7 @@ func (c *caller) NewChannel() (uint32, device.Channel, error) {
 // A memory is that of a thread that waits for an answer. If the process does not let others look at
 // it any more, there is still what was opened before.
 type memory struct {
-	thread process.Thread
+	thread waiting
 	opener *process.Process
 }
 

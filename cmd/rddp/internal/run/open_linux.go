@@ -3,6 +3,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -38,6 +39,8 @@ type openFile struct {
 	// opener is the process that has opened it, and number its descriptor there.
 	opener *process.Process
 	number int
+	// connected says that watch will see the end of the file. Only the goroutine that answers calls uses it.
+	connected bool
 	// rings counts the rings of the doorbell, whose mutex guards it.
 	rings uint
 
@@ -85,6 +88,7 @@ func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
 
 // openDevice makes a file for the device and gives it to the program.
 func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
+	s.forgetUnused()
 	p, err := process.Open(c.Thread)
 	if err != nil {
 		return -1, err
@@ -119,7 +123,7 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p := f.known(pid); p != nil {
+	if p := f.known(pid); p != nil && !p.HasEnded() {
 		p.Stay()
 		return p, nil
 	}
@@ -128,6 +132,9 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 	p, err := process.Open(tid)
 	if err != nil {
 		return nil, err
+	}
+	if old := f.children[pid]; old != nil { // another one had the number
+		_ = old.Close()
 	}
 	if f.children == nil {
 		f.children = make(map[int]*process.Process)
@@ -138,7 +145,7 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 
 // known returns the process with this number if it has used f before.
 func (f *openFile) known(pid int) *process.Process {
-	if pid == f.opener.PID {
+	if pid == f.opener.PID && !f.opener.HasEnded() {
 		return f.opener
 	}
 	f.mu.Lock()
@@ -249,6 +256,38 @@ func (s *supervisor) watch(f *openFile, fd int) {
 	unix.Close(fd)
 	s.log.Info("the device is closed", "pid", f.opener.PID, "fd", f.number)
 	s.forget(f)
+}
+
+// forgetUnused ends the files that programs have opened and closed without more. Nothing tells of such a close,
+// and there are few of them, so openDevice looks.
+func (s *supervisor) forgetUnused() {
+	s.mu.Lock()
+	var unused []*openFile
+	for f := range s.files {
+		if !f.connected && !f.isHeld() {
+			unused = append(unused, f)
+		}
+	}
+	s.mu.Unlock()
+	for _, f := range unused {
+		s.forget(f)
+	}
+}
+
+// isHeld reports whether the opener has a descriptor of f.
+func (f *openFile) isHeld() bool {
+	dir := fmt.Sprintf("/proc/%d/fd/", f.opener.PID)
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	for _, x := range all {
+		var st unix.Stat_t
+		if unix.Stat(dir+x.Name(), &st) == nil && st.Ino == f.ino && st.Dev == f.dev {
+			return true
+		}
+	}
+	return false
 }
 
 // forget ends a file.

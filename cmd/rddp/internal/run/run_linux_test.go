@@ -103,7 +103,7 @@ func performance(t testing.TB, name string, args ...string) []string {
 
 // programs are what the test runs under a supervisor.
 var programs = map[string]func(args []string) error{
-	"pair": pairProgram, "leak": leakProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
+	"pair": pairProgram, "leak": leakProgram, "unused": unusedProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
 	"connect": connectProgram, "refusal": refusalProgram, "errno": errnoProgram, "abuse-cm": abuseCMProgram, "killed": killedProgram,
 	"bereaved": bereavedProgram, "interrupt": interruptProgram, "leak-cm": leakCMProgram,
 	"immediate": immediateProgram, "datagrams": datagramsProgram,
@@ -506,6 +506,41 @@ func leakProgram(args []string) error {
 	// The supervisor hears of a close a moment later.
 	until(func() bool { return count() <= before })
 	return nil
+}
+
+// unusedProgram opens and closes the device many times, and does nothing with it.
+func unusedProgram(args []string) error {
+	parent := os.Getppid()
+	count := func() int {
+		all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", parent))
+		return len(all)
+	}
+	open := func() error {
+		f, err := guest.OpenFile()
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	if err := open(); err != nil {
+		return err
+	}
+	before := count() // of the last file nobody has heard yet that it is closed
+	for range 100 {
+		if err := open(); err != nil {
+			return err
+		}
+	}
+	if after := count(); after > before+10 {
+		return fmt.Errorf("the supervisor has %d descriptors, and had %d", after, before)
+	}
+	return nil
+}
+
+func TestOpenUnused(t *testing.T) {
+	if err := under(performance(t, "unused")...).Run(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestOpenAndClose(t *testing.T) {

@@ -111,7 +111,7 @@ func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
 
 // writeAddress answers a call that asks for an address: it writes as much as the program has room for, and
 // the length of all of it.
-func writeAddress(t process.Thread, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
+func writeAddress(t waiting, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
 	var n [4]byte
 	if err := t.Read(n[:], length); err != nil {
 		return errnoOf(err)

@@ -144,7 +144,7 @@ const pathLimit = 4096
 
 // answer answers one call. Whatever the device has no part in continues as if nothing had happened.
 func (s *supervisor) answer(c *seccomp.Call) {
-	thread := process.Thread(c.Thread)
+	thread := waitingIn(s.program, c)
 	path := func(arg int) (string, bool) {
 		p, err := process.ReadString(thread, c.Args[arg], pathLimit)
 		if errors.Is(err, syscall.EPERM) {
@@ -269,7 +269,7 @@ func (s *supervisor) access(path string, mode uint32) syscall.Errno {
 }
 
 // stat answers stat and its like for a path of the tree.
-func (s *supervisor) stat(t process.Thread, path string, buffer uint64) syscall.Errno {
+func (s *supervisor) stat(t waiting, path string, buffer uint64) syscall.Errno {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
 		return errnoOf(err)
@@ -280,7 +280,7 @@ func (s *supervisor) stat(t process.Thread, path string, buffer uint64) syscall.
 	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), buffer))
 }
 
-func (s *supervisor) statx(t process.Thread, path string, c *seccomp.Call) syscall.Errno {
+func (s *supervisor) statx(t waiting, path string, c *seccomp.Call) syscall.Errno {
 	var st unix.Statx_t
 	flags := int(c.Args[2]) &^ unix.AT_EMPTY_PATH
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, int(c.Args[3]), &st); err != nil {

@@ -452,7 +452,7 @@ func (t *connections) name(c *seccomp.Call) bool {
 	if err != nil {
 		return false
 	}
-	t.program.Answer(c, 0, writeAddress(process.Thread(c.Thread), a, domain, c.Args[1], c.Args[2]))
+	t.program.Answer(c, 0, writeAddress(waitingIn(t.program, c), a, domain, c.Args[1], c.Args[2]))
 	return true
 }
 

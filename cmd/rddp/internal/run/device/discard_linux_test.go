@@ -74,7 +74,7 @@ func TestNoWriteAfterEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			late.ended.Store(true)
-			a.poll(writes) // the first may have succeeded before
+			a.poll(writes)    // the first may have succeeded before
 			b.dev.work.Wait() // until the connection has ended here too
 			if n := late.late.Load(); n > 0 {
 				t.Errorf("%d Writes came to the memory after the end", n)

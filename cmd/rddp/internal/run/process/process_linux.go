@@ -28,10 +28,13 @@ type Process struct {
 	PID  int
 	mem  *os.File
 	maps *os.File
+	life *os.File // readable when the process has ended
 
 	mu sync.RWMutex // held by who makes one of the two calls
 	// the memory that the number stands for may not be this one any more
 	left bool // +checklocks:mu
+	// the process has ended, so that its number may be that of another one
+	ended bool // +checklocks:mu
 }
 
 // Open opens the process of the given thread.
@@ -48,11 +51,51 @@ func Open(tid int) (*Process, error) {
 		p.mem.Close()
 		return nil, err
 	}
+	if err := p.watch(); err != nil {
+		return nil, errors.Join(err, p.mem.Close(), p.maps.Close())
+	}
 	return p, nil
 }
 
+// watch notes the end of the process. Since the kernel does not give a number to another process soon, this comes
+// before that.
+func (p *Process) watch() error {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil { // or a thread would wait
+		unix.Close(fd)
+		return err
+	}
+	p.life = os.NewFile(uintptr(fd), "process")
+	raw, err := p.life.SyscallConn()
+	if err != nil {
+		return errors.Join(err, p.life.Close())
+	}
+	go func() {
+		err := raw.Read(func(fd uintptr) bool {
+			n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			return n > 0
+		})
+		if err == nil { // or p is closed
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.ended = true
+		}
+	}()
+	return nil
+}
+
+// HasEnded reports whether the process has ended, and the number is perhaps that of another one.
+func (p *Process) HasEnded() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.ended
+}
+
 // Close releases what p needs of the system. The process itself goes on.
-func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close()) }
+func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close(), p.life.Close()) }
 
 // Leave is called before the process calls execve. When it returns, nothing reaches the memory by the
 // number of the process any more, but only through /proc/PID/mem, which belongs to the memory that
@@ -135,7 +178,7 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if p.left {
+	if p.left || p.ended {
 		return errLeft
 	}
 	local := unix.Iovec{Base: &b[0]}

@@ -78,6 +78,7 @@ type (
 const (
 	ioctlReceive  = 0xc0502100
 	ioctlSend     = 0xc0182101
+	ioctlWaits    = 0x40082102
 	ioctlAdd      = 0x40182103
 	ioctlSetFlags = 0x40082104
 
@@ -156,6 +157,12 @@ func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) bool {
 		value = 0
 	}
 	return l.send(&response{id: c.id, value: value, errno: -int32(errno)})
+}
+
+// Waits reports whether the thread of the call still waits for an answer.
+func (l *Listener) Waits(c *Call) bool {
+	_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlWaits, uintptr(unsafe.Pointer(&c.id)))
+	return e == 0
 }
 
 // Continue lets the kernel do the call, as if there were no supervisor.

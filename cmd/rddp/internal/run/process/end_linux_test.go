@@ -1,0 +1,47 @@
+//go:build amd64 || arm64
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
+)
+
+// TestEnd: once a process has ended, nothing reaches the memory of another process that has its number. Here that
+// is the test itself.
+func TestEnd(t *testing.T) {
+	c := exec.Command("/proc/self/exe")
+	c.Args[0] = first
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(c.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.HasEnded() {
+		t.Error("a process that runs has ended")
+	}
+	in.Close()
+	if err := c.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "the end", p.HasEnded)
+	p.PID = os.Getpid()
+	b := pages(t, 2)
+	copy(b, "hello")
+	if err := p.Write([]byte("J"), address(b)); err == nil || b[0] != 'h' {
+		t.Errorf("Write: %v, %q", err, b[:5])
+	}
+	if err := p.Read(make([]byte, 1), address(b)); err == nil {
+		t.Error("Read: no error")
+	}
+}

@@ -1,0 +1,54 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+)
+
+// TestWaiting: the memory of a thread is written as long as the thread waits. Then its number may be that of another
+// one; here it is that of the test.
+func TestWaiting(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p, err := seccomp.Start([]string{"/bin/true"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	b := make([]byte, 8)
+	at := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+	calls := 0
+	for {
+		c, err := p.Next()
+		if err != nil {
+			break // the program has ended
+		}
+		calls++
+		w := waiting{process.Thread(os.Getpid()), p.Listener, c}
+		if err := w.Write([]byte("yes"), at); err != nil || !bytes.HasPrefix(b, []byte("yes")) {
+			t.Errorf("a thread that waits: %v, %q", err, b)
+		}
+		p.Continue(c)
+		if err := w.Write([]byte("no"), at); err != syscall.ESRCH || !bytes.HasPrefix(b, []byte("yes")) {
+			t.Errorf("a thread that has gone on: %v, %q", err, b)
+		}
+	}
+	if calls == 0 {
+		t.Error("the program has made no call")
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(p.PID, &status, 0, nil); err != nil || status.ExitStatus() != 0 {
+		t.Errorf("the program: %v, %v", status, err)
+	}
+}
