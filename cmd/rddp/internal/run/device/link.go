@@ -51,8 +51,6 @@ type link struct {
 
 	// ends the Discard of what the peer writes; nil if there is none
 	forget func() // +checklocks:mu
-	// nothing is read any more
-	closed bool // +checklocks:mu
 
 	plain bool   // without frames: see plain.go
 	ended func() // of a connection manager: called when the connection has ended; nil if there is none
@@ -142,25 +140,29 @@ func (d *Device) backend(dialer net.Dialer) toe.Backend {
 func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.life != life {
-		return false
-	}
 	if q.coming == nil {
 		q.coming = make(map[*extsock.Conn]func())
 	}
 	q.coming[c] = nil
-	return true
+	if q.life != life {
+		q.coming[c] = q.pd.domain.Discard(c.QPNum())
+	}
+	return q.life == life
 }
 
 // giveUp closes a connection that has not become that of q.
 func (q *queuePair) giveUp(c *extsock.Conn) {
-	_ = c.Close() // nothing can be done about it
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if forget := q.coming[c]; forget != nil {
-		forget()
+	forget, expected := q.coming[c]
+	if expected && forget == nil {
+		forget = q.pd.domain.Discard(c.QPNum())
 	}
 	delete(q.coming, c)
+	q.mu.Unlock()
+	_ = c.Close() // nothing can be done about it
+	if expected {
+		forgetLater(c, forget)
+	}
 }
 
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
@@ -390,19 +392,18 @@ func (l *link) leave() {
 func (l *link) discard() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.forget == nil && !l.closed {
+	if l.forget == nil {
 		l.forget = l.q.pd.domain.Discard(l.conn.QPNum())
 	}
 }
 
-// readingEnded notes that nothing can come from the peer any more.
-func (l *link) readingEnded() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	if l.forget != nil {
-		l.forget()
-	}
+// forgetLater ends the Discard of a connection that has been closed, once nothing of it is left: until then the
+// connection may still receive.
+func forgetLater(c *extsock.Conn, forget func()) {
+	go func() {
+		_ = c.Wait(context.Background()) // without an end of the context there is no error
+		forget()
+	}()
 }
 
 // sayBye tells the peer what has been received, and that nothing follows. A program may end as soon as it
@@ -463,7 +464,10 @@ func (l *link) receive() {
 	err := l.readAll()
 	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
 	l.cancel()
-	l.readingEnded()
+	l.discard()
+	l.mu.Lock()
+	forgetLater(l.conn, l.forget)
+	l.mu.Unlock()
 	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
 	l.mu.Lock()
 	over := l.over

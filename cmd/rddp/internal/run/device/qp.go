@@ -446,13 +446,26 @@ func (q *queuePair) kick() {
 	if q.kicks.Add(1) > 1 {
 		return
 	}
-	for {
-		n := q.kicks.Load()
-		q.look()
-		if q.kicks.CompareAndSwap(n, 0) {
+	for range kickRounds {
+		if q.kickOnce() {
 			return
 		}
 	}
+	go func() {
+		for !q.kickOnce() {
+		}
+	}()
+}
+
+// kickRounds is how often a goroutine looks before another one goes on: the goroutine of the doorbell, which all
+// programs have in common, must not stay with a queue pair that is busy.
+const kickRounds = 4
+
+// kickOnce looks at the send queue, and reports whether no kick has come meanwhile.
+func (q *queuePair) kickOnce() bool {
+	n := q.kicks.Load()
+	q.look()
+	return q.kicks.CompareAndSwap(n, 0)
 }
 
 // look looks at the send queue, after whoever is looking at it now.

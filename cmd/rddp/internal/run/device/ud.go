@@ -115,13 +115,14 @@ func (p *port) openDatagrams(d *Device, number uint16) (*datagramPort, error) {
 	return o, nil
 }
 
-// sendDatagrams sends what is in the queue. Each is complete when UDP has it.
+// sendDatagrams sends what is in the queue. Each is complete when UDP has it. A program may post as fast as this
+// end sends; then another goroutine goes on.
 func (s *sender) sendDatagrams(q *queuePair) {
 	q.mu.Lock()
 	own := q.attrs.QKey
 	q.mu.Unlock()
 	b := make([]byte, 0, datagramLen+maxDatagram)
-	for s.take(q) {
+	for left := q.sq.Cap(); s.take(q); left-- {
 		f := s.flight
 		if f.status == uverbs.Success {
 			if err := s.sendDatagram(q, own, b); err != nil {
@@ -135,6 +136,10 @@ func (s *sender) sendDatagrams(q *queuePair) {
 		}
 		if f.status != uverbs.Success {
 			go q.fail(nil, f.status, "a datagram could not be sent")
+			return
+		}
+		if left == 0 {
+			go q.kick()
 			return
 		}
 	}

@@ -1,0 +1,61 @@
+//go:build amd64 || arm64
+
+package device
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// An endlessMemory posts a work request when one is read, until it may stop.
+type endlessMemory struct {
+	Process
+	post func()
+	stop atomic.Bool
+	n    atomic.Int64 // work requests
+}
+
+func (m *endlessMemory) Read(b []byte, addr uint64) error {
+	const tooMany = 100_000
+	if m.n.Add(1) < tooMany && !m.stop.Load() {
+		m.post()
+	}
+	return m.Process.Read(b, addr)
+}
+
+// TestDoorbellOfBusyProgram: the doorbell goes on to other programs, although a program posts as fast as the device
+// sends.
+func TestDoorbellOfBusyProgram(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.qp(func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) })
+	const key = 0x11111111
+	if err := q.Enable(key); err != nil {
+		t.Fatal(err)
+	}
+	endless := &endlessMemory{Process: m}
+	p.memory = endless
+	mr, err := p.Register(p.pd, pages(t, 4096), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := guest.WR{ID: 1, Op: guest.OpSend, To: &guest.To{QPN: q.Num, QKey: key, GID: p.gid}, List: []guest.SGE{mr.Part(0, 8)}}
+	endless.post = func() {
+		if err := q.Post(w); err != nil {
+			t.Error(err)
+		}
+	}
+	endless.post() // which rings
+	if n := endless.n.Load(); n > 1000 {
+		t.Errorf("the doorbell has stayed for %d work requests", n)
+	}
+	endless.stop.Store(true)
+	prototest.Wait(t, "the end", func() bool { return p.dev.find(q.Num).sq.Len() == 0 })
+}
