@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"net"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,26 +38,17 @@ func rsocketsLoadBytes() int64 { return int64(testmode.Count(32<<20, 1<<20)) }
 
 // TestRSocketsLoadSiw has each load checked byte by byte at both ends.
 func TestRSocketsLoadSiw(t *testing.T) {
-	const program, preload = "/tmp/rsockpeer", "/tmp/librspreload.so"
 	for _, tt := range rsocketsLoads {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := superviseGuest(t)
 			g.SetSiw(t, tt.siw)
-			for to, from := range map[string]string{program: rsockpeer.Build(t), preload: rsockpeer.Preload(t)} {
-				b, err := os.ReadFile(from)
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Put(t, to, b, 0o755)
-			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(testmode.Count(10, 1))*supervisedLimit)
 			defer cancel()
 			cfg, load := tt.cfg, tt.load
 			cfg.RSockets, cfg.Startup = true, extsock.StartupRequire
 			load.Bytes = rsocketsLoadBytes()
-			start := func(host string, port int) *Process {
-				return startGuest(t, ctx, g, "env LD_PRELOAD="+preload+" "+program+" "+strings.Join(load.Args(host, port), " "))
-			}
+			run := preloadInGuest(t, ctx, g)
+			start := func(host string, port int) *Process { return run(load, host, port) }
 			conns, peers := loadConns(acceptLoad), 1
 			if load.Role == "listen" {
 				conns, peers = dialLoad(g), rsocketsConns/load.Conns
