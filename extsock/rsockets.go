@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/wait"
@@ -52,6 +53,8 @@ type rsocket struct {
 	slot int // +checklocks:mu
 	// why no word comes any more, and why nothing goes out
 	inErr, outErr error // +checklocks:mu
+	// data has come since the last Write
+	heard bool // +checklocks:mu
 
 	// what TCP has not taken: out[i%len(out)] for i from head to tail
 	out        [maxOut]outgoing // +checklocks:mu
@@ -237,29 +240,45 @@ func (s *rsocket) writeErrLocked() error {
 }
 
 // send sends a data message, for which the peer has room. It reports false if the caller must look
-// again, because words for the peer have taken places since mayWrite.
+// again, because words for the peer have taken places since mayWrite. A short message in a burst of Writes
+// waits for the next ones: one write to TCP then takes them all. It goes out before any call waits, at once with
+// whatever else goes out, and otherwise after a moment.
 func (s *rsocket) send(c *bufpool.Chunk) (sent bool, err error) {
+	n := len(c.B)
+	sent, answers, err := s.queueData(c)
+	if sent && n < bytestream.Combine {
+		s.driver.FlushLater(n, answers)
+	} else {
+		s.driver.Flush()
+	}
+	return sent, err
+}
+
+// queueData queues a data message. answers says that data has come since the message before.
+func (s *rsocket) queueData(c *bufpool.Chunk) (queued, answers bool, err error) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.mu.Unlock()
 	if err := s.writeErrLocked(); err != nil { // CloseWrite has come between
 		c.Put()
-		return false, err
+		return false, false, err
 	}
 	if s.isFullLocked() {
 		c.Put()
-		return false, nil
+		return false, false, nil
 	}
 	to, w := s.tx.Data(len(c.B))
 	e := s.nextLocked()
 	e.chunk = c
 	s.inFlight += len(c.B)
 	s.queueLocked(e, to, c.B, w)
-	return s.outErr == nil, s.outErr
+	answers, s.heard = s.heard, false
+	return s.outErr == nil, answers, s.outErr
 }
 
 // await waits until wake or full says that the caller must look again, or until the caller or another
 // call has received something since received was the number of times.
 func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait.Deadline) error {
+	s.driver.FlushPutOff()
 	receiving := s.receiving
 	if full != nil { // what the peer says would not help
 		receiving = nil
@@ -347,6 +366,7 @@ func (s *rsocket) act(n int) error {
 			s.halves[half].Deregister()
 		}
 		s.nudges = maxNudges // the peer has read what this end has sent
+		s.heard = true
 		s.tellLocked()
 		return nil
 	case rsockets.OpCredits:

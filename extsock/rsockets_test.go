@@ -714,3 +714,104 @@ func TestRSocketsNudges(t *testing.T) {
 		})
 	}
 }
+
+// TestRSocketsBurst: short Writes that follow one another quickly wait and go out together, at each of these
+// occasions. One that answers data of the peer does not wait.
+func TestRSocketsBurst(t *testing.T) {
+	const count = 10 // Writes, of which the first four go out at once
+	for _, tt := range []struct {
+		desc string
+		then func(t *testing.T, c *extsock.Conn)
+		more uint64 // words that then sends itself
+	}{
+		{"a moment", func(*testing.T, *extsock.Conn) {}, 0},
+		{"a Read that waits", func(_ *testing.T, c *extsock.Conn) { go c.Read(make([]byte, 1)) }, 0},
+		{"a long Write", func(t *testing.T, c *extsock.Conn) {
+			if _, err := c.Write(make([]byte, 8<<10)); err != nil {
+				t.Error(err)
+			}
+		}, 1},
+		{"CloseWrite", func(t *testing.T, c *extsock.Conn) {
+			if err := c.CloseWrite(); err != nil {
+				t.Error(err)
+			}
+		}, 1},
+		{"Close", func(_ *testing.T, c *extsock.Conn) { c.Close() }, 1},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{}, speaksRSockets, speaksRSockets)
+				defer cr.Close()
+				defer ci.Close()
+				arrived := func() uint64 {
+					synctest.Wait()
+					return cr.Stats().Received.Sends
+				}
+				burst := func(n int) {
+					t.Helper()
+					for range n {
+						if _, err := ci.Write([]byte("x")); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if _, err := cr.Write([]byte("?")); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := ci.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				before := arrived()
+				burst(1)
+				if n := arrived() - before; n != 1 {
+					t.Fatalf("%d of 1 Writes have arrived, the answer to data", n)
+				}
+				burst(count - 1)
+				if n := arrived() - before; n != firstOfBurst {
+					t.Errorf("%d of %d Writes have arrived before anything else happens, want %d", n, count, firstOfBurst)
+				}
+				if tt.then(t, ci); tt.desc == "a moment" {
+					time.Sleep(time.Millisecond)
+				}
+				if n := arrived() - before; n != count+tt.more {
+					t.Errorf("%d words have arrived, want %d", n, count+tt.more)
+				}
+			})
+		})
+	}
+	// More Writes than there are places: the one that finds no place sends those before it.
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, speaksRSockets, speaksRSockets)
+		defer cr.Close()
+		defer ci.Close()
+		const writes = 100
+		began := time.Now()
+		for range writes {
+			if _, err := ci.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("the Writes have waited for %v", waited)
+		}
+		if n, err := io.ReadFull(cr, make([]byte, writes)); err != nil {
+			t.Errorf("%d of %d bytes: %v", n, writes, err)
+		}
+		// The answer is not put off although the burst before it was long.
+		if _, err := cr.Write([]byte("?")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ci.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		before := cr.Stats().Received.Sends
+		if _, err := ci.Write([]byte("!")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := cr.Stats().Received.Sends - before; n != 1 {
+			t.Errorf("%d words have arrived, want the answer", n)
+		}
+	})
+}

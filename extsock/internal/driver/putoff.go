@@ -63,11 +63,12 @@ func (p *putOff) cast(catch func(), in time.Duration) {
 
 func (p *putOff) now() int64 { return int64(sinceStart()) }
 
-// add notes a posted Work Request with n bytes of payload, and reports whether it waits.
-func (p *putOff) add(n int) bool {
+// add notes a posted Work Request with n bytes of payload, and reports whether it waits. An answer (see
+// burst.IsQuick) does not.
+func (p *putOff) add(n int, answers bool) bool {
 	now := p.now()
 	gap := time.Duration(now - p.last.Swap(now))
-	if !p.burst.IsQuick(gap, false) && !p.burst.IsNext() {
+	if quick := p.burst.IsQuick(gap, answers) || p.burst.IsNext(); !quick || answers {
 		return false
 	}
 	return p.count.Add(1) < maxPutOff && p.bytes.Add(int64(n)) < maxPutOffBytes
@@ -89,7 +90,7 @@ func (p *putOff) resume() { p.last.Store(p.now()) }
 // sendLater sends wr, which has been posted, now or later.
 func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 	p := &d.later
-	if wr.CQ != nil || !p.add(payloadLen(wr)) {
+	if wr.CQ != nil || !p.add(payloadLen(wr), false) {
 		p.none()
 		d.send(wr.Op)
 		p.resume()
@@ -122,7 +123,25 @@ func payloadLen(wr *rdmap.WorkRequest) (n int) {
 	return n
 }
 
-// Flush sends the Work Requests that Post has put off. It never waits.
+// FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message belongs
+// to a burst, it waits as with Post: until the caller calls Flush, at the latest when nothing else can follow, or
+// until the net does. answers says that data has come from the peer since the last message.
+func (d *Driver) FlushLater(n int, answers bool) {
+	if !d.later.add(n, answers) {
+		d.Flush()
+		return
+	}
+	d.later.cast(d.catch, netIn)
+}
+
+// FlushPutOff is Flush if something has been put off.
+func (d *Driver) FlushPutOff() {
+	if d.later.waits() {
+		d.Flush()
+	}
+}
+
+// Flush sends the Work Requests that Post or FlushLater has put off. It never waits.
 func (d *Driver) Flush() {
 	d.later.none()
 	d.transmit()

@@ -45,9 +45,7 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, note *rdmap.Completion
 	if found != waits {
 		return t.n, false, err
 	}
-	if d.later.waits() {
-		d.Flush()
-	}
+	d.FlushPutOff()
 	result, err := d.await(len(b), limit)
 	return result.n, !result.ok && err == nil, err
 }
