@@ -161,7 +161,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
+		"cmd/rddp/internal/cause", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/grammar", "cmd/rddp/internal/model", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/secure", "internal/tlspeer",
 	},
 	"cmd/rddp/internal/accept":   {"internal/crowd"},

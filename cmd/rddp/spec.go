@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/conformance/specpeer"
@@ -142,7 +143,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 			}
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", cfg.Address)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", cfg.Address, cause.Brief(err))
 			}
 			return over.client(ctx, conn, cfg.Address)
 		}
@@ -331,7 +332,7 @@ func runPeer(ctx context.Context, c *cli.Command, address string) error {
 		if tlspeer.Words(err) != "" {
 			level = slog.LevelWarn
 		}
-		log.Log(ctx, level, "connection failed", "err", tlspeer.Brief(err))
+		log.Log(ctx, level, "connection failed", "err", cause.Brief(err))
 	}
 	if !c.IsSet("listen") {
 		config, err := clientTLS(c, serverOnly...)

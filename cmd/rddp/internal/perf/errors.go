@@ -3,6 +3,8 @@ package perf
 import (
 	"errors"
 	"fmt"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 )
 
 // ErrUnsupported means that this operating system lacks something that the program asked for:
@@ -25,7 +27,7 @@ type RunError struct {
 	Err error
 }
 
-func (e *RunError) Error() string { return e.Job + ": " + e.Err.Error() }
+func (e *RunError) Error() string { return e.Job + ": " + cause.Text(e.Err) }
 func (e *RunError) Unwrap() error { return e.Err }
 
 // An OptionError says which option is wrong.

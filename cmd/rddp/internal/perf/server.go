@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
@@ -127,7 +128,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			defer stop()
 			defer k.close()
 			if err := s.serve(ctx, k, p); err != nil && ctx.Err() == nil {
-				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", tlspeer.Brief(err))
+				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", cause.Brief(err))
 			}
 		},
 	}
