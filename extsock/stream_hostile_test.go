@@ -17,6 +17,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -296,5 +297,47 @@ func TestStreamWriterKeepsToCredits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSendInsideASend: a peer that begins a Send before the one before it has ended breaks the rule for
+// the MSN, whatever the mode, and whether a Read waits or not. It reaches no panic.
+func TestSendInsideASend(t *testing.T) {
+	for _, messages := range []bool{false, true} {
+		for _, waits := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				p, c := (*rawPeer)(nil), (*extsock.Conn)(nil)
+				if messages {
+					p, c = rawPair(t, extsock.Config{}, nil)
+				} else {
+					p, c = rawStreamPair(t, extsock.Config{}, 16)
+				}
+				read := make(chan error, 1)
+				begin := func() {
+					go func() {
+						_, err := c.Read(make([]byte, 1000))
+						read <- err
+					}()
+				}
+				if waits {
+					begin()
+					synctest.Wait()
+				}
+				p.segment(1, 0, false, data(100)...)
+				synctest.Wait()
+				p.segment(2, 0, true, data(10)...)
+				p.wantStreamEnd()
+				if !waits {
+					begin()
+				}
+				var terminate *rdmap.TerminateError
+				if err := <-read; !errors.As(err, &terminate) || terminate.Terminate.Code != 0x1203 {
+					t.Errorf("in messages %t, a Read waits %t: Read = %v, want a Terminate for the MSN", messages, waits, err)
+				}
+				if n := c.Stats().Panics; n != 0 {
+					t.Errorf("in messages %t, a Read waits %t: %d panics", messages, waits, n)
+				}
+			})
+		}
 	}
 }

@@ -192,6 +192,11 @@ func (in *inbox) takeRest() (over, freed bool, back int) {
 // +checklocksignore: see box
 func (in *inbox) hasRest() bool { return len(in.box.rest) > 0 }
 
+// isPlacing reports whether a message is being placed.
+//
+// +checklocksignore: see box
+func (in *inbox) isPlacing() bool { return in.box.placing.state != placingNone }
+
 // isShort reports whether the present message waits for memory.
 func (in *inbox) isShort() bool {
 	in.enter()

@@ -238,6 +238,8 @@ func (w *wayIn) bind(ulpdu []byte) bool {
 		return true
 	case w.awaitsRTR: // the queue pair has a buffer for the RTR message
 		return true
+	case w.in.isPlacing(): // a message inside another one: DDP ends the stream for its MSN
+		return true
 	}
 	head, body, answer := w.in.bind(payload, h.Last)
 	if answer == delayed {
