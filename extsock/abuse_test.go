@@ -251,6 +251,13 @@ func TestErrorsAreThoseOfTCP(t *testing.T) {
 		"settings, call 0":         "ErrUnsupported; Timeout() false; OpError file; ", // File: another process can't go on with the connection
 		"the peer's reset, call 3": "nil",                                             // CloseWrite: Linux's has no connection to end
 	}
+	if on.device != nil { // TCP is the device's
+		unsupported := "ErrUnsupported; Timeout() false; OpError "
+		differs["a raw connection after Close, call 0"] = unsupported + "raw; "
+		for i := 1; i <= 7; i++ {
+			differs[fmt.Sprintf("settings, call %d", i)] = unsupported + "set; "
+		}
+	}
 	run := func(t *testing.T, make func(t *testing.T) (c, peer tcpLike), do func(c, peer tcpLike) []error) []error {
 		c, peer := make(t)
 		defer c.Close()

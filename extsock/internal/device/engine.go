@@ -276,6 +276,9 @@ func take(turn chan<- struct{}, limit *wait.Deadline) error {
 // ReadMessage reads from the byte stream, or bytes of one message. note, if not nil, gets what
 // extsock.Conn.ReadMessage returns.
 func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error) {
+	if len(p) == 0 && !e.link.Messages {
+		return 0, nil // as TCP's Read, whatever the deadline
+	}
 	if err := take(e.reading, limit); err != nil {
 		return 0, err
 	}
@@ -356,7 +359,10 @@ func (e *Engine) Write(p []byte, limit *wait.Deadline) (int, error) {
 		case <-e.room:
 		case <-limit.Done():
 			e.mu.Lock()
-			return e.endWrite(len(p)), os.ErrDeadlineExceeded
+			if n := e.endWrite(len(p)); n < len(p) {
+				return n, os.ErrDeadlineExceeded
+			}
+			return len(p), nil // all of it goes out
 		}
 	}
 }
