@@ -27,6 +27,8 @@
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
 # make bench-baseline  writes that file
 # make bench-peers  throughput and latency next to UCX, libfabric, iperf3 and plain TCP, for docs/performance.md; installs them, as root
+# make bench-devices  how long one-sided operations take while the program that serves them is idle, busy or stopped, in process and on
+#                each device, for docs/devices.md; installs what it needs, as root
 # make study-cache   what it costs to keep a cache coherent by RDMA Reads, for docs/studies/cache.md; on a quiet machine
 # make study-striped lists of pieces of a file that is striped over I/O servers, for docs/studies/striped.md; on a quiet machine
 # make study-memory  bytes moved through memory for each byte delivered, for docs/studies/memory.md; as root
@@ -79,7 +81,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers early study-cache study-filter study-striped study-memory study-reconfiguration study-web
+	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
@@ -259,6 +261,9 @@ bench-peers: build
 	@command -v ucx_perftest >/dev/null && command -v fi_pingpong >/dev/null && command -v fi_info >/dev/null && command -v iperf3 >/dev/null || \
 		./.ci/install ucx-utils libfabric-bin gcc libc6-dev iperf3
 	$(GO) run ./conformance/lab/peers -document=docs/performance.md -revision="$$(git describe --always --dirty)" $(PEERS)
+
+bench-devices:
+	$(GO) test -count=1 -v -tags=interop -run='^$$' -bench=SocketLatency -benchtime=1x -timeout=30m ./conformance/interop
 
 # EARLY are more options of the program, such as -rounds 5.
 early:

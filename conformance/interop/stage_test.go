@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,11 +66,19 @@ type stage struct {
 // newStage builds the program of a folder, as a static one, and puts it into the guest too.
 func newStage(t testing.TB, program, success string) *stage {
 	t.Helper()
+	return builtStage(t, program, success, "build", "./"+program)
+}
+
+// builtStage is newStage with what the go command is to build.
+func builtStage(t testing.TB, program, success string, what ...string) *stage {
+	t.Helper()
 	g := superviseGuest(t)
 	g.MustRun(t, "load-rxe")
 	t.Cleanup(func() { g.MustRun(t, "rdma", "link", "delete", "rxe0") }) // for a test whose program must find no device
 	s := &stage{g, filepath.Join(t.TempDir(), program), success}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./"+program)
+	folder := len(what) - 1
+	args := append(slices.Clone(what[:folder]), "-trimpath", "-ldflags=-s -w", "-o", s.program, what[folder])
+	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", program, err, out)
