@@ -109,7 +109,8 @@ func TestFullWindow(t *testing.T) {
 
 // TestPeerThatLeaves: what is under way does not fail before a NIC would give up.
 func TestPeerThatLeaves(t *testing.T) {
-	a, b, qa, _ := pair(t)
+	a, b, qa, qb := pair(t)
+	b.linkOf(t, qb) // a device that leaves before that resets the connection
 	if err := qa.Post(guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
 		t.Fatal(err)
 	}
