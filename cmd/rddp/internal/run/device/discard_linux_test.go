@@ -62,6 +62,7 @@ func TestNoWriteAfterEnd(t *testing.T) {
 			}
 			qa, qb := a.qp(nil), b.qp(nil)
 			joinPair(t, a, b, qa, qb)
+			b.linkOf(t, qb)
 			const writes = 10
 			for i := range uint64(writes) {
 				w := guest.WR{ID: i, Op: guest.OpWrite, Flags: guest.Signaled, Remote: mr.Addr + i*8, Key: mr.Key, List: []guest.SGE{a.mr.Part(8, 8)}}
