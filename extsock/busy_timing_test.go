@@ -26,7 +26,7 @@ var busyConfig = extsock.Config{Startup: extsock.StartupRequire}
 // the message need not be enough for what comes then.
 func TestOperationsOfABusyProgram(t *testing.T) {
 	t.Run("a processor is free", func(t *testing.T) {
-		took := operateOnBusyProgram(t, "GOMAXPROCS=2", 21)
+		took := operateOnBusyProgram(t, "GOMAXPROCS=2", 0, 21)
 		slices.Sort(took)
 		t.Log(took)
 		if median := took[len(took)/2]; median > 5*time.Millisecond {
@@ -34,12 +34,26 @@ func TestOperationsOfABusyProgram(t *testing.T) {
 		}
 	})
 	t.Run("no processor is free", func(t *testing.T) {
-		t.Log(operateOnBusyProgram(t, "GOMAXPROCS=1", 10)) // the runtime takes the processor from the program every 10 ms
+		t.Log(operateOnBusyProgram(t, "GOMAXPROCS=1", 0, 10)) // the runtime takes the processor from the program every 10 ms
+	})
+	t.Run("after many messages with pauses", func(t *testing.T) { // then a thread waits for watches
+		for _, processors := range []string{"GOMAXPROCS=2", "GOMAXPROCS=1"} {
+			var took []time.Duration
+			for range 9 {
+				took = append(took, operateOnBusyProgram(t, processors, 300, 1)...)
+			}
+			slices.Sort(took)
+			t.Log(processors, took)
+			if median := took[len(took)/2]; median > 5*time.Millisecond && processors == "GOMAXPROCS=2" {
+				t.Errorf("the median is %v; the runtime alone would look for operations every 10 ms", median)
+			}
+		}
 	})
 }
 
-// operateOnBusyProgram returns how long each of so many operations has taken.
-func operateOnBusyProgram(t *testing.T, processors string, rounds int) (took []time.Duration) {
+// operateOnBusyProgram returns how long each of so many operations has taken. So many messages with
+// pauses have come before.
+func operateOnBusyProgram(t *testing.T, processors string, before, rounds int) (took []time.Duration) {
 	t.Helper()
 	ctx := timeLimit(t)
 	peer := startSelf(t, ctx, busyPeerEnv+"=1", processors)
@@ -63,8 +77,18 @@ func operateOnBusyProgram(t *testing.T, processors string, rounds int) (took []t
 		}
 		return time.Since(begin)
 	}
+	for range before {
+		if _, err := c.Write([]byte{0}); err != nil {
+			t.Fatal(err)
+		}
+		readN(t, c, 1)
+		time.Sleep(500 * time.Microsecond)
+	}
 	for i := range rounds {
 		for computes := range byte(2) {
+			if before > 0 && computes == 0 {
+				continue
+			}
 			if _, err := c.Write([]byte{computes}); err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func (s *socket) Watch(g *toe.Gate) bool {
 		w.armed.Store(false)
 		return false
 	}
-	w.watcher.manPoller()
+	w.watcher.attend()
 	return true
 }
 
@@ -177,27 +177,40 @@ func open(g *toe.Gate) {
 	}
 }
 
-// fire opens the Gate, after a report.
-func (w *watch) fire() {
+// fire opens the Gate, after a report, and reports whether it did.
+func (w *watch) fire() bool {
 	w.armed.Store(false)
-	open(w.gate.Load())
+	g := w.gate.Load()
+	open(g)
+	return g != nil
 }
 
 // A watcher is an epoll instance and the goroutine that waits for it. There is one for the process,
 // while it has sockets that are watched. It waits in Go's netpoller, as an epoll instance is itself
-// a file to wait for: so it occupies no thread. A second goroutine sees to the netpoller: manPoller.
+// a file to wait for: so it occupies no thread. A second goroutine sees to the netpoller: attend.
 type watcher struct {
 	epfd   int
 	file   *os.File // owns epfd
 	events [64]unix.EpollEvent
 
-	poller *toe.Gate   // see manPoller
-	ended  atomic.Bool // end has been called
+	second  *toe.Gate    // of the second goroutine, see attend
+	blocked atomic.Bool  // the second goroutine waits for reports, in a thread of its own
+	calm    atomic.Int32 // how many times attend was called since the last report
+	// After so many calls of attend without a report the second goroutine blocks. Only it uses after.
+	after int32
+	ended atomic.Bool // end has been called
 
 	// watching.mu guards these.
 	watches map[uint64]*watch
 	lastID  uint64
+	waker   int // an eventfd, which ends the wait of the second goroutine; -1 until it first blocks
 }
+
+const (
+	calmFirst = 64      // after at the beginning
+	calmMore  = 16      // it is multiplied by this when a report comes to the blocked goroutine
+	calmMost  = 1 << 24 // and never more than this
+)
 
 // watching has the watcher that new sockets are registered with. It is nil if no socket is watched.
 var watching struct {
@@ -254,8 +267,8 @@ func newWatcher() (*watcher, syscall.Errno) {
 		return nil, err.(syscall.Errno)
 	}
 	unix.SetNonblock(epfd, true) // otherwise NewFile would not use the netpoller
-	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), poller: toe.NewGate(toe.WatchOutside),
-		watches: make(map[uint64]*watch)}
+	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), second: toe.NewGate(toe.WatchOutside),
+		after: calmFirst, watches: make(map[uint64]*watch), waker: -1}
 	if err := w.file.SetReadDeadline(time.Time{}); err != nil { // the netpoller has not taken the file
 		w.file.Close()
 		return nil, unix.EPERM
@@ -279,21 +292,72 @@ func (w *watcher) start() {
 
 func (w *watcher) runAll() {
 	go w.run()
-	go w.runIdle()
+	go w.runSecond()
 }
 
-// manPoller makes sure that a thread waits in Go's netpoller. Whoever arms a watch may be about to
-// compute, and may have been woken by the only thread that waited there, which now runs it. The runtime
-// would then look into the netpoller once in 10 ms. But when a goroutine becomes ready, the runtime wakes
-// a thread for it if a processor is idle, and a thread that finds nothing more to do waits in the
-// netpoller. So this makes a goroutine ready that does nothing.
-func (w *watcher) manPoller() { w.poller.Open() }
-
-// runIdle is the goroutine that does nothing.
-func (w *watcher) runIdle() {
-	for !w.ended.Load() {
-		w.poller.Wait()
+// attend makes sure that a thread waits for reports. Whoever arms a watch may be about to compute, and may
+// have been woken by the only thread that waited in Go's netpoller, which now runs it. The runtime would
+// then look into the netpoller once in 10 ms. But when a goroutine becomes ready, the runtime wakes a
+// thread for it if a processor is idle, and a thread that finds nothing more to do waits in the netpoller.
+// So attend makes the second goroutine ready.
+//
+// This wake-up is a large part of an echo after a pause. So once many watches in a row were armed and
+// nothing was reported, the second goroutine itself waits for reports, in a system call. It then
+// occupies a thread, and attend does nothing. The system call keeps a processor of the runtime for a
+// moment, until the monitor takes it back. So a program whose watches fire must not come here often.
+func (w *watcher) attend() {
+	if !w.blocked.Load() {
+		w.calm.Add(1)
+		w.second.Open()
 	}
+}
+
+// runSecond is the second goroutine.
+func (w *watcher) runSecond() {
+	raw, err := w.file.SyscallConn()
+	for err == nil && !w.ended.Load() {
+		w.second.Wait()
+		if w.calm.Load() < w.after {
+			continue
+		}
+		w.after = min(calmMore*w.after, calmMost)
+		if w.makeWaker() {
+			w.blocked.Store(true)
+			err = raw.Control(w.block) // keeps the descriptor open meanwhile
+			w.blocked.Store(false)     // from here on this goroutine's thread is about to wait in the netpoller
+		}
+	}
+}
+
+// block waits for reports, and takes some.
+func (w *watcher) block(fd uintptr) {
+	var events [8]unix.EpollEvent
+	for {
+		n, err := unix.EpollWait(int(fd), events[:], -1)
+		if err != nil && err != unix.EINTR || w.take(events[:max(n, 0)]) || w.ended.Load() {
+			return
+		}
+	}
+}
+
+// makeWaker makes the waker if there is none. It reports false if the watcher has ended, or the system
+// allows no further descriptor.
+func (w *watcher) makeWaker() bool {
+	watching.mu.Lock()
+	defer watching.mu.Unlock()
+	if w.waker >= 0 || w.ended.Load() {
+		return !w.ended.Load()
+	}
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	if errno := epollCtl(w.epfd, unix.EPOLL_CTL_ADD, uintptr(fd), unix.EPOLLIN, 0); errno != 0 { // 0 is no watch's id
+		unix.Close(fd)
+		return false
+	}
+	w.waker = fd
+	return true
 }
 
 // inBubble reports whether this goroutine belongs to a bubble. Only the header of its stack says so.
@@ -322,25 +386,44 @@ func (w *watcher) report(fd uintptr) bool {
 		if errno != 0 || n == 0 {
 			return false
 		}
-		watching.mu.Lock()
-		for _, e := range w.events[:n] {
-			if watch := w.watches[idOf(e)]; watch != nil { // else it has been closed meanwhile
-				watch.fire()
-			}
-		}
-		watching.mu.Unlock()
+		w.take(w.events[:n])
 		if int(n) < len(w.events) {
 			return false
 		}
 	}
 }
 
-// end ends the watcher. When it returns, the descriptor is closed, and the goroutines are about to
+// take opens the Gates of the sockets that are reported, and reports whether it opened one.
+func (w *watcher) take(events []unix.EpollEvent) (opened bool) {
+	for _, e := range events {
+		watching.mu.Lock()
+		watch := w.watches[idOf(e)]
+		watching.mu.Unlock()
+		if watch != nil && watch.fire() { // nil has been closed meanwhile
+			opened = true
+		}
+	}
+	if opened {
+		w.calm.Store(0)
+	}
+	return opened
+}
+
+// end ends the watcher. When it returns, the descriptors are closed, and the goroutines are about to
 // end.
 func (w *watcher) end() {
-	w.file.Close()
-	w.ended.Store(true)
-	w.poller.Open()
+	watching.mu.Lock()
+	w.ended.Store(true) // under the lock: makeWaker makes none from here on
+	waker := w.waker
+	watching.mu.Unlock()
+	w.second.Open()
+	if waker >= 0 {
+		unix.Write(waker, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+	w.file.Close() // returns when the second goroutine has left block
+	if waker >= 0 {
+		unix.Close(waker)
+	}
 }
 
 // epollCtl calls epoll_ctl. The runtime does not learn of this system call, which never waits.

@@ -51,14 +51,17 @@ func wantNoWatcher(t *testing.T) {
 	if w := current(); w != nil {
 		t.Errorf("no socket is watched, and there is a watcher of %d", len(w.watches))
 	}
-	polls := 0
+	polls, events := 0, 0
 	for _, name := range descriptors(t) {
 		if strings.Contains(name, "eventpoll") {
 			polls++
 		}
+		if strings.Contains(name, "eventfd") {
+			events++
+		}
 	}
-	if polls > 1 { // the netpoller has one
-		t.Errorf("there are %d epoll instances, want that of the netpoller", polls)
+	if polls > 1 || events > 1 { // the netpoller has one of each
+		t.Errorf("there are %d epoll instances and %d eventfds, want those of the netpoller", polls, events)
 	}
 	b := make([]byte, 1<<20)
 	prototest.Wait(t, "the watcher ends", func() bool { return !bytes.Contains(b[:runtime.Stack(b, true)], []byte("(*watcher).run")) })
@@ -106,6 +109,42 @@ func TestWatchMany(t *testing.T) {
 	mustWatch(t, bs[n-1], &gates[n-1])
 	gates[n-1].Wait()
 	bs[n-1].Abort()
+	wantNoWatcher(t)
+}
+
+// TestWatcherBlocks: after many watches without a report a thread of its own waits for reports, but not
+// after few. Reports open the Gate then, too, and Close ends the wait.
+func TestWatcherBlocks(t *testing.T) {
+	a, b := pairOf(t, &Backend{})
+	g := newGate()
+	mustWatch(t, b, g)
+	w := current()
+	quiet := func() bool {
+		b.Unwatch()
+		mustWatch(t, b, g)
+		return w.blocked.Load()
+	}
+	prototest.Wait(t, "the second goroutine blocks", quiet)
+	if n := w.calm.Load(); n < 64 {
+		t.Errorf("blocked after %d watches", n)
+	}
+	for range 3 {
+		mustWrite(t, a)
+		g.Wait()
+		mustWatch(t, b, g) // opens again, because nobody has read
+	}
+	g.Wait()
+	for n, p := 0, make([]byte, 3); n < len(p); {
+		k, _, err := toetest.ReadSegment(b, p[n:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += k
+	}
+	w.calm.Store(calmMost)
+	prototest.Wait(t, "the second goroutine blocks again", quiet)
+	b.Close()
+	a.Close()
 	wantNoWatcher(t)
 }
 
