@@ -154,6 +154,7 @@ func New(cfg Config) *Driver {
 	d.recovery = recovery{count: &d.count, toError: cfg.Panicked, trace: cfg.Trace}
 	d.tx.qp, d.tx.count, d.tx.end = d.qp, &d.count, &d.end
 	d.role.init(cfg.Stream)
+	d.role.patience = &d.rx.patience
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
 		d.in.box.longest = r.Longest // +checklocksignore: no other goroutine has it yet

@@ -89,6 +89,9 @@ func (p *patience) look() {
 	}
 }
 
+// isAlone reports whether no other connection has begun to wait since this one did.
+func (p *patience) isAlone() bool { return p.id != 0 && lastWaiter.Load() == p.id }
+
 // mayPoll reports whether polling is worth its cost on this connection.
 func (p *patience) mayPoll(waited time.Duration) bool {
 	if p.luck < 0 {

@@ -48,6 +48,8 @@ type role struct {
 	gate    *toe.Gate   // the home goroutine stands by behind it
 	leaving atomic.Bool // the holder has armed the watch and is about to leave
 
+	patience *patience // of the way in, see isSparse
+
 	offer chan struct{} // capacity 1: the waiting Read looks
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
@@ -102,6 +104,7 @@ const (
 	bulkStep   = trustFirst / 4
 	sentinelIn = 5 * time.Millisecond
 	slowWait   = sentinelIn / 4
+	sparseWait = 4 * quick
 )
 
 // init gives the role to the home goroutine.
@@ -126,6 +129,14 @@ func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
 func (r *role) isTrusted() bool {
 	t := r.lastRead()
 	return t.streak.Load() >= t.after.Load()
+}
+
+// isSparse reports whether the watch is cheaper than the sentinel although the Read is trusted: messages
+// come seldom, so the sentinel would be set, and wake a thread for that, almost each time. Beside other
+// connections, whose messages keep the threads awake, the sentinel is cheaper. The holder of the role
+// calls isSparse.
+func (r *role) isSparse() bool {
+	return r.watches && r.lastWait() > sparseWait && r.patience != nil && r.patience.isAlone()
 }
 
 // lastRead returns the trust in Reads like the last one.
@@ -265,7 +276,7 @@ func (r *role) leave(hurry bool) {
 	switch {
 	case hurry || r.writing.Load():
 		call = true
-	case r.isTrusted():
+	case r.isTrusted() && !r.isSparse():
 		guard = true
 	default:
 		watch, call = r.watches, !r.watches

@@ -154,6 +154,37 @@ func TestSentinelWhileReadLeaves(t *testing.T) {
 	}
 }
 
+// TestSparseReads: a trusted Read that has waited for long leaves the watch, and the sentinel beside other
+// connections.
+func TestSparseReads(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		var r role
+		r.init(s)
+		r.makeSentinel()
+		defer r.end()
+		r.patience = &patience{id: waiters.Add(2)}
+		r.lastRead().streak.Store(trustFirst)
+		for _, tt := range []struct {
+			waited time.Duration
+			alone  bool
+			watch  bool
+		}{{sparseWait / 2, true, false}, {2 * sparseWait, false, false}, {2 * sparseWait, true, true}} {
+			r.waited.Store(int64(tt.waited))
+			lastWaiter.Store(r.patience.id)
+			if !tt.alone {
+				lastWaiter.Store(r.patience.id - 1)
+			}
+			r.guarded.Store(false)
+			r.holder.Store(roleReader)
+			r.leave(false)
+			if watch := r.armed.Load(); watch != tt.watch || r.guarded.Load() == tt.watch {
+				t.Errorf("waited %v, alone %v: the watch is armed: %v, want %v", tt.waited, tt.alone, watch, tt.watch)
+			}
+		}
+	})
+}
+
 // TestSentinelOfAnEarlierVacancy: a sentinel that was set before a Read came and left again is due when
 // the role has been vacant for its time since then.
 func TestSentinelOfAnEarlierVacancy(t *testing.T) {
