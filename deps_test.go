@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 	},
 	"extsock/internal/device": {
 		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
+		"toe", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
 	"extsock/internal/device/devicetest":   {"toe"},
 	"extsock/internal/counters":            {"internal/locks", "internal/rdmaphdr"},

@@ -210,7 +210,8 @@ type Config struct {
 
 	// The queues and rights of verbs.
 
-	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
+	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128,
+	// and 32 on a device (Backend), where it is at most 4096.
 	SendDepth int
 
 	// SRQ is the shared receive queue from which connections take their receive buffers. Nil means

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/device"
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -24,6 +25,8 @@ const (
 	deviceRecvDepth = 16
 	deviceRecvSize  = 32 << 10
 	deviceSendDepth = 8
+	devicePostDepth = 32
+	deviceMaxPosts  = 1 << 12 // the queues are memory of the kernel
 )
 
 // deviceFor returns the device of cfg.Backend, or an *toe.UnavailableError that says why connections
@@ -50,7 +53,7 @@ func notOnDevice(cfg *Config) string {
 		set  bool
 	}{
 		{"Startup", cfg.Startup == StartupOff}, {"TLS", cfg.TLS != nil},
-		{"SendCQ", cfg.SendCQ != nil}, {"RecvCQ", cfg.RecvCQ != nil}, {"SRQ", cfg.SRQ != nil}, {"Domain", cfg.Domain != nil},
+		{"RecvCQ", cfg.RecvCQ != nil}, {"SRQ", cfg.SRQ != nil}, {"Domain", cfg.Domain != nil},
 		{"IdleTimeout", cfg.IdleTimeout > 0}, {"WriteTimeout", cfg.WriteTimeout > 0}, {"JudgeRequests", cfg.JudgeRequests},
 		{"RSockets", cfg.RSockets}, {"Markers", cfg.Markers}, {"MaxFPDU", cfg.MaxFPDU != 0}, {"PeerToPeer", cfg.PeerToPeer},
 		{"Revision", cfg.Revision == 1}, {"NoEnhanced", cfg.NoEnhanced},
@@ -112,6 +115,7 @@ func newDeviceEnd(dev toe.Device, cfg *Config, initiator bool) *deviceEnd {
 		dev: dev, cfg: cfg,
 		engine: device.New(device.Config{
 			Device: dev, Initiator: initiator, RecvDepth: depth, RecvSize: size, SendDepth: deviceSendDepth, SendSize: size,
+			PostDepth:    min(positive(cfg.SendDepth, devicePostDepth), deviceMaxPosts),
 			CloseTimeout: cfg.closeTimeout(),
 		}),
 		own: startup.Capabilities{ByteStream: !cfg.Messages, MaxMessage: uint32(size), Credits: uint16(depth), OnDevice: true},
@@ -154,7 +158,9 @@ func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
 	c.learn(p)
 	e.engine.Begin(device.Link{
 		QP: qp, Messages: e.cfg.Messages || !isByteStream(p), Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
-		Closed: c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
+		Completions: func() (*rdmap.CompletionQueue, uint64) { return c.SendCQ().done, c.QPNum() },
+		Locate:      func(p []byte) (toe.Segment, error) { return locate(e.dev, p) },
+		Closed:      c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
 	c.verbs.engine = e.engine
 	c.startup.Joined()

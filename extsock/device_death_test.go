@@ -8,11 +8,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/internal/device/devicetest"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // A mortalSession is a session of two ends with bytes each way and one-sided operations. The device of
@@ -55,7 +57,7 @@ func (s *mortalSession) run(accepts, dials extsock.Config) {
 	if !s.note(err) {
 		s.note(l.Close())
 	} else {
-		s.dialed(c)
+		s.dialed(c, dials.Backend)
 	}
 	all.Wait()
 	_ = l.Close() // again, perhaps
@@ -87,7 +89,7 @@ func (s *mortalSession) accepted(c *extsock.Conn) {
 }
 
 // dialed is the end that dials.
-func (s *mortalSession) dialed(c *extsock.Conn) {
+func (s *mortalSession) dialed(c *extsock.Conn, own toe.Backend) {
 	defer s.end(c)
 	b := make([]byte, rdmap.HandleLen)
 	if _, err := io.ReadFull(c, b); !s.note(err) {
@@ -113,6 +115,9 @@ func (s *mortalSession) dialed(c *extsock.Conn) {
 			s.t.Errorf("piece %d of the memory is not what was written", at)
 		}
 	}
+	if !s.posts(c, h, own) {
+		return
+	}
 	for at := 0; at < len(s.data); at += 5000 {
 		if _, err := c.Write(s.data[at:min(at+5000, len(s.data))]); !s.note(err) {
 			return
@@ -126,6 +131,46 @@ func (s *mortalSession) dialed(c *extsock.Conn) {
 		s.t.Errorf("the end that dials got %d bytes of %d back, or other ones, %v", len(got), len(s.data), err)
 	}
 	s.note(err)
+}
+
+// posts posts Work Requests, and checks that each has one Completion, in order, however the device ends.
+func (s *mortalSession) posts(c *extsock.Conn, h rdmap.Handle, b toe.Backend) bool {
+	memory, err := extsock.NewMemory(b, 2048, 0)
+	if !s.note(err) {
+		return false
+	}
+	defer func() { s.note(memory.Close()) }()
+	piece := memory.Bytes()[:1024]
+	for i := range piece {
+		piece[i] = 99
+	}
+	to, err := h.Slice(6144, 1024)
+	if err != nil {
+		s.t.Error(err)
+		return false
+	}
+	n, posted := c.PostBatch([]rdmap.WorkRequest{
+		{ID: 0, Op: rdmap.WorkWrite, Data: piece, Remote: to},
+		{ID: 1, Op: rdmap.WorkRead, Data: memory.Bytes()[1024:], Remote: to},
+		{ID: 2, Op: rdmap.WorkWrite, Data: piece, Remote: to, Fence: true},
+	})
+	sound := s.note(posted)
+	for i := range n {
+		done, err := c.SendCQ().Wait(s.t.Context())
+		if err != nil || done.ID != uint64(i) {
+			s.t.Errorf("Completion %v, %v, want number %d of %d", done, err, i, n)
+		}
+		sound = s.note(done.Err) && sound
+		if i == 1 && done.Err == nil && !bytes.Equal(memory.Bytes()[1024:], piece) {
+			s.t.Error("what was read is not what was written")
+		}
+	}
+	synctest.Wait()
+	var more [1]rdmap.Completion
+	if c.SendCQ().Poll(more[:]) != 0 {
+		s.t.Errorf("one Completion too many: %v", more[0])
+	}
+	return sound
 }
 
 // partly checks a piece whose Write has failed: it is whole, or nothing of it is there.

@@ -1,12 +1,16 @@
 package extsock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"syscall"
+	"unsafe"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -17,6 +21,7 @@ import (
 type Memory struct {
 	b      []byte
 	access ddp.Access
+	dev    toe.Device // of region
 	region toe.Region // nil: no device reaches it
 	why    error      // then why
 }
@@ -35,7 +40,8 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 			m.region, err = dev.NewRegion(n, rightsOf(access))
 		}
 		if m.why = err; err == nil {
-			m.b = m.region.Bytes()
+			m.b, m.dev = m.region.Bytes(), dev
+			memories.add(m)
 			return m, nil
 		}
 		var u *toe.UnavailableError
@@ -83,6 +89,7 @@ func (m *Memory) Close() error {
 	if m.region == nil {
 		return nil
 	}
+	memories.remove(m)
 	return m.region.Close()
 }
 
@@ -90,4 +97,57 @@ func (m *Memory) Close() error {
 func (m *Memory) handle() rdmap.Handle {
 	key, addr := m.region.Remote()
 	return rdmap.Handle{STag: ddp.STag(key), TO: addr, Len: uint32(len(m.b))}
+}
+
+// memories has the open Memory of all devices, in the order of its addresses, so that Post finds the
+// Region of its Data. Memory of a Region does not move.
+var memories memoryList
+
+type memoryList struct {
+	mu   locks.Mutex[locks.Regions]
+	list []*Memory // +checklocks:mu
+}
+
+func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
+
+// find returns the place of the Memory that begins at the address at, or the place where it would be.
+//
+// +checklocks:l.mu
+func (l *memoryList) find(at uintptr) (int, bool) {
+	return slices.BinarySearchFunc(l.list, at, func(m *Memory, at uintptr) int { return cmp.Compare(address(m.b), at) })
+}
+
+func (l *memoryList) add(m *Memory) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, _ := l.find(address(m.b))
+	l.list = slices.Insert(l.list, i, m)
+}
+
+func (l *memoryList) remove(m *Memory) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.list, m); i >= 0 {
+		l.list = slices.Delete(l.list, i, i+1)
+	}
+}
+
+// locate returns where p lies in the Memory of dev. The error is errMemory.
+func locate(dev toe.Device, p []byte) (toe.Segment, error) {
+	memories.mu.Lock()
+	defer memories.mu.Unlock()
+	at := address(p)
+	i, found := memories.find(at)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return toe.Segment{}, errMemory
+	}
+	m := memories.list[i]
+	off := at - address(m.b)
+	if m.dev != dev || off > uintptr(len(m.b)) || len(p) > len(m.b)-int(off) {
+		return toe.Segment{}, errMemory
+	}
+	return toe.Segment{Region: m.region, Off: int(off), Len: len(p)}, nil
 }

@@ -211,6 +211,11 @@ func (v *verbs) deregisterAll() {
 //	syscall.EPIPE                 wr needs an answer of a peer that has closed the connection
 //
 // If the connection has ended, Post returns the reason.
+//
+// On a device (Config.Backend), Data must lie in memory of NewMemory of that device. If it does not,
+// or if wr asks for what the device lacks, the error is errors.ErrUnsupported. There is no Inline, Solicited, mask, Swap,
+// Immediate Data, Send with Invalidate, or more than one piece in Gather, and no atomic on an RNIC. Post puts
+// nothing off there.
 func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {

@@ -234,6 +234,19 @@ func (c *CompletionQueue) release() {
 	c.free.Add(1)
 }
 
+// Reserve reserves an entry, for a request whose Completion comes from elsewhere than a QP of this
+// package, such as an RDMA device. It returns false if no entry is free.
+func (c *CompletionQueue) Reserve() bool { return c.reserve() }
+
+// Fill puts done into an entry that Reserve has reserved. If done is nil, Fill gives the entry back.
+func (c *CompletionQueue) Fill(done *Completion) {
+	if done == nil {
+		c.release()
+		return
+	}
+	c.complete(*done)
+}
+
 // complete fills a reserved entry.
 func (c *CompletionQueue) complete(done Completion) {
 	wakes := done.wakes()

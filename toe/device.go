@@ -84,7 +84,8 @@ type QP interface {
 	PrivateData() []byte // the peer's; the caller must not change it
 	LocalAddr() net.Addr
 	RemoteAddr() net.Addr
-	// Close ends the connection. When it returns, the device uses no memory of work requests any more.
+	// Close ends the connection. When it returns, the device uses no memory of work requests any more. It
+	// may be called more than once.
 	Close() error
 }
 

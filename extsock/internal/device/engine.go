@@ -26,15 +26,21 @@ type Config struct {
 	RecvDepth, RecvSize int
 	// SendDepth and SendSize are the number of messages that may be on their way, and their length.
 	SendDepth, SendSize int
+	PostDepth           int // Work Requests of Post and PostBatch that may be under way
 	CloseTimeout        time.Duration
 }
 
 // A Link is what an Engine needs to know when its queue pair is connected.
 type Link struct {
 	QP         toe.QP
-	Messages   bool                  // message mode, and not the byte stream
-	Credits    int                   // messages that the peer has room for
-	MaxMessage int                   // their length in bytes
+	Messages   bool // message mode, and not the byte stream
+	Credits    int  // messages that the peer has room for
+	MaxMessage int  // their length in bytes
+	// Completions returns the completion queue of Post and PostBatch, and the number of the queue pair
+	// in their Completions.
+	Completions func() (cq *rdmap.CompletionQueue, qpNum uint64)
+	// Locate returns where memory of the program lies in a Region of the device.
+	Locate     func(p []byte) (toe.Segment, error)
 	Closed     *wait.Latch           // Conn.Close sets it
 	Background *wait.Background      // counts the connection, until it is over
 	Trace      *observe.Trace        // nil: no trace
@@ -54,8 +60,10 @@ type Engine struct {
 
 	// A goroutine that takes the machine's next action posts it before another one takes the next.
 	posting locks.Mutex[locks.Poster]
+	giving  post // +checklocks:posting
 	mu      locks.Mutex[locks.Device]
 	m       *machine // +checklocks:mu
+	posts   posts    // +checklocks:mu
 	// the queue pair is closed
 	shut bool // +checklocks:mu
 	// the region is given back
@@ -71,7 +79,7 @@ type Engine struct {
 func New(cfg Config) *Engine {
 	l := layout{receives: cfg.RecvDepth + bytestream.ExtraBuffers, receiveLen: cfg.RecvSize, sends: cfg.SendDepth, sendLen: cfg.SendSize}
 	e := &Engine{
-		cfg: cfg, m: newMachine(l),
+		cfg: cfg, m: newMachine(l), posts: posts{depth: cfg.PostDepth},
 		reading: make(chan struct{}, 1), writing: make(chan struct{}, 1), readable: make(chan struct{}, 1), room: make(chan struct{}, 1),
 		taken: make(chan struct{}), over: make(chan struct{}),
 	}
@@ -82,7 +90,7 @@ func New(cfg Config) *Engine {
 // Depths returns how many work requests may be under way.
 func (e *Engine) Depths() (sends, receives int) {
 	const flushAndNudge = 2
-	return e.cfg.SendDepth + flushAndNudge + opSlots, e.cfg.RecvDepth + bytestream.ExtraBuffers
+	return e.cfg.SendDepth + e.cfg.PostDepth + flushAndNudge + opSlots, e.cfg.RecvDepth + bytestream.ExtraBuffers
 }
 
 // Prepare registers the connection's memory and posts the receives.
@@ -132,7 +140,7 @@ func (e *Engine) Receive() {
 		n, err := e.link.QP.Wait(context.Background(), got[:])
 		e.mu.Lock()
 		for i := range got[:n] {
-			if !e.ops.completed(&got[i]) {
+			if !e.ops.completed(&got[i]) && !e.postCompleted(&got[i]) {
 				e.note(&got[i])
 				e.m.completed(&got[i], e.memory)
 			}
@@ -146,8 +154,10 @@ func (e *Engine) Receive() {
 			break
 		}
 	}
+	_ = e.link.QP.Close() // it returns nil; the memory of what is posted is the program's again
 	e.mu.Lock()
 	reason := e.m.reason
+	e.posts.flush(reason)
 	e.shut = true
 	e.unlock()
 	e.ops.end(reason)
@@ -196,7 +206,14 @@ func (e *Engine) post() error {
 	e.posting.Lock()
 	defer e.posting.Unlock()
 	for {
+		if given, err := e.give(); given || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		e.mu.Lock()
+		e.m.held = e.posts.areDue()
 		a, ok := e.m.next(e.memory)
 		e.mu.Unlock()
 		if !ok {
@@ -380,13 +397,6 @@ func (e *Engine) endWrite(n int) int {
 	}
 	e.mu.Unlock()
 	return n
-}
-
-// Post and PostBatch are not there yet on a device.
-func (e *Engine) Post(*rdmap.WorkRequest) error { return errPost }
-
-func (e *Engine) PostBatch([]rdmap.WorkRequest, func(*rdmap.WorkRequest) error) (int, error) {
-	return 0, errPost
 }
 
 // CloseWrite ends the stream after the data that has been written. Later Writes return err.

@@ -13,7 +13,7 @@ import (
 // an end of the peer's bytes. After CloseRead it finds such an end.
 func TestReadAtClose(t *testing.T) {
 	e := New(Config{Device: lostDevice{}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
-	qp := lostQP{closed: make(chan struct{})}
+	qp := newLostQP()
 	if err := e.Prepare(qp); err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,10 @@ type machine struct {
 	reason error // of over
 	// waits means that nothing may be sent before something has been received.
 	waits bool
+	// held means that the program's Work Requests wait for the device, and nothing overtakes them. posted is
+	// the number of those without a Completion.
+	held   bool
+	posted int
 
 	begun  bool
 	tx     *bytestream.Sender // of the byte stream; nil in message mode
@@ -179,7 +183,7 @@ func (m *machine) next(memory []byte) (a action, ok bool) {
 	case m.nudges > 0:
 		m.nudges--
 		return action{op: postNudge, id: nudgeID}, true
-	case !m.begun || m.waits:
+	case !m.maySend() || m.held:
 		return action{}, false
 	case m.tx == nil && m.out.due && len(m.free) > 0:
 		return m.sendMessage(memory), true
@@ -191,6 +195,9 @@ func (m *machine) next(memory []byte) (a action, ok bool) {
 	}
 	return action{}, false
 }
+
+// maySend reports whether the device may have what the peer sees.
+func (m *machine) maySend() bool { return m.life != over && m.begun && !m.waits }
 
 // isWritten reports whether everything that was written is posted, and the end behind it.
 func (m *machine) isWritten() bool {
@@ -351,7 +358,7 @@ func (m *machine) settle() {
 	if m.life == ending && m.flush == done {
 		m.become(lingering)
 	}
-	if m.life == ending && m.flush == never && m.isWritten() && len(m.free) == m.sends {
+	if m.life == ending && m.flush == never && m.isWritten() && len(m.free) == m.sends && m.posted == 0 {
 		m.become(lingering)
 	}
 	if m.life == lingering && (m.eof || m.tx == nil) { // a peer that is no rddp may wait for the end

@@ -117,6 +117,14 @@ func (e *end) write(p []byte) (n int) {
 	return e.m.tx.End()
 }
 
+// wantNothing wants no data, and no end.
+func (e *end) wantNothing() {
+	e.t.Helper()
+	if n, ok, err := e.m.read(make([]byte, 1)); ok {
+		e.t.Errorf("read %d bytes, %v, want nothing yet", n, err)
+	}
+}
+
 func (e *end) wantRead(want string, wantErr error) {
 	e.t.Helper()
 	p := make([]byte, 100)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -48,11 +49,14 @@ func (r *lostRegion) Bytes() []byte {
 type lostQP struct {
 	toe.QP
 	closed chan struct{}
+	once   *sync.Once
 }
+
+func newLostQP() lostQP { return lostQP{closed: make(chan struct{}), once: new(sync.Once)} }
 
 func (q lostQP) Post(toe.Request, ...toe.Segment) error   { return os.ErrClosed }
 func (q lostQP) PostReceive(uint64, ...toe.Segment) error { return nil }
-func (q lostQP) Close() error                             { close(q.closed); return nil }
+func (q lostQP) Close() error                             { q.once.Do(func() { close(q.closed) }); return nil }
 func (q lostQP) Wait(context.Context, []toe.Completion) (int, error) {
 	<-q.closed
 	return 0, os.ErrClosed
@@ -67,7 +71,7 @@ func TestOperationAtTheEnd(t *testing.T) {
 	e := New(Config{Device: lostDevice{operations: region}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
 	var background wait.Background
 	background.Begin()
-	qp := lostQP{closed: make(chan struct{})}
+	qp := newLostQP()
 	if err := e.Prepare(qp); err != nil {
 		t.Fatal(err)
 	}

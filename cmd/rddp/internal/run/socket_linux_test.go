@@ -4,6 +4,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,7 +18,10 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/nettest"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/verbs"
 )
 
@@ -100,6 +104,7 @@ func socketPairs(b *verbs.Backend, mixed bool) [][2]*extsock.Config {
 }
 
 func runPair(listens, dials *extsock.Config) error {
+	device := cmp.Or(listens.Backend, dials.Backend)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", listens)
 	if err != nil {
 		return err
@@ -114,9 +119,78 @@ func runPair(listens, dials *extsock.Config) error {
 		if i%2 == 1 { // the server speaks first
 			from, to = server, client
 		}
-		if err := errors.Join(stream(from, to), stream(to, from), both(from, to), endSockets(from, to)); err != nil {
+		if err := errors.Join(stream(from, to), stream(to, from), both(from, to), posts(device, from, to), endSockets(from, to)); err != nil {
 			return fmt.Errorf("connection %d: %w", i, err)
 		}
+	}
+	return nil
+}
+
+// posts posts Writes and Reads of every length at the end that is on the device, in memory of the device,
+// and takes their Completions.
+func posts(b toe.Backend, from, to *extsock.Conn) error {
+	if from.ConnectionState().Device == "" {
+		return nil // the memory need not be a device's
+	}
+	remote, err := extsock.NewMemory(b, 64*postLen, ddp.RemoteRead|ddp.RemoteWrite)
+	if err != nil {
+		return err
+	}
+	defer remote.Close()
+	local, err := extsock.NewMemory(b, 64*postLen, 0)
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	r, err := remote.Share(to)
+	if err != nil {
+		return err
+	}
+	want := make([]byte, 64*postLen)
+	for i := range want {
+		want[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	for _, op := range []rdmap.WorkOp{rdmap.WorkWrite, rdmap.WorkRead} {
+		if op == rdmap.WorkWrite {
+			copy(local.Bytes(), want)
+		} else {
+			clear(local.Bytes())
+		}
+		if err := postAll(from, op, local.Bytes(), r.Handle()); err != nil {
+			return fmt.Errorf("%v: %w", op, err)
+		}
+	}
+	if !bytes.Equal(remote.Bytes(), want) || !bytes.Equal(local.Bytes(), want) {
+		return errors.New("the memory is not what was written, or read")
+	}
+	return nil
+}
+
+const postLen = 40_000
+
+// postAll posts pieces of p, each as soon as there is room, and takes their Completions, in order.
+func postAll(c *extsock.Conn, op rdmap.WorkOp, p []byte, h rdmap.Handle) error {
+	const pieces = 64
+	for posted, done := 0, 0; done < pieces; {
+		piece, err := h.Slice(int64(posted)*postLen, postLen)
+		if posted < pieces && err != nil {
+			return err
+		}
+		if posted < pieces {
+			err = c.Post(&rdmap.WorkRequest{ID: uint64(posted), Op: op, Data: p[posted*postLen:][:postLen], Remote: piece})
+			if err == nil {
+				posted++
+				continue
+			}
+			if !errors.Is(err, rdmap.ErrQueueFull) {
+				return err
+			}
+		}
+		got, err := c.SendCQ().Wait(context.Background())
+		if err != nil || got.Err != nil || got.ID != uint64(done) || got.Len != postLen {
+			return fmt.Errorf("completion %d: %v, %w", done, got, err)
+		}
+		done++
 	}
 	return nil
 }

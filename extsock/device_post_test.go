@@ -1,0 +1,257 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/extsock/internal/device/devicetest"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// deviceMemories returns memory of the server for the client, and memory of the client's own.
+func deviceMemories(t *testing.T, b toe.Backend, server *extsock.Conn, n int, access ddp.Access) (remote, local *extsock.Memory, h rdmap.Handle) {
+	t.Helper()
+	remote, err := extsock.NewMemory(b, n, access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := remote.Share(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if local, err = extsock.NewMemory(b, n, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remote.Close(); local.Close() })
+	return remote, local, r.Handle()
+}
+
+// part returns a part of the memory of a Handle.
+func part(t *testing.T, h rdmap.Handle, off, n int) rdmap.Handle {
+	t.Helper()
+	p, err := h.Slice(int64(off), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestDevicePost: Work Requests of the program run on the device, from memory to memory, and each has one
+// Completion, in order. A Write of the byte stream does not overtake them.
+func TestDevicePost(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		client, server := devicePair(t, b)
+		remote, local, h := deviceMemories(t, b, server, 1<<20, ddp.RemoteRead|ddp.RemoteWrite)
+		mine := local.Bytes()
+		copy(mine, pattern(300_000, 1))
+		if err := client.Post(&rdmap.WorkRequest{ID: 1, Op: rdmap.WorkWrite, Data: mine[:300_000], Remote: part(t, h, 100, 300_000)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Write([]byte("written")); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 7)
+		if _, err := io.ReadFull(server, p); err != nil || !bytes.Equal(remote.Bytes()[100:300_100], mine[:300_000]) {
+			t.Fatalf("Read: %v, or the Write has not arrived before it", err)
+		}
+		own := extsock.NewCompletionQueue(4)
+		n, err := client.PostBatch([]rdmap.WorkRequest{
+			{ID: 2, Op: rdmap.WorkRead, Data: mine[500_000:][:300_000], Remote: part(t, h, 100, 300_000)},
+			{ID: 3, Op: rdmap.WorkWrite, Unsignaled: true, Data: mine[:1], Remote: part(t, h, 0, 1)},
+			{ID: 4, Op: rdmap.WorkWrite, Fence: true, Gather: [][]byte{nil, mine[5:9]}, Remote: part(t, h, 10, 4)},
+			{ID: 5, Op: rdmap.WorkWrite, Remote: h},
+			{ID: 6, Op: rdmap.WorkSend, Data: mine[:1]},
+			{ID: 7, Op: rdmap.WorkWrite, Remote: h},
+		})
+		if n != 4 || !errors.Is(err, extsock.ErrMode) {
+			t.Fatalf("PostBatch = %d, %v, want the first 4 and ErrMode", n, err)
+		}
+		for _, want := range []rdmap.Completion{
+			{ID: 1, Op: rdmap.WorkWrite, Len: 300_000}, {ID: 2, Op: rdmap.WorkRead, Len: 300_000},
+			{ID: 4, Op: rdmap.WorkWrite, Len: 4}, {ID: 5, Op: rdmap.WorkWrite},
+		} {
+			want.QPNum = client.QPNum()
+			if got := complete(t, client.SendCQ()); got != want {
+				t.Errorf("Completion %+v, want %+v", got, want)
+			}
+		}
+		if !bytes.Equal(mine[500_000:800_000], mine[:300_000]) || !bytes.Equal(remote.Bytes()[10:14], mine[5:9]) || remote.Bytes()[0] != mine[0] {
+			t.Error("the memory is not what was read and written")
+		}
+		add := rdmap.WorkRequest{ID: 8, Op: rdmap.WorkFetchAdd, Operand: 5, Remote: h}
+		if b.RNIC {
+			if err := client.Post(&add); !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("an atomic on an RNIC: %v", err)
+			}
+		}
+		var one [1]rdmap.Completion
+		if client.SendCQ().Poll(one[:]) != 0 || own.Poll(one[:]) != 0 {
+			t.Errorf("one Completion too many: %v", one[0])
+		}
+	})
+}
+
+// TestDevicePostSharedQueue: connections on a device may share a completion queue.
+func TestDevicePostSharedQueue(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		cfg.SendCQ = extsock.NewCompletionQueue(8)
+		client, server := deviceEnds(t, &cfg, &cfg)
+		_, local, h := deviceMemories(t, b, server, 64, ddp.RemoteWrite)
+		_, own, back := deviceMemories(t, b, client, 64, ddp.RemoteWrite)
+		for _, end := range []struct {
+			c  *extsock.Conn
+			wr rdmap.WorkRequest
+		}{{client, rdmap.WorkRequest{Data: local.Bytes(), Remote: h}}, {server, rdmap.WorkRequest{Data: own.Bytes(), Remote: back}}} {
+			end.wr.Op = rdmap.WorkWrite
+			if err := end.c.Post(&end.wr); err != nil {
+				t.Fatal(err)
+			}
+			if c := complete(t, cfg.SendCQ); c.QPNum != end.c.QPNum() || end.c.SendCQ() != cfg.SendCQ {
+				t.Errorf("Completion %+v, want that of queue pair %d", c, end.c.QPNum())
+			}
+		}
+	})
+}
+
+// TestDevicePostAtomics: atomics return what was there, each its own.
+func TestDevicePostAtomics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := new(devicetest.Backend)
+		client, server := devicePair(t, b)
+		_, _, h := deviceMemories(t, b, server, 64, ddp.RemoteAtomic)
+		for i := range uint64(100) {
+			for _, wr := range []rdmap.WorkRequest{{Op: rdmap.WorkFetchAdd, Operand: 1}, {Op: rdmap.WorkCmpSwap, Compare: 2*i + 1, Operand: 2*i + 2}} {
+				wr.Remote = part(t, h, 8, 8)
+				if err := client.Post(&wr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for k := range uint64(2) {
+				if c := complete(t, client.SendCQ()); c.Err != nil || c.Original != 2*i+k {
+					t.Fatalf("atomic %d of pair %d: %+v", k, i, c)
+				}
+			}
+		}
+	})
+}
+
+// TestDevicePostRefuses: what a device cannot do is refused, and the connection goes on.
+func TestDevicePostRefuses(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		cfg.SendDepth = 2
+		client, server := deviceEnds(t, &cfg, &cfg)
+		_, local, h := deviceMemories(t, b, server, 64, ddp.RemoteRead|ddp.RemoteWrite)
+		other := &devicetest.Backend{RNIC: b.RNIC}
+		foreign, err := extsock.NewMemory(other, 64, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine := local.Bytes()
+		for name, tt := range map[string]struct {
+			wr   rdmap.WorkRequest
+			want error
+		}{
+			"memory of the heap":       {rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 8)}, errors.ErrUnsupported},
+			"memory of another device": {rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: foreign.Bytes()}, errors.ErrUnsupported},
+			"no operation":             {rdmap.WorkRequest{}, rdmap.ErrBadRequest},
+			"a Read with a list":       {rdmap.WorkRequest{Op: rdmap.WorkRead, Gather: [][]byte{mine}}, rdmap.ErrBadRequest},
+			"several pieces":           {rdmap.WorkRequest{Op: rdmap.WorkWrite, Gather: [][]byte{mine[:1], mine[1:]}}, errors.ErrUnsupported},
+			"a copy":                   {rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: mine, Inline: true}, errors.ErrUnsupported},
+			"a Swap":                   {rdmap.WorkRequest{Op: rdmap.WorkSwap}, errors.ErrUnsupported},
+			"a message":                {rdmap.WorkRequest{Op: rdmap.WorkSend}, extsock.ErrMode},
+		} {
+			tt.wr.Remote = h
+			if err := client.Post(&tt.wr); !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", name, err, tt.want)
+			}
+		}
+		full := rdmap.NewCompletionQueue(1)
+		for i, want := range []error{nil, rdmap.ErrCompletionQueueFull} {
+			if err := client.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: mine, Remote: h, CQ: full}); !errors.Is(err, want) {
+				t.Errorf("post %d for a queue of one: %v, want %v", i, err, want)
+			}
+		}
+		if err := foreign.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if err := client.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: mine, Remote: h}); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("memory that is closed: %v", err)
+		}
+		if _, err := client.Write([]byte("still there")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDevicePostMessages: in message mode a Send that is posted is a message, and the end that accepts may
+// post before it has received one.
+func TestDevicePostMessages(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		cfg.Messages = true
+		client, server := deviceEnds(t, &cfg, &cfg)
+		remote, local, h := deviceMemories(t, b, client, 64, ddp.RemoteWrite)
+		copy(local.Bytes(), "posted and written")
+		n, err := server.PostBatch([]rdmap.WorkRequest{
+			{ID: 1, Op: rdmap.WorkWrite, Data: local.Bytes()[:18], Remote: h},
+			{ID: 2, Op: rdmap.WorkSend, Data: local.Bytes()[:6]},
+		})
+		if n != 2 || err != nil {
+			t.Fatalf("PostBatch = %d, %v", n, err)
+		}
+		if _, err := client.Write([]byte("you may send")); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 64)
+		if n, err := client.Read(p); string(p[:n]) != "posted" || err != nil || string(remote.Bytes()[:18]) != "posted and written" {
+			t.Errorf("Read = %q, %v; the memory has %q", p[:n], err, remote.Bytes())
+		}
+		for id := range uint64(2) {
+			if c := complete(t, server.SendCQ()); c.ID != id+1 || c.Err != nil {
+				t.Errorf("Completion %+v", c)
+			}
+		}
+	})
+}
+
+// TestDevicePostEnd: a Work Request that fails says so and ends the connection. Then, and after Close, Post
+// returns why.
+func TestDevicePostEnd(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		client, server := devicePair(t, b)
+		_, local, h := deviceMemories(t, b, server, 64, ddp.RemoteRead)
+		wr := rdmap.WorkRequest{ID: 9, Op: rdmap.WorkWrite, Data: local.Bytes(), Remote: h}
+		if err := client.Post(&wr); err != nil {
+			t.Fatal(err)
+		}
+		c, err := client.SendCQ().Wait(t.Context())
+		if err != nil || c.ID != 9 || c.Status != rdmap.StatusGeneral || c.Err == nil || c.Len != 0 {
+			t.Errorf("Completion %+v", c)
+		}
+		synctest.Wait()
+		if err := client.Post(&wr); !errors.Is(err, c.Err) {
+			t.Errorf("Post behind the end = %v, want %v", err, c.Err)
+		}
+		client.Close()
+		if err := client.Post(&wr); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Post after Close = %v", err)
+		}
+		var one [1]rdmap.Completion
+		if client.SendCQ().Poll(one[:]) != 0 {
+			t.Errorf("one Completion too many: %v", one[0])
+		}
+	})
+}
