@@ -2,7 +2,6 @@ package extsock
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -34,7 +33,6 @@ type Conn struct {
 
 	stream toe.Stream
 	under  net.Conn // the net.Conn that the stream was made from, or the stream itself
-	tcp    net.Conn // the connection with the settings of TCP: under, or the one below TLS
 	cfg    *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
 	trace  *observe.Trace
 	door   *startup.Door // of the Listener that accepted the connection; nil: none
@@ -43,8 +41,7 @@ type Conn struct {
 	// startup it is the zero Peer.
 	peer atomic.Pointer[startup.Peer]
 
-	device   string // the name of the RDMA device that runs the connection; "": none
-	noDevice error  // why that of Config.Backend does not; nil: it has none, or does
+	noDevice error // why the device of Config.Backend does not run the connection; nil: it has none, or does
 
 	mu       locks.Mutex[locks.Conn]
 	fallback *fallbackError // +checklocks:mu
@@ -76,13 +73,7 @@ func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 // newNetConn is NewConn for a connection that a Listener has accepted at its door.
 func newNetConn(c net.Conn, initiator bool, cfg *Config, door *startup.Door) *Conn {
 	x := newConn(streamOf(c), initiator, cfg, door)
-	x.under, x.tcp = c, c
-	if t, ok := c.(*tls.Conn); ok {
-		x.tcp = t.NetConn()
-		if w, ok := x.tcp.(interface{ NetConn() net.Conn }); ok { // netconn.ForTLS
-			x.tcp = w.NetConn()
-		}
-	}
+	x.under = c
 	return x
 }
 
@@ -91,7 +82,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 		cfg = &Config{}
 	}
 	c := &Conn{
-		stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, door: door,
+		stream: s, under: s, cfg: cfg, initiator: initiator, door: door,
 		trace: observe.NewTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
 	}
 	c.startup = newStartup(s, initiator, cfg, door, &c.taps)

@@ -152,8 +152,7 @@ func (e *deviceEnd) config() toe.QPConfig {
 
 // join returns the connection of a queue pair that is connected.
 func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
-	c := newConn(&deviceStream{qp: qp}, initiator, e.cfg, nil)
-	c.device = e.dev.Name()
+	c := newConn(&deviceStream{qp: qp, device: e.dev.Name()}, initiator, e.cfg, nil)
 	onDevice.Add(1)
 	c.learn(p)
 	e.engine.Begin(device.Link{

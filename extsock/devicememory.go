@@ -75,7 +75,7 @@ func (m *Memory) Bytes() []byte { return m.b }
 // errors.ErrUnsupported, or the *toe.UnavailableError of NewMemory.
 func (m *Memory) Share(c *Conn) (Region, error) {
 	switch {
-	case c.device == "":
+	case c.device() == "":
 		return c.Register(m.b, m.access)
 	case m.region == nil:
 		return Region{}, c.opError("register", m.why)

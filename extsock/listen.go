@@ -156,7 +156,7 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 	}
 	for {
 		c, err := l.acceptBelow()
-		if err != nil || c.device != "" {
+		if err != nil || c.device() != "" {
 			return c, err
 		}
 		if c.EnableDDP(context.Background(), nil) == nil {
@@ -172,7 +172,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := nc.(*Conn); ok && c.device != "" {
+	if c, ok := nc.(*Conn); ok && c.device() != "" {
 		return c, nil
 	}
 	if l.cfg.TLS != nil {

@@ -22,7 +22,7 @@ func (c *Conn) writeDDP(p []byte) (int, error) {
 	}
 	if !d.IsByteStream() {
 		limit := c.peer.Load().Capabilities.MaxMessage
-		if limit > 0 && uint64(len(p)) > uint64(limit) || c.device != "" && len(p) > d.Longest() {
+		if limit > 0 && uint64(len(p)) > uint64(limit) || c.device() != "" && len(p) > d.Longest() {
 			return 0, errMessageLength
 		}
 	}

@@ -26,7 +26,7 @@ func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
 	}
-	if c.device != "" {
+	if c.device() != "" {
 		return nil, c.opError("capture", errors.ErrUnsupported)
 	}
 	r, err := c.taps.Start(func() toe.Tap { return tap(c.LocalAddr(), c.RemoteAddr(), c.initiator) }, c.initiator)

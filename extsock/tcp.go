@@ -1,6 +1,7 @@
 package extsock
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -18,32 +19,46 @@ import (
 // of TCP apply to the operating system's connection in either mode, also below TLS. If there is no
 // such connection, or if it does not have the setting, the error is errors.ErrUnsupported.
 
+// tcp returns the connection that has the settings of TCP: that below, and not TLS, which may be
+// between.
+func (c *Conn) tcp() net.Conn {
+	t, ok := c.under.(*tls.Conn)
+	if !ok {
+		return c.under
+	}
+	below := t.NetConn()
+	if w, ok := below.(interface{ NetConn() net.Conn }); ok { // netconn.ForTLS
+		return w.NetConn()
+	}
+	return below
+}
+
 // SetNoDelay sets whether TCP sends small segments at once (no Nagle's algorithm). The default is
 // true. In DDP mode there is no reason to change it, because this package writes everything that is
 // ready with one call. If TCP does not have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetNoDelay(noDelay bool) error {
-	s, ok := c.tcp.(interface{ SetNoDelay(bool) error })
+	s, ok := c.tcp().(interface{ SetNoDelay(bool) error })
 	return c.setting(ok, func() error { return s.SetNoDelay(noDelay) })
 }
 
 // SetKeepAlive sets whether TCP sends keep-alive messages. If TCP does not have this setting, the
 // error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAlive(keepAlive bool) error {
-	s, ok := c.tcp.(interface{ SetKeepAlive(bool) error })
+	s, ok := c.tcp().(interface{ SetKeepAlive(bool) error })
 	return c.setting(ok, func() error { return s.SetKeepAlive(keepAlive) })
 }
 
 // SetKeepAlivePeriod sets the time that the connection must be idle before TCP sends keep-alive
 // messages. If TCP does not have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
-	s, ok := c.tcp.(interface{ SetKeepAlivePeriod(time.Duration) error })
+	s, ok := c.tcp().(interface{ SetKeepAlivePeriod(time.Duration) error })
 	return c.setting(ok, func() error { return s.SetKeepAlivePeriod(d) })
 }
 
 // SetKeepAliveConfig configures keep-alive messages, as for a net.TCPConn. If TCP does not have
 // this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
-	s, ok := c.tcp.(interface {
+	s, ok := c.tcp().(interface {
 		SetKeepAliveConfig(net.KeepAliveConfig) error
 	})
 	return c.setting(ok, func() error { return s.SetKeepAliveConfig(config) })
@@ -58,21 +73,21 @@ func (c *Conn) SetLinger(seconds int) error {
 	if !c.isClosed() {
 		c.abortive.Store(seconds == 0)
 	}
-	s, ok := c.tcp.(interface{ SetLinger(int) error })
+	s, ok := c.tcp().(interface{ SetLinger(int) error })
 	return c.setting(ok, func() error { return s.SetLinger(seconds) })
 }
 
 // SetReadBuffer sets the size in bytes of the operating system's receive buffer. If TCP does not
 // have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetReadBuffer(octets int) error {
-	s, ok := c.tcp.(interface{ SetReadBuffer(int) error })
+	s, ok := c.tcp().(interface{ SetReadBuffer(int) error })
 	return c.setting(ok, func() error { return s.SetReadBuffer(octets) })
 }
 
 // SetWriteBuffer sets the size in bytes of the operating system's send buffer. If TCP does not have
 // this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetWriteBuffer(octets int) error {
-	s, ok := c.tcp.(interface{ SetWriteBuffer(int) error })
+	s, ok := c.tcp().(interface{ SetWriteBuffer(int) error })
 	return c.setting(ok, func() error { return s.SetWriteBuffer(octets) })
 }
 
@@ -126,7 +141,7 @@ func (c *Conn) closeReadDDP() error {
 // mode, without a call of their function. If there is no such connection, the error is
 // errors.ErrUnsupported.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
-	s, ok := c.tcp.(syscall.Conn)
+	s, ok := c.tcp().(syscall.Conn)
 	if !ok {
 		return nil, c.opError("raw", errors.ErrUnsupported)
 	}

@@ -47,9 +47,10 @@ func (r Region) Handle() rdmap.Handle {
 // in TCP mode stays small. That is before the switch if the program registers memory or posts
 // receives.
 type verbs struct {
-	made   atomic.Bool // all fields but engine are set
-	qp     *rdmap.QP
-	engine engine // not nil from the end of startup
+	made        atomic.Bool // all fields but engine are set
+	appReceives atomic.Bool // the program has called PostRecv in time
+	qp          *rdmap.QP
+	engine      engine // not nil from the end of startup
 	// rsocket is not nil from the end of startup if the connection speaks rsockets. Startup sets it
 	// earlier.
 	rsocket *rsocket
@@ -60,8 +61,7 @@ type verbs struct {
 
 	regionsMu locks.Mutex[locks.Regions]
 	// the registered memory; nil once closed
-	regions     map[*ddp.Region]struct{} // +checklocks:regionsMu
-	appReceives atomic.Bool              // the program has called PostRecv in time
+	regions map[*ddp.Region]struct{} // +checklocks:regionsMu
 }
 
 // streams numbers the connections of the process. So connections can share a Protection Domain
@@ -139,7 +139,7 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // A connection on a device (Config.Backend) reaches only memory of NewMemory. The error is then
 // errors.ErrUnsupported.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
-	if c.device != "" {
+	if c.device() != "" {
 		return Region{}, c.opError("register", errMemory)
 	}
 	v := c.endpoint()

@@ -78,7 +78,7 @@ var deviceFaults = []Fault{
 		Old: "	inProcess[reason].Add(1)\n", New: "",
 		Package: "extsock", Tests: "^TestWithoutDevice$"},
 	{Name: "memory of the heap registered on a device", File: "extsock/verbs.go",
-		Old: "	if c.device != \"\" {\n		return Region{}", New: "	if false {\n		return Region{}",
+		Old: "	if c.device() != \"\" {\n		return Region{}", New: "	if false {\n		return Region{}",
 		Package: "extsock", Tests: "^TestDeviceRefusesMemory$"},
 	{Name: "a setting that no device has", File: "extsock/device.go",
 		Old: "{\"Markers\", cfg.Markers},", New: "",

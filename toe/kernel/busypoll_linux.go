@@ -23,10 +23,10 @@ import (
 //     yields for a while, and then tries again.
 type busyPoll struct {
 	left   time.Duration // the reader may look for so long; 0 if it may not, or not any more
-	since  time.Time     // when the first look of this ReadSegment was over
-	looks  int           // looks of this ReadSegment that have found nothing
-	vain   int           // how many times more often looking again was in vain, lately, than not; never negative
-	yields int           // so many ReadSegments still yield the processor after each look
+	since  int64         // when the first look of this ReadSegment was over, in ns since started
+	looks  int32         // looks of this ReadSegment that have found nothing
+	vain   int32         // how many times more often looking again was in vain, lately, than not; never negative
+	yields int32         // so many ReadSegments still yield the processor after each look
 	marks  bool          // the kernel takes SO_RCVLOWAT, as far as we know
 	marked bool          // SO_RCVLOWAT is highMark
 }
@@ -73,13 +73,13 @@ func (p *busyPoll) isOver() bool {
 	p.looks++
 	switch {
 	case p.looks == 1:
-		p.since = time.Now()
+		p.since = sinceStarted()
 		p.yields = max(p.yields-1, 0)
 		return false
 	case p.yields == 0 && p.looks%looksPerClock != 0:
 		return false
 	}
-	return time.Since(p.since) >= p.left
+	return time.Duration(sinceStarted()-p.since) >= p.left
 }
 
 // giveUp notes that all looks of this ReadSegment were in vain.

@@ -57,8 +57,7 @@ type socket struct {
 	pendingCount uint32 // from countPending
 	pendingErr   error  // from countPending
 
-	conn    sysConn
-	network string // for errors
+	conn sysConn
 
 	// These and readFunc are the methods that RawConn calls. They are made into functions once, so
 	// that passing them costs no allocation.
@@ -88,23 +87,23 @@ type socket struct {
 
 func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
-	s.init(c, "tcp")
+	s.init(c)
 	s.hasEMSS, s.poll.marks = true, true
 	return s
 }
 
 func newUnixStream(c *net.UnixConn) *UnixStream {
 	s := &UnixStream{UnixConn: c}
-	s.init(c, "unix")
+	s.init(c)
 	return s
 }
 
-func (s *socket) init(c sysConn, network string) {
+func (s *socket) init(c sysConn) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		panic("BUG: kernel.New of a nil net.Conn")
 	}
-	s.conn, s.raw, s.network = c, raw, network
+	s.conn, s.raw = c, raw
 	s.readFunc = s.tryRead
 	s.roomFunc = s.pollRoom
 	s.pendingFunc = s.countPending
@@ -278,7 +277,8 @@ func (s *socket) askEMSS(fd uintptr) {
 
 // opError wraps err in a *net.OpError, as package net does.
 func (s *socket) opError(op string, err error) error {
-	return &net.OpError{Op: op, Net: s.network, Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: err}
+	local := s.conn.LocalAddr()
+	return &net.OpError{Op: op, Net: local.Network(), Source: local, Addr: s.conn.RemoteAddr(), Err: err}
 }
 
 // Flush returns nil, because the send buffer belongs to the operating system.

@@ -23,12 +23,12 @@ type watch struct {
 	mu locks.Mutex[locks.Watch]
 	// +checklocks:mu
 	state watchState
+	// what controlFunc is called for
+	order watchOrder // +checklocks:mu
 	// where the socket is registered
 	watcher *watcher // +checklocks:mu
 	// what the watcher knows the socket by: unlike a descriptor's number, it does not come again
 	id uint64 // +checklocks:mu
-	// what controlFunc is called for
-	order watchOrder // +checklocks:mu
 	// of the last time that it was called to arm the watch
 	errno syscall.Errno // +checklocks:mu
 

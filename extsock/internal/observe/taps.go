@@ -46,7 +46,7 @@ type Taps struct {
 	// the startup frames so far, the Request first
 	frames []byte // +checklocks:mu
 	// bytes of the Request in frames
-	request int // +checklocks:mu
+	request int32 // +checklocks:mu
 	// the connection has ended
 	over bool // +checklocks:mu
 }
@@ -169,7 +169,7 @@ func (t *Taps) Frame(p []byte, sent, whole bool) {
 	if whole {
 		t.frames = slices.Concat(t.frames, p)
 		if t.request == 0 {
-			t.request = len(p)
+			t.request = int32(len(p))
 		}
 	}
 }

@@ -18,12 +18,12 @@ type Deadline struct {
 	// passed says that expired is closed, in the memory of the Deadline: a channel is memory of its
 	// own, which a processor with many connections has to fetch.
 	passed atomic.Bool
+	// armed says that the timer runs, or has fired.
+	armed bool // +checklocks:mu
 
 	mu locks.Mutex[locks.Deadline]
 	// timer closes expired. Set uses the same timer as long as expired is open.
 	timer *time.Timer // +checklocks:mu
-	// armed says that the timer runs, or has fired.
-	armed bool // +checklocks:mu
 }
 
 // Set moves the deadline to t. The zero time removes the deadline.
