@@ -247,7 +247,9 @@ func (s *posts) flush(reason error) {
 	}
 }
 
-// give gives the device the next post, if there is one that it may have. The caller holds e.posting.
+// give gives the device the next post, if there is one that it may have.
+//
+// +checklocks:e.posting
 func (e *Engine) give() (given bool, err error) {
 	e.mu.Lock()
 	ok := false
