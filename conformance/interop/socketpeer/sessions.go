@@ -237,16 +237,17 @@ func silent(p *peer) (string, error) {
 	return p.bereaved(write, read)
 }
 
-// bereaved succeeds if a Write and a Read have failed as they do when a peer is gone in the middle.
+// bereaved succeeds if a Write and a Read have failed as they do when a peer is gone in the middle: as
+// over TCP, but that a Read of a connection in process tells a FIN that comes too early from the end of
+// the stream.
 func (p *peer) bereaved(write, read error) (string, error) {
-	if !p.isLoss(write) || !p.isLoss(read) || errors.Is(write, io.ErrUnexpectedEOF) {
+	if early := !p.device && errors.Is(read, io.ErrUnexpectedEOF); !isReset(write) || !isReset(read) && !early {
 		return "", fmt.Errorf("the Write: %w, the Read: %w", write, read)
 	}
 	return fmt.Sprintf("Write: %v, Read: %v", write, read), p.first.Close()
 }
 
-// isLoss reports whether err says, as over TCP, that the connection has ended in the middle. io.EOF does
-// not. A connection in process tells a reset from a FIN that comes too early.
-func (p *peer) isLoss(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || !p.device && errors.Is(err, io.ErrUnexpectedEOF)
+// isReset reports whether err says, as over TCP, that the peer is gone.
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
