@@ -223,8 +223,8 @@ func TestSupervisedPrograms(t *testing.T) {
 }
 
 // closedEarly is what perftest says when siw fails its last Send, although siw has sent it and the peer has
-// received it and closed: siw's fault "last Send" in README.md. If siw listens, the words "from
-// socket/rdma_cm" follow, else "to socket/rdma_cm".
+// received it and closed: siw's fault "last Send" in README.md. perftest goes on with "to
+// socket/rdma_cm" in one place and "from socket/rdma_cm" in another: both were seen.
 const closedEarly = "Bad wc status 2\n Unable to write "
 
 // late reports whether the guest was too slow for perftest, and ends both programs then. With -R,
