@@ -20,6 +20,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/internal/nopanic"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 const commandEnv = "RDDP_TEST_IS_THE_COMMAND"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandEnv) != "" {
 		main()
 	}
+	testmode.Hurry()
 	nopanic.Exit(m.Run())
 }
 

@@ -102,6 +102,7 @@ func newShell(t *testing.T) *shell {
 	}
 	return &shell{dir: dir, background: map[string]*started{}, env: []string{
 		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + t.TempDir(), "LC_ALL=C", "CAPTURES=" + captures,
+		"GORACE=" + os.Getenv("GORACE"),
 	}}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a
@@ -31,5 +32,6 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	slowpeer.Main()
+	testmode.Hurry()
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rddp/rddp/internal/nopanic"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // asServer is set where this binary is to be the server of TestTwoProcesses.
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		serveForTest()
 		return
 	}
+	testmode.Hurry()
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 

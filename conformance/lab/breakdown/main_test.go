@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // programEnv makes the test's binary the program.
@@ -20,5 +21,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testmode.Hurry()
 	os.Exit(nopanic.Code(m.Run()))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // The test binary under the name of a tool plays that tool: the server listens, and ends after one
@@ -17,6 +19,7 @@ import (
 // symbolic links in a folder that is the whole PATH. Variables of the environment make a tool fail.
 func TestMain(m *testing.M) {
 	if os.Getenv("PEERS_TESTDATA") == "" {
+		testmode.Hurry()
 		os.Exit(m.Run())
 	}
 	if err := fake(filepath.Base(os.Args[0]), os.Args[1:]); err != nil {

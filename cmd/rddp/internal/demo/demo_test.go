@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestMain lets the test binary be the server process too.
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testmode.Hurry()
 	nopanic.Exit(m.Run())
 }
 

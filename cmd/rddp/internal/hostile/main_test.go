@@ -7,9 +7,11 @@ import (
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 func TestMain(m *testing.M) {
 	slowpeer.Main()
+	testmode.Hurry()
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }

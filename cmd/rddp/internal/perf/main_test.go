@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // peerEnv makes the test binary the other process.
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testmode.Hurry()
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 

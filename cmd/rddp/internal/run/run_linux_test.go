@@ -67,20 +67,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	hurry()
+	testmode.Hurry()
 	os.Exit(m.Run())
-}
-
-// hurry makes the processes that tests start end at once under the race detector too: by default each of
-// them waits for a second at its end, and a program under a supervisor is two of them. A race that is
-// found still changes the status of the process.
-func hurry() {
-	if !testmode.Race {
-		return
-	}
-	if err := os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0")); err != nil {
-		panic(err) // the name is a good one
-	}
 }
 
 // under returns a command that runs a program under a supervisor.

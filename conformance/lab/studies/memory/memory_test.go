@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestMain is also the program of the processes that a trial starts.
@@ -15,6 +16,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	testmode.Hurry()
 	nopanic.Exit(m.Run())
 }
 

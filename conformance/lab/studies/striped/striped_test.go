@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestMain is also the program of the processes that a trial starts.
@@ -13,6 +14,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	testmode.Hurry()
 	nopanic.Exit(m.Run())
 }
 
