@@ -316,9 +316,9 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 			return errno
 		}
 	}
-	var cookie uint64
+	var k *taken
 	if near != nil {
-		if cookie, err = t.enterAccepted(fd, a); err != nil {
+		if k, err = t.enterAccepted(fd, a); err != nil {
 			a.drop(near)
 			return errnoOf(err)
 		}
@@ -326,7 +326,7 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	why := t.whyPlain(a)
 	n, err := t.program.AddFD(c, fd, -1, flags&unix.SOCK_CLOEXEC != 0)
 	if err != nil {
-		return t.notGiven(a, near, cookie, err)
+		return t.notGiven(a, near, k, err)
 	}
 	t.program.Answer(c, int64(n), 0)
 	if near == nil {
@@ -335,7 +335,7 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 		t.log.Info("accepted in plain TCP", "from", a.peer, "at", a.local, "why", why)
 		return 0
 	}
-	t.relays.Go(func() { t.carryAccepted(a, near, cookie) })
+	t.relays.Go(func() { t.carryAccepted(a, near, k) })
 	return 0
 }
 
@@ -354,9 +354,9 @@ func (t *connections) whyPlain(a *arrival) error {
 var errNoDDP = errors.New("the peer does not begin in DDP")
 
 // notGiven puts a connection back, if the program has no descriptor left for it.
-func (t *connections) notGiven(a *arrival, near *net.TCPConn, cookie uint64, err error) syscall.Errno {
+func (t *connections) notGiven(a *arrival, near *net.TCPConn, k *taken, err error) syscall.Errno {
 	if near != nil {
-		t.forget(cookie)
+		t.forget(k)
 		abort(near)
 	}
 	errno := errnoOf(err)
@@ -392,22 +392,22 @@ func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err err
 
 // enterAccepted notes the addresses of a connection over DDP, for the program's getpeername and
 // getsockname.
-func (t *connections) enterAccepted(fd int, a *arrival) (cookie uint64, err error) {
-	cookie, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
+func (t *connections) enterAccepted(fd int, a *arrival) (k *taken, err error) {
+	cookie, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	k := &taken{decided: make(chan struct{}), local: a.local, peer: a.peer, carried: true}
+	k = &taken{cookie: cookie, decided: make(chan struct{}), local: a.local, peer: a.peer, carried: true}
 	close(k.decided)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.taken[cookie] = k
-	return cookie, nil
+	return k, nil
 }
 
 // carryAccepted carries the bytes of a connection over DDP.
-func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, cookie uint64) {
-	defer t.forget(cookie)
+func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, k *taken) {
+	defer t.forget(k)
 	if err := t.startUp(t.begin, a); err != nil {
 		t.log.Info("no connection over DDP", "from", a.peer, "at", a.local, "err", err)
 		abort(near)

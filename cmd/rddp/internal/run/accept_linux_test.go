@@ -722,7 +722,7 @@ func TestTLSIsNotGivenUp(t *testing.T) {
 		mustSucceed(t, c, &log, "ddp=0 plain=0 untouched=0")
 		log.Reset()
 	}
-	c := underTCP(t, echo, &log, "tcp-bound")
+	c := underTCP(t, echo, &log, "tcp-bound", "127.0.0.1")
 	c.Env = trust
 	if err := c.Run(); err == nil || !strings.Contains(log.String(), "ddp=0 plain=0 untouched=1") {
 		t.Errorf("%v; the log:\n%s", err, log.Bytes())

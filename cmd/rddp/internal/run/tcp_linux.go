@@ -80,6 +80,7 @@ type connections struct {
 
 // A taken is a connection that is, or may become, one over DDP.
 type taken struct {
+	cookie      uint64         // of the program's socket
 	decided     chan struct{}  // closed when it is one, or never will be
 	local, peer netip.AddrPort // as the program sees them
 
@@ -211,17 +212,21 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 	if !fresh {
 		return 0, false
 	}
-	k, first := t.enter(cookie, to)
-	if !first { // another thread connects the socket, or a signal has made the program call again
+	k, first := t.enter(cookie, to, nil)
+	for !first { // another thread connects the socket, or a signal has made the program call again
 		<-k.decided
-		return k.errno, k.answered
+		if closed, err := isClosed(fd); !k.carried || !closed || err != nil {
+			return k.errno, k.answered
+		}
+		// The program has ended that connection, or its peer has, and connects the socket anew.
+		k, first = t.enter(cookie, to, k)
 	}
 	half, err := t.dial(to)
 	if err == nil {
-		return t.join(fd, cookie, k, half)
+		return t.join(fd, k, half)
 	}
 	k.errno, k.answered = t.without(to, tlspeer.Brief(err))
-	t.leave(cookie, k)
+	t.leave(k)
 	return k.errno, k.answered
 }
 
@@ -257,29 +262,33 @@ func refusal(err error) syscall.Errno {
 	return syscall.ECONNREFUSED
 }
 
-// enter notes that a socket may become a connection over DDP. first is false if that is noted already.
-func (t *connections) enter(cookie uint64, to netip.AddrPort) (k *taken, first bool) {
+// enter notes that a socket may become a connection over DDP, in the place of a connection of before that is
+// over, if there is one. first is false if another one is noted already.
+func (t *connections) enter(cookie uint64, to netip.AddrPort, over *taken) (k *taken, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k := t.taken[cookie]; k != nil {
+	if k := t.taken[cookie]; k != nil && k != over {
 		return k, false
 	}
-	k = &taken{decided: make(chan struct{}), peer: to}
+	k = &taken{cookie: cookie, decided: make(chan struct{}), peer: to}
 	t.taken[cookie] = k
 	return k, true
 }
 
 // leave forgets a socket that has not become a connection over DDP. The caller has said in k what its connect
 // returns.
-func (t *connections) leave(cookie uint64, k *taken) {
-	t.forget(cookie)
+func (t *connections) leave(k *taken) {
+	t.forget(k)
 	close(k.decided)
 }
 
-func (t *connections) forget(cookie uint64) {
+// forget forgets a connection, unless its socket has become another one.
+func (t *connections) forget(k *taken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.taken, cookie)
+	if t.taken[k.cookie] == k {
+		delete(t.taken, k.cookie)
+	}
 }
 
 // untouched reports a connection that a rule has chosen, but that cannot be taken over. It is refused if
@@ -311,19 +320,51 @@ func (t *connections) check(fd int) (fresh bool, err error) {
 	case err != nil || p != unix.IPPROTO_TCP:
 		return false, nil // UDP, or no socket at all, about which the kernel has the right error
 	}
-	const closed = 7 // TCP_CLOSE
-	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil || info.State != closed {
+	if closed, err := isClosed(fd); err != nil || !closed {
 		return false, err
 	}
 	if err := t.isHere(fd); err != nil {
 		return false, err
 	}
-	local, err := localAddress(fd)
-	if err == nil && (local.Port() != 0 || !local.Addr().IsUnspecified()) {
+	bound, err := isBound(fd)
+	if err == nil && bound {
 		err = errBound
 	}
 	return err == nil, err
+}
+
+// isBound reports whether the program has bound a closed socket. A socket that was connected before, or whose
+// connect has failed, still shows a port. The kernel tells the two apart: it refuses another bind of a bound
+// socket, and a bind to no address and no port changes nothing else in another one.
+func isBound(fd int) (bool, error) {
+	local, err := localAddress(fd)
+	if err != nil || !local.Addr().IsUnspecified() || local.Port() == 0 {
+		return err == nil && !local.Addr().IsUnspecified(), err
+	}
+	noPort, err := unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT)
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+	}
+	if err != nil {
+		return false, err
+	}
+	var none unix.Sockaddr = &unix.SockaddrInet4{}
+	if !local.Addr().Is4() {
+		none = &unix.SockaddrInet6{}
+	}
+	err = unix.Bind(fd, none)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, noPort) // as above
+	if errors.Is(err, unix.EINVAL) {
+		return true, nil
+	}
+	return false, err
+}
+
+// isClosed reports whether a socket of TCP is not connected, and not about to be.
+func isClosed(fd int) (bool, error) {
+	const closed = 7 // TCP_CLOSE
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	return err == nil && info.State == closed, err
 }
 
 // isHere returns an error if loopback is not where the socket is.
@@ -384,7 +425,7 @@ func isTimeout(err error) bool {
 }
 
 // join connects the program's socket with the connection over DDP, and carries what goes over it.
-func (t *connections) join(fd int, cookie uint64, k *taken, half *proxy.Half) (syscall.Errno, bool) {
+func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, bool) {
 	blocks, err := isBlocking(fd)
 	var near *net.TCPConn
 	if err == nil {
@@ -394,7 +435,7 @@ func (t *connections) join(fd int, cookie uint64, k *taken, half *proxy.Half) (s
 		_ = half.Close()
 		t.log.Warn("connection cannot be taken over", "to", k.peer, "err", err)
 		k.errno, k.answered = errnoOf(err), true
-		t.leave(cookie, k)
+		t.leave(k)
 		return k.errno, true
 	}
 	if a, ok := half.LocalAddr().(*net.TCPAddr); ok {
@@ -406,7 +447,7 @@ func (t *connections) join(fd int, cookie uint64, k *taken, half *proxy.Half) (s
 	t.log.Info("connection over DDP", "from", k.local, "to", k.peer)
 	t.relays.Go(func() {
 		s := half.Carry(t.ctx, near)
-		t.forget(cookie)
+		t.forget(k)
 		t.log.Info("connection has ended", "to", k.peer, "there", s.There, "back", s.Back, "err", s.Err)
 	})
 	// The kernel completes a connect that blocks, as if it had waited. One that does not is about to succeed.

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -31,7 +32,7 @@ const superviseTCP = "supervise-tcp"
 
 func init() {
 	programs["tcp-echo"], programs["tcp-errno"], programs["tcp-bound"] = tcpEchoProgram, tcpErrnoProgram, tcpBoundProgram
-	programs["tcp-hold"], programs["tcp-blocks"] = tcpHoldProgram, tcpBlocksProgram
+	programs["tcp-hold"], programs["tcp-blocks"], programs["tcp-anew"] = tcpHoldProgram, tcpBlocksProgram, tcpAnewProgram
 }
 
 func superviseConnections(as string) (int, error) {
@@ -236,6 +237,44 @@ func TestTCPThatBlocks(t *testing.T) {
 	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-blocks"), &log, `ddp=1 plain=0 untouched=0`)
 }
 
+// tcpAnewProgram connects one socket again and again, and ends each connection by a connect to no address.
+func tcpAnewProgram(args []string) error {
+	to := netip.MustParseAddrPort(args[0])
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	var none unix.RawSockaddrInet4 // AF_UNSPEC
+	for i := range n {
+		if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())}); err != nil {
+			return fmt.Errorf("connect %d: %w", i, err)
+		}
+		b := []byte{byte(i)}
+		if _, err := unix.Write(fd, b); err != nil {
+			return err
+		}
+		if n, err := unix.Read(fd, b); n != 1 || b[0] != byte(i) {
+			return fmt.Errorf("connection %d: %d bytes, %x, %w", i, n, b, err)
+		}
+		if _, _, e := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none)); e != 0 {
+			return fmt.Errorf("the end of connection %d: %w", i, e)
+		}
+	}
+	return nil
+}
+
+// TestTCPAnew connects a socket again while the end of its last connection is still under way.
+func TestTCPAnew(t *testing.T) {
+	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
+	var log bytes.Buffer
+	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-anew", "20"), &log, `ddp=20 plain=0 untouched=0`)
+}
+
 // TestTCPWithPlainPeer connects twice to a peer that answers, but not in DDP.
 func TestTCPWithPlainPeer(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
@@ -285,9 +324,9 @@ func TestTCPThatIsRefused(t *testing.T) {
 	mustSucceed(t, c, &log, "the peer rejects the connection")
 }
 
-// tcpBoundProgram chooses its own address before it connects.
+// tcpBoundProgram chooses its own address before it connects, or only its port.
 func tcpBoundProgram(args []string) error {
-	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).Dial("tcp", args[0])
+	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(args[1])}}).Dial("tcp", args[0])
 	if err != nil {
 		return err
 	}
@@ -297,10 +336,12 @@ func tcpBoundProgram(args []string) error {
 // TestTCPUntouched connects from a socket that is bound, which continues without us, and says so.
 func TestTCPUntouched(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
-	var log bytes.Buffer
-	mustSucceed(t, underTCP(t, echo, &log, "tcp-bound"), &log, `ddp=0 plain=0 untouched=1`)
-	if !bytes.Contains(log.Bytes(), []byte(errBound.Error())) {
-		t.Errorf("no reason in the log:\n%s", log.Bytes())
+	for _, local := range []string{"127.0.0.1", "0.0.0.0"} {
+		var log bytes.Buffer
+		mustSucceed(t, underTCP(t, echo, &log, "tcp-bound", local), &log, `ddp=0 plain=0 untouched=1`)
+		if !bytes.Contains(log.Bytes(), []byte(errBound.Error())) {
+			t.Errorf("%s: no reason in the log:\n%s", local, log.Bytes())
+		}
 	}
 }
 
