@@ -100,8 +100,15 @@ func (s *source) read(p []byte) error {
 	return nil
 }
 
-// end checks that the file has not changed, and returns the sum of all of it.
+// end checks that the file has not changed and has no more bytes than its size says, as some of Linux's
+// /proc have. It returns the sum of all of it.
 func (s *source) end() (sum, error) {
+	switch n, err := s.f.Read(make([]byte, 1)); {
+	case n > 0:
+		return sum{}, fmt.Errorf("%w: the file has more bytes than its size says", ErrChanged)
+	case !errors.Is(err, io.EOF):
+		return sum{}, err
+	}
 	info, err := s.f.Stat()
 	if err != nil {
 		return sum{}, err
