@@ -30,14 +30,16 @@ func tlsStreams(t testing.TB) (client, server net.Conn) {
 	return tls.Client(a, c), tls.Server(b, s)
 }
 
-// tlsConfigs makes a certificate for a server named peer, and what both ends need to use it.
+// tlsConfigs makes a certificate for a server named peer or at fe80::1, and what both ends need to use it.
 func tlsConfigs(t testing.TB) (client, server *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"peer"}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"peer"}, IPAddresses: []net.IP{net.ParseIP("fe80::1")},
+	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

@@ -163,12 +163,8 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 	if cfg.ServerName != "" || cfg.InsecureSkipVerify {
 		return cfg
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
 	cfg = cfg.Clone()
-	cfg.ServerName = host
+	cfg.ServerName = tlspeer.NameAt(address)
 	return cfg
 }
 

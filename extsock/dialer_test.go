@@ -17,6 +17,8 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -207,6 +209,35 @@ func TestTLSOptionChecksThePeer(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("Dial of a silent server: %v, want the context's end", err)
 	}
+}
+
+// A redirected Backend dials one address, whatever it is asked for.
+type redirected struct {
+	kernel.Backend
+	address string
+}
+
+func (r *redirected) Dial(ctx context.Context, network, _ string) (toe.Stream, error) {
+	return r.Backend.Dial(ctx, network, r.address)
+}
+
+// TestTLSNameHasNoZone: the certificate of a server at a link-local address has the address, without the zone
+// that the client needs to reach it.
+func TestTLSNameHasNoZone(t *testing.T) {
+	client, server := tlsConfigs(t)
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echoServer(t, l)()
+	client.ServerName = ""
+	c, err := extsock.Dial("tcp", "[fe80::1%lo]:7174", &extsock.Config{
+		TLS: client, Startup: extsock.StartupOff, Backend: &redirected{address: l.Addr().String()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
 }
 
 // TestNewListener: any listener's connections become extended sockets.

@@ -227,7 +227,7 @@ func (s *specTLS) client(ctx context.Context, conn net.Conn, address string) (ne
 	config := s.config
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(address) // it could be dialed
+		config.ServerName = tlspeer.NameAt(address)
 	}
 	t := tls.Client(conn, config)
 	return s.over(conn, t, tlspeer.Client(ctx, t))

@@ -159,11 +159,15 @@ type Client struct {
 // NewClient returns a client of the command at the TCP address. A nil config means no TLS. Each answer
 // may take the time timeout.
 func NewClient(address string, config *tls.Config, timeout time.Duration) *Client {
-	c := &Client{address: address, scheme: "http", http: http.Client{Timeout: timeout, Transport: &http.Transport{TLSClientConfig: config}}}
+	scheme := "http"
 	if config != nil {
-		c.scheme = "https"
+		scheme = "https"
+		if config.ServerName == "" {
+			config = config.Clone()
+			config.ServerName = tlspeer.NameAt(address)
+		}
 	}
-	return c
+	return &Client{address: address, scheme: scheme, http: http.Client{Timeout: timeout, Transport: &http.Transport{TLSClientConfig: config}}}
 }
 
 // Close closes the connection to the command.

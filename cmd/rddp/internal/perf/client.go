@@ -111,7 +111,7 @@ func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Co
 	cfg := o.TLS
 	if cfg.ServerName == "" {
 		cfg = cfg.Clone()
-		cfg.ServerName, _, _ = net.SplitHostPort(address) // somebody has dialed it
+		cfg.ServerName = tlspeer.NameAt(address)
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
