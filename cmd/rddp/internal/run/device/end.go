@@ -1,0 +1,179 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// end ends the link because of a failure. The oldest flight completes with status, and the others are
+// flushed. When it returns, the peer writes nothing to the program's memory any more.
+func (l *link) end(status uverbs.WCStatus) {
+	l.receiver.close(true)
+	l.discard()
+	l.mu.Lock()
+	l.over = true
+	flights := l.flights
+	l.flights = nil
+	l.stopLocked()
+	l.mu.Unlock()
+	for i, f := range flights {
+		s := uverbs.FlushErr
+		if i == 0 {
+			s = status
+			if f.status != uverbs.Success {
+				s = f.status
+			}
+		}
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, QPN: l.q.num}, false)
+	}
+	l.sayBye()
+}
+
+// leave ends the link in order. When it returns, the peer writes nothing to the program's memory any more.
+func (l *link) leave() {
+	l.receiver.close(false)
+	l.discard()
+	l.mu.Lock()
+	wasOver := l.over
+	l.over = true
+	l.flights = nil
+	l.stopLocked()
+	l.mu.Unlock()
+	if wasOver {
+		l.close()
+		return
+	}
+	l.sayBye()
+}
+
+// discard ends the peer's access to the program's memory. What the peer has written before it learns of the
+// end may still be on its way, and the program may use the memory for something else.
+func (l *link) discard() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.forget == nil {
+		l.forget = l.q.pd.domain.Discard(l.conn.QPNum())
+	}
+}
+
+// forgetLater ends the Discard of a connection that has been closed, once nothing of it is left: until then the
+// connection may still receive.
+func forgetLater(c *extsock.Conn, forget func()) {
+	go func() {
+		_ = c.Wait(context.Background()) // without an end of the context there is no error
+		forget()
+	}()
+}
+
+// sayBye tells the peer what has been received, and that nothing follows. A program may end as soon as it
+// has received a Send, and the peer's program must not take that Send for lost.
+func (l *link) sayBye() {
+	if l.plain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
+		l.close()
+		return
+	}
+	// The peer closes the connection when it has the last frame. Until then this end reads, because TCP
+	// resets a connection that is closed with bytes unread, and the last frames may be lost. If the peer does
+	// not close it, this end does.
+	time.AfterFunc(Linger, l.close)
+}
+
+// stopLocked ends the wait for a receive of the peer's program.
+//
+// +checklocks:l.mu
+func (l *link) stopLocked() {
+	if l.notReady != nil {
+		l.notReady.Stop()
+		l.notReady = nil
+	}
+}
+
+// close closes the connection, without waiting.
+func (l *link) close() {
+	go func() { _ = l.conn.Close() }() // it may be closed already
+}
+
+// receive reads frames until the connection ends.
+func (l *link) receive() {
+	defer l.q.ctx.dev.work.Done()
+	err := l.readAll()
+	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
+	l.cancel()
+	l.discard()
+	l.mu.Lock()
+	forgetLater(l.conn, l.forget)
+	l.mu.Unlock()
+	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
+	l.mu.Lock()
+	over := l.over
+	idle := len(l.flights) == 0
+	l.mu.Unlock()
+	if l.ended != nil {
+		defer l.ended()
+	}
+	if over {
+		return
+	}
+	var t *rdmap.TerminateError
+	switch {
+	case errors.As(err, &t) && !t.Remote:
+		l.q.fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
+		l.q.raise(uverbs.EventQPAccess)
+	case l.ended != nil && idle && errors.Is(err, io.EOF):
+		// The connection manager tells the program.
+		l.q.fail(l, uverbs.FlushErr, "the peer has disconnected")
+	case errors.As(err, &t), l.ended != nil && !idle:
+		l.q.fail(l, endStatus(err), connectionEnded(err))
+	case l.ended == nil && errors.Is(err, io.EOF):
+		l.q.miss(l, err)
+	default:
+		l.gone(err)
+	}
+}
+
+func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
+
+// gone ends the link, whose peer does not answer any more.
+func (l *link) gone(err error) {
+	if !l.isIdle() {
+		l.q.fail(l, endStatus(err), connectionEnded(err))
+		return
+	}
+	// As from a NIC, a program that has nothing under way does not learn of it.
+	l.q.lose(l, err)
+}
+
+// readAll takes what the peer sends until the connection ends.
+func (l *link) readAll() error {
+	if l.plain {
+		return l.receiver.runPlain()
+	}
+	return l.receiver.run()
+}
+
+// lose notes that the peer of q is gone. Work requests fail from now on.
+func (q *queuePair) lose(l *link, err error) {
+	q.mu.Lock()
+	ours := q.link == l
+	if ours {
+		q.unlinkLocked()
+		q.abandoned = true
+	}
+	q.mu.Unlock()
+	if !ours {
+		return
+	}
+	l.end(uverbs.RetryExceeded)
+	why := "the peer has closed it"
+	if !errors.Is(err, io.EOF) {
+		why = err.Error()
+	}
+	q.ctx.dev.log.Info("left", "qpn", q.num, "peer", l.peer, "why", why)
+	q.kick()
+}
