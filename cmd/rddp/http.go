@@ -38,10 +38,12 @@ func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Con
 	if err != nil {
 		return nil, err
 	}
-	isBeyond := errors.Is(secure.CheckListen(ctx, address), secure.ErrBeyond)
-	if !isBeyond {
+	switch err := secure.CheckListen(ctx, address); {
+	case err == nil:
 		server = nil
-	} else if server == nil {
+	case !errors.Is(err, secure.ErrBeyond):
+		return nil, err
+	case server == nil:
 		if err := checkListen(ctx, c, address); err != nil {
 			return nil, err
 		}

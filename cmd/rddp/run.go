@@ -133,7 +133,7 @@ func isForMetrics(c *cli.Command, flag string) bool { return flag == "insecure" 
 
 // tlsOf sets the configurations of TLS. A program that makes and accepts connections has either both or none.
 func tlsOf(c *cli.Command, cfg *supervise.Config) error {
-	server, client := c.IsSet("tls-cert") || c.IsSet("tls-self"), c.IsSet("tls-ca") || c.IsSet("tls-pin") || c.IsSet("tls-server-name")
+	server, client := c.IsSet("tls-cert") || c.Bool("tls-self"), c.IsSet("tls-ca") || c.IsSet("tls-pin") || c.IsSet("tls-server-name")
 	made, accepted := len(cfg.TCP) > 0, len(cfg.TCPListen) > 0
 	switch {
 	case !made && !accepted:

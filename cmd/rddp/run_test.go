@@ -22,6 +22,9 @@ func TestRunUsage(t *testing.T) {
 		{"--tls-self --tcp :80 true", "--tls-self: this end is the TLS client"},
 		{"--tls-ca f --tcp-listen :80 true", "--tls-ca: this end is the TLS server"},
 		{"--tls-self --tcp :80 --tcp-listen :80 true", "with --tcp and --tcp-listen, TLS needs"},
+		{"--tls-self=false --tls-server-name far --tcp :80 --tcp-listen :80 true", "with --tcp and --tcp-listen, TLS needs"},
+		{"--tls-ca= --tcp :80 true", "--tls-ca is empty"},
+		{"--tls-self --tls-client-ca= --tcp-listen :80 true", "--tls-client-ca is empty"},
 		{"--tls-client-ca f --tcp-listen :80 true", "--tls-client-ca and --tls-pin need"},
 	}
 	for _, tt := range tests {

@@ -48,11 +48,17 @@ const tlsHelp = "A server listens at loopback unless told otherwise, and beyond 
 	"The server logs the pin. It lets every client in that does not need to have a certificate: --tls-client-ca,\n" +
 	"or --tls-pin at the server, says which clients must have one."
 
-// flagsFor returns a *usageError if a flag for TLS is set that only the other role has.
+// flagsFor returns a *usageError if a flag for TLS is set that only the other role has, or if one is empty:
+// no file and no name would mean less security than the flag asks for.
 func flagsFor(c *cli.Command, role string, others ...string) error {
 	for _, name := range others {
 		if c.IsSet(name) {
 			return usage("--%s: this end is the TLS %s", name, role)
+		}
+	}
+	for _, name := range []string{"tls-cert", "tls-key", "tls-ca", "tls-client-ca", "tls-server-name"} {
+		if c.IsSet(name) && c.String(name) == "" {
+			return usage("--%s is empty", name)
 		}
 	}
 	if c.IsSet("tls-cert") != c.IsSet("tls-key") {

@@ -362,10 +362,20 @@ func TestTLSUsage(t *testing.T) {
 		{"ping h --insecure", "--insecure: this end is the TLS client"},
 		{"ping h --tls-cert x --tls-key x", "which say what server to trust"},
 		{"cp --tls-pin x rddp://h/f .", `--tls-pin: "x" is not a pin: sha256//`},
+		{"cp --tls-pin= rddp://h/f .", `--tls-pin: "" is not a pin: sha256//`},
+		{"cp --tls-ca= rddp://h/f .", "--tls-ca is empty"},
+		{"top --tls-server-name= 127.0.0.1:1", "--tls-server-name is empty"},
+		{"serve --tls-self --tls-client-ca= .", "--tls-client-ca is empty"},
+		{"perf --listen 127.0.0.1 --tls-cert= --tls-key=", "--tls-cert is empty"},
+		{"proxy -l 127.0.0.1:0 -t rddp://h --tls-ca=", "--tls-ca is empty"},
 	} {
-		status, stdout, stderr := runs(t, commands(), strings.Fields(tt.line)...)
-		if status != exitUsage || stdout != "" || !strings.Contains(stderr, tt.want) {
-			t.Errorf("rddp %s: status %d, stdout %q, stderr %q, want %q", tt.line, status, stdout, stderr, tt.want)
+		// A command that begins all the same is interrupted.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var stdout, stderr strings.Builder
+		status := run(ctx, strings.Fields("rddp "+tt.line), &stdout, &stderr, commands())
+		if status != exitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), tt.want) {
+			t.Errorf("rddp %s: status %d, stdout %q, stderr %q, want %q", tt.line, status, &stdout, &stderr, tt.want)
 		}
 	}
 }
