@@ -12,8 +12,9 @@ import (
 
 // A Region is registered memory, made by Conn.Register or Region.Window. The peer may read and
 // write the memory at any time, as far as the Region's access rights allow, until Deregister or the
-// connection's Close returns. The memory itself remains the program's. Regions may be compared with
-// ==, and their methods may be called from any goroutine.
+// connection's Close returns, or until a Send with Invalidate of the peer has been received. The
+// memory itself remains the program's. Regions may be compared with ==, and their methods may be
+// called from any goroutine.
 type Region struct {
 	r *ddp.Region
 	v *verbs
@@ -27,9 +28,7 @@ func (r Region) Deregister() {
 	if r.r == nil {
 		return
 	}
-	r.v.regionsMu.Lock()
-	delete(r.v.regions, r.r)
-	r.v.regionsMu.Unlock()
+	r.v.forget(r.r)
 	r.r.Deregister()
 }
 
@@ -61,7 +60,7 @@ type verbs struct {
 
 	regionsMu locks.Mutex[locks.Regions]
 	// the registered memory; nil once closed
-	regions map[*ddp.Region]struct{} // +checklocks:regionsMu
+	regions map[ddp.STag]*ddp.Region // +checklocks:regionsMu
 }
 
 // streams numbers the connections of the process. So connections can share a Protection Domain
@@ -88,7 +87,7 @@ func (c *Conn) endpoint() *verbs {
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions, Denied: cfg.Denied,
 		})
-		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
+		v.regions = make(map[ddp.STag]*ddp.Region) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
 		if c.startup.IsGivenUp() { // Close came first, and found no verbs to abandon
 			c.abandonVerbs()
@@ -168,8 +167,32 @@ func (v *verbs) enlist(r *ddp.Region) bool {
 	if v.regions == nil {
 		return false
 	}
-	v.regions[r] = struct{}{}
+	v.regions[r.STag()] = r
 	return true
+}
+
+// invalidated forgets the Region that the peer has invalidated with a Send. Otherwise a connection would
+// hold the memory of all Regions that its peer has invalidated.
+func (v *verbs) invalidated(s ddp.STag) {
+	v.regionsMu.Lock()
+	r := v.regions[s]
+	v.regionsMu.Unlock()
+	if r == nil {
+		return // a window, or a Region of the Domain that no connection has registered
+	}
+	// If the stream ended before the message came, the Region goes on until Close.
+	if _, err := v.domain.Check(s, r.TO(), 0, 0, v.stream); err != nil {
+		v.forget(r)
+	}
+}
+
+// forget removes r from the list of registered memory.
+func (v *verbs) forget(r *ddp.Region) {
+	v.regionsMu.Lock()
+	defer v.regionsMu.Unlock()
+	if v.regions[r.STag()] == r { // another Region may have the STag by now
+		delete(v.regions, r.STag())
+	}
 }
 
 // deregisterAll ends the peer's access to all registered memory.
@@ -178,7 +201,7 @@ func (v *verbs) deregisterAll() {
 	regions := v.regions
 	v.regions = nil
 	v.regionsMu.Unlock()
-	for r := range regions {
+	for _, r := range regions {
 		r.Deregister()
 	}
 }

@@ -101,6 +101,9 @@ type Config struct {
 	// BadSTag is called when the peer has used an STag that it does not have. nil means that
 	// nothing is called.
 	BadSTag func()
+	// Invalidated is called when a message of the peer that invalidates an STag has been handled. nil
+	// means that nothing is called.
+	Invalidated func(s ddp.STag)
 }
 
 // A ReceiveConfig says how a connection receives for Read.
@@ -125,7 +128,7 @@ func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{
 		qp: cfg.QP, recheck: make(chan struct{}, 1),
-		rx: rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
+		rx: rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver), invalidated: cfg.Invalidated}},
 	}
 	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		d.rx.mpa.IgnoreEarly()

@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -39,6 +40,8 @@ type wayIn struct {
 	bytes  *byteStream // nil in message mode
 	count  *counters.Counters
 	fenced *atomic.Bool // that of tx
+
+	invalidated func(s ddp.STag) // Config.Invalidated
 }
 
 // An intake is how far receiving has come. It is not a part of life, because it belongs to the
@@ -197,6 +200,7 @@ func (w *wayIn) handle() (sound bool) {
 				w.fault = err
 				return false
 			}
+			w.noteInvalidated(m)
 			continue
 		}
 		if m.Tagged || m.QN != ddphdr.QNSend {
@@ -208,6 +212,7 @@ func (w *wayIn) handle() (sound bool) {
 			w.bytes.rx.Placed(rdmap.Handle{STag: m.STag, TO: m.TO, Len: m.Len})
 		}
 		w.qp.Handle(m) // completions and responses, in stream order
+		w.noteInvalidated(m)
 	}
 	if n := w.ddp.SavedCopies; n != w.count.SavedCopies.Load() {
 		w.count.SavedCopies.Store(n)
@@ -217,6 +222,13 @@ func (w *wayIn) handle() (sound bool) {
 		return false
 	}
 	return w.qp.TakesMessages()
+}
+
+// noteInvalidated reports the STag that m, which has been handled, has invalidated.
+func (w *wayIn) noteInvalidated(m *ddp.Message) {
+	if op, _ := rdmaphdr.ParseControl(m.RsvdULP); op.Invalidates() && w.invalidated != nil {
+		w.invalidated(ddp.STag(m.RsvdULP32))
+	}
 }
 
 // bind gives DDP a buffer if the segment begins a Send and the connection provides the receive
