@@ -303,8 +303,9 @@ func (w *watcher) runAll() {
 //
 // This wake-up is a large part of an echo after a pause. So once many watches in a row were armed and
 // nothing was reported, the second goroutine itself waits for reports, in a system call. It then
-// occupies a thread, and attend does nothing. The system call keeps a processor of the runtime for a
-// moment, until the monitor takes it back. So a program whose watches fire must not come here often.
+// occupies a thread, and attend does nothing. The system call keeps a processor of the runtime for up to
+// 10 ms, until the monitor takes it back. So a program whose watches fire must not come here often, and
+// one with a single processor not at all.
 func (w *watcher) attend() {
 	if !w.blocked.Load() {
 		w.calm.Add(1)
@@ -321,7 +322,7 @@ func (w *watcher) runSecond() {
 			continue
 		}
 		w.after = min(calmMore*w.after, calmMost)
-		if w.makeWaker() {
+		if runtime.GOMAXPROCS(0) > 1 && w.makeWaker() {
 			w.blocked.Store(true)
 			err = raw.Control(w.block) // keeps the descriptor open meanwhile
 			w.blocked.Store(false)     // from here on this goroutine's thread is about to wait in the netpoller

@@ -115,6 +115,7 @@ func TestWatchMany(t *testing.T) {
 // TestWatcherBlocks: after many watches without a report a thread of its own waits for reports, but not
 // after few. Reports open the Gate then, too, and Close ends the wait.
 func TestWatcherBlocks(t *testing.T) {
+	setProcessors(t, 2)
 	a, b := pairOf(t, &Backend{})
 	g := newGate()
 	mustWatch(t, b, g)
@@ -146,6 +147,30 @@ func TestWatcherBlocks(t *testing.T) {
 	b.Close()
 	a.Close()
 	wantNoWatcher(t)
+}
+
+// TestWatcherKeepsTheProcessor: the system call in which the thread would wait keeps a processor of the
+// runtime for some milliseconds, so there is no such thread if it would keep the only one.
+func TestWatcherKeepsTheProcessor(t *testing.T) {
+	setProcessors(t, 1)
+	_, b := pairOf(t, &Backend{})
+	g := newGate()
+	for range 16 * calmFirst {
+		mustWatch(t, b, g)
+		b.Unwatch()
+		runtime.Gosched() // the second goroutine runs
+	}
+	watching.mu.Lock()
+	defer watching.mu.Unlock()
+	if w := watching.now; w.blocked.Load() || w.waker >= 0 {
+		t.Error("the second goroutine blocks")
+	}
+}
+
+// setProcessors sets how many processors the runtime has, for one test.
+func setProcessors(t *testing.T, n int) {
+	before := runtime.GOMAXPROCS(n)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
 // TestWatchLowersTheMark: the reader has raised SO_RCVLOWAT, which would hide a short segment.
