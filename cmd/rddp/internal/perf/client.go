@@ -280,22 +280,36 @@ func (e *end) start(ctx context.Context, h head, active bool) error {
 
 // calibrate returns the number of operations on each connection that take about the time of a run.
 func (c *client) calibrate(ctx context.Context, j job, ends []*end) (count int, err error) {
-	count = j.depth
-	for range maxTries {
+	return fit(j.depth, c.o.Time, func(count int) (time.Duration, error) {
 		r, err := c.measure(ctx, j, ends, count)
+		return r.elapsed, err
+	})
+}
+
+// fit returns how many operations, from a guess on, take about as long as want. A run that seems long
+// enough is run again, and the shorter one counts: a few operations that the scheduler has kept waiting
+// look like many.
+func fit(count int, want time.Duration, run func(count int) (time.Duration, error)) (int, error) {
+	for range maxTries {
+		elapsed, err := run(count)
+		if err == nil && (elapsed >= want/4 || count == maxCount) {
+			var again time.Duration
+			again, err = run(count)
+			elapsed = min(elapsed, again)
+		}
 		if err != nil {
 			return 0, err
 		}
-		if r.elapsed >= c.o.Time/4 || count == maxCount {
-			return scale(count, c.o.Time, r.elapsed), nil
+		if elapsed >= want/4 || count == maxCount {
+			return scale(count, want, elapsed), nil
 		}
-		count = min(scale(count, c.o.Time/2, r.elapsed), count*100)
+		count = min(scale(count, want/2, elapsed), count*100)
 	}
 	return count, nil
 }
 
-// maxTries is the maximum number of runs of a calibration. Each one is up to 100 times as long as
-// the one before.
+// maxTries is how many numbers of operations fit tries at most. Each one is up to 100 times the one
+// before.
 const maxTries = 12
 
 // scale returns count times want/got, between 1 and maxCount.

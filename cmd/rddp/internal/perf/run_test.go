@@ -51,6 +51,24 @@ func TestRunAllOperations(t *testing.T) {
 	}
 }
 
+// A run that stands still for a while does not pass for one of many operations.
+func TestFit(t *testing.T) {
+	const want, each, stall = 60 * time.Millisecond, 10 * time.Microsecond, 20 * time.Millisecond
+	for stalled := range 6 {
+		runs := 0
+		count, err := fit(1, want, func(count int) (time.Duration, error) {
+			elapsed := time.Duration(count) * each
+			if runs++; runs == stalled {
+				elapsed += stall
+			}
+			return elapsed, nil
+		})
+		if err != nil || count != int(want/each) {
+			t.Errorf("run %d stands still: %d operations, %v; want %d", stalled, count, err, want/each)
+		}
+	}
+}
+
 // What was measured in finished rounds is kept if ctx is done in a later one.
 func TestRunKeepsRounds(t *testing.T) {
 	address := startPeer(t)
