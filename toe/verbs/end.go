@@ -2,10 +2,12 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
@@ -13,6 +15,14 @@ import (
 
 // patience is how long a call that makes a connection waits if its context has no deadline.
 const patience = 30 * time.Second
+
+// patient bounds ctx by patience, unless it has a deadline.
+func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, patience)
+}
 
 // resolveTime is how long the device looks for an address or a route, in milliseconds.
 const resolveTime = 5000
@@ -138,21 +148,34 @@ func (e *end) close() {
 	})
 }
 
-// await waits for an event, which must be of the given type.
+// await waits for an event, which must be of the given type. An event that came before the peer's end
+// counts, because the peer may have sent something between the two.
 func (e *end) await(ctx context.Context, want ucma.EventType) (ucma.Event, error) {
 	select {
 	case ev := <-e.events:
-		if ev.Type != want || ev.Status != 0 {
-			return ev, refused(ev)
-		}
-		return ev, nil
+		return ev, isDue(ev, want)
 	case <-e.over:
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return ucma.Event{}, e.why // and not cause: an end that has failed may be closed already
 	case <-ctx.Done():
 		return ucma.Event{}, ctx.Err()
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.why == ErrDisconnected { //nolint:errorlint // as take has it
+		select {
+		case ev := <-e.events:
+			return ev, isDue(ev, want)
+		default:
+		}
+	}
+	return ucma.Event{}, e.why // and not cause: an end that has failed may be closed already
+}
+
+// isDue returns the error of an event, unless it is a good one of the given type.
+func isDue(ev ucma.Event, want ucma.EventType) error {
+	if ev.Type != want || ev.Status != 0 {
+		return refused(ev)
+	}
+	return nil
 }
 
 // send sends a command without an answer.
@@ -183,7 +206,7 @@ func (e *end) route() (ucma.Route, error) {
 // Dial connects to a peer. If ctx has no deadline, Dial gives up after 30 seconds. Its errors are
 // *[ConnectError], *[UnavailableError], *[DeviceError], that of ctx, and what cfg.Prepare returns.
 func (d *Device) Dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := patient(ctx)
 	defer cancel()
 	e, err := newEnd(d, 4)
 	if err != nil {
@@ -192,7 +215,7 @@ func (d *Device) Dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP
 	q, err := e.dial(ctx, addr, cfg)
 	if err != nil {
 		e.close()
-		return nil, err
+		return nil, disconnected(err)
 	}
 	return q, nil
 }
@@ -276,14 +299,14 @@ func (l *Listener) Close() error {
 }
 
 // Accept waits for a request and accepts it. An error that is a *[ConnectError] is that of one
-// peer, and so is what cfg.Prepare returns: the Listener goes on. Once there is a request, Accept
-// gives up after 30 seconds if ctx has no deadline.
+// peer, such as one that has left, and so is what cfg.Prepare returns: the Listener goes on. Once there
+// is a request, Accept gives up after 30 seconds if ctx has no deadline.
 func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	ev, err := l.end.await(ctx, ucma.ConnectRequest)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	bounded, cancel := patient(ctx)
 	defer cancel()
 	d := l.end.d
 	e := makeEnd(d, d.number(), ev.ID, 4)
@@ -291,10 +314,13 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 		d.refuse(ev.ID)
 		return nil, err
 	}
-	q, err := e.accept(ctx, cfg, ev.Param.PrivateData)
+	q, err := e.accept(bounded, cfg, ev.Param.PrivateData)
 	if err != nil {
 		e.close()
-		return nil, err
+		if bounded.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			return nil, &ConnectError{ucma.Unreachable.String(), -int32(syscall.ETIMEDOUT)}
+		}
+		return nil, left(err)
 	}
 	return q, nil
 }

@@ -51,12 +51,18 @@ func (e *ConnectError) Error() string {
 }
 
 // Is reports whether target is the errno that package net would have returned: ECONNREFUSED if the peer
-// has refused, or that of Status.
+// has refused, ECONNRESET if it has left, or that of Status.
 func (e *ConnectError) Is(target error) bool {
 	if e.Status < 0 {
 		return target == syscall.Errno(-int64(e.Status)) //nolint:errorlint // as package errors has it
 	}
-	return e.Event == ucma.Rejected.String() && target == syscall.ECONNREFUSED //nolint:errorlint // the same
+	switch e.Event {
+	case ucma.Rejected.String():
+		return target == syscall.ECONNREFUSED //nolint:errorlint // the same
+	case ucma.Disconnected.String():
+		return target == syscall.ECONNRESET //nolint:errorlint // the same
+	}
+	return false
 }
 
 // A WorkError is the result of a work request that has failed. The connection ends with the first. It
@@ -113,6 +119,29 @@ func failed(op string, err error) error {
 		return &DeviceError{op, err}
 	}
 	return unavailable(reason, fmt.Errorf("%s: %w", op, err))
+}
+
+// disconnected returns err, or a *ConnectError if the peer has left before there was a connection.
+func disconnected(err error) error {
+	if errors.Is(err, ErrDisconnected) {
+		return &ConnectError{Event: ucma.Disconnected.String()}
+	}
+	return err
+}
+
+// left is disconnected for an end that accepts. When a peer leaves before its request is accepted, no event
+// says so, and rdma_cm refuses what only a connection has.
+func left(err error) error {
+	var d *DeviceError
+	if !errors.As(err, &d) || d.Op != ucma.Accept.String() && d.Op != ucma.InitQPAttr.String() {
+		return disconnected(err)
+	}
+	for _, e := range []syscall.Errno{syscall.EINVAL, syscall.ECONNRESET, syscall.ENOTCONN} {
+		if errors.Is(d.Err, e) {
+			return &ConnectError{ucma.Disconnected.String(), -int32(syscall.ECONNRESET)}
+		}
+	}
+	return err
 }
 
 // refused returns the error of an event that is not the one that was due.

@@ -1,0 +1,82 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+)
+
+// TestAwaitBeforeTheEnd: the peer has ended a connection that had come about. The end that waits for it gets
+// it, with what the peer has sent.
+func TestAwaitBeforeTheEnd(t *testing.T) {
+	for range 64 { // a select chooses by chance
+		e := makeEnd(&Device{}, 1, 1, 4)
+		e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Established})
+		e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Disconnected})
+		if _, err := e.await(t.Context(), ucma.Established); err != nil {
+			t.Fatalf("await = %v, although the connection was there", err)
+		}
+		if _, err := e.await(t.Context(), ucma.Established); !errors.Is(err, ErrDisconnected) {
+			t.Fatalf("the next await = %v, want ErrDisconnected", err)
+		}
+	}
+}
+
+// TestAwaitAfterClose: what has come before Close counts no more.
+func TestAwaitAfterClose(t *testing.T) {
+	e := makeEnd(&Device{}, 1, 1, 4)
+	e.fail(os.ErrClosed)
+	if _, err := e.await(t.Context(), ucma.ConnectRequest); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("await = %v, want os.ErrClosed", err)
+	}
+}
+
+// TestPeerLeaves: what rdma_cm says of a peer that has left is an error of that peer, with which the Listener
+// goes on. The errors of the device are not.
+func TestPeerLeaves(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		err  error
+		want bool
+	}{
+		{"before ESTABLISHED", ErrDisconnected, true},
+		{"before ACCEPT, with siw", failed("ACCEPT", syscall.ECONNRESET), true},
+		{"before ACCEPT, with rxe", failed("ACCEPT", syscall.EINVAL), true},
+		{"before INIT_QP_ATTR", failed("INIT_QP_ATTR", syscall.EINVAL), true},
+		{"a device that does not accept", failed("ACCEPT", syscall.EIO), false},
+		{"a device without queue pairs", failed("CREATE_QP", syscall.EINVAL), false},
+		{"no memory", failed("ACCEPT", syscall.ENOMEM), false},
+		{"the Listener is closed", os.ErrClosed, false},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			err := left(tt.err)
+			if got := (listener{}).IsPeer(err); got != tt.want || got != errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("left(%v) = %v, which is the peer's: %v", tt.err, err, got)
+			}
+		})
+	}
+}
+
+// TestPatience: the deadline of a context is the caller's to choose, be it late or soon.
+func TestPatience(t *testing.T) {
+	for _, d := range []time.Duration{time.Second, time.Hour} {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		want, _ := ctx.Deadline()
+		bounded, cancelBound := patient(ctx)
+		if got, ok := bounded.Deadline(); !ok || !got.Equal(want) {
+			t.Errorf("the deadline is %v, want %v", got, want)
+		}
+		cancelBound()
+		cancel()
+	}
+	bounded, cancel := patient(t.Context())
+	defer cancel()
+	if _, ok := bounded.Deadline(); !ok {
+		t.Error("a context without a deadline waits for good")
+	}
+}
