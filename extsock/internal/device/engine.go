@@ -225,11 +225,18 @@ func (e *Engine) post() error {
 	}
 }
 
-// flush is post for a connection that is up.
+// flush is post for a connection that is up. A queue pair that has just been closed takes nothing any more;
+// then the connection is over already, and what is unread stays for Read.
 func (e *Engine) flush() {
-	if err := e.post(); err != nil && !errors.Is(err, toe.ErrDisconnected) { // Wait returns that too
-		e.Kill(err)
+	err := e.post()
+	if err == nil || errors.Is(err, toe.ErrDisconnected) { // Wait returns that too
+		return
 	}
+	e.mu.Lock()
+	if e.m.life != over {
+		e.m.kill(err)
+	}
+	e.unlock()
 }
 
 // do posts one work request.

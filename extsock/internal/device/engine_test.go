@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/toe"
 )
 
 // TestReadAtClose: a Read that comes to the Engine after the program has called Close finds that, and not
@@ -30,5 +32,50 @@ func TestReadAtClose(t *testing.T) {
 	e.unlock()
 	if n, err := e.ReadMessage(make([]byte, 1), nil, nil); n != 0 || !errors.Is(err, net.ErrClosed) {
 		t.Errorf("ReadMessage after Close = %d, %v, want net.ErrClosed", n, err)
+	}
+}
+
+// An endingQP is closed while a receive is being posted to it.
+type endingQP struct {
+	lostQP
+	end func() // nil: not yet
+}
+
+func (q *endingQP) PostReceive(id uint64, to ...toe.Segment) error {
+	if q.end == nil {
+		return q.lostQP.PostReceive(id, to...)
+	}
+	q.end()
+	return os.ErrClosed
+}
+
+// TestUnreadAtTheEnd: the peer ends the connection while a Read gives its buffer back to the device. The
+// messages behind that one are still there for the next Reads, and then the end.
+func TestUnreadAtTheEnd(t *testing.T) {
+	e := New(Config{Device: lostDevice{}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
+	qp := &endingQP{lostQP: newLostQP()}
+	if err := e.Prepare(qp); err != nil {
+		t.Fatal(err)
+	}
+	var closed wait.Latch
+	closed.Init()
+	e.Begin(Link{QP: qp, Messages: true, Closed: &closed})
+	e.mu.Lock()
+	for id := range uint64(2) {
+		e.m.completed(&toe.Completion{ID: id, Op: toe.OpReceive, Len: 5}, e.memory)
+	}
+	e.unlock()
+	qp.end = func() {
+		e.mu.Lock()
+		e.m.disconnected(toe.ErrDisconnected)
+		e.unlock()
+	}
+	for i := range 2 {
+		if n, err := e.ReadMessage(make([]byte, 8), nil, nil); n != 5 || err != nil {
+			t.Errorf("message %d = %d bytes, %v, want 5", i, n, err)
+		}
+	}
+	if n, err := e.ReadMessage(make([]byte, 8), nil, nil); n != 0 || err != io.EOF { //nolint:errorlint // as Read returns it
+		t.Errorf("behind the messages: %d, %v, want io.EOF", n, err)
 	}
 }
