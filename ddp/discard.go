@@ -8,6 +8,7 @@ import (
 // Discard makes the Regions of d ignore what the peer writes to them on the given stream from now on. Segments
 // are checked as before, but change nothing. When Discard returns, no copy of such a segment is in progress. So
 // a stream can be over for its owner before the peer learns of it, and still carry what the owner has sent.
+// Atomic Operations are the business of the layer above: see Discards.
 //
 // The caller must call forget once, when the stream has ended. Discard waits for copies, never for TCP. It locks
 // each Region of d.
@@ -24,6 +25,10 @@ func (d *Domain) Discard(stream uint64) (forget func()) {
 	}
 	return func() { d.discarded.remove(stream) }
 }
+
+// Discards reports whether Discard has been called for the stream. Inside a function that [Region.Update64] calls, the
+// answer holds until the word has been replaced: if it is false, Discard returns later.
+func (d *Domain) Discards(stream uint64) bool { return d.discarded.has(stream) }
 
 // awaitCopies waits until the copies into and out of r that are in progress are over.
 func (r *Region) awaitCopies() {

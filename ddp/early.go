@@ -128,7 +128,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
 	where = region.span(h.TO, uint64(len(payload)))
-	if region.memory != nil || r.earlySpans.overlap(where) || r.config.Domain.discarded.has(r.config.Stream) {
+	if region.memory != nil || r.earlySpans.overlap(where) || r.config.Domain.Discards(r.config.Stream) {
 		return where, false
 	}
 	region.put(mem, payload)

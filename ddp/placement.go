@@ -79,7 +79,7 @@ func (r *Receiver) putTagged(s *segment, h ddphdr.TaggedHeader, need Access) err
 		return err
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
-	if r.config.Domain.discarded.has(r.config.Stream) {
+	if r.config.Domain.Discards(r.config.Stream) {
 		return nil
 	}
 	if s.payload != nil && region.memory != nil {

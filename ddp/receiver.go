@@ -121,7 +121,7 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 		return nil
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
-	if r.config.Domain.discarded.has(r.config.Stream) {
+	if r.config.Domain.Discards(r.config.Stream) {
 		return nil
 	}
 	return mem

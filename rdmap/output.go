@@ -59,7 +59,7 @@ func (q *QP) NextMessage() bool {
 			return true
 		}
 		// Without mu, because an atomic may wait for other users of its word.
-		err := a.message(&q.msg)
+		err := a.message(&q.msg, &q.cfg)
 		if err == nil {
 			return true
 		}

@@ -94,8 +94,9 @@ func (r *responder) inProgress() *response {
 	return r.at(r.next - 1)
 }
 
-// message fills in m with the answer, and performs an atomic request. The error is a *streamError.
-func (a *response) message(m *ddp.Message) error {
+// message fills in m with the answer of the queue pair with the given Config, and performs an atomic request. The
+// error is a *streamError.
+func (a *response) message(m *ddp.Message, c *Config) error {
 	if !a.isAtomic {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
 		// into the corresponding RDMA Read Response" (RFC 5040 §4.4). So must its TO.
@@ -105,7 +106,7 @@ func (a *response) message(m *ddp.Message) error {
 		}
 		return nil
 	}
-	orig, err := a.region.Update64(int(a.atomic.TO-a.region.TO()), a.apply)
+	orig, err := a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return a.apply(c, v) })
 	if err != nil {
 		return a.error(err)
 	}
