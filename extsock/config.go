@@ -222,7 +222,7 @@ type Config struct {
 	SRQ *rdmap.SharedReceiveQueue
 
 	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end can
-	// receive; RecvSize then bounds it. A longer message ends the connection. A connection in message
+	// receive; RecvSize then bounds it, and less than 0 is 0. A longer message ends the connection. A connection in message
 	// mode asks when a message begins, before which so many have come, modulo 2^32. If whole is not
 	// set, the message has more than one segment. Only the last one tells how long it is, and the
 	// memory must be there before. The function must not use the connection, and must not wait.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -140,6 +141,32 @@ func TestLongestMessage(t *testing.T) {
 				t.Errorf("asked for messages of one segment: %v, want %v", whole, want)
 			}
 		})
+	}
+}
+
+// TestLongestMessageNegative: a negative limit leaves room for messages of length 0 only.
+func TestLongestMessageNegative(t *testing.T) {
+	for _, longest := range []int{-1, math.MinInt} {
+		for _, n := range []int{1, 5000} {
+			bubble(t, func(t *testing.T) {
+				cfg := extsock.Config{Messages: true, LongestMessage: func(uint32, bool) int { return longest }}
+				// Without the capability records a message of 5000 octets has several segments.
+				ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, NoCapabilities: true}}, side{cfg: cfg})
+				if _, err := ci.Write(nil); err != nil {
+					t.Fatal(err)
+				}
+				if n, err := cr.Read(make([]byte, 10)); n != 0 || err != nil {
+					t.Errorf("a message of length 0: %d, %v", n, err)
+				}
+				var fault *rdmap.TerminateError
+				if _, err := ci.Write(pattern(n, 1)); err != nil && !errors.As(err, &fault) {
+					t.Errorf("Write of a message that is too long: %v", err)
+				}
+				if _, err := cr.Read(make([]byte, 10)); !errors.As(err, &fault) {
+					t.Errorf("%d octets with a limit of %d: %v", n, longest, err)
+				}
+			})
+		}
 	}
 }
 

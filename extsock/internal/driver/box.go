@@ -88,7 +88,7 @@ func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer b
 		n, longest = max(n-bytestream.HeaderLen, 0), b.size-bytestream.HeaderLen
 	}
 	if b.longest != nil {
-		longest = min(longest, b.longest(b.bound, last))
+		longest = max(min(longest, b.longest(b.bound, last)), 0)
 	}
 	delay := delayNone
 	switch {
