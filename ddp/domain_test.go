@@ -31,6 +31,24 @@ func TestRegisterLength(t *testing.T) {
 	}
 }
 
+// TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with.
+func TestNoOtherRights(t *testing.T) {
+	d := new(Domain)
+	regions := []*Region{register(t, d, make([]byte, 8), ^Access(0), stream)}
+	far, err := d.RegisterMemory(&farMemory{b: make([]byte, 8), bad: -1}, 0, farBase, 8, ^Access(0), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range append(regions, far) {
+		for right := Access(1); right != 0; right <<= 1 {
+			_, err := d.Check(r.STag(), r.TO(), 1, right, stream)
+			if granted := err == nil; granted != (right&everyRight != 0) {
+				t.Errorf("%v: a Region with all bits of Access: %v", right, err)
+			}
+		}
+	}
+}
+
 // Buffers of 2^32 octets are refused. (None of the memory is touched.)
 func TestLongestBuffers(t *testing.T) {
 	if testmode.Race || bits.UintSize == 32 {

@@ -32,7 +32,7 @@ func (d *Domain) RegisterMemory(m Memory, s STag, to, n uint64, access Access, s
 	if n == 0 || n > math.MaxInt || to > math.MaxInt64-n {
 		return nil, errMemoryRange
 	}
-	r := &Region{memory: m, base: to, size: int(n), access: access, stream: stream}
+	r := &Region{memory: m, base: to, size: int(n), access: access & everyRight, stream: stream}
 	if s == 0 {
 		return d.draw(r, func(uint64) {})
 	}

@@ -20,6 +20,10 @@ const (
 	ReadSink                        // target of RDMA Read Responses; not a right of the peer
 )
 
+// everyRight has all rights that there are. A Region grants no other bits of an Access: a layer above may
+// ask for one of them to have an access refused, whatever the Region grants.
+const everyRight = RemoteRead | RemoteWrite | RemoteAtomic | ReadSink
+
 // String returns the rights, separated by "|".
 func (a Access) String() string {
 	names := [...]string{"remote read", "remote write", "remote atomic", "read sink"}

@@ -28,7 +28,7 @@ func TestDenied(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				domain := new(ddp.Domain)
 				memory := make([]byte, 64)
-				r, err := domain.Register(memory, everyAccess, 0)
+				r, err := domain.Register(memory, ^ddp.Access(0), 0) // with bits that are no right
 				if err != nil {
 					t.Fatal(err)
 				}
