@@ -1,7 +1,9 @@
 package filecopy
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,5 +175,45 @@ func TestProgress(t *testing.T) {
 	cp(t, cfg, local(here), v.name("s")).wantFailure(t, ErrIsDirectory)
 	if last.Files != 2 || last.TotalFiles != 2 || last.Octets != 3<<20 || last.TotalOctets != 3<<20+10 {
 		t.Errorf("progress ended at %+v", last)
+	}
+}
+
+// TestDestinationLink: a link that a user names as the destination stays, and the file that it leads to is
+// replaced. A link to a device or to nothing is refused.
+func TestDestinationLink(t *testing.T) {
+	v, here := serve(t, nil), t.TempDir()
+	put(t, filepath.Join(v.dir, "f"), content(10, 1))
+	put(t, filepath.Join(here, "d", "old"), content(20, 2))
+	for _, tt := range []struct {
+		target string
+		fails  bool
+		want   error
+	}{
+		{filepath.Join("d", "old"), false, nil},
+		{os.DevNull, true, ErrNotRegular},
+		{"nothing", true, fs.ErrNotExist},
+	} {
+		link := filepath.Join(here, "link")
+		if err := os.Symlink(tt.target, link); err != nil {
+			t.Fatal(err)
+		}
+		before := tree(t, here)
+		o := cp(t, Config{}, local(link), v.name("f"))
+		if (o.err != nil) != tt.fails || !errors.Is(o.err, tt.want) {
+			t.Errorf("a link to %s: %v", tt.target, o.err)
+		}
+		if got, err := os.Readlink(link); err != nil || got != tt.target {
+			t.Errorf("the link to %s leads to %q, %v", tt.target, got, err)
+		}
+		if tt.fails {
+			if after := tree(t, here); !slices.Equal(after, before) {
+				t.Errorf("a link to %s: there are %q, and were %q", tt.target, after, before)
+			}
+		} else {
+			wantFile(t, filepath.Join(here, tt.target), content(10, 1))
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

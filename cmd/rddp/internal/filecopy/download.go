@@ -65,7 +65,11 @@ func openDestination(dst Name, several bool) (root *os.Root, name string, err er
 	case several:
 		return nil, "", fmt.Errorf("%w: several sources, and %v %w", ErrNames, dst, ErrNotDirectory)
 	default:
-		clean := filepath.Clean(dst.Path)
+		target, err := followLink(dst.Path)
+		if err != nil {
+			return nil, "", err
+		}
+		clean := filepath.Clean(target)
 		dir, name = filepath.Dir(clean), filepath.Base(clean)
 		if err := checkName(filepath.ToSlash(name)); err != nil {
 			return nil, "", err
@@ -73,6 +77,19 @@ func openDestination(dst Name, several bool) (root *os.Root, name string, err er
 	}
 	root, err = os.OpenRoot(dir)
 	return root, name, err
+}
+
+// followLink returns the local name that a symbolic link leads to, so that a copy replaces that file and not
+// the link, such as /dev/stdout. Any other name it returns as it is. It fails if the link leads nowhere, or to
+// what a file must not replace.
+func followLink(name string) (string, error) {
+	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return name, nil //nolint:nilerr // a name of nothing is that of a new file
+	}
+	if info, err := os.Stat(name); err == nil && info.Mode()&keptModes != 0 {
+		return "", fmt.Errorf("%s: %w", printable(name), ErrNotRegular)
+	}
+	return filepath.EvalSymlinks(name)
 }
 
 // planDownload finds out what src is. For a directory it makes the necessary directories below
