@@ -2,8 +2,11 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"time"
@@ -69,7 +72,7 @@ func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, p
 		from.SetReadDeadline(deadline)
 		r := bufio.NewReaderSize(from, headerBuffer)
 		var err error
-		if h, err = proxyproto.Read(r); err != nil {
+		if h, err = readHeader(r); err != nil {
 			return from, fail(p.cause(ctx, err), "reading the PROXY header from %s", from.name)
 		}
 		from.SetReadDeadline(time.Time{})
@@ -92,6 +95,33 @@ func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, p
 	}
 	to.SetWriteDeadline(time.Time{})
 	return from, nil
+}
+
+// readHeader reads a header. The library wants all of a header of version 1 at once, but TCP may split it.
+func readHeader(r *bufio.Reader) (*proxyproto.Header, error) {
+	if err := awaitLine(r); err != nil {
+		return nil, err
+	}
+	return proxyproto.Read(r)
+}
+
+// maxLine is the maximum length in bytes of a header of version 1.
+const maxLine = 107
+
+// awaitLine waits until r has buffered the line that a header of version 1 is, or something else.
+func awaitLine(r *bufio.Reader) error {
+	for n := 1; n <= maxLine; n = r.Buffered() + 1 {
+		if _, err := r.Peek(n); errors.Is(err, io.EOF) && n > 1 {
+			return io.ErrUnexpectedEOF
+		} else if err != nil {
+			return err
+		}
+		b, _ := r.Peek(r.Buffered()) // what is there
+		if begin := proxyproto.SIGV1; !bytes.HasPrefix(b, begin[:min(len(begin), len(b))]) || bytes.IndexByte(b, '\n') >= 0 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/pires/go-proxyproto"
 
@@ -91,6 +92,33 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// A header may come in pieces, with or without data behind it.
+func TestHeaderInPieces(t *testing.T) {
+	const v1, v2 = "PROXY TCP6 2001:db8::1 2001:db8::2 1234 80\r\n", "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\xc0\x00\x02\x01\xc6\x33\x64\x02\x04\xd2\x00\x50"
+	for _, header := range []string{v1, "PROXY UNKNOWN\r\n", v2} {
+		for _, rest := range []string{"", "data"} {
+			r := bufio.NewReaderSize(iotest.OneByteReader(strings.NewReader(header+rest)), headerBuffer)
+			if _, err := readHeader(r); err != nil {
+				t.Errorf("%q: %v", header, err)
+				continue
+			}
+			if got, err := io.ReadAll(r); string(got) != rest || err != nil {
+				t.Errorf("%q: %q is behind it, %v, want %q", header, got, err, rest)
+			}
+		}
+		for n := range len(header) {
+			r := bufio.NewReaderSize(iotest.OneByteReader(strings.NewReader(header[:n])), headerBuffer)
+			if h, err := readHeader(r); err == nil {
+				t.Errorf("%q: %v", header[:n], h)
+			}
+		}
+	}
+	slow := iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(v1)))
+	if _, err := readHeader(bufio.NewReaderSize(slow, headerBuffer)); !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("a peer that stops in the middle: %v", err)
+	}
+}
+
 // Clients behind a PROXY header are where the header says: of three places, a newcomer takes one of
 // the client that has two.
 func TestHeaderSources(t *testing.T) {
@@ -144,7 +172,7 @@ func FuzzHeader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bufio.NewReaderSize(bytes.NewReader(b), headerBuffer)
-		h, err := proxyproto.Read(r)
+		h, err := readHeader(r)
 		if err != nil {
 			return
 		}
