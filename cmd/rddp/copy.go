@@ -171,6 +171,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	}
 	defer stdout.remove()
 	defer stdin.remove()
+	cfg.Temporary = stdin != nil || stdout != nil
 	if c.Bool("dry-run") {
 		cfg.Plan = func(from, to string, size int64) {
 			fmt.Fprintf(c.Root().Writer, "%s -> %s (%d bytes)\n", from, to, size)
@@ -181,7 +182,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	_, err = filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
 	bar.finish(stderr)
 	switch {
-	case errors.Is(err, context.Canceled) && stdin == nil && stdout == nil:
+	case errors.Is(err, context.Canceled) && !cfg.Temporary:
 		return errors.New("interrupted; the same command continues the copy")
 	case errors.Is(err, filecopy.ErrNames):
 		return usage("%w", err)

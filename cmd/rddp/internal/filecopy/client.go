@@ -24,6 +24,9 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Socket configures the connections. Copy overrides its settings for messages and startup data.
 	Socket extsock.Config
+	// Temporary means that the local files go with the Copy, so no later one can continue it, and no error
+	// says that it can.
+	Temporary bool
 	// Progress, if not nil, is called after each chunk and each file, by the goroutine of Copy.
 	Progress func(Progress)
 	// Failed, if not nil, is called for each file or directory that could not be copied.

@@ -248,6 +248,9 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 		err = p.finish(whole)
 	}
 	if err != nil {
+		if c.cfg.Temporary {
+			return err
+		}
 		return resumable(err, p)
 	}
 	c.copying = false

@@ -317,6 +317,26 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// A failed copy of a file that goes with it does not promise that another copy continues.
+func TestTemporaryIsNotContinued(t *testing.T) {
+	limit := func(w io.Writer) io.Writer { return &fullDisk{w, 3 << 20} }
+	for _, way := range ways {
+		t.Run(way.desc, func(t *testing.T) {
+			here := t.TempDir()
+			v := serve(t, &ServerConfig{Writable: true, limit: limit})
+			from, _, src, dst := side(v, way.up, here)
+			put(t, filepath.Join(from, "f"), content(9<<20, 1))
+			o := cp(t, Config{Temporary: true, limit: limit}, dst, src)
+			o.wantFailure(t, syscall.ENOSPC)
+			for _, err := range o.failures {
+				if strings.Contains(err.Error(), "continues") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 // joined is the name of a file in the directory n.
 func joined(n Name, file string) Name {
 	n.Path = strings.TrimSuffix(n.Path, "/") + "/" + file

@@ -162,7 +162,7 @@ func (c *copier) uploadFile(j job) error {
 	c.summary.Resumed += src.off
 	c.report(src.off)
 	if err := c.push(src); err != nil {
-		if (errors.Is(err, ErrLost) || errors.Is(err, syscall.ENOSPC)) && src.attr.size() > resumeMin {
+		if (errors.Is(err, ErrLost) || errors.Is(err, syscall.ENOSPC)) && src.attr.size() > resumeMin && !c.cfg.Temporary {
 			err = fmt.Errorf("%w; the same command continues the copy", err)
 		}
 		return err
