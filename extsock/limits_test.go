@@ -270,6 +270,57 @@ func TestBadSTagDelay(t *testing.T) {
 	})
 }
 
+// TestDeregisterIsNoBadSTag: the address of a peer does not wait because the program has ended the Region of
+// which the peer's Read was being answered.
+func TestDeregisterIsNoBadSTag(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		n := simtoe.New(simtoe.Config{Window: 1000, MaxSegment: 1000, Delay: time.Second})
+		l, err := extsock.Listen("sim", "sim:1", &extsock.Config{Startup: extsock.StartupRequire, Backend: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		accepted := make(chan *extsock.Conn, 2)
+		go func() {
+			for range cap(accepted) {
+				c, err := acceptConn(l)
+				if err != nil {
+					t.Error(err)
+				}
+				accepted <- c
+			}
+		}()
+		before := extsock.TotalStats().BadSTagDelays
+		for i := range cap(accepted) {
+			ci, err := extsock.Dial("sim", "sim:1", &extsock.Config{Startup: extsock.StartupRequire, Backend: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cr := <-accepted
+			if i == 0 {
+				r := register(t, cr, make([]byte, 1<<20), ddp.RemoteRead)
+				go func() {
+					time.Sleep(10 * time.Second)
+					r.Deregister()
+				}()
+				var fault *rdmap.TerminateError
+				if _, err := ci.Remote(r.Handle()).ReadAt(make([]byte, 1<<20), 0); !errors.As(err, &fault) || !fault.Remote {
+					t.Errorf("the Read of a Region that has ended: %v", err)
+				}
+				if cr.Stats().Sent.ReadResponses != 1 {
+					t.Error("the Region has ended before the answer began")
+				}
+			}
+			ci.Close()
+			cr.Close()
+		}
+		if n := extsock.TotalStats().BadSTagDelays - before; n != 0 {
+			t.Errorf("%d delays", n)
+		}
+		settle()
+	})
+}
+
 // TestIdleTimeout: a connection on which nothing happens ends; one on which something does from
 // time to time stays.
 func TestIdleTimeout(t *testing.T) {

@@ -55,10 +55,12 @@ func (e *ending) penalize(err error) {
 }
 
 // guessed reports whether err, which has ended a connection, says that the peer used memory that
-// the peer does not have. A peer that tries STags causes such errors.
+// the peer does not have. A peer that tries STags causes such errors. It does not cause the error of an access
+// that needs no right: this end's own, to the Region of an answer to a request that was right when it came. A
+// Send with Invalidate, which accesses no bytes, needs none either, but may well be a try.
 func guessed(err error) bool {
 	var access *ddp.AccessError
-	return errors.As(err, &access)
+	return errors.As(err, &access) && (access.Need != 0 || access.N == 0)
 }
 
 // closing reports whether the connection has been closed or has failed, so that nothing new will be
