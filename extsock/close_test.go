@@ -255,8 +255,12 @@ func TestAbort(t *testing.T) {
 func TestMaxFPDU(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, markers := range []bool{false, true} {
-			for _, longest := range []uint64{144, 1000, 1001, 20_000} {
-				ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{MaxFPDU: int(longest)}}, side{cfg: extsock.Config{Markers: markers}})
+			for _, limit := range []int{136, 139, 140, 144, 1000, 1001, 20_000} {
+				longest := uint64(limit)
+				if markers {
+					longest = max(longest, 140)
+				}
+				ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{MaxFPDU: limit}}, side{cfg: extsock.Config{Markers: markers}})
 				go ci.Write(make([]byte, 200_000))
 				if _, err := io.ReadFull(cr, make([]byte, 200_000)); err != nil {
 					t.Fatal(err)

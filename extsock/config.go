@@ -176,8 +176,9 @@ type Config struct {
 	Markers bool
 
 	// MaxFPDU is the maximum length in bytes of an FPDU that this end sends, with its header, CRC
-	// and markers: 136 to 64776. Zero means automatic. FPDUs then fit into a TCP segment, or are as
-	// long as possible if both ends are rddp.
+	// and markers: 136 to 64776. With less than 140, an FPDU with a marker has up to 140, because the
+	// payload that must fit has no smaller limit (RFC 5044 §4.5). Zero means automatic. FPDUs then fit
+	// into a TCP segment, or are as long as possible if both ends are rddp.
 	MaxFPDU int
 
 	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5). The Initiator's first FPDU is then

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestGuessed(t *testing.T) {
 		"an STag that there is not": {check(unknown, 1, ddp.RemoteRead), true},
 		"beyond the bounds":         {check(region.STag(), 9, ddp.RemoteRead), true},
 		"a Send with Invalidate":    {domain.Invalidate(unknown, 1), true},
-		"no memory":                 {fmt.Errorf("another fault"), false},
+		"no memory":                 {errors.New("another fault"), false},
 	}
 	region.Deregister()
 	var s ddp.Sender
