@@ -130,6 +130,7 @@ func (e *end) close() {
 		e.fail(os.ErrClosed)
 		e.mu.Lock()
 		e.state = closed
+		e.wake() // of an end that has failed before, Wait may wait for what is flushed
 		finish := e.finish
 		e.mu.Unlock()
 		finish()

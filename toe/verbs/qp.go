@@ -363,8 +363,12 @@ func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 		if n, err := q.take(dst); n > 0 || err != nil {
 			return n, err
 		}
-		if cause != nil && !q.flushing(cause) {
-			return 0, cause
+		if cause != nil {
+			if begins := q.flushBy.IsZero(); !q.flushing(cause) {
+				return 0, cause
+			} else if begins {
+				continue // with the deadline, which must not be set behind a look at the cause
+			}
 		}
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -405,7 +409,6 @@ func (q *QP) flushing(cause error) bool {
 		return time.Now().Before(q.flushBy)
 	}
 	q.flushBy = time.Now().Add(q.d.provider.flushTime)
-	_ = q.channel.SetReadDeadline(q.flushBy)
 	c := uverbs.Change{Handle: q.qp, Mask: uverbs.MaskState, To: uverbs.Attributes{State: uverbs.Err}}
 	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil) == nil
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/siw"
@@ -103,6 +105,47 @@ func TestFlushedCompletion(t *testing.T) {
 		t.Errorf("take = %d, %v, %+v", n, err, got)
 	}
 }
+
+// TestCloseWhileFlushing: Close ends a Wait that waits for what is flushed.
+func TestCloseWhileFlushing(t *testing.T) {
+	q, _ := newQueues(t, 4)
+	post(t, q)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	q.done = armedQueue{}
+	q.channel, q.wake = r, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) }
+	q.fail(ErrDisconnected)
+	q.flushBy = time.Now().Add(time.Hour) // the device has been told to flush
+	waited := make(chan error, 1)
+	go func() {
+		_, err := q.Wait(t.Context(), make([]Completion, 1))
+		waited <- err
+	}()
+	for q.poll.TryLock() { // until Wait has it
+		q.poll.Unlock()
+		runtime.Gosched()
+	}
+	d, err := os.CreateTemp(t.TempDir(), "no device") // DESTROY_ID goes there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	q.d.cm = d
+	q.close()
+	if err := <-waited; !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Wait = %v, want os.ErrClosed", err)
+	}
+}
+
+// An armedQueue has no completions.
+type armedQueue struct{}
+
+func (armedQueue) Take() (w uverbs.WC, ok bool, err error) { return w, false, nil }
+func (armedQueue) Arm()                                    {}
 
 // What a device lacks is refused before the device sees it.
 func TestNotSupported(t *testing.T) {
