@@ -31,11 +31,13 @@ type Message struct {
 	Source   *Region
 	SourceTO uint64
 
+	// ID is any number for a Sender, which does not look at it.
+	ID uint64
+
 	// From a Receiver, untagged only. Buffer is the buffer without its head, cut to the bytes that
 	// the message has written. Bound says that the buffer came from Receiver.Bind. Otherwise the
 	// buffer was posted to the Queue, and ID is the ID with which it was posted.
 	Buffer []byte
-	ID     uint64
 	Bound  bool
 
 	// From a Receiver, tagged only. Contiguous says that every segment with payload followed the

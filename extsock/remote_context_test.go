@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -383,4 +384,37 @@ func TestContextsOfOtherCalls(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCanceledWriteOfSharedMemory: two Writes send the same memory, and the first is canceled when its last
+// bytes wait for TCP and the second has begun. The copy that it needs is short, so the connection goes on.
+func TestCanceledWriteOfSharedMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 8 << 20
+		ci, cr := simPair(t, simtoe.Config{Window: 64 << 10, Delay: 10 * time.Millisecond}, side{}, side{})
+		memory, p := make([]byte, n), pattern(n, 7)
+		m := ci.Remote(register(t, cr, memory, ddp.RemoteWrite).Handle())
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := m.Write(ctx, p, 0); first <- err }()
+		time.Sleep(time.Millisecond)
+		go func() { _, err := m.Write(t.Context(), p, 0); second <- err }()
+		for cr.Stats().Received.Octets < n-200<<10 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first Write: %v", err)
+		}
+		if err := <-second; err != nil {
+			t.Errorf("the second Write: %v", err)
+		}
+		if err := ci.Close(); err != nil {
+			t.Error(err)
+		}
+		settle()
+		if !bytes.Equal(memory, p) {
+			t.Error("the memory is not what was written")
+		}
+	})
 }

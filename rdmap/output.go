@@ -81,8 +81,8 @@ func (o *output) withdraw() {
 	o.given = o.given[:max(len(o.given)-1, 0)] // after an Abort the list is empty
 }
 
-// Message returns the message that NextMessage took. The message is valid until the next call of
-// NextMessage. The memory that its payload refers to is valid until Sent reports the message.
+// Message returns the message that NextMessage took. The ID of a request's message is that of the request. The
+// message is valid until the next call of NextMessage. The memory that its payload refers to is valid until Sent reports the message.
 func (q *QP) Message() *ddp.Message { return &q.msg }
 
 // HasOutput reports whether NextMessage would find a message. Any goroutine may call it.

@@ -182,7 +182,7 @@ func (s *sendQueue) give(m *ddp.Message) {
 		e.msn = s.requestMSN
 	}
 	*m = ddp.Message{
-		Tagged: e.opcode.IsTagged(), RsvdULP: rdmaphdr.Control(e.opcode), RsvdULP32: uint32(e.invalidate),
+		ID: e.id, Tagged: e.opcode.IsTagged(), RsvdULP: rdmaphdr.Control(e.opcode), RsvdULP32: uint32(e.invalidate),
 		STag: e.remote.STag, TO: e.remote.TO, QN: e.opcode.Queue(), Payload: e.payload, Len: e.n,
 	}
 	if e.op.awaitsResponse() || e.op.isImmediate() {

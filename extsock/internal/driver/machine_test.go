@@ -535,7 +535,7 @@ func (e *machineEnd) abandonDo() {
 		return
 	}
 	wr := e.do
-	if !e.d.qp.Cancel(wr.CQ, wr.ID) && e.d.detach(wr.Data) && wr.CQ.Len() == 0 {
+	if !e.d.qp.Cancel(wr.CQ, wr.ID) && e.d.detach(wr.Data, wr.ID) && wr.CQ.Len() == 0 {
 		e.do = nil // the operation goes on without the call
 		clear(wr.Data)
 	}

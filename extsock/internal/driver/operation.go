@@ -108,7 +108,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 		}
 		takenBack = true
 		if !d.qp.Cancel(c.cq, wr.ID) {
-			switch detached := d.detach(wr.Data); {
+			switch detached := d.detach(wr.Data, wr.ID); {
 			case !detached:
 				d.Kill(errAbandoned)
 			case c.cq.Len() == 0: // otherwise the connection has ended, or TCP has got it all meanwhile

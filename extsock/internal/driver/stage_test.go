@@ -63,7 +63,7 @@ func TestDetachAfterTheEnd(t *testing.T) {
 				if d.tx.stage != stageIdle || d.tx.done != 0 || !d.tx.ddp.Detach(0) {
 					t.Errorf("after the end the stage is %d, with %d messages done; the Sender has none: %t", d.tx.stage, d.tx.done, d.tx.ddp.Detach(0))
 				}
-				if !d.detach(data) {
+				if !d.detach(data, 7) {
 					t.Error("the memory of the message does not belong to the caller")
 				}
 				if s := d.end.life.state(); s != lifeClosed {

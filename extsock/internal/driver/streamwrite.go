@@ -329,7 +329,7 @@ func (w *streamWriter) takeBack() (n int) {
 	_, owns := s.tx.Write()
 	s.unlock()
 	if owns {
-		w.d.detach(nil) // no message of the stream is too long for it
+		w.d.detach(nil, 0) // no message of the stream is too long for it
 	}
 	s.mu.Lock()
 	defer s.unlock()

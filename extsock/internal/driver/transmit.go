@@ -93,11 +93,11 @@ func (d *Driver) drain(wait bool) (over bool) {
 
 // detach copies the payload of messages that have been given out and that TCP has not taken, so
 // that the memory belongs to its owner again. A message that has begun can be of any length: if
-// that message is the one whose payload is data, and the rest is too long to copy, detach reports
-// false.
-func (d *Driver) detach(data []byte) bool {
+// that message is the one of the Work Request with this ID and the payload data, and the rest is too
+// long to copy, detach reports false.
+func (d *Driver) detach(data []byte, id uint64) bool {
 	from := d.tx.token.borrow()
-	ok := d.tx.detach(data)
+	ok := d.tx.detach(data, id)
 	d.tx.token.giveBack(from)
 	d.transmit()
 	return ok

@@ -143,13 +143,14 @@ func (w *wayOut) sent() {
 	w.qp.Sent(done)
 }
 
-// detach copies the payload that is given out, so that nothing refers to data any more. If the rest
-// of the message that has begun, whose payload is data, is too long to copy, it reports false.
-func (w *wayOut) detach(data []byte) bool {
+// detach copies the payload that is given out, so that nothing refers to data any more, which is the payload
+// of the Work Request with this ID. If its message has begun, and the rest is too long to copy, detach reports
+// false. Another Work Request may have the same payload or the same ID.
+func (w *wayOut) detach(data []byte, id uint64) bool {
 	if w.stage.isUnsent() {
 		w.batch.Detach()
 	}
-	return !w.stage.isMiddle() || w.ddp.Detach(maxDetached) || !begins(w.qp.Message().Payload, data)
+	return !w.stage.isMiddle() || w.ddp.Detach(maxDetached) || w.qp.Message().ID != id || !begins(w.qp.Message().Payload, data)
 }
 
 // begins reports whether payload begins with the memory of data.
