@@ -207,6 +207,9 @@ func (e *end) route() (ucma.Route, error) {
 // Dial connects to a peer. If ctx has no deadline, Dial gives up after 30 seconds. Its errors are
 // *[ConnectError], *[UnavailableError], *[DeviceError], that of ctx, and what cfg.Prepare returns.
 func (d *Device) Dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, error) {
+	if err := hasNoZone(addr); err != nil {
+		return nil, err
+	}
 	ctx, cancel := patient(ctx)
 	defer cancel()
 	e, err := newEnd(d, 4)
@@ -258,6 +261,15 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	return q, e.send(ucma.Accept, (&ucma.ConnRequest{UID: e.uid, ID: e.id}).AppendAccept(nil))
 }
 
+// hasNoZone returns an *UnavailableError for an address with a zone: commands that are sent to rdma_cm
+// have no zone, and without it the address is another one, or none.
+func hasNoZone(addr netip.AddrPort) error {
+	if z := addr.Addr().Zone(); z != "" {
+		return unavailable(NotSupported, fmt.Errorf("the zone %q of %v", z, addr))
+	}
+	return nil
+}
+
 // A Listener takes requests for connections. Its methods may be called from any goroutine.
 type Listener struct {
 	end  *end
@@ -269,6 +281,9 @@ const backlog = 128
 
 // Listen listens on an address of the device. Port 0 means any.
 func (d *Device) Listen(addr netip.AddrPort) (*Listener, error) {
+	if err := hasNoZone(addr); err != nil {
+		return nil, err
+	}
 	e, err := newEnd(d, backlog)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"os"
 	"syscall"
 	"testing"
@@ -78,5 +79,18 @@ func TestPatience(t *testing.T) {
 	defer cancel()
 	if _, ok := bounded.Deadline(); !ok {
 		t.Error("a context without a deadline waits for good")
+	}
+}
+
+// TestZone: commands have no zone, so a connection to such an address is left to TCP in the process.
+func TestZone(t *testing.T) {
+	d := &Device{ends: map[uint64]*end{}, closed: true}
+	addr := netip.MustParseAddrPort("[fe80::1%lo]:7")
+	var u *UnavailableError
+	if _, err := d.Dial(t.Context(), addr, Config{}); !errors.As(err, &u) || u.Reason != NotSupported {
+		t.Errorf("Dial = %v, want NotSupported", err)
+	}
+	if _, err := d.Listen(addr); !errors.As(err, &u) || u.Reason != NotSupported {
+		t.Errorf("Listen = %v, want NotSupported", err)
 	}
 }
