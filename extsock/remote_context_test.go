@@ -393,7 +393,8 @@ func TestCanceledWriteOfSharedMemory(t *testing.T) {
 		const n = 8 << 20
 		ci, cr := simPair(t, simtoe.Config{Window: 64 << 10, Delay: 10 * time.Millisecond}, side{}, side{})
 		memory, p := make([]byte, n), pattern(n, 7)
-		m := ci.Remote(register(t, cr, memory, ddp.RemoteWrite).Handle())
+		r := register(t, cr, memory, ddp.RemoteWrite)
+		m := ci.Remote(r.Handle())
 		ctx, cancel := context.WithCancel(t.Context())
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() { _, err := m.Write(ctx, p, 0); first <- err }()
@@ -413,6 +414,7 @@ func TestCanceledWriteOfSharedMemory(t *testing.T) {
 			t.Error(err)
 		}
 		settle()
+		r.Deregister() // the memory is the test's again
 		if !bytes.Equal(memory, p) {
 			t.Error("the memory is not what was written")
 		}
