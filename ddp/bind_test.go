@@ -18,6 +18,55 @@ func (p *pair) bind(qn ddphdr.QN, head, n int) (h, b guarded) {
 	return h, b
 }
 
+func TestBind(t *testing.T) {
+	for _, tt := range []struct{ head, room, n, mulpdu int }{
+		{0, 64, 64, 1000}, {0, 64, 64, 30}, {0, 64, 63, 30}, {0, 0, 0, 1000}, {0, 64, 0, 1000},
+		{12, 52, 64, 1000}, {12, 52, 64, 30}, {12, 52, 40, 1000}, {12, 52, 12, 1000}, {12, 52, 5, 1000},
+		{12, 52, 0, 1000}, {64, 0, 64, 30}, {64, 0, 20, 1000},
+	} {
+		t.Run(fmt.Sprintf("%+v", tt), func(t *testing.T) {
+			p := newPair(t)
+			want := randomBytes(seeded(t), tt.n)
+			for round := range 3 {
+				head, b := p.bind(ddphdr.QNSend, tt.head, tt.room)
+				p.send(send(want), tt.mulpdu)
+				m := p.wantMessage("bound")
+				if !m.Bound || m.ID != 0 || m.Len != uint32(tt.n) || m.MSN != uint32(round+1) {
+					t.Errorf("message %+v", m)
+				}
+				inHead := min(tt.head, tt.n)
+				if !bytes.Equal(head.mem[:inHead], want[:inHead]) || !bytes.Equal(m.Buffer, want[inHead:]) {
+					t.Errorf("received %x and %x, want %x", head.mem[:inHead], m.Buffer, want)
+				}
+				if len(m.Buffer) > 0 && &m.Buffer[0] != &b.mem[0] {
+					t.Error("Buffer is not the bound buffer")
+				}
+				if !head.intact() || !b.intact() || !untouched(head.mem[inHead:]) || !untouched(b.mem[tt.n-inHead:]) {
+					t.Error("octets besides the message's have changed")
+				}
+				p.wantIdle("after the message")
+			}
+		})
+	}
+}
+
+// Messages that were bound one after the other wait for their delivery, each with its own buffer.
+func TestBindBeforeDelivery(t *testing.T) {
+	p := newPair(t)
+	var want [][]byte
+	for i := range 5 {
+		want = append(want, bytes.Repeat([]byte{byte(i + 1)}, 10*i+3))
+		p.bind(ddphdr.QNSend, 3, 60)
+		p.send(send(want[i]), 25)
+	}
+	for i, w := range want {
+		if m := p.wantMessage("waiting"); !m.Bound || !bytes.Equal(m.Buffer, w[3:]) {
+			t.Errorf("message %d: %+v, want %x", i, m, w[3:])
+		}
+	}
+	p.wantIdle("in the end")
+}
+
 // A buffer is for one message of one queue. The next one finds none.
 func TestBindIsForOneMessage(t *testing.T) {
 	for _, first := range []Message{send(nil), send(make([]byte, 5)), {RsvdULP: 0x48, Payload: [][]byte{make([]byte, 8)}, Len: 8}} {
@@ -36,6 +85,32 @@ func TestBindIsForOneMessage(t *testing.T) {
 		ulpdu := cut(&p.s, &m, 100)[0]
 		p.place(ulpdu)
 		p.wantFailure(ulpdu, ddphdr.CodeNoBuffer)
+	}
+}
+
+func TestBindTooLong(t *testing.T) {
+	for _, mulpdu := range []int{100, 18 + 7} {
+		p := newPair(t)
+		head, b := p.bind(ddphdr.QNSend, 6, 7)
+		m := send(bytes.Repeat([]byte{1}, 14))
+		ulpdus := cut(&p.s, &m, mulpdu)
+		for _, u := range ulpdus {
+			p.place(u)
+		}
+		p.wantFailure(ulpdus[len(ulpdus)-1], ddphdr.CodeTooLong)
+		if !head.intact() || !b.intact() {
+			t.Error("octets outside the buffer have changed")
+		}
+	}
+}
+
+func TestBindReplaces(t *testing.T) {
+	p := newPair(t)
+	_, first := p.bind(ddphdr.QNSend, 0, 64)
+	p.bind(ddphdr.QNSend, 0, 64)
+	p.send(send([]byte("hello")), 100)
+	if m := p.wantMessage("bound"); string(m.Buffer) != "hello" || !untouched(first.all) {
+		t.Errorf("received %q; first buffer %q", m.Buffer, first.mem)
 	}
 }
 
@@ -81,6 +156,21 @@ func TestBindTooLate(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestBindAfterFailure(t *testing.T) {
+	p := newPair(t)
+	m := send([]byte("no buffer"))
+	p.place(cut(&p.s, &m, 100)[0])
+	late := newGuarded(64)
+	if p.r.Bind(ddphdr.QNSend, nil, late.mem) {
+		t.Error("Bind = true after a failure")
+	}
+	m = send([]byte("too late"))
+	p.place(cut(&p.s, &m, 100)[0])
+	if p.r.Deliver(p.off) || !untouched(late.all) {
+		t.Error("something arrives after a failure")
 	}
 }
 
@@ -134,6 +224,35 @@ func TestBindInMessage(t *testing.T) {
 		if m := p.wantMessage("in the message"); !m.Bound || string(m.Buffer) != "8 octets" || !untouched(b.all) {
 			t.Errorf("message %+v with %q; buffer %x", m, m.Buffer, b.mem)
 		}
+	}
+}
+
+// Posted buffers are for the messages that have no bound one, and Flush takes back none but them.
+func TestBindAndQueue(t *testing.T) {
+	p := newPair(t)
+	p.post(ddphdr.QNSend, 64, 7)
+	p.send(send([]byte("posted")), 100)
+	p.bind(ddphdr.QNSend, 0, 64)
+	p.send(send([]byte("bound")), 100)
+	p.post(ddphdr.QNSend, 64, 8)
+	p.send(send([]byte("posted again")), 100)
+	p.bind(ddphdr.QNSend, 0, 64)
+	for _, want := range []struct {
+		text  string
+		id    uint64
+		bound bool
+	}{{"posted", 7, false}, {"bound", 0, true}, {"posted again", 8, false}} {
+		if m := p.wantMessage(want.text); string(m.Buffer) != want.text || m.ID != want.id || m.Bound != want.bound {
+			t.Errorf("message %+v with %q, want %+v", m, m.Buffer, want)
+		}
+	}
+	p.post(ddphdr.QNSend, 64, 9)
+	if ids := p.queues[ddphdr.QNSend].Flush(); fmt.Sprint(ids) != "[9]" {
+		t.Errorf("Flush = %v, want [9]", ids)
+	}
+	p.send(send([]byte("after the Flush")), 100)
+	if m := p.wantMessage("bound before the Flush"); string(m.Buffer) != "after the Flush" || !m.Bound {
+		t.Errorf("message %+v with %q", m, m.Buffer)
 	}
 }
 

@@ -53,3 +53,15 @@ func TestReceiverDestination(t *testing.T) {
 	}
 	r.Deregister() // no lock is left behind
 }
+
+// A Receiver whose ULP does not accept the segment has no destination for it.
+func TestReceiverDestinationRefused(t *testing.T) {
+	p := newPairWith(t, func(c *ReceiverConfig) {
+		c.Admit = func(bool, uint8, ddphdr.QN) (Access, error) { return 0, &Error{Code: ddphdr.CodeULP} }
+	})
+	r := p.register(make([]byte, 64), RemoteWrite)
+	ulpdu := append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), 1)
+	if d := p.r.Destination(ulpdu); d != nil {
+		t.Errorf("Destination = %d bytes, want nil", len(d))
+	}
+}

@@ -13,6 +13,24 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
+func TestRegisterLength(t *testing.T) {
+	d := new(Domain)
+	for _, b := range [][]byte{nil, {}, make([]byte, 5)[:0]} {
+		if r, err := d.Register(b, RemoteWrite, stream); r != nil || !errors.Is(err, errRegionLength) {
+			t.Errorf("Register(%v) = %v, %v, want errRegionLength", b, r, err)
+		}
+	}
+	b := make([]byte, 1, 100)
+	r := register(t, d, b, RemoteWrite|RemoteRead, stream)
+	if r.Len() != 1 || &r.Bytes()[0] != &b[0] || r.Access() != RemoteWrite|RemoteRead {
+		t.Errorf("Region of %d octets with %v, want 1 with both", r.Len(), r.Access())
+	}
+	// The capacity of the slice is not part of the Region.
+	if _, err := d.Check(r.STag(), r.TO(), 2, RemoteWrite, stream); err == nil {
+		t.Error("two octets of a Region of one may be written")
+	}
+}
+
 // TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with.
 func TestNoOtherRights(t *testing.T) {
 	d := new(Domain)

@@ -3,6 +3,7 @@ package ddp
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -59,6 +60,23 @@ func drawScript(t *rapid.T) (s script) {
 	}
 	s.offs = append(s.offs, off)
 	return s
+}
+
+// spoil changes octets in some segments, mostly in headers, or cuts segments off.
+func (s *script) spoil(t *rapid.T) {
+	for range rapid.IntRange(1, 3).Draw(t, "faults") {
+		i := rapid.IntRange(0, len(s.ulpdus)-1).Draw(t, "segment")
+		if len(s.ulpdus[i]) == 0 {
+			continue
+		}
+		s.ulpdus[i] = bytes.Clone(s.ulpdus[i])
+		at := rapid.IntRange(0, min(len(s.ulpdus[i]), 20)-1).Draw(t, "octet")
+		if rapid.IntRange(0, 9).Draw(t, "cut off") == 0 {
+			s.ulpdus[i] = s.ulpdus[i][:at]
+			continue
+		}
+		s.ulpdus[i][at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+	}
 }
 
 // A world is a Receiver with two Regions, a window of the first one, and posted buffers.
@@ -183,6 +201,175 @@ func TestTryPlaceChangesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With faults in the stream the deliveries, their contents and the error are still the same, and no
+// octet outside the buffers changes. (What has been placed beyond the fault may differ.)
+func TestTryPlaceChangesNoFault(t *testing.T) {
+	for range rapidRounds() {
+		rapid.Check(t, func(rt *rapid.T) {
+			s := drawScript(rt)
+			s.spoil(rt)
+			plain, hinted := newWorld(t), newWorld(t)
+			plain.inOrder(s)
+			hinted.withHints(rt, s)
+			if !slices.Equal(plain.log, hinted.log) {
+				rt.Errorf("delivered with hints\n%q\nwant\n%q", hinted.log, plain.log)
+			}
+			for i := range plain.memory {
+				if !plain.memory[i].intact() || !hinted.memory[i].intact() {
+					rt.Errorf("octets around memory %d have changed", i)
+				}
+			}
+		})
+	}
+}
+
+func TestTryPlaceRefuses(t *testing.T) {
+	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1, MO: 10}
+	tests := []struct {
+		desc  string
+		ulpdu func(x *target) []byte
+		want  bool
+	}{
+		{"a Write", func(x *target) []byte {
+			return tagged(ddphdr.TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
+		}, true},
+		{"a Write without payload", func(x *target) []byte {
+			return tagged(ddphdr.TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 0)
+		}, false},
+		{"a Write without right", func(x *target) []byte {
+			return tagged(ddphdr.TaggedHeader{STag: uint32(x.readOnly.STag()), TO: x.readOnly.TO()}, 8)
+		}, false},
+		{"a Write beyond the end", func(x *target) []byte {
+			return tagged(ddphdr.TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO() + 60}, 8)
+		}, false},
+		{"the rest of the message", func(*target) []byte { return untagged(h, 22) }, true},
+		{"too long", func(*target) []byte { return untagged(h, 23) }, false},
+		{"what has been placed already", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 1, MO: 9}, 1) }, false},
+		{"the next buffer", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 2, MO: 31}, 1) }, true},
+		{"no payload", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 2, MO: 31}, 0) }, false},
+		{"the buffer after the last", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 3}, 1) }, false},
+		{"a message before", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 0}, 1) }, false},
+		{"MO beyond 2^32", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 2, MO: math.MaxUint32}, 2) }, false},
+		{"QN 2, which has a buffer", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{QN: 2, MSN: 1}, 1) }, false},
+		{"QN 4", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{QN: 4, MSN: 1}, 1) }, false},
+		{"bad version", func(*target) []byte { return version(untagged(ddphdr.UntaggedHeader{MSN: 2}, 1), 2) }, false},
+		{"nothing", func(*target) []byte { return nil }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newTarget(t)
+			x.post(2, 100, 1)
+			if got := x.r.TryPlace(x.off+100, tt.ulpdu(x)); got != tt.want {
+				t.Errorf("TryPlace = %t, want %t", got, tt.want)
+			}
+			if !tt.want {
+				x.wantUnchanged()
+			}
+		})
+	}
+}
+
+// A hint is judged when its turn comes, by what is so then.
+func TestTryPlaceJudgedInOrder(t *testing.T) {
+	x := newTarget(t)
+	ulpdu := tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
+	if !x.r.TryPlace(x.off, ulpdu) {
+		t.Fatal("TryPlace = false")
+	}
+	x.region.Deregister()
+	copy(x.memory[0].mem, bytes.Repeat([]byte{guard}, 8))
+	x.off++
+	x.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
+	x.wantUnchanged()
+}
+
+// The first octets at a stream offset count, whatever comes later for it: as a hint or in order.
+func TestTryPlaceFirstWins(t *testing.T) {
+	p := newPair(t)
+	mem := make([]byte, 16)
+	r := p.register(mem, RemoteWrite)
+	h := ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
+	first := append(h.AppendTo(nil), 1, 2, 3)
+	h.TO, h.RsvdULP = h.TO+8, 9
+	second := append(h.AppendTo(nil), 4, 5, 6)
+	if !p.r.TryPlace(100, first) || !p.r.TryPlace(100, second) {
+		t.Error("TryPlace = false, want true twice: nothing is to come again")
+	}
+	p.off = 100
+	p.place(second)
+	if m := p.wantMessage("the first"); m.RsvdULP != 0 || m.TO != r.TO() {
+		t.Errorf("delivered %+v", m)
+	}
+	p.wantIdle("the second is dropped")
+	if want := []byte{1, 2, 3, 15: 0}; !bytes.Equal(mem, want) {
+		t.Errorf("memory = %x, want %x", mem, want)
+	}
+}
+
+// A segment that is wrong, since its octets have come before, does not change a message before it.
+func TestTryPlaceOverlapsUntagged(t *testing.T) {
+	right, wrong := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1}, 20), untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 10)
+	wrong = other(wrong)
+	for _, rightFirst := range []bool{true, false} {
+		p := newPair(t)
+		g := p.post(0, 32, 1)
+		hints := []int{0, 100}
+		if !rightFirst {
+			slices.Reverse(hints)
+		}
+		for _, off := range hints {
+			ulpdu := right
+			if off == 100 {
+				ulpdu = wrong
+			}
+			if !p.r.TryPlace(uint64(off), ulpdu) {
+				p.r.Place(uint64(off), ulpdu)
+			}
+		}
+		p.off = 101
+		if m := p.wantMessage("the right one"); m.Len != 20 || !bytes.Equal(m.Buffer, make([]byte, 20)) || !g.intact() {
+			t.Errorf("delivered %+v", m)
+		}
+		p.wantFailure(wrong, ddphdr.CodeMSNRange)
+	}
+}
+
+// A message that is over does not stand in the way of the next one.
+func TestTryPlaceNextMessage(t *testing.T) {
+	p := newPair(t)
+	p.post(0, 32, 1)
+	g := p.post(0, 32, 2)
+	p.place(untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1}, 20))
+	if !p.r.TryPlace(p.off+100, untagged(ddphdr.UntaggedHeader{MSN: 2, MO: 5}, 5)) || untouched(g.mem[5:10]) || !untouched(g.mem[10:]) {
+		t.Errorf("the next message is not placed early: %x", g.mem)
+	}
+}
+
+// Octet by octet: an octet goes to memory unless a segment later in the stream has brought it.
+func TestPutAround(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const size = 40
+		mem, want, payload := make([]byte, size), make([]byte, size), bytes.Repeat([]byte{1}, size)
+		copy(want, payload)
+		var later earlySpans
+		for range rapid.IntRange(0, 6).Draw(t, "later") {
+			from := rapid.IntRange(0, size+10).Draw(t, "from")
+			s := span{buffer: uint64(rapid.IntRange(7, 8).Draw(t, "buffer")), from: uint64(from), to: uint64(from + rapid.IntRange(1, 15).Draw(t, "n"))}
+			if later.overlap(s) {
+				continue
+			}
+			later.add(s)
+			for i := from; s.buffer == 7 && i < min(size, int(s.to)); i++ {
+				want[i] = 0
+			}
+		}
+		new(Region).putAround(mem, payload, span{7, 0, size}, later)
+		if !bytes.Equal(mem, want) {
+			t.Errorf("putAround with %+v\n%x\nwant\n%x", later, mem, want)
+		}
+	})
 }
 
 // No more than 256 segments are remembered.

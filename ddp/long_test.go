@@ -3,6 +3,8 @@ package ddp
 import (
 	"bytes"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // longLens are payloads for which the copy to a Region may use assembly, and one for which it does
@@ -36,6 +38,52 @@ func TestLongPayload(t *testing.T) {
 			}
 			if !g.intact() {
 				t.Errorf("window %v, early %v: the bytes around the memory have changed", windowed, early)
+			}
+		}
+	}
+}
+
+// TestLongPayloadAroundEarly: a long segment leaves out the bytes that a later one has brought.
+func TestLongPayloadAroundEarly(t *testing.T) {
+	r := seeded(t)
+	p, mem := newPair(t), make([]byte, 64_000)
+	region := p.register(mem, RemoteWrite)
+	first, second := randomBytes(r, 60_000), randomBytes(r, 20_000)
+	m1, m2 := write(region, 7, first), write(region, 20_007, second)
+	a, b := cut(&p.s, &m1, 65_000)[0], cut(&p.s, &m2, 65_000)[0]
+	want := make([]byte, len(mem))
+	copy(want[7:], first)
+	copy(want[20_007:], second)
+	if !p.r.TryPlace(p.off+fpduLen(a), b) {
+		t.Fatal("TryPlace refuses the second Write")
+	}
+	p.place(a)
+	p.off += fpduLen(b)
+	p.wantMessage("first Write")
+	p.wantMessage("second Write")
+	if !bytes.Equal(mem, want) {
+		t.Error("the memory is different")
+	}
+}
+
+// TestLongUntagged places long messages in posted and in bound buffers, whose two parts begin at
+// odd addresses.
+func TestLongUntagged(t *testing.T) {
+	r := seeded(t)
+	for _, bound := range []bool{false, true} {
+		for _, n := range longLens {
+			p, g := newPair(t), newGuarded(n+20)
+			head, b := g.mem[:33], g.mem[33:]
+			if bound {
+				p.r.Bind(ddphdr.QNSend, head, b)
+			} else if err := post(p.queues[ddphdr.QNSend], head, b, 1); err != nil {
+				t.Fatal(err)
+			}
+			payload := randomBytes(r, n)
+			p.send(send(payload), 65_000)
+			p.wantMessage("long Send")
+			if !bytes.Equal(g.mem[:n], payload) || !untouched(g.mem[n:]) || !g.intact() {
+				t.Errorf("%d bytes, bound %v: the memory is different", n, bound)
 			}
 		}
 	}

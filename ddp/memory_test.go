@@ -78,6 +78,53 @@ func TestRegisterMemoryRange(t *testing.T) {
 	}
 }
 
+// A Write to a Memory ends up there segment by segment, and the same checks hold as for any Region.
+func TestMemoryWrite(t *testing.T) {
+	payload := bytes.Repeat([]byte("0123456789"), 30)
+	p := newPair(t)
+	r, m := registerFar(t, p.domain, 400, RemoteWrite)
+	p.send(write(r, 50, payload), 100)
+	p.wantMessage("the write")
+	if !bytes.Equal(m.b[50:350], payload) || !untouched(m.b[:50]) || !untouched(m.b[350:]) {
+		t.Errorf("the memory is %q", m.b)
+	}
+	for _, tt := range []struct {
+		desc  string
+		m     Message
+		right Access
+	}{
+		{"a byte beyond the end", write(r, 101, payload), RemoteWrite},
+		{"no right", write(r, 0, payload), RemoteRead},
+	} {
+		p := newPair(t)
+		q, m := registerFar(t, p.domain, 400, tt.right)
+		tt.m.STag = q.STag()
+		for _, ulpdu := range cut(&p.s, &tt.m, 1000) {
+			p.place(ulpdu)
+		}
+		p.r.Deliver(math.MaxUint64)
+		if p.r.Err() == nil || !untouched(m.b) {
+			t.Errorf("%s: %v", tt.desc, p.r.Err())
+		}
+	}
+}
+
+// A Memory that refuses a segment ends the stream, as an access that the Region does not allow.
+func TestMemoryRefusesWrite(t *testing.T) {
+	p := newPair(t)
+	r, m := registerFar(t, p.domain, 400, RemoteWrite)
+	m.bad = 250
+	wr := write(r, 0, make([]byte, 300))
+	for _, ulpdu := range cut(&p.s, &wr, 114) { // 100 bytes of payload each
+		p.place(ulpdu)
+	}
+	p.r.Deliver(math.MaxUint64)
+	var access *AccessError
+	if err := p.r.Err(); !errors.As(err, &access) || !access.Denied || access.TO != farBase+200 || !errors.Is(err, errBadByte) {
+		t.Errorf("error %v, want that of the third segment", err)
+	}
+}
+
 func TestMemorySource(t *testing.T) {
 	for _, n := range []int{1, 100, 300} {
 		d := new(Domain)

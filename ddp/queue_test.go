@@ -1,6 +1,7 @@
 package ddp
 
 import (
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -9,6 +10,61 @@ import (
 
 	"github.com/rddp/rddp/internal/ddphdr"
 )
+
+func TestQueuePost(t *testing.T) {
+	q := NewQueue(2, 0)
+	for id := range uint64(2) {
+		if err := post(q, nil, nil, id); err != nil {
+			t.Errorf("Post: %v", err)
+		}
+	}
+	if err := post(q, nil, nil, 2); !errors.Is(err, errQueueFull) {
+		t.Errorf("Post to a full queue = %v, want errQueueFull", err)
+	}
+	if got := q.Flush(); !slices.Equal(got, []uint64{0, 1}) {
+		t.Errorf("Flush = %v, want [0 1]", got)
+	}
+	if got := q.Flush(); got != nil || q.Len() != 0 {
+		t.Errorf("second Flush = %v, Len = %d, want none", got, q.Len())
+	}
+	if err := post(q, nil, nil, 3); !errors.Is(err, errQueueClosed) {
+		t.Errorf("Post after Flush = %v, want errQueueClosed", err)
+	}
+	if err := post(NewQueue(0, 0), nil, nil, 0); !errors.Is(err, errQueueFull) {
+		t.Errorf("Post to a queue of depth 0 = %v, want errQueueFull", err)
+	}
+}
+
+// Len falls when a message has been placed, depth counts until it is delivered.
+func TestQueueLen(t *testing.T) {
+	p := newPair(t)
+	q := NewQueue(2, 0)
+	p.queues[0], p.r.config.Queues[0] = q, q
+	p.post(0, 300, 1)
+	p.post(0, 300, 2)
+	segments := cut(&p.s, &Message{Payload: [][]byte{make([]byte, 200)}, Len: 200}, 118)
+	steps := []struct {
+		desc string
+		do   func()
+		len  int
+		post error
+	}{
+		{"both posted", func() {}, 2, errQueueFull},
+		{"first segment placed", func() { p.place(segments[0]) }, 2, errQueueFull},
+		{"message placed", func() { p.place(segments[1]) }, 1, errQueueFull},
+		{"message delivered", func() { p.wantMessage("the Send") }, 1, nil},
+		{"another posted", func() {}, 2, errQueueFull},
+	}
+	for _, s := range steps {
+		s.do()
+		if got := q.Len(); got != s.len {
+			t.Errorf("%s: Len = %d, want %d", s.desc, got, s.len)
+		}
+		if err := post(q, nil, nil, 3); err != s.post {
+			t.Errorf("%s: Post = %v, want %v", s.desc, err, s.post)
+		}
+	}
+}
 
 // Buffers come back from Flush whatever had become of them, and only those that were not delivered.
 func TestQueueFlushOrder(t *testing.T) {
@@ -200,4 +256,14 @@ func TestQueueOwnBuffers(t *testing.T) {
 	if ids := q.Flush(); len(ids) != 0 || q.Post(nil, nil, 0) {
 		t.Errorf("Flush returns %v, and Post takes another", ids)
 	}
+}
+
+// A Queue of no depth has no buffer, whatever their size.
+func TestQueueOwnOfNoDepth(t *testing.T) {
+	q := NewQueue(0, 28)
+	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })
+	bad := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
+	p.place(bad)
+	p.wantFailure(bad, ddphdr.CodeNoBuffer)
+	q.Flush()
 }

@@ -2,11 +2,47 @@ package ddp
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/rddp/rddp/internal/ddphdr"
 )
+
+// Messages of every kind between them, each segment alone.
+func TestReceiverInterleaves(t *testing.T) {
+	p := newPair(t)
+	mem := make([]byte, 64)
+	r := p.register(mem, RemoteWrite)
+	send0, send1 := p.post(0, 100, 10), p.post(1, 100, 11)
+	w := write(r, 8, []byte("tagged payload"))
+	m0 := Message{QN: 0, RsvdULP: 3, RsvdULP32: 0xAABBCCDD, Payload: [][]byte{[]byte("queue zero")}, Len: 10}
+	m1 := Message{QN: 1, RsvdULP: 1, Payload: [][]byte{[]byte("queue one.")}, Len: 10}
+	ws, s0, s1 := cut(&p.s, &w, 19), cut(&p.s, &m0, 23), cut(&p.s, &m1, 23)
+	p.place(ws[0])
+	p.place(s0[0])
+	p.place(ws[1])
+	p.place(s1[0])
+	p.wantIdle("nothing is whole")
+	p.place(s1[1])
+	if m := p.wantMessage("queue 1"); m.QN != 1 || string(m.Buffer) != "queue one." || m.ID != 11 || &m.Buffer[0] != &send1.mem[0] {
+		t.Errorf("message %+v", m)
+	}
+	p.place(ws[2])
+	if m := p.wantMessage("tagged"); !m.Tagged || m.Len != 14 || !m.Contiguous || m.STag != r.STag() || m.TO != r.TO()+8 {
+		t.Errorf("message %+v", m)
+	}
+	p.place(s0[1])
+	m := p.wantMessage("queue 0")
+	if string(m.Buffer) != "queue zero" || m.ID != 10 || m.RsvdULP32 != 0xAABBCCDD || m.Tagged || &m.Buffer[0] != &send0.mem[0] {
+		t.Errorf("message %+v", m)
+	}
+	p.wantIdle("all is delivered")
+	if got := string(mem[8:22]); got != "tagged payload" {
+		t.Errorf("memory = %q", got)
+	}
+}
 
 // TestReceiverUnfinished: what has begun is told, of any queue and of none, until its last segment
 // is here.
@@ -83,6 +119,99 @@ func TestReceiverTaggedMessageTooLong(t *testing.T) {
 	p.place(bad)
 	p.wantFailure(bad, ddphdr.CodeBounds)
 	if !bytes.Equal(g.mem, []byte{5, 6, 7, 8, guard, guard, guard, guard}) || !g.intact() {
+		t.Errorf("memory = %x", g.all)
+	}
+}
+
+func TestReceiverRsvdULPChanges(t *testing.T) {
+	p := newPair(t)
+	r := p.register(make([]byte, 100), RemoteWrite)
+	p.post(0, 100, 0)
+	payload := make([]byte, 20)
+	w, u := write(r, 0, payload), send(payload)
+	for _, m := range []Message{w, u} {
+		p := newPair(t)
+		p.r.config.Domain, p.r.config.Queues = r.domain, [ddphdr.NumQueues]*Queue{NewQueue(1, 0)}
+		p.queues = p.r.config.Queues
+		g := p.post(0, 100, 0)
+		segments := cut(&p.s, &m, 30)
+		segments[1][1]++
+		p.place(segments[0])
+		p.place(segments[1])
+		if p.r.Deliver(p.off) {
+			t.Error("message delivered")
+		}
+		var e *Error
+		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != ddphdr.CodeULP {
+			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with ddphdr.CodeULP", err)
+		}
+		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:ddphdr.HeaderLen(segments[1])]) || n != len(segments[1]) {
+			t.Errorf("Segment = %x, %d", header, n)
+		}
+		if !m.Tagged && !untouched(g.mem[12:]) {
+			t.Errorf("octets of the second segment placed: %x", g.mem)
+		}
+	}
+}
+
+// What the ULP says of the control octet.
+func TestReceiverAdmit(t *testing.T) {
+	refused := errors.New("refused")
+	var asked []string
+	p := newPairWith(t, func(c *ReceiverConfig) {
+		c.Queues[3] = nil
+		c.Admit = func(tagged bool, rsvdULP uint8, qn ddphdr.QN) (Access, error) {
+			asked = append(asked, fmt.Sprint(tagged, rsvdULP, qn))
+			switch rsvdULP {
+			case 0xEE:
+				return 0, refused
+			case 0x42:
+				return ReadSink, nil
+			}
+			return RemoteWrite, nil
+		}
+	})
+	g := newGuarded(8)
+	sink := p.register(g.mem, ReadSink)
+	tests := []struct {
+		desc    string
+		ulpdu   []byte
+		code    Code // 0: no error
+		refused bool
+		asked   string
+	}{
+		{"Read Response to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x42, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
+		{"Write to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), ddphdr.CodeInvalidSTag, false, "true 64 0"},
+		{"refused, tagged", ddphdr.TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, true, "true 238 0"},
+		{"refused, untagged", ddphdr.UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, true, "false 238 1"},
+		{"refused, before the QN is looked at", ddphdr.UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, true, "false 238 7"},
+		{"QN without a queue", ddphdr.UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), ddphdr.CodeInvalidQN, false, "false 0 3"},
+		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), ddphdr.CodeUntaggedVersion, false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			p.TB, p.r = t, NewReceiver(p.r.config)
+			asked = nil
+			ulpdu := append(bytes.Clone(tt.ulpdu), 1)
+			p.place(ulpdu)
+			if tt.asked != "" && (len(asked) == 0 || asked[0] != tt.asked) || tt.asked == "" && asked != nil {
+				t.Errorf("Admit asked with %q, want %q", asked, tt.asked)
+			}
+			switch {
+			case tt.refused:
+				p.r.Deliver(p.off)
+				var e *Error
+				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || e.Code != ddphdr.CodeULP || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
+					t.Errorf("Err = %v", err)
+				}
+			case tt.code != 0:
+				p.wantFailure(ulpdu, tt.code)
+			default:
+				p.wantMessage("admitted")
+			}
+		})
+	}
+	if g.mem[0] != 1 || !untouched(g.mem[1:]) || !g.intact() {
 		t.Errorf("memory = %x", g.all)
 	}
 }

@@ -3,6 +3,7 @@ package ddp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,33 @@ func kinds(err error) []accessCheck {
 		return []accessCheck{checkOf(e)}
 	}
 	return nil
+}
+
+// The checks are made in a fixed order: of two that fail the first one is told.
+func TestCheckOrder(t *testing.T) {
+	d := new(Domain)
+	r := register(t, d, make([]byte, 8), RemoteRead, stream)
+	tests := []struct {
+		desc   string
+		s      STag
+		to, n  uint64
+		need   Access
+		stream uint64
+		want   accessCheck
+	}{
+		{"unknown, before all", r.STag() + 1, math.MaxUint64, 2, RemoteWrite, 1, checkInvalidSTag},
+		{"of another stream, before rights", r.STag(), math.MaxUint64, 2, RemoteWrite, 1, checkNotAssociated},
+		{"rights, before wrap", r.STag(), math.MaxUint64, 2, RemoteWrite, stream, checkAccess},
+		{"wrap, before bounds", r.STag(), math.MaxUint64, 2, RemoteRead, stream, checkWrap},
+		{"a sum of 2^64 wraps", r.STag(), math.MaxUint64, 1, RemoteRead, stream, checkWrap},
+		{"a sum of 2^64-1 does not", r.STag(), math.MaxUint64 - 1, 1, RemoteRead, stream, checkBounds},
+	}
+	for _, tt := range tests {
+		_, err := d.Check(tt.s, tt.to, tt.n, tt.need, tt.stream)
+		if got := kinds(err); len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
+		}
+	}
 }
 
 func TestDeregister(t *testing.T) {

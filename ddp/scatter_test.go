@@ -57,6 +57,30 @@ func TestPostInTwoPieces(t *testing.T) {
 	}
 }
 
+// Redirect gives the memory back to its owner: what came is kept in the new place, what comes goes
+// there.
+func TestRedirect(t *testing.T) {
+	d := new(Domain)
+	old, other := []byte("abcdefgh"), make([]byte, 8)
+	r, err := d.Register(old, RemoteWrite, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rx := NewReceiver(ReceiverConfig{Domain: d, Stream: 1})
+	write := func(off uint64, p string) {
+		rx.Place(off, append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(nil), p...))
+		if !rx.Deliver(off + 1) {
+			t.Fatal(rx.Err())
+		}
+	}
+	write(0, "12")
+	Redirect(r, other)
+	write(4, "56")
+	if string(old) != "12cdefgh" || string(other) != "12cd56gh" {
+		t.Errorf("the old memory has %q, the new %q", old, other)
+	}
+}
+
 // What comes through a window goes where the Region's memory is now, not where it was when the
 // window was made.
 func TestRedirectTakesWindowsAlong(t *testing.T) {

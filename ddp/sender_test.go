@@ -1,6 +1,7 @@
 package ddp
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"strings"
@@ -8,6 +9,42 @@ import (
 
 	"github.com/rddp/rddp/internal/ddphdr"
 )
+
+func TestSenderGather(t *testing.T) {
+	data := randomBytes(seeded(t), 300)
+	tests := []struct {
+		desc   string
+		pieces [][]byte
+		len    int
+	}{
+		{"one piece", [][]byte{data}, 300},
+		{"pieces that end where segments end", [][]byte{data[:82], data[82:164], data[164:]}, 300},
+		{"empty pieces", [][]byte{nil, data[:1], {}, nil, data[1:], nil}, 300},
+		{"many small pieces", [][]byte{data[:1], data[1:3], data[3:6], data[6:10], data[10:15], data[15:]}, 300},
+		{"more than the message has", [][]byte{data[:200], data[200:]}, 150},
+		{"no payload, no pieces", nil, 0},
+		{"no payload of some", [][]byte{data}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			var s Sender
+			var got []byte
+			for _, ulpdu := range cut(&s, &Message{Payload: tt.pieces, Len: uint32(tt.len)}, 100) {
+				h, payload, err := ddphdr.ParseUntagged(ulpdu)
+				if err != nil || h.MO != uint32(len(got)) {
+					t.Errorf("segment %+v, %v, want MO %d", h, err, len(got))
+				}
+				if want := min(82, tt.len-len(got)); len(payload) != want {
+					t.Errorf("payload of %d octets at MO %d, want %d", len(payload), h.MO, want)
+				}
+				got = append(got, payload...)
+			}
+			if !bytes.Equal(got, data[:tt.len]) {
+				t.Errorf("payload = %x, want %x", got, data[:tt.len])
+			}
+		})
+	}
+}
 
 func TestSenderRefersToPayload(t *testing.T) {
 	data := make([]byte, 200)
@@ -36,6 +73,43 @@ func TestSenderReleasesPayload(t *testing.T) {
 	s.Release()
 	if s.m != nil || s.Segment().Payload != nil || s.payload[:1][0] != nil {
 		t.Error("the payload is still referred to after Release")
+	}
+}
+
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestSenderSource(t *testing.T) {
+	domain := new(Domain)
+	mem := randomBytes(seeded(t), 250)
+	r := register(t, domain, mem, RemoteRead, stream)
+	m := Message{Tagged: true, STag: 9, TO: 1000, Source: r, SourceTO: r.TO() + 10, Len: 200}
+
+	var s Sender
+	var got []byte
+	for s.Start(&m); s.Next(114); s.Release() {
+		if seg := s.Segment(); !seg.Snapshot {
+			t.Error("Snapshot = false for a source that can change")
+		}
+		if r.mu.TryLock() {
+			t.Error("the Region is not held while its segment is out")
+			r.mu.Unlock()
+		}
+		h, payload, err := ddphdr.ParseTagged(wire(&s))
+		if err != nil || h.TO != 1000+uint64(len(got)) || h.STag != 9 {
+			t.Errorf("segment %+v, %v, want TO %d", h, err, 1000+len(got))
+		}
+		got = append(got, payload...)
+	}
+	if s.Err() != nil || !bytes.Equal(got, mem[10:210]) {
+		t.Errorf("payload = %x, %v, want %x", got, s.Err(), mem[10:210])
+	}
+	r.Deregister() // would wait forever if the Sender still held it
+
+	if s.Start(&m); s.Next(114) {
+		t.Error("Next = true with a source that is gone")
+	}
+	m.Len = 0
+	if got := cut(&s, &m, 114); len(got) != 1 || s.Err() != nil {
+		t.Errorf("message without payload of a Region that is gone: %d segments, %v, want 1", len(got), s.Err())
 	}
 }
 
@@ -77,6 +151,17 @@ func TestSenderSourceGoesAway(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSenderStartGivesUpMessage(t *testing.T) {
+	r := register(t, new(Domain), make([]byte, 300), RemoteRead, stream)
+	var s Sender
+	s.Start(&Message{Tagged: true, Source: r, SourceTO: r.TO(), Len: 300})
+	s.Next(114)
+	if got := cut(&s, &Message{QN: ddphdr.QNTerminate, RsvdULP: 0x47}, 114); len(got) != 1 || got[0][1] != 0x47 {
+		t.Errorf("segments = %x, want one of the second message", got)
+	}
+	r.Deregister() // would wait forever if the Region were still held
 }
 
 func TestSenderBugs(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +24,45 @@ func window(t testing.TB, r *Region, off, n int, access Access) *Region {
 }
 
 const allRights = RemoteRead | RemoteWrite | RemoteAtomic
+
+func TestWindowRange(t *testing.T) {
+	r := register(t, new(Domain), make([]byte, 64), allRights, stream)
+	tests := []struct {
+		desc   string
+		off, n int
+		want   error
+	}{
+		{"all of it", 0, 64, nil},
+		{"the first octet", 0, 1, nil},
+		{"the last octet", 63, 1, nil},
+		{"no octet", 8, 0, errOutside},
+		{"no octet at the end", 64, 0, errOutside},
+		{"fewer than none", 8, -1, errOutside},
+		{"before the start", -1, 1, errOutside},
+		{"from before the start", -1, 2, errOutside},
+		{"one octet beyond the end", 0, 65, errOutside},
+		{"across the end", 63, 2, errOutside},
+		{"behind the end", 64, 1, errOutside},
+		{"a sum that wraps", math.MaxInt, math.MaxInt, errOutside},
+		{"a length that would wrap", 1, math.MaxInt, errOutside},
+		{"the least of all", math.MinInt, math.MinInt, errOutside},
+	}
+	for _, tt := range tests {
+		w, err := r.Window(tt.off, tt.n, RemoteRead)
+		if !isError(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
+		}
+		if err != nil {
+			continue
+		}
+		if w.Len() != tt.n || &w.Bytes()[0] != &r.Bytes()[tt.off] || cap(w.Bytes()) != tt.n {
+			t.Errorf("%s: %d octets, of capacity %d", tt.desc, w.Len(), cap(w.Bytes()))
+		}
+		if w.STag() == r.STag() || w.STag() == 0 {
+			t.Errorf("%s: STag %v, that of the Region is %v", tt.desc, w.STag(), r.STag())
+		}
+	}
+}
 
 // A window has at most the rights of its Region, and those alone count for it, whatever the Region
 // has.
@@ -99,6 +139,33 @@ func TestWindowBounds(t *testing.T) {
 			}
 			if !bytes.Equal(g.mem, want) || !g.intact() {
 				t.Errorf("[%d, %d) of window [%d, %d) changes\n%x\nwant\n%x", from, from+length, off, off+n, g.mem, want)
+			}
+		}
+	}
+}
+
+// Neither STag reaches anything with the other's TOs, nor with rights that only the other has.
+func TestWindowIsApartFromItsRegion(t *testing.T) {
+	d := new(Domain)
+	r := register(t, d, make([]byte, 64), RemoteRead|RemoteWrite, stream)
+	w := window(t, r, 16, 16, RemoteRead)
+	sibling := window(t, r, 24, 16, RemoteWrite)
+	inner := window(t, w, 4, 8, RemoteRead)
+	all := []*Region{r, w, sibling, inner}
+	for i, a := range all {
+		for j, b := range all {
+			for off := range b.Len() {
+				_, err := d.Check(a.STag(), b.TO()+uint64(off), 1, RemoteRead, stream)
+				want := []accessCheck{checkBounds}
+				switch {
+				case a == sibling:
+					want = []accessCheck{checkAccess}
+				case i == j:
+					want = nil
+				}
+				if got := kinds(err); !slices.Equal(got, want) {
+					t.Fatalf("STag of %d, octet %d of %d: %v, want %v", i, off, j, err, want)
+				}
 			}
 		}
 	}
@@ -214,6 +281,21 @@ func TestWindowEnds(t *testing.T) {
 	}
 }
 
+// A peer can't invalidate the windows of a Region that is every stream's, nor those of another
+// stream.
+func TestWindowInvalidate(t *testing.T) {
+	d := new(Domain)
+	for _, tt := range []struct {
+		scope uint64
+		want  error
+	}{{0, errNotInvalidatable}, {stream + 1, errOtherStream}, {stream, nil}} {
+		w := window(t, register(t, d, make([]byte, 8), RemoteRead, tt.scope), 0, 8, RemoteRead)
+		if err := d.Invalidate(w.STag(), stream); !isError(err, tt.want) {
+			t.Errorf("a window on stream %d: Invalidate = %v, want %v", tt.scope, err, tt.want)
+		}
+	}
+}
+
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowWithoutRandomness(t *testing.T) {
 	d := &Domain{Random: io.LimitReader(bytes.NewReader(bytes.Repeat([]byte{1}, 32*keyLen)), 32*keyLen)}
@@ -223,6 +305,15 @@ func TestWindowWithoutRandomness(t *testing.T) {
 	}
 	if len(d.regions) != 1 || len(r.windows.all) != 0 {
 		t.Errorf("%d Regions and %d windows afterwards", len(d.regions), len(r.windows.all))
+	}
+}
+
+// A Region that discards has no memory that a window could be of.
+func TestWindowOfDiscarded(t *testing.T) {
+	r := register(t, new(Domain), make([]byte, 8), RemoteWrite, stream)
+	Redirect(r, nil)
+	if _, err := r.Window(0, 8, RemoteWrite); !isError(err, errInvalid) {
+		t.Errorf("Window: %v", err)
 	}
 }
 

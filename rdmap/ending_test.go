@@ -147,6 +147,58 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	wantState(t, a.qp, stateError)
 }
 
+// Which request a Terminate is about: the returned MSN tells its place among the requests of queue
+// 1, or the returned Read Request its sink.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestTerminateNamesTheRequest(t *testing.T) {
+	header := func(op rdmaphdr.Opcode, qn ddphdr.QN, msn uint32) []byte { return untagged(op, qn, msn, nil) }
+	for _, tt := range []struct {
+		desc string
+		t    func(second *sendEntry) Terminate
+		done string
+	}{
+		{"Read, by its sink, whatever the MSN", func(e *sendEntry) Terminate {
+			read := rdmaphdr.ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO + 3, Size: 5}
+			return Terminate{Code: 0x0100, M: true, D: true, R: true,
+				DDPHeader: header(rdmaphdr.OpReadRequest, 1, 8), RDMAHeader: read.AppendTo(nil)}
+		}, "1 flushed, 2 remote access error, 3 flushed, 4 flushed"},
+		{"Read, by its MSN", func(*sendEntry) Terminate {
+			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(rdmaphdr.OpReadRequest, 1, 2)}
+		}, "1 flushed, 2 remote operation error, 3 flushed, 4 flushed"},
+		{"atomic, by its MSN", func(*sendEntry) Terminate {
+			return Terminate{Code: 0x0102, M: true, D: true, DDPHeader: header(rdmaphdr.OpAtomicRequest, 1, 3)}
+		}, "1 flushed, 2 flushed, 3 remote access error, 4 flushed"},
+		{"MSN of one that is queued", func(*sendEntry) Terminate {
+			return Terminate{Code: 0x0100, M: true, D: true, DDPHeader: header(rdmaphdr.OpReadRequest, 1, 4)}
+		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
+		{"a Send", func(*sendEntry) Terminate {
+			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(rdmaphdr.OpSend, 0, 2)}
+		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
+		{"DDP's error", func(*sendEntry) Terminate {
+			return Terminate{Code: 0x1202, M: true, D: true, DDPHeader: header(rdmaphdr.OpReadRequest, 1, 2)}
+		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
+		{"a sink of nobody", func(*sendEntry) Terminate {
+			return Terminate{Code: 0x0100, M: true, D: true, R: true,
+				DDPHeader: header(rdmaphdr.OpReadRequest, 1, 2), RDMAHeader: rdmaphdr.ReadRequest{SinkSTag: 3}.AppendTo(nil)}
+		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{ord: 3})
+			for id := range uint64(4) {
+				wr := WorkRequest{ID: id + 1, Op: WorkRead, Data: make([]byte, 8)}
+				if id == 2 {
+					wr = WorkRequest{ID: id + 1, Op: WorkFetchAdd}
+				}
+				x.a.post(wr)
+			}
+			x.a.transmit()
+			x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).appendTo(nil))) // +checklocksignore: no other goroutine is at work
+			wantDone(t, "requests", x.a.sendCQ, tt.done)
+		})
+	}
+}
+
 // After a FIN of the peer "DDP SHOULD indicate the half-closed state to the ULP, and continue to
 // process outbound data transfer requests normally" (RFC 5041 §6.2.1).
 func TestPeerClosed(t *testing.T) {

@@ -78,6 +78,13 @@ func TestRFC5040_4_4_HeaderVectors(t *testing.T) {
 	}
 }
 
+func TestParseErrorIsUnspecified(t *testing.T) {
+	_, _, err := rdmaphdr.ParseReadRequest(make([]byte, 27))
+	if err == nil || headerError(err).Code != 0x02FF {
+		t.Errorf("ParseReadRequest(27 octets): %v, want 0x0/0x2/0xFF", err)
+	}
+}
+
 // "This field is set to zero on transmit, ignored on receive." RDMAPX-7306-5.2.1-9
 func TestRFC7306_5_2_1_ReservedBitsIgnored(t *testing.T) {
 	b := afterDDP(t, vFetchAdd)

@@ -331,6 +331,19 @@ func TestRFC5040_7_1_FirstErrorCounts(t *testing.T) {
 	x.b.wantTerminate("1100 c000 0016 c140 12345601")
 }
 
+// A message that changes its opcode on the way: the RFCs have no code for it.
+func TestOpcodeChangesInsideMessage(t *testing.T) {
+	x := newPair(t, params{})
+	x.b.recv(1, 100)
+	a := untagged(rdmaphdr.OpSend, 0, 1, []byte{1})
+	a[0] &^= 0x40
+	x.b.inject(a)
+	b := untagged(rdmaphdr.OpSendSE, 0, 1, []byte{2})
+	b[17] = 1
+	x.b.inject(b)
+	x.b.wantTerminate("0206 c000 0013 4145")
+}
+
 // A peer of one stream can't use what belongs to another: STags are one stream's, domains do not
 // share them, and IRD slots and completion queues are not shared unless asked for.
 //

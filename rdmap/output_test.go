@@ -188,3 +188,15 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 		}
 	}
 }
+
+// Neither the peer's requests nor our own can keep the other waiting.
+func TestAnswersAndRequestsTakeTurns(t *testing.T) {
+	x := newPair(t, params{})
+	for msn := range uint32(4) {
+		x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+		x.b.post(WorkRequest{Op: WorkWrite})
+	}
+	x.b.transmit()
+	r, w := "RDMA Read Response", "RDMA Write"
+	x.b.wantOut(r, w, r, w, r, w, r, w)
+}

@@ -1,6 +1,8 @@
 package rdmap
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -29,6 +31,35 @@ func (s *side) postNext(wr WorkRequest) bool {
 		}
 	}
 	return next
+}
+
+// Every operation is given out at once if nothing is queued.
+func TestPostNext(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.String(), func(t *testing.T) {
+			x := newPair(t, params{})
+			r, _ := x.b.register(64, allAccess)
+			for id := range uint64(3) {
+				x.b.recv(id, 64)
+				wr := WorkRequest{ID: id, Op: k.WorkOp, Solicited: k.solicited, Remote: handle(r)}
+				if op, _ := k.opcode(); k.WorkOp <= WorkRead {
+					wr.Data = aligned(40)
+					if op.Invalidates() {
+						stale, _ := x.b.register(8, 0)
+						wr.Invalidate = stale.STag()
+					}
+				}
+				if !x.a.postNext(wr) {
+					t.Fatal("PostNext = false")
+				}
+				x.a.wantNothing()
+				x.run()
+				wantDone(t, "answered", x.a.sendCQ, fmt.Sprintf("%d success", id))
+			}
+			wantState(t, x.a.qp, stateRTS)
+			wantState(t, x.b.qp, stateRTS)
+		})
+	}
 }
 
 // A request waits if another one is queued, and is given out after it.
@@ -97,6 +128,56 @@ func TestPostNextAndAnswers(t *testing.T) {
 	x.a.wantOut("RDMA Read Response", "Send", "RDMA Read Response", "Send", "RDMA Read Response", "Send", "RDMA Read Response")
 }
 
+// What PostSend refuses, PostNext refuses, and gives nothing out.
+func TestPostNextErrors(t *testing.T) {
+	for _, tt := range []struct {
+		desc    string
+		p       params
+		prepare func(x *pair)
+		wr      WorkRequest
+		want    error
+	}{
+		{"bad request", params{}, nil, WorkRequest{}, ErrBadRequest},
+		{"closed", params{}, func(x *pair) { x.a.qp.Close() }, WorkRequest{Op: WorkSend}, ErrClosed},
+		{"failed", params{}, func(x *pair) { x.a.qp.Fail(errTest) }, WorkRequest{Op: WorkSend}, errTest},
+		{"peer closed", params{}, func(x *pair) { x.a.qp.PeerClosed(nil) }, WorkRequest{Op: WorkRead, Data: make([]byte, 1)}, ErrPeerClosed},
+		{"no ORD", params{ord: -1}, nil, WorkRequest{Op: WorkRead, Data: make([]byte, 1)}, ErrNoORD},
+		{"no extensions", params{noExtensions: true}, nil, WorkRequest{Op: WorkImmediate}, ErrNoExtensions},
+		{"queue full", params{depth: 1}, func(x *pair) { x.a.post(WorkRequest{Op: WorkSend}) }, WorkRequest{Op: WorkSend, Data: make([]byte, 1), Inline: true}, ErrQueueFull},
+		{"completion queue full", params{cqDepth: 1}, func(x *pair) { x.a.post(WorkRequest{Op: WorkSend}) }, WorkRequest{Op: WorkSend}, ErrCompletionQueueFull},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, tt.p)
+			if tt.prepare != nil {
+				tt.prepare(x)
+			}
+			given := givenOut(x.a.qp)
+			next, err := x.a.qp.PostNext(&tt.wr)
+			if next || !errors.Is(err, tt.want) || givenOut(x.a.qp) != given {
+				t.Errorf("PostNext = %t, %v, want %v", next, err, tt.want)
+			}
+			if n := regions(x.a.domain); n != 0 {
+				t.Errorf("%d sinks are left", n)
+			}
+		})
+	}
+	q := NewQP(Config{})
+	if next, err := q.PostNext(&WorkRequest{Op: WorkSend}); next || !errors.Is(err, errNotConnected) {
+		t.Errorf("PostNext before Start = %t, %v", next, err)
+	}
+}
+
+// Sent of no messages changes nothing.
+func TestSentOfNone(t *testing.T) {
+	x := newPair(t, params{})
+	x.a.slow = true
+	x.a.postNext(WorkRequest{ID: 1, Op: WorkWrite})
+	x.a.qp.Sent(0)
+	wantDone(t, "Sent(0)", x.a.sendCQ, "")
+	x.a.sent()
+	wantDone(t, "Sent(1)", x.a.sendCQ, "1 success")
+}
+
 // One goroutine holds the transmit token and posts, while others only post. Each request is given
 // out and completes exactly once, the requests of one goroutine in order.
 func TestPostNextConcurrently(t *testing.T) {
@@ -161,4 +242,11 @@ func TestPostNextConcurrently(t *testing.T) {
 			t.Errorf("%d Completions of poster %d, want %d", n, p, rounds)
 		}
 	}
+}
+
+// givenOut returns how many messages are given out and not reported by Sent.
+func givenOut(q *QP) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.output.given)
 }

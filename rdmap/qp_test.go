@@ -80,6 +80,15 @@ func TestStateAndErrorTexts(t *testing.T) {
 	}
 }
 
+func TestConfigWithoutQPNumPanics(t *testing.T) {
+	defer func() {
+		if r := recover(); r == nil {
+			t.Error("NewQP accepts a Domain without a QPNum")
+		}
+	}()
+	NewQP(Config{Domain: new(ddp.Domain)})
+}
+
 func TestRTR(t *testing.T) {
 	for _, tt := range []struct {
 		op   WorkOp
@@ -143,4 +152,25 @@ func TestRTR(t *testing.T) {
 		x.b.wantTerminate("1205 c000 0013")
 		wantDone(t, "the user's receive", x.b.recvCQ, "1 flushed")
 	})
+}
+
+// Completions carry the number of their queue pair, with or without a Domain in its Config.
+func TestCompletionCarriesQPNum(t *testing.T) {
+	cq := NewCompletionQueue(3)
+	for _, cfg := range []Config{
+		{RecvCQ: cq, QPNum: 7},
+		{RecvCQ: cq, QPNum: 8, Domain: new(ddp.Domain)},
+		{RecvCQ: cq},
+	} {
+		q := NewQP(cfg)
+		if err := q.PostRecv(RecvRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		q.Abort(errTest)
+	}
+	for i, c := range done(cq) {
+		if want := []uint64{7, 8, 1}[i]; c.QPNum != want {
+			t.Errorf("QPNum %d, want %d", c.QPNum, want)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package rdmap
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -156,6 +157,43 @@ func TestReceiveAfterTheEnd(t *testing.T) {
 			t.Errorf("Receive = %+v, %t", c, ok)
 		}
 	})
+}
+
+// Each kind of buffer has its own call.
+func TestReceiveIsForBoundBuffers(t *testing.T) {
+	for _, bound := range []bool{false, true} {
+		func() {
+			defer func() {
+				if v, _ := recover().(string); !strings.HasPrefix(v, "BUG: ") {
+					t.Errorf("bound=%t: panic %q", bound, v)
+				}
+			}()
+			x := newPair(t, params{})
+			m := ddp.Message{RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), Bound: bound}
+			if bound {
+				x.b.qp.Handle(&m)
+			} else {
+				x.b.qp.Receive(&m)
+			}
+		}()
+	}
+}
+
+// The peer's RTR takes the QP's own buffer, and later Sends take bound ones.
+func TestReceiveAfterRTR(t *testing.T) {
+	x := newPair(t, params{startA: StartParams{Initiator: true, SendRTR: WorkSend}, startB: StartParams{ExpectRTRSend: true}})
+	x.a.transmit()
+	x.b.receive()
+	for i := range 3 {
+		x.a.post(WorkRequest{Op: WorkSend, Data: make([]byte, i)})
+		x.a.transmit()
+		c, ok := x.b.injectBound(x.a.wire[0], 100)
+		x.a.wire = nil
+		if !ok || c.Len != uint32(i) {
+			t.Errorf("Receive = %+v, %t: %v", c, ok, x.b.qp.Err())
+		}
+	}
+	wantState(t, x.b.qp, stateRTS)
 }
 
 // Another goroutine ends the stream while messages arrive. A message is received whole or not at

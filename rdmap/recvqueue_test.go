@@ -349,3 +349,25 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 		})
 	}
 }
+
+func TestSendTooLongOrWithoutBuffer(t *testing.T) {
+	t.Run("too long", func(t *testing.T) {
+		x := newPair(t, params{})
+		x.b.recv(1, 8)
+		x.b.recv(2, 8)
+		x.b.injectHex("4143 00000000 00000000 00000001 00000000 010203040506070809")
+		x.b.transmit()
+		if got := x.b.wire[0]; !bytes.Equal(got, unhex(vTermTooLong)) {
+			t.Errorf("sent %x, want %s", got, vTermTooLong)
+		}
+		wantDone(t, "receiver", x.b.recvCQ, "1 local length error, 2 flushed")
+	})
+	t.Run("no buffer", func(t *testing.T) {
+		x := newPair(t, params{})
+		x.b.injectHex(vSend)
+		x.b.transmit()
+		if got := x.b.wire[0]; !bytes.Equal(got, unhex(vTermNoBuffer)) {
+			t.Errorf("sent %x, want %s", got, vTermNoBuffer)
+		}
+	})
+}

@@ -331,6 +331,30 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 	})
 }
 
+// A peer may send the next request as soon as it has the whole answer, even if we have not heard
+// from TCP.
+func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
+	x := newPair(t, params{ird: 1})
+	x.b.slow = true
+	for i := range 3 {
+		x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, uint32(i+1), rdmaphdr.ReadRequest{}.AppendTo(nil)))
+		if i == 0 {
+			if !x.b.transmitOne() {
+				t.Fatal("no answer")
+			}
+			continue
+		}
+		if x.b.transmitOne() {
+			t.Fatal("an answer takes the slot of one that TCP has not confirmed")
+		}
+		x.b.sent()
+		if !x.b.transmitOne() {
+			t.Fatal("no answer after Sent")
+		}
+	}
+	wantState(t, x.b.qp, stateRTS)
+}
+
 // "If the terminate occurs after the first RDMA Read Request byte is processed, the RDMA Read
 // Request Header is updated to reflect the current location of the RDMA Read operation that is in
 // process".

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -76,6 +77,19 @@ func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
 	wantDone(t, "Read of no octets sent", x.a.sendCQ, "")
 	x.run()
 	wantDone(t, "Read of no octets answered", x.a.sendCQ, "6 success")
+}
+
+// A response that is faster than Sent: the request is still the transmitter's, so it is not
+// complete.
+func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
+	x := newPair(t, params{})
+	r, _ := x.b.register(8, allAccess)
+	x.a.slow = true
+	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8), Remote: handle(r)})
+	x.run()
+	wantDone(t, "answered, not reported sent", x.a.sendCQ, "")
+	x.a.sent()
+	wantDone(t, "reported", x.a.sendCQ, "1 success")
 }
 
 // "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read Requests";
@@ -199,6 +213,39 @@ func TestRFC5040_5_1_Gather(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSelectiveSignaling(t *testing.T) {
+	x := newPair(t, params{cqDepth: 3})
+	r, _ := x.b.register(8, allAccess)
+	for range 3 {
+		x.a.post(WorkRequest{ID: 1, Op: WorkWrite, Remote: handle(r), Data: []byte{1}, Unsignaled: true})
+	}
+	x.run()
+	wantDone(t, "unsignaled, successful", x.a.sendCQ, "")
+	x.a.post(WorkRequest{ID: 2, Op: WorkRead, Remote: handle(r), Unsignaled: true})
+	x.a.post(WorkRequest{ID: 3, Op: WorkSend})
+	x.a.transmit()
+	x.a.post(WorkRequest{ID: 4, Op: WorkWrite, Data: []byte{1}, Unsignaled: true}) // the entries are free again
+	wantDone(t, "Read not answered", x.a.sendCQ, "")
+	x.a.qp.Abort(errTest)
+	wantDone(t, "unsignaled, failed", x.a.sendCQ, "2 flushed, 3 success, 4 flushed")
+}
+
+// Blocking callers use a completion queue of their own; order holds in the QP, not between queues.
+func TestPrivateCompletionQueue(t *testing.T) {
+	x := newPair(t, params{})
+	own := NewCompletionQueue(1)
+	x.b.recv(0, 0)
+	x.b.recv(0, 0)
+	x.a.post(WorkRequest{ID: 1, Op: WorkSend})
+	x.a.post(WorkRequest{ID: 2, Op: WorkSend, CQ: own})
+	if err := x.a.qp.PostSend(&WorkRequest{Op: WorkSend, CQ: own}); !errors.Is(err, ErrCompletionQueueFull) {
+		t.Errorf("2nd request on a queue of 1: %v", err)
+	}
+	x.run()
+	wantDone(t, "QP's queue", x.a.sendCQ, "1 success")
+	wantDone(t, "own queue", own, "2 success")
 }
 
 func TestCancel(t *testing.T) {
@@ -330,5 +377,43 @@ func TestCancelAheadOfTurn(t *testing.T) {
 	wantState(t, x.a.qp, stateRTS)
 	if x.a.sendCQ.promised() != 0 {
 		t.Errorf("%d entries stay reserved", x.a.sendCQ.promised())
+	}
+}
+
+func TestEveryOperationEverySize(t *testing.T) {
+	for _, mulpdu := range []int{64, 1000} {
+		for _, n := range []int{0, 1, 7, 45, 46, 47, 50, 986, 1000, 4096, 100_001} {
+			t.Run(fmt.Sprintf("%d octets, MULPDU %d", n, mulpdu), func(t *testing.T) {
+				x := newPair(t, params{mulpdu: mulpdu})
+				r, target := x.b.register(n+3, allAccess)
+				data := pattern(n, n)
+				buf := x.b.recv(1, n)
+				h, err := handle(r).Slice(3, n) // an odd offset
+				if err != nil {
+					t.Fatal(err)
+				}
+				sink := make([]byte, n)
+				x.a.post(WorkRequest{ID: 1, Op: WorkSend, Data: data})
+				x.a.post(WorkRequest{ID: 2, Op: WorkWrite, Data: data, Remote: h})
+				x.a.post(WorkRequest{ID: 3, Op: WorkRead, Data: sink, Remote: h})
+				x.run()
+				all := wantDone(t, "sender", x.a.sendCQ, "1 success, 2 success, 3 success")
+				for _, c := range all {
+					if c.Len != uint32(n) || c.QPNum != x.a.qp.cfg.QPNum {
+						t.Errorf("%v: length %d", c, c.Len)
+					}
+				}
+				all = wantDone(t, "receiver", x.b.recvCQ, "1 success")
+				if len(all) == 1 && all[0].Len != uint32(n) {
+					t.Errorf("received length %d, want %d", all[0].Len, n)
+				}
+				if !bytes.Equal(buf, data) || !bytes.Equal(target[3:], data) || !bytes.Equal(sink, data) {
+					t.Error("octets differ")
+				}
+				if got := regions(x.a.domain); got != 0 {
+					t.Errorf("%d sinks are still registered", got)
+				}
+			})
+		}
 	}
 }

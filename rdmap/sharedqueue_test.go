@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -68,6 +70,65 @@ func TestSharedPostRecv(t *testing.T) {
 	}
 }
 
+// Against a slice: what is taken, what Close gives back, and when the event comes.
+func TestSharedModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewSharedReceiveQueue(rapid.IntRange(1, 6).Draw(t, "depth"))
+		var want []uint64
+		limit, event := 0, false
+		for id := range uint64(60) {
+			switch rapid.IntRange(0, 6).Draw(t, "step") {
+			case 0, 1:
+				err := s.PostRecv(RecvRequest{ID: id})
+				if errors.Is(err, ErrQueueFull) != (len(want) == s.Cap()) {
+					t.Fatalf("PostRecv with %d of %d: %v", len(want), s.Cap(), err)
+				}
+				if err == nil {
+					want = append(want, id)
+				}
+			case 2:
+				for i := range rapid.Uint64Range(0, 4).Draw(t, "several") {
+					err := s.PostRecv(RecvRequest{ID: 1000*id + i})
+					if errors.Is(err, ErrQueueFull) != (len(want) == s.Cap()) {
+						t.Fatalf("PostRecv with %d of %d: %v", len(want), s.Cap(), err)
+					}
+					if err == nil {
+						want = append(want, 1000*id+i)
+					}
+				}
+			case 3, 4:
+				r, ok := s.take()
+				if ok != (len(want) > 0) || ok && r.ID != want[0] {
+					t.Fatalf("took %d, %t of %v", r.ID, ok, want)
+				}
+				if ok {
+					want = want[1:]
+				}
+				if ok && len(want) < limit {
+					limit, event = 0, true
+				}
+			case 5:
+				limit = rapid.IntRange(-1, s.Cap()+1).Draw(t, "limit")
+				s.Arm(limit)
+				if event = len(want) < limit; event {
+					limit = 0
+				}
+			case 6:
+				if raised(s) != event {
+					t.Fatalf("the event is there: %t, want %t, with %d buffers", !event, event, len(want))
+				}
+				event = false
+			}
+			if s.Len() != len(want) {
+				t.Fatalf("Len = %d, want %d", s.Len(), len(want))
+			}
+		}
+		if ids := s.Close(); !slices.Equal(ids, want) {
+			t.Fatalf("Close gives back %v, want %v", ids, want)
+		}
+	})
+}
+
 func TestSharedLimit(t *testing.T) {
 	s, _ := shared(t, 4, 0)
 	if s.take(); raised(s) {
@@ -114,6 +175,115 @@ func (s *side) wantBound(n int) {
 	}
 	if got := q.queues[ddphdr.QNSend].Len(); got != n {
 		s.t.Errorf("DDP has %d buffers, want %d", got, n)
+	}
+}
+
+// One buffer is bound for each message that begins, none before, whatever its kind and segments.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestSharedSends(t *testing.T) {
+	srq, bufs := shared(t, 8, 100)
+	x := newPair(t, params{mulpdu: 40, srq: srq})
+	if err := x.b.qp.PostRecv(RecvRequest{}); !errors.Is(err, ErrBadRequest) {
+		t.Errorf("PostRecv: %v, want ErrBadRequest", err)
+	}
+	var want []Completion
+	for i, op := range []kind{
+		{WorkSend, false}, {WorkImmediate, false}, {WorkSend, true}, {WorkSend, false},
+		{WorkImmediate, true},
+	} {
+		wr := WorkRequest{Op: op.WorkOp, Solicited: op.solicited}
+		if op.isImmediate() {
+			wr.Immediate = uint64(i)
+		} else {
+			wr.Data = pattern(i*25, i) // of 0 octets too
+		}
+		x.a.post(wr)
+		want = append(want, Completion{
+			ID: uint64(i + 1), QPNum: x.b.qp.cfg.QPNum, Op: WorkRecv, Len: uint32(len(wr.Data)), Solicited: i%2 == 0 && i > 0,
+			HasImmediate: op.isImmediate(), Immediate: wr.Immediate,
+		})
+	}
+	x.a.transmit()
+	for i, u := range x.a.wire {
+		before := srq.Len()
+		x.b.inject(u)
+		h, _, _ := ddphdr.ParseUntagged(u)
+		if took := before - srq.Len(); took != 0 != (h.MO == 0) || took > 1 {
+			t.Errorf("segment %d, MO %d, binds %d buffers", i, h.MO, took)
+		}
+		if h.Last {
+			x.b.wantBound(0)
+		} else {
+			x.b.wantBound(1)
+		}
+	}
+	x.a.wire = nil
+	got := done(x.b.recvCQ)
+	if !slices.Equal(got, want) {
+		t.Errorf("completions\n%v\nwant\n%v", got, want)
+	}
+	for i, c := range got {
+		if c.Len > 0 && !bytes.Equal(bufs[c.ID][:c.Len], pattern(i*25, i)) {
+			t.Errorf("message %d arrives changed", i)
+		}
+	}
+	if srq.Len() != 3 || x.b.recvCQ.promised() != 0 {
+		t.Errorf("%d buffers left, want 3; %d entries reserved, want 0", srq.Len(), x.b.recvCQ.promised())
+	}
+	// Tagged messages and other queues bind nothing.
+	r, _ := x.b.register(8, allAccess)
+	x.a.post(WorkRequest{Op: WorkWrite, Data: make([]byte, 8), Remote: handle(r)})
+	x.a.post(WorkRequest{Op: WorkRead, Data: make([]byte, 8), Remote: handle(r)})
+	x.a.post(WorkRequest{Op: WorkFetchAdd, Remote: handle(r)})
+	x.run()
+	if srq.Len() != 3 {
+		t.Errorf("%d buffers left after other messages, want 3", srq.Len())
+	}
+	if x.a.qp.TakeShared() {
+		t.Error("TakeShared of a QP without a shared queue")
+	}
+}
+
+// TakeShared by itself: it binds one, and no more while that one is free.
+func TestTakeShared(t *testing.T) {
+	srq, _ := shared(t, 3, 8)
+	q := NewQP(Config{SRQ: srq})
+	if q.TakeShared() {
+		t.Error("a buffer is bound before Start")
+	}
+	q.Start(StartParams{})
+	for range 3 {
+		if !q.TakeShared() || srq.Len() != 2 {
+			t.Fatalf("%d buffers left, want 2", srq.Len())
+		}
+	}
+	q.Close()
+	if got := brief(done(q.cfg.RecvCQ)); got != "1 flushed" {
+		t.Errorf("Close completes %q", got)
+	}
+	if q.TakeShared() || srq.Len() != 2 {
+		t.Errorf("a buffer is bound after the end; %d are left", srq.Len())
+	}
+	for _, end := range []func(q *QP){
+		func(q *QP) { q.PeerClosed(nil) }, func(q *QP) { q.Abort(nil) }, func(q *QP) { q.Fail(errTest) },
+	} {
+		q := NewQP(Config{SRQ: srq})
+		q.Start(StartParams{})
+		end(q)
+		if q.TakeShared() || srq.Len() != 2 {
+			t.Errorf("a buffer is bound in state %v; %d are left", q.now(), srq.Len())
+		}
+	}
+}
+
+// The RecvCQ of a QP's own has room for as many buffers as the shared queue.
+func TestSharedOwnRecvCQ(t *testing.T) {
+	if n := NewQP(Config{SRQ: NewSharedReceiveQueue(500)}).cfg.RecvCQ.depth; n != 500 {
+		t.Errorf("room for %d, want 500", n)
+	}
+	if n := NewQP(Config{SRQ: NewSharedReceiveQueue(5)}).cfg.RecvCQ.depth; n != defaultDepth {
+		t.Errorf("room for %d, want %d", n, defaultDepth)
 	}
 }
 
@@ -184,6 +354,66 @@ func (s *side) wantDelivered() {
 		s.qp.Handle(s.rx.Message())
 	}
 	wantDone(s.t, "delivered", s.recvCQ, "1 success")
+}
+
+// The end of a stream flushes the buffer that is bound to it, once, and leaves the others to the
+// others.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestSharedEnd(t *testing.T) {
+	half := untagged(rdmaphdr.OpSend, 0, 1, []byte("half"))
+	half[0] &^= 0x40 // not the last segment
+	tooLong := untagged(rdmaphdr.OpSend, 0, 1, make([]byte, 9))
+	for _, tt := range []struct {
+		desc  string
+		first []byte // arrives before the end; nil: nothing
+		end   func(q *QP)
+		want  string
+	}{
+		{"nothing bound", nil, func(q *QP) { q.Abort(errTest) }, ""},
+		{"Abort", half, func(q *QP) { q.Abort(errTest) }, "1 flushed"},
+		{"Close", half, func(q *QP) { q.Close() }, "1 flushed"},
+		{"Fail", half, func(q *QP) { q.Fail(errTest) }, "1 flushed"},
+		{"the peer's FIN", half, func(q *QP) { q.PeerClosed(nil) }, "1 flushed"},
+		{"one after the other", half, func(q *QP) { q.PeerClosed(nil); q.Fail(errTest); q.Abort(errTest); q.Close() }, "1 flushed"},
+		{"too long", tooLong, func(*QP) {}, "1 local length error"},
+		{"wrong opcode", untagged(12, 0, 1, nil), func(*QP) {}, "1 flushed"},
+		{"wrong MSN", untagged(rdmaphdr.OpSend, 0, 2, nil), func(*QP) {}, "1 flushed"},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			srq, _ := shared(t, 3, 8)
+			cq := NewCompletionQueue(8)
+			ends, lives := newPair(t, params{srq: srq, srqCQ: cq}), newPair(t, params{srq: srq, srqCQ: cq})
+			if tt.first != nil {
+				ends.b.inject(tt.first)
+			}
+			tt.end(ends.b.qp)
+			for _, c := range wantDone(t, "at the end", cq, tt.want) {
+				if c.QPNum != ends.b.qp.cfg.QPNum || c.Op != WorkRecv {
+					t.Errorf("completion %+v", c)
+				}
+			}
+			for range srq.Len() {
+				lives.a.post(WorkRequest{Op: WorkSend, Data: []byte("lives")})
+			}
+			lives.run()
+			want := "1 success, 2 success, 3 success"
+			if tt.want != "" {
+				want = "2 success, 3 success"
+			}
+			for _, c := range wantDone(t, "the other stream", cq, want) {
+				if c.QPNum != lives.b.qp.cfg.QPNum {
+					t.Errorf("completion %+v", c)
+				}
+			}
+			ends.b.qp.Abort(errTest)
+			lives.b.qp.Abort(errTest)
+			wantDone(t, "afterwards", cq, "")
+			if srq.Len() != 0 || cq.promised() != 0 {
+				t.Errorf("%d buffers and %d entries left", srq.Len(), cq.promised())
+			}
+		})
+	}
 }
 
 // A peer that begins one message again and again, or many out of their order, gets one buffer.

@@ -8,6 +8,40 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestPostSendRefusesBadRequests(t *testing.T) {
+	h := Handle{STag: 1, TO: 1}
+	for _, tt := range []struct {
+		desc string
+		wr   WorkRequest
+	}{
+		{"no operation", WorkRequest{}},
+		{"operation of receives", WorkRequest{Op: WorkRecv}},
+		{"unknown operation", WorkRequest{Op: 200}},
+		{"Data and Gather", WorkRequest{Op: WorkSend, Data: []byte{1}, Gather: [][]byte{{2}}}},
+		{"Read with Gather", WorkRequest{Op: WorkRead, Remote: h, Gather: [][]byte{{2}}}},
+		{"Read inline", WorkRequest{Op: WorkRead, Remote: h, Data: []byte{1}, Inline: true}},
+		{"Send with Invalidate without an STag", WorkRequest{Op: WorkSendInvalidate}},
+		{"Send with SE and Invalidate without an STag", WorkRequest{Op: WorkSendInvalidate, Solicited: true}},
+		{"Write with a Solicited Event", WorkRequest{Op: WorkWrite, Remote: h, Solicited: true}},
+		{"Read with a Solicited Event", WorkRequest{Op: WorkRead, Remote: h, Data: []byte{1}, Solicited: true}},
+		{"FetchAdd with a Solicited Event", WorkRequest{Op: WorkFetchAdd, Remote: h, Solicited: true}},
+		{"FetchAdd with a payload", WorkRequest{Op: WorkFetchAdd, Remote: h, Data: []byte{1}}},
+		{"Immediate Data with a payload", WorkRequest{Op: WorkImmediate, Data: []byte{1}}},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			if err := x.a.qp.PostSend(&tt.wr); !errors.Is(err, ErrBadRequest) {
+				t.Errorf("PostSend: %v, want ErrBadRequest", err)
+			}
+			x.a.wantNothing()
+			if x.a.sendCQ.promised() != 0 {
+				t.Error("an entry of the completion queue stays reserved")
+			}
+		})
+	}
+}
+
 // Operations "transfer up to 2^32 - 1 octets": no more is accepted.
 // RDMAP-5040-1.1-1, DDP-5041-1.2-1, DDP-5041-5.2-3
 func TestRFC5040_1_1_LengthLimit(t *testing.T) {
@@ -59,6 +93,17 @@ func TestRFC7306_1_1_ExtensionsOff(t *testing.T) {
 		if err := x.a.qp.PostSend(&WorkRequest{Op: op.WorkOp, Solicited: op.solicited}); !errors.Is(err, ErrNoExtensions) {
 			t.Errorf("PostSend(%v): %v, want ErrNoExtensions", op, err)
 		}
+	}
+}
+
+func TestExtensionsByConfig(t *testing.T) {
+	q := NewQP(Config{Extensions: true})
+	q.Start(StartParams{ORD: 1})
+	if err := q.PostSend(&WorkRequest{Op: WorkFetchAdd}); err != nil {
+		t.Errorf("PostSend(FetchAdd): %v", err)
+	}
+	if q.ReceiverConfig().Queues[3] == nil {
+		t.Error("no queue for Atomic Responses")
 	}
 }
 

@@ -119,6 +119,26 @@ func TestEarlyFindsAll(t *testing.T) {
 	}
 }
 
+// TestFirstValidOctetWins checks that later bytes at the same offsets do not replace what was shown
+// early.
+func TestFirstValidOctetWins(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	c, d := begins[2], begins[3]
+	s := newSink(true, true)
+	s.show(c, stream[c:d], never)
+	if len(s.got) != 1 || s.got[0].Off != c {
+		t.Fatalf("early: %+v, want the ULPDU at %d", s.got, c)
+	}
+	later := bytes.Clone(stream)
+	for i := c; i < d; i++ {
+		later[i] ^= 0xff
+	}
+	s.feed(later, 100)
+	if len(s.got) != len(worked()) || s.Err() != nil || s.Edge() != uint64(len(stream)) {
+		t.Errorf("%d ULPDUs, Err %v, Edge %d", len(s.got), s.Err(), s.Edge())
+	}
+}
+
 // TestAnotherFPDUInItsPlace checks that the direction ends where the stream has another valid FPDU
 // than the one that was shown early, and that a damaged copy in order does no harm.
 func TestAnotherFPDUInItsPlace(t *testing.T) {
@@ -167,6 +187,62 @@ func TestAnotherFPDUInItsPlace(t *testing.T) {
 			if s.Edge() != from || len(s.got) != 2 {
 				t.Errorf("Edge %d, want %d; %d ULPDUs, want 2", s.Edge(), from, len(s.got))
 			}
+		})
+	}
+}
+
+// TestEdgeWaitsForOrder checks that Edge passes an FPDU that was shown early only when all its
+// bytes have arrived in order.
+func TestEdgeWaitsForOrder(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	s := newSink(true, true)
+	s.show(begins[2], stream[begins[2]:begins[4]], never)
+	edge := uint64(0)
+	for i := range stream {
+		s.feed(stream[i:i+1], 0)
+		if at := slices.Index(append(begins, uint64(len(stream))), uint64(i+1)); at >= 0 {
+			edge = uint64(i + 1)
+		}
+		if s.Edge() != edge {
+			t.Fatalf("after %d octets Edge is %d, want %d", i+1, s.Edge(), edge)
+		}
+	}
+}
+
+// TestBadHintsAreDropped checks that an invalid early run does no harm, and that the Receiver
+// ignores early runs without Markers or without CRC.
+func TestBadHintsAreDropped(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	change := func(f func(b []byte)) []byte {
+		b := bytes.Clone(stream)
+		f(b)
+		return b
+	}
+	tests := []struct {
+		desc         string
+		crc, markers bool
+		hint         []byte
+	}{
+		{"bad CRC", true, true, change(func(b []byte) { b[700] ^= 1 })},
+		{"bad Marker, good CRC", true, true, change(func(b []byte) { b[1027] ^= 4; seal(b[512:1032]) })},
+		{"first Marker too far back", true, true, change(func(b []byte) { b[514] = 0xff; b[515] = 0xfc })},
+		{"only zeros", true, true, make([]byte, len(stream))},
+		{"only ones", true, true, bytes.Repeat([]byte{0xff}, len(stream))},
+		{"no CRC", false, true, stream},
+		{"no Markers", true, false, stream},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			s := newSink(tt.crc, tt.markers)
+			s.show(500, tt.hint[500:1200], never)
+			if len(s.got) != 0 || s.Err() != nil {
+				t.Errorf("got %d ULPDUs, Err %v", len(s.got), s.Err())
+			}
+			good, begins := stream, begins
+			if !tt.markers {
+				good, begins = refStream(worked(), false, true)
+			}
+			s.feed(good, 0).want(t, worked(), begins)
 		})
 	}
 }
@@ -249,6 +325,24 @@ func TestOverlappingHints(t *testing.T) {
 			t.Errorf("%d ULPDUs, then %d more, want none", n, len(s.got)-n)
 		}
 	}
+}
+
+// TestEarlyRunGrows checks that a longer run shows the FPDUs that follow those of an earlier run.
+func TestEarlyRunGrows(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	s := newSink(true, true)
+	for i := 2; i < len(begins); i++ {
+		s.show(512, stream[512:begins[i]], never)
+		if len(s.got) != i-2 {
+			t.Errorf("up to %d: %d ULPDUs, want %d", begins[i], len(s.got), i-2)
+		}
+	}
+}
+
+// TestUnreadInOrder checks that Unread panics for a ULPDU that arrived in order.
+func TestUnreadInOrder(t *testing.T) {
+	s := newSink(true, true).feed(refFPDU(figure5, 0, true, true), 0)
+	wantPanic(t, s.Unread)
 }
 
 // TestEarlyRunEndsWithItsInput checks that the Receiver drops the rest of a run that the caller has

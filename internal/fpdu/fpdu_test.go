@@ -65,6 +65,15 @@ func TestMULPDUFits(t *testing.T) {
 	}
 }
 
+func TestFPDULen(t *testing.T) {
+	for n := range maxLength + 1 {
+		got := fpduLen(n)
+		if pad := got - n - 6; got%4 != 0 || pad < 0 || pad > 3 || pad != padLen(n) {
+			t.Errorf("fpduLen(%d) = %d, pad %d", n, got, padLen(n))
+		}
+	}
+}
+
 // TestLongestFPDU checks that the buffers are made for exactly the longest FPDU.
 // MPA-5044-A.5.2-1
 func TestLongestFPDU(t *testing.T) {

@@ -11,6 +11,18 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
+// TestSplitAnywhere splits a stream in two at every byte, and into single bytes. The ULPDUs must be
+// the same.
+func TestSplitAnywhere(t *testing.T) {
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, begins := refStream(worked(), markers, true)
+		for at := range stream {
+			newSink(true, markers).feed(stream[:at], 0).feed(stream[at:], 0).want(t, worked(), begins)
+		}
+		newSink(true, markers).feed(stream, 1).want(t, worked(), begins)
+	})
+}
+
 // wantDead checks that a failed sink stays failed whatever arrives, and that it gives its buffer
 // back.
 func wantDead(t *testing.T, s *sink, markers bool) {
@@ -46,6 +58,71 @@ func TestAllLengths(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLongestULPDU checks that a Receiver accepts the longest ULPDU that ULPDU_Length can express,
+// if there are no Markers. With Markers, FPDUPTR has too few bits.
+func TestLongestULPDU(t *testing.T) {
+	ulpdus := ofLengths(maxLength, 1)
+	stream, begins := refStream(ulpdus, false, true)
+	newSink(true, false).feed(stream, 0).want(t, ulpdus, begins)
+
+	marked, _ := refStream(ulpdus, true, true)
+	wantCode(t, newSink(true, true).feed(marked, 0).Err(), mpa.CodeMarker)
+
+	// This is the greatest length for which all FPDUPTRs fit, wherever the FPDU begins.
+	marked, begins = refStream(ofLengths(MaxULPDU, MaxULPDU, 1), true, true)
+	newSink(true, true).feed(marked, 0).want(t, ofLengths(MaxULPDU, MaxULPDU, 1), begins)
+}
+
+// TestDuplicates checks that the Receiver skips bytes that arrive again, whether all or some of
+// them have arrived before.
+func TestDuplicates(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	for _, back := range []int{1, 4, 100, 3000} {
+		s := newSink(true, true)
+		for at := 0; at < len(stream); at += 77 {
+			from, to := max(0, at-back), min(at+77, len(stream))
+			s.Fill(uint64(from), copy(s.Free(), stream[from:to]))
+			s.drain()
+			s.Fill(0, copy(s.Free(), stream[:at/2])) // contains nothing new
+			s.drain()
+		}
+		s.want(t, worked(), begins)
+	}
+}
+
+// TestArrived checks that each FPDU becomes whole with exactly one Fill, wherever the stream is
+// split.
+func TestArrived(t *testing.T) {
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, _ := refStream(ofLengths(1, 18, 500, 3, 1400, 478, 40, 6000), markers, true)
+		for _, chunk := range []int{1, 3, 7, 100, 512, 1001, len(stream)} {
+			r := NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})
+			r.SetBuffer(make([]byte, MinBuffer))
+			var whole []byte
+			for off := 0; off < len(stream); off += chunk {
+				n := copy(r.Free(), stream[off:min(off+chunk, len(stream))])
+				r.Fill(uint64(off), n)
+				if int(r.Edge()) != len(whole) {
+					t.Fatalf("chunks of %d: the edge is %d, whole FPDUs so far %d octets", chunk, r.Edge(), len(whole))
+				}
+				b, k := r.Arrived()
+				if !bytes.Equal(b, stream[r.Edge():off+n]) {
+					t.Errorf("chunks of %d, at %d: arrived %d octets, want those from %d", chunk, off, len(b), r.Edge())
+				}
+				whole = append(whole, b[:k]...)
+				for r.Next() {
+				}
+			}
+			if !bytes.Equal(whole, stream) || r.Err() != nil {
+				t.Errorf("chunks of %d: %d octets in whole FPDUs, want %d; %v", chunk, len(whole), len(stream), r.Err())
+			}
+		}
+	})
+	if b, whole := NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true}).Arrived(); len(b) != 0 || whole != 0 {
+		t.Errorf("without a buffer %d octets have arrived", len(b))
+	}
 }
 
 // TestBufferIsLent checks that SetBuffer(nil) takes the buffer back when it contains no bytes that

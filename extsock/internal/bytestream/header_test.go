@@ -2,6 +2,7 @@ package bytestream
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 )
 
@@ -29,10 +30,25 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
+// TestHeaderBad: what no end sends.
+func TestHeaderBad(t *testing.T) {
+	for _, b := range [][]byte{nil, {0, 0, 0}, {5, 0, 0, 0}, {255, 0, 0, 0}, {0, 2, 0, 0}, {0, 0x81, 0, 0}, {1, 1, 0, 0}, {4, 1, 0, 0}} {
+		if _, _, err := ParseHeader(b); !errors.Is(err, ErrStream) {
+			t.Errorf("%x: %v, want ErrStream", b, err)
+		}
+	}
+}
+
 func TestIsData(t *testing.T) {
 	for m, want := range map[string]bool{"": false, "\x00\x00\x00\x00": false, "\x00\x00\x00\x00x": true, "\x01\x00\x00\x00\x00\x00\x00\x01": false} {
 		if IsData([]byte(m)) != want {
 			t.Errorf("%x: %t, want %t", m, !want, want)
 		}
+	}
+}
+
+func TestKindString(t *testing.T) {
+	if Done.String() != "done" || Kind(9).String() != "kind 9" {
+		t.Errorf("%v, %v", Done, Kind(9))
 	}
 }

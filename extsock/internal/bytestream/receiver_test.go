@@ -156,6 +156,22 @@ func TestReceiverArrival(t *testing.T) {
 	}
 }
 
+// TestReceiverCountsWhatIsPlaced: only what fills the grant from its first byte on, without a gap,
+// and under its STag.
+func TestReceiverCountsWhatIsPlaced(t *testing.T) {
+	r := NewReceiver(1)
+	r.Answer(rdmap.Handle{STag: 7, TO: 100, Len: 50})
+	for _, tt := range []struct {
+		stag, to, n int
+		placed      uint64
+	}{{7, 101, 10, 0}, {8, 100, 10, 0}, {7, 100, 10, 10}, {7, 100, 10, 10}, {7, 110, 0, 10}, {7, 110, 40, 50}} {
+		r.Placed(rdmap.Handle{STag: ddp.STag(tt.stag), TO: uint64(tt.to), Len: uint32(tt.n)})
+		if r.placed != tt.placed {
+			t.Errorf("%+v: %d bytes are placed", tt, r.placed)
+		}
+	}
+}
+
 // TestWindow: it shrinks while there is too little memory, down to the allowance, and grows up to
 // its first size.
 func TestWindow(t *testing.T) {

@@ -69,6 +69,33 @@ func TestRendezvousInParts(t *testing.T) {
 	}
 }
 
+// TestNextOfferWaitsForTheLast: no second offer, and no data, while memory of the first may have to
+// be taken back.
+func TestNextOfferWaitsForTheLast(t *testing.T) {
+	a, b := newPair(t, 32, 104)
+	b.want = make([]byte, 300)
+	a.tx.Post(pattern(500), 1000)
+	a.post()
+	a.transmit()
+	a.complete(1)
+	b.receive()
+	b.post()
+	b.transmit()
+	a.receive()
+	a.post()
+	for a.transmit() {
+	}
+	a.wantOut(t, "offer 500", "write 300 at 0", "done 300 c1")
+	a.tx.Completed(nil)
+	if a.tx.HasOutput() {
+		t.Error("output before the RDMA Write is completed")
+	}
+	a.complete(1)
+	if !a.tx.HasOutput() {
+		t.Error("no output behind it")
+	}
+}
+
 // TestRefused: without a Read that waits a Write goes as data, behind the short ones before it.
 func TestRefused(t *testing.T) {
 	a, b := newPair(t, 32, 104)
@@ -83,6 +110,20 @@ func TestRefused(t *testing.T) {
 	if !a.tx.MayOffer() {
 		t.Error("no more offers")
 	}
+}
+
+// TestGrantOfMore: a peer that grants more than was offered gets no more than that.
+func TestGrantOfMore(t *testing.T) {
+	a, _ := newPair(t, 32, 104)
+	a.tx.Post(pattern(200), 100)
+	a.post()
+	if err := a.tx.Granted(rdmap.Handle{STag: 1, TO: 7, Len: 1 << 31}); err != nil {
+		t.Fatal(err)
+	}
+	a.post()
+	for a.transmit() {
+	}
+	a.wantOut(t, "offer 200", "write 200 at 7", "done 200")
 }
 
 // TestTakeBackOffer: where a Write is taken back at each moment of its rendezvous, what the peer
@@ -152,6 +193,38 @@ func TestTakeBackOffer(t *testing.T) {
 	}
 }
 
+// TestEndOfOfferWaitsForCredits: short Writes and the end wait behind the done of an offer that was
+// taken back, which waits for a credit; a cancel waits for none.
+func TestEndOfOfferWaitsForCredits(t *testing.T) {
+	a, _ := newPair(t, 8, 104)
+	a.tx.Post(pattern(2*piece), 1000)
+	a.post()
+	a.transmit()
+	if err := a.tx.Granted(rdmap.Handle{STag: 1, Len: 1 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	a.tx.credits = Reserve
+	a.post()
+	a.transmit()
+	a.takeBack()
+	a.post()
+	a.tx.Finish()
+	a.out = nil
+	if a.post(); len(a.queue) > 0 {
+		t.Fatal("a message without credits")
+	}
+	if n := a.tx.Append([]byte("x"), 1); n != 0 {
+		t.Errorf("Append = %d before the end of the offer", n)
+	}
+	a.tx.credits++
+	a.post()
+	a.complete(len(a.sent))
+	a.post()
+	for a.transmit() {
+	}
+	a.wantOut(t, "done 1048576", "data 0 FIN")
+}
+
 // TestGrantBehindACancel: a grant may cross the cancel of its offer, once. Without a cancel none
 // comes unasked.
 func TestGrantBehindACancel(t *testing.T) {
@@ -175,4 +248,34 @@ func TestGrantBehindACancel(t *testing.T) {
 	if err := a.tx.Granted(h); !errors.Is(err, ErrStream) {
 		t.Errorf("a second answer: %v", err)
 	}
+}
+
+// TestFinishInAnOffer: the end of the stream comes behind that of the offer.
+func TestFinishInAnOffer(t *testing.T) {
+	a, b := newPair(t, 8, 104)
+	a.tx.Post(pattern(200), 100)
+	a.post()
+	a.transmit()
+	a.complete(1)
+	a.tx.Finish()
+	if a.tx.HasOutput() {
+		t.Error("the end inside an offer")
+	}
+	a.takeBack()
+	run(t, a, b)
+	a.wantOut(t, "offer 200", "cancel", "data 0 FIN")
+}
+
+// TestPlainWritesAfterATakeBack: an end that has taken an offer back makes no more.
+func TestPlainWritesAfterATakeBack(t *testing.T) {
+	a, b := newPair(t, 8, 104)
+	a.tx.Post(pattern(200), 100)
+	a.post()
+	a.takeBack()
+	a.tx.Post(pattern(200), 100)
+	run(t, a, b)
+	if n := over(t, a); n != 200 {
+		t.Errorf("%d bytes go out", n)
+	}
+	a.wantOut(t, "offer 200", "cancel", "data 100", "data 100")
 }

@@ -26,6 +26,38 @@ func TestShortWritesCombine(t *testing.T) {
 	}
 }
 
+// TestWritesFillMessages: Writes in a burst fill several messages. The messages end where they are
+// full, not where a Write ends, and the last one has the end of the stream.
+func TestWritesFillMessages(t *testing.T) {
+	a, b := newPair(t, 8, 104)
+	data := pattern(350)
+	for i, tt := range []struct{ from, to, taken int }{{0, 130, 130}, {130, 260, 130}, {260, 350, 40}, {300, 350, 0}} {
+		if n := a.tx.Append(data[tt.from:tt.to], 3); n != tt.taken {
+			t.Errorf("Append %d takes %d, want %d", i, n, tt.taken)
+		}
+	}
+	if n := a.tx.Copies(); n != 3 {
+		t.Errorf("%d copies, want 3", n)
+	}
+	a.post()
+	if n := a.tx.Append(data[300:], 3); n != 50 {
+		t.Errorf("Append behind full messages that are posted takes %d, want 50", n)
+	}
+	a.tx.Finish()
+	run(t, a, b)
+	a.wantOut(t, "data 100", "data 100", "data 100", "data 50 FIN")
+	b.read()
+	if !bytes.Equal(b.got, data) || !b.eof {
+		t.Errorf("arrived %x, end %t, want %x and the end", b.got, b.eof, data)
+	}
+	if n := a.tx.Copies(); n != 0 {
+		t.Errorf("%d copies after the Completions", n)
+	}
+	if c := a.tx.Counts(); c.Combined != 2 {
+		t.Errorf("counts %+v", c)
+	}
+}
+
 // TestEndBehindSeveralMessages: the end of the stream goes with the last message that waits, not
 // with the first.
 func TestEndBehindSeveralMessages(t *testing.T) {
@@ -87,6 +119,61 @@ func TestDataLeavesTheReserve(t *testing.T) {
 	}
 }
 
+// TestCreditsAreWorthAMessage: credits wait for data, or until half of the window is owed.
+func TestCreditsAreWorthAMessage(t *testing.T) {
+	a, b := newPair(t, 8, 104)
+	for i := range 3 {
+		a.tx.Append(pattern(10), 1)
+		run(t, a, b)
+		b.read()
+		run(t, a, b)
+		if len(b.out) > 0 {
+			t.Errorf("%v for %d credits", b.out, i+1)
+		}
+	}
+	b.tx.Append(pattern(1), 1)
+	run(t, a, b)
+	b.wantOut(t, "data 1 c3")
+	a.out = nil
+	for range 4 {
+		a.tx.Append(pattern(10), 1)
+		run(t, a, b)
+	}
+	b.read()
+	run(t, a, b)
+	b.wantOut(t, "data 0 c4")
+}
+
+// TestControlCreditsGoBackSoon: two buffers that held control messages are worth a message, because
+// the peer has no more credits for such messages than that.
+func TestControlCreditsGoBackSoon(t *testing.T) {
+	a, _ := newPair(t, 32, 104)
+	a.tx.Freed(1, 32, true)
+	if a.tx.HasOutput() {
+		t.Error("output for one control message")
+	}
+	a.tx.Freed(1, 32, true)
+	a.post()
+	a.transmit()
+	a.wantOut(t, "data 0 c2")
+	if a.tx.HasOutput() || a.tx.owedControl != 0 {
+		t.Errorf("more output; %d still owed", a.tx.owedControl)
+	}
+}
+
+// TestCreditsOfASmallerWindow: half of the window as it is now.
+func TestCreditsOfASmallerWindow(t *testing.T) {
+	a, _ := newPair(t, 32, 104)
+	a.tx.Freed(4, 32, false)
+	if a.tx.HasOutput() {
+		t.Error("output for 4 of 32")
+	}
+	a.tx.Freed(0, 8, false)
+	if !a.tx.HasOutput() {
+		t.Error("no output for 4 of 8")
+	}
+}
+
 // TestTooManyCredits: the peer may give back what was used and not one more.
 func TestTooManyCredits(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
@@ -135,6 +222,22 @@ func TestEnd(t *testing.T) {
 	a.wantOut(t, "data 0 FIN")
 }
 
+// TestFinishStopsALongWrite: what has not been given out stays.
+func TestFinishStopsALongWrite(t *testing.T) {
+	a, b := newPair(t, 4, 104)
+	a.tx.Post(pattern(1000), 0)
+	run(t, a, b)
+	a.tx.Finish()
+	b.read()
+	run(t, a, b)
+	a.tx.GiveUp()
+	if over, _ := a.tx.Write(); !over || a.tx.End() != 200 {
+		t.Error("the Write goes on")
+	}
+	run(t, a, b)
+	a.wantOut(t, "data 100", "data 100", "data 0 FIN")
+}
+
 // TestFullSendQueue: what the queue pair does not take comes again after the next Completed,
 // unchanged.
 func TestFullSendQueue(t *testing.T) {
@@ -160,6 +263,56 @@ func TestFullSendQueue(t *testing.T) {
 	}
 }
 
+// TestSlotsRunOut: no more messages are posted than there are slots; a completion makes room.
+func TestSlotsRunOut(t *testing.T) {
+	a, _ := newPair(t, MaxSlots, 104)
+	a.tx.Post(make([]byte, 40_000), 0)
+	a.post()
+	if len(a.queue) != MaxSlots-Reserve {
+		t.Fatalf("%d messages are posted", len(a.queue))
+	}
+	for a.transmit() {
+	}
+	if err := a.tx.Credit(100); err != nil {
+		t.Fatal(err)
+	}
+	a.post()
+	if len(a.queue) != Reserve {
+		t.Errorf("%d messages beyond, want %d", len(a.queue), Reserve)
+	}
+	a.queue = nil
+	a.complete(10)
+	if a.post(); len(a.queue) != 10 {
+		t.Errorf("%d messages for 10 completions", len(a.queue))
+	}
+}
+
+// TestTakeBackData: a Write that is taken back gets the credits of its messages back, those in
+// front of it included that they carried, and counts what has gone out.
+func TestTakeBackData(t *testing.T) {
+	for sent := range 5 {
+		a, _ := newPair(t, 8, 104)
+		a.tx.Freed(3, 8, false) // which the first message carries
+		a.tx.Post(pattern(1000), 0)
+		a.post()
+		for range sent {
+			a.transmit()
+		}
+		if n := a.takeBack(); n != 100*sent {
+			t.Errorf("%d sent: %d bytes go out", sent, n)
+		}
+		if a.tx.credits != 8-sent {
+			t.Errorf("%d sent: %d credits", sent, a.tx.credits)
+		}
+		if owed := a.tx.owed; sent == 0 && owed != 3 || sent > 0 && owed != 0 {
+			t.Errorf("%d sent: %d owed", sent, owed)
+		}
+		if over, owns := a.tx.Write(); !over || owns {
+			t.Errorf("%d sent: over %t, owns %t", sent, over, owns)
+		}
+	}
+}
+
 // TestTakeBackControlCredits: credits of control messages that a message has not carried after all
 // are due soon again.
 func TestTakeBackControlCredits(t *testing.T) {
@@ -172,6 +325,24 @@ func TestTakeBackControlCredits(t *testing.T) {
 	a.post()
 	a.transmit()
 	a.wantOut(t, "data 0 c2")
+}
+
+// TestGiveUp: nothing more of a Write that is given up goes out.
+func TestGiveUp(t *testing.T) {
+	a, _ := newPair(t, 4, 104)
+	a.tx.Post(pattern(1000), 0)
+	a.post()
+	a.tx.GiveUp()
+	a.tx.credits = 4
+	if a.tx.HasOutput() {
+		t.Error("output of a Write that is given up")
+	}
+	a.transmit()
+	a.transmit()
+	a.complete(2)
+	if over, _ := a.tx.Write(); !over || a.tx.End() != 200 {
+		t.Error("the Write goes on")
+	}
 }
 
 // TestOwnMemoryIsReported: a long Write is over when its memory is the caller's again.
