@@ -42,10 +42,3 @@ func setTimeSlice(tid int, d time.Duration) {
 	a.Runtime = uint64(d)
 	_ = unix.SchedSetAttr(tid, a, 0) // see setTimeSlices
 }
-
-// beApart moves this process into a session of its own, after the program has started, which stays in
-// its own session and process group. Linux shares the processors among sessions first, if it does so at
-// all (/proc/sys/kernel/sched_autogroup_enabled, and no cgroup for the processors). A program with many
-// threads that compute then has one share, not one for each thread, beside its device. The leader of a
-// process group can't leave it: that is this process if a shell with job control has started it.
-func beApart() { _, _ = unix.Setsid() }

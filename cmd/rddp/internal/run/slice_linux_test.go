@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() { programs["slices"], programs["session"] = slicesProgram, sessionProgram }
+func init() { programs["slices"] = slicesProgram }
 
 // slicesProgram looks at the time slices of its own threads and of its supervisor's.
 func slicesProgram([]string) error {
@@ -47,29 +47,5 @@ func slicesProgram([]string) error {
 func TestTimeSlices(t *testing.T) {
 	if err := under(performance(t, "slices")...).Run(); err != nil {
 		t.Error(err)
-	}
-}
-
-// sessionProgram says its own session and process group, and its supervisor's session.
-func sessionProgram([]string) error {
-	_, _ = os.Stat("/dev/infiniband") // is answered after the supervisor has left
-	own, err := unix.Getsid(0)
-	if err != nil {
-		return err
-	}
-	supervisors, err := unix.Getsid(os.Getppid())
-	tell("%d %d %t", own, unix.Getpgrp(), supervisors == os.Getppid())
-	return err
-}
-
-// TestSessions: the supervisor leaves the session and the process group, and the program stays.
-func TestSessions(t *testing.T) {
-	sid, err := unix.Getsid(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := under(performance(t, "session")...).Output()
-	if want := fmt.Sprintf("%d %d true\n", sid, unix.Getpgrp()); err != nil || string(out) != want {
-		t.Errorf("session, process group, and whether the supervisor has its own: %q, %v; want %q", out, err, want)
 	}
 }
