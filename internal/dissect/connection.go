@@ -215,8 +215,10 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 	for initiator.phase == streaming && len(initiator.tcp.waiting) > 0 {
 		c.gap(1-i, initiator.tcp.next) // what is missing won't come: the Responder has had the Request
 	}
-	if asked := initiator.phase == requested || initiator.phase == lost && c.request != nil; !asked {
+	waits := initiator.phase == requested
+	if asked := waits || initiator.phase == lost && c.request != nil; !asked {
 		initiator.tcp.known = false // decoding begins with the next segment
+		c.hold(1-i, nil)            // the end of what came before is no beginning of an FPDU
 		c.report(i, "an MPA Reply without an MPA Request before it: "+
 			"the Request is taken to have asked for CRC as the Reply does, and for no markers")
 		c.request = &mpa.Frame{CRC: reply.CRC}
@@ -232,7 +234,11 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 	}
 	responder.enter(next, c.request.Markers)
 	initiator.enter(next, reply.Markers)
-	c.feed(1-i, nil) // what it has held back
+	// Half i has not let go of this Reply yet, so feed must not come back to it. It does not: a Reply in what
+	// half 1-i has held back answers no Request of half i.
+	if waits {
+		c.feed(1-i, nil) // what it has held back
+	}
 }
 
 // enter begins a phase behind the startup frames.

@@ -97,6 +97,20 @@ func TestReadScript(t *testing.T) {
 			s.send(1, helloReply)
 			s.send(0, sendHello)
 		}, []string{"error", "mpa-reply", "send good"}},
+		{"no Request, behind plain TCP", func(s *script) {
+			s.sendOctets(0, []byte("STARTRDMA MPA ID\r\n"))
+			s.seq[0] += 20
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+		}, []string{"error", "mpa-reply", "send good"}},
+		{"each end rejects the other one, in two segments", func(s *script) {
+			s.send(0, helloRequest+helloReplyRejects)
+			s.send(1, helloReplyRejects[:16])
+			s.send(1, helloReplyRejects[16:])
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+		}, []string{"mpa-request", "mpa-reply", "error", "mpa-reply", "mpa-request", "mpa-reply", "send good"}},
 		{"ends inside an FPDU", func(s *script) {
 			s.send(0, helloRequest)
 			s.send(1, helloReply)
