@@ -25,32 +25,51 @@ func dumpCommand() *cli.Command {
 		Flags: []cli.Flag{
 			jsonFlag(),
 		},
-		Action: func(_ context.Context, c *cli.Command) error {
+		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.NArg() != 1 {
 				return usage("give one FILE, or - for standard input")
 			}
-			in, err := openFile(c, c.Args().First())
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			out := bufio.NewWriter(c.Root().Writer)
-			emit := func(r dissect.Record) error {
-				_, err := fmt.Fprintln(out, r)
-				return err
-			}
-			if c.Bool("json") {
-				encoder := json.NewEncoder(out)
-				encoder.SetEscapeHTML(false)
-				emit = func(r dissect.Record) error { return encoder.Encode(r) }
-			}
-			err = dissect.Read(in, emit)
-			if failed := out.Flush(); err == nil {
-				err = failed
-			}
-			return err
+			return interruptible(ctx, func() error { return dump(c, c.Args().First()) })
 		},
 	}
+}
+
+// dump prints the records of the capture in a file. The capture may still be in the making: all records that
+// there are so far are written before dump waits for more of it.
+func dump(c *cli.Command, name string) error {
+	in, err := openFile(c, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out := bufio.NewWriter(c.Root().Writer)
+	emit := func(r dissect.Record) error {
+		_, err := fmt.Fprintln(out, r)
+		return err
+	}
+	if c.Bool("json") {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		emit = func(r dissect.Record) error { return encoder.Encode(r) }
+	}
+	err = dissect.Read(&promptReader{in, out}, emit)
+	if failed := out.Flush(); failed != nil { // a promptReader's error is that of out, too
+		err = failed
+	}
+	return err
+}
+
+// A promptReader writes out what waits in out before each Read.
+type promptReader struct {
+	in  io.Reader
+	out *bufio.Writer
+}
+
+func (r *promptReader) Read(p []byte) (int, error) {
+	if err := r.out.Flush(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
 }
 
 // openFile opens a file; "-" means standard input.
