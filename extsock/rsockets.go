@@ -192,6 +192,9 @@ func (s *rsocket) write(p []byte, limit *wait.Deadline) (n int, err error) {
 		if sent {
 			n += most
 		}
+		if n > 0 && n == len(p) { // an end that has come since is for the next Write
+			return n, nil
+		}
 	}
 }
 

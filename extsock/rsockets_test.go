@@ -20,6 +20,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -135,6 +137,52 @@ func TestRSocketsClose(t *testing.T) {
 	}
 	if _, err := cr.Read(one); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Read after Close: %v", err)
+	}
+}
+
+// A hookedStream calls a function before its next write of at least 16 KiB, in the goroutine that writes.
+type hookedStream struct {
+	toe.Stream
+	hook atomic.Pointer[func()]
+}
+
+func (s *hookedStream) TryWriteBatch(bufs [][]byte) (int, error) {
+	n := 0
+	for _, b := range bufs {
+		n += len(b)
+	}
+	if n >= 16<<10 {
+		if hook := s.hook.Swap(nil); hook != nil {
+			(*hook)()
+		}
+	}
+	return s.Stream.TryWriteBatch(bufs)
+}
+
+// TestRSocketsEndDuringWrite: a Write whose bytes are all on their way succeeds, although a Read has learned
+// of the peer's end meanwhile. The next Write fails.
+func TestRSocketsEndDuringWrite(t *testing.T) {
+	a, b := kernelStreams(t)
+	stream := &hookedStream{Stream: kernel.New(b.(*net.TCPConn))}
+	f := startForger(t, a, stream, false, &extsock.Config{NoCapabilities: true}, 64<<10, forged) // the victim may send first
+	read := make(chan error, 1)
+	go func() {
+		_, err := f.victim.Read(make([]byte, 1))
+		read <- err
+	}()
+	end := func() {
+		f.send(controlWord(rsockets.Disconnect))
+		if err := <-read; err != io.EOF {
+			t.Errorf("the Read: %v", err)
+		}
+	}
+	stream.hook.Store(&end)
+	data := pattern(20_000, 1)
+	if n, err := f.victim.Write(data); n != len(data) || err != nil {
+		t.Errorf("the Write: %d of %d bytes, %v", n, len(data), err)
+	}
+	if n, err := f.victim.Write(data); n != 0 || !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("the next Write: %d bytes, %v", n, err)
 	}
 }
 
