@@ -1,6 +1,12 @@
 package mutations
 
 var cmdFaults = []Fault{
+	{Name: "the end of plain TCP taken for the beginning of an FPDU", File: "internal/dissect/connection.go",
+		Old: "		c.hold(1-i, nil)            // the end of what came before", New: "		// the end of what came before",
+		Package: "internal/dissect", Tests: "^TestReadScript$"},
+	{Name: "records wait until a capture ends", File: "cmd/rddp/dump.go",
+		Old: "	if err := r.out.Flush(); err != nil {\n		return 0, err\n	}\n	return r.in", New: "	return r.in",
+		Package: "cmd/rddp", Tests: "^TestDumpOfALiveCapture$"},
 	{Name: "the idle timer of a pipe that never comes early", File: "cmd/rddp/internal/proxy/pipe.go",
 		Old: "timer.Reset(left)", New: "timer.Reset(max(left, idle-time.Second))",
 		Package: "cmd/rddp/internal/proxy", Tests: "^TestIdleTime"},
