@@ -93,7 +93,8 @@ func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Set makes the server set the value of a key. After Set has returned nil, every later Get of any
-// client returns that value or a later one. If ctx is done first, the connection is closed.
+// client returns that value or a later one. If ctx is done first, the error is that of ctx, and if the SET is on its
+// way by then, the connection is closed.
 func (c *Client) Set(ctx context.Context, key string, value []byte) error {
 	if len(key) > MaxKey || len(value) > MaxValue {
 		return ErrTooLong
@@ -102,10 +103,16 @@ func (c *Client) Set(ctx context.Context, key string, value []byte) error {
 	b = append(append(b, key...), value...)
 	c.set.Lock()
 	defer c.set.Unlock()
-	defer c.bound(ctx)()
-	if _, err := c.conn.Write(b); err != nil {
+	if err := ctx.Err(); err != nil { // another SET has taken too long
 		return err
 	}
-	_, err := io.ReadFull(c.conn, b[:1])
+	defer c.bound(ctx)()
+	_, err := c.conn.Write(b)
+	if err == nil {
+		_, err = io.ReadFull(c.conn, b[:1])
+	}
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return err
 }

@@ -2,6 +2,7 @@ package kvcache
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -93,6 +94,23 @@ func TestCache(t *testing.T) {
 		if err := a.Set(ctx, strings.Repeat("k", tt.k), make([]byte, tt.v)); !errors.Is(err, ErrTooLong) {
 			t.Errorf("Set of %d and %d bytes: %v, want %v", tt.k, tt.v, err, ErrTooLong)
 		}
+	}
+}
+
+// TestSetTooLate: a Set whose ctx is done before its turn sends nothing, says so, and leaves the connection to the
+// other callers.
+func TestSetTooLate(t *testing.T) {
+	ctx, c := prototest.TimeLimit(t), dial(t, start(t, 1, nil))
+	if err := c.Set(ctx, "key", []byte("in time")); err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := c.Set(late, "key", []byte("late")); !errors.Is(err, context.Canceled) {
+		t.Errorf("Set: %v, want %v", err, context.Canceled)
+	}
+	if got, err := c.Get(ctx, "key"); err != nil || string(got) != "in time" {
+		t.Errorf("Get = %q, %v", got, err)
 	}
 }
 
