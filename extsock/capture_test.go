@@ -510,6 +510,59 @@ func TestCaptureStartErrors(t *testing.T) {
 	c.Close()
 }
 
+// TestCaptureAfterCapture: when a Writer is closed, or its file is full, another one can record the connections that
+// the first one has recorded, however it began. The stop of the first one does not end the second.
+func TestCaptureAfterCapture(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, first *capture.Writer){
+		"closed": func(t *testing.T, first *capture.Writer) {
+			if err := first.Close(); err != nil {
+				t.Error(err)
+			}
+		},
+		"full": func(t *testing.T, first *capture.Writer) {
+			if err := first.Flush(); !errors.Is(err, errDiskFull) {
+				t.Errorf("Flush: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			room := 1 << 20
+			if name == "full" {
+				room = 500
+			}
+			first := newCapture(t, &diskFull{room})
+			ci, cr := tcpPair(t, side{cfg: extsock.Config{Tap: first.Tap}}, side{})
+			bounded(t, ci, cr)
+			stop, err := first.Start(cr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end(t, first)
+			var file bytes.Buffer
+			second := newCapture(t, &file)
+			startCapture(t, second, ci, cr)
+			stop()
+			for _, c := range []*extsock.Conn{ci, cr} {
+				if _, err := second.Start(c); !errors.Is(err, extsock.ErrBusy) {
+					t.Errorf("Start besides the second capture: %v", err)
+				}
+			}
+			if _, err := ci.Write([]byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(cr, make([]byte, 5)); err != nil {
+				t.Fatal(err)
+			}
+			if err := second.Close(); err != nil {
+				t.Error(err)
+			}
+			if n := bytes.Count(file.Bytes(), []byte("hello")); n != 2 {
+				t.Errorf("the message is in the second capture %d times, want once for each end", n)
+			}
+		})
+	}
+}
+
 // TestCaptureOfAFault: an FPDU with a bad CRC, what comes behind it, and an FPDU that is never whole,
 // are in the capture, each once. So is what comes behind an FPDU that DDP refuses.
 func TestCaptureOfAFault(t *testing.T) {

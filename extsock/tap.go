@@ -18,8 +18,9 @@ import (
 // shown when its rest arrives, or in part at the end of the connection.
 //
 // A connection can have one Tap of StartTap, or a capture as its Config.Tap; otherwise the error is
-// ErrBusy. If an RDMA device runs the connection, nobody sees its bytes, and the error is
-// errors.ErrUnsupported. After stop it can have another one. After Close the error is net.ErrClosed.
+// ErrBusy. After stop it can have another one, and also after the capture's file has ended: its Writer
+// is closed, or could not write. If an RDMA device runs the connection, nobody sees its bytes, and the
+// error is errors.ErrUnsupported. After Close the error is net.ErrClosed.
 //
 // When a connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {

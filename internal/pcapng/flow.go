@@ -89,6 +89,13 @@ func (f *Flow) Stop() {
 	f.w.flushLocked()
 }
 
+// IsOver reports whether nothing is recorded any more: the Flow or its Writer has ended.
+func (f *Flow) IsOver() bool {
+	f.w.mu.Lock()
+	defer f.w.mu.Unlock()
+	return f.idleLocked()
+}
+
 // data records octets, which belong together.
 func (f *Flow) data(from, to *end, bufs [][]byte) {
 	f.w.mu.Lock()

@@ -19,6 +19,8 @@ type recorder interface {
 	ReceivedFPDUs(p []byte, off uint64, markers bool)
 	// Stop means that no more calls follow, and that the connection goes on.
 	Stop()
+	// IsOver reports whether the recorder has ended by itself, so that it keeps nothing any more.
+	IsOver() bool
 }
 
 // plain makes a recorder of a Tap that is none.
@@ -33,6 +35,8 @@ func (p plain) SentFPDUs(bufs [][]byte, _ uint64, _ bool) {
 func (p plain) ReceivedFPDUs(b []byte, _ uint64, _ bool) { p.Received(b) }
 
 func (p plain) Stop() { p.Closed() }
+
+func (plain) IsOver() bool { return false }
 
 // A Recording is a recorder that sees a connection.
 type Recording struct{ recorder }
@@ -65,15 +69,18 @@ var ErrTapped = errors.New("the connection has a Tap already")
 
 // Start begins to show the connection to the Tap that begin returns, and returns the Recording, or
 // nil if begin returns nil. The startup frames come first. The error is net.ErrClosed when the
-// connection has ended, or ErrTapped.
+// connection has ended, or ErrTapped. A Recording that is over makes room for another one.
 func (t *Taps) Start(begin func() toe.Tap, initiator bool) (*Recording, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
 		return nil, net.ErrClosed
 	}
-	if t.flow.Load() != nil {
-		return nil, ErrTapped
+	if f := t.flow.Load(); f != nil {
+		if !f.IsOver() {
+			return nil, ErrTapped
+		}
+		t.flow.Store(nil)
 	}
 	tap := begin()
 	if tap == nil {
