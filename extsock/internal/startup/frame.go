@@ -50,7 +50,7 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 			e := &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n]), Err: tlspeer.Speaks(b[:n])}
 			return fmt.Errorf("%w: %w", ErrNotMPA, e)
 		}
-		if err != nil {
+		if err != nil && n < len(b) { // as io.ReadFull has it: an error behind the last byte comes again
 			return frameError(err, n, reply)
 		}
 	}

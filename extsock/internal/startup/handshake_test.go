@@ -1,6 +1,7 @@
 package startup
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -8,10 +9,12 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -149,6 +152,30 @@ func TestRejected(t *testing.T) {
 		wantErr(t, "Accept", err, nil)
 		wantErr(t, "Initiate", <-initiated, nil)
 	})
+}
+
+// A lastRead is a stream whose last bytes come together with io.EOF.
+type lastRead struct {
+	toe.Stream
+	r io.Reader
+}
+
+func (s lastRead) Read(p []byte) (int, error) { return s.r.Read(p) }
+
+// TestReplyWithEOF: a Reply is whole if the end of the stream comes in the same Read as its last byte.
+func TestReplyWithEOF(t *testing.T) {
+	for _, data := range []string{"", "not today"} {
+		synctest.Test(t, func(t *testing.T) {
+			a, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			reply := mpa.Frame{Reply: true, Reject: true, Revision: 1, PrivateData: []byte(data)}
+			i := New(lastRead{a, iotest.DataErrReader(bytes.NewReader(reply.AppendTo(nil)))}, Config{Off: true, Initiator: true})
+			wantErr(t, "Begin", i.Begin(), nil)
+			_, _, err := i.Initiate(t.Context(), minute, &mpa.Config{Revision: 1})
+			if r := (*mpa.RejectError)(nil); !errors.As(err, &r) || string(r.PrivateData) != data {
+				t.Errorf("Initiate = %v, want a rejection with %q", err, data)
+			}
+		})
+	}
 }
 
 // TestWhoGetsTheError: if a call of the program has begun startup, later calls learn that the
