@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/device"
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -144,6 +145,16 @@ func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
 	return &startup.Peer{IsRDDP: ok, Capabilities: caps, PrivateData: rest}, err
 }
 
+// rejection returns the error of a connection that the peer's program has rejected: that of a connection
+// in process, and the device's.
+func (e *deviceEnd) rejection(r *toe.RejectError) error {
+	p, err := e.peer(r.PrivateData)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", &mpa.RejectError{PrivateData: p.PrivateData}, r.Err)
+}
+
 func (e *deviceEnd) config() toe.QPConfig {
 	c := toe.QPConfig{Prepare: e.engine.Prepare, NoFlush: true, Reads: depth(e.cfg.ORD)}
 	c.Sends, c.Receives = e.engine.Depths()
@@ -213,6 +224,9 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 			return nil, err
 		}
 		e.engine.Abandon()
+		if r := (*toe.RejectError)(nil); errors.As(err, &r) {
+			return nil, e.rejection(r)
+		}
 		if !errors.Is(err, syscall.EADDRNOTAVAIL) { // siw: rdma_cm has chosen a port that TCP has in use
 			return nil, err
 		}

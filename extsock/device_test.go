@@ -20,6 +20,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/internal/device/devicetest"
+	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -391,6 +393,28 @@ func TestWithoutDevice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeviceRejected: a program sees what the program that has rejected it says, as in process, and without
+// the capability record.
+func TestDeviceRejected(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		says := [][]byte{[]byte("not today")}
+		if b.RNIC { // in-process ends send the record, and only RNICs meet them
+			says = append(says, startup.Capabilities{ByteStream: true}.WithPrivateData(says[0]))
+		}
+		for _, b.Rejection = range says {
+			_, err := extsock.Dial("tcp", "here:1", &cfg)
+			var r *mpa.RejectError
+			if !errors.As(err, &r) || string(bytes.TrimRight(r.PrivateData, "\x00")) != "not today" || !errors.Is(err, syscall.ECONNREFUSED) {
+				t.Errorf("Dial = %v", err)
+			}
+		}
+		if n := b.Regions(); n != 0 {
+			t.Errorf("%d regions are left", n)
+		}
+	})
 }
 
 // TestDeviceListenerClose: connections that wait for Accept end, and Accept returns.

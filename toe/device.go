@@ -35,7 +35,8 @@ type Device interface {
 	// NewRegion registers n bytes of zeros, n > 0.
 	NewRegion(n int, rights Rights) (Region, error)
 
-	// Dial and Listen take the networks and addresses of [net.Dial] and [net.Listen].
+	// Dial and Listen take the networks and addresses of [net.Dial] and [net.Listen]. If the peer's program
+	// has rejected the request, the error of Dial is a *[RejectError].
 	Dial(ctx context.Context, network, address string, cfg QPConfig) (QP, error)
 	Listen(ctx context.Context, network, address string) (QPListener, error)
 }
@@ -205,6 +206,15 @@ type UnavailableError struct {
 
 func (e *UnavailableError) Error() string { return fmt.Sprintf("device: %v: %v", e.Reason, e.Err) }
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// A RejectError means that the peer's program does not want the connection.
+type RejectError struct {
+	PrivateData []byte // from the peer's program; a channel adapter fills it up with zeros
+	Err         error  // the device's own error
+}
+
+func (e *RejectError) Error() string { return e.Err.Error() }
+func (e *RejectError) Unwrap() error { return e.Err }
 
 var (
 	// ErrDisconnected means that the connection of a QP has ended and no Completion is left.

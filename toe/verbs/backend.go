@@ -84,6 +84,10 @@ func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPCon
 		return nil, err
 	}
 	q, err := d.Device.Dial(ctx, to, configOf(cfg))
+	var c *ConnectError
+	if errors.As(err, &c) && c.isProgram() {
+		return nil, &toe.RejectError{PrivateData: c.PrivateData, Err: err}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -334,7 +334,7 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	if err != nil {
 		e.close()
 		if bounded.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			return nil, &ConnectError{ucma.Unreachable.String(), -int32(syscall.ETIMEDOUT)}
+			return nil, &ConnectError{Event: ucma.Unreachable.String(), Status: -int32(syscall.ETIMEDOUT)}
 		}
 		return nil, left(err)
 	}

@@ -37,6 +37,32 @@ func TestAwaitAfterClose(t *testing.T) {
 	}
 }
 
+// TestRejection: what the peer's program says with a rejection is in the error, which is told from those of
+// a peer that has no program.
+func TestRejection(t *testing.T) {
+	for _, tt := range []struct {
+		desc   string
+		event  ucma.EventType
+		status int32
+		says   string
+		want   bool
+	}{
+		{"by siw's peer", ucma.Rejected, -int32(syscall.ECONNRESET), "no", true},
+		{"by a program on rxe that says nothing", ucma.Rejected, 28, "", true},
+		{"nobody listens, on siw", ucma.Rejected, -int32(syscall.ECONNREFUSED), "", false},
+		{"nobody listens, on rxe", ucma.Rejected, 8, "\x00\x00", false},
+		{"no way", ucma.Unreachable, -int32(syscall.ETIMEDOUT), "", false},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			err := refused(ucma.Event{Type: tt.event, Status: tt.status, Param: ucma.ConnParam{PrivateData: []byte(tt.says)}})
+			var c *ConnectError
+			if !errors.As(err, &c) || string(c.PrivateData) != tt.says || c.isProgram() != tt.want {
+				t.Errorf("%+v, by a program: %v, want %v", c, c.isProgram(), tt.want)
+			}
+		})
+	}
+}
+
 // TestPeerLeaves: what rdma_cm says of a peer that has left is an error of that peer, with which the Listener
 // goes on. The errors of the device are not.
 func TestPeerLeaves(t *testing.T) {

@@ -40,7 +40,10 @@ func (e *DeviceError) Unwrap() error { return e.Err }
 // A ConnectError means that the peer, or the way to it, has refused a connection.
 type ConnectError struct {
 	Event  string // of rdma_cm, such as "REJECTED" or "UNREACHABLE"
-	Status int32  // a negative errno, or 0
+	Status int32  // a negative errno, 0, or a reason of InfiniBand's
+	// PrivateData is from the peer's program, if that has rejected the request. A channel adapter fills it up
+	// with zeros.
+	PrivateData []byte
 }
 
 func (e *ConnectError) Error() string {
@@ -63,6 +66,13 @@ func (e *ConnectError) Is(target error) bool {
 		return target == syscall.ECONNRESET //nolint:errorlint // the same
 	}
 	return false
+}
+
+// isProgram reports whether the peer's program has rejected the request, as far as the event tells: an
+// RNIC gives the same event if nobody listens, or the peer leaves, and then without private data.
+func (e *ConnectError) isProgram() bool {
+	const consumerDefined = 28 // the reason of a program, as InfiniBand numbers it
+	return e.Event == ucma.Rejected.String() && (e.Status == consumerDefined || e.Status <= 0 && len(e.PrivateData) > 0)
 }
 
 // A WorkError is the result of a work request that has failed. The connection ends with the first. It
@@ -138,7 +148,7 @@ func left(err error) error {
 	}
 	for _, e := range []syscall.Errno{syscall.EINVAL, syscall.ECONNRESET, syscall.ENOTCONN} {
 		if errors.Is(d.Err, e) {
-			return &ConnectError{ucma.Disconnected.String(), -int32(syscall.ECONNRESET)}
+			return &ConnectError{Event: ucma.Disconnected.String(), Status: -int32(syscall.ECONNRESET)}
 		}
 	}
 	return err
@@ -148,7 +158,7 @@ func left(err error) error {
 func refused(e ucma.Event) error {
 	switch e.Type {
 	case ucma.AddrError, ucma.RouteError, ucma.ConnectError, ucma.Unreachable, ucma.Rejected, ucma.Disconnected:
-		return &ConnectError{e.Type.String(), e.Status}
+		return &ConnectError{e.Type.String(), e.Status, e.Param.PrivateData}
 	}
 	return &DeviceError{"rdma_cm", fmt.Errorf("%v is not due", e.Type)}
 }

@@ -24,6 +24,8 @@ type Backend struct {
 	// Err, if not nil, is why there is no device. NoMemory makes NewRegion fail.
 	Err      error
 	NoMemory bool
+	// Rejection, if not nil, is the private data with which the peer's program rejects each Dial.
+	Rejection []byte
 
 	mu        sync.Mutex
 	listeners map[string]*listener
@@ -273,6 +275,9 @@ func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (
 	d.ports++
 	q := &qp{b: d.Backend, local: addr("test:" + strconv.Itoa(d.ports)), remote: addr(address), private: fill(cfg.PrivateData, 56, d.RNIC), wake: make(chan struct{}, 1)}
 	d.mu.Unlock()
+	if d.Rejection != nil {
+		return nil, &toe.RejectError{PrivateData: fill(d.Rejection, 148, d.RNIC), Err: errRefused}
+	}
 	if l == nil {
 		return nil, errRefused
 	}
