@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -109,5 +110,68 @@ func TestTLSErrorsOfFewBytes(t *testing.T) {
 			t.Errorf("the client says %v, want %q in it", err, want)
 		}
 		plain.Close()
+	}
+}
+
+// TestTLSCut: a FIN that the peer's TLS has not announced, as anybody on the way can send it, is no end of the
+// stream, in message mode either. An orderly Close is.
+func TestTLSCut(t *testing.T) {
+	for _, messages := range []bool{false, true} {
+		for _, cut := range []bool{true, false} {
+			clientTLS, serverTLS := tlsConfigs(t)
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: serverTLS, Messages: messages, Startup: extsock.StartupRequire})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			entrance, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer entrance.Close()
+			toServer := make(chan *net.TCPConn, 1)
+			go func() {
+				near, err := entrance.Accept()
+				if err != nil {
+					return
+				}
+				far, err := net.Dial("tcp", l.Addr().String())
+				if err != nil {
+					near.Close()
+					return
+				}
+				go func() { io.Copy(near, far); near.Close() }()
+				toServer <- far.(*net.TCPConn)
+				io.Copy(far, near)
+				far.Close()
+			}()
+			c, err := (&extsock.Dialer{Config: &extsock.Config{TLS: clientTLS, Messages: messages}}).DialDDP(timeLimit(t), "tcp", entrance.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			s, err := l.AcceptDDP()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			bounded(t, c, s)
+			if _, err := c.Write([]byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, 100)
+			if n, err := s.Read(b); string(b[:n]) != "hello" || err != nil {
+				t.Fatalf("Read = %q, %v", b[:n], err)
+			}
+			if cut {
+				(<-toServer).CloseWrite()
+			} else if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			n, err := s.Read(b)
+			if n != 0 || cut && !errors.Is(err, io.ErrUnexpectedEOF) || !cut && err != io.EOF {
+				t.Errorf("messages %t, cut %t: Read = %d, %v", messages, cut, n, err)
+			}
+		}
 	}
 }

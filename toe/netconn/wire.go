@@ -2,6 +2,8 @@ package netconn
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -47,8 +49,9 @@ type wire struct {
 }
 
 // ForTLS returns a net.Conn over s, to make a *tls.Conn of which New then makes a Stream. Such a
-// Stream encrypts in the goroutine that writes, and never makes TLS wait for TCP. New makes a Stream
-// of any other *tls.Conn too, which needs a second goroutine and copies more.
+// Stream encrypts in the goroutine that writes, and never makes TLS wait for TCP. Its ReadSegment returns
+// an io.ErrUnexpectedEOF if the peer's TCP ends and its TLS has not said so. New makes a Stream of any
+// other *tls.Conn too, which needs a second goroutine, copies more, and returns the io.EOF of crypto/tls then.
 func ForTLS(s toe.Stream) net.Conn { return &wire{Stream: s} }
 
 // NetConn returns the Stream that carries the records.
@@ -63,6 +66,11 @@ func (nothing) Timeout() bool   { return true }
 func (nothing) Temporary() bool { return true }
 
 var errNothing net.Error = nothing{}
+
+// errCut is what TLS gets at TCP's FIN. If the peer has sent close_notify before, TLS takes that first, and
+// returns io.EOF. Otherwise anybody on the way can have sent the FIN, to cut the stream short (RFC 8446 §6.1).
+// crypto/tls takes an io.EOF between two records for the peer's end.
+var errCut = fmt.Errorf("netconn: a FIN without TLS's close_notify: %w", io.ErrUnexpectedEOF)
 
 // Read gives TLS what has arrived.
 func (w *wire) Read(p []byte) (n int, err error) {
@@ -126,6 +134,8 @@ func (w *wire) await(l toe.Lender, patience time.Duration) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 		return err
+	case errors.Is(err, io.EOF):
+		w.err = errCut
 	case err != nil:
 		w.err = err
 	}
