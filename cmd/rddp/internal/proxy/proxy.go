@@ -2,9 +2,13 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
@@ -64,11 +68,27 @@ func Listen(ctx context.Context, listen, to Address, cfg *Config) (*Proxy, error
 
 func (p *Proxy) listenPlain(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, p.listen.Network, p.listen.Address)
+	if errors.Is(err, syscall.EADDRINUSE) && p.listen.Network == "unix" && isStale(ctx, p.listen.Address) && os.Remove(p.listen.Address) == nil {
+		l, err = new(net.ListenConfig).Listen(ctx, p.listen.Network, p.listen.Address)
+	}
 	if err != nil {
 		return err
 	}
 	p.l = listener{l.Accept, l.Close, l.Addr}
 	return nil
+}
+
+// isStale reports whether a unix socket has no listener any more, because its process was killed.
+func isStale(ctx context.Context, path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != fs.ModeSocket {
+		return false
+	}
+	c, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err == nil {
+		c.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 func (p *Proxy) listenDDP() error {
