@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -79,11 +80,11 @@ func (d device) NewRegion(n int, rights Rights) (toe.Region, error) {
 }
 
 func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPConfig) (toe.QP, error) {
-	to, err := resolve(ctx, network, address)
+	all, err := resolve(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	q, err := d.Device.Dial(ctx, to, configOf(cfg))
+	q, err := d.Device.Dial(ctx, all[0], configOf(cfg))
 	var c *ConnectError
 	if errors.As(err, &c) && c.isProgram() {
 		return nil, &toe.RejectError{PrivateData: c.PrivateData, Err: err}
@@ -95,11 +96,11 @@ func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPCon
 }
 
 func (d device) Listen(ctx context.Context, network, address string) (toe.QPListener, error) {
-	at, err := resolve(ctx, network, address)
+	all, err := resolve(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.Device.Listen(at)
+	l, err := d.Device.Listen(listenAt(all))
 	if err != nil {
 		return nil, err
 	}
@@ -139,21 +140,28 @@ func (l listener) IsPeer(err error) bool {
 
 func (l listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// resolve returns the address that a program names as for package net. The empty host is every address.
-func resolve(ctx context.Context, network, address string) (netip.AddrPort, error) {
+// listenAt returns the one of several addresses on which net.Listen would listen: the first of IPv4, if
+// there is one.
+func listenAt(all []netip.AddrPort) netip.AddrPort {
+	return all[max(slices.IndexFunc(all, func(a netip.AddrPort) bool { return a.Addr().Is4() }), 0)]
+}
+
+// resolve returns the addresses, at least one, that a program names as for package net. The empty host is
+// every address of IPv4, and with "tcp6" every one of IPv6.
+func resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	family := "ip" + strings.TrimPrefix(network, "tcp")
 	switch network {
 	case "tcp", "tcp4", "tcp6":
 	default:
-		return netip.AddrPort{}, &UnavailableError{Reason: NotSupported, Err: net.UnknownNetworkError(network)}
+		return nil, &UnavailableError{Reason: NotSupported, Err: net.UnknownNetworkError(network)}
 	}
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
-		return netip.AddrPort{}, err
+		return nil, err
 	}
 	port, err := net.DefaultResolver.LookupPort(ctx, network, service)
 	if err != nil {
-		return netip.AddrPort{}, err
+		return nil, err
 	}
 	all := []netip.Addr{netip.IPv4Unspecified()}
 	switch {
@@ -161,11 +169,15 @@ func resolve(ctx context.Context, network, address string) (netip.AddrPort, erro
 		all[0] = netip.IPv6Unspecified()
 	case host != "":
 		if all, err = net.DefaultResolver.LookupNetIP(ctx, family, host); err != nil {
-			return netip.AddrPort{}, err
+			return nil, err
 		}
 	}
 	if len(all) == 0 {
-		return netip.AddrPort{}, os.ErrNotExist // LookupNetIP returns an error instead
+		return nil, os.ErrNotExist // LookupNetIP returns an error instead
 	}
-	return netip.AddrPortFrom(all[0].Unmap(), uint16(port)), nil
+	out := make([]netip.AddrPort, len(all))
+	for i, a := range all {
+		out[i] = netip.AddrPortFrom(a.Unmap(), uint16(port))
+	}
+	return out, nil
 }
