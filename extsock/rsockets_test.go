@@ -170,13 +170,20 @@ func TestRSocketsEndDuringWrite(t *testing.T) {
 		_, err := f.victim.Read(make([]byte, 1))
 		read <- err
 	}()
-	end := func() {
+	writes, ended := make(chan struct{}), make(chan struct{})
+	go func() { // not the goroutine of the hook, which holds the token of the victim
+		defer close(ended)
+		<-writes
 		f.send(controlWord(rsockets.Disconnect))
 		if err := <-read; err != io.EOF {
 			t.Errorf("the Read: %v", err)
 		}
+	}()
+	hook := func() {
+		close(writes)
+		<-ended
 	}
-	stream.hook.Store(&end)
+	stream.hook.Store(&hook)
 	data := pattern(20_000, 1)
 	if n, err := f.victim.Write(data); n != len(data) || err != nil {
 		t.Errorf("the Write: %d of %d bytes, %v", n, len(data), err)
