@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/device"
@@ -202,6 +203,7 @@ func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 	return c, nil
 }
 
+// dialDevice tries the addresses of the peer's name in turn, as net.Dial does.
 func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.handshakeTimeout(true))
 	defer cancel()
@@ -209,11 +211,43 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 	if len(a.cfg.PrivateData)+startup.CapabilitiesLen > most {
 		return nil, lacking(fmt.Sprintf("private data of %d bytes", len(a.cfg.PrivateData)))
 	}
+	all, err := dev.Resolve(ctx, a.to.Network, a.to.Address)
+	if err != nil {
+		return nil, err
+	}
+	var first error
+	for i, address := range all {
+		c, err := a.dialAddress(ctx, dev, address, len(all)-i)
+		var f *notReachedError
+		if err == nil || !errors.As(err, &f) || ctx.Err() != nil {
+			return c, err
+		}
+		var u *toe.UnavailableError
+		if first == nil || errors.As(err, &u) && !errors.As(first, &u) { // in process all are tried again
+			first = f.err
+		}
+	}
+	return nil, first
+}
+
+// A notReachedError means that there was no connection with one address.
+type notReachedError struct{ err error }
+
+func (e *notReachedError) Error() string { return e.err.Error() }
+func (e *notReachedError) Unwrap() error { return e.err }
+
+// dialAddress tries one address. It and the other untried ones, left in number, have equal shares of the
+// time that ctx leaves.
+func (a *attempt) dialAddress(ctx context.Context, dev toe.Device, address string, left int) (*Conn, error) {
+	deadline, _ := ctx.Deadline() // dialDevice sets one
+	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
+	defer cancel()
+	most, _ := dev.PrivateData()
 	for {
 		e := newDeviceEnd(dev, a.cfg, true)
 		cfg := e.config()
 		cfg.PrivateData = e.privateData(most, true)
-		qp, err := dev.Dial(ctx, a.to.Network, a.to.Address, cfg)
+		qp, err := dev.Dial(ctx, a.to.Network, address, cfg)
 		if err == nil {
 			p, err := e.peer(qp.PrivateData())
 			if err == nil {
@@ -228,7 +262,7 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 			return nil, e.rejection(r)
 		}
 		if !errors.Is(err, syscall.EADDRNOTAVAIL) { // siw: rdma_cm has chosen a port that TCP has in use
-			return nil, err
+			return nil, &notReachedError{err}
 		}
 	}
 }

@@ -417,6 +417,41 @@ func TestDeviceRejected(t *testing.T) {
 	})
 }
 
+// TestDeviceNames: Dial tries all addresses of a name, each for its share of the time. If none
+// answers, the error is that of the first.
+func TestDeviceNames(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		b.Names = map[string][]string{"late:1": {"nobody:1", "silent:1", "here:1"}, "none:1": {"nobody:1", "silent:1"}}
+		dev, err := b.Device()
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent, err := dev.Listen(t.Context(), "tcp", "silent:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		cfg := deviceConfig(b)
+		l, err := extsock.Listen("tcp", "here:1", &cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := extsock.Dial("tcp", "late:1", &cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := c.RemoteAddr().String(); at != "here:1" {
+			t.Errorf("connected with %s", at)
+		}
+		if err := errors.Join(l.Close(), c.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := extsock.Dial("tcp", "none:1", &cfg); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("Dial = %v, want the first error", err)
+		}
+	})
+}
+
 // TestDeviceListenerClose: connections that wait for Accept end, and Accept returns.
 func TestDeviceListenerClose(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {

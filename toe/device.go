@@ -35,6 +35,9 @@ type Device interface {
 	// NewRegion registers n bytes of zeros, n > 0.
 	NewRegion(n int, rights Rights) (Region, error)
 
+	// Resolve returns the addresses of a name, at least one, in the order in which a program tries them. Dial
+	// tries only the first address of a name.
+	Resolve(ctx context.Context, network, address string) ([]string, error)
 	// Dial and Listen take the networks and addresses of [net.Dial] and [net.Listen]. If the peer's program
 	// has rejected the request, the error of Dial is a *[RejectError].
 	Dial(ctx context.Context, network, address string, cfg QPConfig) (QP, error)

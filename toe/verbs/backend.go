@@ -79,6 +79,15 @@ func (d device) NewRegion(n int, rights Rights) (toe.Region, error) {
 	return r, nil
 }
 
+func (d device) Resolve(ctx context.Context, network, address string) ([]string, error) {
+	all, err := resolve(ctx, network, address)
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = a.String()
+	}
+	return out, err
+}
+
 func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPConfig) (toe.QP, error) {
 	all, err := resolve(ctx, network, address)
 	if err != nil {

@@ -26,6 +26,8 @@ type Backend struct {
 	NoMemory bool
 	// Rejection, if not nil, is the private data with which the peer's program rejects each Dial.
 	Rejection []byte
+	// Names has the addresses of each name. Other names are addresses.
+	Names map[string][]string
 
 	mu        sync.Mutex
 	listeners map[string]*listener
@@ -268,6 +270,13 @@ type dial struct {
 
 // errRefused is what Dial returns if the peer does not accept.
 var errRefused = fmt.Errorf("devicetest: %w", syscall.ECONNREFUSED)
+
+func (d device) Resolve(_ context.Context, _, address string) ([]string, error) {
+	if all := d.Names[address]; all != nil {
+		return all, nil
+	}
+	return []string{address}, nil
+}
 
 func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (toe.QP, error) {
 	d.mu.Lock()
