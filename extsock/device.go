@@ -219,12 +219,15 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 	for i, address := range all {
 		c, err := a.dialAddress(ctx, dev, address, len(all)-i)
 		var f *notReachedError
-		if err == nil || !errors.As(err, &f) || ctx.Err() != nil {
+		if err == nil || !errors.As(err, &f) {
 			return c, err
 		}
 		var u *toe.UnavailableError
 		if first == nil || errors.As(err, &u) && !errors.As(first, &u) { // in process all are tried again
 			first = f.err
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	return nil, first
