@@ -54,7 +54,7 @@ var deviceFaults = []Fault{
 		Old: "for i, address := range all {", New: "for i, address := range all[:1] {",
 		Package: "extsock", Tests: "^TestDeviceNames$"},
 	{Name: "a rejection on a device without the program's private data", File: "extsock/device.go",
-		Old: "&mpa.RejectError{PrivateData: p.PrivateData}", New: "&mpa.RejectError{}",
+		Old: "&mpa.RejectError{PrivateData: p.PrivateData}", New: "&mpa.RejectError{PrivateData: p.PrivateData[:0]}",
 		Package: "extsock", Tests: "^TestDeviceRejected$"},
 	{Name: "a Read on a device at the moment of Close finds the end of the stream", File: "extsock/internal/device/engine.go",
 		Old: "if err != nil && e.link.Closed.IsSet() {", New: "if false {",
