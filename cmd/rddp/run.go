@@ -73,9 +73,6 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	if !c.Args().Present() {
 		return usage("no program given")
 	}
-	if status, done := supervise.Apart(); done {
-		return statusError(status)
-	}
 	cfg := supervise.Config{Args: c.Args().Slice(), IWARP: c.Bool("iwarp")}
 	for _, a := range c.StringSlice("address") {
 		ip, err := netip.ParseAddr(a)
@@ -107,10 +104,10 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	}
 	defer stop()
 	status, err := supervise.Run(cfg)
-	if err != nil {
-		return err
+	if err == nil && status != 0 {
+		return programStatus(status)
 	}
-	return statusError(status)
+	return err
 }
 
 // tcpOf sets what cfg says about TCP connections.
@@ -189,12 +186,5 @@ func runMetrics(n *supervise.TCPCounts) []prometheus.Collector {
 // A programStatus is the exit status of a program that has ended with another one than 0. Nothing
 // is printed about it.
 type programStatus int
-
-func statusError(status int) error {
-	if status == 0 {
-		return nil
-	}
-	return programStatus(status)
-}
 
 func (s programStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

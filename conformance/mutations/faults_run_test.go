@@ -2,12 +2,6 @@ package mutations
 
 // Where connections of rddp run come from, and what their peers may do.
 var runFaults = []Fault{
-	{Name: "the device stays in the program's session", File: "cmd/rddp/internal/run/supervisor_linux.go",
-		Old: "	beApart()\n", New: "",
-		Package: "cmd/rddp/internal/run", Tests: "^TestApart$"},
-	{Name: "a signal that ended the program is not passed on by the leader of its group", File: "cmd/rddp/internal/run/apart_linux.go",
-		Old: "if w.Signaled() {", New: "if false {",
-		Package: "cmd/rddp/internal/run", Tests: "^TestApart$"},
 	{Name: "the memory of a thread that waits no more is written", File: "cmd/rddp/internal/run/waiting_linux.go",
 		Old: "if !w.l.Waits(w.c) {", New: "if false {",
 		Package: "cmd/rddp/internal/run", Tests: "^TestWaiting$"},

@@ -46,9 +46,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(status)
 	case supervise, superviseIWARP:
-		if status, done := Apart(); done {
-			os.Exit(status)
-		}
 		faults, err := fault.Parse(strings.Fields(os.Getenv(faultOfTest)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

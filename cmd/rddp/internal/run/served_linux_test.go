@@ -29,7 +29,7 @@ import (
 )
 
 func init() {
-	programs["serve"], programs["serve-itself"], programs["launch"] = serveProgram, serveItselfProgram, launchProgram
+	programs["serve"], programs["serve-itself"] = serveProgram, serveItselfProgram
 }
 
 // servedLen is the length in bytes of the memory that a serving program lends.
@@ -208,14 +208,14 @@ var here = append([]byte{4}, make([]byte, 15)...)
 // startServing starts a program, and connects to it.
 func startServing(b *testing.B, name string) *serving {
 	b.Helper()
-	p := &serving{cmd: exec.Command("/proc/self/exe", append([]string{perform, "launch"}, performance(b, name)...)...)}
+	p := &serving{cmd: under(performance(b, name)...)}
 	cfg := &extsock.Config{Startup: extsock.StartupRequire, Messages: true}
 	if name == "serve-itself" {
 		p.cmd = exec.Command("/proc/self/exe", perform, name)
+		p.cmd.Stderr = os.Stderr
 	} else {
 		cfg.PrivateData = []byte(greeting)
 	}
-	p.cmd.Stderr, p.cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Setsid: true} // see beApart
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -327,13 +327,6 @@ func serveProgram([]string) error {
 		return err
 	}
 	return obey(runtime.NumCPU() + 4)
-}
-
-// launchProgram runs a program under a supervisor, as a script does.
-func launchProgram(args []string) error {
-	c := under(args...)
-	c.Stdin, c.Stdout = os.Stdin, os.Stdout
-	return c.Run()
 }
 
 // serveItselfProgram lends memory to a peer that connects, and serves it in this process.

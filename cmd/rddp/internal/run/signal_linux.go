@@ -16,7 +16,7 @@ import (
 var native = binary.NativeEndian
 
 // A forwarder passes signals on to the program. Those that a terminal sends reach the program
-// without help, since it is in the process group that this process was started in, and this process outlives them.
+// without help, since it is in the same process group, and this process outlives them.
 type forwarder struct {
 	signals chan os.Signal
 	pid     atomic.Int64

@@ -78,7 +78,6 @@ func Run(c Config) (status int, err error) {
 		s.tcp.program = s.program
 	}
 	setTimeSlices(timeSlice)
-	beApart()
 	signals.pid.Store(int64(s.program.PID))
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
