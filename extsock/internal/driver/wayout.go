@@ -143,9 +143,9 @@ func (w *wayOut) sent() {
 	w.qp.Sent(done)
 }
 
-// detach copies the payload that is given out, so that nothing refers to data any more, which is the payload
-// of the Work Request with this ID. If its message has begun, and the rest is too long to copy, detach reports
-// false. Another Work Request may have the same payload or the same ID.
+// detach copies the payload that has been given out, so that nothing refers to data any more. The Work Request
+// has this ID, and data as its payload; another one may have the same ID, or the same payload. If
+// its message has begun, and the rest is too long to copy, detach reports false.
 func (w *wayOut) detach(data []byte, id uint64) bool {
 	if w.stage.isUnsent() {
 		w.batch.Detach()
