@@ -5,11 +5,12 @@ import (
 	"errors"
 	"net"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -19,20 +20,37 @@ const (
 )
 
 // A deviceListener is the listener below a Listener whose connections run on a device. As the
-// operating system does, it accepts in the background.
+// operating system does, it accepts in the background. If one of its goroutines gets an error that ends
+// the listener, all of them end. Accept then returns the connections that have come about before, and
+// after them the error.
 type deviceListener struct {
 	l        toe.QPListener
 	dev      toe.Device
 	cfg      *Config
-	accepted chan *Conn
-	closed   wait.Latch
-	cancel   context.CancelFunc
+	accepted chan *Conn         // in the order in which they came about; closed when nothing accepts any more
+	cancel   context.CancelFunc // ends what accepts
+	running  atomic.Int32       // goroutines that accept
+	closed   wait.Latch         // Close has been called
 	deadline wait.Deadline
-	running  sync.WaitGroup
 	outlives func(*Conn) // has Listener.Wait wait for a connection that the program does not get
-	ending   sync.Once
-	err      error // why nothing is accepted any more; set before closed is
+
+	mu    locks.Mutex[locks.Backlog]
+	state listening // +checklocks:mu
+	// of failing
+	err error // +checklocks:mu
 }
+
+// A listening is how far a deviceListener has come. deviceListener.become changes it.
+//
+//	accepting ──an error──▶ failing ──Close──▶ closed
+//	    └─────────────────Close──────────────────▲
+type listening uint8
+
+const (
+	listenAccepting listening = iota
+	listenFailing             // err says why; connections may still wait for Accept
+	listenClosed              // no connection waits any more
+)
 
 // listenOnDevice listens on the device of cfg.Backend. If it returns no listener, err is nil or an
 // *toe.UnavailableError, and connections must be in this process, or Listen fails with err.
@@ -58,14 +76,21 @@ func listenOnDevice(network, address string, cfg *Config) (*deviceListener, erro
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &deviceListener{l: l, dev: dev, cfg: cfg, accepted: make(chan *Conn, deviceBacklog), cancel: cancel}
 	d.closed.Init()
+	d.running.Store(deviceAcceptors)
 	for range deviceAcceptors {
-		d.running.Go(func() { d.run(ctx) })
+		go d.run(ctx)
 	}
 	return d, nil
 }
 
-// run accepts until the listener ends.
+// run accepts until the listener ends. The last one to end has peers refused.
 func (d *deviceListener) run(ctx context.Context) {
+	defer func() {
+		if d.running.Add(-1) == 0 {
+			_ = d.l.Close() // Close closes it again, and has the error
+			close(d.accepted)
+		}
+	}()
 	for {
 		c, err := d.acceptOne(ctx)
 		var u *toe.UnavailableError
@@ -73,11 +98,13 @@ func (d *deviceListener) run(ctx context.Context) {
 		case err == nil:
 			select {
 			case d.accepted <- c:
-			case <-ctx.Done():
+			case <-d.closed.Done():
 				d.drop(c)
 			}
-		case ctx.Err() != nil || !d.l.IsPeer(err) && !errors.As(err, &u) && !errors.Is(err, errPeer):
-			d.end(err)
+		case ctx.Err() != nil:
+			return
+		case !d.l.IsPeer(err) && !errors.As(err, &u) && !errors.Is(err, errPeer):
+			d.become(listenFailing, err)
 			return
 		}
 	}
@@ -109,26 +136,51 @@ func (d *deviceListener) acceptOne(ctx context.Context) (*Conn, error) {
 	return e.join(qp, p, false), nil
 }
 
-// end ends the listener because of err.
-func (d *deviceListener) end(err error) {
-	d.ending.Do(func() {
-		d.err = err
+// become takes the listener to a later state, and is the only place that changes it.
+func (d *deviceListener) become(next listening, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if next <= d.state {
+		return
+	}
+	if d.state == listenAccepting {
+		d.cancel()
+	}
+	if d.state = next; next == listenClosed {
 		d.closed.Set()
-	})
+	} else {
+		d.err = err
+	}
 }
 
 func (d *deviceListener) Accept() (net.Conn, error) {
-	if d.deadline.HasPassed() {
+	switch {
+	case d.closed.IsSet(): // first, so that a program that polls with deadlines sees it
+		return nil, d.opError("accept", net.ErrClosed)
+	case d.deadline.HasPassed():
 		return nil, d.opError("accept", os.ErrDeadlineExceeded)
 	}
 	select {
-	case c := <-d.accepted:
+	case c, ok := <-d.accepted:
+		if !ok {
+			return nil, d.opError("accept", d.cause())
+		}
 		return c, nil
 	case <-d.deadline.Done():
 		return nil, d.opError("accept", os.ErrDeadlineExceeded)
 	case <-d.closed.Done():
-		return nil, d.opError("accept", d.err)
+		return nil, d.opError("accept", net.ErrClosed)
 	}
+}
+
+// cause returns why nothing accepts any more.
+func (d *deviceListener) cause() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state == listenClosed {
+		return net.ErrClosed
+	}
+	return d.err
 }
 
 func (d *deviceListener) opError(op string, err error) error {
@@ -144,18 +196,12 @@ func (d *deviceListener) SetDeadline(t time.Time) error {
 
 // Close ends the listener. Connections that wait for Accept end without an end of their byte stream.
 func (d *deviceListener) Close() error {
-	d.end(net.ErrClosed)
-	d.cancel()
+	d.become(listenClosed, nil)
 	err := d.l.Close()
-	d.running.Wait()
-	for {
-		select {
-		case c := <-d.accepted:
-			d.drop(c)
-		default:
-			return err
-		}
+	for c := range d.accepted { // until nothing accepts any more
+		d.drop(c)
 	}
+	return err
 }
 
 // drop ends a connection that the program does not get.
