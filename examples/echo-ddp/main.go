@@ -55,13 +55,17 @@ func listen(address string) (net.Listener, error) {
 func serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
+		var passes interface{ Temporary() bool }
+		switch {
+		case err == nil:
+			go echo(c)
+		case errors.Is(err, net.ErrClosed):
 			return nil
-		}
-		if err != nil {
+		case errors.As(err, &passes) && passes.Temporary(): // for example, too many files are open
+			time.Sleep(100 * time.Millisecond)
+		default:
 			return err
 		}
-		go echo(c)
 	}
 }
 

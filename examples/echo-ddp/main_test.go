@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
@@ -60,5 +61,23 @@ func TestNoFallback(t *testing.T) {
 	}()
 	if err := ask(io.Discard, l.Addr().String(), []string{"one"}); err == nil {
 		t.Error("the client has talked to a server of plain TCP")
+	}
+}
+
+// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+func TestCrowded(t *testing.T) {
+	l, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- serve(&prototest.Crowded{Listener: l}) }()
+	var out strings.Builder
+	if err := ask(&out, l.Addr().String(), []string{"one"}); err != nil || out.String() != "one\n" {
+		t.Errorf("the client prints %q, %v", out.String(), err)
+	}
+	l.Close()
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
 	}
 }

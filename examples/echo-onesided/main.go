@@ -55,18 +55,24 @@ func listen(address string) (*extsock.Listener, error) {
 func serve(l *extsock.Listener) error {
 	for {
 		c, err := l.AcceptDDP()
-		if errors.Is(err, net.ErrClosed) {
+		var passes interface{ Temporary() bool }
+		switch {
+		case err == nil:
+			go serveOne(c)
+		case errors.Is(err, net.ErrClosed):
 			return nil
-		}
-		if err != nil {
+		case errors.As(err, &passes) && passes.Temporary(): // for example, too many files are open
+			time.Sleep(100 * time.Millisecond)
+		default:
 			return err
 		}
-		go func() {
-			defer c.Close() // also takes the memory back from the client
-			if err := echo(c); err != nil && !errors.Is(err, io.EOF) {
-				log.Printf("connection from %v: %v", c.RemoteAddr(), err)
-			}
-		}()
+	}
+}
+
+func serveOne(c *extsock.Conn) {
+	defer c.Close() // also takes the memory back from the client
+	if err := echo(c); err != nil && !errors.Is(err, io.EOF) {
+		log.Printf("connection from %v: %v", c.RemoteAddr(), err)
 	}
 }
 

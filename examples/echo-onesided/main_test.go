@@ -1,12 +1,15 @@
 package main
 
 import (
+	"net"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
@@ -32,6 +35,25 @@ func TestEcho(t *testing.T) {
 	}
 	if err := ask(&out, l.Addr().String(), []string{"still here"}); err != nil {
 		t.Errorf("after a question that was too long: %v", err)
+	}
+	l.Close()
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+func TestCrowded(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := extsock.NewListener(&prototest.Crowded{Listener: tcp}, &extsock.Config{Startup: extsock.StartupRequire})
+	served := make(chan error, 1)
+	go func() { served <- serve(l) }()
+	var out strings.Builder
+	if err := ask(&out, l.Addr().String(), []string{"one"}); err != nil || out.String() != "one\n" {
+		t.Errorf("the client prints %q, %v", out.String(), err)
 	}
 	l.Close()
 	if err := <-served; err != nil {

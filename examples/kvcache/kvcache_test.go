@@ -97,6 +97,30 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+func TestCrowded(t *testing.T) {
+	s, err := NewServer(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(&prototest.Crowded{Listener: l}) }()
+	t.Cleanup(func() {
+		l.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		s.Close()
+	})
+	if err := dial(t, l.Addr().String()).Set(prototest.TimeLimit(t), "key", []byte("value")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSetTooLate: a Set whose ctx is done before its turn sends nothing, says so, and leaves the connection to the
 // other callers.
 func TestSetTooLate(t *testing.T) {

@@ -42,6 +42,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe"
@@ -104,16 +105,20 @@ func (s *Server) Serve(l net.Listener) error {
 	defer clients.Wait()
 	for {
 		c, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
+		var passes interface{ Temporary() bool }
+		switch {
+		case err == nil:
+			clients.Go(func() {
+				defer c.Close()
+				s.serve(c) // the client notices the error
+			})
+		case errors.Is(err, net.ErrClosed):
 			return nil
-		}
-		if err != nil {
+		case errors.As(err, &passes) && passes.Temporary(): // for example, too many files are open
+			time.Sleep(100 * time.Millisecond)
+		default:
 			return err
 		}
-		clients.Go(func() {
-			defer c.Close()
-			s.serve(c) // the client notices the error
-		})
 	}
 }
 

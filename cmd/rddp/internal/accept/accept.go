@@ -116,6 +116,20 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 	}
 }
 
+// Each calls serve in a goroutine of its own for each connection of l, until l is closed or ctx is done. After a
+// failure of Accept it pauses, and goes on. Each does not interrupt Accept when ctx is done.
+func Each(ctx context.Context, l net.Listener, serve func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+			go serve(c)
+		case errors.Is(err, net.ErrClosed), !Pause(ctx, PauseTime):
+			return
+		}
+	}
+}
+
 // Pause waits for d and reports whether ctx is still not done.
 func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

@@ -177,3 +177,49 @@ func TestPauseEnds(t *testing.T) {
 		t.Error("Pause says that there is time")
 	}
 }
+
+// TestEach: each connection is served, after an Accept that failed too, until the listener is closed or ctx is done.
+func TestEach(t *testing.T) {
+	for _, canceled := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &given{comes: make(chan net.Conn), fails: make(chan error)}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			over, served := make(chan struct{}), make(chan net.Conn)
+			go func() { Each(ctx, l, func(c net.Conn) { served <- c }); close(over) }()
+			for range 2 {
+				l.fails <- errors.New("too many open files")
+				near, far := net.Pipe()
+				l.comes <- far
+				if c := <-served; c != far {
+					t.Error("another connection is served")
+				}
+				near.Close()
+				far.Close()
+			}
+			if canceled {
+				cancel()
+				l.fails <- errors.New("too many open files")
+			} else {
+				l.fails <- net.ErrClosed
+			}
+			<-over
+		})
+	}
+}
+
+// A given is a listener that is told what it accepts.
+type given struct {
+	net.Listener
+	comes chan net.Conn
+	fails chan error
+}
+
+func (g *given) Accept() (net.Conn, error) {
+	select {
+	case c := <-g.comes:
+		return c, nil
+	case err := <-g.fails:
+		return nil, err
+	}
+}

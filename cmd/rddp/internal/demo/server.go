@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 )
@@ -79,25 +81,20 @@ func Serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer plain.Close()
-	go accept(l, serveRDMA)
-	go accept(plain, servePlain)
+	go accept.Each(context.Background(), l, logged(serveRDMA))
+	go accept.Each(context.Background(), plain, logged(servePlain))
 	fmt.Fprintln(out, l.Addr(), plain.Addr())
 	_, err = io.Copy(io.Discard, in) // the client holds the other end as long as it runs
 	return err
 }
 
-func accept(l net.Listener, serve func(net.Conn) error) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
+// logged returns a function that serves a connection and prints its error.
+func logged(serve func(net.Conn) error) func(net.Conn) {
+	return func(c net.Conn) {
+		defer c.Close()
+		if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
+			fmt.Fprintln(os.Stderr, "rddp demo: server:", err)
 		}
-		go func() {
-			defer c.Close()
-			if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
-				fmt.Fprintln(os.Stderr, "rddp demo: server:", err)
-			}
-		}()
 	}
 }
 

@@ -4,10 +4,12 @@ package cm
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
@@ -72,13 +74,7 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 
 // serve takes the connections of peers until the listener is closed.
 func (i *id) serve(l *extsock.Listener) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go i.receive(c.(*extsock.Conn))
-	}
+	accept.Each(i.cm.ctx, l, func(c net.Conn) { i.receive(c.(*extsock.Conn)) })
 }
 
 // receive receives a peer's Request, and tells the program.

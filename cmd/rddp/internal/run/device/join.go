@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -106,13 +107,7 @@ func (p *port) close() {
 
 // accept takes connections of peers until the listener is closed.
 func (d *Device) accept(l *extsock.Listener) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go d.receiveRequest(c.(*extsock.Conn))
-	}
+	accept.Each(d.ctx, l, func(c net.Conn) { d.receiveRequest(c.(*extsock.Conn)) })
 }
 
 // requestTime is how long a peer may take to send its MPA Request.
