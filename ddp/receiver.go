@@ -44,6 +44,8 @@ type ReceiverConfig struct {
 // Place never fails. The first wrong segment ends the stream, in stream order: Deliver still
 // delivers the messages that ended before it. Then Err returns the error, and the Receiver drops
 // all later segments.
+//
+// NewReceiver makes a Receiver: the methods of the zero value panic.
 type Receiver struct {
 	// SavedCopies is the number of segments that TryPlace has placed and whose turn in the stream
 	// has come since: their payload was not copied again. A segment's turn comes when Place gets a

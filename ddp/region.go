@@ -79,12 +79,15 @@ func (r *Region) Len() int { return r.size }
 
 // Deregister ends all access through the STag. When Deregister returns, no copy into or out of the
 // memory is in progress, and no peer changes a byte through the STag any more. The windows of the
-// Region end, too. A program may call Deregister more than once.
+// Region end, too. A program may call Deregister more than once. On the zero Region it does nothing.
 //
 // "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
 // no longer modify the buffer after the ULP revokes remote access rights for the specific STag."
 // (RFC 5042 §6.2.2)
 func (r *Region) Deregister() {
+	if r.domain == nil {
+		return
+	}
 	r.domain.remove(r.stag, r)
 	r.mu.Lock()
 	r.gone = true

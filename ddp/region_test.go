@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
@@ -158,4 +159,20 @@ func TestInvalidate(t *testing.T) {
 			t.Errorf("%s: STag valid afterwards: %t", tt.desc, d.lookup(tt.s) != nil)
 		}
 	}
+}
+
+// TestZeroRegion: the zero Region grants nothing, and has no windows.
+func TestZeroRegion(t *testing.T) {
+	r := new(Region)
+	var access *AccessError
+	if _, err := r.Window(0, 1, 0); !errors.As(err, &access) || access.Code != ddphdr.CodeInvalidSTag {
+		t.Errorf("Window = %v", err)
+	}
+	if _, err := r.Update64(0, func(v uint64) uint64 { return v }); !errors.As(err, &access) {
+		t.Errorf("Update64 = %v", err)
+	}
+	if err := r.Store(0, []byte{1}); !errors.As(err, &access) {
+		t.Errorf("Store = %v", err)
+	}
+	r.Deregister()
 }

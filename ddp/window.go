@@ -19,11 +19,13 @@ import (
 //
 // A window has at least 1 byte, lies inside r, and grants no right that r does not grant. A ReadSink
 // belongs to one Read alone, so it has no windows. If a window breaks these rules, or after the
-// Deregister of r, the error is an [*AccessError]. A Region of a [Memory] has no windows. Other
+// Deregister of r, the error is an [*AccessError]. So it is if r is the zero Region. A Region of a [Memory] has no windows. Other
 // errors come from the random source.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	switch {
+	case r.domain == nil:
+		return nil, r.refuse(ddphdr.CodeInvalidSTag, to, uint64(n), access, r.stream)
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
 		return nil, r.refuse(ddphdr.CodeBounds, to, uint64(n), access, r.stream)
 	case access&^r.access != 0 || r.access&ReadSink != 0:

@@ -10,7 +10,8 @@ import (
 // A CompletionQueue holds Completions until they are taken. Any number of connections can share
 // one, and any goroutine may use it. It never overflows, because a Work Request reserves its entry
 // when it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which
-// serves one Work Request at a time, takes no lock.
+// serves one Work Request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue: the methods of the
+// zero value panic.
 //
 // A program that finds the queue empty, or is about to wait, has nothing more to post for the
 // moment. So the calls that find that out also send what Post has put off, for all connections that

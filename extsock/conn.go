@@ -20,7 +20,7 @@ import (
 
 // A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP
 // mode. From then on it carries RDMA over the same TCP connection. Its methods may be called from
-// any goroutine.
+// any goroutine. NewConn, a Dialer and a Listener make a Conn: the methods of the zero value panic.
 type Conn struct {
 	// What each Read and Write uses is at the beginning.
 	startup *startup.Handshake // the phase that the connection has reached

@@ -17,7 +17,7 @@ import (
 
 // A Memory is memory that peers may read or write, also where an RDMA device runs the connection: a
 // device reaches no memory of Go's heap. Any number of connections may share one. Its methods may be
-// called from any goroutine.
+// called from any goroutine. NewMemory makes a Memory. The zero Memory has no bytes, and Share refuses it.
 type Memory struct {
 	b      []byte
 	access ddp.Access
@@ -78,7 +78,7 @@ func (m *Memory) Share(c *Conn) (Region, error) {
 	case c.device() == "":
 		return c.Register(m.b, m.access)
 	case m.region == nil:
-		return Region{}, c.opError("register", m.why)
+		return Region{}, c.opError("register", cmp.Or(m.why, errMemory)) // the zero Memory has no why
 	}
 	return Region{m: m}, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // A Listener is a net.Listener whose connections are extended sockets. Its methods may be called
-// from any goroutine.
+// from any goroutine. Listen and NewListener make a Listener: the methods of the zero value panic.
 //
 // Unless Config.Startup is StartupOff, a Listener runs the startup of each connection in the
 // background as soon as the connection arrives, whatever the program does. At most 128 connections

@@ -34,7 +34,7 @@ func (r Region) Deregister() {
 
 // Handle returns the Handle of the whole Region: its STag, its Tagged Offset and its length in
 // bytes. The peer needs the Handle to use the Region. Handle.AppendTo encodes it in 16 bytes, which
-// the program sends to the peer by any means. Handle must not be called on the zero Region.
+// the program sends to the peer by any means. Handle panics on the zero Region.
 func (r Region) Handle() rdmap.Handle {
 	if r.m != nil {
 		return r.m.handle()

@@ -15,12 +15,16 @@ import (
 //
 // The error is a *ddp.AccessError. It is ddp.ErrMisaligned if access holds ddp.RemoteAtomic and the
 // address of the window is not a multiple of 8. A Region on a device has no windows: the error is then
-// errors.ErrUnsupported.
+// errors.ErrUnsupported. The zero Region has none either.
 func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
 	if r.m != nil {
 		return Region{}, errors.ErrUnsupported
 	}
-	w, err := r.r.Window(off, n, access)
+	whole := r.r
+	if whole == nil {
+		whole = new(ddp.Region) // which refuses
+	}
+	w, err := whole.Window(off, n, access)
 	if err != nil {
 		return Region{}, err
 	}

@@ -83,7 +83,7 @@ func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 // A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share
 // one, and any goroutine may use it. It never overflows, because a request reserves its entry when
 // it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves
-// one request at a time, takes no lock.
+// one request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue. The zero value has no room.
 type CompletionQueue struct {
 	// A value in ready means that the queue may hold Completions, and a value in solicited that it
 	// may hold one that ends a Wait for solicited ones. Many queues are only polled, so the first consumer

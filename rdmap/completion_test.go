@@ -506,3 +506,21 @@ func waitOne(ctx context.Context, c *CompletionQueue, solicited bool) (Completio
 	_, err := c.Wait(ctx, one[:], solicited)
 	return one[0], err
 }
+
+// TestZeroQueues: the queues that nobody has made have no room, and are empty.
+func TestZeroQueues(t *testing.T) {
+	c := new(CompletionQueue)
+	if c.Reserve() || c.Len() != 0 || c.Poll(make([]Completion, 1)) != 0 {
+		t.Error("a zero CompletionQueue has room, or something in it")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := c.Wait(ctx, make([]Completion, 1), false); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait = %d, %v", n, err)
+	}
+	s := new(SharedReceiveQueue)
+	if err := s.PostRecv(RecvRequest{}); !errors.Is(err, ErrQueueFull) || s.Len() != 0 || s.Cap() != 0 || s.Close() != nil {
+		t.Errorf("a zero SharedReceiveQueue takes a buffer: %v", err)
+	}
+	s.Arm(1)
+}

@@ -84,7 +84,7 @@ func (s state) String() string {
 // Only the holder of the driver's transmit token may call NextMessage, Message and Sent, so one
 // goroutine at a time calls them. Only the receiving goroutine may call Handle. None of these calls
 // waits, with one exception: a call that gives memory back waits while a segment is being copied
-// into that memory.
+// into that memory. NewQP makes a QP: the zero value is of no use, and its methods may panic.
 type QP struct {
 	// The fields that each Send touches stand together.
 	msg       ddp.Message // the message given out last; the transmit token guards it
