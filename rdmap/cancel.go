@@ -7,9 +7,10 @@ import "github.com/rddp/rddp/ddp"
 // with StatusFlushed and ErrCanceled. What happens depends on the request:
 //
 //   - A request whose message has not been given out leaves the queue.
-//   - A Read or atomic that waits for its response continues without its user. The QP discards the
-//     response.
-//   - A request that is done, and only waits for earlier requests, completes with its own status.
+//   - A Read or atomic that waits for its response continues without its user, and keeps its place in
+//     the queue until then. The QP discards the response.
+//   - A request that is done, and only waits for earlier requests, completes with its own status and
+//     leaves the queue.
 //
 // Cancel returns false for a Send or Write whose message is being sent, because only the end of the
 // stream can stop it. Cancel returns true if there is no such request, because that request has
@@ -24,11 +25,12 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		}
 		switch {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
+			q.sq.early++
 			q.abandonLocked(e)
 		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody reads the caller's memory
 			q.deregisterLocked(pos)      // this may wait for a copy, while the stream ends
 			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it meanwhile
-				e.complete(q)
+				q.sq.completeEarly(q, e)
 			}
 		case e.progress != queued:
 			return false
@@ -36,7 +38,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 			q.sq.end(e, StatusFlushed, ErrCanceled)
 			q.deregisterLocked(pos)
 			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it just now
-				e.complete(q)
+				q.sq.completeEarly(q, e)
 			}
 		}
 		q.sq.retire(q)
@@ -44,6 +46,14 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		return true
 	}
 	return true
+}
+
+// completeEarly completes a request before its turn, unless another Cancel has.
+func (s *sendQueue) completeEarly(q *QP, e *sendEntry) {
+	if !e.completed {
+		s.early++
+	}
+	e.complete(q)
 }
 
 // An abandoned is a Read or atomic that was canceled while its response was outstanding. It holds

@@ -194,9 +194,11 @@ func (q *QP) deregisterLocked(pos uint64) {
 	if sink == nil {
 		return
 	}
+	q.sq.looking++
 	q.unlock()
 	sink.Deregister()
 	q.mu.Lock()
+	q.sq.looking--
 	// Another goroutine may have deregistered the sink and completed the request. Then the entry is
 	// perhaps another QP's by now.
 	if pos >= q.sq.ring.Head() && e.sink == sink {

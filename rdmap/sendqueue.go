@@ -28,8 +28,12 @@ type sendQueue struct {
 	// request that was given out. outstanding is the number of such requests given out.
 	awaited     uint64
 	outstanding int
-	requestMSN  uint32 // of the last Read or Atomic Request given out; one sequence for both
-	atomicID    uint32 // of the last Atomic Request given out
+	// early is the number of requests in the ring that Cancel has completed before their turn.
+	early int
+	// looking is the number of goroutines that keep a position while they do not hold QP.mu.
+	looking    int
+	requestMSN uint32 // of the last Read or Atomic Request given out; one sequence for both
+	atomicID   uint32 // of the last Atomic Request given out
 }
 
 // A progress is how far a request's message has come.
@@ -80,6 +84,36 @@ func (s *sendQueue) at(pos uint64) *sendEntry { return *s.ring.At(pos) }
 
 func (s *sendQueue) isFull() bool { return s.ring.Len() >= s.depth }
 
+// makeRoom frees the places of the requests that Cancel has completed before their turn, and moves those behind
+// them. It leaves the requests whose messages TCP is being given, and those that the peer has yet to answer. It
+// reports whether there is room then.
+func (s *sendQueue) makeRoom() bool {
+	if s.early == 0 || s.looking > 0 {
+		return false
+	}
+	to, sent, next, awaited := s.ring.Head(), s.sent, s.next, s.awaited
+	for pos := to; pos < s.ring.Tail(); pos++ {
+		e := s.at(pos)
+		if !e.completed || !e.done || e.progress == given || e.sink != nil {
+			*s.ring.At(to) = e
+			to++
+			continue
+		}
+		e.recycle()
+		s.early--
+		for _, p := range []struct {
+			was uint64
+			is  *uint64
+		}{{sent, &s.sent}, {next, &s.next}, {awaited, &s.awaited}} {
+			if pos < p.was {
+				*p.is--
+			}
+		}
+	}
+	s.ring.Cut(to)
+	return !s.isFull()
+}
+
 // push appends a request of n bytes. The caller has checked that the queue has room, and has
 // reserved the entry for the Completion.
 func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
@@ -111,6 +145,12 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 // connection takes less memory, and among many connections the entry that was used last is in the
 // CPU's cache.
 var sendEntries = sync.Pool{New: func() any { return new(sendEntry) }}
+
+// recycle gives the entry back to sendEntries.
+func (e *sendEntry) recycle() {
+	*e = sendEntry{}
+	sendEntries.Put(e)
+}
 
 // setPiece makes b the whole payload of the message.
 func (e *sendEntry) setPiece(b []byte) {
@@ -302,10 +342,12 @@ func (s *sendQueue) retire(q *QP) {
 		if !e.done || e.progress == given || e.sink != nil {
 			return
 		}
+		if e.completed {
+			s.early--
+		}
 		e.complete(q)
 		s.ring.Pop()
-		*e = sendEntry{}
-		sendEntries.Put(e)
+		e.recycle()
 		s.sent, s.next = max(s.sent, s.ring.Head()), max(s.next, s.ring.Head())
 	}
 }
@@ -408,7 +450,7 @@ func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inl
 		return ErrPeerClosed
 	case wr.Op.awaitsResponse() && q.ord == 0:
 		return ErrNoORD
-	case q.sq.isFull():
+	case q.sq.isFull() && !q.sq.makeRoom():
 		return ErrQueueFull
 	case !cq.reserve():
 		return ErrCompletionQueueFull

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -377,6 +378,69 @@ func TestCancelAheadOfTurn(t *testing.T) {
 	wantState(t, x.a.qp, stateRTS)
 	if x.a.sendCQ.promised() != 0 {
 		t.Errorf("%d entries stay reserved", x.a.sendCQ.promised())
+	}
+}
+
+// TestCancelMakesRoom: a request that is canceled makes room for another one, also behind one that goes on, as
+// far as the peer owes it no answer. What is left keeps its order.
+func TestCancelMakesRoom(t *testing.T) {
+	x := newPair(t, params{depth: 6, ord: 2})
+	r, memory := x.b.register(8, allAccess)
+	copy(memory, "response")
+	full := func(desc string) {
+		t.Helper()
+		if err := x.a.qp.PostSend(&WorkRequest{Op: WorkWrite}); !errors.Is(err, ErrQueueFull) {
+			t.Fatalf("%s: %v, want ErrQueueFull", desc, err)
+		}
+	}
+	sinks := make([][8]byte, 100)
+	read := func(id uint64) {
+		t.Helper()
+		x.a.post(WorkRequest{ID: id, Op: WorkRead, Data: sinks[id][:], Remote: handle(r)})
+	}
+	for id := range uint64(2) {
+		read(id)
+	}
+	x.a.post(WorkRequest{ID: 2, Op: WorkWrite, Data: []byte("x"), Remote: handle(r)})
+	x.a.transmit()
+	x.a.wantOut("RDMA Read Request", "RDMA Read Request", "RDMA Write")
+	for id := uint64(3); id < 6; id++ {
+		read(id)
+	}
+	full("six requests")
+	next := uint64(6)
+	for range 10 { // each time all that can leave does, and as many others come
+		var want []string
+		for id := next - 3; id < next; id++ {
+			if !x.a.qp.Cancel(x.a.sendCQ, id) {
+				t.Fatalf("Cancel(%d): false", id)
+			}
+			want = append(want, fmt.Sprintf("%d flushed", id))
+		}
+		wantDone(t, "canceled", x.a.sendCQ, strings.Join(want, ", "))
+		for range 3 {
+			read(next)
+			next++
+		}
+		full("as many others")
+	}
+	x.a.qp.Cancel(x.a.sendCQ, 2)
+	wantDone(t, "the Write, which is done", x.a.sendCQ, "2 success")
+	read(next)
+	full("a Read in the place of the Write")
+	x.a.qp.Cancel(x.a.sendCQ, 0)
+	wantDone(t, "a Read under way", x.a.sendCQ, "0 flushed")
+	full("the peer still owes an answer")
+	x.run()
+	wantDone(t, "the rest", x.a.sendCQ, fmt.Sprintf("1 success, %d success, %d success, %d success, %d success", next-3, next-2, next-1, next))
+	for id, sink := range sinks {
+		answered := id == 1 || uint64(id) >= next-3 && uint64(id) <= next
+		if got := string(sink[:]); answered != (got == "xesponse") && answered != (got == "response") {
+			t.Errorf("the sink of Read %d has %q", id, got)
+		}
+	}
+	if x.a.sendCQ.promised() != 0 || regions(x.a.domain) != 0 {
+		t.Errorf("%d entries stay reserved, %d sinks registered", x.a.sendCQ.promised(), regions(x.a.domain))
 	}
 }
 

@@ -261,6 +261,12 @@ var rdmapFaults = []Fault{
 		New: "	return a\n}\n\n" +
 			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n	e.completed = true\n",
 		Package: "rdmap", Tests: "^TestAbandonedCompletesOnce$"},
+	{Name: "a canceled request keeps its place", File: "rdmap/sendqueue.go",
+		Old: "case q.sq.isFull() && !q.sq.makeRoom():", New: "case q.sq.isFull():",
+		Package: "rdmap", Tests: "^TestCancelMakesRoom$"},
+	{Name: "a canceled request that TCP has makes room, and the next one counts as given out", File: "rdmap/sendqueue.go",
+		Old: "{sent, &s.sent}, {next, &s.next}, {awaited, &s.awaited}", New: "{sent, &s.sent}, {min(next, 0), &s.next}, {awaited, &s.awaited}",
+		Package: "rdmap", Tests: "^TestCancelMakesRoom$"},
 	{Name: "a Read canceled in the queue counted as answered", File: "rdmap/sendqueue.go",
 		Old:     "if e.op.awaitsResponse() && e.progress != queued {",
 		New:     "if e.op.awaitsResponse() {",

@@ -4,7 +4,7 @@ package ring
 // A Ring is a queue in a slice, whose places are used again and again. Each entry has a position.
 // The first entry that is pushed has position 0, and every other one has the position after that
 // of the entry pushed before it. So the entries are at the positions from Head up to, but not
-// including, Tail, which only grow.
+// including, Tail. Both only grow, unless Cut is called.
 //
 // The zero Ring is empty. A Ring grows to the length that it needs, and does not shrink. It has no
 // limit: callers that have one compare it with Len.
@@ -51,6 +51,15 @@ func (r *Ring[T]) Pop() {
 	}
 	*r.At(r.head) = *new(T)
 	r.head++
+}
+
+// Cut removes the entries from pos on, which must be at least Head and at most Tail. The next Push has the
+// position pos.
+func (r *Ring[T]) Cut(pos uint64) {
+	for r.tail > pos {
+		r.tail--
+		*r.At(r.tail) = *new(T)
+	}
 }
 
 // grow doubles the number of places.

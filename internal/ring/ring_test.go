@@ -37,6 +37,11 @@ func TestProperty(t *testing.T) {
 					popped++
 				}
 			},
+			"cut": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(want)).Draw(t, "i")
+				r.Cut(popped + uint64(i))
+				want = want[:i:i]
+			},
 			"change": func(t *rapid.T) {
 				if len(want) == 0 {
 					t.Skip("empty")
