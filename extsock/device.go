@@ -193,7 +193,8 @@ func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 		c, err = a.dialDevice(ctx, dev)
 	}
 	var u *toe.UnavailableError
-	if errors.As(err, &u) || err != nil && a.cfg.Startup == StartupPrefer && ctx.Err() == nil {
+	var r *mpa.RejectError // an answer, and so an error in process too
+	if errors.As(err, &u) || err != nil && !errors.As(err, &r) && a.cfg.Startup == StartupPrefer && ctx.Err() == nil {
 		a.noDevice = err
 		return nil, nil
 	}

@@ -452,6 +452,32 @@ func TestDeviceNames(t *testing.T) {
 	})
 }
 
+// TestDeviceRejectedPrefer: a peer that rejects has answered, so a connection that prefers DDP mode does not
+// look for it over TCP, where the program would see another error. It does if nobody answers.
+func TestDeviceRejectedPrefer(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		cfg.Startup = extsock.StartupPrefer
+		b.Backend = noTCP{}
+		b.Rejection = []byte("not today")
+		_, err := extsock.Dial("tcp", "here:1", &cfg)
+		if r := (*mpa.RejectError)(nil); !errors.As(err, &r) {
+			t.Errorf("Dial = %v, want the rejection", err)
+		}
+		b.Rejection = nil
+		if _, err := extsock.Dial("tcp", "here:1", &cfg); !errors.Is(err, errNoTCP) {
+			t.Errorf("Dial = %v, want that of the TCP in the process", err)
+		}
+	})
+}
+
+// noTCP is a TCP that reaches nobody.
+type noTCP struct{ toe.Backend }
+
+var errNoTCP = errors.New("no TCP in this test")
+
+func (noTCP) Dial(context.Context, string, string) (toe.Stream, error) { return nil, errNoTCP }
+
 // TestDeviceListenerClose: connections that wait for Accept end, and Accept returns.
 func TestDeviceListenerClose(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
