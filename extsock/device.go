@@ -265,7 +265,8 @@ func (a *attempt) dialAddress(ctx context.Context, dev toe.Device, address strin
 		if r := (*toe.RejectError)(nil); errors.As(err, &r) {
 			return nil, e.rejection(r)
 		}
-		if !errors.Is(err, syscall.EADDRNOTAVAIL) { // siw: rdma_cm has chosen a port that TCP has in use
+		// siw: rdma_cm has chosen a port that TCP has in use. It has the same error if it has no port left.
+		if !errors.Is(err, syscall.EADDRNOTAVAIL) || ctx.Err() != nil {
 			return nil, &notReachedError{err}
 		}
 	}

@@ -478,6 +478,28 @@ var errNoTCP = errors.New("no TCP in this test")
 
 func (noTCP) Dial(context.Context, string, string) (toe.Stream, error) { return nil, errNoTCP }
 
+// TestDeviceNoPort: Dial tries again when rdma_cm has no port for it, until its context is done.
+func TestDeviceNoPort(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		ctx, cancel := context.WithCancel(t.Context())
+		dials := 0
+		b.Dialing = func() error {
+			if dials++; dials == 3 {
+				cancel()
+			}
+			if dials > 3 {
+				return syscall.ECONNABORTED // ends it in any case
+			}
+			return syscall.EADDRNOTAVAIL
+		}
+		cfg := deviceConfig(b)
+		d := extsock.Dialer{Config: &cfg}
+		if _, err := d.DialContext(ctx, "tcp", "here:1"); dials != 3 || !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("Dial = %v after %d tries, want 3", err, dials)
+		}
+	})
+}
+
 // TestDeviceListenerClose: connections that wait for Accept end, and Accept returns.
 func TestDeviceListenerClose(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {

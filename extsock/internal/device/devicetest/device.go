@@ -26,6 +26,8 @@ type Backend struct {
 	NoMemory bool
 	// Rejection, if not nil, is the private data with which the peer's program rejects each Dial.
 	Rejection []byte
+	// Dialing, if not nil, is called by each Dial, which fails with its error.
+	Dialing func() error
 	// Names has the addresses of each name. Other names are addresses.
 	Names map[string][]string
 
@@ -284,6 +286,11 @@ func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (
 	d.ports++
 	q := &qp{b: d.Backend, local: addr("test:" + strconv.Itoa(d.ports)), remote: addr(address), private: fill(cfg.PrivateData, 56, d.RNIC), wake: make(chan struct{}, 1)}
 	d.mu.Unlock()
+	if d.Dialing != nil {
+		if err := d.Dialing(); err != nil {
+			return nil, err
+		}
+	}
 	if d.Rejection != nil {
 		return nil, &toe.RejectError{PrivateData: fill(d.Rejection, 148, d.RNIC), Err: errRefused}
 	}
