@@ -81,6 +81,9 @@ func (d *direction) set(f Faults) {
 	defer d.mu.Unlock()
 	d.catchUp()
 	d.faults, d.clean = f.withDefaults(), f.none()
+	if f.Burst == (Burst{}) { // here, because a packet that passes at once looks at nothing
+		d.burst = false
+	}
 }
 
 func (d *direction) snapshot() Stats {
@@ -130,6 +133,7 @@ func (d *direction) inject(b []byte) {
 	}
 	q := d.pool.get(len(b))
 	copy(q.b, b)
+	q.jitter = d.jitter(d.stats.Injected, forAnswer)
 	d.stats.Injected++
 	d.catchUp()
 	d.enqueue(q, d.now())
@@ -158,6 +162,7 @@ func (d *direction) read(p []byte) (n int, err error) {
 		d.readers--
 	}
 	if len(d.ready.at(0).b) > len(p) {
+		d.cond.Signal() // another Read may have room for it
 		d.mu.Unlock()
 		return 0, io.ErrShortBuffer
 	}

@@ -22,6 +22,8 @@ const (
 	forDistance
 	forJitter
 	forCut // forCut+i is for cut i, so this one is the last
+
+	forAnswer = forCut + maxPieces // the jitter of the link's own messages, which have numbers of their own
 )
 
 // draws gives the random numbers of one direction. They depend on nothing but its value, the number

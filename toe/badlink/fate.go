@@ -48,9 +48,7 @@ func (d *direction) accept(p *packet) (pathMTU int) {
 // +checklocks:d.mu
 func (d *direction) isLost(k uint64) bool {
 	f := &d.faults
-	if f.Burst == (Burst{}) {
-		d.burst = false
-	} else if d.burst {
+	if d.burst {
 		d.burst = !d.draws.chance(k, forBurst, f.Burst.Leave)
 	} else {
 		d.burst = d.draws.chance(k, forBurst, f.Burst.Enter)
@@ -74,13 +72,21 @@ func (d *direction) change(p *packet, k uint64) {
 		corruptRepaired(p.b, func(n int) int { return d.draws.below(k, forRepairedBit, n) }) {
 		d.stats.Repaired++
 	}
-	if f.Jitter > 0 {
-		p.jitter = time.Duration(d.draws.below64(k, forJitter, uint64(f.Jitter)+1))
-	}
+	p.jitter = d.jitter(k, forJitter)
 	if d.draws.chance(k, forReorder, f.Reorder) {
 		p.late = 1 + d.draws.below(k, forDistance, f.ReorderBy)
 		d.stats.Reordered++
 	}
+}
+
+// jitter draws what is added to the delay of packet k, or of answer k.
+//
+// +checklocks:d.mu
+func (d *direction) jitter(k uint64, p purpose) time.Duration {
+	if d.faults.Jitter == 0 {
+		return 0
+	}
+	return time.Duration(d.draws.below64(k, p, uint64(d.faults.Jitter)+1))
 }
 
 // forward sends packet k on: cut, merged and twice as the faults say.

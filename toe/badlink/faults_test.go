@@ -165,6 +165,27 @@ func TestBurstEnds(t *testing.T) {
 	}
 }
 
+// TestBurstEndsOnACleanLink: so it is if the direction had no faults at all in between, whether packets
+// passed then or not, and whether they had to wait or not.
+func TestBurstEndsOnACleanLink(t *testing.T) {
+	for _, passed := range []int{0, 1, 2} {
+		a, b := pipe(t, badlink.Config{AB: badlink.Faults{Burst: badlink.Burst{Enter: 1, Loss: 1}}})
+		a.Write(numbered(0, 60))
+		for _, f := range []badlink.Faults{{}, {Burst: badlink.Burst{Loss: 1}}} {
+			if err := a.SetFaults(f); err != nil {
+				t.Fatal(err)
+			}
+			for i := range passed {
+				a.Write(numbered(1+i, 60))
+			}
+		}
+		a.Write(numbered(9, 60))
+		if got := drain(t, a, b); len(got) != 2*passed+1 || a.Stats().Lost != 1 {
+			t.Errorf("%d packets arrived, want %d: %+v", len(got), 2*passed+1, a.Stats())
+		}
+	}
+}
+
 // TestReorder: reordering loses and changes nothing. A packet that is held back is overtaken by 1 to
 // ReorderBy packets that are not.
 func TestReorder(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
@@ -42,6 +44,31 @@ func TestPathMTU(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAnswersTravel: a router's messages need the time of the direction in which they go, and its jitter.
+func TestAnswersTravel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, delay, jitter, gap = 100, 10 * time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond
+		f := flows()["IPv4"]
+		a, b := pipe(t, badlink.Config{Seed: 9, AB: badlink.Faults{PathMTU: 100, PacketTooBig: true}, BA: badlink.Faults{Delay: delay, Jitter: jitter}})
+		seen := make(map[time.Duration]bool)
+		for range n {
+			start := time.Now()
+			a.Write(f.segment(t, make([]byte, 200), nil))
+			if _, err := a.Read(make([]byte, a.MTU())); err != nil {
+				t.Fatal(err)
+			}
+			late := time.Since(start)
+			if seen[late] = true; late < delay || late > delay+jitter {
+				t.Errorf("an answer took %v, want %v to %v", late, delay, delay+jitter)
+			}
+			time.Sleep(gap)
+		}
+		if balance(t, b.Stats()); len(seen) < n/2 {
+			t.Errorf("%d answers took %d different times", n, len(seen))
+		}
+	})
 }
 
 // checkTooBig checks the answer to the packet about, by gopacket's decoder.

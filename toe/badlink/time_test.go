@@ -314,6 +314,29 @@ func TestReadShortBuffer(t *testing.T) {
 	}
 }
 
+// TestShortReadWakesAnother: a packet that does not fit one of two Reads that wait goes to the other one.
+func TestShortReadWakesAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pipe(t, badlink.Config{})
+		reads := make(chan error, 2)
+		for _, room := range []int{59, 60} { // the first one that waits is woken first
+			go func() {
+				_, err := b.Read(make([]byte, room))
+				reads <- err
+			}()
+			synctest.Wait()
+		}
+		a.Write(numbered(3, 60))
+		synctest.Wait()
+		if len(reads) != 2 || a.Stats().Out != 1 {
+			t.Fatalf("%d Reads have returned: %+v", len(reads), a.Stats())
+		}
+		if err := errors.Join(<-reads, <-reads); !errors.Is(err, io.ErrShortBuffer) {
+			t.Errorf("the Reads returned %v, want %v from one of them", err, io.ErrShortBuffer)
+		}
+	})
+}
+
 func TestWriteLength(t *testing.T) {
 	a, _ := pipe(t, badlink.Config{MTU: 576})
 	for _, n := range []int{0, 577} {
