@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -325,6 +326,26 @@ func TestDelay(t *testing.T) {
 		}
 		if _, err := b.Read(make([]byte, 1)); err != io.EOF {
 			t.Errorf("Read behind the end = %v, want io.EOF", err)
+		}
+	})
+}
+
+// TestLongestDelay: Delay may be the longest time.Duration. Then bytes are on their way for years, and the
+// end behind them with them.
+func TestLongestDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pair(t, simtoe.Config{Delay: math.MaxInt64}, simtoe.Config{})
+		if _, err := a.Write([]byte("late")); err != nil {
+			t.Fatal(err)
+		}
+		b.SetReadDeadline(time.Now().Add(time.Hour))
+		if n, err := b.Read(make([]byte, 4)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after an hour: %d, %v", n, err)
+		}
+		b.SetReadDeadline(time.Time{})
+		begin := time.Now()
+		if n, err := b.Read(make([]byte, 4)); n != 4 || err != nil || time.Since(begin) < 24*time.Hour {
+			t.Errorf("%d, %v after %v", n, err, time.Since(begin))
 		}
 	})
 }

@@ -62,7 +62,7 @@ func (t *transit) send(end uint64, c *arrivals) {
 	for now := time.Now(); sent < end; {
 		t.runs.pass(sent)
 		sent = min(t.runs.at(0).end, end)
-		late := time.Duration(t.random.Int64N(int64(t.delay) + 1))
+		late := time.Duration(t.random.Uint64N(uint64(t.delay) + 1))
 		t.flight = append(t.flight, arrival{end: sent, at: now.Add(late)})
 	}
 	if t.timer == nil {
