@@ -125,7 +125,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
 }
 
-// fit cuts a line, and replaces what would move the cursor of a terminal: the peer may be hostile.
+// fit cuts a line, and replaces what a terminal does not show in one column, or what would move its
+// cursor: the peer may be hostile. All that an honest one sends is ASCII, but for the zone of an address.
 func fit(line string, width int) string {
 	var b strings.Builder
 	n := 0
@@ -133,7 +134,7 @@ func fit(line string, width int) string {
 		if width > 0 && n == width {
 			break
 		}
-		if !unicode.IsPrint(r) {
+		if r > unicode.MaxASCII || !unicode.IsPrint(r) {
 			r = '?'
 		}
 		b.WriteRune(r)

@@ -87,6 +87,21 @@ func TestFrameHostile(t *testing.T) {
 	}
 }
 
+// TestFrameOneColumnEach: a line takes as many columns of a terminal as it has characters, so that it never
+// takes two lines. Some characters take two columns, and others none.
+func TestFrameOneColumnEach(t *testing.T) {
+	c := conn(1, 0, 1, 1)
+	c.Peer = "\u5bbd\uff21e\u0301\U0001f600:1"
+	s := snapshot(5, 1, c)
+	for _, line := range Frame(nil, s, 40, 50) {
+		for _, r := range line {
+			if r > '~' {
+				t.Errorf("a line is %q", line)
+			}
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for n, want := range map[float64]string{
 		0: "0 B", 999: "999 B", 999.6: "1.00 kB", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB", 99_960: "100 kB",
