@@ -241,3 +241,27 @@ func TestLostDatagrams(t *testing.T) {
 		t.Errorf("%d of %d datagrams arrive, want about half", arrived, n)
 	}
 }
+
+// TestFaultOfAManagedQueuePair: a queue pair that a connection manager takes to RTS, as with --iwarp, breaks
+// down as one that the program takes there.
+func TestFaultOfAManagedQueuePair(t *testing.T) {
+	a, b := newProgram(t, newFaultyDevice(t, "qp-error@1ms")), newProgram(t, newDevice(t))
+	qa, qb := a.qp(nil), b.qp(nil)
+	pa := a.pairOf(t, qa)
+	c := b.dialPlain(t, qb, pa.Config(Plain, 1, 1, net.Dialer{}))
+	if err := pa.Start(c, Plain, true, 0, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	q := a.dev.find(qa.Num)
+	q.mu.Lock()
+	begun := q.stopFaults != nil
+	q.mu.Unlock()
+	if !begun {
+		t.Fatal("the fault has not begun, and would never come")
+	}
+	qa.PostRecv(1, a.mr.Part(0, 8))
+	a.want("a receive of a queue pair that breaks down", 1, uverbs.FlushErr)
+	if event := uverbs.EventType(binary.LittleEndian.Uint32(a.channels[0].next(t)[8:])); event != uverbs.EventQPFatal {
+		t.Errorf("event %d, want %d", event, uverbs.EventQPFatal)
+	}
+}

@@ -83,13 +83,17 @@ var stateChanges = map[uverbs.State][]uverbs.State{
 	uverbs.Err:   {uverbs.Reset, uverbs.Err},
 }
 
-// setStateLocked is the one place that changes the state.
+// setStateLocked is the one place that changes the state. The faults to order that begin with RTS begin
+// here, whether the program or a connection manager takes q there.
 //
 // +checklocks:q.mu
 func (q *queuePair) setStateLocked(to uverbs.State) {
 	for _, s := range stateChanges[q.attrs.State] {
 		if s == to {
 			q.attrs.State = to
+			if to == uverbs.RTS && q.stopFaults == nil {
+				q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
+			}
 			return
 		}
 	}
@@ -251,9 +255,6 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		return 0
 	}
 	q.setStateLocked(to)
-	if to == uverbs.RTS && q.stopFaults == nil {
-		q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
-	}
 	q.mu.Unlock()
 	switch {
 	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected():

@@ -117,14 +117,16 @@ type end interface {
 // A path carries what one socket has read to the other one, in both directions, over a link. It ends
 // when both directions have, or at once when it is cut.
 type path struct {
-	i       *Injector
-	a, b    end
-	passed  atomic.Int64  // bytes of both directions
-	limit   int64         // of passed
-	resend  time.Duration // after which a lost packet goes again
-	timers  []*time.Timer
-	cutOnce sync.Once
-	done    chan struct{} // closed when the path has ended
+	i      *Injector
+	a, b   end
+	passed atomic.Int64  // bytes of both directions
+	limit  int64         // of passed
+	resend time.Duration // after which a lost packet goes again
+	done   chan struct{} // closed when the path has ended
+	ended  sync.Once
+
+	mu     sync.Mutex
+	timers []*time.Timer // +checklocks:mu
 }
 
 // lay makes a path between a, the device's side, and b, the network's. It owns both.
@@ -143,10 +145,15 @@ func (i *Injector) lay(a, b end) (*path, error) {
 	for _, c := range i.plan.Cuts {
 		if c.Bytes > 0 {
 			p.limit = min(p.limit, c.Bytes)
-		} else {
+		}
+	}
+	p.mu.Lock() // a cut may come at once
+	for _, c := range i.plan.Cuts {
+		if c.Bytes == 0 {
 			p.timers = append(p.timers, time.AfterFunc(c.After, p.cut))
 		}
 	}
+	p.mu.Unlock()
 	delivered := make(chan struct{}, 2)
 	for _, d := range []struct {
 		from, to  end
@@ -181,23 +188,27 @@ func (i *Injector) lay(a, b end) (*path, error) {
 const finTime = time.Minute
 
 // end closes both sockets.
-func (p *path) end() {
-	p.cutOnce.Do(func() {
-		for _, t := range p.timers {
-			t.Stop()
-		}
-		_, _ = p.a.Close(), p.b.Close()
-		close(p.done)
-	})
+func (p *path) end() { p.ended.Do(p.close) }
+
+func (p *path) close() {
+	p.mu.Lock()
+	for _, t := range p.timers {
+		t.Stop()
+	}
+	p.mu.Unlock()
+	_, _ = p.a.Close(), p.b.Close()
+	close(p.done)
 }
 
-// cut resets the connection.
+// cut resets the connection, unless it has ended already.
 func (p *path) cut() {
-	if c, ok := p.b.(*net.TCPConn); ok {
-		_ = c.SetLinger(0) // the peer gets a RST; a connection that has ended already needs none
-	}
-	p.i.log.Info("fault", "place", "cut", "bytes", p.passed.Load())
-	p.end()
+	p.ended.Do(func() {
+		if c, ok := p.b.(*net.TCPConn); ok {
+			_ = c.SetLinger(0) // the peer gets a RST
+		}
+		p.i.log.Info("fault", "place", "cut", "bytes", p.passed.Load())
+		p.close()
+	})
 }
 
 const (

@@ -158,6 +158,21 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestCutAtOnce: a connection may be cut before anything has passed, from the beginning on, by several
+// faults at a time.
+func TestCutAtOnce(t *testing.T) {
+	for range 20 {
+		p, device, peer := laid(t, injector(t, "cut@0s,cut@1ns,cut@0s"))
+		if got, _ := io.ReadAll(peer); len(got) > 0 {
+			t.Errorf("%d bytes come from nowhere", len(got))
+		}
+		if _, err := device.Read(make([]byte, 1)); err == nil {
+			t.Error("the device's side goes on")
+		}
+		<-p.done
+	}
+}
+
 // TestPathOfAClosedConnection checks that a path ends a minute after the device has closed its
 // connection, although the peer never does.
 func TestPathOfAClosedConnection(t *testing.T) {

@@ -106,9 +106,9 @@ func (p *Plan) add(item string) (err error) {
 	case "loss":
 		p.Network.Loss, err = parseShare(value)
 	case "delay":
-		p.Network.Delay, err = parseTime(value)
+		p.Network.Delay, err = parseTravel(value)
 	case "jitter":
-		p.Network.Jitter, err = parseTime(value)
+		p.Network.Jitter, err = parseTravel(value)
 	case "rate":
 		p.Network.Rate, err = parseNumber(value, map[string]int64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9})
 	case "seed":
@@ -201,6 +201,18 @@ func parseTime(s string) (time.Duration, error) {
 		return 0, errors.New("a time is written 5ms or 1.5s")
 	}
 	return d, nil
+}
+
+// maxTravel is the longest Delay or Jitter of a link of package badlink.
+const maxTravel = 365 * 24 * time.Hour
+
+// parseTravel parses the time that a packet travels.
+func parseTravel(s string) (time.Duration, error) {
+	d, err := parseTime(s)
+	if err == nil && d > maxTravel {
+		return 0, fmt.Errorf("a packet travels at most %.0fh", maxTravel.Hours())
+	}
+	return d, err
 }
 
 // parseNumber parses a whole number above 0 with a unit.

@@ -49,6 +49,8 @@ func TestParseRefuses(t *testing.T) {
 		"loss=1%@3":           "loss is written loss=1%",
 		"delay=5":             "a time is written",
 		"delay=-5ms":          "a time is written",
+		"delay=8761h":         "at most 8760h",
+		"jitter=8760h1ns":     "at most 8760h",
 		"rate=0M":             "a number above 0",
 		"rate=1KiB":           "one of the units G, M, k",
 		"rate=99999999999G":   "a number above 0",
