@@ -250,4 +250,8 @@ var userTCPFaults = []Fault{
 		Old:     "	c.writing, c.full = false, full\n	c.writable.Broadcast()\n",
 		New:     "	c.writing, c.full = false, full\n",
 		Package: "toe/usertcp", Tests: "^TestEndOfAWriteWakes$"},
+	{Name: "a keep-alive period of zero as it is", File: "toe/usertcp/end.go",
+		Old:     "max(or(d, defaultKeepAlive), minKeepAlive)",
+		New:     "or(max(d, 0), d)",
+		Package: "toe/usertcp", Tests: "^TestKeepAlivePeriods$"},
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -180,6 +181,56 @@ func TestStackClose(t *testing.T) {
 	}
 	if _, err := y.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("Read at the peer = %v, want ECONNRESET", err)
+	}
+}
+
+// TestKeepAlivePeriods: periods that net.TCPConn has a meaning for have the same here, and none ends a
+// connection whose peer answers.
+func TestKeepAlivePeriods(t *testing.T) {
+	for _, d := range []time.Duration{0, -1, 1, math.MinInt64, math.MaxInt64} {
+		for _, inConfig := range []bool{false, true} {
+			clock := turned.New(t)
+			x, y := usertcp.Pipe(1500)
+			var count atomic.Bool
+			var sent atomic.Int64
+			cfg := usertcp.Config{Addresses: addrsA, KeepAlive: time.Minute}
+			if inConfig {
+				cfg.KeepAlive = d
+			}
+			a := newStack(t, &gate{x, func([]byte) bool {
+				if count.Load() {
+					sent.Add(1)
+				}
+				return false
+			}}, cfg)
+			b := newStack(t, y, usertcp.Config{Addresses: addrsB, KeepAlive: -1})
+			s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
+			if !inConfig {
+				if err := s.(*usertcp.Stream).SetKeepAlivePeriod(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			count.Store(true)
+			clock.Turn(150*time.Second, time.Second/2)
+			count.Store(false)
+			want := map[time.Duration]int64{0: 10, 1: 150, -1: 2, math.MinInt64: 2}[d]
+			if inConfig && d < 0 {
+				want = 0 // no probes
+			}
+			if n := sent.Load(); n < want-want/10 || n > want {
+				t.Errorf("period %d, inConfig %t: %d probes in 150 s, want %d", d, inConfig, n, want)
+			}
+			if _, err := s.Write([]byte("alive")); err != nil {
+				t.Errorf("period %d, inConfig %t: Write = %v", d, inConfig, err)
+			}
+			if _, err := io.ReadFull(r, make([]byte, 5)); err != nil {
+				t.Errorf("period %d, inConfig %t: Read = %v", d, inConfig, err)
+			}
+			s.Abort()
+			r.Abort()
+			a.Close()
+			b.Close()
+		}
 	}
 }
 

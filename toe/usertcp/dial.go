@@ -108,7 +108,7 @@ func (s *Stack) begin(c *Stream) error {
 	c.ep.SocketOptions().SetDelayOption(false)
 	if s.cfg.KeepAlive >= 0 {
 		c.ep.SocketOptions().SetKeepAlive(true)
-		setKeepAlivePeriod(c.ep, or(s.cfg.KeepAlive, defaultKeepAlive))
+		setKeepAlivePeriod(c.ep, keepAlivePeriod(s.cfg.KeepAlive))
 	}
 	setUserTimeout(c.ep, s.cfg.UserTimeout)
 	return nil

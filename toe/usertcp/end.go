@@ -142,12 +142,22 @@ func (c *Stream) SetKeepAlive(keepAlive bool) error {
 }
 
 // SetKeepAlivePeriod sets the idle time before the first keep-alive probe, and the time between
-// probes.
+// probes. As for a net.TCPConn, zero means 15 seconds, a negative value changes nothing, and the
+// shortest time is a second.
 func (c *Stream) SetKeepAlivePeriod(d time.Duration) error {
-	if c.isClosed() {
+	switch {
+	case c.isClosed():
 		return c.opError("set", net.ErrClosed)
+	case d < 0:
+		return nil
 	}
-	return c.opError("set", setKeepAlivePeriod(c.ep, d))
+	return c.opError("set", setKeepAlivePeriod(c.ep, keepAlivePeriod(d)))
+}
+
+// keepAlivePeriod returns the period that a program means by d, which is not negative. gVisor would
+// take a period of zero as it is: it would send all probes at once, and give up before any answer.
+func keepAlivePeriod(d time.Duration) time.Duration {
+	return max(or(d, defaultKeepAlive), minKeepAlive)
 }
 
 func setKeepAlivePeriod(ep tcpip.Endpoint, d time.Duration) error {

@@ -28,8 +28,9 @@ const (
 	defaultReceiveBuffer = 1 << 20
 	maxBuffer            = 8 << 20
 
-	// defaultKeepAlive is that of package net.
+	// defaultKeepAlive is that of package net, and minKeepAlive that of the operating systems.
 	defaultKeepAlive = 15 * time.Second
+	minKeepAlive     = time.Second
 	keepAliveProbes  = 9
 
 	// closedTimeout is the UserTimeout of a closed Stream. No deadline of the program ends it, so a
@@ -53,7 +54,7 @@ type Config struct {
 
 	// KeepAlive is the idle time before the first keep-alive probe, and the time between probes. A
 	// connection fails after nine probes without an answer. Zero means 15 seconds; a negative value
-	// switches the probes off.
+	// switches the probes off. The shortest time is a second.
 	KeepAlive time.Duration
 
 	// UserTimeout is the time after which a connection fails with ETIMEDOUT if what it has sent is
