@@ -184,6 +184,50 @@ func TestStackClose(t *testing.T) {
 	}
 }
 
+// TestStackClosed: a Stack that is closed makes nothing any more, and says so as a closed Listener does.
+// A server that waits in Accept, or calls it later, learns that it is over.
+func TestStackClosed(t *testing.T) {
+	a, b := newStacks(t, 1500, usertcp.Config{})
+	var listeners [3]toe.Listener
+	for i, address := range []string{"10.7.0.2:0", "[fd07::2]:0", ":0"} {
+		l, err := b.Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		listeners[i] = l
+	}
+	accepts := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() {
+			_, err := l.Accept()
+			accepts <- err
+		}()
+	}
+	b.Close()
+	for range listeners {
+		if err := <-accepts; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept during Close of the Stack = %v, want net.ErrClosed", err)
+		}
+	}
+	for _, l := range listeners {
+		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept after Close of the Stack = %v, want net.ErrClosed", err)
+		}
+	}
+	for _, address := range []string{"10.7.0.2:7", ":7"} {
+		if l, err := b.Listen(t.Context(), "tcp", address); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Listen at %q after Close of the Stack = %v, %v, want net.ErrClosed", address, l, err)
+		}
+	}
+	for _, address := range []string{"10.7.0.1:7", "[fd07::1]:7"} {
+		if s, err := b.Dial(t.Context(), "tcp", address); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Dial after Close of the Stack = %v, %v, want net.ErrClosed", s, err)
+		}
+	}
+	a.Close()
+}
+
 // TestKeepAlivePeriods: periods that net.TCPConn has a meaning for have the same here, and none ends a
 // connection whose peer answers.
 func TestKeepAlivePeriods(t *testing.T) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
@@ -22,13 +24,47 @@ import (
 const backlog = 4096
 
 // Dial connects to address, whose host is an IP address or a name that the system's resolver knows.
-// network is "tcp", "tcp4" or "tcp6". The Stream is of type *Stream.
+// If the name has several addresses, Dial tries one after the other, each for an equal share of the time
+// that ctx leaves, and returns the error of the first one if none answers. network is "tcp", "tcp4" or
+// "tcp6". The Stream is of type *Stream.
 func (s *Stack) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
-	remote, err := resolve(ctx, network, address)
+	all, err := resolve(ctx, network, address)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
+	return s.dialAny(ctx, network, all)
+}
+
+// dialAny connects to the first of the addresses that answers. There is at least one.
+func (s *Stack) dialAny(ctx context.Context, network string, all []netip.AddrPort) (toe.Stream, error) {
+	var first error
+	for i, remote := range all {
+		c, err := s.dialOne(ctx, network, remote, len(all)-i)
+		if err == nil {
+			return c, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// dialOne connects to one address. It and the untried ones, left in number together, have equal shares of
+// the time that ctx leaves.
+func (s *Stack) dialOne(ctx context.Context, network string, remote netip.AddrPort, left int) (toe.Stream, error) {
+	if deadline, ok := ctx.Deadline(); ok && left > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
+		defer cancel()
+	}
 	c, err := s.dial(ctx, network, remote)
+	if s.closed.Load() && err != nil { // there is no way out any more, which is not what the program has to know
+		err = net.ErrClosed
+	}
 	if err != nil {
 		return nil, opError("dial", network, nil, net.TCPAddrFromAddrPort(remote), err)
 	}
@@ -115,15 +151,23 @@ func (s *Stack) begin(c *Stream) error {
 }
 
 // Listen listens at address. An empty host means all addresses of the Stack: those of IPv4 for
-// "tcp4", those of IPv6 for "tcp6", and both for "tcp". The Streams that Accept returns are of type
-// *Stream.
+// "tcp4", those of IPv6 for "tcp6", and both for "tcp". A name with several addresses means the first of
+// IPv4, if there is one, as for net.Listen. The Streams that Accept returns are of type *Stream.
 func (s *Stack) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
-	local, err := resolve(ctx, network, address)
+	all, err := resolve(ctx, network, address)
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
 	}
+	local := listenAt(all)
 	l := &listener{stack: s, queue: new(waiter.Queue), network: network}
-	if err := l.listen(local); err != nil {
+	err = l.listen(local)
+	if s.closed.Load() { // Close may have missed the endpoint
+		if err == nil {
+			l.Close()
+		}
+		err = net.ErrClosed
+	}
+	if err != nil {
 		return nil, opError("listen", network, nil, net.TCPAddrFromAddrPort(local), err)
 	}
 	return l, nil
@@ -225,10 +269,11 @@ func (l *listener) Accept() (toe.Stream, error) {
 	}
 }
 
+// isClosed reports whether the Listener or its Stack is closed.
 func (l *listener) isClosed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.closed
+	return l.closed || l.stack.closed.Load()
 }
 
 // Close stops listening and resets the connections that have not been accepted. Further calls do
@@ -252,37 +297,46 @@ func (l *listener) opError(op string, err error) error {
 	return opError(op, l.network, nil, l.addr, err)
 }
 
-// resolve returns the address and port that address names. The address is not valid if the host is
-// empty.
-func resolve(ctx context.Context, network, address string) (netip.AddrPort, error) {
+// listenAt returns the one of several addresses at which net.Listen would listen.
+func listenAt(all []netip.AddrPort) netip.AddrPort {
+	return all[max(slices.IndexFunc(all, func(a netip.AddrPort) bool { return a.Addr().Is4() }), 0)]
+}
+
+// resolve returns the addresses, at least one, and the port that address names. There is a single one,
+// which is not valid, if the host is empty.
+func resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	family := "ip"
 	switch network {
 	case "tcp":
 	case "tcp4", "tcp6":
 		family += strings.TrimPrefix(network, "tcp")
 	default:
-		return netip.AddrPort{}, net.UnknownNetworkError(network)
+		return nil, net.UnknownNetworkError(network)
 	}
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
-		return netip.AddrPort{}, err
+		return nil, err
 	}
 	port, err := strconv.ParseUint(service, 10, 16)
 	if err != nil {
 		n, err := net.DefaultResolver.LookupPort(ctx, "tcp", service)
 		if err != nil {
-			return netip.AddrPort{}, err
+			return nil, err
 		}
 		port = uint64(n)
 	}
 	if host == "" {
-		return netip.AddrPortFrom(netip.Addr{}, uint16(port)), nil
+		return []netip.AddrPort{netip.AddrPortFrom(netip.Addr{}, uint16(port))}, nil
 	}
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, family, host) // a literal address is no query
 	if err != nil {
-		return netip.AddrPort{}, err
+		return nil, err
 	}
-	return netip.AddrPortFrom(addrs[0].Unmap(), uint16(port)), nil
+	all := make([]netip.AddrPort, len(addrs))
+	for i, a := range addrs {
+		all[i] = netip.AddrPortFrom(a.Unmap(), uint16(port))
+	}
+	return all, nil
 }
 
 // contextError returns the error of a context as package net would.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -92,6 +93,8 @@ type Stack struct {
 	ip    *stack.Stack
 	tap   *tap
 	close sync.Once
+
+	closed atomic.Bool // Close was called
 }
 
 var _ toe.Backend = (*Stack)(nil)
@@ -178,9 +181,10 @@ func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
 
 // Close resets all connections, closes the Listeners and the link, and waits until the goroutines
 // of the Stack have ended. Nothing of the connections stays, except the Streams that the program
-// holds. Further calls do nothing.
+// holds. Further calls do nothing. Dial, Listen and Accept then return net.ErrClosed.
 func (s *Stack) Close() error {
 	s.close.Do(func() {
+		s.closed.Store(true)
 		s.leave()
 		s.ip.Close()
 		s.link.stop()
