@@ -66,6 +66,10 @@ var _ net.Conn = (*Conn)(nil)
 // *net.UnixConn or any other net.Conn. The Conn owns c from now on: the caller must not read from
 // c, write to it or close it. initiator says whether this end is the Initiator in MPA startup.
 // Exactly one of the two ends must be. A nil cfg means the zero Config.
+//
+// A *tls.Conn returns io.EOF when the peer has ended TLS, and also at a FIN that anybody on the way can have sent.
+// The byte stream and rsockets have an end of their own, without which Read returns io.ErrUnexpectedEOF. Message mode
+// has none: there, make the *tls.Conn over a netconn.ForTLS, or use Config.TLS.
 func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 	return newNetConn(c, initiator, cfg, nil)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 // TestTLSErrors: if only one end speaks TLS, or one end does not accept the other end's certificate,
@@ -113,65 +115,116 @@ func TestTLSErrorsOfFewBytes(t *testing.T) {
 	}
 }
 
+// cutter carries the bytes of one TCP connection to an address. Each connection that it has made there comes from made.
+func cutter(t *testing.T, to string) (address string, made <-chan *net.TCPConn) {
+	t.Helper()
+	entrance, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { entrance.Close() })
+	out := make(chan *net.TCPConn, 1)
+	go func() {
+		near, err := entrance.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", to)
+		if err != nil {
+			near.Close()
+			return
+		}
+		go func() { io.Copy(near, far); near.Close() }()
+		out <- far.(*net.TCPConn)
+		io.Copy(far, near)
+		far.Close()
+	}()
+	return entrance.Addr().String(), out
+}
+
 // TestTLSCut: a FIN that the peer's TLS has not announced, as anybody on the way can send it, is no end of the
-// stream, in message mode either. An orderly Close is.
+// stream, in message mode either. An orderly Close is. The program may also make its own *tls.Conn: then crypto/tls
+// hides the difference from message mode, which has no end of its own, unless netconn.ForTLS is below.
 func TestTLSCut(t *testing.T) {
-	for _, messages := range []bool{false, true} {
+	own := func(below func(net.Conn) net.Conn) func(net.Conn, *tls.Config) net.Conn {
+		return func(c net.Conn, cfg *tls.Config) net.Conn { return tls.Server(below(c), cfg) }
+	}
+	for _, tt := range []struct {
+		desc   string
+		config extsock.Config
+		own    func(net.Conn, *tls.Config) net.Conn // nil: Config.TLS
+		hidden bool
+	}{
+		{"byte stream", extsock.Config{}, nil, false},
+		{"messages", extsock.Config{Messages: true}, nil, false},
+		{"rsockets", extsock.Config{RSockets: true}, nil, false},
+		{"byte stream over the program's TLS", extsock.Config{}, own(func(c net.Conn) net.Conn { return c }), false},
+		{"rsockets over the program's TLS", extsock.Config{RSockets: true}, own(func(c net.Conn) net.Conn { return c }), false},
+		{"messages over the program's TLS", extsock.Config{Messages: true}, own(func(c net.Conn) net.Conn { return c }), true},
+		{"messages over the program's TLS with ForTLS", extsock.Config{Messages: true},
+			own(func(c net.Conn) net.Conn { return netconn.ForTLS(kernel.New(c.(*net.TCPConn))) }), false},
+	} {
 		for _, cut := range []bool{true, false} {
-			clientTLS, serverTLS := tlsConfigs(t)
-			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: serverTLS, Messages: messages, Startup: extsock.StartupRequire})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			entrance, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer entrance.Close()
-			toServer := make(chan *net.TCPConn, 1)
-			go func() {
-				near, err := entrance.Accept()
-				if err != nil {
-					return
+			t.Run(fmt.Sprintf("%s, cut %t", tt.desc, cut), func(t *testing.T) {
+				clientTLS, serverTLS := tlsConfigs(t)
+				serves, dials := tt.config, tt.config
+				serves.Startup, dials.TLS = extsock.StartupRequire, clientTLS
+				if tt.own == nil {
+					serves.TLS = serverTLS
 				}
-				far, err := net.Dial("tcp", l.Addr().String())
+				tcp, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
-					near.Close()
-					return
+					t.Fatal(err)
 				}
-				go func() { io.Copy(near, far); near.Close() }()
-				toServer <- far.(*net.TCPConn)
-				io.Copy(far, near)
-				far.Close()
-			}()
-			c, err := (&extsock.Dialer{Config: &extsock.Config{TLS: clientTLS, Messages: messages}}).DialDDP(timeLimit(t), "tcp", entrance.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			s, err := l.AcceptDDP()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			bounded(t, c, s)
-			if _, err := c.Write([]byte("hello")); err != nil {
-				t.Fatal(err)
-			}
-			b := make([]byte, 100)
-			if n, err := s.Read(b); string(b[:n]) != "hello" || err != nil {
-				t.Fatalf("Read = %q, %v", b[:n], err)
-			}
-			if cut {
-				(<-toServer).CloseWrite()
-			} else if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
-			n, err := s.Read(b)
-			if n != 0 || cut && !errors.Is(err, io.ErrUnexpectedEOF) || !cut && err != io.EOF {
-				t.Errorf("messages %t, cut %t: Read = %d, %v", messages, cut, n, err)
-			}
+				below := tcp
+				if tt.own != nil {
+					below = wrapped{tcp, func(c net.Conn) net.Conn { return tt.own(c, serverTLS) }}
+				}
+				l := extsock.NewListener(below, &serves)
+				defer l.Close()
+				address, made := cutter(t, l.Addr().String())
+				c, err := (&extsock.Dialer{Config: &dials}).DialDDP(timeLimit(t), "tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				s, err := l.AcceptDDP()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				bounded(t, c, s)
+				if _, err := c.Write([]byte("hello")); err != nil {
+					t.Fatal(err)
+				}
+				b := make([]byte, 100)
+				if n, err := s.Read(b); string(b[:n]) != "hello" || err != nil {
+					t.Fatalf("Read = %q, %v", b[:n], err)
+				}
+				if cut {
+					(<-made).CloseWrite()
+				} else if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+				n, err := s.Read(b)
+				if ends := !cut || tt.hidden; n != 0 || ends != (err == io.EOF) || !ends && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("Read = %d, %v", n, err)
+				}
+			})
 		}
 	}
+}
+
+// A wrapped is a listener whose connections are wrapped.
+type wrapped struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (w wrapped) Accept() (net.Conn, error) {
+	c, err := w.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return w.wrap(c), nil
 }
