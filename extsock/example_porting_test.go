@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -33,15 +32,10 @@ func sendBack(c net.Conn) {
 func serve(l net.Listener, f func(net.Conn)) {
 	for {
 		c, err := l.Accept()
-		switch {
-		case err == nil:
-			go f(c)
-		case errors.Is(err, net.ErrClosed):
-			return
-		default: // mostly it passes: too many files are open, for example
-			log.Print(err)
-			time.Sleep(100 * time.Millisecond)
+		if err != nil {
+			return // l was closed
 		}
+		go f(c)
 	}
 }
 
