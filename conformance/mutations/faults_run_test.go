@@ -148,4 +148,11 @@ var runFaults = []Fault{
 	{Name: "a connection given that does not block as asked", File: "cmd/rddp/internal/run/accept_linux.go",
 		Old: "flags&unix.SOCK_NONBLOCK == 0", New: "flags&unix.SOCK_NONBLOCK != 0",
 		Package: "cmd/rddp/internal/run", Tests: "^TestAccept$"},
+
+	{Name: "a program that does not ignore what it is to ignore", File: "cmd/rddp/internal/run/signal_linux.go",
+		Old: "if len(ignored) > 0 {", New: "if false {",
+		Package: "cmd/rddp/internal/run", Tests: "^TestSignalsIgnored$"},
+	{Name: "an interrupt of the terminal that is passed on", File: "cmd/rddp/internal/run/signal_linux.go",
+		Old: "group == unix.Getpgrp()", New: "group != unix.Getpgrp()",
+		Package: "cmd/rddp/internal/run", Tests: "^TestInForeground$"},
 }

@@ -335,28 +335,6 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// A signal for the supervisor is one for the program, and children of the program are its children.
-func TestSignal(t *testing.T) {
-	c := under("sh", "-c", `trap "exit 7" TERM; echo ready; while :; do sleep 0.01; done`)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	got := &exec.ExitError{}
-	if err := c.Wait(); !errors.As(err, &got) || got.ExitCode() != 7 {
-		t.Errorf("the status is %v, want 7", err)
-	}
-}
-
 // When the supervisor is killed, its program ends, and the programs' peers do not hang. The next
 // supervisor removes its files, and those of no supervisor that runs.
 func TestSupervisorKilled(t *testing.T) {

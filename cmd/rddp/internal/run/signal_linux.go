@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"os/signal"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -15,6 +16,10 @@ import (
 
 var native = binary.NativeEndian
 
+// ignored are the signals that this process ignored when it began, as nohup(1) has it, and a shell whose
+// script puts it into the background. Go's runtime keeps no others ignored.
+var ignored = slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT}, func(s os.Signal) bool { return !signal.Ignored(s) })
+
 // A forwarder passes signals on to the program. Those that a terminal sends reach the program
 // without help, since it is in the same process group, and this process outlives them.
 type forwarder struct {
@@ -22,12 +27,16 @@ type forwarder struct {
 	pid     atomic.Int64
 }
 
+// newForwarder comes before the program starts, which then ignores what is ignored.
 func newForwarder() *forwarder {
 	f := &forwarder{signals: make(chan os.Signal, 16)}
 	signal.Notify(f.signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	if len(ignored) > 0 {
+		signal.Ignore(ignored...)
+	}
 	go func() {
 		for s := range f.signals {
-			if s == syscall.SIGINT || s == syscall.SIGQUIT {
+			if (s == syscall.SIGINT || s == syscall.SIGQUIT) && inForeground() {
 				continue
 			}
 			if pid := int(f.pid.Load()); pid > 0 {
@@ -36,6 +45,17 @@ func newForwarder() *forwarder {
 		}
 	}()
 	return f
+}
+
+// inForeground reports whether this process group is the one to which a terminal sends its signals.
+func inForeground() bool {
+	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false // there is no terminal
+	}
+	defer unix.Close(tty)
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }
 
 func (f *forwarder) stop() {
