@@ -78,6 +78,12 @@ func (s *Sender) isGivenOut() bool {
 	return len(s.write.data) == 0 && (!s.offer.open || s.offer.closing != Data)
 }
 
+// AsksPeer reports whether the long Write waits for the peer, for credits or for the answer to an offer,
+// and not only for TCP.
+func (s *Sender) AsksPeer() bool {
+	return !s.isGivenOut() && (s.stalled || s.write.offers || s.offer.open)
+}
+
 // GiveUp says that nothing more of the long Write is to be given out. It is over when what has been
 // given out is completed.
 func (s *Sender) GiveUp() { s.write.givenUp = true }

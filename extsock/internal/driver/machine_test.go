@@ -446,7 +446,7 @@ func (e *machineEnd) beginWrite(n, crossover int) {
 // lookWrite is a round of writeLong.
 func (e *machineEnd) lookWrite() {
 	e.d.transmit()
-	ended, _, n, err := e.d.writer.look(e.waited)
+	ended, _, _, n, err := e.d.writer.look(e.waited)
 	e.waited = true
 	if ended {
 		if err != nil {

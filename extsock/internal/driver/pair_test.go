@@ -30,10 +30,15 @@ const pairCloseTimeout = 5 * time.Second
 // streamPair returns the two ends of a connection in stream mode. end closes an end as Conn.Close
 // does.
 func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
+	return streamPairOf(sa, sb, 0)
+}
+
+// streamPairOf is streamPair with send queues of this depth. 0 means the default.
+func streamPairOf(sa, sb toe.Stream, sendDepth int) (a, b *Driver, end func(*Driver) error) {
 	closed := make(map[*Driver]*wait.Latch)
 	start := func(s toe.Stream) *Driver {
 		domain := new(ddp.Domain)
-		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2})
+		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2, SendDepth: sendDepth})
 		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
 		c := new(wait.Latch)
 		c.Init()

@@ -96,6 +96,59 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	})
 }
 
+// TestRoleWhileAWriteWaits: a Write that waits for TCP calls no goroutine to the vacant role, because
+// nothing that it waits for comes from the peer. A Write that waits for credits does, also if it has
+// waited for TCP before, so it does not wait for the sentinel.
+func TestRoleWhileAWriteWaits(t *testing.T) {
+	const size, window = 64 << 10, 32 // of streamPair
+	for _, tt := range []struct {
+		desc              string
+		messages          int // that make the role vacant
+		sendDepth, length int
+		home              bool // the home goroutine is called before the peer reads
+	}{
+		{"for TCP", 4, 0, 8 * size, false},
+		{"for TCP, trusted", 3 * trustFirst, 0, 8 * size, false},
+		{"for TCP, a short send queue", 4, 2, 8 * size, false},
+		{"for credits", 4, 0, 2 * window * size, true},
+		{"for credits, trusted", 3 * trustFirst, 0, 2 * window * size, true},
+		{"for TCP and then for credits, trusted", 3 * trustFirst, 2, 2 * window * size, false},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				a, b, end := streamPairOf(sa, sb, tt.sendDepth)
+				exchange(t, a, b, tt.messages)
+				synctest.Wait()
+				if !a.role.isVacant() {
+					t.Fatal("the role is not vacant")
+				}
+				begin := time.Now()
+				var never wait.Deadline
+				go a.Write(make([]byte, tt.length), &never)
+				synctest.Wait()
+				if home := !a.role.isVacant(); home != tt.home {
+					t.Errorf("the home goroutine has the role: %v, want %v", home, tt.home)
+				}
+				p := make([]byte, tt.length)
+				for n := 0; n < len(p); {
+					k, err := b.Read(p[n:], &never)
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += k
+				}
+				if d := time.Since(begin); d > 0 {
+					t.Errorf("the Write took %v", d)
+				}
+				end(a)
+				end(b)
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
 // TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.
 func TestCountsOfALateRead(t *testing.T) {
 	d := &Driver{}

@@ -97,7 +97,7 @@ func TestWriteThatThePeerHasRead(t *testing.T) {
 			if !a.d.end.peerLeft() {
 				t.Fatalf("the connection is %v", a.d.end.life.state())
 			}
-			if ended, _, n, err := a.d.writer.look(true); !ended || n != tt.n || err != nil {
+			if ended, _, _, n, err := a.d.writer.look(true); !ended || n != tt.n || err != nil {
 				t.Errorf("look = %v, %d of %d bytes, %v", ended, n, tt.n, err)
 			}
 			a.writeOver(tt.n)

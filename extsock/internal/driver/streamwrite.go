@@ -167,7 +167,7 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 	locks.Acquired[locks.Writer]()
 	defer w.finish()
 	for n < len(p) {
-		if err := w.await(over, false); err != nil {
+		if err := w.await(over, true, false); err != nil {
 			return n, err
 		}
 		k, _, err := w.append(p[n:], 0, true)
@@ -230,14 +230,14 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 	}
 	for waited := false; ; waited = true {
 		w.d.transmit()
-		ended, owns, n, err := w.look(waited)
+		ended, asks, owns, n, err := w.look(waited)
 		if ended {
 			if err != nil {
 				w.d.transmit() // the end of the stream may have waited for this
 			}
 			return n, err
 		}
-		if err := w.await(over, owns); err != nil {
+		if err := w.await(over, asks, owns); err != nil {
 			n := w.takeBack()
 			w.d.transmit() // the end of the stream may have waited for this
 			if n == len(p) {
@@ -266,10 +266,11 @@ func (w *streamWriter) beginLong(p []byte, crossover int) error {
 }
 
 // look looks whether the long Write can end, and ends it in that case. n is then the number of its
-// bytes that go out. owns says whether requests refer to its memory. A Write that has waited fails
-// if the stream has ended meanwhile, unless all of it went out before: the peer may have closed because
-// it has read all. See also goOnLocked.
-func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
+// bytes that go out. Otherwise asks says whether the Write waits for the peer, and not only for TCP, and
+// owns says whether requests refer to its memory. A Write that has waited fails if the stream has ended
+// meanwhile, unless all of it went out before: the peer may have closed because it has read all. See
+// also goOnLocked.
+func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err error) {
 	s := w.bytes
 	s.mu.Lock()
 	defer s.unlock()
@@ -283,18 +284,23 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 	if ended {
 		n = s.tx.End()
 	}
-	return ended, owns, n, err
+	return ended, s.tx.AsksPeer(), owns, n, err
 }
 
-// await waits until something has changed for the Write under way. When the connection ends, await
-// returns at once, unless requests refer to the Write's memory: these are flushed first.
-func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
+// await waits until something has changed for the Write under way. asks says that the Write waits for
+// the peer: then the receive role must not stay vacant. A Write that waits for TCP needs nobody who
+// receives. If it runs out of credits later, the Completion of its last request wakes it, and it looks
+// again. When the connection ends, await returns at once, unless requests refer to the Write's memory,
+// which owns says: these are flushed first.
+func (w *streamWriter) await(over <-chan struct{}, asks, owns bool) error {
 	ended := w.end.life.ending
 	if owns {
 		ended = nil
 	}
-	w.role.setWriting(true)
-	defer w.role.setWriting(false)
+	if asks {
+		w.role.setWriting(true)
+		defer w.role.setWriting(false)
+	}
 	select {
 	case <-w.bytes.room:
 	case <-w.bytes.cq.Ready():
