@@ -31,13 +31,22 @@ func TestRegisterLength(t *testing.T) {
 	}
 }
 
-// TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with.
+// TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with. So does a
+// window.
 func TestNoOtherRights(t *testing.T) {
 	d := new(Domain)
 	regions := []*Region{register(t, d, make([]byte, 8), ^Access(0), stream)}
 	far, err := d.RegisterMemory(&farMemory{b: make([]byte, 8), bad: -1}, 0, farBase, 8, ^Access(0), stream)
 	if err != nil {
 		t.Fatal(err)
+	}
+	const none = ^Access(0) &^ everyRight
+	w, err := register(t, d, make([]byte, 8), none|RemoteRead, stream).Window(0, 8, none|RemoteRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Check(w.STag(), w.TO(), 1, none, stream); err == nil {
+		t.Error("a window grants what is no right")
 	}
 	for _, r := range append(regions, far) {
 		for right := Access(1); right != 0; right <<= 1 {
