@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Discard makes the Regions of d ignore what the peer writes to them on the given stream from now on. Segments
-// are checked as before, but change nothing. When Discard returns, no copy of such a segment is in progress. So
-// a stream can be over for its owner before the peer learns of it, and still carry what the owner has sent.
-// Atomic Operations are the business of the layer above: see Discards.
+// Discard makes the Regions of d ignore what the peer writes to them on the given stream from now on, and keeps a Sender
+// from reading them for that peer. Segments are checked as before, but change nothing. When Discard returns, no copy into
+// or out of a Region is in progress for the peer. So a stream can be over for its owner before the peer learns of it, and
+// still carry what the owner has sent. Requests of the peer are the business of the layer above: see Discards.
 //
 // The caller must call forget once, when the stream has ended. Discard waits for copies, never for TCP. It locks
 // each Region of d.

@@ -50,8 +50,8 @@
 // [Region.Deregister] has returned. A posted buffer belongs to the Queue until its Message is
 // delivered or [Queue.Flush] has returned. [Region.Window] gives a part of a Region an STag of its
 // own, which can be revoked separately. A Region can also be over a [Memory], which this process
-// cannot address: [Domain.RegisterMemory]. [Domain.Discard] ends what the peer of one stream writes.
-// Deregister, Discard and Flush wait for the copy in progress. No other call in this package waits
+// cannot address: [Domain.RegisterMemory]. [Domain.Discard] ends what the peer of one stream writes
+// and reads. Deregister, Discard and Flush wait for the copy in progress. No other call in this package waits
 // for more than such a copy.
 //
 // Any goroutine may use Domains, Regions and Queues. A Sender belongs to one goroutine, and so does

@@ -21,13 +21,9 @@ func cmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 	return orig&^smask | swap&smask
 }
 
-// apply returns the result of the atomic request for a word whose value is orig. The word stays as it is
-// if the owner of the memory discards what the peer writes: see [ddp.Domain.Discard].
-func (a *response) apply(c *Config, orig uint64) uint64 {
+// apply returns the result of the atomic request for a word whose value is orig.
+func (a *response) apply(orig uint64) uint64 {
 	r := &a.atomic
-	if c.Domain.Discards(c.QPNum) {
-		return orig
-	}
 	if r.Op == rdmaphdr.AtomicFetchAdd {
 		return fetchAdd(orig, r.Data, r.Mask)
 	}

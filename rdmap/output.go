@@ -1,6 +1,8 @@
 package rdmap
 
 import (
+	"errors"
+
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -44,6 +46,13 @@ func (q *QP) NextMessage() bool {
 		case request:
 			q.sq.give(&q.msg)
 		case answer:
+			if q.cfg.Domain.Discards(q.cfg.QPNum) {
+				// Nothing is read for the peer any more, and the stream carries what this end has sent.
+				q.responder.drop()
+				q.moveOnLocked()
+				q.unlock()
+				continue
+			}
 			a = q.responder.give()
 		case terminate:
 			q.output.payload[0] = q.output.terminate
@@ -63,11 +72,23 @@ func (q *QP) NextMessage() bool {
 		if err == nil {
 			return true
 		}
-		q.mu.Lock()
-		q.output.withdraw()
-		q.unlock()
-		q.Fail(err) // the next message is the Terminate, if it may be sent
+		q.unanswered(err)
 	}
+}
+
+// unanswered withdraws the answer given out last, which nobody gets because of err.
+func (q *QP) unanswered(err error) {
+	q.mu.Lock()
+	q.output.withdraw()
+	if errors.Is(err, errDiscarded) {
+		q.responder.drop()
+		q.responder.takeBack()
+		q.moveOnLocked()
+		q.unlock()
+		return
+	}
+	q.unlock()
+	q.Fail(err) // the next message is the Terminate, if it may be sent
 }
 
 // note appends a message to the list of messages given out.

@@ -94,21 +94,45 @@ func (r *responder) inProgress() *response {
 	return r.at(r.next - 1)
 }
 
+// drop removes the answers that wait, and posts the buffers of their requests.
+func (r *responder) drop() {
+	for ; r.tail > r.next; r.tail-- {
+		*r.at(r.tail - 1) = response{}
+		mustPost(r.queue, nil, nil, 0)
+	}
+}
+
+// takeBack removes the answer given out last, whose message has not begun. No answer may wait behind it.
+func (r *responder) takeBack() {
+	r.next--
+	r.tail--
+	*r.at(r.next) = response{}
+}
+
 // message fills in m with the answer of the queue pair with the given Config, and performs an atomic request. The
-// error is a *streamError.
+// error is a *streamError, or errDiscarded.
 func (a *response) message(m *ddp.Message, c *Config) error {
 	if !a.isAtomic {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
 		// into the corresponding RDMA Read Response" (RFC 5040 §4.4). So must its TO.
 		*m = ddp.Message{
 			Tagged: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
-			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO,
+			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO, SourceStream: c.QPNum,
 		}
 		return nil
 	}
-	orig, err := a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return a.apply(c, v) })
-	if err != nil {
+	discarded := false
+	orig, err := a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 {
+		if discarded = c.Domain.Discards(c.QPNum); discarded {
+			return v
+		}
+		return a.apply(v)
+	})
+	switch {
+	case err != nil:
 		return a.error(err)
+	case discarded:
+		return errDiscarded
 	}
 	a.payload[0] = rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
 	*m = ddp.Message{
@@ -116,6 +140,9 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 	}
 	return nil
 }
+
+// errDiscarded is the error of a request whose answer nobody gets: see [ddp.Domain.Discard].
+var errDiscarded = errors.New("rdmap: the owner of the memory discards what the peer asks for")
 
 // error returns the *streamError for a Terminate about the request. err is the error of the memory that
 // the request names.

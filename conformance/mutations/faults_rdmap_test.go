@@ -157,7 +157,7 @@ var rdmapFaults = []Fault{
 		IDs: []string{"RDMAPX-7306-5-4"}},
 	{Name: "atomics return the new value", File: "rdmap/responder.go",
 		Old: "rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: orig}",
-		New: "rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: a.apply(c, orig)}",
+		New: "rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: a.apply(orig)}",
 		IDs: []string{"RDMAPX-7306-5.1.1-1", "RDMAPX-7306-5.1.2-4"}},
 	{Name: "Add Mask not used", File: "rdmap/atomic.go",
 		Old: "return fetchAdd(orig, r.Data, r.Mask)", New: "return fetchAdd(orig, r.Data, 0)",

@@ -16,17 +16,27 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A lateMemory is memory in which each Write takes as long as the queue pair has not ended, unless that takes too
+// A lateMemory is memory in which each access takes as long as the queue pair has not ended, unless that takes too
 // long.
 type lateMemory struct {
 	Process
 	once  sync.Once
-	begun chan struct{} // closed when the first Write begins
+	begun chan struct{} // closed when the first access begins
 	ended atomic.Bool
-	late  atomic.Int32 // Writes after the end
+	late  atomic.Int32 // accesses after the end
 }
 
 func (m *lateMemory) Write(b []byte, addr uint64) error {
+	m.wait()
+	return m.Process.Write(b, addr)
+}
+
+func (m *lateMemory) Read(b []byte, addr uint64) error {
+	m.wait()
+	return m.Process.Read(b, addr)
+}
+
+func (m *lateMemory) wait() {
 	m.once.Do(func() { close(m.begun) })
 	for i := 0; i < 10_000 && !m.ended.Load(); i++ {
 		runtime.Gosched()
@@ -34,12 +44,17 @@ func (m *lateMemory) Write(b []byte, addr uint64) error {
 	if m.ended.Load() {
 		m.late.Add(1)
 	}
-	return m.Process.Write(b, addr)
 }
 
-// TestNoWriteAfterEnd: when a queue pair has been destroyed, reset or set to ERR, the peer writes nothing more to
-// the program's memory, whatever is on its way.
-func TestNoWriteAfterEnd(t *testing.T) {
+// TestNoAccessAfterEnd: when a queue pair has been destroyed, reset or set to ERR, the peer neither writes nor reads the
+// program's memory any more, whatever is on its way.
+func TestNoAccessAfterEnd(t *testing.T) {
+	t.Run("Write", func(t *testing.T) { testNoAccess(t, guest.OpWrite) })
+	t.Run("Read", func(t *testing.T) { testNoAccess(t, guest.OpRead) })
+	t.Run("FetchAdd", func(t *testing.T) { testNoAccess(t, guest.OpFetchAdd) })
+}
+
+func testNoAccess(t *testing.T, op uint32) {
 	for desc, end := range map[string]func(p *program, q *guest.QP) error{
 		"ERR":   func(p *program, q *guest.QP) error { return q.Modify(guest.Err, p.gid, 0, nil) },
 		"RESET": func(p *program, q *guest.QP) error { return q.Modify(guest.Reset, p.gid, 0, nil) },
@@ -65,7 +80,7 @@ func TestNoWriteAfterEnd(t *testing.T) {
 			b.linkOf(t, qb)
 			const writes = 10
 			for i := range uint64(writes) {
-				w := guest.WR{ID: i, Op: guest.OpWrite, Flags: guest.Signaled, Remote: mr.Addr + i*8, Key: mr.Key, List: []guest.SGE{a.mr.Part(8, 8)}}
+				w := guest.WR{ID: i, Op: op, Flags: guest.Signaled, Remote: mr.Addr + i*8, Key: mr.Key, List: []guest.SGE{a.mr.Part(8, 8)}}
 				if err := qa.Post(w); err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +93,7 @@ func TestNoWriteAfterEnd(t *testing.T) {
 			a.poll(writes)    // the first may have succeeded before
 			b.dev.work.Wait() // until the connection has ended here too
 			if n := late.late.Load(); n > 0 {
-				t.Errorf("%d Writes came to the memory after the end", n)
+				t.Errorf("%d accesses after the end", n)
 			}
 		})
 	}
