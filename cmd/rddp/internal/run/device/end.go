@@ -12,7 +12,7 @@ import (
 )
 
 // end ends the link because of a failure. The oldest flight completes with status, and the others are
-// flushed. When it returns, the peer writes nothing to the program's memory any more.
+// flushed. When it returns, the peer neither writes nor reads the program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.discard()
@@ -35,7 +35,7 @@ func (l *link) end(status uverbs.WCStatus) {
 	l.sayBye()
 }
 
-// leave ends the link in order. When it returns, the peer writes nothing to the program's memory any more.
+// leave ends the link in order. When it returns, the peer neither writes nor reads the program's memory any more.
 func (l *link) leave() {
 	l.receiver.close(false)
 	l.discard()
@@ -125,12 +125,15 @@ func (l *link) receive() {
 	case errors.As(err, &t) && !t.Remote:
 		l.q.fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
 		l.q.raise(uverbs.EventQPAccess)
-	case l.ended != nil && idle && errors.Is(err, io.EOF):
-		// The connection manager tells the program.
-		l.q.fail(l, uverbs.FlushErr, "the peer has disconnected")
-	case errors.As(err, &t), l.ended != nil && !idle:
-		l.q.fail(l, endStatus(err), connectionEnded(err))
-	case l.ended == nil && errors.Is(err, io.EOF):
+	case errors.As(err, &t), l.ended != nil:
+		// The connection manager tells the program of any end. So the program's receives are flushed, too, however
+		// the connection has ended: it may wait for them alone.
+		status, why := endStatus(err), connectionEnded(err)
+		if idle && errors.Is(err, io.EOF) {
+			status, why = uverbs.FlushErr, "the peer has disconnected"
+		}
+		l.q.fail(l, status, why)
+	case errors.Is(err, io.EOF):
 		l.q.miss(l, err)
 	default:
 		l.gone(err)

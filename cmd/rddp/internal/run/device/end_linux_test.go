@@ -5,13 +5,20 @@ package device
 import (
 	"encoding/binary"
 	"errors"
+	"net"
 	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/mpa"
 )
 
 // TestErrTwice: a queue pair that is set to ERR twice fails once.
@@ -42,6 +49,61 @@ func TestErrTwice(t *testing.T) {
 	}
 	if len(got) != 1 || got[0] != uverbs.EventLastWQE {
 		t.Errorf("events %v, want one of type %d", got, uverbs.EventLastWQE)
+	}
+}
+
+// TestReceivesOfEndedConnection: the receives of a queue pair that a connection manager has connected are flushed at the
+// end of its connection, however it ends, and before the program hears of the end.
+func TestReceivesOfEndedConnection(t *testing.T) {
+	for desc, end := range map[string]func(c *net.TCPConn, next []byte) error{
+		"FIN": func(c *net.TCPConn, _ []byte) error { return c.Close() },
+		"FIN in an FPDU": func(c *net.TCPConn, next []byte) error {
+			_, err := c.Write(next[:10])
+			return errors.Join(err, c.Close())
+		},
+		"RST": func(c *net.TCPConn, _ []byte) error { return errors.Join(c.SetLinger(0), c.Close()) },
+		"a Terminate of it": func(c *net.TCPConn, next []byte) error {
+			next[3] ^= 1
+			_, err := c.Write(next)
+			return errors.Join(err, c.CloseWrite())
+		},
+	} {
+		t.Run(desc, func(t *testing.T) {
+			p := newProgram(t, newDevice(t))
+			q := p.qp(nil)
+			for id := range uint64(3) {
+				q.PostRecv(id, p.mr.Part(0, 8))
+			}
+			var c net.Conn
+			ended := make(chan uint8, 1)
+			p.acceptPlain(t, q, func() {
+				s, _ := q.State()
+				ended <- s
+			}, func(address string) (err error) {
+				if c, err = net.Dial("tcp", address); err == nil {
+					_, err = rawpeer.Start(c, mpa.Frame{Revision: 1, CRC: true})
+				}
+				return err
+			})
+			defer c.Close()
+			tx := fpdu.NewSender(mpa.Agreement{CRC: true})
+			send := func(msn uint32) []byte {
+				return rawpeer.FPDUs(tx, prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSend), ddphdr.QNSend, msn, 0, make([]byte, 8)))
+			}
+			if _, err := c.Write(send(1)); err != nil {
+				t.Fatal(err)
+			}
+			p.want("the receive", 0, uverbs.Success)
+			if err := end(c.(*net.TCPConn), send(2)); err != nil {
+				t.Fatal(err)
+			}
+			for id := uint64(1); id < 3; id++ {
+				p.want("a receive at the end", id, uverbs.FlushErr)
+			}
+			if s := <-ended; s != guest.Err {
+				t.Errorf("the state is %d when the program hears of the end, want ERR", s)
+			}
+		})
 	}
 }
 

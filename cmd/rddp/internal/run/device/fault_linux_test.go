@@ -98,6 +98,18 @@ func (p *program) pairOf(t *testing.T, q *guest.QP) *Pair {
 
 // dialPlain connects to q of p without frames, by the configuration.
 func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *extsock.Conn {
+	var c *extsock.Conn
+	p.acceptPlain(t, q, func() {}, func(address string) (err error) {
+		d := extsock.Dialer{Config: cfg}
+		c, err = d.DialDDP(prototest.TimeLimit(t), "tcp", address)
+		return err
+	})
+	return c
+}
+
+// acceptPlain makes the connection that dial makes that of q, without frames. ended is called at its end.
+func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func(address string) error) {
+	t.Helper()
 	pair := p.pairOf(t, q)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", pair.Config(Plain, 1, 1, net.Dialer{}))
 	if err != nil {
@@ -111,16 +123,13 @@ func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *ext
 			err = c.(*extsock.Conn).EnableDDP(prototest.TimeLimit(t), nil)
 		}
 		if err == nil {
-			err = pair.Start(c.(*extsock.Conn), Plain, false, 0, func() {})
+			err = pair.Start(c.(*extsock.Conn), Plain, false, 0, ended)
 		}
 		started <- err
 	}()
-	d := extsock.Dialer{Config: cfg}
-	c, err := d.DialDDP(prototest.TimeLimit(t), "tcp", l.Addr().String())
-	if err := errors.Join(err, <-started); err != nil {
+	if err := errors.Join(dial(l.Addr().String()), <-started); err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
 // TestPlainSendTooLong: without frames, a Send that is longer than its receive fails the receive, and
