@@ -1,6 +1,12 @@
 package mutations
 
 var cmdFaults = []Fault{
+	{Name: "a connection with FPDUs makes room for another one", File: "internal/dissect/connection.go",
+		Old: "	c.d.keep(c)\n", New: "",
+		Package: "internal/dissect", Tests: "^TestForget$"},
+	{Name: "a connection that is over makes no room", File: "internal/dissect/connection.go",
+		Old: "	c.d.offer(c)\n", New: "",
+		Package: "internal/dissect", Tests: "^TestForget$"},
 	{Name: "the end of plain TCP taken for the beginning of an FPDU", File: "internal/dissect/connection.go",
 		Old: "		c.hold(1-i, nil)            // the end of what came before", New: "		// the end of what came before",
 		Package: "internal/dissect", Tests: "^TestReadScript$"},

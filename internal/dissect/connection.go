@@ -41,6 +41,8 @@ const (
 // connection is one TCP connection of the capture.
 type connection struct {
 	d       *dissector
+	key     pair
+	place   int       // among the dissector's spare connections, from 1; 0 if it is none of them
 	number  int       // in order of appearance
 	now     time.Time // of the packet at hand
 	halves  [2]half
@@ -203,8 +205,14 @@ func findKey(b []byte) (at int, reply bool) {
 	return request, false
 }
 
+// begin notes the Request, or what stands for one.
+func (c *connection) begin(request *mpa.Frame) {
+	c.request = request
+	c.d.keep(c)
+}
+
 func (c *connection) requestFrame(i int, f mpa.Frame) {
-	c.request = &f
+	c.begin(&f)
 	c.halves[i].phase = requested
 	c.record(i, Record{Kind: KindRequest, Startup: newStartup(f)})
 }
@@ -221,7 +229,7 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 		c.hold(1-i, nil)            // the end of what came before is no beginning of an FPDU
 		c.report(i, "an MPA Reply without an MPA Request before it: "+
 			"the Request is taken to have asked for CRC as the Reply does, and for no markers")
-		c.request = &mpa.Frame{CRC: reply.CRC}
+		c.begin(&mpa.Frame{CRC: reply.CRC})
 	}
 	c.record(i, Record{Kind: KindReply, Startup: newStartup(reply)})
 	// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be
@@ -261,7 +269,8 @@ func (c *connection) guess(i int, s segment) {
 		return
 	}
 	if c.request == nil {
-		c.request, c.crc = &mpa.Frame{CRC: crc}, crc
+		c.begin(&mpa.Frame{CRC: crc})
+		c.crc = crc
 		c.report(i, "the capture does not have the beginning of this connection: "+
 			"decoded as FPDUs without markers")
 	}
@@ -345,6 +354,7 @@ func (c *connection) finish(event string) {
 	}
 	c.release()
 	c.over = true
+	c.d.offer(c)
 }
 
 // lose gives half i up.

@@ -39,9 +39,11 @@ type dissector struct {
 
 	start       time.Time // of the first packet
 	connections map[pair]*connection
-	opened      int // connections so far
-	overflowed  bool
-	waiting     int // octets that wait for others, in all connections
+	// those of connections that make room if it is needed: they are over, or have shown no MPA frame so far
+	spare      []*connection
+	opened     int // connections so far
+	overflowed bool
+	waiting    int // octets that wait for others, in all connections
 }
 
 // pair names a connection by its two ends, the lesser one first.
@@ -84,6 +86,8 @@ func (d *dissector) connection(s segment, t time.Time) (c *connection, from int)
 	c = d.connections[key]
 	if c != nil && s.syn && !s.ack && c.replacedBy(from, s.seq) {
 		c.finish("the connection ends")
+		d.keep(c)
+		delete(d.connections, key)
 		c = nil
 	}
 	if c != nil {
@@ -100,22 +104,42 @@ func (d *dissector) connection(s segment, t time.Time) (c *connection, from int)
 		}
 		return nil, 0
 	}
-	c = &connection{d: d, number: d.opened}
+	c = &connection{d: d, number: d.opened, key: key}
 	d.opened++
 	c.halves[0] = half{src: key[0], dst: key[1]}
 	c.halves[1] = half{src: key[1], dst: key[0]}
 	d.connections[key] = c
+	d.offer(c)
 	return c, from
 }
 
-// forget makes room: it drops the connections that are over, or have shown no MPA frame so far.
+// forget makes room: it drops the connections that are over, or have shown no MPA frame so far. It looks at no
+// others, so that a connection costs the same however many there are.
 func (d *dissector) forget() {
-	for key, c := range d.connections {
-		if c.over || c.request == nil {
-			c.release()
-			delete(d.connections, key)
-		}
+	for _, c := range d.spare {
+		c.release()
+		delete(d.connections, c.key)
 	}
+	clear(d.spare)
+	d.spare = d.spare[:0]
+}
+
+// offer lets forget drop c, and keep does not let it any more.
+func (d *dissector) offer(c *connection) {
+	if c.place == 0 {
+		d.spare = append(d.spare, c)
+		c.place = len(d.spare)
+	}
+}
+
+func (d *dissector) keep(c *connection) {
+	if c.place == 0 {
+		return
+	}
+	n := len(d.spare)
+	last := d.spare[n-1]
+	d.spare[c.place-1], last.place = last, c.place
+	d.spare[n-1], d.spare, c.place = nil, d.spare[:n-1], 0
 }
 
 // finish is the end of the capture.

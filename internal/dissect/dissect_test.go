@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 )
 
 func TestReadScript(t *testing.T) {
@@ -413,6 +416,59 @@ func TestReadManyConnections(t *testing.T) {
 	}
 	s.send(0, sendHello)
 	wantOps(t, s.read(), "mpa-request", "mpa-reply", "send good")
+}
+
+// fill makes d remember n connections, each with a Request or without one, and returns them.
+func fill(t *testing.T, d *dissector, n int, request bool) (all []*connection) {
+	t.Helper()
+	for i := range n {
+		c, _ := d.connection(segmentFrom(uint32(d.opened)), time.Time{})
+		if c == nil {
+			t.Fatalf("connection %d is not remembered", i)
+		}
+		if request {
+			c.begin(&mpa.Frame{})
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// segmentFrom returns the first segment of a client whose address has a number.
+func segmentFrom(number uint32) segment {
+	a := netip.AddrFrom4([4]byte{10 + byte(number>>24), byte(number >> 16), byte(number >> 8), byte(number)})
+	return segment{src: netip.AddrPortFrom(a, clientPort), dst: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), serverPort), syn: true}
+}
+
+// TestForget: room for a connection is where others are over, or have shown no MPA frame, and nowhere else.
+func TestForget(t *testing.T) {
+	d := &dissector{emit: func(Record) error { return nil }, decoder: newDecoder(), connections: map[pair]*connection{}}
+	live := fill(t, d, maxConnections-4, true)
+	idle := fill(t, d, 3, false)
+	over := fill(t, d, 1, true)
+	over[0].finish("the connection ends")
+	live[7].finish("the connection ends")
+	again := segmentFrom(7)
+	again.seq = 1
+	live[7], _ = d.connection(again, time.Time{}) // the same two ends, so the one before is no room
+	live[7].begin(&mpa.Frame{})
+	live = append(live, fill(t, d, 4, true)...)
+	if c, _ := d.connection(segmentFrom(uint32(d.opened)), time.Time{}); c != nil || !d.overflowed {
+		t.Error("a connection is remembered although there is no room")
+	}
+	for _, c := range append(idle, over...) {
+		if d.connections[c.key] == c {
+			t.Errorf("connection %d is still remembered", c.number)
+		}
+	}
+	for _, c := range live {
+		if d.connections[c.key] != c {
+			t.Errorf("connection %d has been forgotten", c.number)
+		}
+	}
+	if len(d.connections) != maxConnections || len(d.spare) != 0 {
+		t.Errorf("%d connections, %d of them spare", len(d.connections), len(d.spare))
+	}
 }
 
 // TestReadGapFillsMemory sends so much behind a gap that the direction is given up.
