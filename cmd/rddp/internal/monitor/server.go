@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"github.com/rddp/rddp/extsock/metrics"
 )
@@ -19,7 +18,7 @@ import (
 // Limits of the clients of Serve.
 const (
 	stepTimeout = 5 * time.Second // for a request, its answer, and the pause before the next request
-	maxClients  = 32              // connections; others wait in the listener
+	maxClients  = 32              // connections
 	maxHeader   = 4 << 10         // bytes
 )
 
@@ -29,13 +28,13 @@ func Serve(l net.Listener, config *tls.Config, h http.Handler, log *slog.Logger)
 }
 
 func serve(l net.Listener, config *tls.Config, h http.Handler, log *slog.Logger, step time.Duration) (stop func()) {
-	l = netutil.LimitListener(l, maxClients)
+	l = limitClients(l, maxClients)
 	if config != nil {
 		l = tls.NewListener(l, config)
 	}
 	s := &http.Server{
-		Handler: h, ReadTimeout: step, WriteTimeout: step, IdleTimeout: step,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: noteRequests(h), ReadTimeout: step, WriteTimeout: step, IdleTimeout: step,
+		MaxHeaderBytes: maxHeader, ConnContext: contextOf, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	done := make(chan struct{})
 	go func() {

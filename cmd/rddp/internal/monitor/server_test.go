@@ -176,6 +176,44 @@ func TestClientErrors(t *testing.T) {
 	}
 }
 
+// TestIdleClients: a scrape waits for no client that asks for nothing, or only for a part of something.
+func TestIdleClients(t *testing.T) {
+	address := start(t, prototest.Patience(t)) // which an idle client has too
+	ask := "GET /metrics HTTP/1.1\r\nHost: x\r\n"
+	var idle []net.Conn
+	for i := range 2 * maxClients {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		idle = append(idle, c)
+		if i%2 == 1 {
+			io.WriteString(c, ask)
+		}
+	}
+	if r := get(t, "http://"+address+"/metrics"); r.StatusCode != http.StatusOK {
+		t.Errorf("status %d", r.StatusCode)
+	}
+	// The newest are still there, and one that has been answered is idle as long as all others.
+	last := idle[len(idle)-1]
+	answers := bufio.NewReader(last)
+	for _, rest := range []string{"\r\n", ask + "\r\n"} {
+		io.WriteString(last, rest)
+		r, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != http.StatusOK {
+			t.Errorf("status %d, %v", r.StatusCode, err)
+		}
+	}
+	idle[0].SetReadDeadline(prototest.Deadline(t))
+	if _, err := idle[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the oldest still has its connection: %v", err)
+	}
+}
+
 // TestHostileClients: clients that are silent, endless or too many, or that do not read, last as long as a
 // step and no longer. A scrape waits for them and succeeds, and they lose their connections.
 func TestHostileClients(t *testing.T) {

@@ -1,0 +1,142 @@
+package monitor
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// clients is a listener that has at most limit connections. If there is one more, the connection closes that has
+// waited longest without a request. A newcomer waits only if all others have requests.
+type clients struct {
+	net.Listener
+	limit int
+
+	mu sync.Mutex
+	// that a connection has closed or has no request any more, or that the listener is closed
+	cond *sync.Cond
+	// connections
+	n int // +checklocks:mu
+	// those without a request, in the order in which that began
+	idle   []*client // +checklocks:mu
+	closed bool      // +checklocks:mu
+}
+
+func limitClients(l net.Listener, limit int) *clients {
+	c := &clients{Listener: l, limit: limit}
+	c.cond = sync.NewCond(&c.mu)
+	return c
+}
+
+// Accept waits for the next connection, and then for room.
+func (l *clients) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.n >= l.limit && !l.closed {
+		if len(l.idle) > 0 {
+			l.idle[0].closeLocked() // +checklocksforce: it is of l
+		} else {
+			l.cond.Wait()
+		}
+	}
+	if l.closed {
+		_ = conn.Close() // nothing can be done about it
+		return nil, net.ErrClosed
+	}
+	c := &client{Conn: conn, of: l}
+	l.n++
+	l.idle = append(l.idle, c)
+	return c, nil
+}
+
+// Close closes the listener. Connections go on.
+func (l *clients) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.cond.Broadcast()
+	l.mu.Unlock()
+	return l.Listener.Close()
+}
+
+// A client is a connection of clients.
+type client struct {
+	net.Conn
+	of     *clients
+	closed bool  // guarded by the mutex of clients, as err is
+	err    error // of its Close
+}
+
+// Close closes the connection.
+func (c *client) Close() error {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.closeLocked()
+	return c.err
+}
+
+// closeLocked closes the connection, unless that has been done.
+//
+// +checklocks:c.of.mu
+func (c *client) closeLocked() {
+	if c.closed {
+		return
+	}
+	c.closed, c.err = true, c.Conn.Close()
+	c.of.n--
+	c.of.leaveLocked(c)
+	c.of.cond.Signal()
+}
+
+// leaveLocked notes that c is not idle.
+//
+// +checklocks:l.mu
+func (l *clients) leaveLocked(c *client) {
+	if i := slices.Index(l.idle, c); i >= 0 {
+		l.idle = slices.Delete(l.idle, i, i+1)
+	}
+}
+
+// busy notes that c has a request, and idles that it has none.
+func (c *client) busy() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.leaveLocked(c)
+}
+
+func (c *client) idles() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if !c.closed {
+		c.of.idle = append(c.of.idle, c)
+		c.of.cond.Signal()
+	}
+}
+
+// clientKey is the key of a request's client in its context.
+type clientKey struct{}
+
+// contextOf is a Server's ConnContext for the connections of clients, with TLS or without.
+func contextOf(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+// noteRequests returns h, whose clients are not idle while h answers them.
+func noteRequests(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(clientKey{}).(*client); ok {
+			c.busy()
+			defer c.idles()
+		}
+		h.ServeHTTP(w, r)
+	})
+}
