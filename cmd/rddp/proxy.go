@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -65,6 +66,12 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if err := checkProxyFlags(c); err != nil {
 		return err
 	}
+	var hup <-chan os.Signal
+	if c.IsSet("routes") { // from here on, since who changes the file does not know how far the proxy is
+		var stop func()
+		hup, stop = catchReload()
+		defer stop()
+	}
 	routes, err := proxyRoutes(c)
 	if err != nil {
 		return err
@@ -93,7 +100,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if c.IsSet("routes") {
-		defer reloadRoutes(ctx, c, r, cfg)()
+		defer reloadRoutes(ctx, c, r, cfg, hup)()
 	}
 	if every := c.Duration("stats"); every > 0 {
 		defer logStats(r, every, cfg.Log)()

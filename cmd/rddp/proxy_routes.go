@@ -70,10 +70,16 @@ func checkRoutes(ctx context.Context, c *cli.Command, cfg *proxy.Config, routes 
 	return nil
 }
 
-// reloadRoutes reads the routes again after each SIGHUP, until the returned function is called.
-func reloadRoutes(ctx context.Context, c *cli.Command, r *proxy.Router, cfg *proxy.Config) (stop func()) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
+// catchReload returns the channel on which SIGHUP arrives until the returned function is called. One that comes while
+// nobody takes it waits there.
+func catchReload() (hup <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
+}
+
+// reloadRoutes reads the routes again for each signal, until the returned function is called.
+func reloadRoutes(ctx context.Context, c *cli.Command, r *proxy.Router, cfg *proxy.Config, hup <-chan os.Signal) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	reload := func() error {
 		routes, err := readRoutes(c.String("routes"))
@@ -101,7 +107,6 @@ func reloadRoutes(ctx context.Context, c *cli.Command, r *proxy.Router, cfg *pro
 		}
 	}()
 	return func() {
-		signal.Stop(hup)
 		close(over)
 		<-done
 	}

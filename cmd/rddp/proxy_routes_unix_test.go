@@ -65,6 +65,33 @@ func TestProxyRoutes(t *testing.T) {
 	}
 }
 
+// TestEarlyReload: a SIGHUP that comes before the proxy has read its routes does not end it, and has it read them again.
+func TestEarlyReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "routes")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startProcess(t, "proxy", "-routes", file)
+	give := func(before func()) {
+		t.Helper()
+		f, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until the proxy reads
+		if err != nil {
+			t.Fatal(err)
+		}
+		before()
+		io.WriteString(f, "rddp://127.0.0.1:0 127.0.0.1:1\n")
+		f.Close()
+	}
+	give(func() { p.cmd.Process.Signal(syscall.SIGHUP) })
+	p.line(t, " msg=listening part=exit ")
+	give(func() {})
+	p.line(t, ` msg="the routes are those of the file" `)
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.end(t); err != nil {
+		t.Errorf("the exit: %v", err)
+	}
+}
+
 // The health is that of the routes: ready until the process ends, and alive to its end.
 func TestProxyHealth(t *testing.T) {
 	exit := startProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
