@@ -105,7 +105,6 @@ func AppendPort(b []byte, gids uint32) []byte {
 	b, o := extend(b, 40)
 	const (
 		capIPBasedGIDs = 1 << 26
-		mtu4096        = 5
 		active         = 4
 		linkUp         = 5
 		ethernet       = 2
@@ -116,10 +115,13 @@ func AppendPort(b []byte, gids uint32) []byte {
 	le.PutUint32(o[4:], MaxMessage)
 	le.PutUint32(o[16:], gids)
 	le.PutUint16(o[20:], 1)
-	o[26], o[27], o[28], o[30] = active, mtu4096, mtu4096, 1
+	o[26], o[27], o[28], o[30] = active, MTU, MTU, 1
 	o[34], o[35], o[36], o[37] = width4x, speedEDR, linkUp, ethernet
 	return b
 }
+
+// MTU is the number of the largest MTU of a port, and the one that is active: 4096 bytes.
+const MTU = 5
 
 // MaxMessage is the maximum length in bytes of the message of a work request.
 const MaxMessage = 1 << 31

@@ -170,3 +170,47 @@ func TestWindowsThatWereBound(t *testing.T) {
 		t.Errorf("the MR has %d windows, want 1", n)
 	}
 }
+
+// TestAttributes: the device refuses the values of attributes that rxe refuses, and takes those that it takes.
+func TestAttributes(t *testing.T) {
+	const mtu, maxRead, maxDestRead, minRNRTimer, port, timeout, retry, rnrRetry, altPort, altTimeout = 98, 101, 102, 103, 104, 105, 106, 107, 108, 109
+	for _, tt := range []struct {
+		state uint8
+		field int
+		value byte
+		ok    bool
+	}{
+		{guest.Init, port, 0, false}, {guest.Init, port, 2, false}, {guest.Init, port, 1, true},
+		{guest.RTR, mtu, 6, false}, {guest.RTR, mtu, 5, true}, {guest.RTR, mtu, 1, true},
+		{guest.RTR, maxDestRead, 255, true}, {guest.RTR, minRNRTimer, 255, true},
+		{guest.RTR, altPort, 2, false}, {guest.RTR, altPort, 1, true}, {guest.RTR, altTimeout, 32, false}, {guest.RTR, altTimeout, 31, true},
+		{guest.RTS, maxRead, 129, false}, {guest.RTS, maxRead, 128, true}, {guest.RTS, maxRead, 0, true},
+		{guest.RTS, timeout, 32, false}, {guest.RTS, timeout, 31, true}, {guest.RTS, timeout, 0, true},
+		{guest.RTS, retry, 255, true}, {guest.RTS, rnrRetry, 255, true},
+	} {
+		p := newProgram(t, newDevice(t))
+		q := p.qp(nil)
+		for _, s := range []uint8{guest.Init, guest.RTR, guest.RTS} {
+			err := q.Modify(s, p.gid, q.Num, func(in []byte) {
+				if s != tt.state {
+					return
+				}
+				if tt.field >= altPort { // an alternate path is the only attribute here that need not be there
+					mask := binary.LittleEndian.Uint32(in[68:])
+					binary.LittleEndian.PutUint32(in[68:], mask|uint32(uverbs.MaskAltPath))
+					in[altPort] = 1
+				}
+				in[tt.field] = tt.value
+			})
+			if s == tt.state {
+				if ok := err == nil; ok != tt.ok || !ok && err != syscall.EINVAL {
+					t.Errorf("to state %d with %d in field %d: %v", s, tt.value, tt.field, err)
+				}
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

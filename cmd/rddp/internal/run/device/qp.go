@@ -236,7 +236,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.mu.Unlock()
 		return 0
 	}
-	if !a.Allowed(q.kind, from) || a.Mask&uverbs.MaskPort != 0 && a.To.Port != 1 || !q.reachableLocked(a) {
+	if !a.Allowed(q.kind, from) || !valid(a) || !q.reachableLocked(a) {
 		q.mu.Unlock()
 		return syscall.EINVAL
 	}
@@ -263,6 +263,28 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.kick()
 	}
 	return 0
+}
+
+// valid reports whether the device has the values that a sets. It refuses what rxe refuses: a program may count on
+// the other values, such as a retry count that has no room in InfiniBand's field.
+func valid(a *uverbs.Change) bool {
+	const longestTimeout = 31 // 5 bits
+	to := &a.To
+	for _, x := range []struct {
+		mask    uverbs.Mask
+		invalid bool
+	}{
+		{uverbs.MaskPort, to.Port != onlyPort},
+		{uverbs.MaskMTU, to.MTU > uverbs.MTU},
+		{uverbs.MaskMaxRead, uint32(to.MaxRead) > limits.MaxRead},
+		{uverbs.MaskTimeout, to.Timeout > longestTimeout},
+		{uverbs.MaskAltPath, to.AltPort != onlyPort || to.AltTimeout > longestTimeout},
+	} {
+		if a.Mask&x.mask != 0 && x.invalid {
+			return false
+		}
+	}
+	return true
 }
 
 // breakDown is the failure of a queue pair to order.
