@@ -3,6 +3,7 @@
 package device
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -58,4 +59,41 @@ func TestDoorbellOfBusyProgram(t *testing.T) {
 	}
 	endless.stop.Store(true)
 	prototest.Wait(t, "the end", func() bool { return p.dev.find(q.Num).sq.Len() == 0 })
+}
+
+// TestDoorbellOfBusyConnection is the same for a program whose work requests go over a connection, and are over as fast
+// as it posts.
+func TestDoorbellOfBusyConnection(t *testing.T) {
+	a, b, qa, _ := pair(t)
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	endless := &endlessMemory{Process: m}
+	a.memory = endless
+	mr, err := a.Register(a.pd, pages(t, 4096), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := a.linkOf(t, qa)
+	flights := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.flights)
+	}
+	w := guest.WR{ID: 1, Op: guest.OpWrite, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{mr.Part(0, 8)}}
+	endless.post = func() {
+		for !endless.stop.Load() && flights() > 2*batchLen {
+			runtime.Gosched()
+		}
+		if err := qa.Post(w); err != nil {
+			t.Error(err)
+		}
+	}
+	endless.post() // which rings
+	if n := endless.n.Load(); n > 1000 {
+		t.Errorf("the doorbell has stayed for %d work requests", n)
+	}
+	endless.stop.Store(true)
+	prototest.Wait(t, "the end", func() bool { return a.dev.find(qa.Num).sq.Len() == 0 })
 }

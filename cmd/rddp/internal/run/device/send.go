@@ -55,22 +55,28 @@ var batches = sync.Pool{New: func() any {
 	return &batch{wrs: make([]rdmap.WorkRequest, 0, batchLen+2), memory: make([]byte, 0, (batchLen+2)*(shortLen+frameLen))}
 }}
 
-// send posts work requests until the queue is empty or they must wait.
+// send posts work requests until the queue is empty or they must wait. A program may post as fast as this end sends;
+// then another goroutine goes on, and whoever waits for sendMu has a turn.
 func (s *sender) send(q *queuePair, l *link) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
-	for more := true; more; {
+	more := true
+	for left := q.sq.Cap()/batchLen + 1; more && left > 0; left-- {
 		b.reset()
 		more = s.fill(q, l, b)
 		if !l.plain {
 			s.ask(l, b, more)
 		}
 		if b.len() == 0 {
+			more = false
 			break
 		}
 		if _, err := l.conn.PostBatch(b.all(l)); err != nil {
-			break // the goroutine that receives gets the error too
+			more = false // the goroutine that receives gets the error too
 		}
+	}
+	if more {
+		go q.kick()
 	}
 	clear(b.wrs[:cap(b.wrs)]) // so that the garbage collector may free what they refer to
 }
@@ -416,10 +422,15 @@ func (s *sender) local(l *link, err error) bool {
 	return err == nil
 }
 
-// flush completes all work requests that have not become flights.
+// flush completes the work requests that have not become flights. As send, it does not stay for those that are posted
+// meanwhile.
 func (s *sender) flush(q *queuePair) {
 	s.forget()
-	for s.completeNext(q, uverbs.FlushErr) {
+	for left := q.sq.Cap(); s.completeNext(q, uverbs.FlushErr); left-- {
+		if left == 0 {
+			go q.kick()
+			return
+		}
 	}
 }
 
