@@ -103,7 +103,7 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	defer stop()
-	status, err := supervise.Run(cfg)
+	status, err := supervise.Run(ctx, cfg)
 	if err == nil && status != 0 {
 		return programStatus(status)
 	}

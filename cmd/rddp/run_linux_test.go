@@ -3,8 +3,13 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -29,4 +34,53 @@ func TestRunMetrics(t *testing.T) {
 	if err := p.end(t); err == nil || err.Error() != "exit status 7" {
 		t.Errorf("the command ends with %v", err)
 	}
+}
+
+// TestRunInterruptedEarly: an interrupt that comes before the program runs ends the command, and no program runs then.
+func TestRunInterruptedEarly(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		dir := t.TempDir()
+		newAuthority(t, dir, "ours")
+		pem, err := os.ReadFile(filepath.Join(dir, "ours.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, ran := filepath.Join(dir, "fifo"), filepath.Join(dir, "ran")
+		if err := syscall.Mkfifo(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := startProcess(t, "run", "--tcp", "127.0.0.1:1", "--tls-ca", file, "touch", ran)
+		f, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until the command reads
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.cmd.Process.Signal(s)
+		for len(p.lines) == 0 && !caught(t, p.cmd.Process.Pid, s) {
+		}
+		f.Write(pem)
+		f.Close()
+		p.line(t, "^rddp run: interrupted$")
+		if err := p.end(t); err == nil || err.Error() != "exit status 130" {
+			t.Errorf("%v: the command ends with %v", s, err)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Errorf("%v: the program has run", s)
+		}
+	}
+}
+
+// caught reports whether a signal does not wait for a process any more.
+func caught(t *testing.T, pid int, s syscall.Signal) bool {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if mask, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
+			pending, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			return err == nil && pending&(1<<(s-1)) == 0
+		}
+	}
+	return false
 }

@@ -2,6 +2,9 @@ package mutations
 
 // Where connections of rddp run come from, and what their peers may do.
 var runFaults = []Fault{
+	{Name: "a program that starts after an interrupt", File: "cmd/rddp/internal/run/supervisor_linux.go",
+		Old: "	if err := ctx.Err(); err != nil {\n		return 0, err\n	}\n", New: "",
+		Package: "cmd/rddp", Tests: "^TestRunInterruptedEarly$"},
 	{Name: "the memory of a thread that waits no more is written", File: "cmd/rddp/internal/run/waiting_linux.go",
 		Old: "if !w.l.Waits(w.c) {", New: "if false {",
 		Package: "cmd/rddp/internal/run", Tests: "^TestWaiting$"},

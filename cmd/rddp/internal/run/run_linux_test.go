@@ -5,6 +5,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(125)
 		}
-		status, err := Run(Config{
+		status, err := Run(context.Background(), Config{
 			Args: os.Args[1:], Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, IWARP: os.Args[0] == superviseIWARP, Faults: faults,
 		})
 		if err != nil {

@@ -2,8 +2,10 @@
 
 package run
 
+import "context"
+
 // Stage does nothing on this system.
 func Stage() {}
 
 // Run returns ErrUnsupported.
-func Run(Config) (int, error) { return 0, ErrUnsupported }
+func Run(context.Context, Config) (int, error) { return 0, ErrUnsupported }

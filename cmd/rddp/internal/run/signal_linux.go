@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -22,29 +21,32 @@ var ignored = slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT}, fun
 
 // A forwarder passes signals on to the program. Those that a terminal sends reach the program
 // without help, since it is in the same process group, and this process outlives them.
-type forwarder struct {
-	signals chan os.Signal
-	pid     atomic.Int64
-}
+type forwarder struct{ signals chan os.Signal }
 
-// newForwarder comes before the program starts, which then ignores what is ignored.
+// newForwarder catches the signals from now on. It comes before the program starts, which then ignores what is ignored.
 func newForwarder() *forwarder {
 	f := &forwarder{signals: make(chan os.Signal, 16)}
 	signal.Notify(f.signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 	if len(ignored) > 0 {
 		signal.Ignore(ignored...)
 	}
+	return f
+}
+
+// forward passes signals on to a program that has been started. Those that came before have reached no program, or one
+// that was just beginning.
+func (f *forwarder) forward(pid int) {
+	pass := func(s os.Signal) { _ = syscall.Kill(pid, s.(syscall.Signal)) } // the program may have ended
+	for early := len(f.signals); early > 0; early-- {
+		pass(<-f.signals)
+	}
 	go func() {
 		for s := range f.signals {
-			if (s == syscall.SIGINT || s == syscall.SIGQUIT) && inForeground() {
-				continue
-			}
-			if pid := int(f.pid.Load()); pid > 0 {
-				_ = syscall.Kill(pid, s.(syscall.Signal)) // the program may have ended
+			if s != syscall.SIGINT && s != syscall.SIGQUIT || !inForeground() {
+				pass(s)
 			}
 		}
 	}()
-	return f
 }
 
 // inForeground reports whether this process group is the one to which a terminal sends its signals.

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,8 +46,11 @@ type supervisor struct {
 
 // Run runs the program and returns its exit status. A program that was ended by a signal ends this
 // process by the same signal. An error means that the program could not be started, or that this
-// system cannot do it.
-func Run(c Config) (status int, err error) {
+// system cannot do it. If ctx is done before the program is started, the error is that of ctx; later ctx means
+// nothing, because the program gets the signals itself.
+func Run(ctx context.Context, c Config) (status int, err error) {
+	signals := newForwarder()
+	defer signals.stop()
 	// The program is killed when this thread ends, so the goroutine keeps the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -69,8 +73,9 @@ func Run(c Config) (status int, err error) {
 	// A daemon that the program leaves behind is then a child of this process, which may reach its
 	// memory even where a process may only debug its own descendants.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
-	signals := newForwarder()
-	defer signals.stop()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	if s.program, err = seccomp.Start(c.Args, s.tcp.calls()); err != nil {
 		return 0, err
 	}
@@ -78,7 +83,7 @@ func Run(c Config) (status int, err error) {
 		s.tcp.program = s.program
 	}
 	setTimeSlices(timeSlice)
-	signals.pid.Store(int64(s.program.PID))
+	signals.forward(s.program.PID)
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
 	return s.wait(served)

@@ -4,6 +4,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func superviseConnections(as string) (int, error) {
 	if err := secureByEnvironment(&cfg); err != nil {
 		return 0, err
 	}
-	return Run(cfg)
+	return Run(context.Background(), cfg)
 }
 
 // underTCP returns a command that runs one of the programs of this file under a supervisor that takes
