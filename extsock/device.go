@@ -158,7 +158,7 @@ func (e *deviceEnd) rejection(r *toe.RejectError) error {
 
 func (e *deviceEnd) config() toe.QPConfig {
 	c := toe.QPConfig{Prepare: e.engine.Prepare, NoFlush: true, Reads: depth(e.cfg.ORD)}
-	c.Sends, c.Receives = e.engine.Depths()
+	c.Sends, c.Receives, c.Segments = e.engine.Depths()
 	return c
 }
 

@@ -164,10 +164,13 @@ func TestDevicePostRefuses(t *testing.T) {
 			"memory of another device": {rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: foreign.Bytes()}, errors.ErrUnsupported},
 			"no operation":             {rdmap.WorkRequest{}, rdmap.ErrBadRequest},
 			"a Read with a list":       {rdmap.WorkRequest{Op: rdmap.WorkRead, Gather: [][]byte{mine}}, rdmap.ErrBadRequest},
-			"several pieces":           {rdmap.WorkRequest{Op: rdmap.WorkWrite, Gather: [][]byte{mine[:1], mine[1:]}}, errors.ErrUnsupported},
-			"a copy":                   {rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: mine, Inline: true}, errors.ErrUnsupported},
-			"a Swap":                   {rdmap.WorkRequest{Op: rdmap.WorkSwap}, errors.ErrUnsupported},
-			"a message":                {rdmap.WorkRequest{Op: rdmap.WorkSend}, extsock.ErrMode},
+			"a piece of the heap":      {rdmap.WorkRequest{Op: rdmap.WorkWrite, Gather: [][]byte{mine[:1], make([]byte, 1)}}, errors.ErrUnsupported},
+			"seven pieces": {rdmap.WorkRequest{Op: rdmap.WorkWrite, Gather: [][]byte{mine[:1], mine[1:2], mine[2:3], mine[3:4], mine[4:5], mine[5:6], mine[6:7]}},
+				errors.ErrUnsupported},
+			"a solicited Write": {rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: mine, Solicited: true}, rdmap.ErrBadRequest},
+			"an Inline Read":    {rdmap.WorkRequest{Op: rdmap.WorkRead, Data: mine, Inline: true}, rdmap.ErrBadRequest},
+			"a Swap":            {rdmap.WorkRequest{Op: rdmap.WorkSwap}, errors.ErrUnsupported},
+			"a message":         {rdmap.WorkRequest{Op: rdmap.WorkSend}, extsock.ErrMode},
 		} {
 			tt.wr.Remote = h
 			if err := client.Post(&tt.wr); !errors.Is(err, tt.want) {
@@ -193,6 +196,103 @@ func TestDevicePostRefuses(t *testing.T) {
 		if _, err := client.Write([]byte("still there")); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestDevicePostGather: the pieces of a gather list lie in any Memory of the device, and go as one message.
+func TestDevicePostGather(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		cfg.Messages = true
+		client, server := deviceEnds(t, &cfg, &cfg)
+		remote, local, h := deviceMemories(t, b, server, 64, ddp.RemoteWrite)
+		other, err := extsock.NewMemory(b, 64, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		copy(local.Bytes(), "gather")
+		copy(other.Bytes(), "list")
+		p, q := local.Bytes(), other.Bytes()
+		pieces := [][]byte{p[:1], nil, p[1:3], p[3:6], {}, p[:0], q[:1], q[1:2], q[2:4]}
+		n, err := client.PostBatch([]rdmap.WorkRequest{
+			{Op: rdmap.WorkWrite, Gather: pieces, Remote: h},
+			{Op: rdmap.WorkSend, Gather: pieces[:4], Solicited: true},
+			{Op: rdmap.WorkSend, Gather: [][]byte{nil, {}}},
+		})
+		if n != 3 || err != nil {
+			t.Fatalf("PostBatch = %d, %v", n, err)
+		}
+		for i, want := range []uint32{10, 6, 0} {
+			if c := complete(t, client.SendCQ()); c.Len != want || c.Err != nil {
+				t.Errorf("Completion %d: %+v, want %d bytes", i, c, want)
+			}
+		}
+		for _, want := range []string{"gather", ""} {
+			got := make([]byte, 64)
+			if n, err := server.Read(got); string(got[:n]) != want || err != nil {
+				t.Errorf("Read = %q, %v, want %q", got[:n], err, want)
+			}
+		}
+		if got := string(remote.Bytes()[:11]); got != "gatherlist\x00" {
+			t.Errorf("the peer's memory has %q", got)
+		}
+		if n := b.Solicited(); n != 1 {
+			t.Errorf("%d work requests were solicited, want 1", n)
+		}
+	})
+}
+
+// TestDevicePostInline: the payload of an Inline may lie anywhere, is the program's again at once, and has any length
+// and any number of pieces. The memory of the copies is given back.
+func TestDevicePostInline(t *testing.T) {
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		cfg := deviceConfig(b)
+		cfg.SendDepth = 4
+		client, server := deviceEnds(t, &cfg, &cfg)
+		remote, local, h := deviceMemories(t, b, server, 20_000, ddp.RemoteRead|ddp.RemoteWrite)
+		regions := b.Regions()
+		for i, n := range []int{0, 1, 8, 255, 256, 257, 5000} {
+			want := pattern(n, byte(i))
+			heap := bytes.Clone(want)
+			var pieces [][]byte
+			for at := 0; at < n; at += 1 + n/8 {
+				pieces = append(pieces, heap[at:min(at+1+n/8, n)])
+			}
+			k, err := client.PostBatch([]rdmap.WorkRequest{
+				{ID: 1, Op: rdmap.WorkRead, Data: local.Bytes()[:1], Remote: part(t, h, 0, 1)}, // which the next one waits for
+				{ID: 2, Op: rdmap.WorkWrite, Fence: true, Inline: true, Data: heap, Remote: part(t, h, 10, n)},
+				{ID: 3, Op: rdmap.WorkWrite, Inline: true, Gather: pieces, Remote: part(t, h, 10_010, n)},
+			})
+			if k != 3 || err != nil {
+				t.Fatalf("%d bytes: PostBatch = %d, %v", n, k, err)
+			}
+			clear(heap)
+			for id := range uint64(3) {
+				if c := complete(t, client.SendCQ()); c.ID != id+1 || c.Err != nil || id > 0 && int(c.Len) != n {
+					t.Errorf("%d bytes: Completion %+v", n, c)
+				}
+			}
+			for _, at := range []int{10, 10_010} {
+				if !bytes.Equal(remote.Bytes()[at:][:n], want) {
+					t.Errorf("%d bytes: the peer's memory at %d has others", n, at)
+				}
+			}
+		}
+		if err := client.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Inline: true, Data: make([]byte, 1000), Remote: part(t, h, 0, 1000), CQ: new(rdmap.CompletionQueue)}); !errors.Is(err, rdmap.ErrCompletionQueueFull) {
+			t.Errorf("without room for the Completion: %v", err)
+		}
+		if n := b.Regions() - regions; n != 1 { // the cells
+			t.Errorf("%d regions more, want that of the short payloads", n)
+		}
+		if err := client.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Inline: true, Data: make([]byte, 1000), Remote: part(t, h, 19_500, 500)}); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := client.SendCQ().Wait(t.Context()); err != nil || c.Status != rdmap.StatusRemoteAccess {
+			t.Errorf("beyond the end: %v, %v", c, err)
+		}
+		client.Close()
+		synctest.Wait()
 	})
 }
 
@@ -238,7 +338,7 @@ func TestDevicePostEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := client.SendCQ().Wait(t.Context())
-		if err != nil || c.ID != 9 || c.Status != rdmap.StatusGeneral || c.Err == nil || c.Len != 0 {
+		if err != nil || c.ID != 9 || c.Status != rdmap.StatusRemoteAccess || c.Err == nil || c.Len != 0 {
 			t.Errorf("Completion %+v", c)
 		}
 		synctest.Wait()

@@ -236,9 +236,9 @@ func (v *verbs) deregisterAll() {
 // If the connection has ended, Post returns the reason.
 //
 // On a device (Config.Backend), Data must lie in memory of NewMemory of that device. If it does not,
-// or if wr asks for what the device lacks, the error is errors.ErrUnsupported. There is no Inline, Solicited, mask, Swap,
-// Immediate Data, Send with Invalidate, or more than one piece in Gather, and no atomic on an RNIC. Post puts
-// nothing off there.
+// or if wr asks for what the device lacks, the error is errors.ErrUnsupported. The payload of an Inline may be
+// anywhere. There is no mask, Swap, Immediate Data, Send with Invalidate, or more than 6 pieces in Gather that
+// is not Inline, and no atomic on an RNIC. Post puts nothing off there.
 func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {

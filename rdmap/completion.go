@@ -19,7 +19,7 @@ const (
 	StatusFlushed                 // the stream ended first, or Cancel canceled the request
 	StatusLocalLength             // the message was longer than this receive buffer
 	StatusLocalProtection         // the peer's Read Response did not fit this Read
-	StatusRemoteAccess            // the peer refused this Read's or atomic's STag or TO
+	StatusRemoteAccess            // the peer refused this Read's or atomic's STag or TO; on a device, a Write's too
 	StatusRemoteOperation         // the peer could not perform this operation
 	StatusRemoteInvalidate        // the message in this buffer named an STag that can't be invalidated
 	StatusGeneral                 // another error of this request

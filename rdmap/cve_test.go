@@ -278,7 +278,7 @@ func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 			if solicited {
 				ok = slices.Contains([]WorkOp{WorkSend, WorkSendInvalidate, WorkImmediate}, wr.Op)
 			}
-			if _, err := wr.payload(); (err == nil) != ok || err != nil && !errors.Is(err, ErrBadRequest) || WorkOp(op).String() == "" {
+			if _, err := wr.Len(); (err == nil) != ok || err != nil && !errors.Is(err, ErrBadRequest) || WorkOp(op).String() == "" {
 				t.Errorf("work operation %d, solicited %t: %v", op, solicited, err)
 			}
 		}
@@ -336,12 +336,12 @@ func TestCVE_2024_57973_LengthSum(t *testing.T) {
 		for i := range wr.Gather {
 			wr.Gather[i] = piece
 		}
-		if got, err := wr.payload(); !errors.Is(err, ErrMessageTooLong) {
+		if got, err := wr.Len(); !errors.Is(err, ErrMessageTooLong) {
 			t.Errorf("%d pieces of 1 MiB: %d octets, %v", n, got, err)
 		}
 	}
 	wr := WorkRequest{Op: WorkSend, Gather: [][]byte{piece, piece[:5]}}
-	if n, err := wr.payload(); n != 1<<20+5 || err != nil {
+	if n, err := wr.Len(); n != 1<<20+5 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 }

@@ -399,7 +399,7 @@ func (q *QP) PostNext(wr *WorkRequest) (next bool, err error) { return q.post(wr
 // post appends a request to the send queue. If give is true, and the request's message is next,
 // post also gives it out.
 func (q *QP) post(wr *WorkRequest, give bool) (next bool, err error) {
-	n, err := wr.payload()
+	n, err := wr.Len()
 	if err != nil {
 		return false, err
 	}

@@ -129,9 +129,9 @@ type WorkRequest struct {
 	CQ *CompletionQueue
 }
 
-// payload returns the length of the payload or sink in bytes. The error is for a wr that is wrong
-// whatever state the QP is in.
-func (wr *WorkRequest) payload() (n uint32, err error) {
+// Len returns the length of the payload or sink in bytes. The error is [ErrBadRequest] or
+// [ErrMessageTooLong], for a wr that is wrong whatever state the connection is in.
+func (wr *WorkRequest) Len() (n uint32, err error) {
 	op, ok := wr.opcode()
 	if !ok && wr.Solicited {
 		return 0, fmt.Errorf("%w: %v with a Solicited Event", ErrBadRequest, wr.Op)

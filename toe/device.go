@@ -57,9 +57,10 @@ type QPListener interface {
 
 // A QPConfig says what a QP has.
 type QPConfig struct {
-	// Sends and Receives are how many work requests of each kind may be under way.
-	Sends, Receives int
-	Reads           int // RDMA Reads that each end may have under way
+	// Sends and Receives are how many work requests of each kind may be under way, and Segments is how many
+	// Segments one may have.
+	Sends, Receives, Segments int
+	Reads                     int // RDMA Reads that each end may have under way
 	// NoFlush says that nobody cares for work requests that are under way when the connection has
 	// ended. Wait then returns why as soon as no Completion is left.
 	NoFlush bool
@@ -163,6 +164,7 @@ type Request struct {
 	// Add is what OpFetchAdd adds. OpCmpSwap stores Swap if Compare is there.
 	Add, Compare, Swap uint64
 	Immediate          uint32
+	Solicited          bool // of a Send: it asks the peer to raise an Event (RFC 5040 §5.3)
 }
 
 // A Completion is the end of a work request. From then on its memory is the program's again.
@@ -174,9 +176,29 @@ type Completion struct {
 	// Immediate is valid with the last two.
 	From      Op
 	Immediate uint32
-	// Err is nil if the work request has succeeded. If the connection had ended before it, Err has a
-	// method Flushed() bool that returns true.
+	// Err is nil if the work request has succeeded. Otherwise FailureOf tells what has failed.
 	Err error
+}
+
+// A Failure is the kind of an error of a work request.
+type Failure uint8
+
+// The failures.
+const (
+	FailureOther           Failure = iota // the device has no kind for it, or does not tell
+	FailureFlushed                        // the connection had ended before the work request
+	FailureLocalLength                    // a message was longer than its receive
+	FailureLocalProtection                // local memory may not be used like that
+	FailureRemoteAccess                   // the peer's memory may not be used like that
+	FailureRemoteOperation                // the peer could not do it
+)
+
+// FailureOf returns the Failure of the Err of a Completion, which is what its method Failure() Failure returns.
+func FailureOf(err error) Failure {
+	if f, ok := err.(interface{ Failure() Failure }); ok { //nolint:errorlint // Err is not wrapped
+		return f.Failure()
+	}
+	return FailureOther
 }
 
 // An Unavailability says why a device can't be used.

@@ -118,7 +118,7 @@ func (d device) Listen(ctx context.Context, network, address string) (toe.QPList
 
 // configOf returns a Config as this package has it.
 func configOf(c toe.QPConfig) Config {
-	out := Config{Sends: c.Sends, Receives: c.Receives, Reads: c.Reads, NoFlush: c.NoFlush, Segments: 1, PrivateData: c.PrivateData, Answer: c.Answer}
+	out := Config{Sends: c.Sends, Receives: c.Receives, Reads: c.Reads, NoFlush: c.NoFlush, Segments: c.Segments, PrivateData: c.PrivateData, Answer: c.Answer}
 	if c.Prepare != nil {
 		out.Prepare = func(q *QP) error { return c.Prepare(pair{q}) }
 	}

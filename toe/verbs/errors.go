@@ -83,8 +83,23 @@ type WorkError struct {
 
 func (e *WorkError) Error() string { return "verbs: " + uverbs.WCStatus(e.Status).String() }
 
-// Flushed reports whether the work request was not carried out because the connection had ended.
-func (e *WorkError) Flushed() bool { return uverbs.WCStatus(e.Status) == uverbs.FlushErr }
+// Failure returns the kind of the Status. That is toe.FailureFlushed if the work request was not carried out because
+// the connection had ended.
+func (e *WorkError) Failure() toe.Failure {
+	switch uverbs.WCStatus(e.Status) {
+	case uverbs.FlushErr:
+		return toe.FailureFlushed
+	case uverbs.LocalLengthErr:
+		return toe.FailureLocalLength
+	case uverbs.LocalProtErr, uverbs.LocalAccessErr:
+		return toe.FailureLocalProtection
+	case uverbs.RemoteAccessErr:
+		return toe.FailureRemoteAccess
+	case uverbs.RemoteInvalidErr, uverbs.RemoteOpErr, uverbs.RemoteAbortedErr:
+		return toe.FailureRemoteOperation
+	}
+	return toe.FailureOther
+}
 
 // Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says so by
 // several statuses: siw by LocalQPErr if TCP has failed, and "rddp run" by RemoteOpErr if the peer's

@@ -61,9 +61,11 @@ type Engine struct {
 	// A goroutine that takes the machine's next action posts it before another one takes the next.
 	posting locks.Mutex[locks.Poster]
 	giving  post // +checklocks:posting
-	mu      locks.Mutex[locks.Device]
-	m       *machine // +checklocks:mu
-	posts   posts    // +checklocks:mu
+	// the Segments of giving
+	list  [gatherMost]toe.Segment // +checklocks:posting
+	mu    locks.Mutex[locks.Device]
+	m     *machine // +checklocks:mu
+	posts posts    // +checklocks:mu
 	// the queue pair is closed
 	shut bool // +checklocks:mu
 	// the region is given back
@@ -87,10 +89,10 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Depths returns how many work requests may be under way.
-func (e *Engine) Depths() (sends, receives int) {
+// Depths returns how many work requests may be under way, and how many Segments one may have.
+func (e *Engine) Depths() (sends, receives, segments int) {
 	const flushAndNudge = 2
-	return e.cfg.SendDepth + e.cfg.PostDepth + flushAndNudge + opSlots, e.cfg.RecvDepth + bytestream.ExtraBuffers
+	return e.cfg.SendDepth + e.cfg.PostDepth + flushAndNudge + opSlots, e.cfg.RecvDepth + bytestream.ExtraBuffers, gatherMost
 }
 
 // Prepare registers the connection's memory and posts the receives.

@@ -260,7 +260,7 @@ func (m *machine) completed(c *toe.Completion, memory []byte) {
 	case m.life == over:
 		return
 	case c.Err != nil:
-		if f, ok := c.Err.(interface{ Flushed() bool }); !ok || !f.Flushed() { //nolint:errorlint // as toe.Completion has it
+		if toe.FailureOf(c.Err) != toe.FailureFlushed {
 			m.end(c.Err)
 		}
 		return // what ends the connection comes behind what is flushed

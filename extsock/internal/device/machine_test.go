@@ -349,19 +349,15 @@ func TestMachineKilled(t *testing.T) {
 	}
 }
 
-type flushedError struct{ flushed bool }
-
-func (flushedError) Error() string   { return "work" }
-func (f flushedError) Flushed() bool { return f.flushed }
-
 // A work request that has failed ends the connection. One that was flushed says nothing: why comes
 // behind it.
 func TestMachineFailedWork(t *testing.T) {
-	for _, flushed := range []bool{false, true} {
+	for _, f := range []toe.Failure{toe.FailureOther, toe.FailureRemoteAccess, toe.FailureFlushed} {
 		_, e := newEnds(t)
 		for e.post() {
 		}
-		e.m.completed(&toe.Completion{ID: 0, Op: toe.OpReceive, Err: flushedError{flushed}}, e.memory)
+		flushed := f == toe.FailureFlushed
+		e.m.completed(&toe.Completion{ID: 0, Op: toe.OpReceive, Err: failure(f)}, e.memory)
 		if (e.m.life == over) == flushed {
 			t.Errorf("flushed %v: %v", flushed, e.m.life)
 		}

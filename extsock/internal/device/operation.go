@@ -193,7 +193,7 @@ func (o *operations) leave(i int) error {
 // failed returns what a call returns whose work request has failed: why the connection ends, if that is
 // the reason.
 func (o *operations) failed(err error) error {
-	if f, ok := err.(interface{ Flushed() bool }); ok && f.Flushed() { //nolint:errorlint // as toe.Completion has it
+	if toe.FailureOf(err) == toe.FailureFlushed {
 		<-o.e.over
 		return o.why()
 	}

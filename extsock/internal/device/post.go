@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -14,8 +15,10 @@ import (
 
 const (
 	postBit     = 1 << 59 // of the numbers of the program's Work Requests
-	cellLen     = 8       // bytes that an atomic puts into local memory
+	wordLen     = 8       // bytes that an atomic puts into local memory
+	cellLen     = 256     // bytes; a longer Inline has memory of its own
 	longestPost = 1 << 31 // bytes of a message, as verbs have it
+	gatherMost  = 6       // pieces of a gather list, as siw has it
 )
 
 // The posts are the Work Requests of Post and PostBatch that have no Completion yet, in their order. The
@@ -29,16 +32,19 @@ type posts struct {
 	next  uint64 // the position in ring of the first that the device does not have
 	// answers is the number of Reads and atomics that are given and not done.
 	answers int
-	// cells is memory for what atomics return, one cell for each place of ring. It is nil before the first
-	// atomic.
+	// cells is memory for what atomics return and for short Inline payloads, one cell for each place of ring. It is
+	// nil before the first of them.
 	cells toe.Region
 }
 
 // A post is one Work Request.
 type post struct {
 	request    toe.Request
-	local      toe.Segment // if hasLocal
+	local      toe.Segment   // if hasLocal
+	more       []toe.Segment // behind local: the other pieces of a gather list
 	hasLocal   bool
+	inline     []byte     // what add copies to a cell, until then
+	own        toe.Region // of a long Inline payload; nil: none
 	fence      bool
 	unsignaled bool
 	done       bool
@@ -51,6 +57,13 @@ func (p *post) isAtomic() bool {
 }
 
 func (p *post) isAnswered() bool { return p.request.Op == toe.OpRead || p.isAtomic() }
+
+// release gives back the memory of a long Inline payload.
+func (p *post) release() {
+	if p.own != nil {
+		_ = p.own.Close() // otherwise the device keeps the memory
+	}
+}
 
 // Post adds wr to what is under way, and does not wait. The memory of its Data must be that of a Region of
 // the device, and is the connection's until the Completion.
@@ -87,12 +100,19 @@ func (e *Engine) enqueue(wr *rdmap.WorkRequest) error {
 		p.cq = cq
 	}
 	p.completion.QPNum = qpNum
+	if err = e.add(p); err != nil {
+		p.release()
+	}
+	return err
+}
+
+func (e *Engine) add(p post) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.m.mayWrite(); err != nil {
 		return err
 	}
-	if p.isAtomic() && e.posts.cells == nil {
+	if (p.isAtomic() || len(p.inline) > 0) && e.posts.cells == nil {
 		if e.posts.cells, err = e.cfg.Device.NewRegion(e.posts.depth*cellLen, 0); err != nil {
 			return err
 		}
@@ -104,8 +124,12 @@ func (e *Engine) enqueue(wr *rdmap.WorkRequest) error {
 
 // postOf returns what wr asks for. The error is for what is wrong with wr itself, or what the device lacks.
 func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
+	n, err := wr.Len()
+	if err != nil {
+		return p, err
+	}
 	p = post{
-		request: toe.Request{Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO},
+		request: toe.Request{Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Solicited: wr.Solicited},
 		fence:   wr.Fence, unsignaled: wr.Unsignaled, cq: wr.CQ, completion: rdmap.Completion{ID: wr.ID, Op: wr.Op},
 	}
 	switch wr.Op {
@@ -119,39 +143,75 @@ func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
 		p.request.Op, p.request.Add = toe.OpFetchAdd, wr.Operand
 	case rdmap.WorkCmpSwap:
 		p.request.Op, p.request.Compare, p.request.Swap = toe.OpCmpSwap, wr.Compare, wr.Operand
-	case rdmap.WorkSendInvalidate, rdmap.WorkSwap, rdmap.WorkImmediate:
+	default: // Send with Invalidate, Swap, Immediate Data
 		return p, lacks(wr.Op.String())
-	default:
-		return p, fmt.Errorf("%w: %v", rdmap.ErrBadRequest, wr.Op)
 	}
 	switch {
 	case !e.cfg.Device.Can(p.request.Op):
 		return p, lacks(wr.Op.String())
-	case wr.Inline, wr.Solicited, wr.Mask != 0, wr.CompareMask != 0:
-		return p, lacks("Inline, Solicited, Mask and CompareMask")
-	case p.isAtomic() && (len(wr.Data) > 0 || len(wr.Gather) > 0), len(wr.Gather) > 0 && (wr.Data != nil || p.isAnswered()):
-		return p, fmt.Errorf("%w: %v with that memory", rdmap.ErrBadRequest, wr.Op)
-	case p.isAtomic() && wr.Remote.TO%cellLen != 0:
+	case wr.Mask != 0, wr.CompareMask != 0:
+		return p, lacks("Mask and CompareMask")
+	case p.isAtomic() && wr.Remote.TO%wordLen != 0:
 		return p, ddp.ErrMisaligned
-	}
-	data := wr.Data
-	for _, piece := range wr.Gather {
-		if len(data) > 0 && len(piece) > 0 {
-			return p, lacks("a gather list of several pieces")
-		}
-		if len(piece) > 0 {
-			data = piece
-		}
-	}
-	if int64(len(data)) > longestPost {
+	case n > longestPost:
 		return p, rdmap.ErrMessageTooLong
 	}
-	if len(data) > 0 {
-		p.hasLocal = true
-		p.local, err = e.link.Locate(data)
+	p.completion.Len = n
+	switch {
+	case n == 0:
+	case wr.Inline:
+		err = p.copyInline(e.cfg.Device, wr, int(n))
+	default:
+		err = p.locate(e.link.Locate, wr)
 	}
-	p.completion.Len = uint32(len(data))
 	return p, err
+}
+
+// copyInline copies the payload of wr, of n bytes, for a cell or to memory of its own.
+func (p *post) copyInline(d toe.Device, wr *rdmap.WorkRequest, n int) (err error) {
+	b := append(make([]byte, 0, n), wr.Data...)
+	for _, piece := range wr.Gather {
+		b = append(b, piece...)
+	}
+	if n <= cellLen {
+		p.inline = b
+		return nil
+	}
+	if p.own, err = d.NewRegion(n, 0); err != nil {
+		return err
+	}
+	copy(p.own.Bytes(), b)
+	p.local, p.hasLocal = toe.Segment{Region: p.own, Len: n}, true
+	return nil
+}
+
+// locate notes where the Data of wr, or each piece of its gather list, lies in a Region.
+func (p *post) locate(locate func([]byte) (toe.Segment, error), wr *rdmap.WorkRequest) error {
+	var all [gatherMost]toe.Segment
+	n := 0
+	for i := range 1 + len(wr.Gather) {
+		piece := wr.Data
+		if i > 0 {
+			piece = wr.Gather[i-1]
+		}
+		switch {
+		case len(piece) == 0:
+			continue
+		case n == gatherMost:
+			return lacks(fmt.Sprintf("a gather list of more than %d pieces", gatherMost))
+		}
+		s, err := locate(piece)
+		if err != nil {
+			return err
+		}
+		all[n] = s
+		n++
+	}
+	p.local, p.hasLocal = all[0], true
+	if n > 1 {
+		p.more = slices.Clone(all[1:n])
+	}
+	return nil
 }
 
 func lacks(what string) error { return fmt.Errorf("%s on a device: %w", what, errors.ErrUnsupported) }
@@ -166,8 +226,13 @@ func (s *posts) add(p post) error {
 	}
 	at := s.ring.Tail()
 	p.request.ID = postBit | at
-	if p.isAtomic() {
-		p.local, p.hasLocal = toe.Segment{Region: s.cells, Off: int(at%uint64(s.depth)) * cellLen, Len: cellLen}, true
+	if n := len(p.inline); n > 0 || p.isAtomic() {
+		if n == 0 {
+			n = wordLen
+		}
+		p.local, p.hasLocal = toe.Segment{Region: s.cells, Off: int(at%uint64(s.depth)) * cellLen, Len: n}, true
+		copy(s.cells.Bytes()[p.local.Off:], p.inline)
+		p.inline = nil
 	}
 	*s.ring.Push() = p
 	return nil
@@ -202,7 +267,7 @@ func (s *posts) completed(c *toe.Completion) error {
 	if at < s.ring.Head() || at >= s.next || s.ring.At(at).done {
 		return errCompletion
 	}
-	if f, ok := c.Err.(interface{ Flushed() bool }); ok && f.Flushed() { //nolint:errorlint // as toe.Completion has it
+	if c.Err != nil && toe.FailureOf(c.Err) == toe.FailureFlushed {
 		return nil
 	}
 	p := s.ring.At(at)
@@ -212,7 +277,7 @@ func (s *posts) completed(c *toe.Completion) error {
 	}
 	switch {
 	case c.Err != nil:
-		p.completion.Status, p.completion.Err, p.completion.Len = rdmap.StatusGeneral, c.Err, 0
+		p.completion.Status, p.completion.Err, p.completion.Len = statusOf(toe.FailureOf(c.Err)), c.Err, 0
 	case p.isAtomic():
 		p.completion.Original = binary.NativeEndian.Uint64(s.cells.Bytes()[p.local.Off:])
 	}
@@ -222,9 +287,27 @@ func (s *posts) completed(c *toe.Completion) error {
 	return c.Err
 }
 
+// statusOf returns the Status that stands for a Failure.
+func statusOf(f toe.Failure) rdmap.Status {
+	switch f {
+	case toe.FailureFlushed:
+		return rdmap.StatusFlushed
+	case toe.FailureLocalLength:
+		return rdmap.StatusLocalLength
+	case toe.FailureLocalProtection:
+		return rdmap.StatusLocalProtection
+	case toe.FailureRemoteAccess:
+		return rdmap.StatusRemoteAccess
+	case toe.FailureRemoteOperation:
+		return rdmap.StatusRemoteOperation
+	}
+	return rdmap.StatusGeneral
+}
+
 // report takes the oldest from the ring, and tells its Completion.
 func (s *posts) report() {
 	p := s.ring.First()
+	p.release()
 	if p.unsignaled && p.completion.Err == nil {
 		p.cq.Fill(nil)
 	} else {
@@ -264,10 +347,11 @@ func (e *Engine) give() (given bool, err error) {
 		e.count.Sent.Message(rdmaphdr.Control(rdmaphdr.OpSend))
 		fallthrough
 	default:
-		if !p.hasLocal {
-			return true, e.link.QP.Post(p.request)
+		list := e.list[:0]
+		if p.hasLocal {
+			list = append(append(list, p.local), p.more...)
 		}
-		return true, e.link.QP.Post(p.request, p.local)
+		return true, e.link.QP.Post(p.request, list...)
 	}
 }
 

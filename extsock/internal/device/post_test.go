@@ -115,7 +115,7 @@ func TestPostsFlush(t *testing.T) {
 	if err := s.completed(&toe.Completion{ID: postBit | 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.completed(&toe.Completion{ID: postBit, Err: flushedError{true}}); err != nil {
+	if err := s.completed(&toe.Completion{ID: postBit, Err: failure(toe.FailureFlushed)}); err != nil {
 		t.Fatalf("what is flushed is no reason, but %v", err)
 	}
 	s.flush(io.EOF)
@@ -132,6 +132,28 @@ func TestPostsFlush(t *testing.T) {
 		t.Error("something is still due")
 	}
 }
+
+// TestPostsStatus: a post that has failed says as what, and its Completion has no length.
+func TestPostsStatus(t *testing.T) {
+	for f, want := range map[toe.Failure]rdmap.Status{
+		toe.FailureOther: rdmap.StatusGeneral, toe.FailureLocalLength: rdmap.StatusLocalLength, toe.FailureLocalProtection: rdmap.StatusLocalProtection,
+		toe.FailureRemoteAccess: rdmap.StatusRemoteAccess, toe.FailureRemoteOperation: rdmap.StatusRemoteOperation,
+	} {
+		s, cq := somePosts(t, toe.OpWrite)
+		s.ring.First().completion.Len = 5
+		giveAll(s)
+		err := s.completed(&toe.Completion{ID: postBit, Err: failure(f)})
+		if _, got := ids(cq); err == nil || len(got) != 1 || got[0].Status != want || got[0].Err != err || got[0].Len != 0 { //nolint:errorlint // the same
+			t.Errorf("failure %d: %v, Completions %v, want %v", f, err, got, want)
+		}
+	}
+}
+
+// A failure is the error of a work request.
+type failure toe.Failure
+
+func (failure) Error() string          { return "work" }
+func (f failure) Failure() toe.Failure { return toe.Failure(f) }
 
 // TestPostsFull: a post is refused if there is no room for it, or for its Completion.
 func TestPostsFull(t *testing.T) {

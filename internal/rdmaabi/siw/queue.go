@@ -26,9 +26,10 @@ const (
 
 // The flags of an entry.
 const (
-	valid    = 1 << 0
-	signaled = 1 << 2
-	fence    = 1 << 4
+	valid     = 1 << 0
+	signaled  = 1 << 2
+	solicited = 1 << 3
+	fence     = 1 << 4
 
 	anyFlag     = 1<<16 - 1 // of a work request
 	anyDoneFlag = 1<<8 - 1
@@ -90,6 +91,9 @@ func (s *SendQueue) Put(w *uverbs.SendWR, list []uverbs.SGE) bool {
 	state := op<<24 | signaled
 	if w.Flags&uverbs.Fence != 0 {
 		state |= fence
+	}
+	if w.Flags&uverbs.Solicited != 0 {
+		state |= solicited
 	}
 	return s.q.put(w.ID, state, list, sendList, func(b []byte) {
 		le.PutUint32(b[12:], w.RKey)

@@ -36,6 +36,7 @@ func TestWorkRequests(t *testing.T) {
 	}{
 		{"Write", write, list, `0900000000000000 0500 02 00 04000000 0030000000000000` + listed + zeros(64)},
 		{"fenced Send", &uverbs.SendWR{ID: 9, Op: uverbs.OpSend, Flags: uverbs.Fence}, nil, `0900000000000000 1500 00 03 00000000` + zeros(104)},
+		{"solicited Send", &uverbs.SendWR{ID: 9, Op: uverbs.OpSend, Flags: uverbs.Solicited}, nil, `0900000000000000 0d00 00 03 00000000` + zeros(104)},
 		{"Read", &uverbs.SendWR{ID: 9, Op: uverbs.OpRead, Addr: 0x3000, RKey: 4}, list[:1], `0900000000000000 0500 01 01 04000000 0030000000000000` + listed[:35] + zeros(80)},
 		{"receive", nil, list, `0900000000000000 0100 02 00 ffffffff` + listed + zeros(64)},
 	} {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/toe"
@@ -36,6 +37,7 @@ type Backend struct {
 	regions   []*region
 	keys      uint32
 	ports     int
+	solicited atomic.Int32
 }
 
 var _ toe.Deviced = (*Backend)(nil)
@@ -54,6 +56,9 @@ func (b *Backend) Regions() int {
 	defer b.mu.Unlock()
 	return len(b.regions)
 }
+
+// Solicited returns how many work requests were solicited.
+func (b *Backend) Solicited() int { return int(b.solicited.Load()) }
 
 type device struct{ *Backend }
 
@@ -93,12 +98,10 @@ func (r *region) Close() error {
 }
 
 // workError is the result of a work request that has failed.
-type workError struct{ flushed bool }
+type workError toe.Failure
 
-func (e workError) Error() string {
-	return fmt.Sprintf("devicetest: work has failed, flushed %v", e.flushed)
-}
-func (e workError) Flushed() bool { return e.flushed }
+func (e workError) Error() string        { return fmt.Sprintf("devicetest: work has failed, %d", uint8(e)) }
+func (e workError) Failure() toe.Failure { return toe.Failure(e) }
 
 type receive struct {
 	id uint64
@@ -115,6 +118,7 @@ type qp struct {
 	done          []toe.Completion
 	err           error // why nothing more comes
 	wake          chan struct{}
+	segments      int // of a work request
 }
 
 func (q *qp) PrivateData() []byte  { return q.private }
@@ -127,12 +131,17 @@ func (q *qp) signal() {
 	}
 }
 
-// at returns the memory of the segments.
-func at(local []toe.Segment) []byte {
-	if len(local) == 0 {
-		return nil
+// at returns the memory of the segments. That of several is a copy.
+func at(local []toe.Segment) (all []byte) {
+	for i, s := range local {
+		b := s.Region.Bytes()[s.Off:][:s.Len]
+		if i == 0 {
+			all = b[:len(b):len(b)]
+		} else {
+			all = append(all, b...)
+		}
 	}
-	return local[0].Region.Bytes()[local[0].Off:][:local[0].Len]
+	return all
 }
 
 func (q *qp) PostReceive(id uint64, to ...toe.Segment) error {
@@ -151,9 +160,15 @@ func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
 	if q.err != nil {
 		return q.err
 	}
+	if len(local) > q.segments {
+		return errSegments
+	}
 	c := toe.Completion{ID: r.ID, Op: r.Op}
-	if !q.carryOut(r, at(local)) {
-		c.Err = workError{}
+	if f := q.carryOut(r, at(local)); f != 0 {
+		c.Err = workError(f)
+	}
+	if r.Solicited {
+		q.b.solicited.Add(1)
 	}
 	q.done = append(q.done, c)
 	q.signal()
@@ -164,30 +179,34 @@ func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
 	return nil
 }
 
-func (q *qp) carryOut(r toe.Request, local []byte) bool {
+// errSegments is that of a work request with too many segments.
+var errSegments = errors.New("devicetest: too many segments")
+
+// carryOut carries out a work request, and returns what has failed, or 0.
+func (q *qp) carryOut(r toe.Request, local []byte) toe.Failure {
 	p := q.peer
 	if r.Op == toe.OpSend {
 		if len(p.receives) == 0 || len(p.receives[0].at) < len(local) {
-			return false
+			return toe.FailureRemoteOperation
 		}
 		to := p.receives[0]
 		p.receives = p.receives[1:]
 		copy(to.at, local)
 		p.done = append(p.done, toe.Completion{ID: to.id, Op: toe.OpReceive, Len: len(local)})
 		p.signal()
-		return true
+		return 0
 	}
 	if len(local) == 0 {
-		return true
+		return 0
 	}
 	i := slices.IndexFunc(q.b.regions, func(o *region) bool { return o.key == r.Key })
 	if i < 0 {
-		return false
+		return toe.FailureRemoteAccess
 	}
 	m := q.b.regions[i]
 	off := r.Addr - m.base
 	if off > uint64(len(m.mem)) || uint64(len(local)) > uint64(len(m.mem))-off {
-		return false
+		return toe.FailureRemoteAccess
 	}
 	remote := m.mem[off:][:len(local)]
 	switch {
@@ -204,9 +223,9 @@ func (q *qp) carryOut(r toe.Request, local []byte) bool {
 			binary.NativeEndian.PutUint64(remote, r.Swap)
 		}
 	default:
-		return false
+		return toe.FailureRemoteAccess
 	}
-	return true
+	return 0
 }
 
 // end flushes the receives. The caller holds the Backend's lock.
@@ -216,7 +235,7 @@ func (q *qp) end(err error) {
 	}
 	q.err = err
 	for _, r := range q.receives {
-		q.done = append(q.done, toe.Completion{ID: r.id, Op: toe.OpReceive, Err: workError{true}})
+		q.done = append(q.done, toe.Completion{ID: r.id, Op: toe.OpReceive, Err: workError(toe.FailureFlushed)})
 	}
 	q.receives = nil
 	q.signal()
@@ -284,7 +303,7 @@ func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (
 	d.mu.Lock()
 	l := d.listeners[address]
 	d.ports++
-	q := &qp{b: d.Backend, local: addr("test:" + strconv.Itoa(d.ports)), remote: addr(address), private: fill(cfg.PrivateData, 56, d.RNIC), wake: make(chan struct{}, 1)}
+	q := &qp{b: d.Backend, local: addr("test:" + strconv.Itoa(d.ports)), remote: addr(address), private: fill(cfg.PrivateData, 56, d.RNIC), wake: make(chan struct{}, 1), segments: cfg.Segments}
 	d.mu.Unlock()
 	if d.Dialing != nil {
 		if err := d.Dialing(); err != nil {
@@ -346,7 +365,7 @@ func (d device) Listen(_ context.Context, _, address string) (toe.QPListener, er
 func (l *listener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
 	select {
 	case r := <-l.dials:
-		q := &qp{b: l.b, peer: r.qp, local: addr(l.address), remote: r.qp.local, private: r.qp.private, wake: make(chan struct{}, 1)}
+		q := &qp{b: l.b, peer: r.qp, local: addr(l.address), remote: r.qp.local, private: r.qp.private, wake: make(chan struct{}, 1), segments: cfg.Segments}
 		answer := cfg.PrivateData
 		if cfg.Answer != nil {
 			answer = cfg.Answer(q.private)
