@@ -32,6 +32,7 @@ var socketSessions = []struct {
 	{"speaks first", "early", 1_000_000, 100_000, 100_000},
 	{"deadlines", "deadline", 0, 0, 0},
 	{"one-sided", "remote", 10_000_000, 10_000_000, 1_000_000},
+	{"posts", "post", 1000, 1000, 50},
 	{"key-value store", "keyvalue", 1000, 1000, 100},
 	{"connections", "crowd", 1000, 1000, 50},
 }

@@ -73,6 +73,7 @@ func run(device string, dials bool, address, name, count string) (err error) {
 	if name == "crowd" {
 		p.cfg.RecvDepth, p.cfg.RecvSize = 4, 4<<10 // the device's memory for each connection
 	}
+	p.cfg.Messages = name == "post"
 	if device != "process" {
 		b := new(verbs.Backend)
 		if device != "any" {
@@ -126,7 +127,7 @@ func (p *peer) connect() (c *extsock.Conn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := c.ConnectionState(); !s.ByteStream || (s.Device != "") != p.device {
+	if s := c.ConnectionState(); s.ByteStream == p.cfg.Messages || (s.Device != "") != p.device {
 		return nil, errors.Join(fmt.Errorf("state %+v", s), c.Close())
 	}
 	if p.dials && !p.device {

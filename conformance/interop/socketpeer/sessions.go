@@ -28,6 +28,7 @@ var sessions = map[string]func(*peer) (string, error){
 	"latency":  latency,     // N RDMA Reads are measured, whatever the end that listens does
 	"endless":  endless,     // bytes go both ways until the other end is killed
 	"silent":   silent,      // no bytes go until the other end is killed
+	"post":     post,        // each end posts N rounds of Work Requests, in message mode
 	"early":    serverFirst, // the end that accepts says N bytes first
 }
 
