@@ -50,7 +50,7 @@ const (
 	flagLast                              // the last piece
 	flagSolicited                         // asks for a solicited event
 	flagImmediate                         // immediate is valid
-	flagInvalidate                        // immediate is a key that the Send invalidates
+	flagInvalidate                        // of a frameSend: immediate is a key that the Send invalidates
 	flagAck                               // asks for an acknowledgement
 	knownFlags     = 1<<iota - 1
 )
@@ -88,6 +88,9 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 	}
 	if len(rest) > maxPiece || f.kind != frameSend && len(rest) > 0 {
 		return f, nil, fmt.Errorf("%w: type %d with %d bytes", errFrame, f.kind, len(rest))
+	}
+	if f.kind != frameSend && f.flags&flagInvalidate != 0 {
+		return f, nil, fmt.Errorf("%w: type %d invalidates a key", errFrame, f.kind)
 	}
 	return f, rest, nil
 }

@@ -45,6 +45,25 @@ func TestWrongFrames(t *testing.T) {
 	}
 }
 
+// TestInvalidateWithoutSend: only a Send invalidates a key. A peer's device that asks for it otherwise ends the
+// connection, and nothing else.
+func TestInvalidateWithoutSend(t *testing.T) {
+	for _, kind := range []frameType{frameWritten, frameProbe} {
+		a, b, qa, qb := pair(t)
+		l := a.linkOf(t, qa)
+		qa.PostRecv(1, a.mr.Part(0, 8))
+		if err := b.linkOf(t, qb).post(frame{kind: kind, flags: flagInvalidate, immediate: [4]byte{1, 2, 3, 4}}); err != nil {
+			t.Fatal(err)
+		}
+		<-l.ctx.Done()
+		l.receiver.mu.Lock()
+		if n := l.receiver.consumed; n != 0 {
+			t.Errorf("type %d: %d frames were acted upon", kind, n)
+		}
+		l.receiver.mu.Unlock()
+	}
+}
+
 // TestLostSendGoesOn: the receive that is posted within a Send over UC without one gets the next Send.
 func TestLostSendGoesOn(t *testing.T) {
 	a, _, qa, _ := ucPair(t)
