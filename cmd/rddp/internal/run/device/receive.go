@@ -185,6 +185,10 @@ func (r *receiver) waitLocked(d time.Duration) {
 // +checklocks:r.mu
 func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 	q := r.l.q
+	if f.kind == frameWritten && r.message != nil { // inside a Send, whose receive would be forgotten
+		r.refuseLocked(uverbs.RemoteInvalidErr, uverbs.RemoteInvalidErr)
+		return true
+	}
 	if f.kind == frameWritten || f.kind == frameSend && r.message == nil {
 		unreliable := q.kind == uverbs.UC
 		var status uverbs.WCStatus

@@ -64,6 +64,21 @@ func TestInvalidateWithoutSend(t *testing.T) {
 	}
 }
 
+// TestWriteInsideSend: immediate data of a Write cannot come before the end of a Send. The receive that the Send
+// fills fails then, and does not get lost.
+func TestWriteInsideSend(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	a.linkOf(t, qa)
+	for id := range uint64(2) {
+		qa.PostRecv(id, a.mr.Part(0, 64))
+	}
+	if err := b.linkOf(t, qb).post(frame{kind: frameSend, flags: flagFirst}, frame{kind: frameWritten, flags: flagImmediate}); err != nil {
+		t.Fatal(err)
+	}
+	a.want("the receive of the Send", 0, uverbs.RemoteInvalidErr)
+	a.want("the other one", 1, uverbs.FlushErr)
+}
+
 // TestLostSendGoesOn: the receive that is posted within a Send over UC without one gets the next Send.
 func TestLostSendGoesOn(t *testing.T) {
 	a, _, qa, _ := ucPair(t)
