@@ -78,10 +78,11 @@ func (s *Sender) isGivenOut() bool {
 	return len(s.write.data) == 0 && (!s.offer.open || s.offer.closing != Data)
 }
 
-// AsksPeer reports whether the long Write waits for the peer, for credits or for the answer to an offer,
-// and not only for TCP.
+// AsksPeer reports whether the long Write needs the peer to go on, and not only TCP: it has more data
+// than credits, or is an offer.
 func (s *Sender) AsksPeer() bool {
-	return !s.isGivenOut() && (s.stalled || s.write.offers || s.offer.open)
+	w := &s.write
+	return !s.isGivenOut() && (w.offers || s.offer.open || len(w.data) > (s.credits-Reserve)*s.longest)
 }
 
 // GiveUp says that nothing more of the long Write is to be given out. It is over when what has been

@@ -53,7 +53,7 @@ type role struct {
 	offer chan struct{} // capacity 1: the waiting Read looks
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
-	writing atomic.Bool  // a Write waits for the peer's credits: the role must not stay vacant
+	writing atomic.Bool  // a Write needs the peer to go on: the role must not stay vacant
 
 	left  atomic.Int64 // when the last wait of a Read ended, as sinceStart in ns
 	waits atomic.Int64 // the number of waits that have ended
@@ -213,7 +213,8 @@ func (r *role) callHome() {
 	}
 }
 
-// setWriting notes whether a Write waits for the peer's credits. One Write waits at a time.
+// setWriting notes whether a Write waits that needs the peer to go on, for credits or for the answer to
+// an offer. One Write waits at a time.
 func (r *role) setWriting(waits bool) {
 	r.writing.Store(waits)
 	if waits {

@@ -97,8 +97,8 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 }
 
 // TestRoleWhileAWriteWaits: a Write that waits for TCP calls no goroutine to the vacant role, because
-// nothing that it waits for comes from the peer. A Write that waits for credits does, also if it has
-// waited for TCP before, so it does not wait for the sentinel.
+// nothing that it waits for comes from the peer. A Write that is longer than its credits does, even if
+// it waits for TCP at first, so it does not wait for the sentinel.
 func TestRoleWhileAWriteWaits(t *testing.T) {
 	const size, window = 64 << 10, 32 // of streamPair
 	for _, tt := range []struct {
@@ -112,7 +112,7 @@ func TestRoleWhileAWriteWaits(t *testing.T) {
 		{"for TCP, a short send queue", 4, 2, 8 * size, false},
 		{"for credits", 4, 0, 2 * window * size, true},
 		{"for credits, trusted", 3 * trustFirst, 0, 2 * window * size, true},
-		{"for TCP and then for credits, trusted", 3 * trustFirst, 2, 2 * window * size, false},
+		{"for TCP, and has too few credits, trusted", 3 * trustFirst, 2, 2 * window * size, true},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -266,10 +266,10 @@ func (w *streamWriter) beginLong(p []byte, crossover int) error {
 }
 
 // look looks whether the long Write can end, and ends it in that case. n is then the number of its
-// bytes that go out. Otherwise asks says whether the Write waits for the peer, and not only for TCP, and
-// owns says whether requests refer to its memory. A Write that has waited fails if the stream has ended
-// meanwhile, unless all of it went out before: the peer may have closed because it has read all. See
-// also goOnLocked.
+// bytes that go out. Otherwise asks says whether the Write needs the peer to go on, and not only TCP,
+// and owns says whether requests refer to its memory. A Write that has waited fails if the stream has
+// ended meanwhile, unless all of it went out before: the peer may have closed because it has read all.
+// See also goOnLocked.
 func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err error) {
 	s := w.bytes
 	s.mu.Lock()
@@ -287,11 +287,10 @@ func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err err
 	return ended, s.tx.AsksPeer(), owns, n, err
 }
 
-// await waits until something has changed for the Write under way. asks says that the Write waits for
-// the peer: then the receive role must not stay vacant. A Write that waits for TCP needs nobody who
-// receives. If it runs out of credits later, the Completion of its last request wakes it, and it looks
-// again. When the connection ends, await returns at once, unless requests refer to the Write's memory,
-// which owns says: these are flushed first.
+// await waits until something has changed for the Write under way. asks says that the Write needs the
+// peer to go on: then the receive role must not stay vacant. A Write that waits for TCP only needs
+// nobody who receives. When the connection ends, await returns at once, unless requests refer to the
+// Write's memory, which owns says: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, asks, owns bool) error {
 	ended := w.end.life.ending
 	if owns {
