@@ -9,7 +9,7 @@ var order = [...]any{
 	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Poster{}, Device{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
 	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
 	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
-	Buffered{}, Simulator{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
+	Buffered{}, Simulator{}, Stack{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
 }
 
 // Of extsock.
@@ -61,6 +61,7 @@ type (
 	Network   struct{} // the addresses of the simulator
 	Buffered  struct{} // a send buffer above a net.Conn
 	Simulator struct{} // a connection of the simulator
+	Stack     struct{} // what a user-space TCP begins, until it is closed
 	UserTCP   struct{} // who waits for a connection or a Listener of the user-space TCP
 	Tap       struct{} // the connections that the tap of the user-space TCP knows
 	Flow      struct{} // what the tap knows of a connection

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
@@ -226,6 +227,113 @@ func TestStackClosed(t *testing.T) {
 		}
 	}
 	a.Close()
+}
+
+// A closing is a Link that calls a function when its Stack closes it.
+type closing struct {
+	usertcp.Link
+	close func()
+}
+
+func (l *closing) Close() error {
+	l.close()
+	return l.Link.Close()
+}
+
+// TestDialDuringClose: a Stack that closes begins no connection. It would wait for the end of one that it
+// has not reset.
+func TestDialDuringClose(t *testing.T) {
+	x, _ := usertcp.Pipe(1500)
+	sent := make(chan struct{}, 1)
+	l := &closing{Link: &gate{x, func([]byte) bool {
+		select {
+		case sent <- struct{}{}:
+		default:
+		}
+		return true
+	}}}
+	a := newStack(t, l, usertcp.Config{Addresses: addrsA})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dialed := make(chan error, 1)
+	l.close = func() { // all connections have been reset before
+		go func() {
+			_, err := a.Dial(ctx, "tcp", "10.7.0.2:7")
+			dialed <- err
+		}()
+		select {
+		case <-sent:
+			t.Error("a connection begins")
+			cancel()
+		case err := <-dialed:
+			if !errors.Is(err, net.ErrClosed) {
+				t.Errorf("Dial = %v, want net.ErrClosed", err)
+			}
+		}
+	}
+	a.Close()
+}
+
+// TestAcceptDuringClose: a Stack that closes resets the connections, too, that come in and that the program
+// accepts while it resets others.
+func TestAcceptDuringClose(t *testing.T) {
+	const others = 20 // one of them is most likely reset before the Listener is closed
+	came := false
+	for round := 0; !came && round < 100; round++ {
+		x, y := usertcp.Pipe(1500)
+		a := newStack(t, x, usertcp.Config{Addresses: addrsA})
+		var reset atomic.Bool
+		var l toe.Listener
+		var late toe.Stream
+		accept := func() { // holds the lock of the connection that is reset
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s, err := a.Dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				return // the Listener is closed
+			}
+			t.Cleanup(func() { s.Abort() })
+			if late, err = l.Accept(); err != nil {
+				late = nil
+			}
+		}
+		link := &closing{Link: &gate{y, func(p []byte) bool {
+			if header.TCP(header.IPv4(p).Payload()).Flags().Contains(header.TCPFlagRst) && !reset.Swap(true) {
+				accept()
+			}
+			return false
+		}}}
+		b := newStack(t, link, usertcp.Config{Addresses: addrsB})
+		link.close = func() {
+			if late == nil {
+				return
+			}
+			came = true
+			if _, err := late.Write([]byte("still there")); err == nil {
+				t.Error("a connection outlives the Close of its Stack")
+				late.Abort() // Close would wait for it
+			}
+		}
+		var err error
+		if l, err = b.Listen(t.Context(), "tcp", "10.7.0.2:0"); err != nil {
+			t.Fatal(err)
+		}
+		for range others {
+			s, err := a.Dial(t.Context(), "tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Abort()
+			if _, err := l.Accept(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Close()
+		a.Close()
+	}
+	if !came {
+		t.Error("no connection has come in time")
+	}
 }
 
 // TestKeepAlivePeriods: periods that net.TCPConn has a meaning for have the same here, and none ends a

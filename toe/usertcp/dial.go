@@ -62,7 +62,7 @@ func (s *Stack) dialOne(ctx context.Context, network string, remote netip.AddrPo
 		defer cancel()
 	}
 	c, err := s.dial(ctx, network, remote)
-	if s.closed.Load() && err != nil { // there is no way out any more, which is not what the program has to know
+	if err != nil && s.closed.Load() { // Close has ended it
 		err = net.ErrClosed
 	}
 	if err != nil {
@@ -75,25 +75,38 @@ func (s *Stack) dial(ctx context.Context, network string, remote netip.AddrPort)
 	if err := ctx.Err(); err != nil {
 		return nil, contextError(err)
 	}
-	queue := new(waiter.Queue)
-	ep, e := s.ip.NewEndpoint(tcp.ProtocolNumber, protocolOf(remote.Addr()), queue)
-	if e != nil {
-		return nil, systemError(e)
+	c, e, err := s.connect(network, remote)
+	if err != nil {
+		return nil, err
 	}
-	c := s.newStream(ep, queue, network)
-	if err := c.connect(ctx, remote); err != nil {
-		queue.EventUnregister(&c.entry)
-		ep.Abort()
+	if err := c.awaitConnected(ctx, e); err != nil {
+		c.queue.EventUnregister(&c.entry)
+		c.ep.Abort()
 		return nil, err
 	}
 	return c, s.begin(c)
 }
 
-// connect connects the endpoint, and waits until that is done or ctx is.
-func (c *Stream) connect(ctx context.Context, remote netip.AddrPort) error {
+// connect makes an endpoint and begins to connect it. e is what TCP says to that.
+func (s *Stack) connect(network string, remote netip.AddrPort) (c *Stream, e tcpip.Error, err error) {
+	s.beginning.RLock()
+	defer s.beginning.RUnlock()
+	if s.closed.Load() {
+		return nil, nil, net.ErrClosed
+	}
+	queue := new(waiter.Queue)
+	ep, e := s.ip.NewEndpoint(tcp.ProtocolNumber, protocolOf(remote.Addr()), queue)
+	if e != nil {
+		return nil, nil, systemError(e)
+	}
+	c = s.newStream(ep, queue, network)
+	return c, ep.Connect(fullAddress(remote)), nil
+}
+
+// awaitConnected waits until the endpoint is connected, or ctx is done. err is what connect has returned.
+func (c *Stream) awaitConnected(ctx context.Context, err tcpip.Error) error {
 	stop := context.AfterFunc(ctx, func() { c.NotifyEvent(waiter.WritableEvents) })
 	defer stop()
-	err := c.ep.Connect(fullAddress(remote))
 	for {
 		switch err.(type) {
 		case nil:
@@ -160,14 +173,7 @@ func (s *Stack) Listen(ctx context.Context, network, address string) (toe.Listen
 	}
 	local := listenAt(all)
 	l := &listener{stack: s, queue: new(waiter.Queue), network: network}
-	err = l.listen(local)
-	if s.closed.Load() { // Close may have missed the endpoint
-		if err == nil {
-			l.Close()
-		}
-		err = net.ErrClosed
-	}
-	if err != nil {
+	if err := l.listen(local); err != nil {
 		return nil, opError("listen", network, nil, net.TCPAddrFromAddrPort(local), err)
 	}
 	return l, nil
@@ -191,6 +197,11 @@ type listener struct {
 }
 
 func (l *listener) listen(local netip.AddrPort) error {
+	l.stack.beginning.RLock()
+	defer l.stack.beginning.RUnlock()
+	if l.stack.closed.Load() {
+		return net.ErrClosed
+	}
 	l.changed.L = &l.mu
 	ep, err := l.stack.ip.NewEndpoint(tcp.ProtocolNumber, l.protocol(local), l.queue)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/usertcp/internal/clock"
 )
@@ -94,7 +95,10 @@ type Stack struct {
 	tap   *tap
 	close sync.Once
 
-	closed atomic.Bool // Close was called
+	// beginning is held, for reading, by Dial and Listen while they make an endpoint: what Close has not
+	// seen would never end, and Close would wait for it.
+	beginning locks.RWMutex[locks.Stack]
+	closed    atomic.Bool // Close was called; it is set with beginning held
 }
 
 var _ toe.Backend = (*Stack)(nil)
@@ -184,9 +188,15 @@ func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
 // holds. Further calls do nothing. Dial, Listen and Accept then return net.ErrClosed.
 func (s *Stack) Close() error {
 	s.close.Do(func() {
+		s.beginning.Lock()
 		s.closed.Store(true)
+		s.beginning.Unlock()
 		s.leave()
-		s.ip.Close()
+		// Connections that come in until the Listeners are closed may miss the first one of two sweeps.
+		for _, e := range s.ip.RegisteredEndpoints() {
+			e.Abort()
+		}
+		s.ip.Close() // sweeps, too
 		s.link.stop()
 		s.ip.Wait()
 		s.tap.close()
