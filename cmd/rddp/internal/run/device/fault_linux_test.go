@@ -132,6 +132,37 @@ func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func
 	}
 }
 
+// TestNudge: an initiator nudges a peer that has sent little, and leaves one alone that talks.
+func TestNudge(t *testing.T) {
+	b := newProgram(t, newDevice(t))
+	qb := b.qp(nil)
+	c := b.dialPlain(t, qb, &extsock.Config{Messages: true, NoCapabilities: true})
+	defer c.Close()
+	hear := func(n int) {
+		t.Helper()
+		for range n {
+			if err := qb.Post(guest.WR{Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{b.mr.Part(0, 8)}}); err != nil {
+				t.Fatal(err)
+			}
+			b.want("a Send", 0, uverbs.Success)
+			if _, err := c.Read(make([]byte, 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		hears int
+		want  uint64
+	}{{0, 1}, {talks, 2}, {1, 2}} {
+		hear(tt.hears)
+		nudgeNow(c)
+		prototest.Wait(t, "the nudges", func() bool { return c.Stats().Sent.Writes >= tt.want })
+		if n := c.Stats().Sent.Writes; n != tt.want {
+			t.Errorf("%d nudges after %d FPDUs, want %d", n, c.Stats().Received.FPDUs, tt.want)
+		}
+	}
+}
+
 // TestPlainSendTooLong: without frames, a Send that is longer than its receive fails the receive, and
 // DDP's Terminate says why. The receives have different lengths, so that the length of another one
 // would be noticed.

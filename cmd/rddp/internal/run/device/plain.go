@@ -56,8 +56,13 @@ func (q *queuePair) longestMessage(taken uint32) func(before uint32, whole bool)
 	}
 }
 
-// nudgeAfter is how long after the Reply an initiator sends an FPDU of its own.
-const nudgeAfter = 50 * time.Millisecond
+const (
+	// nudgeAfter is how long after the Reply an initiator sends an FPDU of its own.
+	nudgeAfter = 50 * time.Millisecond
+	// talks is how many FPDUs a peer has sent that talks with the program. librdmacm sends a few before it has read
+	// anything.
+	talks = 16
+)
 
 // nudge sends an RDMA Write of length 0, for which no STag is checked (RFC 5041 §5.2). It does two
 // things for the peer, if the program has not sent anything by then, or has been very quick:
@@ -66,10 +71,16 @@ const nudgeAfter = 50 * time.Millisecond
 //     first, as over InfiniBand. The peer-to-peer model of RFC 6581 would be the other way, but some
 //     responders do not know it, and Linux's siw may crash over it.
 //   - Linux's siw may leave FPDUs unread that arrive within milliseconds of its Reply, until more arrive.
-func nudge(c *extsock.Conn) {
-	time.AfterFunc(nudgeAfter, func() {
-		_, _ = c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Unsignaled: true}}) // it fails if the connection has ended
-	})
+//
+// A peer that talks needs none, and it may harm: siw resets a connection in which something lies unread when its
+// program closes it, and what siw has sent may be lost then. On a busy machine the timer may be that late.
+func nudge(c *extsock.Conn) { time.AfterFunc(nudgeAfter, func() { nudgeNow(c) }) }
+
+func nudgeNow(c *extsock.Conn) {
+	if c.Stats().Received.FPDUs > talks {
+		return
+	}
+	_, _ = c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Unsignaled: true}}) // it fails if the connection has ended
 }
 
 // plainStep posts the next piece of the work request. It returns false if that must wait, or if the
