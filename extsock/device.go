@@ -234,6 +234,10 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 	return nil, first
 }
 
+// maxPorts is how many ports of rdma_cm's choice a connection tries. Where TCP uses so many that all of them
+// may fail, hardly any port is left.
+const maxPorts = 64
+
 // A notReachedError means that there was no connection with one address.
 type notReachedError struct{ err error }
 
@@ -247,7 +251,7 @@ func (a *attempt) dialAddress(ctx context.Context, dev toe.Device, address strin
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
 	defer cancel()
 	most, _ := dev.PrivateData()
-	for {
+	for tries := 1; ; tries++ {
 		e := newDeviceEnd(dev, a.cfg, true)
 		cfg := e.config()
 		cfg.PrivateData = e.privateData(most, true)
@@ -266,7 +270,7 @@ func (a *attempt) dialAddress(ctx context.Context, dev toe.Device, address strin
 			return nil, e.rejection(r)
 		}
 		// siw: rdma_cm has chosen a port that TCP has in use. It has the same error if it has no port left.
-		if !errors.Is(err, syscall.EADDRNOTAVAIL) || ctx.Err() != nil {
+		if !errors.Is(err, syscall.EADDRNOTAVAIL) || tries == maxPorts || ctx.Err() != nil {
 			return nil, &notReachedError{err}
 		}
 	}

@@ -478,7 +478,8 @@ var errNoTCP = errors.New("no TCP in this test")
 
 func (noTCP) Dial(context.Context, string, string) (toe.Stream, error) { return nil, errNoTCP }
 
-// TestDeviceNoPort: Dial tries again when rdma_cm has no port for it, until its context is done.
+// TestDeviceNoPort: Dial tries again when rdma_cm has no port for it, but not forever, nor after its context is
+// done.
 func TestDeviceNoPort(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -496,6 +497,16 @@ func TestDeviceNoPort(t *testing.T) {
 		d := extsock.Dialer{Config: &cfg}
 		if _, err := d.DialContext(ctx, "tcp", "here:1"); dials != 3 || !errors.Is(err, syscall.EADDRNOTAVAIL) {
 			t.Errorf("Dial = %v after %d tries, want 3", err, dials)
+		}
+		dials = 0
+		b.Dialing = func() error {
+			if dials++; dials > 1000 {
+				return syscall.ECONNABORTED
+			}
+			return syscall.EADDRNOTAVAIL
+		}
+		if _, err := d.DialContext(t.Context(), "tcp", "here:1"); dials != 64 || !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Errorf("Dial = %v after %d tries, want 64", err, dials)
 		}
 	})
 }
