@@ -12,6 +12,7 @@ const (
 	maxName    = 15    // IFNAMSIZ less the final zero
 	defaultMTU = 1500
 	defaultLen = 1000
+	maxLen     = 4 << 20 / 8 // the kernel has at most 4 MiB for pointers to them
 )
 
 // A Config describes a Device. The zero value is a device without an address in the namespace of
@@ -28,8 +29,8 @@ type Config struct {
 	// MTU is the maximum length of a packet in bytes, from 68 to 65535, and at least 1280 with an
 	// IPv6 address. Zero means 1500.
 	MTU int
-	// QueueLen is the maximum number of packets that wait for Read. The kernel drops what it sends
-	// while so many wait. Zero means 1000.
+	// QueueLen is the maximum number of packets that wait for Read, at most 524,288. The kernel drops
+	// what it sends while so many wait. Zero means 1000.
 	QueueLen int
 }
 
@@ -64,8 +65,9 @@ func (c Config) check() error {
 	if m := c.mtu(); m < least || m > maxMTU {
 		return &ConfigError{"MTU", fmt.Sprintf("%d is not in the range %d to %d", m, least, maxMTU)}
 	}
-	if c.QueueLen < 0 {
-		return &ConfigError{"QueueLen", fmt.Sprintf("%d is negative", c.QueueLen)}
+	// The kernel has 32 bits for it, and says EPERM for more than maxLen, as without the privilege.
+	if c.QueueLen < 0 || c.QueueLen > maxLen {
+		return &ConfigError{"QueueLen", fmt.Sprintf("%d is not in the range 0 to %d", c.QueueLen, maxLen)}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package tun_test
 
 import (
 	"errors"
+	"math"
 	"net/netip"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestConfigErrors(t *testing.T) {
 		{"no prefix", "Addresses", tun.Config{Addresses: make([]netip.Prefix, 1)}},
 		{"IPv4 in IPv6", "Addresses", tun.Config{Addresses: []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.1/120")}}},
 		{"negative queue", "QueueLen", tun.Config{QueueLen: -1}},
+		{"long queue", "QueueLen", tun.Config{QueueLen: 1<<19 + 1}},
+		{"queue of more than 32 bits", "QueueLen", tun.Config{QueueLen: math.MaxInt}},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
 			d, err := tun.Open(test.cfg)
