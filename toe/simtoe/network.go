@@ -48,6 +48,9 @@ func (n *Network) Listen(ctx context.Context, network, address string) (toe.List
 	defer n.mu.Unlock()
 	if host, ok := strings.CutSuffix(address, ":0"); ok {
 		address = host + ":" + n.choosePortLocked()
+		for n.listeners[address] != nil { // a program has chosen this port itself
+			address = host + ":" + n.choosePortLocked()
+		}
 	}
 	l := &listener{network: n, addr: Addr{network, address}}
 	l.changed.L = &n.mu

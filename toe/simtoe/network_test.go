@@ -52,6 +52,20 @@ func TestNetworkAddresses(t *testing.T) {
 	}
 }
 
+func TestChosenPortIsFree(t *testing.T) {
+	n := simtoe.New(simtoe.Config{})
+	for _, address := range []string{"sim:49152", "sim:49153", "other:49155"} {
+		if _, err := n.Listen(t.Context(), "sim", address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"sim:49154", "sim:49155"} {
+		if l, err := n.Listen(t.Context(), "sim", "sim:0"); err != nil || l.Addr().String() != want {
+			t.Errorf("Listen at sim:0 = %v, %v, want %s", l, err, want)
+		}
+	}
+}
+
 func TestNetworkErrors(t *testing.T) {
 	n := simtoe.New(simtoe.Config{})
 	l := listen(t, n, "server:1")
