@@ -30,6 +30,7 @@
 //
 // The packets are made of what passes a connection, 1,400 bytes at most, and cross a link of package
 // badlink, in both directions. One that the link has lost goes again after a round trip and 10 ms,
-// and those behind it wait, as in TCP. So the device sees what a TCP connection shows of such a link.
+// and those behind it wait, as in TCP. A connection ends when a packet has been lost 15 times, for at least
+// two minutes. So the device sees what a TCP connection shows of such a link.
 // Datagrams of UD queue pairs cross one such link on their way out, and those that are lost stay so.
 package fault

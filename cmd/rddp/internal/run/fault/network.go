@@ -250,21 +250,33 @@ func (w *way) send(from end) {
 		if n == 0 && err != nil {
 			b[8] = 1
 		}
-		w.put(append([]byte(nil), b[:headerLen+n]...))
+		w.put(append([]byte(nil), b[:headerLen+n]...), time.Now(), 1)
 		if err != nil && n == 0 {
 			return
 		}
 	}
 }
 
-// put sends a packet, again and again until the link takes it.
-func (w *way) put(packet []byte) {
+// A path gives up, as TCP does, when the link has lost a packet so often, for at least so long.
+const (
+	maxTries = 15
+	maxTime  = 2 * time.Minute
+)
+
+// put sends a packet, again and again until the link takes it. It does so since the time since, and this is
+// the n-th time.
+func (w *way) put(packet []byte, since time.Time, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.link.Stats().Lost
-	if _, err := w.link.Write(packet); err == nil && w.link.Stats().Lost > before {
-		time.AfterFunc(w.path.resend, func() { w.put(packet) })
+	if _, err := w.link.Write(packet); err != nil || w.link.Stats().Lost == before {
+		return
 	}
+	if n >= maxTries && time.Since(since) >= maxTime {
+		w.path.end()
+		return
+	}
+	time.AfterFunc(w.path.resend, func() { w.put(packet, since, n+1) })
 }
 
 // deliver writes the payload of the packets in their order.

@@ -190,6 +190,34 @@ func TestPathOfAClosedConnection(t *testing.T) {
 	})
 }
 
+// TestPathGivesUp checks that a connection ends that gets nothing through, whether the device has closed it or
+// not: otherwise the path of each would stay as long as the process.
+func TestPathGivesUp(t *testing.T) {
+	for spec, want := range map[string]time.Duration{"loss=100%": maxTime, "loss=100%,delay=10s": (maxTries - 1) * (20*time.Second + 10*time.Millisecond)} {
+		for _, closes := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				p, device, peer := laid(t, injector(t, spec))
+				begin := time.Now()
+				go func() {
+					_, _ = device.Write(octets(1000))
+					if closes {
+						_ = device.Close()
+					}
+				}()
+				select {
+				case <-p.done:
+				case <-time.After(time.Hour):
+					p.end()
+				}
+				if took := time.Since(begin); took < want || took > want+time.Second {
+					t.Errorf("%s, closed %t: the path ends after %v, want %v", spec, closes, took, want)
+				}
+				_, _ = device.Close(), peer.Close()
+			})
+		}
+	}
+}
+
 // TestBackend checks connections over the kernel's TCP: their addresses, half-close and reset, with both
 // kinds of listener.
 func TestBackend(t *testing.T) {
