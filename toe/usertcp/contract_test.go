@@ -158,7 +158,10 @@ func TestErrors(t *testing.T) {
 	if err := <-accepts; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Accept of a closed Listener = %v", err)
 	}
-	for _, cfg := range []usertcp.Config{{}, {Addresses: addrsA, CongestionControl: "none"}, {Addresses: make([]netip.Prefix, 1)}} {
+	for _, cfg := range []usertcp.Config{
+		{}, {Addresses: addrsA, CongestionControl: "none"}, {Addresses: make([]netip.Prefix, 1)},
+		{Addresses: addrsA, UserTimeout: -1}, {Addresses: addrsA, MinRTO: -1}, {Addresses: addrsA, SendBuffer: -1}, {Addresses: addrsA, ReceiveBuffer: math.MaxInt},
+	} {
 		x, _ := usertcp.Pipe(1500)
 		if s, err := usertcp.New(x, cfg); err == nil {
 			t.Errorf("New(%+v) = nil error", cfg)

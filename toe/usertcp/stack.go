@@ -109,6 +109,9 @@ func New(l Link, cfg Config) (*Stack, error) {
 	if m := l.MTU(); m < MinMTU || m > MaxMTU {
 		return nil, fmt.Errorf("usertcp: the link's MTU is %d bytes, want %d to %d", m, MinMTU, MaxMTU)
 	}
+	if t := min(cfg.UserTimeout, cfg.MinRTO); t < 0 { // gVisor would give up at the first loss
+		return nil, fmt.Errorf("usertcp: a timeout of %v", t)
+	}
 	if len(cfg.Addresses) == 0 {
 		return nil, errors.New("usertcp: a Stack needs an address")
 	}
