@@ -89,6 +89,9 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 	if len(rest) > maxPiece || f.kind != frameSend && len(rest) > 0 {
 		return f, nil, fmt.Errorf("%w: type %d with %d bytes", errFrame, f.kind, len(rest))
 	}
+	if f.kind == frameRefuse && f.status == uverbs.Success { // it would be that of the work request
+		return f, nil, fmt.Errorf("%w: it refuses with success", errFrame)
+	}
 	if f.kind != frameSend && f.flags&flagInvalidate != 0 {
 		return f, nil, fmt.Errorf("%w: type %d invalidates a key", errFrame, f.kind)
 	}

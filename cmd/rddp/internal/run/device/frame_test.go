@@ -25,7 +25,7 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	for _, bad := range []frame{{kind: 0}, {kind: frameBye + 1}, {kind: frameRefuse, status: uverbs.GeneralErr + 1},
+	for _, bad := range []frame{{kind: 0}, {kind: frameBye + 1}, {kind: frameRefuse, status: uverbs.GeneralErr + 1}, {kind: frameRefuse, status: uverbs.Success},
 		{kind: frameWritten, flags: flagInvalidate}, {kind: frameProbe, flags: flagInvalidate}} {
 		if _, _, err := parseFrame(bad.appendTo(nil)); !errors.Is(err, errFrame) {
 			t.Errorf("%+v: %v", bad, err)
