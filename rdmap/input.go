@@ -146,6 +146,8 @@ func (q *QP) invalidate(s ddp.STag) error {
 // handleRequest queues the answer to a Read or Atomic Request.
 func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	if q.cfg.Domain.Discards(q.cfg.QPNum) {
+		q.mu.Lock()
+		defer q.unlock()
 		mustPost(q.responder.queue, nil, nil, 0) // nobody gets an answer
 		return nil
 	}
