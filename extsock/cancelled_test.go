@@ -63,6 +63,55 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 	})
 }
 
+// TestCancelMakesRoom: operations whose time is over make room in the send queue, for Post and for an operation that
+// waits for room, although one before them goes on.
+func TestCancelMakesRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{ORD: 1, SendDepth: 3}, nil)
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		synctest.Wait()
+		h := rdmap.Handle{STag: 7, Len: 8}
+		if err := postRead(c, h, make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+		begin, ended := time.Now(), make(chan error, 3)
+		for range 2 {
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err := c.Remote(h).Read(ctx, make([]byte, 8), 0)
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		if err := postWrite(c, h, make([]byte, 8)); !errors.Is(err, rdmap.ErrQueueFull) {
+			t.Fatalf("Post to a full queue: %v", err)
+		}
+		waits := make(chan error, 1)
+		go func() { _, err := c.Remote(h).WriteAt(make([]byte, 8), 0); waits <- err }()
+		for range 2 {
+			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a queued Read = %v", err)
+			}
+		}
+		if err := postWrite(c, h, make([]byte, 8)); err != nil {
+			t.Errorf("Post after two Reads were canceled: %v", err)
+		}
+		for _, want := range []bool{false, true, true} { // a Read Request, the two Writes
+			if u, err := p.next(); err != nil || ddphdr.IsTagged(u) != want {
+				t.Fatalf("the peer gets %x, %v", u, err)
+			}
+		}
+		if d := time.Since(begin); d != time.Second {
+			t.Errorf("the Writes have come after %v", d)
+		}
+		p.s.Close() // the WriteAt waits for its turn behind the Read
+		<-waits
+		c.Close()
+		settle()
+	})
+}
+
 // TestCancelLetsCloseGo: Close waits for what is queued, and no longer.
 func TestCancelLetsCloseGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
