@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +76,10 @@ var clientFaults = []struct {
 	{"a server that closes at the Request", func(t *testing.T, stream toe.Stream) {
 		stream.Read(make([]byte, 1000))
 	}, is(extsock.ErrNoReply), []string{"MPA startup with server:1: ", "without an MPA Reply"}},
+	{"a server that resets at the Request", func(t *testing.T, stream toe.Stream) {
+		stream.Read(make([]byte, 1000))
+		stream.Abort()
+	}, is(extsock.ErrNoReply), []string{"MPA startup with server:1: ", "reset the connection instead of sending an MPA Reply"}},
 	{"a rejection", func(t *testing.T, stream toe.Stream) {
 		conn := extsock.NewConn(stream, false, (&Config{}).socket())
 		req, err := conn.ReceiveRequest(t.Context())
@@ -146,33 +152,73 @@ var clientFaults = []struct {
 }
 
 func TestClientFaults(t *testing.T) {
-	for _, tt := range clientFaults {
-		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				backend := simtoe.New(simtoe.Config{})
-				l, err := backend.Listen(t.Context(), "tcp", "server:1")
+	for i, tt := range clientFaults {
+		t.Run(tt.desc, func(t *testing.T) { checkFault(t, clientFault(t, i), tt.is, tt.words) })
+	}
+}
+
+// clientFault returns what the client says of the fault with this number.
+func clientFault(t *testing.T, i int) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		backend := simtoe.New(simtoe.Config{})
+		l, failed := backend.Listen(t.Context(), "tcp", "server:1")
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			for {
+				stream, err := l.Accept()
 				if err != nil {
-					t.Fatal(err)
+					return
 				}
-				served := make(chan struct{})
-				go func() {
-					defer close(served)
-					for {
-						stream, err := l.Accept()
-						if err != nil {
-							return
-						}
-						tt.server(t, stream)
-						stream.Close()
-					}
-				}()
-				cfg := &Config{Socket: extsock.Config{Backend: backend}, Count: 1, Timeout: 3 * time.Second, Validate: true}
-				_, err = Client(t.Context(), "server:1", cfg)
-				l.Close()
-				checkFault(t, err, tt.is, tt.words)
-				<-served
-			})
-		})
+				clientFaults[i].server(t, stream)
+				stream.Close()
+			}
+		}()
+		cfg := &Config{Socket: extsock.Config{Backend: backend}, Count: 1, Timeout: 3 * time.Second, Validate: true}
+		_, err = Client(t.Context(), "server:1", cfg)
+		l.Close()
+		<-served
+	})
+	return err
+}
+
+// TestOperatorsTable: rddp says each text that the operator's guide explains. A … stands for any text, and
+// N for a number.
+func TestOperatorsTable(t *testing.T) {
+	said := []string{
+		(&Error{Ping: -1, Step: "connecting to server:1", Err: syscall.ECONNREFUSED}).Error(),
+		(&Error{Ping: -1, Step: "connecting to server:1", Err: bounded(os.ErrDeadlineExceeded, time.Second)}).Error(),
+		ErrNoReads.Error(),
+		extsock.ErrUnread.Error(), // of a server that speaks first, if it is early
+	}
+	for i := range clientFaults {
+		said = append(said, clientFault(t, i).Error())
+	}
+	guide, err := os.ReadFile("../../../../docs/operator.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(guide), "| rddp prints |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")[2:]
+	if len(rows) < 5 {
+		t.Fatalf("the table has the rows %q", rows)
+	}
+	for _, row := range rows {
+		first := strings.Split(row, "|")[1]
+		for i, text := range strings.Split(first, "`") {
+			if i%2 == 0 || strings.HasPrefix(text, "-") || text == "SSH-" { // between texts, an option, an example
+				continue
+			}
+			text = strings.NewReplacer("…", ".*", " N ", " [0-9]+ ").Replace(regexp.QuoteMeta(text))
+			is := regexp.MustCompile(text).MatchString
+			if !slices.ContainsFunc(said, is) {
+				t.Errorf("rddp never says %q", text)
+			}
+		}
 	}
 }
 
