@@ -219,7 +219,8 @@ type Config struct {
 	// that each connection has a receive queue of its own. If SRQ is set, the program owns the
 	// receive queue. It posts buffers to SRQ instead of calling PostRecv, and takes their
 	// Completions from RecvCQ. RecvCQ must have an entry for each buffer that is not in SRQ. A Send
-	// that finds no buffer, or no entry, ends its connection.
+	// that finds no buffer, or no entry, ends its connection. Conn.AwaitEnd tells that the peer has closed a
+	// connection.
 	SRQ *rdmap.SharedReceiveQueue
 
 	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end can

@@ -151,7 +151,8 @@
 //
 // A Send of the peer needs a posted buffer. The connection posts buffers for Read, unless the
 // program posts its own: by PostRecv before the switch, with Config.RecvCQ, or with Config.SRQ for
-// many connections together.
+// many connections together. A program that posts them learns from [Conn.AwaitEnd] that the peer has
+// closed the connection, and must then call Close.
 //
 // If Read and Write are a byte stream, unread data delays the peer's Writes and nothing else. In
 // message mode at most Config.RecvDepth messages may be unread. Then the connection stops reading

@@ -6,9 +6,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -173,6 +178,60 @@ func TestSharedReceivesEnd(t *testing.T) {
 					t.Errorf("%d more completions", n)
 				}
 				pool.wantAll(t)
+			})
+		})
+	}
+}
+
+// TestAwaitEnd: a program whose buffers are in a shared queue learns when the peer ends the connection, and
+// why, and finds what came before in its completion queue.
+func TestAwaitEnd(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		end  func(peer, c *extsock.Conn)
+		want error
+	}{
+		{"the peer closes", func(peer, _ *extsock.Conn) { peer.Close() }, io.EOF},
+		{"the peer resets", func(peer, _ *extsock.Conn) { peer.SetLinger(0); peer.Close() }, syscall.ECONNRESET},
+		{"this end closes", func(_, c *extsock.Conn) { c.Close() }, net.ErrClosed},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				pool := newSharedPool(t, 3, 64)
+				peer, c := simPair(t, simtoe.Config{}, inMessages, pool.side())
+				if err := peer.AwaitEnd(t.Context()); !errors.Is(err, extsock.ErrMode) {
+					t.Errorf("at the end that reads: %v, want ErrMode", err)
+				}
+				for range 2 {
+					if _, err := peer.Write([]byte("first")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Second) // both have arrived
+				canceled, cancel := context.WithCancel(t.Context())
+				cancel()
+				if err := c.AwaitEnd(canceled); !errors.Is(err, context.Canceled) {
+					t.Errorf("before the end: %v, want that of ctx", err)
+				}
+				done := make(chan error)
+				go func() { done <- c.AwaitEnd(t.Context()) }()
+				synctest.Wait()
+				select {
+				case err := <-done:
+					t.Fatalf("AwaitEnd = %v before the end", err)
+				default:
+				}
+				tt.end(peer, c)
+				if err := <-done; !errors.Is(err, tt.want) {
+					t.Errorf("AwaitEnd = %v, want %v", err, tt.want)
+				}
+				if n := pool.cq.Len(); n != 2 {
+					t.Errorf("%d messages are there at the end, want 2", n)
+				}
+				c.Close()
+				if err := c.AwaitEnd(canceled); !errors.Is(err, net.ErrClosed) && !errors.Is(err, tt.want) {
+					t.Errorf("after Close: %v, want net.ErrClosed, or why it ended before", err)
+				}
 			})
 		})
 	}

@@ -571,4 +571,7 @@ var extsockFaults = []Fault{
 	{Name: "a long Write succeeds although the peer closed before TCP had taken it", File: "extsock/internal/driver/tx.go",
 		Old: "if t.open && s.writeErr == nil && s.writing && s.tx.IsSent() {", New: "if s.writeErr == nil && s.writing && s.tx.IsSent() {",
 		Package: "extsock", Tests: "^TestRendezvousEnds$"},
+	{Name: "the peer's close is a failure for a program that owns the receive queue", File: "extsock/internal/driver/ending.go",
+		Old: "	return d.end.readError(false)\n", New: "	return d.end.readError(true)\n",
+		Package: "extsock", Tests: "^TestAwaitEnd$"},
 }

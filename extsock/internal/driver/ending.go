@@ -220,6 +220,24 @@ func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 	}
 }
 
+// AwaitEnd waits until nothing more will arrive, and returns why, as a Read of a connection in message
+// mode does. The application posts the receive buffers. What has arrived before is in its completion queue.
+func (d *Driver) AwaitEnd(limit *wait.Deadline) error {
+	d.FlushPutOff()
+	if !d.end.endsReads() {
+		select {
+		case <-d.end.silent.Done():
+		case <-d.end.closed.Done():
+		case <-limit.Done():
+			return os.ErrDeadlineExceeded
+		}
+	}
+	if d.end.closed.IsSet() {
+		return net.ErrClosed
+	}
+	return d.end.readError(false)
+}
+
 // closeQueues has the connection end once the queued output has gone out.
 func (d *Driver) closeQueues() {
 	d.end.setReason(net.ErrClosed)
