@@ -214,7 +214,6 @@ var door = map[string][]string{
 	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
-	"golang.org/x/net":                    {"cmd/rddp/internal/monitor"}, // its LimitListener
 	"golang.org/x/term":                   {"cmd/rddp"},
 	"gonum.org/v1/plot":                   {"conformance/lab/dashboard", "conformance/lab/plot"},
 	"google.golang.org/grpc":              {"conformance/lab/examples/grpc"},
