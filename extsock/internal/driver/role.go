@@ -72,9 +72,9 @@ type role struct {
 // at once after each piece, and long after the last one.
 type trust struct {
 	// streak is how many waits began quickly, at most about streakCap times after. A quick wait counts
-	// in the streaks of both kinds. A wait that begins late halves only the streak of its kind, because
-	// on a busy machine the scheduler makes a quick Read late now and then. A one-sided operation that
-	// no Read receives sets both to 0.
+	// in the streaks of both kinds. A wait that begins late undoes lateWaits quick ones of its kind, and
+	// at most half of the streak, because on a busy machine the scheduler makes quick Reads late, several
+	// in a row. A one-sided operation that no Read receives sets both to 0.
 	streak atomic.Int32
 	after  atomic.Int32 // with so many quick waits a Read is trusted
 }
@@ -84,6 +84,12 @@ func (t *trust) grow(step int32) {
 	if streak := t.streak.Load(); streak < streakCap*t.after.Load() {
 		t.streak.CompareAndSwap(streak, streak+step)
 	}
+}
+
+// shrink counts a late wait.
+func (t *trust) shrink(step int32) {
+	streak := t.streak.Load()
+	t.streak.CompareAndSwap(streak, max(streak/2, streak-lateWaits*step))
 }
 
 // The holders of the role.
@@ -99,6 +105,7 @@ const (
 	trustMore  = 16                     // it is multiplied by this when trust was wrong
 	trustMost  = 1 << 24                // and never more than this
 	streakCap  = 4
+	lateWaits  = 16 // so many quick waits a late one undoes
 	// A wait for bulk data counts as so many waits. While the home goroutine receives such data, each
 	// byte is copied twice, so Reads must be trusted soon.
 	bulkStep   = trustFirst / 4
@@ -146,15 +153,13 @@ func (r *role) lastRead() *trust { return &r.trust[r.short.Load()] }
 func (r *role) beginWait() (began time.Duration) {
 	r.waiting.Add(1)
 	began = sinceStart()
-	if began-time.Duration(r.left.Load()) >= quick {
-		t := r.lastRead()
-		streak := t.streak.Load()
-		t.streak.CompareAndSwap(streak, streak/2)
-		return began
-	}
 	step := int32(1)
 	if r.bulk.Load() {
 		step = bulkStep
+	}
+	if began-time.Duration(r.left.Load()) >= quick {
+		r.lastRead().shrink(step)
+		return began
 	}
 	for i := range r.trust {
 		r.trust[i].grow(step)

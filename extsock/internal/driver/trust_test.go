@@ -13,9 +13,10 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A Read that is quick nearly always is still trusted when it is late once. It is trusted no more
-// when it is late again and again, and at once when a one-sided operation comes.
-func TestTrustOutlivesOneLateWait(t *testing.T) {
+// TestTrustOutlivesLateWaits: a Read that is quick nearly always is still trusted when it is late a few
+// times in a row, or once in a while. It is trusted no more when it is late again and again, and at once
+// when a one-sided operation comes.
+func TestTrustOutlivesLateWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
@@ -39,13 +40,31 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 		wait(streakCap*trustFirst, quick/2)
 		want("many quick waits", streakCap*trustFirst, true)
 		wait(1, 2*quick)
-		want("one late wait", streakCap*trustFirst/2, true)
+		want("one late wait", streakCap*trustFirst-lateWaits, true)
+		wait(11, 2*quick)
+		want("12 late waits", trustFirst, true)
 		wait(2, 2*quick)
-		want("two more late waits", streakCap*trustFirst/8, false)
+		want("14 late waits", trustFirst/2, false)
+		wait(1, 2*quick)
+		want("15 late waits", trustFirst/4, false)
+		wait(trustFirst, quick/2)
+		r.bulk.Store(true)
+		wait(1, 2*quick)
+		want("a late wait for bulk data", (trustFirst+trustFirst/4)/2, false)
+		r.bulk.Store(false)
+		wait(trustFirst, quick/2)
+		for range 100 {
+			wait(lateWaits+4, quick/2)
+			wait(1, 2*quick)
+		}
+		if !r.isTrusted() {
+			t.Error("a Read is not trusted that is late once in a while")
+		}
+		r.distrust()
 		wait(trustFirst, quick/2)
 		r.holder.Store(roleReader)
 		r.oneSided()
-		want("a one-sided operation that a Read receives", streakCap*trustFirst/8+trustFirst, true)
+		want("a one-sided operation that a Read receives", trustFirst, true)
 		r.holder.Store(roleHome)
 		r.oneSided()
 		want("a one-sided operation", 0, false)
