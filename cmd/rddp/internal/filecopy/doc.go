@@ -34,7 +34,8 @@
 // meanwhile, the part is flushed to disk, gets the source's permission bits and modification time,
 // and is renamed to NAME. So no program ever sees half a file under that name. The directory
 // entries are flushed when the connection ends. If NAME is a symbolic link, it is replaced. But a
-// link that the user names as the destination stays, and the file that it leads to is replaced.
+// local link that the user names as the destination stays, and the file that it leads to is
+// replaced. A server replaces a link in any case, because it may lead outside of the directory.
 //
 // An interrupted copy leaves the part and, in .NAME.rddp-part-of, a record of the source. The next
 // copy continues if the source still has that size and modification time, and if the hash of the
