@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,6 +146,9 @@ func plainFlagError(c *cli.Command, err error) error {
 		text = text[:m[0]] + " for flag " + dashed(text[m[2]:m[3]]) + text[m[3]:]
 	}
 	if name, isUnknown := strings.CutPrefix(text, "flag provided but not defined: -"); isUnknown {
+		if spaced := spacedFlag(c, name); spaced != "" {
+			return fmt.Errorf("there is no flag -%s: write %s", name, spaced)
+		}
 		return errors.New("there is no flag " + dashed(name) + didYouMean(strings.TrimLeft(name, "-"), cli.SuggestFlag(c.Flags, name, false)))
 	}
 	if m := numberError.FindStringSubmatchIndex(text); m != nil {
@@ -158,6 +162,19 @@ func plainFlagError(c *cli.Command, err error) error {
 		text = before + ": it is neither true nor false"
 	}
 	return errors.New(text)
+}
+
+// spacedFlag returns how -c1 is to be written, which other commands take, if name is c1 and c has a flag -c.
+func spacedFlag(c *cli.Command, name string) string {
+	if len(name) < 2 || name[1] < '0' || name[1] > '9' {
+		return ""
+	}
+	for _, f := range c.Flags {
+		if _, isSwitch := f.(*cli.BoolFlag); !isSwitch && slices.Contains(f.Names(), name[:1]) {
+			return "-" + name[:1] + " " + name[1:]
+		}
+	}
+	return ""
 }
 
 // dashed returns the name of a flag as a user types it.
