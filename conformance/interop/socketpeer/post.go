@@ -113,7 +113,7 @@ func postRounds(c *extsock.Conn, memory []byte, h rdmap.Handle, rounds int) erro
 		{Op: rdmap.WorkSend, Inline: true, Data: text},
 	})
 	if clear(text); err != nil {
-		return fmt.Errorf("Sends: %d, %w", n, err)
+		return fmt.Errorf("sends: %d, %w", n, err)
 	}
 	for range 2 {
 		if done, err := c.SendCQ().Wait(context.Background()); err != nil || done.Err != nil {
@@ -122,7 +122,7 @@ func postRounds(c *extsock.Conn, memory []byte, h rdmap.Handle, rounds int) erro
 	}
 	p := make([]byte, 10)
 	if n, err := c.Read(p); string(p[:n]) != "received" {
-		return fmt.Errorf("Read = %q, %w", p[:n], err)
+		return fmt.Errorf("a Read returned %q, %w", p[:n], err)
 	}
 	return nil
 }
