@@ -118,7 +118,8 @@ type end interface {
 // when both directions have, or at once when it is cut.
 type path struct {
 	i      *Injector
-	a, b   end
+	a      end           // the device's side
+	b      end           // the network's
 	passed atomic.Int64  // bytes of both directions
 	limit  int64         // of passed
 	resend time.Duration // after which a lost packet goes again
