@@ -49,11 +49,11 @@ type supervisor struct {
 // system cannot do it. If ctx is done before the program is started, the error is that of ctx; later ctx means
 // nothing, because the program gets the signals itself.
 func Run(ctx context.Context, c Config) (status int, err error) {
-	signals := newForwarder()
-	defer signals.stop()
 	// The program is killed when this thread ends, so the goroutine keeps the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	signals := newForwarder()
+	defer signals.stop()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
