@@ -97,11 +97,11 @@ func TestReceivesOfEndedConnection(t *testing.T) {
 			if err := end(c.(*net.TCPConn), send(2)); err != nil {
 				t.Fatal(err)
 			}
+			if s := <-ended; s != guest.Err {
+				t.Fatalf("the state is %d when the program hears of the end, want ERR", s)
+			}
 			for id := uint64(1); id < 3; id++ {
 				p.want("a receive at the end", id, uverbs.FlushErr)
-			}
-			if s := <-ended; s != guest.Err {
-				t.Errorf("the state is %d when the program hears of the end, want ERR", s)
 			}
 		})
 	}
