@@ -568,6 +568,7 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the peer sees no end")
 	}
+	c.Close() // for which the supervisor waits, unless the program has left something unread
 	_ = l.cmd.Wait()
 	if s := l.cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signal() != unix.SIGKILL {
 		t.Errorf("the supervisor ends with %v", l.cmd.ProcessState)
