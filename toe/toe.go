@@ -61,8 +61,8 @@ type Stream interface {
 	// called, also while somebody reads, so g may open because of bytes that have been read since.
 	//
 	// If Watch reports false, nothing opens g: the Stream does not declare Watch, or the operating
-	// system has refused it. It is refused for good then. Only Close ends what a Watch keeps in the
-	// process, so a Stream that has been watched must be closed.
+	// system has refused it. It is refused for good then. What a Watch keeps in the process ends
+	// with Close, and when ReadSegment has returned the end of the stream or its failure.
 	Watch(g *Gate) bool
 
 	// Unwatch ends the watch. The Gate may still open a moment later. Calling Unwatch before

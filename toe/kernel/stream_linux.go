@@ -125,6 +125,7 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 	}
 	s.off += uint64(s.readN)
 	if s.readErr != nil {
+		open(s.endWatch()) // nothing more arrives, and the program may never call Close
 		return 0, off, s.remember(s.readErr)
 	}
 	return s.readN, off, nil

@@ -59,7 +59,7 @@ const (
 	unwatched  watchState = iota // nothing: Watch has not been called
 	registered                   // the watcher knows the socket
 	refused                      // nothing: the operating system did not allow it, and won't be asked again
-	closed                       // nothing: Close was called
+	closed                       // nothing: Close was called, or nothing more arrives
 )
 
 // What is asked of epoll. A report ends with itself, until the socket is armed again. (Without

@@ -239,6 +239,29 @@ func TestWatchAndClose(t *testing.T) {
 	wantNoWatcher(t)
 }
 
+// TestWatchEndsWithTheStream: after the end of the stream there is nothing to watch for, also if the program never
+// closes the socket, and a Gate opens at once.
+func TestWatchEndsWithTheStream(t *testing.T) {
+	for _, end := range []func(*Stream) error{(*Stream).Close, (*Stream).Abort} {
+		a, b := pairOf(t, &Backend{})
+		g := newGate()
+		mustWatch(t, b, g)
+		end(a)
+		g.Wait()
+		if _, _, err := b.ReadSegment(&late{p: make([]byte, 10)}, 0); err == nil {
+			t.Error("ReadSegment after the end succeeded")
+		}
+		if current() != nil {
+			t.Fatal("the stream has ended, and the socket is watched")
+		}
+		wantNoWatcher(t)
+		mustWatch(t, b, g)
+		g.Wait()
+		b.Unwatch()
+		b.Close()
+	}
+}
+
 // registrations returns what is registered with the watcher, a line for each descriptor.
 func registrations(t *testing.T) (lines int) {
 	t.Helper()
