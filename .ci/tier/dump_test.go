@@ -57,12 +57,12 @@ func wait() { <-make(chan int) }
 // TestInterrupted: a step whose time is over says which test ran, and where it was.
 func TestInterrupted(t *testing.T) {
 	module(t, `
-func TestHang(t *testing.T) {
-	os.WriteFile("runs", nil, 0o644)
-	wait()
-}
+func TestHang(t *testing.T) { wait() }
 
-func wait() { <-make(chan int) }
+func wait() {
+	os.WriteFile("runs", nil, 0o644) // from here on the signal may come
+	<-make(chan int)
+}
 `)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
