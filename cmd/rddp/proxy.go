@@ -67,7 +67,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	var hup <-chan os.Signal
-	if c.IsSet("routes") { // from here on, since who changes the file does not know how far the proxy is
+	if c.IsSet("routes") { // before the file is read: its owner may change it and send SIGHUP at any time
 		var stop func()
 		hup, stop = catchReload()
 		defer stop()

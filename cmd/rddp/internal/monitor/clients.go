@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// clients is a listener that has at most limit connections. If there is one more, the connection closes that has
-// waited longest without a request. A newcomer waits only if all others have requests.
+// clients is a listener that has at most limit connections. A further connection closes the one that has
+// been idle longest. It waits only while all of them have requests.
 type clients struct {
 	net.Listener
 	limit int
 
 	mu sync.Mutex
-	// that a connection has closed or has no request any more, or that the listener is closed
+	// signals that a connection has closed or become idle, or that the listener is closed
 	cond *sync.Cond
 	// connections
 	n int // +checklocks:mu

@@ -59,8 +59,8 @@ func (q *queuePair) longestMessage(taken uint32) func(before uint32, whole bool)
 const (
 	// nudgeAfter is how long after the Reply an initiator sends an FPDU of its own.
 	nudgeAfter = 50 * time.Millisecond
-	// talks is how many FPDUs a peer has sent that talks with the program. librdmacm sends a few before it has read
-	// anything.
+	// A peer that has sent more than talks FPDUs needs no nudge: its program takes part. librdmacm sends a few FPDUs
+	// before it has read anything, so talks is well above that.
 	talks = 16
 )
 
