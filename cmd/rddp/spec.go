@@ -211,10 +211,10 @@ type specTLS struct {
 	wrong  atomic.Pointer[error]
 }
 
-// fits returns why TLS does not fit, if the peer has shown that.
+// fits returns a *spec.NoPeerError with the reason if the peer has shown that TLS does not fit.
 func (s *specTLS) fits() error {
 	if err := s.wrong.Load(); err != nil {
-		return tlspeer.Brief(*err)
+		return &spec.NoPeerError{Err: tlspeer.Brief(*err)}
 	}
 	return nil
 }

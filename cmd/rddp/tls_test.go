@@ -142,7 +142,10 @@ func runTLS(t *testing.T, p tlsPair, flags, address, pin, dir string) (status in
 	}
 	name, rest, _ := strings.Cut(p.client, " ")
 	line := strings.NewReplacer("ADDR", address, "DIR", dir, "PIN", pin).Replace(name + " " + flags + " " + rest)
-	status, _, stderr = runs(t, commands(), strings.Fields(line)...)
+	status, stdout, stderr := runs(t, commands(), strings.Fields(line)...)
+	if strings.Contains(stdout, "  FAIL  ") {
+		t.Errorf("the client says of a peer that TLS does not fit:\n%s", stdout)
+	}
 	return status, stderr
 }
 

@@ -229,6 +229,17 @@ func TestNoPeer(t *testing.T) {
 	if r, err := Run(t.Context(), Config{Part: Responder, Open: once}); !errors.As(err, &none) || len(r.Results) != 2 || !r.Failed() || !strings.HasPrefix(r.Summary(), "2 of 186 cases: ") {
 		t.Errorf("a peer that went away: %v, %d results", err, len(r.Results))
 	}
+	calls = 0
+	unfit := func(ctx context.Context) (net.Conn, error) {
+		conn, err := once(ctx)
+		if err != nil {
+			err = &NoPeerError{err}
+		}
+		return conn, err
+	}
+	if r, err := Run(t.Context(), Config{Part: Responder, Open: unfit}); !errors.As(err, &none) || none.Err != error(syscall.ECONNREFUSED) || len(r.Results) != 0 {
+		t.Errorf("a peer of which Open says that it is none: %v, %d results", err, len(r.Results))
+	}
 	if _, err := Run(t.Context(), Config{Part: Responder, Sections: []string{"none"}}); !errors.Is(err, ErrNoCase) {
 		t.Errorf("no case: %v", err)
 	}

@@ -33,7 +33,7 @@ func (p Part) String() string {
 type Config struct {
 	// Part is the peer's role.
 	Part Part
-	// Open dials or accepts the next connection, before the deadline of the context.
+	// Open dials or accepts the next connection, before the deadline of the context. With a *NoPeerError, Run ends.
 	Open func(context.Context) (net.Conn, error)
 	// Address is the peer's name in reports.
 	Address string
@@ -68,7 +68,7 @@ func (c *Config) quiet() time.Duration {
 }
 
 // A NoPeerError means that there is no peer to ask: no connection could be opened at the start, or
-// for several cases in a row.
+// for several cases in a row, or Config.Open says so.
 type NoPeerError struct {
 	Err error
 }
@@ -168,6 +168,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return report, err
 	}
 	unopened := 0
+	var none *NoPeerError
 	for _, c := range cases {
 		r, err := ask(ctx, &cfg, c)
 		for try := 2; try <= maxTries && err == nil && r.Status == StatusFail && ctx.Err() == nil; try++ {
@@ -182,6 +183,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 		if err == nil {
 			unopened = 0
+		} else if errors.As(err, &none) {
+			return report, none
 		} else if unopened++; unopened == maxUnopened {
 			return report, &NoPeerError{err}
 		}
