@@ -46,7 +46,7 @@ func modelOf(text string) string {
 func setCongestion(raw syscall.RawConn, name string) error {
 	return control(raw, func(fd int) error {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
-			return fmt.Errorf("congestion control %q: %w", name, err)
+			return wrongOption("congestion", "%q: %v", name, err)
 		}
 		return nil
 	})
