@@ -34,6 +34,9 @@ type link struct {
 	// peer has acknowledged.
 	sent  uint32 // +checklocks:mu
 	acked uint32 // +checklocks:mu
+	// the last frames that the peer acts upon after it has received them: of a Send, and of those that need a receive
+	lastSend    uint32 // +checklocks:mu
+	lastReceive uint32 // +checklocks:mu
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu

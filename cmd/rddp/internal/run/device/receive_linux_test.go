@@ -115,7 +115,7 @@ func TestFullWindow(t *testing.T) {
 				}
 			}
 			for i := range window {
-				post(uint64(i), guest.OpSend)
+				post(uint64(i), guest.OpWriteImm) // a Write would wait behind a Send
 			}
 			post(window, op)
 			l := a.linkOf(t, qa)

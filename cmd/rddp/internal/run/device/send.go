@@ -186,17 +186,31 @@ func (s *sender) step(l *link, b *batch) bool {
 	switch s.wr.Op {
 	case uverbs.OpWrite, uverbs.OpWriteImm, uverbs.OpAtomicWrite:
 		// 8 bytes are one segment, and the kernel copies an aligned word at once.
-		return s.write(l, b)
+		return s.isInOrder(l) && s.write(l, b)
 	case uverbs.OpRead:
-		return s.read(l, b)
+		return s.isInOrder(l) && s.read(l, b)
 	case uverbs.OpCmpSwap, uverbs.OpFetchAdd:
-		return s.atomic(l, b)
+		return s.isInOrder(l) && s.atomic(l, b)
 	case uverbs.OpBindMW:
 		return s.local(l, s.at.pd.bind(&s.wr.Bind, l.conn.QPNum()))
 	case uverbs.OpLocalInv:
 		return s.local(l, s.at.pd.invalidate(s.wr.InvalidateKey()))
 	}
 	return s.message(l, b)
+}
+
+// isInOrder reports whether what reaches the peer's memory by itself comes behind what a receive takes there. Over
+// InfiniBand a Write, a Read or an atomic never overtakes a Send. Here the connection places Writes and answers Reads,
+// while frames go to the receiver and may wait there. So the work request begins once the frames in front of it have
+// been acknowledged. A Write waits for Sends alone: immediate data in front of it does not touch the memory.
+func (s *sender) isInOrder(l *link) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.lastSend
+	if s.flight.isRead {
+		last = l.lastReceive
+	}
+	return !s.first || l.sent-last >= l.sent-l.acked
 }
 
 // buffer returns memory for n bytes of payload behind a header of the given length. short requests
@@ -333,6 +347,12 @@ func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) {
 	f.appendTo(p[:0])
 	l.mu.Lock()
 	l.sent++
+	switch f.kind {
+	case frameSend:
+		l.lastSend, l.lastReceive = l.sent, l.sent
+	case frameWritten:
+		l.lastReceive = l.sent
+	}
 	if f.kind != frameSend || f.flags&flagLast != 0 {
 		for _, x := range s.unnumbered {
 			x.number, x.numbered = l.sent, true

@@ -381,10 +381,12 @@ type Bind struct {
 	Access   uint32
 }
 
-// Post posts a work request and rings the doorbell.
-func (q *QP) Post(w WR) error {
-	if !q.SQ.push(func(b []byte) { w.put(b) }) {
-		return syscall.ENOMEM
+// Post posts work requests and rings the doorbell.
+func (q *QP) Post(all ...WR) error {
+	for _, w := range all {
+		if !q.SQ.push(func(b []byte) { w.put(b) }) {
+			return syscall.ENOMEM
+		}
 	}
 	return q.c.Doorbell()
 }

@@ -1,0 +1,60 @@
+//go:build amd64 || arm64
+
+package device
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// TestReadAfterSend: a Read or atomic that is posted behind a Send finds what the Send has brought, as over InfiniBand.
+func TestReadAfterSend(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	for i := range 100 {
+		want := a.fill(0, 64, byte(i))
+		qb.PostRecv(9, b.mr.Part(0, 64))
+		if err := qa.Post(
+			guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 64)}},
+			guest.WR{ID: 2, Op: guest.OpRead, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(4096, 64)}}); err != nil {
+			t.Fatal(err)
+		}
+		a.want("the Read", 2, uverbs.Success)
+		b.want("the receive", 9, uverbs.Success)
+		if !bytes.Equal(a.read(4096, 64), want) {
+			t.Fatalf("Read %d has got what was there before the Send", i)
+		}
+	}
+}
+
+// TestWriteAfterSend: a Write that is posted behind a Send to the same memory is there at the end, and not before the
+// receive has completed.
+func TestWriteAfterSend(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	a.fill(0, 64, 1)
+	want := a.fill(64, 64, 2)
+	send := guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 64)}}
+	write := guest.WR{ID: 2, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(64, 64)}}
+	for i := range 100 {
+		if err := qa.Post(send, write); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 { // the Send waits for a receive, and so does the Write
+			if err := qb.Post(guest.WR{ID: 3, Op: guest.OpWrite, Flags: guest.Signaled, Remote: a.mr.Addr + 4096, Key: a.mr.Key, List: []guest.SGE{b.mr.Part(4096, 8)}}); err != nil {
+				t.Fatal(err)
+			}
+			b.want("a Write of the other program", 3, uverbs.Success)
+			if bytes.Equal(b.read(0, 64), want) {
+				t.Fatal("the Write has overtaken the Send")
+			}
+		}
+		qb.PostRecv(9, b.mr.Part(0, 64))
+		a.want("the Write", 2, uverbs.Success)
+		b.want("the receive", 9, uverbs.Success)
+		if !bytes.Equal(b.read(0, 64), want) {
+			t.Fatalf("Send %d is in the place of the Write behind it", i)
+		}
+	}
+}
