@@ -4,35 +4,61 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
 
-// end ends the link because of a failure. The oldest flight completes with status, and the others are
-// flushed. When it returns, the peer neither writes nor reads the program's memory any more.
+// end ends the link because of a failure. The flight that the peer has refused completes with status, or the oldest one
+// if the peer has not named a flight, and the others are flushed. But Writes in front of the refused flight are done. When end
+// returns, the peer neither writes nor reads the program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.discard()
 	l.mu.Lock()
 	l.over = true
 	flights := l.flights
+	failed := max(slices.Index(flights, l.culprit), 0)
 	l.flights = nil
 	l.stopLocked()
 	l.mu.Unlock()
+	done := true
 	for i, f := range flights {
 		s := uverbs.FlushErr
-		if i == 0 {
+		done = done && i < failed && f.isWrite
+		switch {
+		case done && !f.signaled:
+			continue
+		case done:
+			s = uverbs.Success
+		case i == failed && f.status != uverbs.Success:
+			s = f.status
+		case i == failed:
 			s = status
-			if f.status != uverbs.Success {
-				s = f.status
-			}
 		}
-		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, QPN: l.q.num}, false)
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, Len: f.n, QPN: l.q.num}, false)
 	}
 	l.sayBye()
+}
+
+// blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that says so.
+func (l *link) blame(t rdmap.Terminate) {
+	h, _, err := ddphdr.ParseTagged(t.DDPHeader)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.flights {
+		if uint32(f.remote.STag) == h.STag && h.TO-f.remote.TO < uint64(f.n) {
+			l.culprit = f
+			return
+		}
+	}
 }
 
 // leave ends the link in order. When it returns, the peer neither writes nor reads the program's memory any more.
@@ -126,6 +152,9 @@ func (l *link) receive() {
 		l.q.fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
 		l.q.raise(uverbs.EventQPAccess)
 	case errors.As(err, &t), l.ended != nil:
+		if t != nil {
+			l.blame(t.Terminate)
+		}
 		// The connection manager tells the program of any end. So the program's receives are flushed, too, however
 		// the connection has ended: it may wait for them alone.
 		status, why := endStatus(err), connectionEnded(err)

@@ -36,8 +36,7 @@ func localStatus(err error) uverbs.WCStatus {
 	return uverbs.LocalQPErr
 }
 
-// endStatus returns the status of the oldest work request that was under way when its connection
-// ended with err. Those behind it are flushed.
+// endStatus returns the status of the work request to blame for err, with which its connection has ended: see link.end.
 func endStatus(err error) uverbs.WCStatus {
 	var t *rdmap.TerminateError
 	if !errors.As(err, &t) {

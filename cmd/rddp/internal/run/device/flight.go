@@ -15,6 +15,9 @@ type flight struct {
 	op       uverbs.WCOp
 	n        uint32
 	signaled bool
+	// isWrite says that the flight is a Write without immediate data: the peer's program takes no part in it.
+	isWrite bool
+	remote  rdmap.Handle // where it begins in the peer's memory
 	// number is that of the frame with whose acknowledgement the flight is over, once it is known.
 	number   uint32
 	numbered bool
@@ -89,12 +92,17 @@ func (l *link) completed(c *rdmap.Completion) bool {
 	if ch.n > chunkLen {
 		l.long -= ch.n
 	}
-	if f := ch.flight; f != nil && !l.over && c.Status == rdmap.StatusOK {
-		if err := f.answered(ch, c); err != nil {
-			f.status = localStatus(err)
+	if f := ch.flight; f != nil && !l.over {
+		switch c.Status {
+		case rdmap.StatusOK:
+			if err := f.answered(ch, c); err != nil {
+				f.status = localStatus(err)
+			}
+			f.awaits--
+			l.retireLocked()
+		case rdmap.StatusRemoteAccess, rdmap.StatusRemoteOperation:
+			l.culprit = f
 		}
-		f.awaits--
-		l.retireLocked()
 	}
 	if len(ch.b) == chunkLen {
 		ch.flight = nil
@@ -194,7 +202,7 @@ func (l *link) refused(number uint32, status uverbs.WCStatus) {
 	l.mu.Lock()
 	for _, f := range l.flights {
 		if f.numbered && f.number == number {
-			f.status = status
+			l.culprit = f
 		}
 	}
 	l.mu.Unlock()

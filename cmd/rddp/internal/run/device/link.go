@@ -37,6 +37,8 @@ type link struct {
 	// the last frames that the peer acts upon after it has received them: of a Send, and of those that need a receive
 	lastSend    uint32 // +checklocks:mu
 	lastReceive uint32 // +checklocks:mu
+	// the work request that the peer has refused; nil if there is none
+	culprit *flight // +checklocks:mu
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu

@@ -58,3 +58,39 @@ func TestWriteAfterSend(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedBehindOthers: a work request that the peer refuses has the error itself, and those before it, which
+// the peer has carried out, succeed.
+func TestRefusedBehindOthers(t *testing.T) {
+	for _, tt := range []struct {
+		desc   string
+		before uint32
+		op     uint32
+	}{
+		{"a Read behind a Send", guest.OpSend, guest.OpRead},
+		{"a Read behind a Write", guest.OpWrite, guest.OpRead},
+		{"a Read behind a Write with immediate data", guest.OpWriteImm, guest.OpRead},
+		{"a Write behind a Write", guest.OpWrite, guest.OpWrite},
+		{"a Write behind a Send", guest.OpSend, guest.OpWrite},
+		{"a Write with immediate data behind a Write", guest.OpWrite, guest.OpWriteImm},
+		{"an atomic behind a Send", guest.OpSend, guest.OpFetchAdd},
+		{"an atomic behind a Write", guest.OpWrite, guest.OpCmpSwap},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			a, b, qa, qb := pair(t)
+			qb.PostRecv(9, b.mr.Part(0, 8))
+			qb.PostRecv(10, b.mr.Part(0, 8))
+			data := []guest.SGE{a.mr.Part(0, 8)}
+			if err := qa.Post(
+				guest.WR{ID: 1, Op: tt.before, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: data},
+				guest.WR{ID: 2, Op: tt.before, Remote: b.mr.Addr, Key: b.mr.Key, List: data},
+				guest.WR{ID: 3, Op: tt.op, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key + 1, List: data},
+				guest.WR{ID: 4, Op: guest.OpSend, Flags: guest.Signaled, List: data}); err != nil {
+				t.Fatal(err)
+			}
+			a.want("what comes first", 1, uverbs.Success)
+			a.want("what is refused", 3, uverbs.RemoteAccessErr)
+			a.want("what comes behind it", 4, uverbs.FlushErr)
+		})
+	}
+}

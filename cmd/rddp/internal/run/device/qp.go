@@ -412,7 +412,8 @@ func (q *queuePair) unlinkLocked() *link {
 }
 
 // fail takes q to ERR. It does nothing if q is there already, or if l is not nil and not the link of q.
-// The oldest work request that was under way completes with status, and all others are flushed.
+// The work request that the peer has refused, or else the oldest one under way, completes with status, and the others
+// are flushed: see link.end.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) {
 	q.mu.Lock()
 	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {

@@ -145,8 +145,10 @@ func (s *sender) take(q *queuePair) bool {
 	}
 	s.flight = &flight{
 		id: w.ID, op: uverbs.WCOpOf(w.Op), n: uint32(n), signaled: q.signalAll || w.Flags&uverbs.Signaled != 0, isRead: isRead(w.Op) || isLocal(w.Op),
+		isWrite: w.Op == uverbs.OpWrite || w.Op == uverbs.OpAtomicWrite,
 	}
 	s.at, s.done, s.first = cursor{pd: q.pd, list: w.SGEs}, 0, true
+	s.flight.remote = s.remote()
 	switch {
 	case err != nil || !known(w.Op, q.kind) || s.flight.isRead && w.Flags&uverbs.Inline != 0:
 		s.flight.status = uverbs.LocalQPErr
