@@ -403,7 +403,7 @@ func TestFlushedBuffersStayUntouched(t *testing.T) {
 	x.a.transmit()
 	x.a.qp.Abort(errTest)
 	for _, u := range [][]byte{unhex(vSend), tagged(rdmaphdr.OpReadResponse, e.sinkSTag, e.sinkTO, pattern(8, 1))} {
-		x.a.rx = ddp.NewReceiver(x.a.qp.ReceiverConfig()) // one that has not seen the end
+		x.a.rx = ddp.NewReceiver(x.a.qp.receiverConfig()) // one that has not seen the end
 		x.a.off = 0
 		x.a.inject(u)
 	}

@@ -14,10 +14,8 @@ func Example() {
 	sent, received := rdmap.NewCompletionQueue(2), rdmap.NewCompletionQueue(1)
 	alice := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, SendCQ: sent})
 	bob := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 2, RecvCQ: received})
-	for _, qp := range []*rdmap.QP{alice, bob} {
-		qp.Start(rdmap.StartParams{IRD: 4, ORD: 4})
-	}
-	rx := ddp.NewReceiver(bob.ReceiverConfig())
+	alice.Start(rdmap.StartParams{IRD: 4, ORD: 4})
+	rx := ddp.NewReceiver(bob.Start(rdmap.StartParams{IRD: 4, ORD: 4}))
 
 	// Bob lets Alice write to his memory, and waits for her word that she has.
 	memory := make([]byte, 5)

@@ -81,8 +81,7 @@ func (m *targetMemory) newTarget(extensions bool, recvs int) *target {
 			panic(err)
 		}
 	}
-	x.qp.Start(StartParams{IRD: 1, ORD: 1, Extensions: extensions})
-	x.rx = ddp.NewReceiver(x.qp.ReceiverConfig())
+	x.rx = ddp.NewReceiver(x.qp.Start(StartParams{IRD: 1, ORD: 1, Extensions: extensions}))
 	return x
 }
 

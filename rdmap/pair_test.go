@@ -83,8 +83,7 @@ func newPair(t testing.TB, p params) *pair {
 			SendCQ: s.sendCQ, RecvCQ: s.recvCQ, Domain: s.domain, QPNum: qpNum, SRQ: srq,
 		})
 		start.IRD, start.ORD, start.Extensions = or(p.ird, 16), or(p.ord, 16), !p.noExtensions
-		s.qp.Start(start)
-		s.rx = ddp.NewReceiver(s.qp.ReceiverConfig())
+		s.rx = ddp.NewReceiver(s.qp.Start(start))
 		return s
 	}
 	numB := uint64(2)

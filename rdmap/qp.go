@@ -158,16 +158,22 @@ type StartParams struct {
 	ExpectRTRSend bool
 }
 
-// Start takes the QP from stateIdle to stateRTS. In any other state it does nothing, because the
-// stream was given up during startup.
-func (q *QP) Start(p StartParams) {
+// Start takes the QP from stateIdle to stateRTS, and returns the configuration of the stream's
+// ddp.Receiver. In any other state it changes nothing, because the stream was given up during
+// startup.
+func (q *QP) Start(p StartParams) ddp.ReceiverConfig {
 	q.postRecvMu.Lock()
 	defer q.postRecvMu.Unlock()
 	q.mu.Lock()
 	defer q.unlock()
-	if q.state != stateIdle {
-		return
+	if q.state == stateIdle {
+		q.startLocked(p)
 	}
+	return q.receiverConfig()
+}
+
+// +checklocks:q.mu
+func (q *QP) startLocked(p StartParams) {
 	q.setState(stateRTS)
 	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
@@ -197,8 +203,7 @@ func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
 	queue.Post(head, b, id)
 }
 
-// ReceiverConfig returns the configuration of the stream's ddp.Receiver. Call it after Start.
-func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
+func (q *QP) receiverConfig() ddp.ReceiverConfig {
 	return ddp.ReceiverConfig{
 		Domain: q.cfg.Domain, Stream: q.cfg.QPNum, Queues: q.queues,
 		Admit: q.admission.admit, InMessage: isInMessage,

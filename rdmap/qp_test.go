@@ -129,8 +129,7 @@ func TestRTR(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		q.Start(StartParams{ExpectRTRSend: true})
-		rx := ddp.NewReceiver(q.ReceiverConfig())
+		rx := ddp.NewReceiver(q.Start(StartParams{ExpectRTRSend: true}))
 		for msn := range uint32(3) {
 			rx.Place(uint64(msn), untagged(rdmaphdr.OpSend, 0, msn+1, pattern(int(msn), 0)))
 		}

@@ -165,7 +165,7 @@ func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
 		if out != most {
 			t.Errorf("at ORD %d there are %d Reads out", most, out)
 		}
-		rx := ddp.NewReceiver(q.ReceiverConfig())
+		rx := ddp.NewReceiver(q.receiverConfig())
 		for msn := range uint32(most + 1) {
 			if q.Err() != nil || rx.Err() != nil {
 				t.Fatalf("at IRD %d %d Reads are too many", most, msn)

@@ -26,8 +26,7 @@ func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
 			ird, ord int
 		}{{x.a, back, there}, {x.b, there, back}} {
 			s.s.qp = NewQP(Config{Domain: s.s.domain, QPNum: 1, SendCQ: s.s.sendCQ, RecvCQ: s.s.recvCQ})
-			s.s.qp.Start(StartParams{IRD: s.ird, ORD: s.ord})
-			s.s.rx = ddp.NewReceiver(s.s.qp.ReceiverConfig())
+			s.s.rx = ddp.NewReceiver(s.s.qp.Start(StartParams{IRD: s.ird, ORD: s.ord}))
 		}
 		return x
 	}

@@ -148,8 +148,7 @@ func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
 	two := newPair(t, params{domain: fixed()})
 	two.a.domain = new(ddp.Domain) // each in its own; no memory of a's is on the wire
 	two.a.qp = NewQP(Config{SendCQ: two.a.sendCQ, RecvCQ: two.a.recvCQ, Domain: two.a.domain, QPNum: 77})
-	two.a.qp.Start(StartParams{IRD: 16, ORD: 16, Extensions: true})
-	two.a.rx = ddp.NewReceiver(two.a.qp.ReceiverConfig())
+	two.a.rx = ddp.NewReceiver(two.a.qp.Start(StartParams{IRD: 16, ORD: 16, Extensions: true}))
 	got := traffic(two)
 	for i := range want {
 		if i >= len(got) || !bytes.Equal(got[i], want[i]) {

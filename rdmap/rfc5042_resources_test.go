@@ -206,8 +206,7 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	newReceiver := func(cq *CompletionQueue) *pair {
 		x := newPair(t, params{})
 		x.b.qp = NewQP(Config{QPNum: qpNums.Add(1), RecvCQ: cq})
-		x.b.qp.Start(StartParams{})
-		x.b.rx = ddp.NewReceiver(x.b.qp.ReceiverConfig())
+		x.b.rx = ddp.NewReceiver(x.b.qp.Start(StartParams{}))
 		return x
 	}
 	first, second := newReceiver(cq), newReceiver(cq)

@@ -102,7 +102,7 @@ func TestExtensionsByConfig(t *testing.T) {
 	if err := q.PostSend(&WorkRequest{Op: WorkFetchAdd}); err != nil {
 		t.Errorf("PostSend(FetchAdd): %v", err)
 	}
-	if q.ReceiverConfig().Queues[3] == nil {
+	if q.receiverConfig().Queues[3] == nil {
 		t.Error("no queue for Atomic Responses")
 	}
 }

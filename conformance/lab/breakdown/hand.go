@@ -96,8 +96,7 @@ func (e *handEnd) init(number uint64, crc bool, ring int) {
 	touch(e.ring)
 	e.cq = rdmap.NewCompletionQueue(256)
 	e.qp = rdmap.NewQP(rdmap.Config{Domain: e.domain, QPNum: number, SendCQ: e.cq, RecvCQ: e.cq})
-	e.qp.Start(rdmap.StartParams{Initiator: number == 1, IRD: 16, ORD: 16})
-	e.drx = ddp.NewReceiver(e.qp.ReceiverConfig())
+	e.drx = ddp.NewReceiver(e.qp.Start(rdmap.StartParams{Initiator: number == 1, IRD: 16, ORD: 16}))
 	agreed := mpa.Agreement{CRC: crc}
 	e.mtx, e.mrx, e.batch = fpdu.NewSender(agreed), fpdu.NewReceiver(agreed), fpdu.NewBatch(handBuffer)
 	e.mrx.Destination = e.drx.Destination

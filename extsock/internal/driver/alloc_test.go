@@ -19,9 +19,8 @@ import (
 func idleDriver(s *script) (p *Driver, qp *rdmap.QP, cq *rdmap.CompletionQueue) {
 	cq = rdmap.NewCompletionQueue(256)
 	qp = rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2, SendCQ: cq, RecvCQ: cq})
-	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
 	// A connection with Taps can get a capture at any time.
-	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp, cq
+	return New(Config{Stream: s, QP: qp, Start: rdmap.StartParams{IRD: 2, ORD: 2}, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp, cq
 }
 
 // TestAllocWayOut checks that nothing is allocated on the way from Post to the wire and the

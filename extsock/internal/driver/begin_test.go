@@ -39,7 +39,6 @@ func TestSegmentsWithoutPayload(t *testing.T) {
 						receive.Stream = &StreamConfig{Window: newWindow(depth), Credits: depth, MaxMessage: 512}
 					}
 					qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: depth + bytestream.ExtraBuffers})
-					qp.Start(rdmap.StartParams{})
 					d := New(Config{
 						Stream: &script{in: stream}, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
 						Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },

@@ -100,7 +100,6 @@ func TestDoorbellsOfAnEndedConnection(t *testing.T) {
 		var send, recv Doorbells
 		cq := rdmap.NewCompletionQueue(128)
 		qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), SendCQ: cq})
-		qp.Start(rdmap.StartParams{})
 		d := New(Config{Stream: &script{}, QP: qp, SendBells: &send, RecvBells: &recv, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
 		wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: rdmap.Handle{STag: 1, Len: 1}}
 		for hanging(&send) == 0 { // until one waits

@@ -76,13 +76,12 @@ type Config struct {
 	Fenced    bool          // this end is the Responder: see tx.fenced
 	// NoEarlyPlacement is that of Config of package extsock.
 	NoEarlyPlacement bool
-	// ExpectsRTR says that the peer's first Send is its Ready to Receive indication (RFC 6581 §9).
-	ExpectsRTR bool
-	Shared     bool          // the application's receive buffers come from a shared receive queue
-	Agreement  mpa.Agreement // the result of startup
+	Shared           bool          // the application's receive buffers come from a shared receive queue
+	Agreement        mpa.Agreement // the result of startup
 
 	Stream toe.Stream // without deadlines that are set
-	QP     *rdmap.QP  // started
+	QP     *rdmap.QP  // New starts it with Start
+	Start  rdmap.StartParams
 	// SendBells and RecvBells are the doorbells of QP's completion queues. nil means that the queue
 	// has none.
 	SendBells, RecvBells *Doorbells
@@ -125,7 +124,7 @@ type earlyShower interface{ ShowEarly(show bool) }
 // New joins the layers of a connection as startup has agreed. Start and Receive must be called
 // next.
 func New(cfg Config) *Driver {
-	receiver := cfg.QP.ReceiverConfig()
+	receiver := cfg.QP.Start(cfg.Start)
 	d := &Driver{
 		qp: cfg.QP, recheck: make(chan struct{}, 1),
 		rx: rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver), invalidated: cfg.Invalidated}},
@@ -150,7 +149,7 @@ func New(cfg Config) *Driver {
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
-	d.rx.awaitsRTR, d.rx.shared = cfg.ExpectsRTR, cfg.Shared
+	d.rx.awaitsRTR, d.rx.shared = cfg.Start.ExpectRTRSend, cfg.Shared
 	d.rx.qp, d.rx.count, d.rx.fenced = d.qp, &d.count, &d.tx.fenced
 	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = cfg.Stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
 	d.bound.stream = cfg.Stream

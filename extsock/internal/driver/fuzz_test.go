@@ -111,8 +111,7 @@ func FuzzReceive(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2, Extensions: true})
-		p := New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, RxMarkers: markers}, CloseTimeout: pairCloseTimeout})
+		p := New(Config{Stream: s, QP: qp, Start: rdmap.StartParams{IRD: 2, ORD: 2, Extensions: true}, Agreement: mpa.Agreement{CRC: true, RxMarkers: markers}, CloseTimeout: pairCloseTimeout})
 		p.Receive()
 		p.Close()
 		if !bytes.Equal(memory[:guard], bytes.Repeat([]byte{0xaa}, guard)) ||

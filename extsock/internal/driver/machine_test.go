@@ -174,7 +174,6 @@ func newMachine(framed bool) *machine {
 		e.closed = new(wait.Latch)
 		e.closed.Init()
 		qp := rdmap.NewQP(rdmap.Config{Domain: e.domain, QPNum: 1, IRD: 2, ORD: 2, SendDepth: 8})
-		qp.Start(rdmap.StartParams{Initiator: i == 0, IRD: 2, ORD: 2, Extensions: true})
 		receive := &ReceiveConfig{Depth: machineDepth, Size: machineSize}
 		if framed {
 			receive.Stream = &StreamConfig{
@@ -183,7 +182,7 @@ func newMachine(framed bool) *machine {
 			}
 		}
 		e.d = New(Config{
-			Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, Closed: e.closed, Fenced: i == 1,
+			Stream: s, QP: qp, Start: rdmap.StartParams{Initiator: i == 0, IRD: 2, ORD: 2, Extensions: true}, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, Closed: e.closed, Fenced: i == 1,
 			CloseTimeout: time.Hour, Receive: receive,
 		})
 		e.d.tx.goOn = func() { e.rest = restHanded }

@@ -39,12 +39,11 @@ func streamPairOf(sa, sb toe.Stream, sendDepth int) (a, b *Driver, end func(*Dri
 	start := func(s toe.Stream) *Driver {
 		domain := new(ddp.Domain)
 		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2, SendDepth: sendDepth})
-		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
 		c := new(wait.Latch)
 		c.Init()
 		const window, size = 32, 64 << 10
 		p := New(Config{
-			Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
+			Stream: s, QP: qp, Start: rdmap.StartParams{IRD: 2, ORD: 2}, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
 			Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },
 			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: window, MaxMessage: size,

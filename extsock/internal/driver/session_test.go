@@ -70,8 +70,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 			t.Fatal(err)
 		}
 	}
-	qp.Start(rdmap.StartParams{IRD: sessionIRD, ORD: 2, Extensions: true})
-	p := New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
+	p := New(Config{Stream: s, QP: qp, Start: rdmap.StartParams{IRD: sessionIRD, ORD: 2, Extensions: true}, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
 	p.Receive()
 	x.err = qp.Err()
 	p.Close()

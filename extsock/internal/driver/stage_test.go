@@ -36,9 +36,8 @@ func TestDetachAfterTheEnd(t *testing.T) {
 				stream, peer := simtoe.Pair(simtoe.Config{Window: 5000}, simtoe.Config{Window: 5000})
 				cq := rdmap.NewCompletionQueue(128)
 				qp := rdmap.NewQP(rdmap.Config{SendCQ: cq})
-				qp.Start(rdmap.StartParams{Initiator: true})
 				d := New(Config{
-					Stream: stream, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
+					Stream: stream, QP: qp, Start: rdmap.StartParams{Initiator: true}, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
 					Panicked: func(value any) error { panic(value) },
 				})
 				d.Start(nil)

@@ -116,9 +116,8 @@ func FuzzByteStream(f *testing.F) {
 		}
 		d := &dialog{frames: inFPDUs(messages), calls: calls}
 		qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: window + bytestream.ExtraBuffers})
-		qp.Start(rdmap.StartParams{Extensions: true})
 		p := New(Config{
-			Stream: d, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
+			Stream: d, QP: qp, Start: rdmap.StartParams{Extensions: true}, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
 			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: granted, MaxMessage: size,
 			}},
