@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"sync"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
@@ -24,10 +22,7 @@ type door struct {
 	l      net.Listener
 	cancel context.CancelFunc
 	going  sync.WaitGroup
-
-	mu    sync.Mutex
-	conns map[*closer]bool // +checklocks:mu
-	shut  bool             // +checklocks:mu
+	conns  connections
 }
 
 // An opening asks a server to open a door for at most Conns connections that are as Hello says.
@@ -53,7 +48,7 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 	if !s.reserve(memory) {
 		return nil, errNoMemory
 	}
-	d := &door{s: s, v: v, h: &o.Hello, conns: make(map[*closer]bool)}
+	d := &door{s: s, v: v, h: &o.Hello, conns: connections{all: make(map[*closer]bool)}}
 	plain := net.ListenConfig{Control: beginWith(o.Hello.Congestion)}
 	if d.l, err = plain.Listen(ctx, "tcp", address); err != nil {
 		s.reserve(-memory)
@@ -115,10 +110,10 @@ func (d *door) accept() (net.Conn, error) {
 
 // serve serves one connection.
 func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
-	if !d.enter(k) {
+	if !d.conns.enter(k) {
 		return nil
 	}
-	defer d.leave(k)
+	defer d.conns.leave(k)
 	if d.h.Transport == overTCP {
 		secured, err := d.s.secure(ctx, c, k)
 		if err != nil {
@@ -133,7 +128,7 @@ func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
 	if err != nil {
 		return err
 	}
-	defer d.v.leave(k)
+	defer d.v.conns.leave(k)
 	e, err := openedEnd(c, d.h, false)
 	if err != nil {
 		return err
@@ -142,36 +137,14 @@ func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
 	return e.serve(ctx, d.h.Reverse)
 }
 
-// enter adds a connection, unless the door is shut.
-func (d *door) enter(k *closer) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.shut {
-		d.conns[k] = true
-	}
-	return !d.shut
-}
-
-func (d *door) leave(k *closer) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.conns, k)
-}
-
 // close shuts the door, and closes its connections. When it returns, nothing of them is left. A nil
 // door is shut.
 func (d *door) close() {
 	if d == nil {
 		return
 	}
-	d.mu.Lock()
-	d.shut = true
-	conns := slices.Collect(maps.Keys(d.conns))
-	d.mu.Unlock()
+	d.conns.end()
 	d.l.Close()
 	d.cancel()
-	for _, k := range conns {
-		go k.close() // Close may wait for the peer
-	}
 	d.going.Wait()
 }

@@ -146,31 +146,46 @@ func (m *meter) group(ctx context.Context, size int) error {
 		all[j] = s
 		m.series = append(m.series, s)
 	}
-	spare := m.o.Rounds
-	for round := 0; round < m.o.Rounds; round++ {
-		near := m.cpus.near()
+	return m.rounds(all, func(reverse bool) (enter func(), err error) {
 		var outcomes []outcome
 		for _, ref := range refs {
 			runs := order(ref, jobs)
-			if round%2 == 1 { // what comes later in a round must not always do so
+			if reverse {
 				slices.Reverse(runs)
 			}
 			o, err := m.round(ctx, all, ref, runs)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			outcomes = append(outcomes, o...)
 		}
+		return func() {
+			for _, o := range outcomes {
+				o.enter()
+			}
+		}, nil
+	})
+}
+
+// rounds calls round for each round, and then enter for what it has measured. Every second round is in
+// reverse: what comes later in a round must not always do so. A round in which the CPUs were far apart is
+// repeated, as long as there are not as many repetitions as rounds.
+func (m *meter) rounds(all map[job]*series, round func(reverse bool) (enter func(), err error)) error {
+	spare := m.o.Rounds
+	for n := 0; n < m.o.Rounds; n++ {
+		near, done := m.cpus.near(), m.done
+		enter, err := round(n%2 == 1)
+		if err != nil {
+			return err
+		}
 		if near = m.cpus.near() && near; !near && spare > 0 {
 			spare--
-			round--
+			n--
 			m.repeated++
-			m.done -= len(outcomes)
+			m.done = done
 			continue
 		}
-		for _, o := range outcomes {
-			o.enter()
-		}
+		enter()
 		for _, s := range all {
 			s.rounds++
 		}

@@ -84,26 +84,10 @@ func (m *meter) scale(ctx context.Context) (out []Idle, err error) {
 			}
 		}
 	}()
-	spare := m.o.Rounds
-	for round := 0; round < m.o.Rounds; round++ {
-		near, done := m.cpus.near(), m.done
-		crowds, outcomes, err := m.scaleRound(ctx, kinds, idle, all, round%2 == 1)
-		if err != nil {
-			return nil, err
-		}
-		if near = m.cpus.near() && near; !near && spare > 0 {
-			spare--
-			round--
-			m.repeated++
-			m.done = done
-			continue
-		}
-		m.enterRound(crowds, outcomes, idle)
-		for _, s := range all {
-			s.rounds++
-		}
-	}
-	return nil, nil
+	return nil, m.rounds(all, func(reverse bool) (enter func(), err error) {
+		crowds, outcomes, err := m.scaleRound(ctx, kinds, idle, all, reverse)
+		return func() { m.enterRound(crowds, outcomes, idle) }, err
+	})
 }
 
 // scaleRound measures each kind of connection once, the last kind first if reverse is set.

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
@@ -46,10 +47,41 @@ const (
 // A session is what the connections of one client share.
 type session struct {
 	*recorders
+	conns connections
+	next  atomic.Uint32
+}
+
+// connections are those of a session or of a door, until it ends.
+type connections struct {
 	mu    sync.Mutex
-	conns map[*closer]bool // +checklocks:mu
+	all   map[*closer]bool // +checklocks:mu
 	ended bool             // +checklocks:mu
-	next  int              // +checklocks:mu
+}
+
+// enter adds a connection, and reports whether the others have not ended.
+func (s *connections) enter(k *closer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.all[k] = true
+	}
+	return !s.ended
+}
+
+func (s *connections) leave(k *closer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, k)
+}
+
+// end closes all connections.
+func (s *connections) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for k := range s.all {
+		go k.close() // Close may wait for the peer
+	}
 }
 
 // A closer closes a connection whose owner may change: an extended socket takes the TCP connection
@@ -257,7 +289,7 @@ func (s *Server) open(pinned bool) (token string, v *session, err error) {
 	}
 	s.pinned = pinned
 	token = rand.Text()
-	v = &session{recorders: newRecorders(len(recorders{})), conns: make(map[*closer]bool)}
+	v = &session{recorders: newRecorders(len(recorders{})), conns: connections{all: make(map[*closer]bool)}}
 	s.sessions[token] = v
 	return token, v, nil
 }
@@ -267,30 +299,15 @@ func (s *Server) close(token string, v *session) {
 	s.mu.Lock()
 	delete(s.sessions, token)
 	s.mu.Unlock()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.ended = true
-	for k := range v.conns {
-		go k.close() // Close may wait for the peer
-	}
+	v.conns.end()
 }
 
 // enter adds a connection to the session, and returns the recorder of its latencies.
 func (v *session) enter(k *closer) (*recorder, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.ended {
+	if !v.conns.enter(k) {
 		return nil, net.ErrClosed
 	}
-	v.conns[k] = true
-	v.next++
-	return v.of(v.next - 1), nil
-}
-
-func (v *session) leave(k *closer) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.conns, k)
+	return v.of(int(v.next.Add(1) - 1)), nil
 }
 
 // data serves a data connection.
@@ -305,7 +322,7 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 	if err != nil {
 		return refuse(c, err)
 	}
-	defer v.leave(k)
+	defer v.conns.leave(k)
 	if !s.reserve(h.memory()) {
 		return refuse(c, errNoMemory)
 	}
