@@ -70,14 +70,5 @@ func TestCrowded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- serve(&prototest.Crowded{Listener: l}) }()
-	var out strings.Builder
-	if err := ask(&out, l.Addr().String(), []string{"one"}); err != nil || out.String() != "one\n" {
-		t.Errorf("the client prints %q, %v", out.String(), err)
-	}
-	l.Close()
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
-	}
+	prototest.Echoes(t, net.Listener(&prototest.Crowded{Listener: l}), serve, ask, "one")
 }

@@ -49,14 +49,5 @@ func TestCrowded(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := extsock.NewListener(&prototest.Crowded{Listener: tcp}, &extsock.Config{Startup: extsock.StartupRequire})
-	served := make(chan error, 1)
-	go func() { served <- serve(l) }()
-	var out strings.Builder
-	if err := ask(&out, l.Addr().String(), []string{"one"}); err != nil || out.String() != "one\n" {
-		t.Errorf("the client prints %q, %v", out.String(), err)
-	}
-	l.Close()
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
-	}
+	prototest.Echoes(t, l, serve, ask, "one")
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"net"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,19 +16,7 @@ func TestEcho(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- serve(l) }()
-	var out strings.Builder
-	if err := ask(&out, l.Addr().String(), []string{"one", "two", "three"}); err != nil {
-		t.Error(err)
-	}
-	if got, want := out.String(), "one\ntwo\nthree\n"; got != want {
-		t.Errorf("the client prints %q, want %q", got, want)
-	}
-	l.Close()
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
-	}
+	prototest.Echoes(t, l, serve, ask, "one", "two", "three")
 }
 
 // TestCrowded: the server goes on after an Accept that failed because too many files were open.
@@ -37,14 +25,5 @@ func TestCrowded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- serve(&prototest.Crowded{Listener: l}) }()
-	var out strings.Builder
-	if err := ask(&out, l.Addr().String(), []string{"one"}); err != nil || out.String() != "one\n" {
-		t.Errorf("the client prints %q, %v", out.String(), err)
-	}
-	l.Close()
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
-	}
+	prototest.Echoes(t, net.Listener(&prototest.Crowded{Listener: l}), serve, ask, "one")
 }
