@@ -89,8 +89,9 @@ var errMarkersRefused = errors.New("the peer may not know Markers")
 // Reject, once, or close the connection. Until then Read and Write wait. The program may still
 // become the owner of the receive queue with PostRecv.
 type Request struct {
-	c *Conn
-	r *startup.Request
+	c     *Conn
+	r     *startup.Request
+	taken *Config // the Config that an earlier answer has taken
 
 	// PrivateData is the private data of the peer's program. The caller must not modify it.
 	PrivateData []byte
@@ -226,10 +227,11 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 func (r *Request) answer(privateData []byte) (mpa.Config, driver.Window, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
-	if r.Config != nil {
+	if r.Config != nil && r.Config != r.taken {
 		if err := c.reconfigure(r.Config); err != nil {
 			return mpa.Config{}, driver.Window{}, err
 		}
+		r.taken = r.Config
 	}
 	c.endpoint() // now, because silent peers must cost little
 	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
@@ -243,13 +245,12 @@ func (r *Request) answer(privateData []byte) (mpa.Config, driver.Window, error) 
 func (c *Conn) reconfigure(cfg *Config) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.cfg == cfg:
-		return nil
-	case c.verbs.made.Load():
+	if c.verbs.made.Load() {
 		return fmt.Errorf("%w: the queues of the connection exist already", ErrBusy)
 	}
-	c.cfg = cfg // startup reads it without c.mu, but it waits for the answer
+	chosen := *cfg
+	chosen.RecvCQ, chosen.SRQ = c.cfg.RecvCQ, c.cfg.SRQ // appQueues says so already
+	c.cfg = &chosen                                     // startup reads it without c.mu, but it waits for the answer
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -218,6 +219,61 @@ func TestRequestConfig(t *testing.T) {
 		}
 		(<-served).Close()
 	})
+}
+
+// TestRequestConfigOwner: who owns the receive queue is said before the Request comes. The Config of the
+// Request does not change that, however often Accept is called.
+func TestRequestConfigOwner(t *testing.T) {
+	pool, other := newSharedPool(t, 1, 100), newSharedPool(t, 1, 100)
+	for _, tt := range []struct {
+		desc           string
+		before, chosen extsock.Config
+		wantCQ         *extsock.CompletionQueue // nil: the connection posts the buffers
+		wantRead       error
+	}{
+		{"the program", pool.side().cfg, extsock.Config{Messages: true}, pool.cq, extsock.ErrMode},
+		{"the program, another queue", pool.side().cfg, other.side().cfg, pool.cq, extsock.ErrMode},
+		{"the connection", extsock.Config{}, other.side().cfg, nil, nil},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x, y := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			ci, cr := extsock.NewConn(x, true, &extsock.Config{Messages: true}), extsock.NewConn(y, false, &tt.before)
+			defer ci.Close()
+			defer cr.Close()
+			dialed := make(chan error, 1)
+			go func() { dialed <- ci.EnableDDP(timeLimit(t), nil) }()
+			r, err := cr.ReceiveRequest(timeLimit(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Config = &tt.chosen
+			if err := r.Accept(timeLimit(t), make([]byte, 513)); !errors.Is(err, syscall.EMSGSIZE) {
+				t.Errorf("Accept with too much private data = %v", err)
+			}
+			if err := errors.Join(r.Accept(timeLimit(t), nil), <-dialed); err != nil {
+				t.Fatal(err)
+			}
+			if tt.wantCQ != nil && cr.RecvCQ() != tt.wantCQ {
+				t.Fatal("RecvCQ returns another queue")
+			}
+			if _, err := ci.Write([]byte("message")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := cr.Read(make([]byte, 100)); !errors.Is(err, tt.wantRead) {
+				t.Errorf("Read = %v, want %v", err, tt.wantRead)
+			}
+			if tt.wantCQ == nil {
+				return
+			}
+			d, err := tt.wantCQ.Wait(timeLimit(t))
+			if err != nil || d.Status != rdmap.StatusOK || d.Len != 7 {
+				t.Fatalf("Completion %v, %v", d, err)
+			}
+			pool.post(t, d.ID)
+		})
+	}
+	pool.wantAll(t)
+	other.wantAll(t)
 }
 
 // TestRequestConfigTooLate: once the queues of the connection exist, its Config can't change.
