@@ -227,6 +227,14 @@ func TestAbort(t *testing.T) {
 	}{
 		{"TCP", func(t *testing.T) (ci, cr *extsock.Conn) { return tcpPair(t, side{}, side{}) }},
 		{"TCP, messages", func(t *testing.T) (ci, cr *extsock.Conn) { return tcpPair(t, inMessages, inMessages) }},
+		{"TLS", func(t *testing.T) (ci, cr *extsock.Conn) {
+			a, b := tlsStreams(t)
+			return switched(t, a, b, side{}, side{})
+		}},
+		{"TLS, messages", func(t *testing.T) (ci, cr *extsock.Conn) {
+			a, b := tlsStreams(t)
+			return switched(t, a, b, inMessages, inMessages)
+		}},
 		{"simulator", func(t *testing.T) (ci, cr *extsock.Conn) { return simPair(t, simtoe.Config{}, side{}, side{}) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {

@@ -210,7 +210,8 @@ func (c *Conn) isClosed() bool { return c.closed.IsSet() }
 // Config.CloseTimeout in all. After SetLinger(0) Close does not wait.
 //
 // As over TCP, Close resets the connection if this end has received bytes that it has not read. The
-// peer's program learns from the reset (ECONNRESET) that its data is lost. Data that is still
+// peer's program learns from the reset (ECONNRESET) that its data is lost. If the stream below cannot
+// reset, the peer gets io.ErrUnexpectedEOF, and in message mode io.EOF. Data that is still
 // queued at this end is lost too. Bytes that arrive only after Close are discarded without a reset,
 // and the peer receives everything that was written here, and the end.
 //
@@ -278,12 +279,10 @@ func (c *Conn) close() error {
 // closeDDP closes a connection in DDP mode.
 func (c *Conn) closeDDP() error {
 	defer c.verbs.deregisterAll()
-	if c.abortive.Load() {
-		c.verbs.engine.Kill(net.ErrClosed)
-		return nil
-	}
-	if s := c.verbs.rsocket; s != nil && s.close() {
-		_ = c.stream.Abort() // tells the peer that data is lost
+	if s := c.verbs.rsocket; c.abortive.Load() || s != nil && s.close() {
+		if c.device() == "" {
+			_ = c.stream.Abort() // tells the peer that data is lost, also below TLS
+		}
 		c.verbs.engine.Kill(net.ErrClosed)
 		return nil
 	}
