@@ -99,7 +99,11 @@ func (c *Conn) setting(has bool, set func() error) error {
 	case !has:
 		return c.opError("set", errors.ErrUnsupported)
 	}
-	return c.opError("set", set())
+	err := set()
+	if errors.Is(err, net.ErrClosed) && !c.isClosed() {
+		return nil // the connection has failed: as over TCP, the setting has no effect
+	}
+	return c.opError("set", err)
 }
 
 // CloseRead shuts down the reading side of the connection, as for a net.TCPConn. A Read that finds
