@@ -268,7 +268,7 @@ type Config struct {
 	// means 5 s for each.
 	CloseTimeout time.Duration
 
-	// WriteTimeout ends a connection with ErrLimit when the peer's TCP accepts no data for
+	// WriteTimeout ends a connection in DDP mode with ErrLimit when the peer's TCP accepts no data for
 	// that long while data waits to be sent. The data may be answers to the peer's own RDMA Reads.
 	// Zero or less means no limit.
 	//

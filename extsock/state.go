@@ -23,7 +23,8 @@ type ConnectionState struct {
 	// Responder has it as soon as ReceiveRequest returns. The caller must not modify it. The
 	// private data of a rejection is in the *mpa.RejectError instead.
 	PeerPrivateData []byte
-	// PeerIsRDDP is true if the peer is rddp too, and neither end has set Config.NoCapabilities.
+	// PeerIsRDDP is true if the peer is rddp too, neither end has set Config.NoCapabilities, and the
+	// connection does not speak rsockets.
 	PeerIsRDDP bool
 
 	// Revision is the revision of MPA in use: 1 (RFC 5044) or 2 (RFC 6581). This field and the

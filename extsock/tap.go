@@ -20,7 +20,7 @@ import (
 // A connection can have one Tap of StartTap, or a capture as its Config.Tap; otherwise the error is
 // ErrBusy. After stop it can have another one, and also after the capture's file has ended: its Writer
 // is closed, or could not write. If an RDMA device runs the connection, nobody sees its bytes, and the
-// error is errors.ErrUnsupported. After Close the error is net.ErrClosed.
+// error is errors.ErrUnsupported. When the connection has ended, the error is net.ErrClosed.
 //
 // When a connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {
