@@ -218,17 +218,19 @@ func (c *copier) buffer(index uint64, n int) []byte {
 
 // A job is one file of a plan.
 type job struct {
-	from, to string // its names at the two ends
-	shown    string // the name of the source for the user
-	target   string // the name of the destination for the user
-	attr     attr   // the attributes of the source
+	from, to string   // its names at the two ends
+	shown    string   // the name of the source for the user
+	target   string   // the name of the destination for the user
+	attr     attr     // the attributes of the source
+	root     *os.Root // what from is below, in an upload of a directory
 }
 
 // A plan lists what to copy from or to one server.
 type plan struct {
 	address string
 	files   []job
-	dirs    []job // directories made by the plan; they get their attributes after their files
+	dirs    []job      // directories made by the plan; they get their attributes after their files
+	roots   []*os.Root // of the uploaded directories
 }
 
 // maxLost is the number of files in a row that fail with their connection before the client gives

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -91,6 +92,35 @@ func TestDirectories(t *testing.T) {
 		if info.Mode().Perm() != mode || !info.ModTime().Equal(oldTime) {
 			t.Errorf("%s: %v, %v; want %v, %v", d, info.Mode(), info.ModTime(), mode, oldTime)
 		}
+	}
+}
+
+// What leads outside of a directory that is uploaded stays behind, also if it appears during the copy.
+func TestLinksDuringUpload(t *testing.T) {
+	v := serve(t, nil)
+	here := t.TempDir()
+	src, outside := filepath.Join(here, "src"), filepath.Join(here, "outside")
+	for _, name := range []string{"a", "b", "c/secret"} {
+		put(t, filepath.Join(src, name), []byte("mine"))
+	}
+	put(t, filepath.Join(outside, "secret"), []byte("secret"))
+	swap := func(name, target string) {
+		if err := errors.Join(os.RemoveAll(filepath.Join(src, name)), os.Symlink(target, filepath.Join(src, name))); err != nil {
+			t.Error(err)
+		}
+	}
+	var once sync.Once
+	o := cp(t, Config{Recursive: true, Progress: func(Progress) { // a has been copied
+		once.Do(func() {
+			swap("b", filepath.Join(outside, "secret"))
+			swap("c", outside)
+		})
+	}}, v.name("new"), local(src))
+	if o.Files != 1 || o.Failed != 2 {
+		t.Errorf("%+v, want 1 file, and 2 that failed", o.Summary)
+	}
+	if got, want := tree(t, v.dir), []string{"new/", "new/a 4", "new/c/"}; !slices.Equal(got, want) {
+		t.Errorf("the server has %q, want %q", got, want)
 	}
 }
 

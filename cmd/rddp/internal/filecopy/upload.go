@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/rddp/rddp/rdmap"
@@ -15,6 +16,11 @@ import (
 // upload copies local sources to the remote dst.
 func (c *copier) upload(sources []Name, dst Name) error {
 	p := plan{address: dst.Address}
+	defer func() {
+		for _, root := range p.roots {
+			root.Close()
+		}
+	}()
 	if err := c.dial(dst.Address); err != nil {
 		return err
 	}
@@ -66,7 +72,12 @@ func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	case a.Type == typeDir && !c.cfg.Recursive:
 		return fmt.Errorf("%w (-r copies directories)", ErrIsDirectory)
 	case a.Type == typeDir:
-		return c.planUploadDir(p, job{from: src.Path, to: to, shown: src.Path, attr: a})
+		root, err := os.OpenRoot(src.Path)
+		if err != nil {
+			return err
+		}
+		p.roots = append(p.roots, root)
+		return c.planUploadDir(p, job{from: ".", to: to, shown: src.Path, attr: a, root: root})
 	case a.Type == typeOther:
 		return ErrNotRegular
 	case dirOnly:
@@ -100,17 +111,16 @@ func (c *copier) planUploadDir(p *plan, d job) error {
 			p.dirs = append(p.dirs, d)
 		}
 	}
-	entries, err := os.ReadDir(d.from)
+	names, err := readNames(d.root, d.from)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if isPartName(e.Name()) {
+	for _, name := range names {
+		if isPartName(name) {
 			continue
 		}
-		j := job{from: filepath.Join(d.from, e.Name()), to: path.Join(d.to, e.Name())}
-		j.shown = j.from
-		info, err := e.Info()
+		j := job{from: filepath.Join(d.from, name), to: path.Join(d.to, name), shown: filepath.Join(d.shown, name), root: d.root}
+		info, err := j.root.Lstat(j.from)
 		if err == nil {
 			err = checkPath(j.to)
 		}
@@ -132,9 +142,25 @@ func (c *copier) planUploadDir(p *plan, d job) error {
 	return nil
 }
 
+// readNames returns the names in a directory below root, sorted.
+func readNames(root *os.Root, dir string) ([]string, error) {
+	d, err := root.OpenFile(dir, os.O_RDONLY|openNonBlock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
 // uploadFile copies one file.
 func (c *copier) uploadFile(j job) error {
-	src, err := openLocalSource(j.from)
+	open := openLocalSource
+	if j.root != nil {
+		open = func(name string) (*source, error) { return openSource(j.root, name) }
+	}
+	src, err := open(j.from)
 	if err != nil {
 		return err
 	}
