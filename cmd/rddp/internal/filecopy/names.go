@@ -27,7 +27,7 @@ func (n *names) add(dir string) {
 // refuses, there is nothing to undo, and the files are complete in any case.
 func (n *names) flush() {
 	for dir := range n.dirs {
-		if d, err := n.root.Open(dir); err == nil {
+		if d, err := openAny(n.root, dir); err == nil {
 			_ = d.Sync()
 			d.Close()
 		}

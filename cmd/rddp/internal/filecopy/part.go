@@ -57,7 +57,7 @@ func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 	case err == nil && info.Mode()&keptModes != 0:
 		return nil, fmt.Errorf("%s: %w", printable(name), ErrNotRegular)
 	case err == nil && info.Mode().IsRegular() && a.Size > 0 && attrOf(info).sameContent(a):
-		if p.whole, err = root.Open(name); err == nil {
+		if p.whole, err = openAny(root, name); err == nil {
 			p.off = a.size()
 			return p, nil
 		}
@@ -106,7 +106,7 @@ func (p *part) noteText() string {
 
 // isNoted reports whether the note says that the part belongs to the same source.
 func (p *part) isNoted() bool {
-	f, err := p.root.OpenFile(p.note, os.O_RDONLY|openNonBlock, 0)
+	f, err := openAny(p.root, p.note)
 	if err != nil {
 		return false
 	}

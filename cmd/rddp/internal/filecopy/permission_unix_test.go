@@ -3,6 +3,7 @@
 package filecopy
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -50,6 +51,24 @@ func TestNoReplacement(t *testing.T) {
 			t.Errorf("%s has %q, %v", dir, all, err)
 		}
 	}
+}
+
+// A pipe that takes the name of a directory does not keep a connection from ending.
+func TestPipeForDirectory(t *testing.T) {
+	v := serve(t, nil)
+	here := t.TempDir()
+	put(t, filepath.Join(here, "f"), []byte("here"))
+	put(t, filepath.Join(v.dir, "d", "old"), nil)
+	mustCopy(t, Config{Progress: func(p Progress) {
+		if p.Files == 0 {
+			return
+		}
+		d := filepath.Join(v.dir, "d")
+		if err := errors.Join(os.Rename(d, d+"2"), syscall.Mkfifo(d, 0o600)); err != nil {
+			t.Error(err)
+		}
+	}}, v.name("d"), local(filepath.Join(here, "f")))
+	v.stop()
 }
 
 // asNobody runs the test once more in a process of nobody's.

@@ -145,7 +145,7 @@ func (c *serverConn) startList(name string) error {
 	if !info.IsDir() {
 		return refusal{fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)}
 	}
-	if c.list, err = c.root.Open(name); err != nil {
+	if c.list, err = openAny(c.root, name); err != nil {
 		return refusal{err}
 	}
 	c.listPath = name

@@ -51,6 +51,12 @@ func openRegular(
 	return &source{f: f, attr: attrOf(info), sum: sha256.New()}, nil
 }
 
+// openAny opens what has the name, for reading. The open of a FIFO does not wait for the other end of it: one can
+// take the name at any time.
+func openAny(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|openNonBlock, 0)
+}
+
 func checkRegular(a attr) error {
 	switch a.Type {
 	case typeDir:

@@ -144,7 +144,7 @@ func (c *copier) planUploadDir(p *plan, d job) error {
 
 // readNames returns the names in a directory below root, sorted.
 func readNames(root *os.Root, dir string) ([]string, error) {
-	d, err := root.OpenFile(dir, os.O_RDONLY|openNonBlock, 0)
+	d, err := openAny(root, dir)
 	if err != nil {
 		return nil, err
 	}
