@@ -2,6 +2,9 @@ package mutations
 
 // How the device of rddp run judges work requests, memory and frames, how it reaches memory, and the faults to order.
 var runDeviceFaults = []Fault{
+	{Name: "all receives flushed before the program hears of the end", File: "cmd/rddp/internal/run/device/end.go",
+		Old: "l.q.flushReceives(life, 1)", New: "l.q.flushReceives(life, 0)",
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestReceivesOfEndedConnection$"},
 	{Name: "memory that is not there registered", File: "cmd/rddp/internal/run/device/memory.go",
 		Old: "case m.Access&uverbs.OnDemand == 0:", New: "case m.Access&uverbs.OnDemand == 0 && m.Len == 0:",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestOnDemand$"},

@@ -125,6 +125,11 @@ func (l *link) close() {
 	go func() { _ = l.conn.Close() }() // it may be closed already
 }
 
+// lastFlush is when the last receive completes after the connection manager has told the program of the end. rsockets
+// of rdma-core 44 take a flushed receive for nothing and wait again. They learn of the end from the manager's event,
+// but the thread that takes it does not wake the one that waits, so the waiting thread needs a completion after it.
+const lastFlush = 50 * time.Millisecond
+
 // receive reads frames until the connection ends.
 func (l *link) receive() {
 	defer l.q.ctx.dev.work.Done()
@@ -140,8 +145,19 @@ func (l *link) receive() {
 	over := l.over
 	idle := len(l.flights) == 0
 	l.mu.Unlock()
+	fail := l.q.fail
 	if l.ended != nil {
-		defer l.ended()
+		var life uint64 // of the queue pair, if its last receive waits
+		if l.q.srq == nil {
+			fail = func(l *link, status uverbs.WCStatus, why string) {
+				life = l.q.failSends(l, status, why)
+				l.q.flushReceives(life, 1)
+			}
+		}
+		defer func() {
+			l.ended()
+			time.AfterFunc(lastFlush, func() { l.q.flushReceives(life, 0) })
+		}()
 	}
 	if over {
 		return
@@ -149,7 +165,7 @@ func (l *link) receive() {
 	var t *rdmap.TerminateError
 	switch {
 	case errors.As(err, &t) && !t.Remote:
-		l.q.fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
+		fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
 		l.q.raise(uverbs.EventQPAccess)
 	case errors.As(err, &t), l.ended != nil:
 		if t != nil {
@@ -161,7 +177,7 @@ func (l *link) receive() {
 		if idle && errors.Is(err, io.EOF) {
 			status, why = uverbs.FlushErr, "the peer has disconnected"
 		}
-		l.q.fail(l, status, why)
+		fail(l, status, why)
 	case errors.Is(err, io.EOF):
 		l.q.miss(l, err)
 	default:

@@ -415,29 +415,35 @@ func (q *queuePair) unlinkLocked() *link {
 // The work request that the peer has refused, or else the oldest one under way, completes with status, and the others
 // are flushed: see link.end.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) {
+	q.flushReceives(q.failSends(l, status, why), 0)
+}
+
+// failSends is fail without the receives. It returns the life of q in ERR, or 0 if it does nothing.
+func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	q.mu.Lock()
 	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {
 		q.mu.Unlock()
-		return
+		return 0
 	}
 	q.setStateLocked(uverbs.Err)
 	l = q.unlinkLocked()
-	life := q.life
+	life = q.life
 	q.mu.Unlock()
 	if l != nil {
 		l.end(status)
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
 	q.kick()
-	q.flushReceives(life)
+	return life
 }
 
 // errorPoll is how often a queue pair in ERR looks for receives that were posted since: posting a
 // receive makes no system call.
 const errorPoll = 5 * time.Millisecond
 
-// flushReceives completes the receives that wait, as long as q is in ERR. life is that of q since then.
-func (q *queuePair) flushReceives(life uint64) {
+// flushReceives completes the receives that wait but for the last leave ones, as long as q is in ERR. life is that of q
+// since then. With leave, the caller calls again.
+func (q *queuePair) flushReceives(life uint64, leave int) {
 	q.mu.Lock()
 	failed := q.attrs.State == uverbs.Err && q.life == life
 	q.mu.Unlock()
@@ -448,7 +454,7 @@ func (q *queuePair) flushReceives(life uint64) {
 		q.raise(uverbs.EventLastWQE)
 		return
 	}
-	for {
+	for q.recv.waiting() > leave {
 		entry, _, ok := q.recv.take()
 		if !ok {
 			break
@@ -456,7 +462,9 @@ func (q *queuePair) flushReceives(life uint64) {
 		w, _ := uverbs.ParseRecvWR(entry)
 		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
 	}
-	time.AfterFunc(errorPoll, func() { q.flushReceives(life) })
+	if leave == 0 {
+		time.AfterFunc(errorPoll, func() { q.flushReceives(life, 0) })
+	}
 }
 
 // raise sends an asynchronous event about q.

@@ -39,6 +39,16 @@ func (r *receiveQueue) take() (entry []byte, low, ok bool) {
 	return entry, low, true
 }
 
+// waiting returns how many receives wait.
+func (r *receiveQueue) waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0
+	}
+	return int(r.ring.Len())
+}
+
 // takenNow returns how many receives were taken, modulo 2^32.
 func (r *receiveQueue) takenNow() uint32 {
 	r.mu.Lock()
