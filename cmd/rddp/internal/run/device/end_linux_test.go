@@ -98,6 +98,9 @@ func TestReceivesOfEndedConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.want("the receive", 0, uverbs.Success)
+			if way := p.linkOf(t, q).way(); way != "plain iWARP" {
+				t.Errorf("the connection goes over %s, for people", way)
+			}
 			if err := end(c.(*net.TCPConn), send(2)); err != nil {
 				t.Fatal(err)
 			}

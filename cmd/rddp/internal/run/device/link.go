@@ -160,7 +160,7 @@ func (l *link) run(started bool) bool {
 		l.cancel()
 		return false
 	}
-	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String(), "over", over(l.conn))
+	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String(), "over", l.way())
 	go l.receive()
 	go l.complete()
 	l.q.kick()

@@ -72,9 +72,12 @@ func isNear(c *extsock.Conn) bool {
 	return is
 }
 
-// over says what a connection goes over, for people.
-func over(c *extsock.Conn) string {
-	if isNear(c) {
+// way says what the connection goes over, for people.
+func (l *link) way() string {
+	switch {
+	case l.plain:
+		return "plain iWARP"
+	case isNear(l.conn):
 		return "memory"
 	}
 	return "TCP"
