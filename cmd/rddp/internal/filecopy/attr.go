@@ -76,6 +76,12 @@ func (a attr) sameContent(b attr) bool {
 	return a.Type == b.Type && a.Size == b.Size && a.Sec == b.Sec && a.Nsec == b.Nsec
 }
 
-func (a attr) perm() fs.FileMode  { return fs.FileMode(a.Perm) }
-func (a attr) modTime() time.Time { return time.Unix(a.Sec, int64(a.Nsec)) }
-func (a attr) size() int64        { return int64(a.Size) }
+func (a attr) perm() fs.FileMode { return fs.FileMode(a.Perm) }
+func (a attr) size() int64       { return int64(a.Size) }
+
+// modTime returns the modification time, or the nearest one that package os can set: it counts nanoseconds from 1970 on
+// in 64 bits, which last until 2262.
+func (a attr) modTime() time.Time {
+	const second = int64(time.Second)
+	return time.Unix(min(max(a.Sec, math.MinInt64/second), math.MaxInt64/second-1), int64(a.Nsec))
+}

@@ -53,6 +53,19 @@ var messages = []struct {
 
 var unhex = prototest.Unhex
 
+// TestModTime: package os can set each modification time.
+func TestModTime(t *testing.T) {
+	const first, last = -9_223_372_036, 9_223_372_035
+	for _, tt := range []struct{ sec, want int64 }{
+		{0, 0}, {-1, -1}, {last, last}, {last + 1, last}, {math.MaxInt64, last}, {first, first}, {first - 1, first}, {math.MinInt64, first},
+	} {
+		got := attr{Sec: tt.sec, Nsec: 999_999_999}.modTime()
+		if set := time.Unix(0, got.UnixNano()); got.Unix() != tt.want || !set.Equal(got) {
+			t.Errorf("%d seconds become %v, and %v on disk; want %d seconds", tt.sec, got, set, tt.want)
+		}
+	}
+}
+
 func TestMessage(t *testing.T) {
 	seen := map[kind]bool{}
 	for _, tt := range messages {
