@@ -80,6 +80,9 @@ var runFaults = []Fault{
 		Old: "		c = nearConfig(c)\n", New: "",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestManagedNear$"},
 
+	{Name: "what becomes of a destroyed id ends the connection of another one", File: "cmd/rddp/internal/run/cm/connect.go",
+		Old: "	if err == nil {\n		i.pair.Disconnect()", New: "	if true {\n		i.pair.Disconnect()",
+		Package: "cmd/rddp/internal/run", Tests: "^TestQueuePairOfAnotherID$"},
 	{Name: "the answer to another question", File: "cmd/rddp/internal/run/cm/datagram.go",
 		Old: " && a.number == m.number", New: "",
 		Package: "cmd/rddp/internal/run/cm", Tests: "^TestWrongAnswers$"},

@@ -4,8 +4,10 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -19,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/extsock"
 )
 
 // superviseIWARP is the name of a supervisor whose device is an RNIC.
@@ -716,6 +719,84 @@ func TestEventInterrupted(t *testing.T) {
 }
 
 // leakCMProgram opens and closes many channels, with listeners and ids.
+// strangerProgram destroys an id whose peer stays silent after the Reply, and gives the queue pair to another one.
+func strangerProgram([]string) error {
+	d, err := newDialog()
+	if err != nil {
+		return err
+	}
+	_, port, err := d.listen(1, 0)
+	if err != nil {
+		return err
+	}
+	dialed := make(chan *extsock.Conn, 1)
+	go func() {
+		dialer := extsock.Dialer{Config: &extsock.Config{PrivateData: []byte("rddp CM1\x00\x00\x00\x01")}}
+		c, _ := dialer.DialDDP(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		dialed <- c
+	}()
+	e, err := d.cm.Want(1, guest.ConnectRequest)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.newQP(e.ID), d.cm.Accept(e.ID, 2, guest.Param{QPN: d.qp.Num})); err != nil {
+		return err
+	}
+	stranger := <-dialed
+	if stranger == nil {
+		return errors.New("no Reply")
+	}
+	defer stranger.Close()
+	if _, err := d.cm.DestroyID(e.ID); err != nil {
+		return err
+	}
+	client := *d
+	if client.cm, err = guest.OpenCM(); err != nil {
+		return err
+	}
+	id, err := client.routed(3, port)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(client.newQP(id), client.cm.Connect(id, guest.Param{QPN: client.qp.Num})); err != nil {
+		return err
+	}
+	if e, err = d.cm.Want(1, guest.ConnectRequest); err != nil {
+		return err
+	}
+	if err := d.cm.Accept(e.ID, 4, guest.Param{QPN: d.qp.Num}); err != nil {
+		return err
+	}
+	if _, err := client.established(id, 3); err != nil {
+		return err
+	}
+	if _, err := d.cm.Want(4, guest.Established); err != nil {
+		return err
+	}
+	if _, err := stranger.Write(make([]byte, 64)); err != nil { // no frame that a device sends
+		return err
+	}
+	_, _ = io.Copy(io.Discard, stranger) // until that has ended the connection
+	for range 100 {
+		d.qp.PostRecv(10, d.mr.Part(0, 8))
+		send := guest.WR{ID: 20, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{d.mr.Part(8, 8)}}
+		if err := client.qp.Post(send); err != nil {
+			return err
+		}
+		if a, b := next(d.cq), next(d.cq); a.Status != 0 || b.Status != 0 {
+			return fmt.Errorf("completions %+v and %+v", a, b)
+		}
+	}
+	return nil
+}
+
+// What becomes of an id that has been destroyed does not end the connection that its queue pair has now.
+func TestQueuePairOfAnotherID(t *testing.T) {
+	if err := under(performance(t, "stranger")...).Run(); err != nil {
+		t.Error(err)
+	}
+}
+
 func leakCMProgram([]string) error {
 	parent := os.Getppid()
 	count := func() int {

@@ -137,7 +137,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 	i.cancel()
 	switch {
 	case i.state == destroyed:
-		i.pair.Disconnect()
+		i.late(err)
 	case err != nil:
 		t, status, private := i.failure(err)
 		i.cm.log.Info("not connected", "address", dst.String(), "err", err)
@@ -150,6 +150,14 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 			t = ucma.ConnectResponse // as of InfiniBand: librdmacm answers it, and makes it Established
 		}
 		i.establish(t, p)
+	}
+}
+
+// late is what comes of connecting, with err, when i has been destroyed. Without a connection of its own, it leaves
+// the queue pair alone: the program may have given it to another id.
+func (i *id) late(err error) {
+	if err == nil {
+		i.pair.Disconnect()
 	}
 }
 

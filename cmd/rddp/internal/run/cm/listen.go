@@ -150,7 +150,7 @@ func (i *id) accept(ctx context.Context, q *request, private []byte) {
 	i.cancel()
 	switch {
 	case i.state == destroyed:
-		i.pair.Disconnect()
+		i.late(err)
 	case err != nil:
 		i.cm.log.Info("not connected", "address", q.conn.RemoteAddr().String(), "err", err)
 		i.become(over)
