@@ -466,6 +466,18 @@ func leakProgram(args []string) error {
 		if _, err := c.QP(guest.QPConfig{PD: pd, Send: cq, Recv: cq, Depth: 10, SGEs: 1}); err != nil {
 			return err
 		}
+		for range 2 { // the second channel has the number of the first, which still has a CQ
+			channel, err := c.Channel()
+			if err != nil {
+				return err
+			}
+			if _, err := c.CQ(10, channel, 2); err != nil {
+				return err
+			}
+			if err := unix.Close(channel); err != nil {
+				return err
+			}
+		}
 		if err := errors.Join(f.Close(), unix.Close(c.AsyncFD)); err != nil {
 			return err
 		}

@@ -60,7 +60,17 @@ type Context struct {
 // A channel is a completion channel of a program.
 type channel struct {
 	Channel
-	users int // CQs
+	users int // CQs, and one more as long as no other channel has its descriptor
+}
+
+// leave is called when a user has gone. The last one closes the channel.
+func (c *channel) leave() {
+	if c == nil {
+		return
+	}
+	if c.users--; c.users == 0 {
+		c.Close()
+	}
 }
 
 // Open opens the device for a program. file is memory that the program can map, all zero; it belongs
@@ -148,6 +158,7 @@ func (c *Context) Close() {
 	}
 	for _, q := range c.cqs {
 		q.close()
+		q.channel.leave()
 	}
 	for _, s := range c.srqs {
 		s.close()
@@ -159,7 +170,7 @@ func (c *Context) Close() {
 		pd.port.close()
 	}
 	for _, ch := range c.channels {
-		ch.Close()
+		ch.leave()
 	}
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
@@ -334,10 +345,8 @@ func (c *Context) createChannelLocked(caller Caller) (out, driverOut []byte, e s
 	}
 	// The program may have closed an earlier channel, which nothing tells us, and this one has its
 	// number.
-	if old := c.channels[int32(fd)]; old != nil && old.users == 0 {
-		old.Close()
-	}
-	c.channels[int32(fd)] = &channel{Channel: ch}
+	c.channels[int32(fd)].leave()
+	c.channels[int32(fd)] = &channel{ch, 1}
 	return uverbs.AppendWords(nil, fd), nil, 0
 }
 

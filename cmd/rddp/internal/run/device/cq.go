@@ -185,9 +185,7 @@ func (c *Context) destroyCQCommandLocked(in []byte) (out, driverOut []byte, e sy
 	if q.overrun {
 		lost = 1
 	}
-	if q.channel != nil {
-		q.channel.users--
-	}
+	q.channel.leave()
 	q.ring = nil
 	c.space.giveBack(q.at)
 	delete(c.cqs, h)
