@@ -49,6 +49,7 @@ type end struct {
 	mu    sync.Mutex
 	state state
 	why   error // it is no longer live
+	met   bool  // a channel adapter's peer has answered: what rejects the connection from then on is its end
 
 	closing sync.Once
 }
@@ -94,6 +95,10 @@ func (e *end) take(ev ucma.Event) bool {
 	if e.state != live {
 		return false
 	}
+	if e.met && ev.Type == ucma.Rejected {
+		e.failLocked(ErrDisconnected)
+		return true
+	}
 	select {
 	case e.events <- ev:
 		return true
@@ -106,6 +111,10 @@ func (e *end) take(ev ucma.Event) bool {
 func (e *end) fail(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.failLocked(err)
+}
+
+func (e *end) failLocked(err error) {
 	if e.state != live {
 		return
 	}
@@ -254,11 +263,20 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	if q.private = ev.Param.PrivateData; err != nil || e.d.rnic {
 		return q, err
 	}
-	if err := q.join(); err != nil {
-		return nil, err
+	return q, q.confirm()
+}
+
+// confirm tells the peer that the connection is there, by a second answer, without parameters. A peer that
+// leaves before it has that one does not disconnect: it rejects.
+func (q *QP) confirm() error {
+	q.mu.Lock()
+	q.met = true
+	q.mu.Unlock()
+	err := q.join()
+	if err == nil {
+		err = q.send(ucma.Accept, (&ucma.ConnRequest{UID: q.uid, ID: q.id}).AppendAccept(nil))
 	}
-	// A second answer, without parameters, tells the peer that the connection is there.
-	return q, e.send(ucma.Accept, (&ucma.ConnRequest{UID: e.uid, ID: e.id}).AppendAccept(nil))
+	return left(err)
 }
 
 // hasNoZone returns an *UnavailableError for an address with a zone: commands that are sent to rdma_cm

@@ -154,8 +154,8 @@ func disconnected(err error) error {
 	return err
 }
 
-// left is disconnected for an end that accepts. When a peer leaves before its request is accepted, no event
-// says so, and rdma_cm refuses what only a connection has.
+// left is disconnected for an end that accepts, or confirms the peer's answer. When a peer leaves before that, no
+// event that ends a connection says so, and rdma_cm refuses what only a connection has.
 func left(err error) error {
 	var d *DeviceError
 	if !errors.As(err, &d) || d.Op != ucma.Accept.String() && d.Op != ucma.InitQPAttr.String() {
