@@ -16,7 +16,14 @@ func (c *Stream) CloseWrite() error {
 	if c.isClosed() {
 		return c.opError("close", net.ErrClosed)
 	}
-	return c.opError("close", systemError(c.ep.Shutdown(tcpip.ShutdownWrite)))
+	if err := c.ep.Shutdown(tcpip.ShutdownWrite); err != nil {
+		return c.opError("close", systemError(err))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = true
+	c.writable.Broadcast()
+	return nil
 }
 
 // Close closes the connection. TCP goes on in the background until the peer has what was written,

@@ -61,6 +61,8 @@ type Stream struct {
 	// +checklocks:mu
 	writing bool // a write is under way; other writes wait, so that their bytes do not mix
 	// +checklocks:mu
+	shut bool // CloseWrite has been called
+	// +checklocks:mu
 	closed bool
 	// +checklocks:mu
 	broken error // why the connection failed: gVisor tells it to one call only
@@ -332,6 +334,8 @@ func (c *Stream) mayWrite() (seen uint64, err error) {
 		return 0, net.ErrClosed
 	case c.writeDeadline.Passed():
 		return 0, os.ErrDeadlineExceeded
+	case c.shut:
+		return 0, syscall.EPIPE
 	}
 	return c.writes, nil
 }
@@ -340,7 +344,7 @@ func (c *Stream) mayWrite() (seen uint64, err error) {
 func (c *Stream) awaitWritable(seen uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.writes == seen && !c.closed && !c.writeDeadline.Passed() {
+	for c.writes == seen && !c.closed && !c.shut && !c.writeDeadline.Passed() {
 		c.writable.Wait()
 	}
 }
@@ -432,6 +436,8 @@ func (c *Stream) awaitTurn() error {
 			return net.ErrClosed
 		case c.writeDeadline.Passed():
 			return os.ErrDeadlineExceeded
+		case c.shut: // gVisor tells of no room any more
+			return syscall.EPIPE
 		case !c.writing && !(c.full && c.writes == c.fullAt):
 			return nil
 		}
