@@ -282,7 +282,7 @@ func TestSniffTimeout(t *testing.T) {
 		if d := time.Since(begin); d != 200*time.Millisecond {
 			t.Errorf("the Write took %v, want the 200ms of SniffTimeout", d)
 		}
-		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout || errors.Is(f, extsock.ErrNoRequest) { // the peer has not closed
 			t.Errorf("fallback %v", f)
 		}
 		peer.Write([]byte(mpaKey)) // late: it is the application's now

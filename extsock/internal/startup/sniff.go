@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/rddp/rddp/internal/tlspeer"
@@ -300,7 +301,7 @@ func (h *Handshake) sniffErrorLocked() error {
 	case h.aheadErr != nil:
 		return fmt.Errorf("%w: %w", ErrNoRequest, h.aheadErr)
 	}
-	return ErrNoRequest
+	return os.ErrDeadlineExceeded // the peer is silent
 }
 
 // hasPassed reports whether t, unless it is zero, lies in the past.
