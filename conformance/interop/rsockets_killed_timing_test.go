@@ -6,13 +6,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -50,7 +46,7 @@ func TestRSocketsKilledSiw(t *testing.T) {
 			defer cancel()
 			g := superviseGuest(t)
 			start := preloadInGuest(t, ctx, g)
-			load := rsockpeer.Load{Role: role, Conns: 1, Bytes: 1 << 40, First: "client", Ends: "client"}
+			load := rsockpeer.Endless(role)
 			conns := loadConns(acceptLoad)
 			if role == "listen" {
 				conns = dialLoad(g)
@@ -77,13 +73,7 @@ func TestRSocketsKilledSiw(t *testing.T) {
 			ended := time.Now()
 			err := <-transferred
 			terminated := (*rdmap.TerminateError)(nil) // siw may have a message half sent
-			lost := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.As(err, &terminated) && terminated.Remote
-			if !lost || errors.Is(err, io.EOF) {
-				t.Errorf("Read and Write: %v", err)
-			}
-			if op := (*net.OpError)(nil); !errors.As(err, &op) {
-				t.Errorf("%T is no *net.OpError", err)
-			}
+			rsockpeer.CheckLost(t, err, errors.As(err, &terminated) && terminated.Remote)
 			if took := failed.Sub(ended); took > killedLimit {
 				t.Errorf("the error came %v after the end of the program", took)
 			} else {
@@ -99,12 +89,12 @@ func TestRSocketsKilledSiw(t *testing.T) {
 func TestRSocketsKilledBeforeSiw(t *testing.T) {
 	const variable = "RDDP_RSOCKETS_PEER"
 	if address := os.Getenv(variable); address != "" {
-		t.Fatal(readUntilKilled(address))
+		t.Fatal(rsockpeer.ReadUntilKilled(address))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), supervisedLimit)
 	defer cancel()
 	g := superviseGuest(t)
-	p := preloadInGuest(t, ctx, g)(rsockpeer.Load{Role: "listen", Conns: 1, Bytes: 1 << 40, First: "client", Ends: "client"}, GuestIP, supervisedPort)
+	p := preloadInGuest(t, ctx, g)(rsockpeer.Endless("listen"), GuestIP, supervisedPort)
 	g.AwaitListener(t, supervisedPort)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestRSocketsKilledBeforeSiw$")
 	cmd.Env = append(os.Environ(), variable+"="+g.Forward(t, supervisedPort))
@@ -130,21 +120,4 @@ func TestRSocketsKilledBeforeSiw(t *testing.T) {
 	} else {
 		t.Logf("the program ended %v after its peer: %s", took, strings.TrimSpace(said))
 	}
-}
-
-// readUntilKilled connects, reads, and says when it is in the middle.
-func readUntilKilled(address string) error {
-	c, err := extsock.Dial("tcp", address, &extsock.Config{RSockets: true, Startup: extsock.StartupRequire})
-	if err != nil {
-		return err
-	}
-	if _, err := c.Write([]byte{0}); err != nil { // the first of the pattern
-		return err
-	}
-	if _, err := io.CopyN(io.Discard, c, 1<<20); err != nil {
-		return err
-	}
-	fmt.Println("middle")
-	_, err = io.Copy(io.Discard, c)
-	return err
 }

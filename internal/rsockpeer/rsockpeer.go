@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
@@ -56,6 +58,42 @@ type Load struct {
 // Args are the arguments of the program, which connects to the address or listens there.
 func (l Load) Args(host string, port int) []string {
 	return []string{l.Role, host, strconv.Itoa(port), strconv.Itoa(l.Conns), strconv.FormatInt(l.Bytes, 10), l.First, l.Ends}
+}
+
+// Endless is a Load in the middle of which an end is killed.
+func Endless(role string) Load {
+	return Load{Role: role, Conns: 1, Bytes: 1 << 40, First: "client", Ends: "client"}
+}
+
+// CheckLost checks the error of the other end of a connection whose program was killed. It is not io.EOF.
+// aborted is one that is right too, beside those of TCP.
+func CheckLost(t testing.TB, err error, aborted bool) {
+	t.Helper()
+	lost := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	if !lost && !aborted || errors.Is(err, io.EOF) {
+		t.Errorf("Read and Write: %v", err)
+	}
+	if op := (*net.OpError)(nil); !errors.As(err, &op) {
+		t.Errorf("%T is no *net.OpError", err)
+	}
+}
+
+// ReadUntilKilled is the Go program that is killed: it connects to a listening program of an endless Load,
+// reads, and says when it is in the middle.
+func ReadUntilKilled(address string) error {
+	c, err := extsock.Dial("tcp", address, &extsock.Config{RSockets: true, Startup: extsock.StartupRequire})
+	if err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte{patternAt(0)}); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, c, 1<<20); err != nil {
+		return err
+	}
+	fmt.Println("middle")
+	_, err = io.Copy(io.Discard, c)
+	return err
 }
 
 // Transfer is the other end of a connection of the program.
