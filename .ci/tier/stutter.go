@@ -47,25 +47,20 @@ func stutter(ctx context.Context, cmd *exec.Cmd, off, on time.Duration) error {
 	go func() {
 		defer close(ended)
 		defer signalGroup(cmd, syscall.SIGCONT)
-		for {
+		for turn := 0; ; turn++ {
+			after, next := on, syscall.SIGSTOP
+			if turn%2 == 1 {
+				after, next = off, syscall.SIGCONT
+			}
 			select {
 			case <-over:
 				return
 			case <-quit:
 				signalGroup(cmd, syscall.SIGQUIT)
 				return
-			case <-time.After(on):
+			case <-time.After(after):
 			}
-			signalGroup(cmd, syscall.SIGSTOP)
-			select {
-			case <-over:
-				return
-			case <-quit:
-				signalGroup(cmd, syscall.SIGQUIT)
-				return
-			case <-time.After(off):
-			}
-			signalGroup(cmd, syscall.SIGCONT)
+			signalGroup(cmd, next)
 		}
 	}()
 	err := waitGroup(ctx, cmd, syscall.SIGTERM)
