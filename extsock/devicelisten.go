@@ -156,20 +156,20 @@ func (d *deviceListener) become(next listening, err error) {
 func (d *deviceListener) Accept() (net.Conn, error) {
 	switch {
 	case d.closed.IsSet(): // first, so that a program that polls with deadlines sees it
-		return nil, d.opError("accept", net.ErrClosed)
+		return nil, d.opError(net.ErrClosed)
 	case d.deadline.HasPassed():
-		return nil, d.opError("accept", os.ErrDeadlineExceeded)
+		return nil, d.opError(os.ErrDeadlineExceeded)
 	}
 	select {
 	case c, ok := <-d.accepted:
 		if !ok {
-			return nil, d.opError("accept", d.cause())
+			return nil, d.opError(d.cause())
 		}
 		return c, nil
 	case <-d.deadline.Done():
-		return nil, d.opError("accept", os.ErrDeadlineExceeded)
+		return nil, d.opError(os.ErrDeadlineExceeded)
 	case <-d.closed.Done():
-		return nil, d.opError("accept", net.ErrClosed)
+		return nil, d.opError(net.ErrClosed)
 	}
 }
 
@@ -183,8 +183,8 @@ func (d *deviceListener) cause() error {
 	return d.err
 }
 
-func (d *deviceListener) opError(op string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Addr: d.Addr(), Err: err}
+func (d *deviceListener) opError(err error) error {
+	return &net.OpError{Op: "accept", Net: "tcp", Addr: d.Addr(), Err: err}
 }
 
 func (d *deviceListener) Addr() net.Addr { return d.l.Addr() }
