@@ -45,14 +45,12 @@ type Reply struct {
 
 // A Completion is one entry of a completion queue.
 type Completion struct {
-	Queue       string // "sq" or "rq"
-	ID          uint32 // counted from 1 per queue
-	Op          string // "send", "write", "read" ...; "recv" for all of rq
-	Status      string // as in verbs, in lower case: "success", "wr_flush_err", "rem_access_err" ...
-	Len         int    // rq: bytes received
-	CRC32       uint32 // rq: their CRC-32 (hash/crc32.ChecksumIEEE)
-	Data        []byte // rq: the bytes, if there are at most 64
-	Invalidated uint64 // rq: the STag that siw reports as invalidated (its library never reports one)
+	ID     uint32 // counted from 1 per queue
+	Op     string // "send", "write", "read" ...; "recv" for all of rq
+	Status string // as in verbs, in lower case: "success", "wr_flush_err", "rem_access_err" ...
+	Len    int    // rq: bytes received
+	CRC32  uint32 // rq: their CRC-32 (hash/crc32.ChecksumIEEE)
+	Data   []byte // rq: the bytes, if there are at most 64
 }
 
 // A Region is registered memory of a peer.
@@ -256,8 +254,8 @@ func (r Reply) Completions() []Completion {
 		}
 		crc, _ := strconv.ParseUint(l.Fields["crc32"], 16, 32)
 		list = append(list, Completion{
-			Queue: l.Fields["q"], ID: uint32(l.Uint("id")), Op: l.Fields["op"], Status: l.Fields["status"],
-			Len: int(l.Uint("len")), CRC32: uint32(crc), Data: l.Bytes("hex"), Invalidated: l.Uint("inv"),
+			ID: uint32(l.Uint("id")), Op: l.Fields["op"], Status: l.Fields["status"],
+			Len: int(l.Uint("len")), CRC32: uint32(crc), Data: l.Bytes("hex"),
 		})
 	}
 	return list

@@ -27,7 +27,6 @@ type Requirement struct {
 	RFC     string // its number
 	Section string
 	Level   string // MUST, MUST NOT, SHOULD, SHOULD NOT, MAY, or IS for a plain statement of the RFC
-	Role    string // the party that it concerns
 	Text    string // the requirement, in our words
 	Why     string // why there is no test; empty if there is one
 }
@@ -72,7 +71,7 @@ func parse(table []byte) ([]Requirement, error) {
 		if len(part) != 4 {
 			return nil, fmt.Errorf("id %q", f[0])
 		}
-		all = append(all, Requirement{ID: f[0], RFC: part[1], Section: part[2], Level: f[1], Role: f[2], Text: f[3], Why: f[4]})
+		all = append(all, Requirement{ID: f[0], RFC: part[1], Section: part[2], Level: f[1], Text: f[3], Why: f[4]})
 	}
 	return all, nil
 }

@@ -20,7 +20,7 @@ func (s *session) wantTerminate(codes ...code) outcome { return s.ending(false, 
 
 // wantEnd is wantTerminate for a peer that may also just close. If there are no codes, only the end
 // matters.
-func (s *session) wantEnd(codes ...code) outcome { return s.ending(true, codes) }
+func (s *session) wantEnd(codes ...code) { s.ending(true, codes) }
 
 func (s *session) ending(orClose bool, codes []code) outcome {
 	o := s.outcome()
