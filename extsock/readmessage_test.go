@@ -253,7 +253,7 @@ func TestRequestConfigOwner(t *testing.T) {
 			if err := errors.Join(r.Accept(timeLimit(t), nil), <-dialed); err != nil {
 				t.Fatal(err)
 			}
-			if tt.wantCQ != nil && cr.RecvCQ() != tt.wantCQ {
+			if q := cr.RecvCQ(); q == other.cq || tt.wantCQ != nil && q != tt.wantCQ {
 				t.Fatal("RecvCQ returns another queue")
 			}
 			if _, err := ci.Write([]byte("message")); err != nil {
