@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -112,14 +113,16 @@ func TestDiscardDuringAtomic(t *testing.T) {
 	x.a.post(x.add(2))
 	x.a.transmit()
 	x.b.receive()
+	var over sync.WaitGroup
 	x.memory.before = func() {
 		x.memory.before = nil
-		go x.domain.Discard(x.b.stream()) // returns when the atomic is over
+		over.Go(func() { x.domain.Discard(x.b.stream()) }) // returns when the atomic is over
 		for !x.domain.Discards(x.b.stream()) {
 			runtime.Gosched()
 		}
 	}
 	x.run()
+	over.Wait()
 	x.b.wantOut()
 	wantDone(t, "without an answer", x.a.sendCQ, "")
 	if x.memory.b[0]+x.memory.b[7] != 0 {
@@ -135,16 +138,18 @@ func TestDiscardDuringReadResponse(t *testing.T) {
 	x.a.post(x.read(1, 5000))
 	x.a.transmit()
 	x.b.receive()
+	var over sync.WaitGroup
 	x.memory.before = func() {
 		if x.memory.n.Load() == 4 { // the second segment: two were read for the one before
 			x.memory.before = nil
-			go x.domain.Discard(x.b.stream())
+			over.Go(func() { x.domain.Discard(x.b.stream()) })
 			for !x.domain.Discards(x.b.stream()) {
 				runtime.Gosched()
 			}
 		}
 	}
 	x.b.wantTerminate("0100")
+	over.Wait()
 	x.a.receive()
 	wantDone(t, "the Read", x.a.sendCQ, "1 remote access error")
 }
