@@ -281,11 +281,15 @@ func lsCommand() *cli.Command {
 
 // A listed is an object of ls --json.
 type listed struct {
-	Name  string    `json:"name"`
-	Type  string    `json:"type"` // "file", "directory" or "other"
-	Mode  string    `json:"mode"` // octal
-	Size  int64     `json:"size"`
-	Mtime time.Time `json:"mtime"`
+	Name  string `json:"name"`
+	Type  string `json:"type"` // "file", "directory" or "other"
+	Mode  string `json:"mode"` // octal
+	Size  int64  `json:"size"`
+	Mtime string `json:"mtime"` // RFC 3339, also of a year that time.Time does not marshal
+}
+
+func listedOf(e filecopy.Entry) listed {
+	return listed{e.Name, e.Type, fmt.Sprintf("%04o", e.Perm), e.Size, e.Mtime.UTC().Format(time.RFC3339Nano)}
 }
 
 func runList(ctx context.Context, c *cli.Command) error {
@@ -321,7 +325,7 @@ func runList(ctx context.Context, c *cli.Command) error {
 		}
 		for _, e := range entries {
 			if c.Bool("json") {
-				err = json.NewEncoder(c.Root().Writer).Encode(listed{e.Name, e.Type, fmt.Sprintf("%04o", e.Perm), e.Size, e.Mtime.UTC()})
+				err = json.NewEncoder(c.Root().Writer).Encode(listedOf(e))
 			} else {
 				_, err = fmt.Fprintln(c.Root().Writer, e)
 			}

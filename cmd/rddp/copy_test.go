@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
 )
 
 func TestCopyUsage(t *testing.T) {
@@ -162,6 +165,14 @@ func TestList(t *testing.T) {
 		if status != tt.status || stdout != tt.stdout || stderr != tt.stderr {
 			t.Errorf("rddp ls %s: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
 		}
+	}
+}
+
+// TestListedYear: a file whose year has five digits does not end ls --json.
+func TestListedYear(t *testing.T) {
+	b, err := json.Marshal(listedOf(filecopy.Entry{Name: "x", Type: "file", Perm: 0o600, Mtime: time.Unix(400000000000, 5)}))
+	if want := `{"name":"x","type":"file","mode":"0600","size":0,"mtime":"14645-06-30T15:06:40.000000005Z"}`; err != nil || string(b) != want {
+		t.Errorf("%s, %v, want %s", b, err, want)
 	}
 }
 
