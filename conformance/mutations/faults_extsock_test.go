@@ -308,7 +308,7 @@ var extsockFaults = []Fault{
 		Old: "	chosen.RecvCQ, chosen.SRQ = c.cfg.RecvCQ, c.cfg.SRQ // appQueues says so already\n", New: "",
 		Package: "extsock", Tests: "^TestRequestConfigOwner$"},
 	{Name: "a silent peer said to have closed the connection", File: "extsock/internal/startup/sniff.go",
-		Old: "return os.ErrDeadlineExceeded // the peer is silent", New: "return ErrNoRequest",
+		Old: "return os.ErrDeadlineExceeded // the peer is silent", New: "_ = os.ErrDeadlineExceeded\n\treturn ErrNoRequest",
 		Package: "extsock", Tests: "^TestSniffTimeout$"},
 	{Name: "an abortive Close ends TLS in order", File: "extsock/conn.go",
 		Old: "			_ = c.stream.Abort() // tells the peer that data is lost, also below TLS\n", New: "",
