@@ -140,7 +140,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/early":           {"ddp", "extsock", "extsock/stats", "mpa", "rdmap", "toe", "internal/ddphdr", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/studies/harness": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/report"},
-	"conformance/lab/studies/cache":   {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
+	"conformance/lab/studies/cache":   {"ddp", "extsock", "toe/verbs", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/striped": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/memory":  {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/filter":  {"extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},

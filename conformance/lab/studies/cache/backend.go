@@ -7,10 +7,13 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/verbs"
 )
 
 // What a proxy asks of the back end: 1 byte that says what, and 4 with the number of the page. The
@@ -34,38 +37,22 @@ type backend struct {
 
 // serveBackend is the process of a back end. It serves at two addresses: TCP and extended sockets.
 func serveBackend(_ context.Context, t trial) error {
-	b := &backend{versions: make(counters, t.Pages), work: t.Work, busy: t.Busy}
-	if t.Shared != "" {
-		var err error
-		if b.versions, err = mapCounters(t.Shared, t.Pages); err != nil {
-			return err
-		}
-	}
 	plain, err := harness.Listen(nil)
 	if err != nil {
 		return err
 	}
-	extended, greet, err := listenExtended(b.versions)
+	lend := lendHere
+	if t.Way == wayDevice {
+		lend = lendOnDevice
+	}
+	versions, extended, greet, err := lend(t.Pages)
 	if err != nil {
 		return err
 	}
+	b := &backend{versions: versions, work: t.Work, busy: t.Busy}
 	go harness.Accept(plain, b.serve)
 	go harness.Accept(extended, b.greeted(greet))
 	return harness.Serve(plain.Addr(), extended.Addr())
-}
-
-// serveBeside is the process that serves Reads of a back end's counters outside its program.
-func serveBeside(_ context.Context, t trial) error {
-	versions, err := mapCounters(t.Shared, t.Pages)
-	if err != nil {
-		return err
-	}
-	extended, greet, err := listenExtended(versions)
-	if err != nil {
-		return err
-	}
-	go harness.Accept(extended, (&backend{versions: versions}).greeted(greet))
-	return harness.Serve(extended.Addr())
 }
 
 // load starts the goroutines that compute.
@@ -83,15 +70,40 @@ func compute() {
 	}
 }
 
-// listenExtended listens for connections that may read counters. greet sends them the Handle.
-func listenExtended(versions counters) (l net.Listener, greet func(net.Conn) error, err error) {
+// lendHere makes n counters, and listens for connections that may read them, which this process serves.
+// greet sends them the Handle.
+func lendHere(n int) (versions counters, l net.Listener, greet func(net.Conn) error, err error) {
+	versions = make(counters, n)
 	domain := new(ddp.Domain)
-	greet, err = harness.Grant(domain, versions, len(versions)*counterLen, ddp.RemoteRead)
+	greet, err = harness.Grant(domain, versions, n*counterLen, ddp.RemoteRead)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	l, err = harness.Listen(&extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
-	return l, greet, err
+	return versions, l, greet, err
+}
+
+// lendOnDevice is lendHere on the RDMA device of the system, which serves the Reads.
+func lendOnDevice(n int) (versions counters, l net.Listener, greet func(net.Conn) error, err error) {
+	device := new(verbs.Backend)
+	m, err := extsock.NewMemory(device, n*counterLen, ddp.RemoteRead)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	versions = unsafe.Slice((*atomic.Uint64)(unsafe.Pointer(unsafe.SliceData(m.Bytes()))), n)
+	greet = func(c net.Conn) error {
+		x := c.(*extsock.Conn)
+		if why := x.ConnectionState().NoDevice; why != nil {
+			return why
+		}
+		r, err := m.Share(x)
+		if err == nil {
+			_, err = c.Write(r.Handle().AppendTo(nil))
+		}
+		return err
+	}
+	l, err = harness.Listen(&extsock.Config{Startup: extsock.StartupRequire, Backend: device})
+	return versions, l, greet, err
 }
 
 // greeted returns serve for connections that are greeted first.

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Counters are the versions of all pages. A peer may read them as an array of 64-bit integers in
-// network byte order. A Read of one counter returns a value that the counter had during the Read.
+// Counters are the versions of all pages. A peer may read them as an array of 64-bit integers in the
+// byte order of this machine. A Read of one counter returns a value that the counter had during the Read:
+// ReadAt loads it whole, and a device copies an aligned word at once.
 type counters []atomic.Uint64
 
 const counterLen = 8
@@ -23,7 +24,7 @@ func (c counters) ReadAt(p []byte, off int64) (int, error) {
 		return 0, errAlign
 	}
 	for n := 0; n < len(p); n += counterLen {
-		binary.BigEndian.PutUint64(p[n:], c[(int(off)+n)/counterLen].Load())
+		binary.NativeEndian.PutUint64(p[n:], c[(int(off)+n)/counterLen].Load())
 	}
 	return len(p), nil
 }

@@ -14,9 +14,9 @@
 // learns the version of a page that it has: by asking over TCP, by asking over an extended socket's
 // byte stream, by an RDMA Read of the counter, or not at all.
 //
-// The contender "Read, beside" has a third process, which stands on the CPU of the back end and
-// serves RDMA Reads of the same counters through shared memory, as a device outside the program
-// would. All others are served in the back end's own process.
+// For the contender "RDMA Read, rddp run" the back end is under "rddp run --iwarp", whose device serves the
+// RDMA Reads: a process of its own, on the CPU of the back end. All others are served in the back end's
+// own process.
 //
 // # Staleness
 //

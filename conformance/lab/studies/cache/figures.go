@@ -12,13 +12,13 @@ import (
 
 // names are the ways in the document.
 var names = map[string]string{
-	wayNone: "no cache", wayTCP: "TCP", wayStream: "byte stream", wayRead: "RDMA Read", wayBeside: "RDMA Read, beside",
+	wayNone: "no cache", wayTCP: "TCP", wayStream: "byte stream", wayRead: "RDMA Read", wayDevice: "RDMA Read, rddp run",
 	wayUnchecked: "not validated",
 }
 
 var looks = map[string]plot.Look{
 	wayNone: {Color: plot.Gray}, wayTCP: {Color: plot.Red}, wayStream: {Color: plot.Orange}, wayRead: {Color: plot.Blue},
-	wayBeside: {Color: plot.Green}, wayUnchecked: {Color: plot.Text, Dashes: plot.Dotted},
+	wayDevice: {Color: plot.Green}, wayUnchecked: {Color: plot.Text, Dashes: plot.Dotted},
 }
 
 // A point is where a trial stands in the study.

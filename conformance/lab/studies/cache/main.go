@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"io"
+	"os"
 	"time"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
@@ -27,6 +28,16 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		f.DurationVar(&s.trial.Warm, "warm", 100*time.Millisecond, "time for which clients run before a trial is measured")
 		f.IntVar(&s.trial.Work, "work", 10, "hashes for each of the 128 blocks of a page")
 	})
+	if err == nil {
+		dir, failed := os.MkdirTemp("", "study-cache-")
+		if failed != nil {
+			return failed
+		}
+		defer os.RemoveAll(dir)
+		if s.trial.Command, err = harness.BuildCommand(ctx, dir); err != nil {
+			return err
+		}
+	}
 	return harness.Study[trial, outcome]{Name: name, Trials: s.trials, Figures: s.figures}.Measure(ctx, &s.Options, err, out)
 }
 

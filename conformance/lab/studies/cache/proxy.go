@@ -87,7 +87,7 @@ func dial(way string, a addresses) (*link, error) {
 	switch way {
 	case wayTCP:
 		l.validate = func(page uint32) (uint64, error) { return l.ask(l.plain, opPoll, page, counterLen) }
-	case wayStream, wayRead, wayBeside:
+	case wayStream, wayRead, wayDevice:
 		err = l.dialExtended(way, a.Extended)
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *link) dialExtended(way, address string) error {
 	memory, word := c.Remote(handle), make([]byte, counterLen)
 	l.validate = func(page uint32) (uint64, error) {
 		_, err := memory.ReadAt(word, int64(page)*counterLen)
-		return binary.BigEndian.Uint64(word), err
+		return binary.NativeEndian.Uint64(word), err
 	}
 	return nil
 }

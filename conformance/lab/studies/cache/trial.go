@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
@@ -17,11 +15,11 @@ const (
 	wayTCP       = "tcp"       // a request over TCP
 	wayStream    = "stream"    // a request over an extended socket's byte stream
 	wayRead      = "read"      // an RDMA Read, served in the back end's process
-	wayBeside    = "beside"    // an RDMA Read, served by another process on the back end's CPU
+	wayDevice    = "device"    // an RDMA Read, served by the device of rddp run on the back end's CPU
 	wayUnchecked = "unchecked" // it does not
 )
 
-var ways = []string{wayNone, wayTCP, wayStream, wayRead, wayBeside, wayUnchecked}
+var ways = []string{wayNone, wayTCP, wayStream, wayRead, wayDevice, wayUnchecked}
 
 // A trial is one contender under one load.
 type trial struct {
@@ -37,7 +35,7 @@ type trial struct {
 	Pin              bool // back end and proxies have a CPU each
 
 	Addresses addresses // of the back end
-	Shared    string    // file with the counters, if two processes share them
+	Command   string    // rddp, which runs the back end of wayDevice
 }
 
 // addresses are where a back end listens.
@@ -66,17 +64,18 @@ const (
 // The parts.
 const (
 	partBackend = "backend"
-	partBeside  = "beside"
 	partProxies = "proxies"
 )
 
-var parts = map[string]harness.Part{partBackend: harness.PartOf(serveBackend), partBeside: harness.PartOf(serveBeside), partProxies: harness.PartOf(runProxies)}
+var parts = map[string]harness.Part{partBackend: harness.PartOf(serveBackend), partProxies: harness.PartOf(runProxies)}
 
-func (t *trial) start(ctx context.Context, part string, cpu int) (*harness.Process, error) {
-	if !t.Pin {
-		cpu = harness.NotPinned
+// startBackend starts the back end, and the device that it needs.
+func (t *trial) startBackend(ctx context.Context) (*harness.Process, error) {
+	var under []string
+	if t.Way == wayDevice {
+		under = []string{t.Command, "run", "--iwarp"}
 	}
-	return harness.Start(ctx, cpu, part, t)
+	return harness.StartUnder(ctx, under, harness.CPUOf(t.Pin, backendCPU), partBackend, t)
 }
 
 // errStale means that a contender which validates has served a page that it must not serve.
@@ -86,18 +85,7 @@ var errStale = errors.New("a stale page was served")
 func (t trial) Run(ctx context.Context) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Warm+t.Time+time.Minute)
 	defer cancel()
-	dir, err := os.MkdirTemp(harness.SharedDir(), "study-cache-")
-	if err != nil {
-		return o, err
-	}
-	defer os.RemoveAll(dir)
-	if t.Way == wayBeside {
-		t.Shared = filepath.Join(dir, "counters")
-		if err := os.WriteFile(t.Shared, nil, 0o600); err != nil {
-			return o, err
-		}
-	}
-	cpu, err := t.serveBackends(ctx, func() error { o, err = t.runProxies(ctx); return err })
+	cpu, err := t.serveBackend(ctx, func() error { o, err = t.runProxies(ctx); return err })
 	if err != nil {
 		return o, fmt.Errorf("%s, updates %v, %d busy: %w", t.Way, t.Updates, t.Busy, err)
 	}
@@ -108,46 +96,28 @@ func (t trial) Run(ctx context.Context) (o outcome, err error) {
 	return o, nil
 }
 
-// serveBackends starts the back end, and what stands beside it, and calls do. It returns the
-// processor time of what it started.
-func (t *trial) serveBackends(ctx context.Context, do func() error) (cpu time.Duration, err error) {
-	b, err := t.start(ctx, partBackend, backendCPU)
+// serveBackend starts the back end, and calls do. It returns the processor time of what it started.
+func (t *trial) serveBackend(ctx context.Context, do func() error) (cpu time.Duration, err error) {
+	b, err := t.startBackend(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer stop(b, &cpu, &err)
+	defer func() {
+		err = errors.Join(err, b.Stop())
+		cpu = b.CPU()
+	}()
 	if t.Addresses.Plain, err = b.Line(); err != nil {
 		return 0, err
 	}
 	if t.Addresses.Extended, err = b.Line(); err != nil {
 		return 0, err
 	}
-	if t.Way == wayBeside {
-		var beside *harness.Process
-		if beside, err = t.start(ctx, partBeside, backendCPU); err != nil {
-			return 0, err
-		}
-		defer stop(beside, &cpu, &err)
-		if t.Addresses.Extended, err = beside.Line(); err != nil {
-			return 0, err
-		}
-	}
 	return 0, do()
-}
-
-// stop ends a process, and adds its processor time and its error to those of the caller.
-func stop(p *harness.Process, cpu *time.Duration, err *error) {
-	*err = errors.Join(*err, p.Stop())
-	*cpu += p.CPU()
 }
 
 // runProxies runs the process of the proxies to its end.
 func (t *trial) runProxies(ctx context.Context) (o outcome, err error) {
-	p, err := t.start(ctx, partProxies, proxyCPU)
-	if err != nil {
-		return o, err
-	}
-	err = p.Report(&o)
-	o.ProxyCPU = p.CPU().Seconds()
+	cpu, err := harness.Outcome(ctx, harness.CPUOf(t.Pin, proxyCPU), partProxies, t, &o)
+	o.ProxyCPU = cpu.Seconds()
 	return o, err
 }

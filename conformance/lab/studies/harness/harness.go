@@ -12,7 +12,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +40,11 @@ const waitDelay = time.Second
 // Start starts a part, on one CPU or NotPinned. The process is killed when ctx is done. The caller
 // must call Stop or Report.
 func Start(ctx context.Context, cpu int, part string, argument any) (*Process, error) {
+	return StartUnder(ctx, nil, cpu, part, argument)
+}
+
+// StartUnder is Start for a part that the command under runs, which goes on after its options.
+func StartUnder(ctx context.Context, under []string, cpu int, part string, argument any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -46,7 +53,7 @@ func Start(ctx context.Context, cpu int, part string, argument any) (*Process, e
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{self, partMark, part, string(text)}
+	argv := append(slices.Clone(under), self, partMark, part, string(text))
 	if cpu != NotPinned {
 		argv = append([]string{"taskset", "--cpu-list", strconv.Itoa(cpu)}, argv...)
 	}
@@ -135,6 +142,22 @@ func Outcome(ctx context.Context, cpu int, part string, argument, outcome any) (
 	}
 	err = p.Report(outcome)
 	return p.CPU(), err
+}
+
+// BuildCommand builds the command rddp in a directory, and returns its name.
+func BuildCommand(ctx context.Context, dir string) (string, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/rddp/rddp")
+	root, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	name := filepath.Join(dir, "rddp")
+	build := exec.CommandContext(ctx, "go", "build", "-o", name, "./cmd/rddp")
+	build.Dir = strings.TrimSpace(string(root))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return name, nil
 }
 
 // SharedDir returns a directory whose files are memory, or "" for that of temporary files.
