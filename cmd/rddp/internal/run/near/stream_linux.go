@@ -234,13 +234,26 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 }
 
 // WaitWritable waits for any room or, if the last write has filled the ring, until a quarter of it is free.
-func (s *Stream) WaitWritable() error { return s.room.wait() }
+func (s *Stream) WaitWritable() error {
+	err := s.room.wait()
+	if errors.Is(err, os.ErrDeadlineExceeded) && s.isFinished() {
+		return nil // CloseWrite has ended the wait
+	}
+	return err
+}
+
+// isFinished reports whether this end has ended the stream.
+func (s *Stream) isFinished() bool {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	return !s.closed.Load() && s.out.head.ended.Load() != open
+}
 
 func (s *Stream) Write(p []byte) (n int, err error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
 	for {
-		if err := s.room.wait(); err != nil { // also if the deadline has passed
+		if err := s.WaitWritable(); err != nil { // also if the deadline has passed
 			return n, err
 		}
 		m, err := s.TryWriteBatch([][]byte{p[n:]})
@@ -268,7 +281,7 @@ func (s *Stream) CloseWrite() error {
 	if wake {
 		s.data.ring()
 	}
-	return nil
+	return s.opError("close", s.room.setDeadline(time.Unix(1, 0))) // wakes who waits for room
 }
 
 // Close ends both directions. The peer may still read what was written before.
