@@ -31,6 +31,7 @@ type Stream struct {
 type UnixStream struct {
 	*net.UnixConn
 	socket
+	finished atomic.Bool // CloseWrite has been called
 }
 
 // A sysConn is a net.Conn with a file descriptor.
@@ -289,6 +290,34 @@ func (s *socket) Flush(time.Duration) error { return nil }
 func (s *Stream) Close() error {
 	defer open(s.endWatch())
 	return s.TCPConn.Close()
+}
+
+// CloseWrite also ends a wait for room. The kernel does not, unlike for TCP, so the write deadline has passed from
+// then on.
+func (s *UnixStream) CloseWrite() error {
+	if err := s.UnixConn.CloseWrite(); err != nil {
+		return err
+	}
+	s.finished.Store(true)
+	return s.UnixConn.SetWriteDeadline(time.Unix(1, 0))
+}
+
+// WaitWritable returns nil after CloseWrite: TryWriteBatch fails then.
+func (s *UnixStream) WaitWritable() error {
+	err := s.socket.WaitWritable()
+	if s.finished.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// Write fails with EPIPE after CloseWrite, whatever the deadline.
+func (s *UnixStream) Write(p []byte) (int, error) {
+	n, err := s.UnixConn.Write(p)
+	if s.finished.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = s.opError("write", os.NewSyscallError("write", syscall.EPIPE))
+	}
+	return n, err
 }
 
 // Close ends the watch first, while the descriptor is open: see endWatch.

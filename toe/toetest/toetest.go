@@ -76,6 +76,7 @@ func testStream(t *testing.T, in func(*testing.T, func(*testing.T)), makePair fu
 		{"WaitWritable", testWaitWritable},
 		{"WaitWritableEnds", testWaitWritableEnds},
 		{"WaitWritablePeerCloses", testWaitWritablePeerCloses},
+		{"WaitWritableCloseWrite", testWaitWritableCloseWrite},
 		{"Pending", testPending},
 		{"Watch", testWatch},
 		{"WatchEnds", testWatchEnds},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -384,6 +385,19 @@ func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
 	b.Close()
 	if err := ends(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a transmitter during the peer's Close = %v, want an error of the connection", err)
+	}
+}
+
+// testWaitWritableCloseWrite checks that CloseWrite ends the wait for room, and that nobody waits after it.
+func testWaitWritableCloseWrite(t *testing.T, a, b toe.Stream) {
+	if !a.Capabilities().HalfClose {
+		return
+	}
+	ends := transmit(t, a, b)
+	wantErr(t, "CloseWrite", a.CloseWrite(), nil)
+	wantErr(t, "a transmitter during CloseWrite", ends(), syscall.EPIPE)
+	if err := a.WaitWritable(); err != nil && !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("WaitWritable after CloseWrite = %v", err)
 	}
 }
 
