@@ -129,7 +129,6 @@ var mayImport = map[string][]string{
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},
 	"conformance/interop/socketpeer":  {"ddp", "examples/kvcache", "extsock", "rdmap", "toe/verbs"},
-	"conformance/interop/verbspeer":   {"ddp", "extsock", "rdmap", "toe/verbs"},
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},
 	"conformance/lab/baseline":        {},

@@ -17,7 +17,7 @@ func BenchmarkSocketLatency(b *testing.B) {
 	var table strings.Builder
 	for _, pair := range [][2]place{{inProcess, inProcess}, {underRun, inProcess}, {underRun, underRun}, {joinedRun, joinedRun}, {overSiw, overSiw}, {overRxe, overRxe}} {
 		b.Run(fmt.Sprintf("%s serves, %s asks", pair[0], pair[1]), func(b *testing.B) {
-			ctx, cancel := context.WithTimeout(b.Context(), verbsLimit)
+			ctx, cancel := context.WithTimeout(b.Context(), sessionLimit)
 			defer cancel()
 			l, d := s.begin(b, ctx, pair[0], pair[1], "latency 2000")
 			for line := range strings.Lines(s.ends(b, d)) {

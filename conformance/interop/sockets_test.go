@@ -110,7 +110,7 @@ func TestSocketProgramKilled(t *testing.T) {
 }
 
 func killOne(t *testing.T, s *stage, pair [2]place, session string, listener bool) {
-	ctx, cancel := context.WithTimeout(t.Context(), verbsLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), sessionLimit)
 	defer cancel()
 	l, d := s.begin(t, ctx, pair[0], pair[1], session+" 0")
 	for _, p := range []*party{l, d} {

@@ -25,21 +25,21 @@ import (
 // process. Guests do not reach each other's rxe, and no TCP does, so it meets itself. So does the
 // device of rddp run without --iwarp.
 
-// verbsLimit is how long the longest session may take. A gigabyte each way within the emulated guest
+// sessionLimit is how long the longest session may take. A gigabyte each way within the emulated guest
 // takes minutes.
-var verbsLimit = time.Duration(testmode.Count(30, 3)) * time.Minute
+var sessionLimit = time.Duration(testmode.Count(30, 3)) * time.Minute
 
 // A place is where a program runs, and by which engine.
 type place string
 
 const (
-	inProcess  place = "process"
-	underRun   place = "rddp run --iwarp"
-	joinedRun  place = "rddp run"
-	overSiw    place = "siw"
-	overRxe    place = "rxe"
-	rxeAddress       = "10.0.9.15" // eth1 of the guest, see guest/load-rxe
-	verbsPort        = 7610
+	inProcess   place = "process"
+	underRun    place = "rddp run --iwarp"
+	joinedRun   place = "rddp run"
+	overSiw     place = "siw"
+	overRxe     place = "rxe"
+	rxeAddress        = "10.0.9.15" // eth1 of the guest, see guest/load-rxe
+	sessionPort       = 7610
 )
 
 // inGuest reports whether the place is in the guest.
@@ -77,7 +77,7 @@ func builtStage(t testing.TB, program, success string, what ...string) *stage {
 	t.Cleanup(func() { g.MustRun(t, "rdma", "link", "delete", "rxe0") }) // for a test whose program must find no device
 	s := &stage{g, filepath.Join(t.TempDir(), program), success}
 	folder := len(what) - 1
-	args := append(slices.Clone(what[:folder]), "-trimpath", "-ldflags=-s -w", "-o", s.program, what[folder])
+	args := append(slices.Clone(what[:folder]), "-ldflags=-s -w", "-o", s.program, what[folder])
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -160,7 +160,7 @@ func (s *stage) startHost(t testing.TB, ctx context.Context, args string) *party
 // begin has one party listen and another one dial. The arguments are those behind the address.
 func (s *stage) begin(t testing.TB, ctx context.Context, listens, dials place, args string) (l, d *party) {
 	t.Helper()
-	address, port := "127.0.0.1", fmt.Sprint(verbsPort)
+	address, port := "127.0.0.1", fmt.Sprint(sessionPort)
 	switch listens {
 	case overSiw:
 		address = GuestIP
@@ -177,7 +177,7 @@ func (s *stage) begin(t testing.TB, ctx context.Context, listens, dials place, a
 	to := net.JoinHostPort(address, port)
 	switch {
 	case listens.inGuest() && !dials.inGuest():
-		to = s.g.Forward(t, verbsPort)
+		to = s.g.Forward(t, sessionPort)
 	case !listens.inGuest() && dials.inGuest():
 		to = net.JoinHostPort(HostIP, port)
 	}
@@ -187,7 +187,7 @@ func (s *stage) begin(t testing.TB, ctx context.Context, listens, dials place, a
 // meet has two parties meet, and returns what the one that dials has said.
 func (s *stage) meet(t testing.TB, listens, dials place, args string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), verbsLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), sessionLimit)
 	defer cancel()
 	l, d := s.begin(t, ctx, listens, dials, args)
 	said := s.ends(t, d)

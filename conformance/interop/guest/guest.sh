@@ -120,7 +120,7 @@ initramfs() {
 		die "siwpeer does not compile"
 	add_program "$root" "$cache/siwpeer" /usr/bin/siwpeer
 	(cd "$here/agent" && CGO_ENABLED=0 GOFLAGS= GOOS=linux GOARCH=amd64 \
-		go build -tags interop -trimpath -ldflags='-s -w' -o "$root/bin/agent" .) || die "the agent does not compile"
+		go build -tags interop -ldflags='-s -w' -o "$root/bin/agent" .) || die "the agent does not compile"
 	cp "$here/init" "$root/init"
 	cp "$here"/load-* "$root/usr/bin/"
 	chmod 755 "$root/init" "$root"/usr/bin/load-*
