@@ -5,12 +5,14 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -311,4 +313,31 @@ func TestTheClosedAreForgotten(t *testing.T) {
 			return len(gone) == 2
 		})
 	}
+}
+
+// TestCloseTimeoutResets: what Close has given up is lost, and the peer learns that from a reset. An end
+// in order would, in message mode, look as if nothing more had been said.
+func TestCloseTimeoutResets(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{ORD: 1, CloseTimeout: time.Second}, nil)
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		if _, err := c.Read(make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second one goes out when the first is answered
+			if err := postRead(c, rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		post(t, c, 3, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("lost")})
+		if _, err := p.next(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err == nil {
+			t.Error("Close = nil, and the message has not gone out")
+		}
+		if u, err := p.next(); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the peer gets %x, %v", u, err)
+		}
+	})
 }

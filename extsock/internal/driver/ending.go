@@ -112,10 +112,11 @@ func (d *Driver) Kill(err error) {
 	d.transmit()
 }
 
-// sendReset is Kill with a reset, which tells the peer that bytes it has sent are lost.
-func (d *Driver) sendReset() {
+// sendReset is Kill with a reset, which tells the peer that bytes are lost: some that it has sent, or
+// some that were queued for it.
+func (d *Driver) sendReset(err error) {
 	d.tx.stream.Abort()
-	d.Kill(net.ErrClosed)
+	d.Kill(err)
 }
 
 // endIn begins the end of the way in, once the intake is over. It reports whether the home goroutine
@@ -167,8 +168,8 @@ func (d *Driver) linger() {
 }
 
 // Close ends the connection in an orderly way: the queued output goes out, then the FIN. Close
-// returns when that is done or has failed, and after the close timeout with an error. If the
-// program has not read all that the peer has sent, Close resets the connection instead.
+// returns when that is done or has failed. After the close timeout it resets the connection and returns
+// an error. If the program has not read all that the peer has sent, Close resets the connection at once.
 func (d *Driver) Close() error {
 	begin := time.Now()
 	if d.beginClose() {
@@ -178,7 +179,7 @@ func (d *Driver) Close() error {
 	defer t.Stop()
 	if !d.awaitPosted(t.C) {
 		d.end.setReason(net.ErrClosed)
-		d.Kill(errCloseTimeout)
+		d.sendReset(errCloseTimeout)
 		return errCloseTimeout
 	}
 	d.closeQueues()
@@ -186,7 +187,7 @@ func (d *Driver) Close() error {
 	case <-d.end.life.finished:
 		return Flush(d.tx.stream, time.Until(begin.Add(d.end.timeout)))
 	case <-t.C:
-		d.Kill(errCloseTimeout)
+		d.sendReset(errCloseTimeout)
 		return errCloseTimeout
 	}
 }
@@ -194,7 +195,7 @@ func (d *Driver) Close() error {
 // beginClose begins Close. If data of the peer is lost by it, the connection is reset, and over.
 func (d *Driver) beginClose() (over bool) {
 	if d.in != nil && d.in.close() && !d.words {
-		d.sendReset()
+		d.sendReset(net.ErrClosed)
 		return true
 	}
 	if d.bytes != nil {

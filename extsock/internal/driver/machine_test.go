@@ -559,7 +559,7 @@ func (e *machineEnd) abort() {
 		if e.d.in != nil {
 			e.d.in.close()
 		}
-		e.d.sendReset()
+		e.d.sendReset(net.ErrClosed)
 	}
 }
 
