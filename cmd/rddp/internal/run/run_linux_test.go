@@ -34,9 +34,14 @@ import (
 const (
 	supervise = "supervise" // as the name of the process
 	perform   = "perform"
+
+	endsStage = "RDDP_TEST_ENDS_STAGE" // the environment's variable that has a signal end the stage
 )
 
 func TestMain(m *testing.M) {
+	if strings.HasPrefix(os.Args[0], "rddp-run-stage") && os.Getenv(endsStage) != "" {
+		endBy(syscall.SIGTERM)
+	}
 	Stage()
 	switch os.Args[0] {
 	case superviseTCP, superviseListen:
@@ -321,7 +326,7 @@ func TestCannotStart(t *testing.T) {
 		desc, text string
 		args       []string
 	}{
-		{"no program", "no such program", []string{"/no/such/program"}},
+		{"no program", "no such file", []string{"/no/such/program"}},
 		{"a supervisor in a supervisor", "one rddp run cannot run inside another", []string{"sh", "-c", `exec -a "$0" "$1" true`, supervise, self}},
 	} {
 		c := under(tt.args...)
@@ -333,6 +338,16 @@ func TestCannotStart(t *testing.T) {
 		if err := c.Run(); err == nil || !strings.Contains(text.String(), tt.text) {
 			t.Errorf("%s: %v, %q", tt.desc, err, text.String())
 		}
+	}
+}
+
+// A signal that ends the program before it begins, as one for the process group may, ends the supervisor too.
+func TestEndedBeforeItBegan(t *testing.T) {
+	c := under("true")
+	c.Env = append(os.Environ(), endsStage+"=1")
+	err := c.Run()
+	if got := (*exec.ExitError)(nil); !errors.As(err, &got) || got.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("the supervisor: %v", err)
 	}
 }
 

@@ -76,7 +76,11 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if s.program, err = seccomp.Start(c.Args, s.tcp.calls()); err != nil {
+	s.program, err = seccomp.Start(c.Args, s.tcp.calls())
+	if e := (*seccomp.EndedError)(nil); errors.As(err, &e) {
+		return s.endBy(e.Signal), nil
+	}
+	if err != nil {
 		return 0, err
 	}
 	if s.tcp != nil {
@@ -330,11 +334,16 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 		s.tcp.drain()
 	}
 	if status.Signaled() {
-		s.close()
-		endBy(status.Signal())
-		return 128 + int(status.Signal()), nil
+		return s.endBy(status.Signal()), nil
 	}
 	return status.ExitStatus(), nil
+}
+
+// endBy ends this process by the signal that has ended the program. If it can't, it returns the exit status.
+func (s *supervisor) endBy(sig syscall.Signal) int {
+	s.close()
+	endBy(sig)
+	return 128 + int(sig)
 }
 
 var errNoRoom = fmt.Errorf("no free descriptor: %w", syscall.EMFILE)

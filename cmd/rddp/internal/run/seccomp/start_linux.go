@@ -30,11 +30,16 @@ const exitCannotRun = 126
 var (
 	// ErrNested means that another supervisor already listens to this process.
 	ErrNested = errors.New("another program already answers the system calls of this process: one rddp run cannot run inside another")
-	// ErrNotFound means that there is no such program.
-	ErrNotFound = errors.New("no such program")
+	// ErrNotRunnable means that there is no such program, or that it may not be run.
+	ErrNotRunnable = errors.New("the program cannot be run")
 	// ErrRefused means that the kernel does not allow it.
 	ErrRefused = errors.New("the kernel does not let a program's system calls be answered (seccomp user notification)")
 )
+
+// An EndedError means that a signal has ended the program before it began.
+type EndedError struct{ Signal syscall.Signal }
+
+func (e *EndedError) Error() string { return "a signal has ended the program: " + e.Signal.String() }
 
 // Stage becomes the program if Start has run this process. Otherwise it returns. The executable's
 // main, or the TestMain of a test, must call it before anything else.
@@ -60,7 +65,7 @@ func Stage() {
 func prepare(name string, tcp TCP) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%w: %v", ErrNotFound, err)
+		return "", fmt.Errorf("%w: %v", ErrNotRunnable, err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return "", err
@@ -135,7 +140,9 @@ func Start(args []string, tcp TCP) (*Program, error) {
 	fd, err := receiveListener(pair[0])
 	if err != nil {
 		var status unix.WaitStatus
-		_, _ = unix.Wait4(pid, &status, 0, nil)
+		if _, _ = unix.Wait4(pid, &status, 0, nil); status.Signaled() {
+			err = &EndedError{status.Signal()}
+		}
 		return nil, err
 	}
 	var limit unix.Rlimit
@@ -168,7 +175,7 @@ func receiveListener(socket int) (int, error) {
 
 // stageError returns the error that the stage has sent as a text.
 func stageError(text string) error {
-	for _, e := range []error{ErrNested, ErrNotFound, ErrRefused} {
+	for _, e := range []error{ErrNested, ErrNotRunnable, ErrRefused} {
 		if rest, ok := strings.CutPrefix(text, e.Error()); ok {
 			return fmt.Errorf("%w%s", e, rest)
 		}
