@@ -105,6 +105,8 @@ func pingConfig(c *cli.Command) (cfg *ping.Config, address string, err error) {
 		return nil, "", usage("--revision %d: MPA has revisions 1 and 2", c.Int("revision"))
 	case c.Int("revision") == 1 && c.Bool("p2p"):
 		return nil, "", usage("--p2p needs --revision 2")
+	case !server && c.IsSet("rtr") && !c.Bool("p2p"):
+		return nil, "", usage("--rtr needs --p2p")
 	case c.Duration("timeout") <= 0:
 		return nil, "", usage("--timeout %v: must be more than zero", c.Duration("timeout"))
 	}

@@ -41,6 +41,7 @@ func TestPingUsage(t *testing.T) {
 		{"unix:/tmp/x", "only `rddp proxy` has unix sockets"},
 		{"127.0.0.1 --revision 3", "revisions 1 and 2"},
 		{"127.0.0.1 --revision 1 --p2p", "--p2p needs --revision 2"},
+		{"127.0.0.1 --rtr read", "--rtr needs --p2p"},
 		{"127.0.0.1 --p2p --rtr swap", `--rtr: "swap"`},
 		{"127.0.0.1 --timeout 0s", "--timeout 0s"},
 		{"127.0.0.1 --log xml", `"xml" is neither text nor json`},

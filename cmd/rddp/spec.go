@@ -155,7 +155,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listening at %s: %w", cfg.Address, cause.Brief(err))
 	}
 	newLog(c).Info("listening", "address", l.Addr())
 	tcp := l.(*net.TCPListener)

@@ -50,7 +50,7 @@ func TestSpecUsage(t *testing.T) {
 		{exitUsage, []string{"spec", "--section", "5044/7.1.1/revision-1", "--listen", "127.0.0.1:0"}, "no case for a peer that is the initiator"},
 		{exitFailure, []string{"spec", address}, "no peer: "},
 		{exitFailure, []string{"spec", "--wait", "10ms", "--listen", "127.0.0.1:0"}, "no peer: no connection within 10ms"},
-		{exitFailure, []string{"spec", "--listen", taken.Addr().String()}, "listen tcp "},
+		{exitFailure, []string{"spec", "--listen", taken.Addr().String()}, "rddp spec: listening at " + taken.Addr().String() + ": "},
 		{exitFailure, []string{"spec", "--junit", filepath.Join(t.TempDir(), "no", "folder"), address}, filepath.Join("no", "folder")},
 	} {
 		if status, stdout, stderr := runs(t, commands(), tt.args...); status != tt.status || stdout != "" || !strings.Contains(stderr, tt.stderr) {
