@@ -171,6 +171,9 @@ func left(err error) error {
 
 // refused returns the error of an event that is not the one that was due.
 func refused(e ucma.Event) error {
+	if e.Type == ucma.AddrError && e.Status == -int32(syscall.ENODEV) {
+		return unavailable(NotSupported, errors.New("the way to the peer is through no device"))
+	}
 	switch e.Type {
 	case ucma.AddrError, ucma.RouteError, ucma.ConnectError, ucma.Unreachable, ucma.Rejected, ucma.Disconnected:
 		return &ConnectError{e.Type.String(), e.Status, e.Param.PrivateData}

@@ -207,6 +207,14 @@ func TestReasons(t *testing.T) {
 	if got := failed("op", os.ErrClosed); got != os.ErrClosed {
 		t.Errorf("failed(os.ErrClosed) = %v", got)
 	}
+	var u *UnavailableError
+	if got := refused(ucma.Event{Type: ucma.AddrError, Status: -int32(syscall.ENODEV)}); !errors.As(got, &u) || u.Reason != NotSupported {
+		t.Errorf("no device on the way: %v", got)
+	}
+	var c *ConnectError
+	if got := refused(ucma.Event{Type: ucma.AddrError, Status: -int32(syscall.EHOSTUNREACH)}); !errors.As(got, &c) {
+		t.Errorf("no way: %v", got)
+	}
 }
 
 // TestFailure: the statuses of verbs, as package toe has them.

@@ -50,6 +50,31 @@ func runSockets(b *verbs.Backend, mixed bool) error {
 			return fmt.Errorf("messages on a device: listens %v, dials %v: %w", p[0].Backend != nil, p[1].Backend != nil, err)
 		}
 	}
+	return besideDevice(b)
+}
+
+// besideDevice has a Listener at an address that is the host's and not the device's: its connections are in
+// process.
+func besideDevice(b *verbs.Backend) error {
+	l, err := extsock.Listen("tcp", "127.0.0.2:0", &extsock.Config{Startup: extsock.StartupRequire, Backend: b})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	client, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	server, err := l.AcceptDDP()
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	var u *toe.UnavailableError
+	if why := server.ConnectionState().NoDevice; !errors.As(why, &u) || u.Reason != toe.NotSupported {
+		return fmt.Errorf("a connection beside the device: %w", why)
+	}
 	return nil
 }
 
