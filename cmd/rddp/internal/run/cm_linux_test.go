@@ -718,7 +718,6 @@ func TestEventInterrupted(t *testing.T) {
 	}
 }
 
-// leakCMProgram opens and closes many channels, with listeners and ids.
 // strangerProgram destroys an id whose peer stays silent after the Reply, and gives the queue pair to another one.
 func strangerProgram([]string) error {
 	d, err := newDialog()
@@ -797,6 +796,7 @@ func TestQueuePairOfAnotherID(t *testing.T) {
 	}
 }
 
+// leakCMProgram opens and closes many channels, with listeners and ids.
 func leakCMProgram([]string) error {
 	parent := os.Getppid()
 	count := func() int {
