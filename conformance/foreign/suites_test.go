@@ -112,7 +112,7 @@ var suites = []suite{
 		// It fails over TCP in a third of its runs on two CPUs: it wants a connection to be closed that
 		// may not have been accepted yet.
 		skip: "^TestNetworkTransport_AppendEntriesPipeline_CloseStreams$",
-		race: true, quick: 1,
+		race: true,
 	},
 	{
 		name: "miniredis", module: miniredis, test: "github.com/alicebob/miniredis/v2",
@@ -135,7 +135,7 @@ var suites = []suite{
 	{
 		name: "net/rpc/jsonrpc", std: append([]string{"net/rpc", "net/rpc/jsonrpc"}, httptest...),
 		test: ourModule + "/net/rpc/jsonrpc", pipes: true,
-		race: true, quick: 1,
+		race: true,
 	},
 	{
 		name: "net/http", std: netHTTP, test: ourModule + "/net/http",

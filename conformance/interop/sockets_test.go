@@ -32,9 +32,9 @@ var socketSessions = []struct {
 	{"speaks first", "early", 1_000_000, 100_000, 100_000},
 	{"deadlines", "deadline", 0, 0, 0},
 	{"one-sided", "remote", 10_000_000, 10_000_000, 1_000_000},
-	{"posts", "post", 1000, 1000, 50},
+	{"posts", "post", 1000, 300, 50},
 	{"key-value store", "keyvalue", 1000, 1000, 100},
-	{"connections", "crowd", 1000, 1000, 50},
+	{"connections", "crowd", 1000, 250, 50},
 }
 
 // socketPairs are the places that talk to each other: the one that listens, and the one that dials.
