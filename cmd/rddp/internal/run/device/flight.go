@@ -197,16 +197,37 @@ func (l *link) retireLocked() {
 	}
 }
 
-// refused handles the peer's refusal of frame number.
-func (l *link) refused(number uint32, status uverbs.WCStatus) {
+// reached handles the news that the peer has got frame number, but has not acted upon it: all in front of the frame is
+// done. It returns the work request of the frame, or nil if the link has ended.
+func (l *link) reached(number uint32) (*flight, error) {
+	if err := l.acknowledged(number - 1); err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, f := range l.flights {
-		if f.numbered && f.number == number {
-			l.culprit = f
+		if f.isWrite && f.numbered && f.number == number {
+			f.number-- // a Write is in front of the frame that it has its number from
 		}
 	}
+	l.retireLocked()
+	for _, f := range l.flights {
+		if !f.isRead && (!f.numbered || int32(f.number-number) >= 0) {
+			return f, nil
+		}
+	}
+	return nil, nil
+}
+
+// refused handles the peer's refusal of frame number.
+func (l *link) refused(number uint32, status uverbs.WCStatus) error {
+	f, err := l.reached(number)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.culprit = f
 	l.mu.Unlock()
-	// What came before the refused frame has been received.
-	_ = l.acknowledged(number - 1)
 	l.q.fail(l, status, "the peer has refused a work request")
+	return nil
 }

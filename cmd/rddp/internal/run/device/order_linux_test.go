@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -93,4 +94,80 @@ func TestRefusedBehindOthers(t *testing.T) {
 			a.want("what comes behind it", 4, uverbs.FlushErr)
 		})
 	}
+}
+
+// TestDoneBeforeNotReady: what the peer has carried out is done, although a Send behind it finds no receive. Only that Send
+// waits, and fails when the retries are over.
+func TestDoneBeforeNotReady(t *testing.T) {
+	const waits, fails = true, false
+	for _, tt := range []struct {
+		desc  string
+		op    uint32
+		n     int // bytes of the Send
+		waits bool
+	}{
+		{"a Send behind a Send", guest.OpSend, 8, fails},
+		{"a Send behind a Write", guest.OpWrite, 8, fails},
+		{"two pieces behind a Write", guest.OpWrite, maxPiece + 8, fails},
+		{"a Send behind a Send, which waits", guest.OpSend, 8, waits},
+		{"a Send behind a Write, which waits", guest.OpWrite, 8, waits},
+		{"two pieces behind a Write, which wait", guest.OpWrite, maxPiece + 8, waits},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			a, b, qa, qb := pair(t)
+			la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
+			retries, timer, want := uint8(0), uint8(1), uverbs.RNRRetryExceeded
+			if tt.waits {
+				a.dev.rnrTick *= 10
+				retries, timer, want = 6, 0, uverbs.Success // 46 s: see TestLateReceive
+			}
+			la.q.mu.Lock()
+			la.q.attrs.RNRRetry = retries
+			la.q.mu.Unlock()
+			lb.q.mu.Lock()
+			lb.q.attrs.MinRNRTimer = timer
+			lb.q.mu.Unlock()
+			if tt.op == guest.OpSend {
+				qb.PostRecv(9, b.mr.Part(0, 8))
+			}
+			if err := qa.Post(
+				guest.WR{ID: 1, Op: tt.op, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}},
+				guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, tt.n)}}); err != nil {
+				t.Fatal(err)
+			}
+			if tt.waits {
+				prototest.Wait(t, "the news that there is no receive", func() bool {
+					la.mu.Lock()
+					defer la.mu.Unlock()
+					return la.notReady != nil
+				})
+				if !la.isAlone(2) {
+					t.Error("what comes first is not done")
+				}
+				qb.PostRecv(10, b.mr.Part(0, 2*maxPiece))
+			}
+			a.want("what comes first", 1, uverbs.Success)
+			a.want("the Send", 2, want)
+		})
+	}
+}
+
+// TestRefusedPiece: a Send that the peer refuses before it has all of it is the one to blame, and not a Write in front of it.
+func TestRefusedPiece(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	qb.PostRecv(9, b.mr.Part(0, 8))
+	if err := qa.Post(
+		guest.WR{ID: 1, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}},
+		guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 3*maxPiece)}}); err != nil {
+		t.Fatal(err)
+	}
+	a.want("the Write", 1, uverbs.Success)
+	a.want("the Send", 2, uverbs.RemoteInvalidErr)
+}
+
+// isAlone reports whether the work request with an ID is the only one on its way.
+func (l *link) isAlone(id uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.flights) == 1 && l.flights[0].id == id
 }

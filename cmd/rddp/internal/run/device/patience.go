@@ -56,29 +56,37 @@ func (q *queuePair) miss(l *link, err error) {
 
 // notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
 // RNR timer is given.
-func (l *link) notReadyFor(number uint32, timer uint8) {
+func (l *link) notReadyFor(number uint32, timer uint8) error {
+	f, err := l.reached(number)
+	if err != nil {
+		return err
+	}
 	l.q.mu.Lock()
 	retries := l.q.attrs.RNRRetry
 	l.q.mu.Unlock()
 	const forever = 7
 	if retries >= forever {
-		return
+		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || int32(l.acked-number) >= 0 || l.notReady != nil && int32(l.notReadyFrame-number) >= 0 {
-		return
+		return nil
 	}
 	l.stopLocked() // the peer has got that frame, since it waits with a later one
 	l.notReadyFrame = number
 	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
 		l.mu.Lock()
 		late := !l.over && int32(l.acked-number) < 0
+		if late {
+			l.culprit = f
+		}
 		l.mu.Unlock()
 		if late {
 			l.q.fail(l, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
 		}
 	})
+	return nil
 }
 
 // rnrTick is the unit of the table in rnrTime, if no test has made it longer.

@@ -116,11 +116,13 @@ func (r *receiver) handle(f frame, payload []byte) error {
 		r.l.q.kick()
 		return nil
 	case frameNotReady:
-		r.l.notReadyFor(f.number, uint8(f.length))
+		if err := r.l.notReadyFor(f.number, uint8(f.length)); err != nil {
+			return err
+		}
+		r.l.q.kick()
 		return nil
 	case frameRefuse:
-		r.l.refused(f.number, f.status)
-		return nil
+		return r.l.refused(f.number, f.status)
 	case frameBye:
 		return io.EOF
 	}

@@ -355,13 +355,11 @@ func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) {
 	case frameWritten:
 		l.lastReceive = l.sent
 	}
-	if f.kind != frameSend || f.flags&flagLast != 0 {
-		for _, x := range s.unnumbered {
-			x.number, x.numbered = l.sent, true
-		}
-		clear(s.unnumbered)
-		s.unnumbered = s.unnumbered[:0]
+	for _, x := range s.unnumbered {
+		x.number, x.numbered = l.sent, true
 	}
+	clear(s.unnumbered)
+	s.unnumbered = s.unnumbered[:0]
 	l.mu.Unlock()
 	s.frames++
 	b.frame = p[:frameLen]
