@@ -195,6 +195,8 @@ type Attributes struct {
 	RNRRetry    uint8
 	AltPort     uint8
 	AltTimeout  uint8
+	SQDNotify   bool // MODIFY_QP only: an event is wanted when the send queue has been drained
+	Draining    bool // QUERY_QP only: work requests that had begun before SQD are on their way
 }
 
 // A Change is the input of MODIFY_QP.
@@ -217,6 +219,7 @@ func ParseModifyQP(in []byte) (c Change, err error) {
 		Access: Access(le.Uint32(in[88:])), PKey: le.Uint16(in[92:]), AltPKey: le.Uint16(in[94:]),
 		State: State(in[96]), CurState: State(in[97]), MTU: in[98], PathMig: in[99], MaxRead: in[101], MaxDestRead: in[102],
 		MinRNRTimer: in[103], Port: in[104], Timeout: in[105], Retry: in[106], RNRRetry: in[107], AltPort: in[108], AltTimeout: in[109],
+		SQDNotify: in[100] != 0,
 	}
 	return c, nil
 }
@@ -229,6 +232,7 @@ func (c *Change) Apply(a *Attributes) {
 			f()
 		}
 	}
+	set(MaskSQDNotify, func() { a.SQDNotify = n.SQDNotify })
 	set(MaskAccess, func() { a.Access = n.Access })
 	set(MaskPKey, func() { a.PKey = n.PKey })
 	set(MaskPort, func() { a.Port = n.Port })
@@ -339,6 +343,9 @@ func AppendQueryQP(b []byte, a *Attributes, c Caps, signalAll bool) []byte {
 	o[108], o[109], o[110], o[111] = byte(a.State), byte(a.State), a.MTU, a.PathMig
 	o[113], o[114], o[115], o[116], o[117], o[118], o[119] = a.MaxRead, a.MaxDestRead, a.MinRNRTimer, a.Port, a.Timeout, a.Retry, a.RNRRetry
 	o[120], o[121] = a.AltPort, a.AltTimeout
+	if a.Draining {
+		o[112] = 1
+	}
 	if signalAll {
 		o[122] = 1
 	}

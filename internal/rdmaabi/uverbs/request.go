@@ -90,6 +90,9 @@ func (c *Change) AppendTo(b []byte) []byte {
 	le.PutUint16(o[94:], a.AltPKey)
 	o[96], o[97], o[98], o[99], o[101], o[102] = byte(a.State), byte(a.CurState), a.MTU, a.PathMig, a.MaxRead, a.MaxDestRead
 	o[103], o[104], o[105], o[106], o[107], o[108], o[109] = a.MinRNRTimer, a.Port, a.Timeout, a.Retry, a.RNRRetry, a.AltPort, a.AltTimeout
+	if a.SQDNotify {
+		o[100] = 1
+	}
 	return b
 }
 

@@ -121,14 +121,14 @@ func TestModifyQP(t *testing.T) {
 		09000000 81911200 // handle, mask: to RTR
 		01000000 02000000 03000000 04000000 0f000000 // qkey, rq_psn, sq_psn, dest_qpn, access
 		0000 0000 02 01 05 00 // pkeys, state, current state, mtu, migration
-		00 10 11 0c 01 0e 07 06 00 00 0000`)
+		01 10 11 0c 01 0e 07 06 00 00 0000`)
 	c, err := ParseModifyQP(in)
 	want := Change{Handle: 9, Mask: MaskState | MaskAddress | MaskMTU | MaskDestQPN | MaskRQPSN | MaskMaxDestRead | MaskMinRNRTimer, To: Attributes{
 		Address: Address{
 			DGID: GID{10: 0xff, 11: 0xff, 12: 10, 15: 1}, Flow: 0x11223344, DLID: 5, SGIDIndex: 1, HopLimit: 64, TrafficClass: 7, SL: 3,
 			SrcPath: 2, StaticRate: 5, Global: true, Port: 1,
 		},
-		QKey: 1, RQPSN: 2, SQPSN: 3, DestQPN: 4, Access: 15, State: RTR, CurState: Init, MTU: 5, MaxRead: 16, MaxDestRead: 17, MinRNRTimer: 12,
+		QKey: 1, RQPSN: 2, SQPSN: 3, DestQPN: 4, Access: 15, State: RTR, CurState: Init, MTU: 5, SQDNotify: true, MaxRead: 16, MaxDestRead: 17, MinRNRTimer: 12,
 		Port: 1, Timeout: 14, Retry: 7, RNRRetry: 6,
 	}}
 	if err != nil || c != want {
@@ -148,9 +148,12 @@ func TestModifyQP(t *testing.T) {
 	// QUERY_QP returns what was set.
 	var a Attributes
 	c.Apply(&a)
-	a.State = RTR
+	if a.SQDNotify {
+		t.Error("the event of SQD is wanted, although the mask does not name it")
+	}
+	a.State, a.Draining = RTR, true
 	out := AppendQueryQP(nil, &a, Caps{1, 2, 3, 4, 5}, true)
-	if len(out) != 128 || !bytes.Equal(out[:32], in[:32]) || out[108] != byte(RTR) || le.Uint32(out[96:]) != 4 || out[115] != 12 || out[122] != 1 {
+	if len(out) != 128 || !bytes.Equal(out[:32], in[:32]) || out[108] != byte(RTR) || le.Uint32(out[96:]) != 4 || out[115] != 12 || out[112] != 1 || out[122] != 1 {
 		t.Errorf("QUERY_QP returns %x", out)
 	}
 	if out[114] != 17 || out[113] != 0 { // the mask has no max_rd_atomic

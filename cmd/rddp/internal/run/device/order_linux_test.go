@@ -4,6 +4,7 @@ package device
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
@@ -163,6 +164,66 @@ func TestRefusedPiece(t *testing.T) {
 	}
 	a.want("the Write", 1, uverbs.Success)
 	a.want("the Send", 2, uverbs.RemoteInvalidErr)
+}
+
+// TestDrained: in SQD a Send that has begun goes on, and the next one does not begin. The program hears of the end of the first
+// one, if it wants to.
+func TestDrained(t *testing.T) {
+	a, b, qa, qb := pair(t)
+	l := a.linkOf(t, qa)
+	const n = (window + 1) * maxPiece // so the last piece waits until the peer has a receive
+	send := guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, n)}}
+	if err := qa.Post(send, guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "a full window", func() bool { return !l.mayNumber() })
+	draining := func() (is bool) {
+		l.q.mu.Lock()
+		defer l.q.mu.Unlock()
+		return l.q.attrs.Draining
+	}
+	toSQD := func() {
+		t.Helper()
+		const notify = 1 << 2
+		if err := qa.Modify(guest.SQD, b.gid, qb.Num, func(in []byte) { in[68], in[100] = in[68]|notify, 1 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	toRTS := func() {
+		t.Helper()
+		if err := qa.Modify(guest.RTS, b.gid, qb.Num, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	event := func() {
+		t.Helper()
+		e := uverbs.EventType(binary.LittleEndian.Uint32(a.channels[0].next(t)[8:]))
+		if e != uverbs.EventSQDrained || draining() {
+			t.Errorf("event %d, draining: %v, want %d", e, draining(), uverbs.EventSQDrained)
+		}
+	}
+	toSQD()
+	if !draining() {
+		t.Error("a Send is on its way, and the queue is not draining")
+	}
+	qb.PostRecv(1, b.mr.Part(0, n))
+	qb.PostRecv(2, b.mr.Part(0, 8))
+	a.want("the Send that had begun", 1, uverbs.Success)
+	event()
+	if l.q.sq.Len() != 1 {
+		t.Fatal("a Send has begun in SQD")
+	}
+	toRTS()
+	a.want("the Send that had not", 2, uverbs.Success)
+	toSQD() // with nothing on its way
+	event()
+	toRTS()
+	if err := qa.Post(guest.WR{ID: 3, Op: guest.OpWrite, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "a Write whose completion the program does not want", func() bool { return !l.isIdle() })
+	toSQD()
+	event()
 }
 
 // isAlone reports whether the work request with an ID is the only one on its way.

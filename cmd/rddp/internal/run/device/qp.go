@@ -91,6 +91,7 @@ func (q *queuePair) setStateLocked(to uverbs.State) {
 	for _, s := range stateChanges[q.attrs.State] {
 		if s == to {
 			q.attrs.State = to
+			q.attrs.Draining = to == uverbs.SQD
 			if to == uverbs.RTS && q.stopFaults == nil {
 				q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
 			}
@@ -261,6 +262,8 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.join()
 	case to == uverbs.RTS:
 		q.kick()
+	case to == uverbs.SQD:
+		q.look() // when the program goes on, no goroutine takes work requests any more
 	}
 	return 0
 }
@@ -467,6 +470,26 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 	}
 }
 
+// sayDrained notes that nothing is on its way in SQD, if that is so, and tells the program if it wants to know. Nobody else
+// sends meanwhile.
+//
+// +checklocks:q.sendMu
+func (q *queuePair) sayDrained(l *link) {
+	if l != nil && !l.isIdle() {
+		return
+	}
+	q.mu.Lock()
+	drained := q.attrs.Draining // or it has left SQD
+	notify := drained && q.attrs.SQDNotify
+	if drained {
+		q.attrs.Draining, q.attrs.SQDNotify = false, false
+	}
+	q.mu.Unlock()
+	if notify {
+		q.raise(uverbs.EventSQDrained)
+	}
+}
+
 // raise sends an asynchronous event about q.
 func (q *queuePair) raise(e uverbs.EventType) {
 	q.events.Add(1)
@@ -525,7 +548,12 @@ func (q *queuePair) drainLocked() {
 	case state == uverbs.RTS && q.kind == uverbs.UD:
 		q.sender.sendDatagrams(q)
 	case state == uverbs.RTS && l != nil:
-		q.sender.send(q, l)
+		q.sender.send(q, l, true)
+	case state == uverbs.SQD:
+		if l != nil {
+			q.sender.send(q, l, false)
+		}
+		q.sayDrained(l)
 	case state == uverbs.RTS && gone && q.sq.Len() > 0:
 		q.sender.completeNext(q, uverbs.RetryExceeded)
 		go q.fail(nil, uverbs.RetryExceeded, "the peer is gone")

@@ -55,15 +55,18 @@ var batches = sync.Pool{New: func() any {
 	return &batch{wrs: make([]rdmap.WorkRequest, 0, batchLen+2), memory: make([]byte, 0, (batchLen+2)*(shortLen+frameLen))}
 }}
 
-// send posts work requests until the queue is empty or they must wait. A program may post as fast as this end sends;
+// send posts work requests until the queue is empty or they must wait. Without begin, none is begun. A program may post as fast as this end sends;
 // then another goroutine goes on, and whoever waits for sendMu has a turn.
-func (s *sender) send(q *queuePair, l *link) {
+func (s *sender) send(q *queuePair, l *link, begin bool) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
 	more := true
 	for left := q.sq.Cap()/batchLen + 1; more && left > 0; left-- {
 		b.reset()
-		more = s.fill(q, l, b)
+		more = s.fill(q, l, b, begin)
+		if !begin { // the end of the drain is awaited, whether the program waits for a completion or not
+			s.awaited = s.awaited || s.flights > 0 || s.frames > 0 || len(s.unnumbered) > 0
+		}
 		if !l.plain {
 			s.ask(l, b, more)
 		}
@@ -100,9 +103,9 @@ func (b *batch) all(l *link) []rdmap.WorkRequest {
 }
 
 // fill fills the batch. It returns true if there is more to send right now.
-func (s *sender) fill(q *queuePair, l *link, b *batch) bool {
+func (s *sender) fill(q *queuePair, l *link, b *batch, begin bool) bool {
 	for b.len() < batchLen {
-		if !s.active && !s.next(q, l) || !s.step(l, b) {
+		if !s.active && (!begin || !s.next(q, l)) || !s.step(l, b) {
 			return false
 		}
 	}
