@@ -3,12 +3,12 @@ package device
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
@@ -44,7 +44,10 @@ func (p *port) enter(d *Device, q *queuePair) error {
 		}
 		number, err = p.another(d, q.pd)
 	}
-	return syscall.ENOMEM
+	if err == nil {
+		err = errors.New("each port that was tried is taken")
+	}
+	return err
 }
 
 // open returns the number of the newest TCP port, which it makes if there is none.

@@ -147,6 +147,7 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 		return nil, nil, e
 	}
 	if err := pd.port.enter(c.dev, q); err != nil {
+		c.dev.log.Warn("no queue pair, because peers could not connect to it", "err", err)
 		c.space.giveBack(q.sqAt)
 		c.space.giveBack(q.rqAt)
 		return nil, nil, syscall.ENOMEM
