@@ -833,6 +833,9 @@ func TestMemoryWindow(t *testing.T) {
 				if !bytes.Equal(b.read(64, 64), want) {
 					t.Error("wrong data")
 				}
+				if err := b.Free(uint32(uverbs.DeregMR), b.mr.Handle); err != syscall.EINVAL {
+					t.Errorf("an MR with a window is deregistered: %v, want %v", err, syscall.EINVAL) // as from rxe
+				}
 				switch {
 				case how == "dealloc" || kind == 1: // a window of type 1 cannot be invalidated
 					if err := b.Free(16, handle); err != nil {
@@ -858,6 +861,9 @@ func TestMemoryWindow(t *testing.T) {
 					t.Fatal(err)
 				}
 				a.want("Write by a key that is gone", 4, uverbs.RemoteAccessErr)
+				if err := b.Free(uint32(uverbs.DeregMR), b.mr.Handle); err != nil {
+					t.Errorf("an MR without a window is deregistered: %v", err)
+				}
 			})
 		}
 	}

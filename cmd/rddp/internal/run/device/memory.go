@@ -74,6 +74,18 @@ func (m *memoryRegion) removeWindow(r *ddp.Region) {
 	delete(m.windows, r)
 }
 
+// hasWindow reports whether a window is bound to m.
+func (m *memoryRegion) hasWindow() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for r := range m.windows {
+		if m.pd.isBound(r) {
+			return true
+		}
+	}
+	return false
+}
+
 // ReadAt and WriteAt make a memoryRegion a ddp.Memory.
 func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), m.process.Read(p, m.Start+uint64(off))

@@ -103,10 +103,12 @@ func (pd *protectionDomain) bind(b *uverbs.Bind, stream uint64) error {
 //
 // +checklocks:w.mu
 func (w *memoryWindow) boundLocked(pd *protectionDomain) bool {
-	if w.region == nil {
-		return false
-	}
-	_, err := pd.domain.Check(w.region.STag(), w.region.TO(), 1, 0, 0)
+	return w.region != nil && pd.isBound(w.region)
+}
+
+// isBound reports whether the key of a window that was bound is still valid.
+func (pd *protectionDomain) isBound(r *ddp.Region) bool {
+	_, err := pd.domain.Check(r.STag(), r.TO(), 1, 0, 0)
 	return err == nil || !isGone(err)
 }
 
