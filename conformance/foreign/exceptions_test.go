@@ -49,11 +49,6 @@ var exceptions = []exception{
 		why: "it leaves 50 connections open and counts goroutines; in DDP mode a connection has one until its Close",
 	},
 	{
-		suites: []string{"nats-server/test"}, test: regexp.MustCompile(`^TestNewRouteClientClosedWithQueueSubscriptions$`),
-		columns: append([]string{"extsock"}, inDDP...), sometimes: true,
-		why: "it expects no Read to end within a line; the server writes net.Buffers, which package net joins for its own connections only",
-	},
-	{
 		suites: []string{"nats-server/test"}, test: regexp.MustCompile(`^TestRouteForwardsMsgFromClients$`), columns: inDDP, sometimes: true,
 		why: "its Accept waits for one second, which is also how long the server waits before it dials again; startup comes on top of that",
 	},

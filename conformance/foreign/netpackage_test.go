@@ -17,7 +17,7 @@ import (
 const standinPath = "github.com/rddp/rddp/conformance/foreign/standin"
 
 // replaced are the names of package net that the stand-in has its own of.
-var replaced = []string{"Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "ListenConfig", "ListenTCP", "TCPConn", "TCPListener"}
+var replaced = []string{"Buffers", "Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "ListenConfig", "ListenTCP", "TCPConn", "TCPListener"}
 
 // replacedTLS are the names of package crypto/tls that the stand-in has its own of, with the prefix
 // TLS.

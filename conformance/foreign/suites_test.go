@@ -170,11 +170,8 @@ var suites = []suite{
 		test: "github.com/nats-io/nats-server/v2/test",
 		// Those called OCSP are about certificates and wait for seconds each. Those called NoRace have
 		// limits of time and memory that a busy machine does not meet, over TCP either; so have those
-		// of services, and TestStressChainedSolicitWorks. TestNewRouteQueueSubsDistribution counts the whole
-		// messages of each Read, and waits for good for one that two Reads share: the server writes them by
-		// net.Buffers, which is one call for connections of package net only. It also fails over TCP, because
-		// it wants random choices to be nearly even.
-		skip:  "OCSP|NoRace|^TestService(Latency|ExportsResponseThreshold)|^TestStressChainedSolicitWorks$|^TestNewRouteQueueSubsDistribution$",
+		// of services, and TestStressChainedSolicitWorks.
+		skip:  "OCSP|NoRace|^TestService(Latency|ExportsResponseThreshold)|^TestStressChainedSolicitWorks$",
 		limit: 5 * time.Minute,
 	},
 	{

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -47,6 +48,33 @@ func TestDialThenAccept(t *testing.T) {
 			if got := c.(*TCPConn).ConnectionState().DDPMode; got != want {
 				t.Errorf("the connection is in DDP mode: %t, want %t", got, want)
 			}
+		}
+	})
+}
+
+// Buffers are one Write of a connection, which one Read takes, and for any other writer what they are in
+// package net.
+func TestBuffers(t *testing.T) {
+	inModes(t, func(t *testing.T) {
+		a, b := Pipe()
+		defer a.Close()
+		defer b.Close()
+		all := Buffers{[]byte("one"), nil, []byte(" call")}
+		if n, err := all.WriteTo(a); n != 8 || err != nil || len(all) != 0 {
+			t.Errorf("WriteTo = %d, %v; left: %q", n, err, all)
+		}
+		p := make([]byte, 10)
+		if n, err := b.Read(p); string(p[:n]) != "one call" || err != nil {
+			t.Errorf("a Read has %q, %v", p[:n], err)
+		}
+		a.Close()
+		all = Buffers{[]byte("more")}
+		if n, err := all.WriteTo(a); n != 0 || err == nil || len(all) != 1 {
+			t.Errorf("after Close: WriteTo = %d, %v; left: %q", n, err, all)
+		}
+		var other bytes.Buffer
+		if n, err := all.WriteTo(&other); n != 4 || err != nil || other.String() != "more" {
+			t.Errorf("to another writer: %d, %v, %q", n, err, other.String())
 		}
 	})
 }
