@@ -279,6 +279,8 @@ var serverFaults = []struct {
 		c.receive(ctx)
 		time.Sleep(time.Minute)
 	}, is(os.ErrDeadlineExceeded), []string{"ping 1: waiting for the client's sink buffer: no answer within 3s"}},
+	{"a close before the first ping", func(context.Context, *client) {}, isClosed,
+		[]string{"ping 0: waiting for the client's source buffer: the peer closed the connection"}},
 	{"a close in the middle of a ping", func(ctx context.Context, c *client) {
 		c.offer(ctx, "source", c.source)
 		c.receive(ctx)

@@ -165,10 +165,10 @@ func (a *answerer) run(ctx context.Context) error {
 	for a.n = 0; ; a.n++ {
 		source, err := a.receiveHandle(ctx)
 		switch {
-		case isClosed(err):
+		case isClosed(err) && a.n > 0:
 			a.cfg.trace(ctx, "the client has closed the connection", a.n)
 			return nil
-		case err != nil:
+		case err != nil: // a close before the first ping too: siw refuses an MPA Reply by closing
 			return a.fail("waiting for the client's source buffer", err)
 		case a.place != nil && !a.place.Heard():
 			return a.fail("serving the client", ErrTooMany)
