@@ -152,6 +152,16 @@ func configureCompletion(c *cli.Command) {
 				}
 				return script(ctx, c)
 			}
+		} else if shell.Name == "fish" {
+			shell.Action = func(ctx context.Context, c *cli.Command) error {
+				if err := script(ctx, c); err != nil {
+					return err
+				}
+				if _, err := io.WriteString(c.Root().Writer, fishFiles); err != nil {
+					return cli.Exit(err, exitFailure)
+				}
+				return nil
+			}
 		}
 	}
 }
@@ -160,6 +170,12 @@ func configureCompletion(c *cli.Command) {
 // not every system has. Without it the words are those that bash finds.
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() { COMPREPLY=(); }
 
+`
+
+// fishFiles ends the script for fish. The rest of it completes no names of files. With this line
+// fish does if rddp suggests nothing, as bash and zsh do.
+const fishFiles = `
+complete -c rddp -n 'not __rddp_perform_completion | string length -q' -F
 `
 
 // unknownCommand returns the error for a name that no command has.

@@ -96,6 +96,8 @@ func TestCompletionInShells(t *testing.T) {
 			x.sees(t, "rddp ping --interval")
 			x.types(t, "C-u", "rddp serve --max", "Tab")
 			x.sees(t, "rddp serve --max-conns")
+			x.types(t, "C-u", "touch trace.pcap", "Enter", "rddp dump tra", "Tab")
+			x.sees(t, "rddp dump trace.pcap")
 		})
 	}
 }
