@@ -192,6 +192,8 @@ func TestOperatorsTable(t *testing.T) {
 		(&Error{Ping: -1, Step: "connecting to server:1", Err: syscall.ECONNREFUSED}).Error(),
 		(&Error{Ping: -1, Step: "connecting to server:1", Err: bounded(os.ErrDeadlineExceeded, time.Second)}).Error(),
 		ErrNoReads.Error(),
+		(&mpa.Error{Code: mpa.CodeNoRTR}).Error(), // clientFaults has no server with CRC errors or without a common RTR
+		(&mpa.Error{Code: mpa.CodeCRC}).Error(),
 		extsock.ErrUnread.Error(), // of a server that speaks first, if it is early
 	}
 	for i := range clientFaults {
