@@ -49,6 +49,7 @@ const (
 // goNetLeftOut are the tests of TCP connections that do not compile outside of package net, and
 // why.
 var goNetLeftOut = map[string]string{
+	"TestBuffers_consume":                "it is about a method of package net's own Buffers",
 	"TestDialParallel":                   ownHooks,
 	"TestDialParallelSpuriousConnection": ownHooks,
 	"TestDialerFallbackDelay":            ownHooks,
