@@ -315,8 +315,8 @@ func TestTheClosedAreForgotten(t *testing.T) {
 	}
 }
 
-// TestCloseTimeoutResets: what Close has given up is lost, and the peer learns that from a reset. An end
-// in order would, in message mode, look as if nothing more had been said.
+// TestCloseTimeoutResets: if Close can't send a message in time, the connection is reset. In message mode,
+// a FIN would tell the peer that it has every message.
 func TestCloseTimeoutResets(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{ORD: 1, CloseTimeout: time.Second}, nil)

@@ -203,11 +203,11 @@ func (c *Conn) isClosed() bool { return c.closed.IsSet() }
 // Close closes the connection. A second Close returns net.ErrClosed.
 //
 // In DDP mode Close first waits, for at most Config.CloseTimeout, until queued data is sent, and
-// then sends the FIN. If the time is over first, Close returns an error and resets the connection, so
-// that the peer does not take what it has for everything. Close flushes every Work Request that has not completed, and deregisters all
-// memory. The connection then waits for the peer's FIN in the background, for at most
-// Config.CloseTimeout again. If a layer between this package and TCP has a send buffer, as TLS
-// does, Close also waits until that buffer is empty, in either mode, for at most
+// then sends the FIN. If the data is not sent in that time, Close returns an error and resets the
+// connection: the reset tells the peer that data is missing. Close flushes every Work Request that
+// has not completed, and deregisters all memory. The connection then waits for the peer's FIN in the
+// background, for at most Config.CloseTimeout again. If a layer between this package and TCP has a
+// send buffer, as TLS does, Close also waits until that buffer is empty, in either mode, for at most
 // Config.CloseTimeout in all. After SetLinger(0) Close does not wait.
 //
 // As over TCP, Close resets the connection if this end has received bytes that it has not read. The

@@ -266,7 +266,7 @@ var extsockFaults = []Fault{
 		Old: "if d.in != nil && d.in.close() && !d.words {", New: "if d.in != nil && d.in.close() && false {",
 		Package: "extsock", Tests: "^TestCloseWithUnreadData$"},
 	{Name: "an orderly end although Close has given up", File: "extsock/internal/driver/ending.go",
-		Old: "	case <-t.C:\n		d.sendReset(errCloseTimeout)", New: "	case <-t.C:\n		d.Kill(errCloseTimeout)",
+		Old: "d.sendReset(errCloseTimeout)", New: "d.Kill(errCloseTimeout)",
 		Package: "extsock", Tests: "^TestCloseTimeoutResets$"},
 	{Name: "octets looked at do not count as unread", File: "extsock/conn.go",
 		Old: "if c.startup.HasUnread() {", New: "if false {",

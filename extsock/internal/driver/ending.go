@@ -112,8 +112,8 @@ func (d *Driver) Kill(err error) {
 	d.transmit()
 }
 
-// sendReset is Kill with a reset, which tells the peer that bytes are lost: some that it has sent, or
-// some that were queued for it.
+// sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program has
+// not read, or those that were still queued.
 func (d *Driver) sendReset(err error) {
 	d.tx.stream.Abort()
 	d.Kill(err)
@@ -177,19 +177,17 @@ func (d *Driver) Close() error {
 	}
 	t := time.NewTimer(d.end.timeout)
 	defer t.Stop()
-	if !d.awaitPosted(t.C) {
-		d.end.setReason(net.ErrClosed)
-		d.sendReset(errCloseTimeout)
-		return errCloseTimeout
+	if d.awaitPosted(t.C) {
+		d.closeQueues()
+		select {
+		case <-d.end.life.finished:
+			return Flush(d.tx.stream, time.Until(begin.Add(d.end.timeout)))
+		case <-t.C:
+		}
 	}
-	d.closeQueues()
-	select {
-	case <-d.end.life.finished:
-		return Flush(d.tx.stream, time.Until(begin.Add(d.end.timeout)))
-	case <-t.C:
-		d.sendReset(errCloseTimeout)
-		return errCloseTimeout
-	}
+	d.end.setReason(net.ErrClosed) // for the program's other calls
+	d.sendReset(errCloseTimeout)
+	return errCloseTimeout
 }
 
 // beginClose begins Close. If data of the peer is lost by it, the connection is reset, and over.
