@@ -145,23 +145,21 @@ func configureCompletion(c *cli.Command) {
 		"   rddp completion fish >~/.config/fish/completions/rddp.fish"
 	for _, shell := range c.Commands {
 		shell.Usage = "print the script for " + shell.Name
-		if script := shell.Action; shell.Name == "bash" {
-			shell.Action = func(ctx context.Context, c *cli.Command) error {
-				if _, err := io.WriteString(c.Root().Writer, bashWords); err != nil {
-					return cli.Exit(err, exitFailure)
-				}
-				return script(ctx, c)
+		script, ours := shell.Action, map[string]struct{ before, after string }{
+			"bash": {before: bashWords}, "fish": {after: fishFiles},
+		}[shell.Name]
+		shell.Action = func(ctx context.Context, c *cli.Command) error {
+			_, err := io.WriteString(c.Root().Writer, ours.before)
+			if err == nil {
+				err = script(ctx, c)
 			}
-		} else if shell.Name == "fish" {
-			shell.Action = func(ctx context.Context, c *cli.Command) error {
-				if err := script(ctx, c); err != nil {
-					return err
-				}
-				if _, err := io.WriteString(c.Root().Writer, fishFiles); err != nil {
-					return cli.Exit(err, exitFailure)
-				}
-				return nil
+			if err == nil {
+				_, err = io.WriteString(c.Root().Writer, ours.after)
 			}
+			if err != nil {
+				return cli.Exit(err, exitFailure)
+			}
+			return nil
 		}
 	}
 }
@@ -172,8 +170,8 @@ const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_wor
 
 `
 
-// fishFiles ends the script for fish. The rest of it completes no names of files. With this line
-// fish does if rddp suggests nothing, as bash and zsh do.
+// fishFiles ends the script for fish, which otherwise completes no file names. With this line, fish
+// completes them where rddp suggests nothing, as bash and zsh do.
 const fishFiles = `
 complete -c rddp -n 'not __rddp_perform_completion | string length -q' -F
 `

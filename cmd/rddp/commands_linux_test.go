@@ -79,7 +79,7 @@ func (x *tmux) sees(t *testing.T, text string) {
 	})
 }
 
-// TestCompletionInShells: the script of each shell completes names of commands and of flags.
+// TestCompletionInShells: the script of each shell completes names of commands, flags and files.
 func TestCompletionInShells(t *testing.T) {
 	for _, tt := range []struct{ shell, setup string }{
 		{"bash --norc", "source <(rddp completion bash)"},

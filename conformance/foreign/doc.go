@@ -10,8 +10,8 @@
 // of suites, or from GOROOT. They are copied to a temporary module. In the copy each import of
 // package net becomes an import of foreign.test/net, a generated package with all the names of
 // package net. The names that make TCP connections (Dial, Listen, Dialer, TCPConn and so on) come
-// from the package conformance/foreign/standin; all other names are those of package net. The same
-// is done to package crypto/tls, for its functions Dial and Listen and its Dialer. Nothing else in
+// from the package conformance/foreign/standin, and so does Buffers, whose WriteTo is one Write; all
+// other names are those of package net. The same is done to package crypto/tls, for its functions Dial and Listen and its Dialer. Nothing else in
 // the suite changes. The tests of package net itself are the exception: goNetChanges lists the
 // necessary changes, and the reasons.
 //

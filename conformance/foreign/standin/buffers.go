@@ -6,20 +6,20 @@ import (
 	"net"
 )
 
-// Buffers takes the place of net.Buffers, which writes all slices by one system call if the connection is
-// one of package net. Here it is one Write of a TCPConn. Suites depend on that: they take what one Read
-// returns for whole messages.
+// Buffers takes the place of net.Buffers. Package net writes all slices with one system call, but only to
+// its own connections; this type writes them to a TCPConn with one Write. Some suites need that, because
+// they expect that a Read returns whole messages.
 type Buffers [][]byte
 
 // WriteTo writes the slices and removes from v what has been written.
 func (v *Buffers) WriteTo(w io.Writer) (int64, error) {
-	real := (*net.Buffers)(v)
+	buffers := (*net.Buffers)(v)
 	c, ok := w.(*TCPConn)
 	if !ok {
-		return real.WriteTo(w)
+		return buffers.WriteTo(w)
 	}
 	n, err := c.Write(bytes.Join(*v, nil))
-	_, _ = io.CopyN(io.Discard, real, int64(n)) // so many bytes are there
+	_, _ = io.CopyN(io.Discard, buffers, int64(n)) // removes them; it can't fail
 	return int64(n), err
 }
 

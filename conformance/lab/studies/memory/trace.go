@@ -55,7 +55,7 @@ func newTracer() (_ *tracer, err error) {
 		}
 		line := fmt.Sprintf("p:%s/%s%d %s:%#x n=%s:u64", group, p.event, i, file, place, p.length)
 		if err := appendTo(filepath.Join(tracing, "uprobe_events"), line); err != nil {
-			return nil, errors.Join(fmt.Errorf("this study counts with the kernel's tracing, as root and after `mount -t tracefs tracefs /sys/kernel/tracing`: %w", err), t.close())
+			return nil, errors.Join(fmt.Errorf("this study counts with the kernel's tracing, as root and after `mount -t tracefs tracefs %s`: %w", tracing, err), t.close())
 		}
 	}
 	if err := t.arm(); err != nil {
