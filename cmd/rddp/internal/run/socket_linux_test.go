@@ -53,23 +53,18 @@ func runSockets(b *verbs.Backend, mixed bool) error {
 	return besideDevice(b)
 }
 
-// besideDevice has a Listener at an address that is the host's and not the device's: its connections are in
-// process.
+// besideDevice listens at an address that is the host's and not the device's, so the connection runs in process.
 func besideDevice(b *verbs.Backend) error {
 	l, err := extsock.Listen("tcp", "127.0.0.2:0", &extsock.Config{Startup: extsock.StartupRequire, Backend: b})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	client, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
+	client, server, err := dialAndAccept(l, &extsock.Config{Startup: extsock.StartupRequire})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	server, err := l.AcceptDDP()
-	if err != nil {
-		return err
-	}
 	defer server.Close()
 	var u *toe.UnavailableError
 	if why := server.ConnectionState().NoDevice; !errors.As(why, &u) || u.Reason != toe.NotSupported {
@@ -86,15 +81,11 @@ func runMessages(listens, dials extsock.Config) error {
 		return err
 	}
 	defer l.Close()
-	client, err := extsock.Dial("tcp", l.Addr().String(), &dials)
+	client, server, err := dialAndAccept(l, &dials)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	server, err := l.AcceptDDP()
-	if err != nil {
-		return err
-	}
 	defer server.Close()
 	p := make([]byte, 10_000)
 	for i := range 100 {
@@ -227,8 +218,8 @@ func both(a, b *extsock.Conn) error {
 	return errors.Join(stream(a, b), <-back)
 }
 
-// connectSockets returns the two ends of a connection through l.
-func connectSockets(l *extsock.Listener, cfg *extsock.Config) (client, server *extsock.Conn, err error) {
+// dialAndAccept returns the two ends of a connection through l.
+func dialAndAccept(l *extsock.Listener, cfg *extsock.Config) (client, server *extsock.Conn, err error) {
 	c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
 	if err != nil {
 		return nil, nil, err
@@ -236,6 +227,15 @@ func connectSockets(l *extsock.Listener, cfg *extsock.Config) (client, server *e
 	s, err := l.AcceptDDP()
 	if err != nil {
 		return nil, nil, errors.Join(err, c.Close())
+	}
+	return c, s, nil
+}
+
+// connectSockets is dialAndAccept for byte streams on the engines that their Configs choose.
+func connectSockets(l *extsock.Listener, cfg *extsock.Config) (client, server *extsock.Conn, err error) {
+	c, s, err := dialAndAccept(l, cfg)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, end := range []*extsock.Conn{c, s} {
 		if st := end.ConnectionState(); !st.ByteStream || st.NoDevice != nil || !bytes.HasPrefix(st.PeerPrivateData, []byte("hello")) {
