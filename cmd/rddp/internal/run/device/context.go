@@ -490,7 +490,7 @@ func (c *Context) reregMRLocked(caller Caller, in []byte) (out, driverOut []byte
 func (c *Context) deregMRLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
 	h, err := uverbs.ParseHandle(in)
 	m := c.mrs[h]
-	if err != nil || m == nil || m.hasWindow() { // "ibv_dereg_mr() fails if any memory window is still bound to this MR"
+	if err != nil || m == nil || m.hasWindow() { // see ibv_dereg_mr(3) for windows
 		return nil, nil, syscall.EINVAL
 	}
 	m.deregister()

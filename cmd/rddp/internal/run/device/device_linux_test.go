@@ -834,7 +834,7 @@ func TestMemoryWindow(t *testing.T) {
 					t.Error("wrong data")
 				}
 				if err := b.Free(uint32(uverbs.DeregMR), b.mr.Handle); err != syscall.EINVAL {
-					t.Errorf("an MR with a window is deregistered: %v, want %v", err, syscall.EINVAL) // as from rxe
+					t.Errorf("an MR with a window is deregistered: %v, want %v", err, syscall.EINVAL)
 				}
 				switch {
 				case how == "dealloc" || kind == 1: // a window of type 1 cannot be invalidated

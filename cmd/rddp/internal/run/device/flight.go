@@ -197,8 +197,8 @@ func (l *link) retireLocked() {
 	}
 }
 
-// reached handles the news that the peer has got frame number, but has not acted upon it: all in front of the frame is
-// done. It returns the work request of the frame, or nil if the link has ended.
+// reached notes that the peer has received frame number and has not acted upon it, so everything in front of the frame
+// is done. It returns the work request of the frame, or nil if the link has ended.
 func (l *link) reached(number uint32) (*flight, error) {
 	if err := l.acknowledged(number - 1); err != nil {
 		return nil, err

@@ -182,12 +182,19 @@ func TestDrained(t *testing.T) {
 		defer l.q.mu.Unlock()
 		return l.q.attrs.Draining
 	}
-	toSQD := func() {
+	toSQDWith := func(notify bool) {
 		t.Helper()
-		const notify = 1 << 2
-		if err := qa.Modify(guest.SQD, b.gid, qb.Num, func(in []byte) { in[68], in[100] = in[68]|notify, 1 }); err != nil {
+		if err := qa.Modify(guest.SQD, b.gid, qb.Num, func(in []byte) {
+			if notify {
+				in[68], in[100] = in[68]|1<<2, 1
+			}
+		}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	toSQD := func() {
+		t.Helper()
+		toSQDWith(true)
 	}
 	toRTS := func() {
 		t.Helper()
@@ -206,6 +213,15 @@ func TestDrained(t *testing.T) {
 	if !draining() {
 		t.Error("a Send is on its way, and the queue is not draining")
 	}
+	toRTS() // the event is that of this stay in SQD only
+	toSQDWith(false)
+	l.q.mu.Lock()
+	if l.q.attrs.SQDNotify {
+		t.Error("the event is still wanted")
+	}
+	l.q.mu.Unlock()
+	toRTS()
+	toSQD()
 	qb.PostRecv(1, b.mr.Part(0, n))
 	qb.PostRecv(2, b.mr.Part(0, 8))
 	a.want("the Send that had begun", 1, uverbs.Success)

@@ -92,6 +92,7 @@ func (q *queuePair) setStateLocked(to uverbs.State) {
 		if s == to {
 			q.attrs.State = to
 			q.attrs.Draining = to == uverbs.SQD
+			q.attrs.SQDNotify = q.attrs.SQDNotify && to == uverbs.SQD // a later stay in SQD may be without the event
 			if to == uverbs.RTS && q.stopFaults == nil {
 				q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
 			}
@@ -264,7 +265,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	case to == uverbs.RTS:
 		q.kick()
 	case to == uverbs.SQD:
-		q.look() // when the program goes on, no goroutine takes work requests any more
+		q.look() // when modify returns, no goroutine begins a work request any more
 	}
 	return 0
 }
@@ -471,8 +472,8 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 	}
 }
 
-// sayDrained notes that nothing is on its way in SQD, if that is so, and tells the program if it wants to know. Nobody else
-// sends meanwhile.
+// sayDrained ends the draining of SQD if no work request is on its way, and sends the event if the program has asked
+// for it.
 //
 // +checklocks:q.sendMu
 func (q *queuePair) sayDrained(l *link) {
@@ -480,7 +481,7 @@ func (q *queuePair) sayDrained(l *link) {
 		return
 	}
 	q.mu.Lock()
-	drained := q.attrs.Draining // or it has left SQD
+	drained := q.attrs.Draining // false if q has left SQD meanwhile
 	notify := drained && q.attrs.SQDNotify
 	if drained {
 		q.attrs.Draining, q.attrs.SQDNotify = false, false

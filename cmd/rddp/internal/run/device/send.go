@@ -55,8 +55,9 @@ var batches = sync.Pool{New: func() any {
 	return &batch{wrs: make([]rdmap.WorkRequest, 0, batchLen+2), memory: make([]byte, 0, (batchLen+2)*(shortLen+frameLen))}
 }}
 
-// send posts work requests until the queue is empty or they must wait. Without begin, none is begun. A program may post as fast as this end sends;
-// then another goroutine goes on, and whoever waits for sendMu has a turn.
+// send posts work requests until the queue is empty or they must wait. If begin is false, it only goes on with the one
+// that has begun. A program may post as fast as this end sends; then another goroutine goes on, and whoever waits for
+// sendMu has a turn.
 func (s *sender) send(q *queuePair, l *link, begin bool) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
