@@ -1,0 +1,136 @@
+package device
+
+import (
+	"time"
+
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// How a queue pair ends: in RESET, and in ERR.
+
+// reset takes q to RESET: the connection ends in order, and work requests are forgotten. When it
+// returns, the device does not use the program's memory for q any more.
+func (q *queuePair) reset() {
+	q.sendMu.Lock()
+	q.placing.Lock()
+	q.mu.Lock()
+	q.setStateLocked(uverbs.Reset)
+	if q.stopFaults != nil {
+		q.stopFaults()
+		q.stopFaults = nil
+	}
+	l := q.unlinkLocked()
+	q.abandoned = false
+	q.mu.Unlock()
+	q.placing.Unlock()
+	q.sender.forget()
+	entry := make([]byte, q.sq.EntryLen())
+	for !q.dead && q.sq.Take(entry) {
+	}
+	q.sendMu.Unlock()
+	if l != nil {
+		l.leave()
+	}
+	if q.srq == nil {
+		for {
+			if _, _, ok := q.recv.take(); !ok {
+				break
+			}
+		}
+	}
+}
+
+// unlinkLocked takes the connection away from q, and ends what may lead to one. The caller must end
+// the link, if there is one.
+//
+// +checklocks:q.mu
+func (q *queuePair) unlinkLocked() *link {
+	l := q.link
+	q.link = nil
+	q.life++
+	for c, forget := range q.coming {
+		if forget == nil {
+			q.coming[c] = q.pd.domain.Discard(c.QPNum())
+		}
+	}
+	if q.stopDial != nil {
+		q.stopDial()
+		q.stopDial = nil
+	}
+	if q.request != nil {
+		q.request.refuse()
+		q.request = nil
+	}
+	if q.patience != nil {
+		q.patience.Stop()
+		q.patience = nil
+	}
+	return l
+}
+
+// fail takes q to ERR. It does nothing if q is there already, or if l is not nil and not the link of q.
+// The work request that the peer has refused, or else the oldest one under way, completes with status, and the others
+// are flushed: see link.end.
+func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) {
+	q.flushReceives(q.failSends(l, status, why), 0)
+}
+
+// failSends is fail without the receives. It returns the life of q in ERR, or 0 if it does nothing.
+func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life uint64) {
+	q.mu.Lock()
+	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {
+		q.mu.Unlock()
+		return 0
+	}
+	q.setStateLocked(uverbs.Err)
+	l = q.unlinkLocked()
+	life = q.life
+	q.mu.Unlock()
+	if l != nil {
+		l.end(status)
+	}
+	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
+	q.kick()
+	return life
+}
+
+// errorPoll is how often a queue pair in ERR looks for receives that were posted since: posting a
+// receive makes no system call.
+const errorPoll = 5 * time.Millisecond
+
+// flushReceives completes the receives that wait but for the last leave ones, as long as q is in ERR. life is that of q
+// since then. With leave, the caller calls again.
+func (q *queuePair) flushReceives(life uint64, leave int) {
+	q.mu.Lock()
+	failed := q.attrs.State == uverbs.Err && q.life == life
+	q.mu.Unlock()
+	if !failed {
+		return
+	}
+	if q.srq != nil {
+		q.raise(uverbs.EventLastWQE)
+		return
+	}
+	for q.recv.waiting() > leave {
+		entry, _, ok := q.recv.take()
+		if !ok {
+			break
+		}
+		w, _ := uverbs.ParseRecvWR(entry)
+		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
+	}
+	if leave == 0 {
+		time.AfterFunc(errorPoll, func() { q.flushReceives(life, 0) })
+	}
+}
+
+// breakDown is the failure of a queue pair to order.
+func (q *queuePair) breakDown() {
+	q.mu.Lock()
+	works := q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD
+	q.mu.Unlock()
+	if works {
+		q.fail(nil, uverbs.FatalErr, "a fault to order")
+		q.raise(uverbs.EventQPFatal)
+	}
+}
