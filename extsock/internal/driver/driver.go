@@ -148,7 +148,7 @@ func New(cfg Config) *Driver {
 	d.end.init(&cfg)
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.rx.patience.fixed = cfg.PollTime
-	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
+	d.later.init(d.Flush, d.catch, cfg.SendBells, cfg.RecvBells)
 	d.rx.awaitsRTR, d.rx.shared = cfg.Start.ExpectRTRSend, cfg.Shared
 	d.rx.qp, d.rx.count, d.rx.fenced = d.qp, &d.count, &d.tx.fenced
 	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = cfg.Stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers

@@ -28,6 +28,7 @@ type putOff struct {
 	sendBell doorbell // hangs in the completion queue of the send queue
 	recvBell doorbell // and in that of the receive queue, if that is another one
 
+	catch func()      // what the net calls
 	armed atomic.Bool // the net is set
 	net   *time.Timer // the goroutine that sets armed owns it
 }
@@ -40,9 +41,11 @@ const (
 	maxPutOffBytes = 1 << 20 // bytes of payload
 )
 
-// init makes p ready. flush sends what waits. send and recv are the doorbells of the connection's
-// completion queues, which may be the same, or nil if the connection has no such queue.
-func (p *putOff) init(flush func(), send, recv *Doorbells) {
+// init makes p ready. flush sends what waits, and the net calls catch. send and recv are the doorbells
+// of the connection's completion queues, which may be the same, or nil if the connection has no such
+// queue.
+func (p *putOff) init(flush, catch func(), send, recv *Doorbells) {
+	p.catch = catch
 	p.last.Store(p.now())
 	p.sendBell = doorbell{queue: send, ring: flush}
 	if recv != send {
@@ -50,13 +53,13 @@ func (p *putOff) init(flush func(), send, recv *Doorbells) {
 	}
 }
 
-// cast sets the net, which then calls catch, unless it is set.
-func (p *putOff) cast(catch func(), in time.Duration) {
+// cast sets the net, unless it is set.
+func (p *putOff) cast(in time.Duration) {
 	if !p.armed.CompareAndSwap(false, true) {
 		return
 	}
 	if p.net == nil { // most connections never need one
-		p.net = time.AfterFunc(time.Hour, catch)
+		p.net = time.AfterFunc(time.Hour, p.catch)
 	}
 	p.net.Reset(in) // from here on, another goroutine may have armed
 }
@@ -102,7 +105,7 @@ func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
 		p.takeDown()
 	}
-	p.cast(d.catch, netIn)
+	p.cast(netIn)
 }
 
 // takeDown takes the doorbells down of a connection that has ended.
@@ -131,7 +134,7 @@ func (d *Driver) FlushLater(n int, answers bool) {
 		d.Flush()
 		return
 	}
-	d.later.cast(d.catch, netIn)
+	d.later.cast(netIn)
 }
 
 // FlushPutOff is Flush if something has been put off.
@@ -155,7 +158,7 @@ func (d *Driver) catch() {
 	switch pause := time.Duration(p.now() - p.last.Load()); {
 	case !d.tx.wanted():
 	case pause < netIn: // the program has posted something meanwhile
-		p.cast(d.catch, netIn-pause)
+		p.cast(netIn - pause)
 	default:
 		d.Flush()
 	}
