@@ -42,6 +42,7 @@ func (l *link) end(status uverbs.WCStatus) {
 		}
 		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, Len: f.n, QPN: l.q.num}, false)
 	}
+	close(l.settled)
 	l.sayBye()
 }
 
@@ -211,6 +212,7 @@ func (q *queuePair) lose(l *link, err error) {
 	ours := q.link == l
 	if ours {
 		q.unlinkLocked()
+		q.ending = l.settled
 		q.abandoned = true
 	}
 	q.mu.Unlock()

@@ -5,11 +5,14 @@ package device
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/ddphdr"
@@ -220,5 +223,73 @@ func TestAttributes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestEndInOrder: what is behind the work requests of a link that fails completes after them, also if the queue pair is
+// looked at, or ends, in the middle.
+func TestEndInOrder(t *testing.T) {
+	fails := func(q *queuePair, l *link) { q.fail(l, uverbs.RetryExceeded, "test") }
+	loses := func(q *queuePair, l *link) { q.lose(l, io.EOF) }
+	for _, tt := range []struct {
+		desc      string
+		end       func(*queuePair, *link)
+		meanwhile func(*queuePair)
+		state     uverbs.State    // after the beginning of meanwhile
+		want      uverbs.WCStatus // of what is behind; Success means none
+	}{
+		{"fails, and work comes", fails, (*queuePair).look, uverbs.Err, uverbs.FlushErr},
+		{"is lost, and work comes", loses, (*queuePair).look, uverbs.RTS, uverbs.RetryExceeded},
+		{"is lost, and the program ends it", loses, func(q *queuePair) { q.fail(nil, uverbs.FlushErr, "test") }, uverbs.Err, uverbs.FlushErr},
+		{"fails, and the program resets it", fails, (*queuePair).reset, uverbs.Reset, uverbs.Success},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			a, _, qa, _ := pair(t)
+			send := guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}
+			if err := qa.Post(send); err != nil { // it waits for a receive
+				t.Fatal(err)
+			}
+			l, q := a.linkOf(t, qa), a.dev.find(qa.Num)
+			prototest.Wait(t, "the Send is under way", func() bool { return !l.isIdle() })
+			q.sendMu.Lock() // so that nobody holds it and waits for the lock of the link
+			l.mu.Lock()
+			var ends sync.WaitGroup
+			ends.Go(func() { tt.end(q, l) })
+			prototest.Wait(t, "the end begins", func() bool {
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				return q.link == nil
+			})
+			q.sendMu.Unlock()
+			send.ID = 2
+			if err := qa.Post(send); err != nil {
+				t.Fatal(err)
+			}
+			returned := make(chan struct{})
+			ends.Go(func() {
+				tt.meanwhile(q)
+				close(returned)
+			})
+			prototest.Wait(t, "the state", func() bool {
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				return q.attrs.State == tt.state
+			})
+			if tt.state == uverbs.Reset {
+				select {
+				case <-returned: // after enough time to fail
+					t.Error("it is reset while work requests complete")
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+			l.mu.Unlock()
+			ends.Wait()
+			a.want("what was under way", 1, uverbs.RetryExceeded)
+			if tt.want != uverbs.Success {
+				a.want("what is behind it", 2, tt.want)
+			} else if w, ok := a.cq.Poll(); ok {
+				t.Errorf("completion %d after the reset", w.ID)
+			}
+		})
 	}
 }

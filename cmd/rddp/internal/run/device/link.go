@@ -26,6 +26,8 @@ type link struct {
 	cancel context.CancelFunc
 	// drained is closed after that, when all Completions have been taken.
 	drained chan struct{}
+	// settled is closed when end has completed the work requests of a link that has failed.
+	settled chan struct{}
 
 	mu sync.Mutex
 	// work requests whose completion is due, in order
@@ -131,7 +133,7 @@ func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
 
 // newLink returns a link that q does not have yet.
 func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
-	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk), drained: make(chan struct{})}
+	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l = l
 	return l

@@ -49,6 +49,9 @@ type queuePair struct {
 	attrs uverbs.Attributes // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
+	// closed once the work requests of the last link that has failed have completed; nil if none has. What is behind them
+	// in the queues must not complete before.
+	ending chan struct{} // +checklocks:mu
 	// connections that may become that of the link, and how to end the Discard of each; nil without one
 	coming map[*extsock.Conn]func() // +checklocks:mu
 	// life counts how often q has lost, or given up, its connection. A connection that was begun in
@@ -413,11 +416,13 @@ func (q *queuePair) look() {
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	state, l, gone := q.attrs.State, q.link, q.abandoned
+	ending := q.endingLocked()
 	if q.kind.Connected() && state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
 		q.waitLocked()
 	}
 	q.mu.Unlock()
 	switch {
+	case ending: // who ends the link kicks
 	case state == uverbs.Err:
 		q.sender.flush(q)
 	case state == uverbs.RTS && q.kind == uverbs.UD:

@@ -21,6 +21,8 @@ func (q *queuePair) reset() {
 	}
 	l := q.unlinkLocked()
 	q.abandoned = false
+	ending := q.ending
+	q.ending = nil
 	q.mu.Unlock()
 	q.placing.Unlock()
 	q.sender.forget()
@@ -30,6 +32,9 @@ func (q *queuePair) reset() {
 	q.sendMu.Unlock()
 	if l != nil {
 		l.leave()
+	}
+	if ending != nil {
+		<-ending
 	}
 	if q.srq == nil {
 		for {
@@ -84,14 +89,36 @@ func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life
 	}
 	q.setStateLocked(uverbs.Err)
 	l = q.unlinkLocked()
-	life = q.life
-	q.mu.Unlock()
 	if l != nil {
+		q.ending = l.settled
+	}
+	life = q.life
+	ending := q.ending
+	q.mu.Unlock()
+	switch {
+	case l != nil:
 		l.end(status)
+	case ending != nil:
+		<-ending
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
 	q.kick()
 	return life
+}
+
+// endingLocked reports whether work requests of a link that has failed have not completed yet.
+//
+// +checklocks:q.mu
+func (q *queuePair) endingLocked() bool {
+	if q.ending == nil {
+		return false
+	}
+	select {
+	case <-q.ending:
+		return false
+	default:
+		return true
+	}
 }
 
 // errorPoll is how often a queue pair in ERR looks for receives that were posted since: posting a
