@@ -690,13 +690,8 @@ func TestRSocketsAllocations(t *testing.T) {
 		for range 200 {
 			once()
 		}
-		n := testing.AllocsPerRun(1, func() {
-			for range 500 {
-				once()
-			}
-		})
-		if n > 50 || failed != nil {
-			t.Errorf("%d bytes: %v allocations in 500 rounds, %v", length, n, failed)
+		if n := allocations(once); n > allocRounds/10 || failed != nil {
+			t.Errorf("%d bytes: %v allocations in %d rounds, %v", length, n, allocRounds, failed)
 		}
 	}
 }

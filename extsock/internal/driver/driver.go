@@ -141,9 +141,10 @@ func New(cfg Config) *Driver {
 		d.background = new(wait.Background)
 		d.background.Begin()
 	}
+	sendRest := d.sendRest // once: go d.sendRest() would allocate each time
 	d.tx.goOn = func() {
 		d.background.Begin()
-		go d.sendRest()
+		go sendRest()
 	}
 	d.end.init(&cfg)
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
