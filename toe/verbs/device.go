@@ -33,6 +33,10 @@ type Device struct {
 	cm    *os.File // rdma_cm
 	pd    uint32
 	watch sync.WaitGroup // the goroutines that read events
+	// regions guards closed of all Regions. It is read while a work request is put into a queue: one lock for the
+	// Regions of all its Segments, because a Post that waited for one Region with another one locked could wait in
+	// a circle.
+	regions sync.RWMutex
 
 	mu     sync.Mutex
 	closed bool

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -303,13 +302,10 @@ func (q *QP) put(to *account, w work, segments []Segment, put func(n uint64) boo
 	if len(segments) > cap(q.list) {
 		return ErrSegment
 	}
+	q.d.regions.RLock()
+	defer q.d.regions.RUnlock()
 	q.list = q.list[:0]
-	for i, s := range segments {
-		// A second lock for reading would wait for a Close that waits for the first.
-		if r := regionOf(s); r != nil && !slices.ContainsFunc(segments[:i], func(o Segment) bool { return o.Region == s.Region }) {
-			r.mu.RLock()
-			defer r.mu.RUnlock()
-		}
+	for _, s := range segments {
 		e, err := entry(s, q.d)
 		if err != nil {
 			return err

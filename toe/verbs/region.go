@@ -18,8 +18,8 @@ type Region struct {
 	key    uint32 // for work requests of this device
 	remote uint32
 
-	mu     sync.RWMutex // read while a Segment of it is put into a queue
-	closed bool
+	mu     sync.Mutex // held by Close
+	closed bool       // Device.regions guards it
 }
 
 // Rights are what peers may do with a Region.
@@ -76,10 +76,13 @@ func (r *Region) Remote() (key uint32, addr uint64) { return r.remote, address(r
 func (r *Region) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	r.d.regions.Lock() // no work request with it is on its way into a queue now
+	closed := r.closed
+	r.closed = true
+	r.d.regions.Unlock()
+	if closed {
 		return nil
 	}
-	r.closed = true
 	if err := r.d.do(uverbs.DeregMR, uverbs.AppendWords(nil, r.handle), nil); err != nil {
 		return err
 	}
@@ -88,15 +91,9 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// regionOf returns the Region of a Segment, or nil.
-func regionOf(s Segment) *Region {
-	r, _ := s.Region.(*Region)
-	return r
-}
-
-// entry returns the segment as the device takes it. The caller holds the Region's lock.
+// entry returns the segment as the device takes it. The caller holds d.regions.
 func entry(s Segment, d *Device) (uverbs.SGE, error) {
-	r := regionOf(s)
+	r, _ := s.Region.(*Region)
 	if r == nil || r.d != d || r.closed || s.Off < 0 || s.Len < 0 || s.Off > len(r.b) || s.Len > len(r.b)-s.Off || int64(s.Len) > uverbs.MaxMessage {
 		return uverbs.SGE{}, ErrSegment
 	}
