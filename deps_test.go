@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"toe/usertcp/tcpscript":           {},
 	"toe/toetest":                     {"toe", "internal/prototest", "internal/testmode"},
 	"toe/tun":                         {},
-	"toe/verbs":                       {"toe", "toe/kernel", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
+	"toe/verbs":                       {"toe", "toe/kernel", "internal/ring", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"mpa":                             {},
 	"internal/fpdu":                   {"mpa", "internal/fpdu/internal/crc32c"},
 	"internal/fpdu/internal/crc32c":   {"internal/cpuid"},

@@ -4,7 +4,7 @@ import "testing"
 
 // posted returns an account of a Send, two Reads and a Write, which stand in this order.
 func posted(overtakes bool) *account {
-	a := &account{work: make([]work, 4), overtakes: overtakes}
+	a := &account{depth: 4, overtakes: overtakes}
 	for i, o := range []Op{OpSend, OpRead, OpRead, OpWrite} {
 		a.add(work{id: uint64(i), op: o})
 	}
@@ -41,25 +41,37 @@ func TestAccountOrder(t *testing.T) {
 	}
 }
 
-// There is room for another one when the oldest is complete, whatever else is.
-func TestAccountFull(t *testing.T) {
+// TestAccountRoom: each completion makes room for one, also if older Reads stay under way for long.
+func TestAccountRoom(t *testing.T) {
 	a := posted(true)
-	for _, n := range []uint64{0, 3} {
-		if _, err := a.take(n); err != nil {
-			t.Fatal(err)
+	want := func(room bool, when string) {
+		t.Helper()
+		if a.full() == room || a.empty() {
+			t.Fatalf("%s: full: %v, empty: %v", when, a.full(), a.empty())
 		}
 	}
-	if a.full() || a.empty() {
-		t.Error("no room behind a Send that is complete")
-	}
-	a.add(work{id: 4, op: OpSend})
-	if !a.full() {
-		t.Error("room in the place of a Read that is under way")
-	}
-	for _, n := range []uint64{1, 4, 2} {
+	take := func(n uint64) {
+		t.Helper()
 		if w, err := a.take(n); err != nil || w.id != n {
 			t.Fatalf("take(%d) = %+v, %v", n, w, err)
 		}
+	}
+	want(false, "all are under way")
+	take(0)
+	want(true, "behind a Send")
+	a.add(work{id: 4, op: OpSend})
+	want(false, "in the place of the Send")
+	for n := uint64(3); n < 100; n++ { // the two Reads stay
+		take(n)
+		want(true, "behind a work request that has overtaken the Reads")
+		a.add(work{id: n + 2, op: OpSend})
+		want(false, "in its place")
+	}
+	for _, n := range []uint64{1, 100, 2, 101} {
+		if a.empty() {
+			t.Fatal("nothing is under way")
+		}
+		take(n)
 	}
 	if !a.empty() {
 		t.Error("something is under way")

@@ -191,8 +191,8 @@ func (q *QP) makeQP(cfg Config) error {
 	if q.sends, q.receives, err = q.d.provider.openQP(q.mapQueue, driver, n); err != nil {
 		return err
 	}
-	q.sq = account{work: make([]work, cfg.Sends), overtakes: q.d.provider.overtakes}
-	q.rq = account{work: make([]work, cfg.Receives)}
+	q.sq = account{depth: cfg.Sends, overtakes: q.d.provider.overtakes}
+	q.rq = account{depth: cfg.Receives}
 	q.list = make([]uverbs.SGE, 0, cfg.Segments)
 	q.readList = min(cfg.Segments, int(q.d.limits.MaxReadSGE))
 	q.pinned.Pin(&q.answer)

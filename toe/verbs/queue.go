@@ -1,6 +1,10 @@
 package verbs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rddp/rddp/internal/ring"
+)
 
 // receiveBit marks the numbers of receives in the device's queues. The rest is a count.
 const receiveBit = 1 << 63
@@ -25,56 +29,48 @@ const (
 // An account is what is under way in a send or a receive queue. A completion must be that of the
 // oldest work request of its line.
 type account struct {
-	work      []work
-	tail      uint64 // the number of the next
+	depth     int // of the queue
 	overtakes bool
-	oldest    [lines]uint64 // the numbers of the oldest of each line that is under way, or tail
+	tail      uint64 // the number of the next
+	lines     [lines]ring.Ring[numbered]
 }
 
-func (a *account) line(o Op) line {
+// A numbered is a work with its number.
+type numbered struct {
+	number uint64
+	work
+}
+
+func (a *account) line(o Op) *ring.Ring[numbered] {
 	if a.overtakes && o == OpRead {
-		return reads
+		return &a.lines[reads]
 	}
-	return all
+	return &a.lines[all]
 }
 
-// skip moves the oldest of a line over those of the other one.
-func (a *account) skip(l line) uint64 {
-	for a.oldest[l] < a.tail && a.line(a.at(a.oldest[l]).op) != l {
-		a.oldest[l]++
-	}
-	return a.oldest[l]
-}
-
-func (a *account) at(n uint64) *work { return &a.work[n%uint64(len(a.work))] }
+// len returns how many are under way.
+func (a *account) len() int { return a.lines[all].Len() + a.lines[reads].Len() }
 
 // full reports whether there is no room for another one.
-func (a *account) full() bool {
-	return a.tail-a.first() >= uint64(len(a.work))
-}
+func (a *account) full() bool { return a.len() >= a.depth }
 
 // empty reports whether nothing is under way.
-func (a *account) empty() bool { return a.first() == a.tail }
-
-// first returns the number of the oldest that is under way, or tail.
-func (a *account) first() uint64 { return min(a.skip(all), a.skip(reads)) }
+func (a *account) empty() bool { return a.len() == 0 }
 
 // add adds w, whose completion has to have the number tail. There must be room.
 func (a *account) add(w work) {
-	*a.at(a.tail) = w
+	*a.line(w.op).Push() = numbered{a.tail, w}
 	a.tail++
 }
 
 // take takes the one with the number n, which must be the oldest of its line.
 func (a *account) take(n uint64) (work, error) {
-	if first := a.first(); n < first || n >= a.tail {
-		return work{}, fmt.Errorf("number %d, with %d to %d under way", n, first, a.tail)
+	for i := range a.lines {
+		if l := &a.lines[i]; l.Len() > 0 && l.First().number == n {
+			w := l.First().work
+			l.Pop()
+			return w, nil
+		}
 	}
-	w := *a.at(n)
-	l := a.line(w.op)
-	if oldest := a.skip(l); n != oldest {
-		return work{}, fmt.Errorf("number %d, and %d is the oldest", n, oldest)
-	}
-	a.oldest[l]++
-	return w, nil
+	return work{}, fmt.Errorf("number %d of %d, which is not the oldest under way", n, a.tail)
 }

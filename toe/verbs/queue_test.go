@@ -31,8 +31,8 @@ func newQueues(t testing.TB, depth uint32) (q *QP, completions *ring.Ring) {
 	completions = make1(2*depth, uverbs.CQElementLen)
 	d := &Device{ends: map[uint64]*end{}, rnic: true, provider: providers[0]}
 	q = &QP{end: makeEnd(d, 1, 1, 4), done: newCompletionRing(completions)}
-	q.sends, q.sq = sendRing{make1(depth, uverbs.SendElementLen(1, 0))}, account{work: make([]work, depth)}
-	q.receives, q.rq = receiveRing{make1(depth, uverbs.RecvElementLen(1))}, account{work: make([]work, depth)}
+	q.sends, q.sq = sendRing{make1(depth, uverbs.SendElementLen(1, 0))}, account{depth: int(depth)}
+	q.receives, q.rq = receiveRing{make1(depth, uverbs.RecvElementLen(1))}, account{depth: int(depth)}
 	return q, completions
 }
 
