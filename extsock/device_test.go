@@ -211,6 +211,34 @@ func TestDeviceCloseLosesData(t *testing.T) {
 	})
 }
 
+// TestDeviceCloseBeforeWrite: Close of the end that accepts, where a Write in message mode still waits for the peer to
+// speak first, has nothing to wait for. The Write fails.
+func TestDeviceCloseBeforeWrite(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cfg := deviceConfig(&devicetest.Backend{RNIC: true})
+		cfg.Messages = true
+		client, server := deviceEnds(t, &cfg, &cfg)
+		written := make(chan error, 1)
+		go func() {
+			n, err := server.Write([]byte("not first"))
+			if n != 0 {
+				t.Errorf("Write = %d", n)
+			}
+			written <- err
+		}()
+		synctest.Wait()
+		if err := server.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		if err := <-written; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Write = %v, want net.ErrClosed", err)
+		}
+		if n, err := client.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("Read = %d, %v, want io.EOF", n, err)
+		}
+	})
+}
+
 // TestDeviceWriteDeadline: a Write that waits for credits returns what goes out, and the rest can be
 // written later.
 func TestDeviceWriteDeadline(t *testing.T) {

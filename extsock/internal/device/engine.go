@@ -402,7 +402,9 @@ func (e *Engine) endWrite(n int) int {
 		e.m.tx.GiveUp()
 		n = e.m.tx.End()
 	case !e.m.takeBack():
-		n = 0
+		e.m.settle() // Close may have waited for the message only
+		e.unlock()
+		return 0
 	}
 	e.mu.Unlock()
 	return n
