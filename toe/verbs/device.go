@@ -303,6 +303,9 @@ func (d *Device) destroyID(id uint32) {
 	})
 }
 
+// queueEvent is the Op of a DeviceError that only one connection has.
+const queueEvent = "asynchronous event of a queue"
+
 // readAsync takes asynchronous events until the device is closed. Those that are errors end what they
 // are about; the others say nothing to a connection.
 func (d *Device) readAsync() {
@@ -327,7 +330,7 @@ func (d *Device) readAsync() {
 			d.fail(&DeviceError{"asynchronous event", errors.New("the device has failed")})
 		case uverbs.EventCQError, uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess:
 			if e := d.find(handle); e != nil {
-				e.fail(&DeviceError{"asynchronous event", fmt.Errorf("event %d of a queue", kind)})
+				e.fail(&DeviceError{queueEvent, fmt.Errorf("event %d", kind)})
 			}
 		}
 	}

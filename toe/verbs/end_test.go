@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // TestAwaitBeforeTheEnd: the peer has ended a connection that had come about. The end that waits for it gets
@@ -86,6 +87,39 @@ func TestPeerLeaves(t *testing.T) {
 				t.Errorf("left(%v) = %v, which is the peer's: %v", tt.err, err, got)
 			}
 		})
+	}
+}
+
+// TestQueueFailsAtAccept: a peer that breaks the rules as soon as there is a connection costs its own connection,
+// and not the Listener. The events of the connection and of its queue come from two files, in any order.
+func TestQueueFailsAtAccept(t *testing.T) {
+	for _, kind := range []uverbs.EventType{uverbs.EventCQError, uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Device{ends: map[uint64]*end{}, async: r}
+		e := makeEnd(d, 1, 1, 4)
+		if err := d.add(e); err != nil {
+			t.Fatal(err)
+		}
+		d.watch.Add(1)
+		go d.readAsync()
+		if _, err := w.Write(uverbs.AppendAsyncEvent(nil, e.uid, kind)); err != nil {
+			t.Fatal(err)
+		}
+		<-e.over
+		e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Established})
+		_, err = e.await(t.Context(), ucma.Established)
+		if err = left(err); !(listener{}).IsPeer(err) || !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("event %d: Accept = %v, want an error of the peer", kind, err)
+		}
+		if d.hasFailed() {
+			t.Errorf("event %d of a queue ends the device", kind)
+		}
+		w.Close()
+		d.watch.Wait()
+		r.Close()
 	}
 }
 

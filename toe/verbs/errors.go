@@ -155,16 +155,21 @@ func disconnected(err error) error {
 }
 
 // left is disconnected for an end that accepts, or confirms the peer's answer. When a peer leaves before that, no
-// event that ends a connection says so, and rdma_cm refuses what only a connection has.
+// event that ends a connection says so, and rdma_cm refuses what only a connection has. A peer that breaks the rules
+// at once has the device report its queue before, or while, rdma_cm reports the connection.
 func left(err error) error {
 	var d *DeviceError
-	if !errors.As(err, &d) || d.Op != ucma.Accept.String() && d.Op != ucma.InitQPAttr.String() {
+	if !errors.As(err, &d) {
 		return disconnected(err)
 	}
-	for _, e := range []syscall.Errno{syscall.EINVAL, syscall.ECONNRESET, syscall.ENOTCONN} {
-		if errors.Is(d.Err, e) {
-			return &ConnectError{Event: ucma.Disconnected.String(), Status: -int32(syscall.ECONNRESET)}
+	gone := d.Op == queueEvent
+	if d.Op == ucma.Accept.String() || d.Op == ucma.InitQPAttr.String() {
+		for _, e := range []syscall.Errno{syscall.EINVAL, syscall.ECONNRESET, syscall.ENOTCONN} {
+			gone = gone || errors.Is(d.Err, e)
 		}
+	}
+	if gone {
+		return &ConnectError{Event: ucma.Disconnected.String(), Status: -int32(syscall.ECONNRESET)}
 	}
 	return err
 }
