@@ -142,9 +142,15 @@ func (e *Engine) Receive() {
 		n, err := e.link.QP.Wait(context.Background(), got[:])
 		e.mu.Lock()
 		for i := range got[:n] {
-			if !e.ops.completed(&got[i]) && !e.postCompleted(&got[i]) {
-				e.note(&got[i])
-				e.m.completed(&got[i], e.memory)
+			switch c := &got[i]; {
+			case e.ops.completed(c):
+				if c.Err != nil {
+					e.m.failed(c.Err) // rxe tells neither end that the connection has ended
+				}
+			case e.postCompleted(c):
+			default:
+				e.note(c)
+				e.m.completed(c, e.memory)
 			}
 		}
 		if err != nil {

@@ -171,6 +171,14 @@ func (m *machine) end(reason error) {
 	}
 }
 
+// failed ends the connection because of a work request that has failed. One that was flushed is not the reason, which
+// comes behind it.
+func (m *machine) failed(err error) {
+	if toe.FailureOf(err) != toe.FailureFlushed {
+		m.end(err)
+	}
+}
+
 // next returns what is to be posted next. memory is the Region's. The caller posts in this order.
 func (m *machine) next(memory []byte) (a action, ok bool) {
 	switch {
@@ -260,10 +268,8 @@ func (m *machine) completed(c *toe.Completion, memory []byte) {
 	case m.life == over:
 		return
 	case c.Err != nil:
-		if toe.FailureOf(c.Err) != toe.FailureFlushed {
-			m.end(c.Err)
-		}
-		return // what ends the connection comes behind what is flushed
+		m.failed(c.Err)
+		return
 	case c.ID&sendBit != 0:
 		id := c.ID &^ sendBit
 		m.free = append(m.free, m.sending[id%maxSends])

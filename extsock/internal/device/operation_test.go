@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
@@ -92,4 +93,58 @@ func TestOperationAtTheEnd(t *testing.T) {
 	if err := background.Wait(t.Context()); err != nil || !region.closed.Load() {
 		t.Errorf("the memory is kept behind the end: %v, %v", !region.closed.Load(), err)
 	}
+}
+
+// A failingQP completes each work request with an error. As with rxe, no event says that the connection has ended.
+type failingQP struct {
+	lostQP
+	done chan toe.Completion
+}
+
+func (q failingQP) Post(r toe.Request, _ ...toe.Segment) error {
+	q.done <- toe.Completion{ID: r.ID, Op: r.Op, Err: failure(toe.FailureRemoteAccess)}
+	return nil
+}
+
+func (q failingQP) Wait(ctx context.Context, dst []toe.Completion) (int, error) {
+	select {
+	case dst[0] = <-q.done:
+		return 1, nil
+	case <-q.closed:
+		return 0, os.ErrClosed
+	}
+}
+
+// TestOperationFails: with the first work request that has failed the connection is over, and a Read that waits
+// returns, also if the device says nothing of the end.
+func TestOperationFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Config{Device: lostDevice{operations: &lostRegion{b: make([]byte, opSlots*opSlotLen)}}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
+		var background wait.Background
+		background.Begin()
+		var closed wait.Latch
+		closed.Init()
+		qp := failingQP{newLostQP(), make(chan toe.Completion, 1)}
+		if err := e.Prepare(qp); err != nil {
+			t.Fatal(err)
+		}
+		e.Begin(Link{QP: qp, Messages: true, Closed: &closed, Background: &background})
+		go e.Receive()
+		read := make(chan error, 1)
+		go func() {
+			_, err := e.ReadMessage(make([]byte, 1), nil, nil)
+			read <- err
+		}()
+		synctest.Wait()
+		want := failure(toe.FailureRemoteAccess)
+		if _, err := e.Do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8)}, nil, nil); !errors.Is(err, want) {
+			t.Errorf("the operation fails with %v, want %v", err, want)
+		}
+		if err := <-read; !errors.Is(err, want) {
+			t.Errorf("the Read fails with %v, want %v", err, want)
+		}
+		if err := background.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
