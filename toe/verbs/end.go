@@ -50,6 +50,8 @@ type end struct {
 	state state
 	why   error // it is no longer live
 	met   bool  // a channel adapter's peer has answered: what rejects the connection from then on is its end
+	// isOnDevice says that the device of the id is known to be d.
+	isOnDevice bool
 
 	closing sync.Once
 }
@@ -85,7 +87,14 @@ func (e *end) take(ev ucma.Event) bool {
 		e.fail(ErrDisconnected)
 		return true
 	case ucma.DeviceRemoval:
-		e.fail(&DeviceError{"rdma_cm", fmt.Errorf("%v", ev.Type)})
+		err := &DeviceError{"rdma_cm", fmt.Errorf("%v", ev.Type)}
+		e.fail(err)
+		e.mu.Lock()
+		gone := e.isOnDevice
+		e.mu.Unlock()
+		if gone {
+			e.d.fail(err) // so that a Backend closes d: until then the system does not let go of the device
+		}
 		return true
 	case ucma.TimewaitExit, ucma.AddrChange:
 		return true
@@ -210,6 +219,9 @@ func (e *end) route() (ucma.Route, error) {
 	if r.GUID != e.d.limits.GUID && !r.Src.Addr().IsUnspecified() {
 		return r, unavailable(NotSupported, fmt.Errorf("the way to %v is not through %s", r.Dst, e.d.name))
 	}
+	e.mu.Lock()
+	e.isOnDevice = r.GUID == e.d.limits.GUID
+	e.mu.Unlock()
 	return r, nil
 }
 

@@ -154,3 +154,34 @@ func TestZone(t *testing.T) {
 		t.Errorf("Listen = %v, want NotSupported", err)
 	}
 }
+
+// TestDeviceRemoved: rdma_cm tells each connection that its device has gone, and the Device is of no use from then on:
+// everything on it ends, and a Backend closes it, for which the system waits. An end that does not know yet that its
+// device is this one ends alone.
+func TestDeviceRemoved(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		b := &Backend{Name: "none of this name", dev: &Device{ends: map[uint64]*end{}}}
+		d := b.dev
+		var ends [2]*end
+		for i := range ends {
+			ends[i] = makeEnd(d, uint64(i), uint32(i), 4)
+			if err := d.add(ends[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ends[0].isOnDevice = known
+		if !ends[0].take(ucma.Event{Type: ucma.DeviceRemoval}) {
+			t.Fatal("nobody takes the event")
+		}
+		var gone *DeviceError
+		for i, e := range ends {
+			if err := e.cause(); errors.As(err, &gone) != (known || i == 0) {
+				t.Errorf("its device known: %v: the cause of end %d is %v", known, i, err)
+			}
+		}
+		dev, err := b.Device()
+		if u := (*UnavailableError)(nil); errors.As(err, &u) != known || d.closed != known {
+			t.Errorf("its device known: %v: Device = %v, %v, and the old one is closed: %v", known, dev, err, d.closed)
+		}
+	}
+}
