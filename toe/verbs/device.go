@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,7 @@ type Device struct {
 	err    error // why the device has failed
 	uids   uint64
 	ends   map[uint64]*end
+	open   map[*Region]bool // those that are not closed
 }
 
 // Open opens a device by its name, such as "siw0". With "" it opens the first one that this package
@@ -92,7 +94,7 @@ type candidate struct {
 }
 
 func (c candidate) open() (*Device, error) {
-	d := &Device{name: c.name, rnic: c.rnic, ends: make(map[uint64]*end)}
+	d := &Device{name: c.name, rnic: c.rnic, ends: make(map[uint64]*end), open: make(map[*Region]bool)}
 	if err := d.start(c.path); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -194,8 +196,7 @@ func (d *Device) access() uverbs.Access {
 }
 
 // Close ends all connections and listeners, and closes the device. It waits until nothing is left of
-// it. Regions must be closed before; those that are not keep their memory for good, but peers lose
-// their rights.
+// it. Peers lose their rights to Regions that are not closed. The memory of such a Region is there until its Close.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -207,9 +208,15 @@ func (d *Device) Close() error {
 	for _, e := range d.ends {
 		ends = append(ends, e)
 	}
+	regions := slices.Collect(maps.Keys(d.open))
 	d.mu.Unlock()
 	for _, e := range ends {
 		e.close()
+	}
+	for _, r := range regions {
+		r.mu.Lock()
+		_ = r.deregister() // its Close will have the error again
+		r.mu.Unlock()
 	}
 	for _, f := range []*os.File{d.cm, d.async, d.file} {
 		if f != nil {
@@ -260,6 +267,23 @@ func (d *Device) add(e *end) error {
 	}
 	d.ends[e.uid] = e
 	return nil
+}
+
+// keep makes Close deregister r.
+func (d *Device) keep(r *Region) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return os.ErrClosed
+	}
+	d.open[r] = true
+	return nil
+}
+
+func (d *Device) forget(r *Region) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, r)
 }
 
 func (d *Device) remove(e *end) {

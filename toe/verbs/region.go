@@ -18,8 +18,9 @@ type Region struct {
 	key    uint32 // for work requests of this device
 	remote uint32
 
-	mu     sync.Mutex // held by Close
+	mu     sync.Mutex // held while it is registered and deregistered
 	closed bool       // Device.regions guards it
+	gone   bool       // it is deregistered; mu guards it
 }
 
 // Rights are what peers may do with a Region.
@@ -46,6 +47,12 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 		return nil, failed("memory", err)
 	}
 	r := &Region{d: d, mapped: mapped, b: mapped[:n:n]}
+	r.mu.Lock() // Device.Close waits until it is registered
+	defer r.mu.Unlock()
+	if err := d.keep(r); err != nil {
+		unmap(mapped)
+		return nil, err
+	}
 	m := uverbs.MemoryRegion{
 		Start: address(mapped), Len: uint64(n), VA: address(mapped), PD: d.pd,
 		Access: uverbs.LocalWrite | uverbs.Access(rights&(RemoteWrite|RemoteRead|RemoteAtomic)),
@@ -58,6 +65,7 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 		err = uverbs.ParseWords(out, &r.handle, &r.key, &r.remote)
 	}
 	if err != nil {
+		d.forget(r)
 		unmap(mapped)
 		return nil, err
 	}
@@ -83,12 +91,23 @@ func (r *Region) Close() error {
 	if closed {
 		return nil
 	}
-	if err := r.d.do(uverbs.DeregMR, uverbs.AppendWords(nil, r.handle), nil); err != nil {
+	r.d.forget(r)
+	if err := r.deregister(); err != nil {
 		return err
 	}
 	unmap(r.mapped)
 	r.b, r.mapped = nil, nil
 	return nil
+}
+
+// deregister ends the rights of peers, unless Device.Close has done so. The caller holds r.mu.
+func (r *Region) deregister() error {
+	if r.gone {
+		return nil
+	}
+	err := r.d.do(uverbs.DeregMR, uverbs.AppendWords(nil, r.handle), nil)
+	r.gone = err == nil
+	return err
 }
 
 // entry returns the segment as the device takes it. The caller holds d.regions.

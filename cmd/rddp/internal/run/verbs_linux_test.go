@@ -169,7 +169,7 @@ func rejects(ctx context.Context, d *verbs.Device) error {
 }
 
 // closeClients closes the device while calls wait. They end, and each later one fails with
-// os.ErrClosed.
+// os.ErrClosed. The memory of a Region is there until its Close, which gives it back.
 func closeClients(ctx context.Context) error {
 	d, err := verbs.Open("")
 	if err != nil {
@@ -203,8 +203,15 @@ func closeClients(ctx context.Context) error {
 		}
 	}()
 	go func() { ended <- accept() }()
-	if err := errors.Join(a.region.Close(), b.region.Close(), d.Close()); err != nil {
+	if err := errors.Join(a.region.Close(), d.Close()); err != nil {
 		return err
+	}
+	b.region.Bytes()[0]++
+	if err := b.region.Close(); err != nil || b.region.Bytes() != nil {
+		return fmt.Errorf("a Region of a closed device: Close = %v, and %d bytes are left", err, len(b.region.Bytes()))
+	}
+	if _, err := d.NewRegion(1, 0); !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("NewRegion on a closed device: %v", err)
 	}
 	for _, err := range []error{<-ended, <-ended, wait(), accept(), a.qp.Post(verbs.Request{Op: verbs.OpSend}), b.qp.PostReceive(1)} {
 		if !errors.Is(err, os.ErrClosed) {
