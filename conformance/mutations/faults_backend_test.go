@@ -24,7 +24,7 @@ var deviceFaults = []Fault{
 		Old: "		m.eof = false\n", New: "",
 		Package: "extsock/internal/device", Tests: "^TestMachineKilled$"},
 	{Name: "unread messages thrown away by a Read at the end of the connection", File: "extsock/internal/device/engine.go",
-		Old: "	if e.m.life != over {\n", New: "	if true {\n",
+		Old: "	e.m.end(err) // what", New: "	e.m.kill(err) // what",
 		Package: "extsock/internal/device", Tests: "^TestUnreadAtTheEnd$"},
 	{Name: "a connection that has come about, lost because the peer has ended it", File: "toe/verbs/end.go",
 		Old: "	if e.why == ErrDisconnected {", New: "	if false {",

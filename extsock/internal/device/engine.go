@@ -234,16 +234,14 @@ func (e *Engine) post() error {
 }
 
 // flush is post for a connection that is up. A queue pair that has just been closed takes nothing any more;
-// then the connection is over already, and what is unread stays for Read.
+// then the connection is over already.
 func (e *Engine) flush() {
 	err := e.post()
 	if err == nil || errors.Is(err, toe.ErrDisconnected) { // Wait returns that too
 		return
 	}
 	e.mu.Lock()
-	if e.m.life != over {
-		e.m.kill(err)
-	}
+	e.m.end(err) // what is unread stays, as when Wait returns the error first
 	e.unlock()
 }
 

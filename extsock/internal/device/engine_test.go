@@ -35,47 +35,63 @@ func TestReadAtClose(t *testing.T) {
 	}
 }
 
-// An endingQP is closed while a receive is being posted to it.
+// An endingQP ends while a receive is being posted to it.
 type endingQP struct {
 	lostQP
-	end func() // nil: not yet
+	end func() error // nil: not yet
 }
 
 func (q *endingQP) PostReceive(id uint64, to ...toe.Segment) error {
 	if q.end == nil {
 		return q.lostQP.PostReceive(id, to...)
 	}
-	q.end()
-	return os.ErrClosed
+	return q.end()
 }
 
-// TestUnreadAtTheEnd: the peer ends the connection while a Read gives its buffer back to the device. The
-// messages behind that one are still there for the next Reads, and then the end.
+// TestUnreadAtTheEnd: the connection ends while a Read gives its buffer back to the device. The messages behind
+// that one are still there for the next Reads, and then the end, whoever sees it first: the Read, or the Wait for
+// completions.
 func TestUnreadAtTheEnd(t *testing.T) {
-	e := New(Config{Device: lostDevice{}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
-	qp := &endingQP{lostQP: newLostQP()}
-	if err := e.Prepare(qp); err != nil {
-		t.Fatal(err)
-	}
-	var closed wait.Latch
-	closed.Init()
-	e.Begin(Link{QP: qp, Messages: true, Closed: &closed})
-	e.mu.Lock()
-	for id := range uint64(2) {
-		e.m.completed(&toe.Completion{ID: id, Op: toe.OpReceive, Len: 5}, e.memory)
-	}
-	e.unlock()
-	qp.end = func() {
-		e.mu.Lock()
-		e.m.disconnected(toe.ErrDisconnected)
-		e.unlock()
-	}
-	for i := range 2 {
-		if n, err := e.ReadMessage(make([]byte, 8), nil, nil); n != 5 || err != nil {
-			t.Errorf("message %d = %d bytes, %v, want 5", i, n, err)
-		}
-	}
-	if n, err := e.ReadMessage(make([]byte, 8), nil, nil); n != 0 || err != io.EOF { //nolint:errorlint // as Read returns it
-		t.Errorf("behind the messages: %d, %v, want io.EOF", n, err)
+	broken := errors.New("the device has failed")
+	for _, tt := range []struct {
+		desc         string
+		waited, post error // what Wait returns, before the error of PostReceive; nil: it returns later
+		want         error
+	}{
+		{"by the peer", toe.ErrDisconnected, os.ErrClosed, io.EOF},
+		{"by the device, which Wait sees first", broken, broken, broken},
+		{"by the device, which the Read sees first", nil, broken, broken},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			e := New(Config{Device: lostDevice{}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
+			qp := &endingQP{lostQP: newLostQP()}
+			if err := e.Prepare(qp); err != nil {
+				t.Fatal(err)
+			}
+			var closed wait.Latch
+			closed.Init()
+			e.Begin(Link{QP: qp, Messages: true, Closed: &closed})
+			e.mu.Lock()
+			for id := range uint64(2) {
+				e.m.completed(&toe.Completion{ID: id, Op: toe.OpReceive, Len: 5}, e.memory)
+			}
+			e.unlock()
+			qp.end = func() error {
+				if tt.waited != nil {
+					e.mu.Lock()
+					e.m.disconnected(tt.waited)
+					e.unlock()
+				}
+				return tt.post
+			}
+			for i := range 2 {
+				if n, err := e.ReadMessage(make([]byte, 8), nil, nil); n != 5 || err != nil {
+					t.Errorf("message %d = %d bytes, %v, want 5", i, n, err)
+				}
+			}
+			if n, err := e.ReadMessage(make([]byte, 8), nil, nil); n != 0 || err != tt.want { //nolint:errorlint // as Read returns it
+				t.Errorf("behind the messages: %d, %v, want %v", n, err, tt.want)
+			}
+		})
 	}
 }
