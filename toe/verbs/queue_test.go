@@ -118,8 +118,13 @@ func TestCloseWhileFlushing(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	q.done = armedQueue{}
-	q.channel, q.wake = r, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) }
+	wakes := 0
+	q.channel, q.wake = r, func() {
+		wakes++
+		_ = r.SetReadDeadline(time.Unix(1, 0))
+	}
 	q.fail(ErrDisconnected)
+	wakes = 0
 	q.flushBy = time.Now().Add(time.Hour) // the device has been told to flush
 	waited := make(chan error, 1)
 	go func() {
@@ -137,6 +142,9 @@ func TestCloseWhileFlushing(t *testing.T) {
 	defer d.Close()
 	q.d.cm = d
 	q.close()
+	if wakes == 0 {
+		t.Fatal("Close does not wake Wait")
+	}
 	if err := <-waited; !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Wait = %v, want os.ErrClosed", err)
 	}
