@@ -72,8 +72,15 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 	return r, nil
 }
 
-// Bytes returns the memory. It is the Region's, and lasts until Close.
-func (r *Region) Bytes() []byte { return r.b }
+// Bytes returns the memory. It is the Region's, and lasts until Close. From then on Bytes returns nil.
+func (r *Region) Bytes() []byte {
+	r.d.regions.RLock()
+	defer r.d.regions.RUnlock()
+	if r.closed {
+		return nil
+	}
+	return r.b
+}
 
 // Remote returns what a peer needs for Writes and Reads: the key of the Region, which RFC 5040
 // calls an STag, and the address of its first byte, the Tagged Offset.
@@ -96,7 +103,6 @@ func (r *Region) Close() error {
 		return err
 	}
 	unmap(r.mapped)
-	r.b, r.mapped = nil, nil
 	return nil
 }
 

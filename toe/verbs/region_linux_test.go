@@ -1,0 +1,35 @@
+//go:build amd64 || arm64
+
+package verbs
+
+import "testing"
+
+// TestRegionAtClose: any goroutine may call the methods of a Region while another one closes it. From then on Bytes
+// has nothing, and Remote still says what peers were told.
+func TestRegionAtClose(t *testing.T) {
+	mapped, err := pages(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Region{d: &Device{}, mapped: mapped, b: mapped[:8], remote: 5, gone: true} // as behind Device.Close
+	key, addr := r.Remote()
+	closed := make(chan error, 1)
+	go func() { closed <- r.Close() }()
+	if n := len(r.Bytes()); n != 0 && n != 8 {
+		t.Errorf("%d bytes", n)
+	}
+	for range 2 {
+		if k, a := r.Remote(); k != key || a != addr || a == 0 {
+			t.Errorf("Remote = %d, %#x, want %d, %#x", k, a, key, addr)
+		}
+		if closed != nil {
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+			closed = nil
+		}
+	}
+	if b := r.Bytes(); b != nil {
+		t.Errorf("%d bytes after Close", len(b))
+	}
+}
