@@ -349,14 +349,25 @@ func (d *Device) readAsync() {
 			d.fail(&DeviceError{"asynchronous event", err})
 			return
 		}
-		switch kind {
-		case uverbs.EventDeviceFatal:
-			d.fail(&DeviceError{"asynchronous event", errors.New("the device has failed")})
-		case uverbs.EventCQError, uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess:
-			if e := d.find(handle); e != nil {
-				e.fail(&DeviceError{queueEvent, fmt.Errorf("event %d", kind)})
-			}
-		}
+		d.takeAsync(handle, kind)
+	}
+}
+
+// takeAsync takes an asynchronous event of an object with a handle.
+func (d *Device) takeAsync(handle uint64, kind uverbs.EventType) {
+	var err error = &DeviceError{queueEvent, fmt.Errorf("event %d", kind)}
+	switch kind {
+	case uverbs.EventDeviceFatal:
+		d.fail(&DeviceError{"asynchronous event", errors.New("the device has failed")})
+		return
+	case uverbs.EventQPRequest, uverbs.EventQPAccess:
+		err = ErrDisconnected // the peer has asked for what it may not have; the event of the connection says the same
+	case uverbs.EventCQError, uverbs.EventQPFatal:
+	default:
+		return
+	}
+	if e := d.find(handle); e != nil {
+		e.fail(err)
 	}
 }
 

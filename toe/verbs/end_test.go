@@ -123,6 +123,31 @@ func TestQueueFailsAtAccept(t *testing.T) {
 	}
 }
 
+// TestPeerBreaksRules: the end of a connection whose peer has asked for what it may not have is the same, whether the
+// event of the queue or that of the connection comes first. The failure of a queue of its own is the device's.
+func TestPeerBreaksRules(t *testing.T) {
+	for kind, byPeer := range map[uverbs.EventType]bool{
+		uverbs.EventQPRequest: true, uverbs.EventQPAccess: true, uverbs.EventQPFatal: false, uverbs.EventCQError: false,
+	} {
+		for _, disconnectedFirst := range []bool{true, false} {
+			d := &Device{ends: map[uint64]*end{}}
+			e := makeEnd(d, 1, 1, 4)
+			if err := d.add(e); err != nil {
+				t.Fatal(err)
+			}
+			if disconnectedFirst {
+				e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Disconnected})
+			}
+			d.takeAsync(e.uid, kind)
+			e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Disconnected})
+			var failed *DeviceError
+			if err := e.cause(); errors.Is(err, ErrDisconnected) != (byPeer || disconnectedFirst) || errors.As(err, &failed) == errors.Is(err, ErrDisconnected) {
+				t.Errorf("event %d, disconnected first: %v: the cause is %v", kind, disconnectedFirst, err)
+			}
+		}
+	}
+}
+
 // TestPatience: the deadline of a context is the caller's to choose, be it late or soon.
 func TestPatience(t *testing.T) {
 	for _, d := range []time.Duration{time.Second, time.Hour} {
