@@ -5,6 +5,7 @@ package device
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
@@ -94,6 +95,50 @@ func TestRefusedBehindOthers(t *testing.T) {
 			a.want("what is refused", 3, uverbs.RemoteAccessErr)
 			a.want("what comes behind it", 4, uverbs.FlushErr)
 		})
+	}
+}
+
+// TestWrongBehindUnsignaled: a work request that is wrong here has its completion, although nobody waits for those in
+// front of it.
+func TestWrongBehindUnsignaled(t *testing.T) {
+	for _, before := range []uint32{guest.OpSend, guest.OpWrite} {
+		for _, tt := range []struct {
+			desc  string
+			wrong guest.WR
+			want  uverbs.WCStatus
+		}{
+			{"memory", guest.WR{Op: guest.OpSend}, uverbs.LocalProtErr},
+			{"memory, signaled", guest.WR{Op: guest.OpWrite, Flags: guest.Signaled}, uverbs.LocalProtErr},
+			{"length", guest.WR{Op: guest.OpFetchAdd, Flags: guest.Signaled}, uverbs.LocalLengthErr},
+			{"window", guest.WR{Op: guest.OpBindMW}, uverbs.MWBindErr},
+		} {
+			t.Run(fmt.Sprint(tt.desc, " behind ", before), func(t *testing.T) {
+				a, b, qa, qb := pair(t)
+				a.linkOf(t, qa)
+				qb.PostRecv(9, b.mr.Part(0, 8))
+				w := tt.wrong
+				w.ID, w.Remote, w.Key = 2, b.mr.Addr, b.mr.Key
+				switch tt.want {
+				case uverbs.LocalProtErr:
+					w.List = []guest.SGE{{Addr: a.mr.Addr, Len: 8, Key: a.mr.Key + 1}}
+				case uverbs.LocalLengthErr:
+					w.List = []guest.SGE{a.mr.Part(0, 4)}
+				}
+				first := guest.WR{ID: 1, Op: before, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}}
+				if err := qa.Post(first, w); err != nil {
+					t.Fatal(err)
+				}
+				q := a.dev.find(qa.Num)
+				q.look()
+				q.sendMu.Lock()
+				asked := q.sender.flights == 0 && q.sender.frames == 0
+				q.sendMu.Unlock()
+				if !asked {
+					t.Fatal("nobody asks whether the peer has what is in front")
+				}
+				a.want("the wrong one", 2, tt.want)
+			})
+		}
 	}
 }
 

@@ -122,6 +122,7 @@ func (s *sender) next(q *queuePair, l *link) bool {
 	}
 	l.flights = append(l.flights, s.flight)
 	if s.flight.status != uverbs.Success {
+		s.awaited = true // it completes behind those in front of it, which may be unsignaled
 		l.retireLocked()
 		return false
 	}
@@ -248,7 +249,7 @@ func (s *sender) payload(l *link, p []byte) bool {
 	if err == nil {
 		return true
 	}
-	s.active = false
+	s.active, s.awaited = false, true // as in next
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.flight.status = localStatus(err)
@@ -440,6 +441,7 @@ func (s *sender) local(l *link, err error) bool {
 	defer l.mu.Unlock()
 	s.flight.posted = true
 	if err != nil {
+		s.awaited = true // as in next
 		s.flight.status = localStatus(err)
 	}
 	l.retireLocked()
