@@ -33,7 +33,7 @@ type queuePair struct {
 	sqAt       uverbs.Mapping
 	rqAt       uverbs.Mapping
 	datagrams  *datagramPort // of a UD queue pair
-	placing    sync.Mutex    // held while a datagram goes to the program's memory
+	placing    sync.Mutex    // held while a datagram goes to the program's memory, and while receives are flushed
 	events     atomic.Uint32
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1

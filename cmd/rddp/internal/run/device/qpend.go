@@ -128,6 +128,8 @@ const errorPoll = 5 * time.Millisecond
 // flushReceives completes the receives that wait but for the last leave ones, as long as q is in ERR. life is that of q
 // since then. With leave, the caller calls again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
+	q.placing.Lock() // reset waits for the completions, and they come behind that of a datagram
+	defer q.placing.Unlock()
 	q.mu.Lock()
 	failed := q.attrs.State == uverbs.Err && q.life == life
 	q.mu.Unlock()

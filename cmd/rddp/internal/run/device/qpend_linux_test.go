@@ -1,0 +1,123 @@
+//go:build amd64 || arm64
+
+package device
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// waitsIn reports whether a goroutine that has called a function of this package waits for a mutex.
+func waitsIn(function string) bool {
+	header, _, _ := strings.Cut(stackOf(function), "\n")
+	return strings.Contains(header, "Mutex.")
+}
+
+// stackOf returns the stack of a goroutine that has called a function of this package; "" if there is none.
+func stackOf(function string) string {
+	b := make([]byte, 4<<20)
+	for stack := range strings.SplitSeq(string(b[:runtime.Stack(b, true)]), "\n\n") {
+		if strings.Contains(stack, "/device."+function+"(") {
+			return stack
+		}
+	}
+	return ""
+}
+
+// isDone reports whether a channel is closed.
+func isDone(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestFlushBeforeReset: a receive that is being flushed when the program resets the queue pair completes before the reset
+// is over, and a receive that is posted later stays.
+func TestFlushBeforeReset(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	qp := p.qp(nil)
+	q := p.dev.find(qp.Num)
+	init := func() {
+		t.Helper()
+		if err := qp.Modify(uint8(uverbs.Init), p.gid, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	init()
+	qp.PostRecv(1, p.mr.Part(0, 8))
+	qp.PostRecv(2, p.mr.Part(0, 8))
+	q.recvCQ.mu.Lock()
+	var ends sync.WaitGroup
+	ends.Go(func() { q.fail(nil, uverbs.FlushErr, "test") })
+	prototest.Wait(t, "the flush begins", func() bool { return q.recv.takenNow() == 1 })
+	reset := make(chan struct{})
+	go func() {
+		q.reset()
+		close(reset)
+	}()
+	prototest.Wait(t, "the reset", func() bool { return isDone(reset) || waitsIn("(*queuePair).reset") })
+	if isDone(reset) {
+		t.Error("it is reset, and a receive has not completed")
+	}
+	q.recvCQ.mu.Unlock()
+	<-reset
+	init()
+	qp.PostRecv(3, p.mr.Part(0, 8))
+	ends.Wait()
+	p.want("what was being flushed", 1, uverbs.FlushErr)
+	p.want("what was behind it", 2, uverbs.FlushErr)
+	if n := q.recv.waiting(); n != 1 {
+		t.Errorf("%d receives wait after the reset, want 1", n)
+	}
+}
+
+// TestFlushAfterDatagram: a datagram that comes to the program's memory when the queue pair ends completes its receive
+// before the receives behind it are flushed.
+func TestFlushAfterDatagram(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }
+	qa, qb := a.qp(ud), b.qp(ud)
+	const key = 0x11111111
+	if err := errors.Join(qa.Enable(key), qb.Enable(key)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := slowMemory{m, make(chan func(), 2)}
+	b.memory = slow
+	mr, err := b.Register(b.pd, pages(t, 4096), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	slow.write <- func() {
+		go func() {
+			defer close(over)
+			if err := qb.Modify(guest.Err, b.gid, 0, nil); err != nil {
+				t.Error(err)
+			}
+		}()
+		prototest.Wait(t, "the flush", func() bool { return isDone(over) || waitsIn("(*queuePair).flushReceives") })
+	}
+	slow.write <- func() {}
+	qb.PostRecv(1, mr.Part(0, 1000))
+	qb.PostRecv(2, mr.Part(0, 1000))
+	if err := qa.Post(guest.WR{ID: 3, Op: guest.OpSend, To: &guest.To{QPN: qb.Num, QKey: key, GID: b.gid}, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	b.want("the receive of the datagram", 1, uverbs.Success)
+	b.want("the one behind it", 2, uverbs.FlushErr)
+	<-over
+}
