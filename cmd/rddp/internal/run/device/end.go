@@ -150,9 +150,10 @@ func (l *link) receive() {
 	if l.ended != nil {
 		var life uint64 // of the queue pair, if its last receive waits
 		if l.q.srq == nil {
-			fail = func(l *link, status uverbs.WCStatus, why string) {
+			fail = func(l *link, status uverbs.WCStatus, why string) uint64 {
 				life = l.q.failSends(l, status, why)
 				l.q.flushReceives(life, 1)
+				return life
 			}
 		}
 		defer func() {
@@ -166,8 +167,9 @@ func (l *link) receive() {
 	var t *rdmap.TerminateError
 	switch {
 	case errors.As(err, &t) && !t.Remote:
-		fail(l, endStatus(err), "the peer has done what it must not: "+err.Error())
-		l.q.raise(uverbs.EventQPAccess)
+		if life := fail(l, endStatus(err), "the peer has done what it must not: "+err.Error()); life != 0 {
+			l.q.raise(life, uverbs.EventQPAccess)
+		}
 	case errors.As(err, &t), l.ended != nil:
 		if t != nil {
 			l.blame(t.Terminate)

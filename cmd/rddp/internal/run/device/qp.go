@@ -358,18 +358,24 @@ func (q *queuePair) sayDrained(l *link) {
 	}
 	q.mu.Lock()
 	drained := q.attrs.Draining // false if q has left SQD meanwhile
-	notify := drained && q.attrs.SQDNotify
+	notify, life := drained && q.attrs.SQDNotify, q.life
 	if drained {
 		q.attrs.Draining, q.attrs.SQDNotify = false, false
 	}
 	q.mu.Unlock()
 	if notify {
-		q.raise(uverbs.EventSQDrained)
+		q.raise(life, uverbs.EventSQDrained)
 	}
 }
 
-// raise sends an asynchronous event about q.
-func (q *queuePair) raise(e uverbs.EventType) {
+// raise sends an asynchronous event about q, unless the given life of q is over: a program that has destroyed q has
+// no use for the event, and would take it for one of another object.
+func (q *queuePair) raise(life uint64, e uverbs.EventType) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.life != life {
+		return
+	}
 	q.events.Add(1)
 	q.ctx.raise(q.userHandle, e)
 }

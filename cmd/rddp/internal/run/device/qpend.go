@@ -76,11 +76,14 @@ func (q *queuePair) unlinkLocked() *link {
 // fail takes q to ERR. It does nothing if q is there already, or if l is not nil and not the link of q.
 // The work request that the peer has refused, or else the oldest one under way, completes with status, and the others
 // are flushed: see link.end.
-func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) {
-	q.flushReceives(q.failSends(l, status, why), 0)
+// It returns the life of q in ERR, or 0 if it does nothing.
+func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint64) {
+	life = q.failSends(l, status, why)
+	q.flushReceives(life, 0)
+	return life
 }
 
-// failSends is fail without the receives. It returns the life of q in ERR, or 0 if it does nothing.
+// failSends is fail without the receives.
 func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	q.mu.Lock()
 	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {
@@ -137,7 +140,7 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 		return
 	}
 	if q.srq != nil {
-		q.raise(uverbs.EventLastWQE)
+		q.raise(life, uverbs.EventLastWQE)
 		return
 	}
 	for q.recv.waiting() > leave {
@@ -158,8 +161,10 @@ func (q *queuePair) breakDown() {
 	q.mu.Lock()
 	works := q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD
 	q.mu.Unlock()
-	if works {
-		q.fail(nil, uverbs.FatalErr, "a fault to order")
-		q.raise(uverbs.EventQPFatal)
+	if !works {
+		return
+	}
+	if life := q.fail(nil, uverbs.FatalErr, "a fault to order"); life != 0 {
+		q.raise(life, uverbs.EventQPFatal)
 	}
 }

@@ -3,7 +3,10 @@
 package device
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,6 +16,9 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
+
+// calls reports whether a goroutine has called a function of this package.
+func calls(function string) bool { return stackOf(function) != "" }
 
 // waitsIn reports whether a goroutine that has called a function of this package waits for a mutex.
 func waitsIn(function string) bool {
@@ -120,4 +126,64 @@ func TestFlushAfterDatagram(t *testing.T) {
 	b.want("the receive of the datagram", 1, uverbs.Success)
 	b.want("the one behind it", 2, uverbs.FlushErr)
 	<-over
+}
+
+// A gate is a slog.Handler that holds up who logs a message.
+type gate struct {
+	slog.Handler
+	message string
+	came    chan struct{} // closed when the message is there
+	open    chan struct{} // closed when it may go on
+}
+
+func (g *gate) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == g.message {
+		close(g.came)
+		<-g.open
+	}
+	return nil
+}
+
+func (g *gate) Enabled(context.Context, slog.Level) bool { return true }
+
+// TestNoEventAfterDestroy: a queue pair that is destroyed while it fails raises no event later.
+func TestNoEventAfterDestroy(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		fail func(t *testing.T, a, b *program, qa, qb *guest.QP) // of b
+	}{
+		{"a fault to order", func(t *testing.T, _, b *program, _, qb *guest.QP) { go b.dev.find(qb.Num).breakDown() }},
+		{"the peer's access", func(t *testing.T, a, b *program, qa, _ *guest.QP) {
+			w := guest.WR{ID: 1, Op: guest.OpWrite, Remote: b.mr.Addr, Key: b.mr.Key + 1, List: []guest.SGE{a.mr.Part(0, 8)}}
+			if err := qa.Post(w); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			g := &gate{slog.DiscardHandler, "queue pair in error", make(chan struct{}), make(chan struct{})}
+			dev, err := New(Config{Addresses: []netip.Addr{localhost}, Log: slog.New(g), OnlyTCP: overTCP})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(dev.Close)
+			a, b := newProgram(t, newDevice(t)), newProgram(t, dev)
+			qa, qb := a.qp(nil), b.qp(nil)
+			joinPair(t, a, b, qa, qb)
+			b.linkOf(t, qb)
+			tt.fail(t, a, b, qa, qb)
+			<-g.came
+			if n, err := b.Destroy(uint32(uverbs.DestroyQP), qb.Handle); n != 0 || err != nil {
+				t.Fatal(n, err)
+			}
+			close(g.open)
+			prototest.Wait(t, "the end", func() bool { return !calls("(*queuePair).breakDown") && !calls("(*link).receive") })
+			c := b.channels[0]
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if n := len(c.events); n > 0 {
+				t.Errorf("%d events of a queue pair that has been destroyed", n)
+			}
+		})
+	}
 }
