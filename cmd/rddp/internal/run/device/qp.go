@@ -440,8 +440,7 @@ func (q *queuePair) drainLocked() {
 			q.sender.send(q, l, false)
 		}
 		q.sayDrained(l)
-	case state == uverbs.RTS && gone && q.sq.Len() > 0:
-		q.sender.completeNext(q, uverbs.RetryExceeded)
-		go q.fail(nil, uverbs.RetryExceeded, "the peer is gone")
+	case state == uverbs.RTS && gone && q.sender.take(q):
+		q.sender.fail(q, uverbs.RetryExceeded, "the peer is gone")
 	}
 }

@@ -85,6 +85,14 @@ func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint
 
 // failSends is fail without the receives.
 func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life uint64) {
+	if life = q.toErr(l, status, why); life != 0 {
+		q.kick()
+	}
+	return life
+}
+
+// toErr is failSends without the work requests that have not become flights.
+func (q *queuePair) toErr(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	q.mu.Lock()
 	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {
 		q.mu.Unlock()
@@ -105,7 +113,6 @@ func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life
 		<-ending
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
-	q.kick()
 	return life
 }
 

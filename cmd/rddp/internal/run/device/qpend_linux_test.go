@@ -128,6 +128,58 @@ func TestFlushAfterDatagram(t *testing.T) {
 	<-over
 }
 
+// TestErrBeforeCompletion: when a program sees that a work request has failed, the queue pair is in ERR, and what is behind is
+// flushed. Nothing happens later: the program may use the queue pair again.
+func TestErrBeforeCompletion(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that nothing runs before the program waits
+	const key = 0x11111111
+	for _, tt := range []struct {
+		desc    string
+		kind    uverbs.QPType
+		prepare func(q *queuePair)
+		enable  func(p *program, q *guest.QP) error
+		want    uverbs.WCStatus
+	}{
+		{"a datagram", uverbs.UD, func(*queuePair) {}, func(_ *program, q *guest.QP) error { return q.Enable(key) }, uverbs.LocalLengthErr},
+		{"a peer that is gone", uverbs.RC, func(q *queuePair) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.abandoned = true
+		}, func(p *program, q *guest.QP) error { return q.Join(p.gid, 1<<8) }, uverbs.RetryExceeded}, // its QPN is lower, so it dials
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			p := newProgram(t, newDevice(t))
+			qp := p.qp(func(c *guest.QPConfig) { c.Type = uint8(tt.kind) })
+			q := p.dev.find(qp.Num)
+			if err := tt.enable(p, qp); err != nil {
+				t.Fatal(err)
+			}
+			tt.prepare(q)
+			w := guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{p.mr.Part(0, maxDatagram+1)}}
+			if tt.kind == uverbs.UD {
+				w.To = &guest.To{QPN: qp.Num, QKey: key, GID: p.gid}
+			}
+			behind := w
+			behind.ID, behind.List = 2, []guest.SGE{p.mr.Part(0, 8)}
+			for _, w := range []guest.WR{w, behind} { // each with a doorbell
+				if err := qp.Post(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := errors.Join(qp.Modify(guest.Reset, p.gid, 0, nil), tt.enable(p, qp))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.want("what has failed", 1, tt.want)
+			p.want("what is behind it", 2, uverbs.FlushErr)
+			prototest.Wait(t, "the end", func() bool { return !calls("(*queuePair).fail") && !calls("(*queuePair).flushReceives") })
+			if s, err := qp.State(); s != guest.RTS || err != nil {
+				t.Errorf("the queue pair that is used again is in state %d, %v", s, err)
+			}
+		})
+	}
+}
+
 // A gate is a slog.Handler that holds up who logs a message.
 type gate struct {
 	slog.Handler

@@ -452,7 +452,8 @@ func (s *sender) local(l *link, err error) bool {
 // meanwhile.
 func (s *sender) flush(q *queuePair) {
 	s.forget()
-	for left := q.sq.Cap(); s.completeNext(q, uverbs.FlushErr); left-- {
+	for left := q.sq.Cap(); s.take(q); left-- {
+		s.complete(q, uverbs.FlushErr)
 		if left == 0 {
 			go q.kick()
 			return
@@ -460,11 +461,16 @@ func (s *sender) flush(q *queuePair) {
 	}
 }
 
-// completeNext completes the next work request in the ring with a status.
-func (s *sender) completeNext(q *queuePair, status uverbs.WCStatus) bool {
-	if !s.take(q) {
-		return false
-	}
+// complete completes the work request that s has taken, and that is not a flight of a link.
+func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
 	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: s.flight.op, QPN: q.num}, false)
-	return true
+}
+
+// fail does so, and takes q, which has no link, to ERR. The program sees neither the completion nor what is behind it before
+// that: it may reset q then, and use it again.
+func (s *sender) fail(q *queuePair, status uverbs.WCStatus, why string) {
+	life := q.toErr(nil, status, why)
+	s.complete(q, status)
+	s.flush(q)
+	go q.flushReceives(life, 0)
 }

@@ -131,12 +131,12 @@ func (s *sender) sendDatagrams(q *queuePair) {
 				f.status = q.ctx.dev.faults.Send()
 			}
 		}
-		if f.signaled || f.status != uverbs.Success {
-			q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: q.num}, false)
-		}
 		if f.status != uverbs.Success {
-			go q.fail(nil, f.status, "a datagram could not be sent")
+			s.fail(q, f.status, "a datagram could not be sent")
 			return
+		}
+		if f.signaled {
+			q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: f.op, Len: f.n, QPN: q.num}, false)
 		}
 		if left == 0 {
 			go q.kick()
