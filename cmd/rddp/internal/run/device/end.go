@@ -26,6 +26,15 @@ func (l *link) end(status uverbs.WCStatus) {
 	l.flights = nil
 	l.stopLocked()
 	l.mu.Unlock()
+	l.settle(flights, failed, status)
+	l.sayBye()
+}
+
+// settle completes the flights of a link that has failed. failed is the index of the one that completes with status.
+func (l *link) settle(flights []*flight, failed int, status uverbs.WCStatus) {
+	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
+	defer l.q.sendMu.Unlock()
+	defer close(l.settled)
 	done := true
 	for i, f := range flights {
 		s := uverbs.FlushErr
@@ -42,8 +51,6 @@ func (l *link) end(status uverbs.WCStatus) {
 		}
 		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, Len: f.n, QPN: l.q.num}, false)
 	}
-	close(l.settled)
-	l.sayBye()
 }
 
 // blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that says so.

@@ -180,6 +180,63 @@ func TestErrBeforeCompletion(t *testing.T) {
 	}
 }
 
+// A gatedMemory is memory in which each Read calls a function first.
+type gatedMemory struct {
+	Process
+	read func()
+}
+
+func (m gatedMemory) Read(b []byte, addr uint64) error {
+	m.read()
+	return m.Process.Read(b, addr)
+}
+
+// TestNoReadAfterCompletion: a work request that is being sent when the queue pair ends completes once nobody reads its
+// memory any more.
+func TestNoReadAfterCompletion(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	m, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var qa *guest.QP
+	var read, late int // nobody but the goroutine that sends touches them until it has ended
+	over := make(chan struct{})
+	a.memory = gatedMemory{m, func() {
+		if read++; read == 1 {
+			go func() {
+				defer close(over)
+				if err := qa.Modify(guest.Err, a.gid, 0, nil); err != nil {
+					t.Error(err)
+				}
+			}()
+			prototest.Wait(t, "the end", func() bool { return isDone(over) || waitsIn("(*link).settle") })
+		}
+		if isDone(over) {
+			late++
+		}
+	}}
+	mr, err := a.Register(a.pd, pages(t, 4*maxPiece), guest.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qa = a.qp(nil)
+	qb := b.qp(nil)
+	joinPair(t, a, b, qa, qb)
+	a.linkOf(t, qa)
+	if err := qa.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{mr.Part(0, 4*maxPiece)}}); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	a.want("the Send", 1, uverbs.FlushErr)
+	q := a.dev.find(qa.Num)
+	q.sendMu.Lock()
+	defer q.sendMu.Unlock()
+	if late > 0 {
+		t.Errorf("%d of %d Reads after the completion", late, read)
+	}
+}
+
 // A gate is a slog.Handler that holds up who logs a message.
 type gate struct {
 	slog.Handler
