@@ -3,6 +3,8 @@
 package device
 
 import (
+	"net"
+	"net/netip"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A lateMemory is memory in which each access takes as long as the queue pair has not ended, unless that takes too
@@ -153,5 +156,48 @@ func TestNoWriteBeforeJoin(t *testing.T) {
 	})
 	if n := late.late.Load(); n > 0 {
 		t.Errorf("%d Writes came to the memory after the end", n)
+	}
+}
+
+// TestDialEnds: a dial ends when the queue pair has a connection, also if the peer has made it.
+func TestDialEnds(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	qp := p.qp(nil)
+	peer := netip.MustParseAddr("127.0.0.2") // more than localhost, so the device dials
+	l, err := net.Listen("tcp", netip.AddrPortFrom(peer, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // nobody accepts
+	num := uint32(addrPort(l.Addr()).Port()) << 8
+	if err := qp.Join(peer.As16(), num); err != nil {
+		t.Fatal(err)
+	}
+	q := p.dev.find(qp.Num)
+	stopped := false
+	q.mu.Lock()
+	stop := q.stopDial
+	q.stopDial = func() {
+		stopped = true
+		stop()
+	}
+	q.mu.Unlock()
+	d := extsock.Dialer{Config: &extsock.Config{
+		Messages: true, PrivateData: hello{from: num, to: qp.Num, gid: peer.As16()}.appendTo(nil), NoCapabilities: true,
+		Backend: &kernel.Backend{Dialer: net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(peer, 0))}},
+	}}
+	c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(p.gid, qp.Num))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := sayHere(c); err != nil {
+		t.Fatal(err)
+	}
+	p.linkOf(t, qp)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !stopped {
+		t.Error("the dial goes on")
 	}
 }

@@ -148,7 +148,11 @@ func (q *queuePair) setLinkLocked(l *link, life uint64) bool {
 		return false
 	}
 	delete(q.coming, l.conn) // the link sees to it
-	q.link, q.stopDial = l, nil
+	q.link = l
+	if q.stopDial != nil { // the peer, or a connection manager, may have been faster than the dial
+		q.stopDial()
+		q.stopDial = nil
+	}
 	if q.patience != nil {
 		q.patience.Stop()
 		q.patience = nil
