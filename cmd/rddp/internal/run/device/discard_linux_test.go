@@ -201,3 +201,40 @@ func TestDialEnds(t *testing.T) {
 		t.Error("the dial goes on")
 	}
 }
+
+// TestRequestAfterDestroy: a peer that asks for a queue pair while it is destroyed is refused, and does not wait for good.
+func TestRequestAfterDestroy(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	qp := p.qp(nil)
+	q := p.dev.find(qp.Num)
+	d := extsock.Dialer{Config: &extsock.Config{
+		Messages: true, PrivateData: hello{from: 1 << 8, to: qp.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true,
+	}}
+	refused := make(chan error, 1)
+	go func() {
+		c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(p.gid, qp.Num))
+		if err == nil {
+			_ = c.Close()
+		}
+		refused <- err
+	}()
+	var r *request
+	prototest.Wait(t, "the request", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		r, q.request = q.request, nil // as if it had not come this far
+		return r != nil
+	})
+	if _, err := p.Destroy(uint32(uverbs.DestroyQP), qp.Handle); err != nil {
+		t.Fatal(err)
+	}
+	q.requested(r)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.request != nil {
+		t.Fatal("it waits at a queue pair that has been destroyed")
+	}
+	if err := <-refused; err == nil {
+		t.Error("it is accepted")
+	}
+}

@@ -167,7 +167,7 @@ func (q *queuePair) requested(p *request) {
 	q.mu.Lock()
 	early := q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Init
 	switch {
-	case early && q.request == nil:
+	case early && q.request == nil && q.ctx.dev.find(q.num) == q: // or it has been destroyed since receiveRequest found it
 		q.request = p
 		q.mu.Unlock()
 		return
