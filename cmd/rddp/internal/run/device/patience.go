@@ -17,15 +17,20 @@ func (q *queuePair) waitLocked() {
 	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
 		return // forever
 	}
-	q.patience = time.AfterFunc(max(leastPatience, q.retryTimeLocked()), func() {
+	var t *time.Timer
+	t = time.AfterFunc(max(leastPatience, q.retryTimeLocked()), func() {
 		q.mu.Lock()
-		late := q.link == nil && q.attrs.State == uverbs.RTS
-		q.abandoned = late
+		late := q.patience == t // or it has been stopped too late
+		if late {
+			q.patience = nil // in another state than RTS, the work requests may wait once more
+			q.abandoned = q.attrs.State == uverbs.RTS
+		}
 		q.mu.Unlock()
 		if late {
 			q.kick()
 		}
 	})
+	q.patience = t
 }
 
 // retryTimeLocked returns how long a NIC repeats what has no answer.

@@ -1,0 +1,59 @@
+//go:build amd64 || arm64
+
+package device
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// TestPatience: work requests without a peer fail when their time is over, also if the queue pair was in SQD meanwhile. A timer
+// that was stopped too late does nothing.
+func TestPatience(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	qp := p.qp(nil)
+	q := p.dev.find(qp.Num)
+	const peer = 1 << 8 // a QPN lower than any other, so the peer dials
+	if err := qp.Join(p.gid, peer); err != nil {
+		t.Fatal(err)
+	}
+	timer := func() *time.Timer {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.patience
+	}
+	// fire has a timer fire, and returns once that is over.
+	fire := func(x *time.Timer) {
+		t.Helper()
+		q.mu.Lock()
+		x.Reset(0)
+		prototest.Wait(t, "the timer", func() bool { return waitsIn("(*queuePair).waitLocked.func1") })
+		q.mu.Unlock()
+		prototest.Wait(t, "its end", func() bool { return !calls("(*queuePair).waitLocked.func1") })
+	}
+	if err := qp.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{p.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := qp.Modify(guest.SQD, p.gid, peer, nil); err != nil {
+		t.Fatal(err)
+	}
+	first := timer()
+	fire(first)
+	if err := qp.Modify(guest.RTS, p.gid, peer, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 }); err != nil {
+		t.Fatal(err)
+	}
+	again := timer()
+	if again == nil || again == first {
+		t.Fatal("after SQD, work requests wait for good")
+	}
+	fire(first)
+	if _, ok := p.cq.Poll(); ok {
+		t.Fatal("the old timer has ended the wait")
+	}
+	fire(again)
+	p.want("the Send", 1, uverbs.RetryExceeded)
+}
