@@ -237,6 +237,24 @@ func TestNoReadAfterCompletion(t *testing.T) {
 	}
 }
 
+// TestEndBeforeTooLong: the link of a Send that is too long may end before its receive fails.
+func TestEndBeforeTooLong(t *testing.T) {
+	a, _, qa, _ := pair(t)
+	qa.PostRecv(1, a.mr.Part(0, 8))
+	r := &a.linkOf(t, qa).receiver
+	if !r.awaitReceive() {
+		t.Fatal("no receive")
+	}
+	r.close(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failLocked(uverbs.LocalLengthErr)
+	a.want("the receive", 1, uverbs.FlushErr)
+	if w, ok := a.cq.Poll(); ok {
+		t.Errorf("it completes again, with %v", uverbs.WCStatus(w.Status))
+	}
+}
+
 // A gate is a slog.Handler that holds up who logs a message.
 type gate struct {
 	slog.Handler

@@ -303,6 +303,9 @@ func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
 //
 // +checklocks:r.mu
 func (r *receiver) failLocked(status uverbs.WCStatus) {
+	if r.closed {
+		return // the link has ended since runPlain took the receive
+	}
 	m, q := r.message, r.l.q
 	r.message, r.closed = nil, true
 	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
