@@ -56,17 +56,6 @@ type memoryRegion struct {
 	gone    bool // +checklocks:copying
 }
 
-// addWindow notes a window that ends with m, and ends it if m has ended.
-func (m *memoryRegion) addWindow(r *ddp.Region) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.windows == nil {
-		r.Deregister()
-		return
-	}
-	m.windows[r] = struct{}{}
-}
-
 // removeWindow notes that a window is not bound to m any more.
 func (m *memoryRegion) removeWindow(r *ddp.Region) {
 	m.mu.Lock()

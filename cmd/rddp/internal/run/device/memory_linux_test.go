@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -134,4 +135,26 @@ func TestLocalRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.want("memory of the program beyond what is registered", 3, uverbs.LocalProtErr)
+}
+
+// TestBindAfterDeregister: a window that is being bound to an MR while that is deregistered is not bound.
+func TestBindAfterDeregister(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	p.ctx.mu.Lock()
+	pd := p.ctx.pds[p.pd]
+	p.ctx.mu.Unlock()
+	w := &memoryWindow{pd: pd, kind: 1}
+	pd.addWindow(w)
+	w.mu.Lock()
+	bind := uverbs.Bind{Addr: p.mr.Addr, Len: 8, LKey: p.mr.Key, OldKey: w.key, NewKey: w.key + 1, Access: uverbs.RemoteWrite}
+	bound := make(chan error, 1)
+	go func() { bound <- pd.bind(&bind, 1) }()
+	prototest.Wait(t, "the bind", func() bool { return waitsIn("(*protectionDomain).bind") })
+	if err := p.Free(uint32(uverbs.DeregMR), p.mr.Handle); err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Unlock()
+	if err := <-bound; err != errBind {
+		t.Errorf("%v, want %v", err, errBind)
+	}
 }

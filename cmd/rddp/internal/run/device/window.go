@@ -90,12 +90,17 @@ func (pd *protectionDomain) bind(b *uverbs.Bind, stream uint64) error {
 		to = 0
 	}
 	w.unbindLocked()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.windows == nil { // it has been deregistered since, and peers must not reach it even for a moment
+		return errBind
+	}
 	r, err := pd.domain.RegisterMemory(part{m, int64(b.Addr - m.VA)}, ddp.STag(b.NewKey), to, b.Len, remoteAccess(b.Access), stream)
 	if err != nil {
 		return errBind
 	}
 	w.region, w.of, w.key = r, m, b.NewKey
-	m.addWindow(r)
+	m.windows[r] = struct{}{}
 	return nil
 }
 
