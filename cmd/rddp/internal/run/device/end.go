@@ -199,7 +199,11 @@ func connectionEnded(err error) string { return "the connection has ended: " + e
 
 // gone ends the link, whose peer does not answer any more.
 func (l *link) gone(err error) {
-	if !l.isIdle() {
+	l.mu.Lock()
+	idle := len(l.flights) == 0
+	l.over = l.over || idle // so that no work request begins before q loses l
+	l.mu.Unlock()
+	if !idle {
 		l.q.fail(l, endStatus(err), connectionEnded(err))
 		return
 	}

@@ -5,6 +5,7 @@ package device
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/netip"
 	"runtime"
@@ -252,6 +253,34 @@ func TestEndBeforeTooLong(t *testing.T) {
 	a.want("the receive", 1, uverbs.FlushErr)
 	if w, ok := a.cq.Poll(); ok {
 		t.Errorf("it completes again, with %v", uverbs.WCStatus(w.Status))
+	}
+}
+
+// TestWorkAtLoss: a work request that the program posts when the device notices that the peer is gone fails, and takes the queue
+// pair to ERR.
+func TestWorkAtLoss(t *testing.T) {
+	a, _, qa, _ := pair(t)
+	l := a.linkOf(t, qa)
+	l.q.sendMu.Lock() // nobody sends
+	l.mu.Lock()
+	l.q.sendMu.Unlock()
+	var ends sync.WaitGroup
+	ends.Go(func() { l.gone(io.EOF) })
+	prototest.Wait(t, "the loss", func() bool { return waitsIn("(*link).gone") })
+	ends.Go(func() {
+		if err := qa.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+			t.Error(err)
+		}
+	})
+	prototest.Wait(t, "the Send", func() bool { return waitsIn("(*sender).next") })
+	l.q.mu.Lock()
+	l.mu.Unlock()
+	prototest.Wait(t, "the Send to begin or not", func() bool { return waitsIn("(*queuePair).lose") && !calls("(*sender).send") })
+	l.q.mu.Unlock()
+	ends.Wait()
+	a.want("the Send", 1, uverbs.RetryExceeded)
+	if s, err := qa.State(); s != guest.Err || err != nil {
+		t.Errorf("state %d, %v, want ERR", s, err)
 	}
 }
 
