@@ -255,6 +255,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.mu.Unlock()
 		if to == uverbs.Err {
 			q.fail(nil, uverbs.FlushErr, "the program has set it to ERR")
+			q.awaitEnding() // another goroutine may have been faster
 		} else {
 			q.reset()
 		}

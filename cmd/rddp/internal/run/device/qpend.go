@@ -21,8 +21,6 @@ func (q *queuePair) reset() {
 	}
 	l := q.unlinkLocked()
 	q.abandoned = false
-	ending := q.ending
-	q.ending = nil
 	q.mu.Unlock()
 	q.placing.Unlock()
 	q.sender.forget()
@@ -33,9 +31,7 @@ func (q *queuePair) reset() {
 	if l != nil {
 		l.leave()
 	}
-	if ending != nil {
-		<-ending
-	}
+	q.awaitEnding()
 	if q.srq == nil {
 		for {
 			if _, _, ok := q.recv.take(); !ok {
@@ -104,16 +100,24 @@ func (q *queuePair) toErr(l *link, status uverbs.WCStatus, why string) (life uin
 		q.ending = l.settled
 	}
 	life = q.life
-	ending := q.ending
 	q.mu.Unlock()
-	switch {
-	case l != nil:
+	if l != nil {
 		l.end(status)
-	case ending != nil:
-		<-ending
+	} else {
+		q.awaitEnding()
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
 	return life
+}
+
+// awaitEnding waits until the work requests of a link that has failed have completed.
+func (q *queuePair) awaitEnding() {
+	q.mu.Lock()
+	ending := q.ending
+	q.mu.Unlock()
+	if ending != nil {
+		<-ending
+	}
 }
 
 // endingLocked reports whether work requests of a link that has failed have not completed yet.

@@ -284,6 +284,30 @@ func TestWorkAtLoss(t *testing.T) {
 	}
 }
 
+// TestErrWhileItFails: when the program has set a queue pair to ERR, the peer does not reach its memory any more, although another
+// goroutine was about to do so.
+func TestErrWhileItFails(t *testing.T) {
+	a, _, qa, _ := pair(t)
+	l := a.linkOf(t, qa)
+	l.receiver.mu.Lock()
+	var ends sync.WaitGroup
+	ends.Go(func() { l.q.fail(l, uverbs.RetryExceeded, "test") })
+	prototest.Wait(t, "the failure", func() bool { return waitsIn("(*link).end") })
+	set := make(chan struct{})
+	ends.Go(func() {
+		defer close(set)
+		if err := qa.Modify(guest.Err, a.gid, 0, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	prototest.Wait(t, "ERR", func() bool { return isDone(set) || strings.Contains(stackOf("(*queuePair).modify"), "[chan receive") })
+	if isDone(set) {
+		t.Error("it is in ERR, and the peer reaches its memory")
+	}
+	l.receiver.mu.Unlock()
+	ends.Wait()
+}
+
 // A gate is a slog.Handler that holds up who logs a message.
 type gate struct {
 	slog.Handler
