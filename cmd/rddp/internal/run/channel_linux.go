@@ -55,13 +55,15 @@ func newChannel(l *seccomp.Listener, c *seccomp.Call, pid int) (*channel, error)
 }
 
 // Send sends an event, unless the program has left thousands of them unread.
-func (c *channel) Send(event []byte) {
+func (c *channel) Send(event []byte) (sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.near >= 0 {
-		c.eventLen = len(event)
-		_, _ = unix.Write(c.near, event) // fails if the pipe is full
+	if c.near < 0 {
+		return false
 	}
+	c.eventLen = len(event)
+	_, err := unix.Write(c.near, event) // fails if the pipe is full
+	return err == nil
 }
 
 // TakeBack removes the events that match from those that are not read. The program may read

@@ -19,8 +19,8 @@ type Caller interface {
 
 // A Channel carries events to a program. Any goroutine may use it.
 type Channel interface {
-	// Send sends an event. It does not wait: a program that reads no events loses some.
-	Send(event []byte)
+	// Send sends an event. It does not wait: a program that reads no events loses some. sent is false for those.
+	Send(event []byte) (sent bool)
 	// TakeBack removes the events for which match returns true from those that the program has not
 	// read, and returns their number.
 	TakeBack(match func(event []byte) bool) int
@@ -310,13 +310,14 @@ func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e sysc
 	return uverbs.AppendWords(nil, fd, 1), nil, 0
 }
 
-// raise sends an asynchronous event about an object.
-func (c *Context) raise(userHandle uint64, e uverbs.EventType) {
+// raise sends an asynchronous event about an object, and returns how many have been sent: none if the program reads none.
+func (c *Context) raise(userHandle uint64, e uverbs.EventType) (n uint32) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()
-	if c.async != nil {
-		c.async.Send(uverbs.AppendAsyncEvent(nil, userHandle, e))
+	if c.async != nil && c.async.Send(uverbs.AppendAsyncEvent(nil, userHandle, e)) {
+		return 1
 	}
+	return 0
 }
 
 // reported returns how many of the n asynchronous events about an object the program has read. The

@@ -32,6 +32,8 @@ type completionQueue struct {
 	at     uverbs.Mapping // +checklocks:mu
 	armed  notice         // +checklocks:mu
 	events uint32         // +checklocks:mu
+	// asynchronous events
+	asyncEvents uint32 // +checklocks:mu
 	// A completion was lost, because the ring was full
 	overrun bool // +checklocks:mu
 }
@@ -48,14 +50,15 @@ func (q *completionQueue) complete(w *uverbs.WC, solicits bool) {
 		// and the program is told.
 		if !q.overrun {
 			q.overrun = true
-			q.ctx.raise(q.userHandle, uverbs.EventCQError)
+			q.asyncEvents += q.ctx.raise(q.userHandle, uverbs.EventCQError)
 		}
 		return
 	}
 	if q.armed == anyNext || q.armed == solicited && (solicits || w.Status != uverbs.Success) {
 		q.armed = noNotice
-		q.events++
-		q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle))
+		if q.channel.Send(uverbs.AppendCompletionEvent(nil, q.userHandle)) {
+			q.events++
+		}
 	}
 }
 
@@ -181,13 +184,9 @@ func (c *Context) destroyCQCommandLocked(in []byte) (out, driverOut []byte, e sy
 	if q.events > 0 {
 		read = q.events - min(q.events, uint32(q.channel.TakeBack(isAbout(q.userHandle))))
 	}
-	var lost uint32
-	if q.overrun {
-		lost = 1
-	}
 	q.channel.leave()
 	q.ring = nil
 	c.space.giveBack(q.at)
 	delete(c.cqs, h)
-	return uverbs.AppendWords(nil, read, c.reported(q.userHandle, lost)), nil, 0
+	return uverbs.AppendWords(nil, read, c.reported(q.userHandle, q.asyncEvents)), nil, 0
 }

@@ -50,17 +50,22 @@ type program struct {
 type testChannel struct {
 	mu     sync.Mutex
 	events [][]byte
+	full   bool // so it takes no event
 	came   chan struct{}
 }
 
-func (c *testChannel) Send(b []byte) {
+func (c *testChannel) Send(b []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.full {
+		return false
+	}
 	c.events = append(c.events, bytes.Clone(b))
 	select {
 	case c.came <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 func (c *testChannel) TakeBack(match func([]byte) bool) int {
@@ -723,6 +728,66 @@ func TestEvents(t *testing.T) {
 	if n, err := b.Destroy(20, cq.Handle); n != 1 || err != nil {
 		t.Errorf("destroying the CQ: %d events to acknowledge, %v; want 1", n, err)
 	}
+}
+
+// TestLostEvents: a program that has not read its events for long loses some, and need not acknowledge those.
+func TestLostEvents(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	fd, err := p.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cq, err := p.CQ(1, fd, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srq, err := p.SRQ(p.pd, 16, 43)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ud := func(c *guest.QPConfig) { c.Recv, c.Type = cq, uint8(uverbs.UD) }
+	own, shares := p.qp(ud), p.qp(func(c *guest.QPConfig) { ud(c); c.SRQ = srq })
+	for _, c := range p.channels {
+		c.full = true
+	}
+	const key = 0x11111111
+	if err := errors.Join(own.Enable(key), shares.Enable(key), p.Arm(cq, 0), p.Limit(srq, 1)); err != nil {
+		t.Fatal(err)
+	}
+	srq.PostRecv(1, p.mr.Part(0, 64))
+	if err := own.Post(guest.WR{ID: 2, Op: guest.OpSend, To: &guest.To{QPN: shares.Num, QKey: key, GID: p.gid}, List: []guest.SGE{p.mr.Part(64, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	p.pollCQ(cq, 1) // an event of cq, and the limit of srq
+	for id := range uint64(2 * leastCQE) {
+		own.PostRecv(id, p.mr.Part(0, 64))
+	}
+	for _, q := range []*guest.QP{own, shares} { // cq is too short, and shares has an event too
+		if err := q.Modify(guest.Err, p.gid, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct {
+		desc   string
+		cmd    uverbs.Command
+		handle uint32
+	}{{"the QP", uverbs.DestroyQP, shares.Handle}, {"the other QP", uverbs.DestroyQP, own.Handle}, {"the SRQ", uverbs.DestroySRQ, srq.Handle}} {
+		if n, err := p.Destroy(uint32(x.cmd), x.handle); n != 0 || err != nil {
+			t.Errorf("%s: %d events to acknowledge, %v", x.desc, n, err)
+		}
+	}
+	out, _, err := p.Do(uint32(uverbs.DestroyCQ), append(make([]byte, 8), words(cq.Handle, 0)...), nil, 8, 0)
+	if err != nil || !bytes.Equal(out, make([]byte, 8)) {
+		t.Errorf("the CQ: events to acknowledge %x, %v", out, err)
+	}
+}
+
+// words returns numbers as the input of a command.
+func words(all ...uint32) (b []byte) {
+	for _, n := range all {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	return b
 }
 
 // TestLeastCQ: a CQ for one completion holds several.

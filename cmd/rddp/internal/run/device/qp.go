@@ -377,8 +377,7 @@ func (q *queuePair) raise(life uint64, e uverbs.EventType) {
 	if q.life != life {
 		return
 	}
-	q.events.Add(1)
-	q.ctx.raise(q.userHandle, e)
+	q.events.Add(q.ctx.raise(q.userHandle, e))
 }
 
 // kick looks at the send queue, or has the goroutine look that does so already.

@@ -113,8 +113,7 @@ type sharedQueue struct {
 
 // raiseLimit tells the program that the limit has been reached.
 func (s *sharedQueue) raiseLimit() {
-	s.events.Add(1)
-	s.ctx.raise(s.userHandle, uverbs.EventLimit)
+	s.events.Add(s.ctx.raise(s.userHandle, uverbs.EventLimit))
 }
 
 // +checklocks:c.mu
