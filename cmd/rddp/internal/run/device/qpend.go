@@ -20,7 +20,7 @@ func (q *queuePair) reset() {
 		q.stopFaults = nil
 	}
 	l := q.unlinkLocked()
-	q.abandoned = false
+	q.abandoned, q.managed = false, false
 	q.mu.Unlock()
 	q.placing.Unlock()
 	q.sender.forget()

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
@@ -306,6 +307,32 @@ func TestErrWhileItFails(t *testing.T) {
 	}
 	l.receiver.mu.Unlock()
 	ends.Wait()
+}
+
+// TestManagedOnce: what a connection manager's program may do in ERR, it may not do once it has reset the queue pair and joined it
+// itself.
+func TestManagedOnce(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	qp := p.qp(nil)
+	toErr := func() error {
+		return errors.Join(qp.Join(p.gid, 1<<8), qp.Modify(guest.Err, p.gid, 0, nil)) // its QPN is lower, so it dials
+	}
+	toSQD := func() error { // as librdmacm does
+		return qp.Modify(guest.SQD, p.gid, 0, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 })
+	}
+	if err := toErr(); err != nil {
+		t.Fatal(err)
+	}
+	q := p.dev.find(qp.Num)
+	q.mu.Lock()
+	q.managed = true
+	q.mu.Unlock()
+	if err := errors.Join(toSQD(), qp.Modify(guest.Reset, p.gid, 0, nil), toErr()); err != nil {
+		t.Fatal(err)
+	}
+	if err := toSQD(); err != syscall.EINVAL {
+		t.Errorf("from ERR to SQD: %v, want %v", err, syscall.EINVAL)
+	}
 }
 
 // A gate is a slog.Handler that holds up who logs a message.
