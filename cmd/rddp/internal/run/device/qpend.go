@@ -82,6 +82,7 @@ func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint
 // failSends is fail without the receives.
 func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	if life = q.toErr(l, status, why); life != 0 {
+		q.awaitEnding()
 		q.kick()
 	}
 	return life
@@ -103,8 +104,6 @@ func (q *queuePair) toErr(l *link, status uverbs.WCStatus, why string) (life uin
 	q.mu.Unlock()
 	if l != nil {
 		l.end(status)
-	} else {
-		q.awaitEnding()
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
 	return life
