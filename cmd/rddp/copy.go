@@ -117,7 +117,8 @@ func cpCommand() *cli.Command {
 			"complete. In a directory, standard input gets the name stdin.\n\n" +
 			"cp keeps permission bits and modification times, and compares contents by SHA-256. An interrupted copy is\n" +
 			"kept as .NAME.rddp-part. The same command then continues the copy, and does not send again what has\n" +
-			"arrived already. With -r, cp copies only regular files and directories.",
+			"arrived already. With -r, that is so only if DST was there before: a directory that is there gets a copy\n" +
+			"of SRC in it. With -r, cp copies only regular files and directories.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories and everything in them"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "copy nothing; print what would be copied"},
@@ -183,13 +184,20 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	bar.finish(stderr)
 	switch {
 	case errors.Is(err, context.Canceled) && !cfg.Temporary:
-		return errors.New("interrupted; the same command continues the copy")
+		return errors.New(interrupted(cfg.Recursive))
 	case errors.Is(err, filecopy.ErrNames):
 		return usage("%w", err)
 	case err == nil:
 		return stdout.print(ctx, c.Root().Writer)
 	}
 	return err
+}
+
+func interrupted(recursive bool) string {
+	if recursive {
+		return "interrupted; the same command continues the copy if DST was there before"
+	}
+	return "interrupted; the same command continues the copy"
 }
 
 // A tempFile is a file in a directory of its own that stands for standard input or output. nil is

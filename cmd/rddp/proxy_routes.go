@@ -57,13 +57,16 @@ func readRoutes(name string) ([]proxy.Route, error) {
 // command line does not allow that, or if the route is not of the same part as the command.
 func checkRoutes(ctx context.Context, c *cli.Command, cfg *proxy.Config, routes []proxy.Route) error {
 	for _, r := range routes {
+		remedy := ofServer
 		switch isExit := cfg.TLS == nil; {
 		case r.Listen.DDP != isExit:
 			return usage("%v: %w", r.Listen, proxy.ErrParts)
 		case isExit && cfg.Socket.TLS != nil || r.Listen.Network != "tcp":
 			continue
+		case !isExit:
+			remedy = ofPlain
 		}
-		if err := checkListen(ctx, c, r.Listen.Address); err != nil {
+		if err := checkListen(ctx, c, r.Listen.Address, remedy); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 	}
 	cfg, err := serverConfig(c)
 	if cfg == nil && err == nil {
-		err = checkListen(ctx, c, address)
+		err = checkListen(ctx, c, address, ofServer)
 	}
 	return cfg, err
 }
@@ -125,9 +125,15 @@ func serverConfig(c *cli.Command) (*tls.Config, error) {
 	return s.Config()
 }
 
+// What lets a command listen beyond loopback: one that may be a TLS server there, and one that may not.
+const (
+	ofServer = "--tls-self, or --tls-cert and --tls-key, or --insecure"
+	ofPlain  = "an address of loopback, or --insecure"
+)
+
 // checkListen returns a *usageError if other hosts could connect without TLS to a listener at
-// address, and the command line does not allow that.
-func checkListen(ctx context.Context, c *cli.Command, address string) error {
+// address, and the command line does not allow that. remedy is what the user may give.
+func checkListen(ctx context.Context, c *cli.Command, address, remedy string) error {
 	if c.Bool("insecure") {
 		return nil
 	}
@@ -135,7 +141,7 @@ func checkListen(ctx context.Context, c *cli.Command, address string) error {
 	if !errors.Is(err, secure.ErrBeyond) {
 		return err
 	}
-	return usage("listening at %s: %w: give --tls-self, or --tls-cert and --tls-key, or --insecure", address, err)
+	return usage("listening at %s: %w: give %s", address, err, remedy)
 }
 
 // serverOnly are the flags that a client does not have, and clientOnly those that a server does not have.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -140,7 +141,11 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		i.late(err)
 	case err != nil:
 		t, status, private := i.failure(err)
-		i.cm.log.Info("not connected", "address", dst.String(), "err", err)
+		level := slog.LevelInfo // the program reports it
+		if errors.Is(err, errNotOurs) {
+			level = slog.LevelWarn // for this it has no word
+		}
+		i.cm.log.Log(context.Background(), level, "not connected", "address", dst.String(), "err", err)
 		i.become(over)
 		i.tellStatus(t, status, ucma.ConnParam{PrivateData: private})
 	default:
@@ -161,7 +166,7 @@ func (i *id) late(err error) {
 	}
 }
 
-var errNotOurs = errors.New("the peer is not the device of an rddp run without --iwarp")
+var errNotOurs = errors.New("the peer is not the device of an rddp run without --iwarp; with --iwarp, this one speaks to any iWARP peer")
 
 // establish notes that the connection is there, and tells the program by an event of type t.
 func (i *id) establish(t ucma.EventType, p ucma.ConnParam) {
