@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,9 +21,9 @@ type Report struct {
 	Load       string        `json:"load"`
 	Conns      []int         `json:"conns"`
 	Rounds     int           `json:"rounds"`
-	Time       time.Duration `json:"time_ns"` // of one run
-	Ring       int           `json:"ring"`    // bytes of memory that the data walks through, at each end
-	Congestion string        `json:"congestion,omitempty"`
+	Time       time.Duration `json:"time_ns"`              // of one run
+	Ring       int           `json:"ring"`                 // bytes of memory that the data walks through, at each end
+	Congestion string        `json:"congestion,omitempty"` // that of the options, or this end's system's if it tells
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
 	TLS        bool          `json:"tls,omitempty"` // under all connections, also those of plain TCP
@@ -75,7 +76,7 @@ func newReport(o *Options) *Report {
 	return &Report{
 		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Machine: machine(),
 		CPUs: runtime.NumCPU(), Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Ring: o.Ring,
-		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, TLS: o.TLS != nil, PollTime: o.PollTime,
+		Congestion: cmp.Or(o.Congestion, systemCongestion()), Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, TLS: o.TLS != nil, PollTime: o.PollTime,
 	}
 }
 

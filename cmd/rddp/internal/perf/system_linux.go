@@ -46,10 +46,24 @@ func modelOf(text string) string {
 func setCongestion(raw syscall.RawConn, name string) error {
 	return control(raw, func(fd int) error {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
+			if err == unix.ENOENT {
+				return wrongOption("congestion", "%q: this system has %s", name, strings.Join(strings.Fields(sysctl("tcp_available_congestion_control")), ", "))
+			}
 			return wrongOption("congestion", "%q: %v", name, err)
 		}
 		return nil
 	})
+}
+
+// systemCongestion returns the congestion control of connections for which none is chosen; "" if the system does not tell.
+func systemCongestion() string {
+	return strings.TrimSpace(sysctl("tcp_congestion_control"))
+}
+
+// sysctl returns what the system says of TCP; "" if it does not tell.
+func sysctl(name string) string {
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + name) // an error means that
+	return string(b)
 }
 
 // congestionOf returns the congestion control of a socket.

@@ -51,12 +51,15 @@ func TestRunOneCPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Results) != 2 || r.CPU < 0 || r.LineNS != 0 {
+		if len(r.Results) != 2 || r.CPU < 0 || r.LineNS != 0 || r.Congestion != "reno" {
 			t.Errorf("%+v", r)
 		}
 	}
+	if r, own := newReport(new(Options)), systemCongestion(); r.Congestion == "" || r.Congestion != own {
+		t.Errorf("the report names %q, the system has %q", r.Congestion, own)
+	}
 	o.Congestion = "unheard-of"
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), `--congestion: "unheard-of": `) {
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), `--congestion: "unheard-of": this system has `) || !strings.Contains(err.Error(), "reno") {
 		t.Errorf("an unknown congestion control: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import "syscall"
 
 func setCongestion(syscall.RawConn, string) error { return ErrUnsupported }
 
+func systemCongestion() string { return "" }
+
 func congestionOf(syscall.RawConn) (string, error) { return "", ErrUnsupported }
 
 func machine() string { return "" }
