@@ -75,8 +75,12 @@ func newDoor(cfg *Config) *startup.Door {
 
 // Listen listens at address, as net.Listen does. The networks are those of Config.Backend: "tcp",
 // "tcp4", "tcp6" and "unix" for the operating system's TCP. A nil cfg means the zero Config. For
-// the settings of a net.ListenConfig, pass its listener to NewListener.
+// the settings of a net.ListenConfig, pass its listener to NewListener. As with tls.Listen, a Config.TLS
+// must have a certificate, or a function that returns one.
 func Listen(network, address string, cfg *Config) (*Listener, error) {
+	if cfg != nil && cfg.TLS != nil && len(cfg.TLS.Certificates) == 0 && cfg.TLS.GetCertificate == nil && cfg.TLS.GetConfigForClient == nil {
+		return nil, errors.New("extsock: the Config.TLS of a Listener has none of Certificates, GetCertificate and GetConfigForClient")
+	}
 	var backend toe.Backend = &kernel.Backend{}
 	if cfg != nil && cfg.Backend != nil {
 		backend = cfg.Backend

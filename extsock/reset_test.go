@@ -304,3 +304,24 @@ func TestListenerOfTLS(t *testing.T) {
 		t.Errorf("the peer's Read = %d, %v, want ECONNRESET", n, err)
 	}
 }
+
+// TestListenWithoutCertificate: as tls.Listen, Listen refuses a configuration that no handshake can succeed with.
+func TestListenWithoutCertificate(t *testing.T) {
+	for desc, tt := range map[string]struct {
+		config *tls.Config
+		ok     bool
+	}{
+		"nothing":              {new(tls.Config), false},
+		"a function":           {&tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, nil }}, true},
+		"a function for each":  {&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, nil }}, true},
+		"an empty certificate": {&tls.Config{Certificates: make([]tls.Certificate, 1)}, true}, // its error is that of the handshake
+	} {
+		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: tt.config})
+		if ok := err == nil; ok != tt.ok {
+			t.Errorf("%s: %v", desc, err)
+		}
+		if err == nil {
+			l.Close()
+		}
+	}
+}

@@ -187,7 +187,7 @@ func (c *Client) Get(ctx context.Context) (*Snapshot, error) {
 	if answer.StatusCode != http.StatusOK {
 		b, _ := io.ReadAll(io.LimitReader(answer.Body, 200)) // only for the message
 		if strings.Contains(string(b), "HTTPS") {
-			return nil, fmt.Errorf("%s speaks TLS: give --tls-pin, --tls-ca or --tls-server-name", c.address)
+			return nil, c.speaksTLS()
 		}
 		return nil, fmt.Errorf("%s answers %.60q: %w", c.address, answer.Status, ErrNotMonitor)
 	}
@@ -196,6 +196,10 @@ func (c *Client) Get(ctx context.Context) (*Snapshot, error) {
 		return nil, fmt.Errorf("%s: %w", c.address, c.plain(ctx, err))
 	}
 	return s, nil
+}
+
+func (c *Client) speaksTLS() error {
+	return fmt.Errorf("%s speaks TLS: give --tls-pin, --tls-ca or --tls-server-name", c.address)
 }
 
 // plain returns the cause of a failed request.
@@ -212,6 +216,10 @@ func (c *Client) plain(ctx context.Context, err error) error {
 		err = tlspeer.Brief(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("%s does not answer within %v", c.address, c.http.Timeout)
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
+		return c.speaksTLS()
+	case strings.Contains(err.Error(), "malformed HTTP response"), errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: %w", c.address, ErrNotMonitor)
 	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return fmt.Errorf("%s speaks no TLS", c.address)
 	case errors.As(err, &op) && op.Op == "dial":

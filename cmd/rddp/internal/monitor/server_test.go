@@ -139,6 +139,16 @@ func TestClientErrors(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.Listener.Addr().String()
 	}
+	hijacked := func(text string) string { // no HTTP: a client that is answered first would report that
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				io.WriteString(c, text)
+				c.Close()
+			}
+		}))
+		t.Cleanup(s.Close)
+		return s.Listener.Addr().String()
+	}
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -154,6 +164,9 @@ func TestClientErrors(t *testing.T) {
 		{desc: "a long line", address: answers(200, strings.Repeat("x", 1<<20)), want: "is not the --metrics address", is: ErrNotMonitor},
 		{desc: "another line", address: answers(200, `{"kind":"process"}`+"\n{}\n"), want: "is not the --metrics address", is: ErrNotMonitor},
 		{desc: "TLS", address: answers(400, "Client sent an HTTP request to an HTTPS server.\n"), want: "speaks TLS: give --tls-pin"},
+		{desc: "TLS without HTTP", address: hijacked("\x15\x03\x03\x00\x02\x02\x46"), want: "speaks TLS: give --tls-pin"},
+		{desc: "no HTTP", address: hijacked("hello\r\n"), want: "is not the --metrics address", is: ErrNotMonitor},
+		{desc: "the end", address: hijacked(""), want: "is not the --metrics address", is: ErrNotMonitor},
 		{desc: "nobody", address: "127.0.0.1:1", want: "connecting to 127.0.0.1:1: "},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
