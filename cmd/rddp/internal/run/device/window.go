@@ -37,19 +37,22 @@ func (p part) WriteAt(b []byte, off int64) (int, error) { return p.memoryRegion.
 // keyMask are the bits of a window's key that the program chooses.
 const keyMask = 0xff
 
-// addWindow makes a window of pd known under a key that nothing else has.
-func (pd *protectionDomain) addWindow(w *memoryWindow) {
+// addWindow makes a window of pd known under a key that nothing else has, and returns the key. A program that guesses it may
+// bind the window, and so change the key, from then on.
+func (pd *protectionDomain) addWindow(w *memoryWindow) (key uint32) {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()
 	if pd.windows == nil {
 		pd.windows = make(map[uint32]*memoryWindow)
 	}
-	for w.key == 0 || pd.windows[w.key>>8] != nil { // +checklocksignore: nobody else has w yet
+	for key == 0 || pd.windows[key>>8] != nil {
 		var b [4]byte
 		_, _ = rand.Read(b[:])
-		w.key = binary.NativeEndian.Uint32(b[:]) &^ keyMask // +checklocksignore: as above
+		key = binary.NativeEndian.Uint32(b[:]) &^ keyMask
 	}
-	pd.windows[w.key>>8] = w // +checklocksignore: as above
+	w.key = key // +checklocksignore: nobody else has w yet
+	pd.windows[key>>8] = w
+	return key
 }
 
 func (pd *protectionDomain) findWindow(key uint32) *memoryWindow {
@@ -149,10 +152,10 @@ func (c *Context) allocMWLocked(in []byte) (out, driverOut []byte, e syscall.Err
 		return nil, nil, syscall.EINVAL
 	}
 	w := &memoryWindow{handle: c.newHandleLocked(), pd: pd, kind: a.Type}
-	pd.addWindow(w)
+	key := pd.addWindow(w)
 	pd.users++
 	c.mws[w.handle] = w
-	return uverbs.AppendWords(nil, w.handle, w.key), nil, 0 // +checklocksignore: nobody else uses w yet
+	return uverbs.AppendWords(nil, w.handle, key), nil, 0
 }
 
 // +checklocks:c.mu
