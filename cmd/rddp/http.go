@@ -44,7 +44,7 @@ func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Con
 	case !errors.Is(err, secure.ErrBeyond):
 		return nil, err
 	case server == nil:
-		if err := checkListen(ctx, c, address, ofPlain); err != nil {
+		if err := checkListen(ctx, c, address, ofHTTP); err != nil {
 			return nil, err
 		}
 	}

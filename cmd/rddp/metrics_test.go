@@ -105,7 +105,7 @@ func TestMetricsUsage(t *testing.T) {
 		status     int
 	}{
 		{"serve --metrics here .", `"here" has no port`, exitUsage},
-		{"serve --metrics :0 .", "listening at :0: " + beyond + "--tls-self, or --tls-cert", exitUsage},
+		{"serve --metrics :0 .", "listening at :0: " + beyond + "an address of loopback, or --insecure, or, for a TLS server", exitUsage},
 		{"proxy -l 127.0.0.1:0 --to rddp://far --metrics 0.0.0.0:0", "listening at 0.0.0.0:0: " + beyond, exitUsage},
 		{"run --metrics :0 true", "listening at :0: " + beyond, exitUsage},
 		{"run --tcp :80 --insecure --metrics here true", `"here" has no port`, exitUsage},

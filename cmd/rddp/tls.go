@@ -125,10 +125,11 @@ func serverConfig(c *cli.Command) (*tls.Config, error) {
 	return s.Config()
 }
 
-// What lets a command listen beyond loopback: one that may be a TLS server there, and one that may not.
+// What lets a command listen beyond loopback: a server of DDP, one that is no TLS server there, and its HTTP.
 const (
 	ofServer = "--tls-self, or --tls-cert and --tls-key, or --insecure"
 	ofPlain  = "an address of loopback, or --insecure"
+	ofHTTP   = ofPlain + ", or, for a TLS server, its flags"
 )
 
 // checkListen returns a *usageError if other hosts could connect without TLS to a listener at
