@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -82,6 +83,8 @@ type socket struct {
 	// broken is the errno that ended the connection. Linux reports it to one system call only;
 	// later calls see a plain end of stream.
 	broken atomic.Uint32
+	// writes counts the beginnings and the ends of batches, so it is odd while one is being written.
+	writes atomic.Uint32
 
 	watch watch
 }
@@ -199,6 +202,7 @@ func peek(fd uintptr) syscall.Errno {
 // failure, remember returns the failure again.
 func (s *socket) remember(err error) error {
 	if err == io.EOF {
+		s.awaitWrite()
 		if errno := s.broken.Load(); errno != 0 {
 			return s.opError("read", os.NewSyscallError("read", syscall.Errno(errno)))
 		}
@@ -206,6 +210,14 @@ func (s *socket) remember(err error) error {
 	}
 	s.breakWith(err)
 	return err
+}
+
+// awaitWrite waits for the end of the batch that is being written, if there is one, which never takes long: Linux may have
+// reported the failure to that call, and its goroutine may be about to record it.
+func (s *socket) awaitWrite() {
+	for before := s.writes.Load(); before%2 == 1 && s.writes.Load() == before; {
+		runtime.Gosched()
+	}
 }
 
 // breakWith records the errno in err, unless the errno is EPIPE, which our own CloseWrite may have

@@ -1,17 +1,20 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 )
@@ -217,6 +220,33 @@ func TestResetIsNeverEOF(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestResetWhileWriting: a ReadSegment that comes between the system call of a write, which gets the reset, and the end of the
+// write returns the reset too, and no end of stream.
+func TestResetWhileWriting(t *testing.T) {
+	x, y := pairOf(t, &Backend{})
+	resetByPeer(t, x, y)
+	x.writes.Add(1) // as TryWriteBatch
+	var err error
+	x.raw.Control(func(fd uintptr) { _, err = unix.SendmsgN(int(fd), []byte{1}, nil, nil, sendFlags) })
+	if err != unix.ECONNRESET {
+		t.Fatalf("the write: %v", err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, _, err := toetest.ReadSegment(x, make([]byte, 1))
+		read <- err
+	}()
+	prototest.Wait(t, "ReadSegment sees the end", func() bool {
+		b := make([]byte, 1<<20)
+		return len(read) > 0 || bytes.Contains(b[:runtime.Stack(b, true)], []byte(".awaitWrite("))
+	})
+	x.breakWith(err)
+	x.writes.Add(1)
+	if err := <-read; !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("ReadSegment = %v, want ECONNRESET", err)
 	}
 }
 

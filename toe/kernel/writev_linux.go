@@ -16,6 +16,8 @@ const maxIovecs = 1024
 // TryWriteBatch makes one sendmsg for every 1024 slices, or a sendto for a single slice, until the
 // send buffer is full.
 func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
+	s.writes.Add(1)
+	defer s.writes.Add(1)
 	w := writers.Get().(*writer)
 	w.bufs, w.long = bufs, &s.long
 	// raw.Write would wait for other writers and obey the deadline; raw.Control does neither.
