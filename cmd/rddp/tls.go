@@ -125,7 +125,7 @@ func serverConfig(c *cli.Command) (*tls.Config, error) {
 	return s.Config()
 }
 
-// What lets a command listen beyond loopback: a server of DDP, one that is no TLS server there, and its HTTP.
+// What a user may give so that a command may listen: for its own server, where it cannot be a TLS server, and for its HTTP.
 const (
 	ofServer = "--tls-self, or --tls-cert and --tls-key, or --insecure"
 	ofPlain  = "an address of loopback, or --insecure"

@@ -48,7 +48,7 @@ var runDeviceFaults = []Fault{
 		Old: "		s.awaited = true // as in next\n", New: "",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestWrongBehindUnsignaled$"},
 	{Name: "work behind a link that ends completes before what was under way", File: "cmd/rddp/internal/run/device/qp.go",
-		Old: "	case ending: // who ends the link kicks\n", New: "	case ending && false:\n",
+		Old: "	case ending: // the goroutine that ends the link kicks\n", New: "	case ending && false:\n",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestEndInOrder$/^fails,_and_work_comes$"},
 	{Name: "work completes after a reset", File: "cmd/rddp/internal/run/device/qpend.go",
 		Old: "	q.awaitEnding()\n	if q.srq", New: "	if q.srq",

@@ -212,8 +212,8 @@ func (s *socket) remember(err error) error {
 	return err
 }
 
-// awaitWrite waits for the end of the batch that is being written, if there is one, which never takes long: Linux may have
-// reported the failure to that call, and its goroutine may be about to record it.
+// awaitWrite waits until the batch that is being written has ended. Linux may have reported the failure of the connection to
+// that call, whose goroutine is then about to record it. A batch never waits for the peer.
 func (s *socket) awaitWrite() {
 	for before := s.writes.Load(); before%2 == 1 && s.writes.Load() == before; {
 		runtime.Gosched()

@@ -23,7 +23,7 @@ type Report struct {
 	Rounds     int           `json:"rounds"`
 	Time       time.Duration `json:"time_ns"`              // of one run
 	Ring       int           `json:"ring"`                 // bytes of memory that the data walks through, at each end
-	Congestion string        `json:"congestion,omitempty"` // that of the options, or this end's system's if it tells
+	Congestion string        `json:"congestion,omitempty"` // the chosen one, or else the default of this end's system
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
 	TLS        bool          `json:"tls,omitempty"` // under all connections, also those of plain TCP

@@ -55,14 +55,14 @@ func setCongestion(raw syscall.RawConn, name string) error {
 	})
 }
 
-// systemCongestion returns the congestion control of connections for which none is chosen; "" if the system does not tell.
+// systemCongestion returns the congestion control that a connection has by default, or "" if the system does not show it.
 func systemCongestion() string {
 	return strings.TrimSpace(sysctl("tcp_congestion_control"))
 }
 
-// sysctl returns what the system says of TCP; "" if it does not tell.
+// sysctl returns the value of a setting of TCP, or "" if the system does not show it.
 func sysctl(name string) string {
-	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + name) // an error means that
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + name) // b is empty after an error
 	return string(b)
 }
 

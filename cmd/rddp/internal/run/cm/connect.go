@@ -141,9 +141,9 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		i.late(err)
 	case err != nil:
 		t, status, private := i.failure(err)
-		level := slog.LevelInfo // the program reports it
+		level := slog.LevelInfo // the program gets the error too
 		if errors.Is(err, errNotOurs) {
-			level = slog.LevelWarn // for this it has no word
+			level = slog.LevelWarn // the error that the program gets does not name this cause
 		}
 		i.cm.log.Log(context.Background(), level, "not connected", "address", dst.String(), "err", err)
 		i.become(over)

@@ -19,7 +19,8 @@ type Caller interface {
 
 // A Channel carries events to a program. Any goroutine may use it.
 type Channel interface {
-	// Send sends an event. It does not wait: a program that reads no events loses some. sent is false for those.
+	// Send sends an event. It does not wait: if a program leaves too many unread, the event is lost, and sent is
+	// false.
 	Send(event []byte) (sent bool)
 	// TakeBack removes the events for which match returns true from those that the program has not
 	// read, and returns their number.
@@ -310,7 +311,7 @@ func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e sysc
 	return uverbs.AppendWords(nil, fd, 1), nil, 0
 }
 
-// raise sends an asynchronous event about an object, and returns how many have been sent: none if the program reads none.
+// raise sends an asynchronous event about an object, and returns how many have been sent: 0 or 1.
 func (c *Context) raise(userHandle uint64, e uverbs.EventType) (n uint32) {
 	c.asyncMu.Lock()
 	defer c.asyncMu.Unlock()

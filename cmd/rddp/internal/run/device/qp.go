@@ -49,8 +49,8 @@ type queuePair struct {
 	attrs uverbs.Attributes // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
-	// closed once the work requests of the last link that has failed have completed; nil if none has. What is behind them
-	// in the queues must not complete before.
+	// ending is closed once the work requests of the last link that has failed have completed, and nil if no link has
+	// failed. What is behind them in the queues must not complete before.
 	ending chan struct{} // +checklocks:mu
 	// connections that may become that of the link, and how to end the Discard of each; nil without one
 	coming map[*extsock.Conn]func() // +checklocks:mu
@@ -428,7 +428,7 @@ func (q *queuePair) drainLocked() {
 	}
 	q.mu.Unlock()
 	switch {
-	case ending: // who ends the link kicks
+	case ending: // the goroutine that ends the link kicks
 	case state == uverbs.Err:
 		q.sender.flush(q)
 	case state == uverbs.RTS && q.kind == uverbs.UD:

@@ -69,10 +69,9 @@ func (q *queuePair) unlinkLocked() *link {
 	return l
 }
 
-// fail takes q to ERR. It does nothing if q is there already, or if l is not nil and not the link of q.
-// The work request that the peer has refused, or else the oldest one under way, completes with status, and the others
-// are flushed: see link.end.
-// It returns the life of q in ERR, or 0 if it does nothing.
+// fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in ERR already, or if l is
+// not nil and not the link of q. The work request that the peer has refused, or else the oldest one under way, completes
+// with status, and the others are flushed: see link.end.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	life = q.failSends(l, status, why)
 	q.flushReceives(life, 0)

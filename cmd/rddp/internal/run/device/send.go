@@ -466,8 +466,8 @@ func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
 	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: s.flight.op, QPN: q.num}, false)
 }
 
-// fail does so, and takes q, which has no link, to ERR. The program sees neither the completion nor what is behind it before
-// that: it may reset q then, and use it again.
+// fail completes the work request that s has taken with a status, and flushes those behind it. Before the program can see
+// either, q is in ERR: the program may reset q at once. q must have no link.
 func (s *sender) fail(q *queuePair, status uverbs.WCStatus, why string) {
 	life := q.toErr(nil, status, why)
 	s.complete(q, status)
