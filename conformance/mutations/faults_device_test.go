@@ -29,7 +29,7 @@ var runDeviceFaults = []Fault{
 	{Name: "the oldest work request blamed for another one", File: "cmd/rddp/internal/run/device/end.go",
 		Old: "max(slices.Index(flights, l.culprit), 0)", New: "min(max(slices.Index(flights, l.culprit), 0), 0)",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedBehindOthers$"},
-	{Name: "memory deregistered below a window", File: "cmd/rddp/internal/run/device/context.go",
+	{Name: "memory deregistered below a window", File: "cmd/rddp/internal/run/device/memory.go",
 		Old: " || m.hasWindow()", New: "",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestMemoryWindow$"},
 	{Name: "work requests that begin in SQD", File: "cmd/rddp/internal/run/device/qp.go",

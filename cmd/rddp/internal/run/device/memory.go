@@ -242,3 +242,88 @@ func total(list []byte) (n uint64) {
 		list = rest
 	}
 }
+
+// +checklocks:c.mu
+func (c *Context) regMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
+	r, err := uverbs.ParseRegMR(in)
+	if err != nil {
+		return nil, nil, syscall.EINVAL
+	}
+	m, e := c.newRegionLocked(caller, r)
+	if e != 0 {
+		return nil, nil, e
+	}
+	m.handle = c.newHandleLocked()
+	c.mrs[m.handle] = m
+	return uverbs.AppendWords(nil, m.handle, m.key(), m.key()), nil, 0
+}
+
+// newRegionLocked registers memory of the caller.
+//
+// +checklocks:c.mu
+func (c *Context) newRegionLocked(caller Caller, r uverbs.MemoryRegion) (*memoryRegion, syscall.Errno) {
+	pd := c.pds[r.PD]
+	if pd == nil {
+		return nil, syscall.EINVAL
+	}
+	p, err := caller.Process()
+	if err != nil {
+		return nil, syscall.EFAULT
+	}
+	if e := c.dev.faults.Register(); e != 0 {
+		return nil, e
+	}
+	if r.Access&uverbs.ZeroBased != 0 {
+		r.VA = 0
+	}
+	m := &memoryRegion{pd: pd, process: p, MemoryRegion: r}
+	if e := m.register(); e != 0 {
+		return nil, e
+	}
+	pd.users++
+	return m, 0
+}
+
+// reregMRLocked replaces an MR by another one with the same handle. If it fails, the MR stays.
+//
+// +checklocks:c.mu
+func (c *Context) reregMRLocked(caller Caller, in []byte) (out, driverOut []byte, e syscall.Errno) {
+	r, err := uverbs.ParseReregMR(in)
+	old := c.mrs[r.Handle]
+	const known = uverbs.ReregTranslation | uverbs.ReregPD | uverbs.ReregAccess
+	if err != nil || old == nil || r.Flags == 0 || r.Flags&^known != 0 {
+		return nil, nil, syscall.EINVAL
+	}
+	n := old.MemoryRegion
+	if r.Flags&uverbs.ReregTranslation != 0 {
+		n.Start, n.Len, n.VA = r.Start, r.Len, r.VA
+	}
+	if r.Flags&uverbs.ReregPD != 0 {
+		n.PD = r.PD
+	}
+	if r.Flags&uverbs.ReregAccess != 0 {
+		n.Access = r.Access
+	}
+	m, e := c.newRegionLocked(caller, n)
+	if e != 0 {
+		return nil, nil, e
+	}
+	old.deregister()
+	old.pd.users--
+	m.handle = old.handle
+	c.mrs[m.handle] = m
+	return uverbs.AppendWords(nil, m.key(), m.key()), nil, 0
+}
+
+// +checklocks:c.mu
+func (c *Context) deregMRLocked(in []byte) (out, driverOut []byte, e syscall.Errno) {
+	h, err := uverbs.ParseHandle(in)
+	m := c.mrs[h]
+	if err != nil || m == nil || m.hasWindow() { // see ibv_dereg_mr(3) for windows
+		return nil, nil, syscall.EINVAL
+	}
+	m.deregister()
+	m.pd.users--
+	delete(c.mrs, h)
+	return nil, nil, 0
+}
