@@ -353,16 +353,19 @@ func (d *Device) readAsync() {
 	}
 }
 
-// takeAsync takes an asynchronous event of an object with a handle.
+// takeAsync takes an asynchronous event of an object with a handle. The events of a queue pair tell of the end of its
+// connection, which rdma_cm reports too, sooner or later: siw raises QP_FATAL when TCP fails while it sends, and for a
+// Send of the peer that breaks the rules. A work request of its own that was wrong has a completion that says so.
 func (d *Device) takeAsync(handle uint64, kind uverbs.EventType) {
-	var err error = &DeviceError{queueEvent, fmt.Errorf("event %d", kind)}
+	var err error
 	switch kind {
 	case uverbs.EventDeviceFatal:
 		d.fail(&DeviceError{"asynchronous event", errors.New("the device has failed")})
 		return
-	case uverbs.EventQPRequest, uverbs.EventQPAccess:
-		err = ErrDisconnected // the peer has asked for what it may not have; the event of the connection says the same
-	case uverbs.EventCQError, uverbs.EventQPFatal:
+	case uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess:
+		err = ErrDisconnected
+	case uverbs.EventCQError:
+		err = &DeviceError{queueEvent, errors.New("the completion queue has failed")}
 	default:
 		return
 	}

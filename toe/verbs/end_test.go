@@ -123,11 +123,11 @@ func TestQueueFailsAtAccept(t *testing.T) {
 	}
 }
 
-// TestPeerBreaksRules: the end of a connection whose peer has asked for what it may not have is the same, whether the
-// event of the queue or that of the connection comes first. The failure of a queue of its own is the device's.
-func TestPeerBreaksRules(t *testing.T) {
+// TestEndByQueue: the end of a connection whose peer has gone, or asked for what it may not have, is the same, whether
+// the event of the queue pair or that of the connection comes first. The failure of a completion queue is the device's.
+func TestEndByQueue(t *testing.T) {
 	for kind, byPeer := range map[uverbs.EventType]bool{
-		uverbs.EventQPRequest: true, uverbs.EventQPAccess: true, uverbs.EventQPFatal: false, uverbs.EventCQError: false,
+		uverbs.EventQPRequest: true, uverbs.EventQPAccess: true, uverbs.EventQPFatal: true, uverbs.EventCQError: false,
 	} {
 		for _, disconnectedFirst := range []bool{true, false} {
 			d := &Device{ends: map[uint64]*end{}}
