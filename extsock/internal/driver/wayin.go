@@ -29,8 +29,6 @@ type wayIn struct {
 	awaitsRTR bool
 	shared    bool // the application's receive buffers come from a shared receive queue
 	oneSided  bool // an operation has come that the program takes no part in
-	// msn is the MSN of the last Send for which a buffer was provided. The first Send has MSN 1.
-	msn uint32
 	// waiting is the number of bytes of the present early run that have not been placed.
 	waiting int
 
@@ -242,22 +240,18 @@ func (w *wayIn) bind(ulpdu []byte) bool {
 	switch {
 	case err != nil || h.QN != ddphdr.QNSend:
 		return true
-	case h.MSN == w.msn: // the message goes on, because no segment before has had payload
-		return true
 	case w.shared:
 		w.qp.TakeShared() // if it fails, DDP finds no buffer
-		w.msn = h.MSN
 		return true
 	case w.awaitsRTR: // the queue pair has a buffer for the RTR message
 		return true
-	case w.in.isPlacing(): // a message inside another one: DDP ends the stream for its MSN
+	case w.in.isPlacing(): // the message goes on, or is inside another one: then DDP ends the stream for its MSN
 		return true
 	}
 	head, body, answer := w.in.bind(payload, h.Last)
 	if answer == delayed {
 		return false
 	}
-	w.msn = h.MSN
 	if answer == bound && !w.ddp.Bind(ddphdr.QNSend, head, body) { // the stream has ended
 		w.in.drop()
 	}
