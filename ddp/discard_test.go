@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A slowMemory is a Memory that tells when a write begins, and goes on when it may.
+// A slowMemory is far memory that tells when a write begins, and goes on when it may.
 type slowMemory struct {
 	*farMemory
 	begun, goOn chan struct{}

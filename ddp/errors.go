@@ -96,7 +96,7 @@ type AccessError struct {
 	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is
 	// 0x100 (RFC 5041 §7.1, second check). RDMAP has its own number for it.
 	Denied bool
-	// Memory is the error of the Region's Memory, if that has refused the access. Denied is true.
+	// Memory is the error of memory of RegisterMemory that has refused the access. Denied is true.
 	Memory error
 
 	STag   STag
@@ -119,5 +119,5 @@ func (e *AccessError) Error() string {
 	return s
 }
 
-// Unwrap returns the error of the Memory, or nil.
+// Unwrap returns the error of the memory, or nil.
 func (e *AccessError) Unwrap() error { return e.Memory }

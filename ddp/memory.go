@@ -3,32 +3,37 @@ package ddp
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"sync"
 
 	"github.com/rddp/rddp/internal/ddphdr"
 )
 
-// A Memory is memory that this process cannot address, such as that of another process. Offsets
-// count bytes from its start. A Region over a Memory is judged like any other Region; only the copy
-// is the Memory's. Any goroutine may call the methods. None of them may wait for a peer.
-type Memory interface {
-	// ReadAt copies len(p) bytes from offset off to p, or returns an error.
-	ReadAt(p []byte, off int64) (int, error)
-	// WriteAt copies p to offset off, or returns an error. Bytes may have been written even then.
-	WriteAt(p []byte, off int64) (int, error)
+// far is memory of RegisterMemory.
+type far interface {
+	io.ReaderAt
+	io.WriterAt
 }
 
-// RegisterMemory makes the n bytes of m a Region that grants access on the given stream. Stream 0
+// RegisterMemory makes the first n bytes of m a Region that grants access on the given stream. Stream 0
 // means every stream of the Domain. The Region uses m until Deregister.
 //
-// The TO of the first byte is to, because the programs behind a Memory often tell their peers an
+// So memory that this process cannot address, such as that of another process, is judged like that of any
+// other Region; only the copy is that of m. Any goroutine may call the methods of m, which must not wait
+// for a peer. ReadAt copies len(p) bytes or returns an error. WriteAt may have written bytes even if it
+// returns one.
+//
+// The TO of the first byte is to, because the programs behind such memory often tell their peers an
 // address of their own. The sum of to and n must not be more than 2^63-1. The STag is s, which no
 // other Region of the Domain may have. If s is 0, the STag is random, as in [Domain.Register].
 //
 // Payload of such a Region is not placed before its turn. If m returns an error, the stream that
 // the access belongs to ends with an [*AccessError].
-func (d *Domain) RegisterMemory(m Memory, s STag, to, n uint64, access Access, stream uint64) (*Region, error) {
+func (d *Domain) RegisterMemory(m interface {
+	io.ReaderAt
+	io.WriterAt
+}, s STag, to, n uint64, access Access, stream uint64) (*Region, error) {
 	if n == 0 || n > math.MaxInt || to > math.MaxInt64-n {
 		return nil, errMemoryRange
 	}
@@ -44,7 +49,7 @@ func (d *Domain) RegisterMemory(m Memory, s STag, to, n uint64, access Access, s
 
 var errSTagInUse = errors.New("ddp: STag is that of another Region")
 
-var errMemoryRange = errors.New("ddp: a Region of a Memory has at least 1 byte, and ends at 2^63-1 or before")
+var errMemoryRange = errors.New("ddp: a Region of RegisterMemory has at least 1 byte, and ends at 2^63-1 or before")
 
 // fetch copies the len(p) bytes at TO to into p. The caller holds the Region: see hold.
 func (r *Region) fetch(p []byte, to uint64) error {
@@ -62,11 +67,11 @@ func (r *Region) store(p []byte, to uint64) error {
 	return nil
 }
 
-// updating is held during each update of a word. There is one lock for all Memories, because they can
+// updating is held during each update of a word. There is one lock for all far memory, because it can
 // be the same bytes.
 var updating sync.Mutex
 
-// update is updateWord for a Memory. It is atomic with regard to every other update of a Memory, and
+// update is updateWord for far memory. It is atomic with regard to every other update of far memory, and
 // not with regard to the owner of the memory.
 func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error) {
 	if to%wordLen != 0 {
@@ -87,7 +92,7 @@ func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error
 	return old, r.store(b[:], to)
 }
 
-// lost returns the error of an access that the Memory has refused. To the peer it is an access that
+// lost returns the error of an access that far memory has refused. To the peer it is an access that
 // the Region does not allow: the owner of the memory has taken it back, or has protected it.
 func (r *Region) lost(to, n uint64, err error) error {
 	e := r.refuse(ddphdr.CodeInvalidSTag, to, n, 0, r.stream)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A farMemory is a Memory in the same process. Accesses that reach the byte bad fail.
+// A farMemory is far memory in the same process. Accesses that reach the byte bad fail.
 type farMemory struct {
 	mu  sync.Mutex
 	b   []byte
@@ -78,7 +78,7 @@ func TestRegisterMemoryRange(t *testing.T) {
 	}
 }
 
-// A Write to a Memory ends up there segment by segment, and the same checks hold as for any Region.
+// A Write to far memory ends up there segment by segment, and the same checks hold as for any Region.
 func TestMemoryWrite(t *testing.T) {
 	payload := bytes.Repeat([]byte("0123456789"), 30)
 	p := newPair(t)
@@ -109,7 +109,7 @@ func TestMemoryWrite(t *testing.T) {
 	}
 }
 
-// A Memory that refuses a segment ends the stream, as an access that the Region does not allow.
+// Far memory that refuses a segment ends the stream, as an access that the Region does not allow.
 func TestMemoryRefusesWrite(t *testing.T) {
 	p := newPair(t)
 	r, m := registerFar(t, p.domain, 400, RemoteWrite)
@@ -175,7 +175,7 @@ func TestMemoryUpdate64(t *testing.T) {
 	}
 }
 
-// TestMemoryOnlyInOrder: nothing is placed in a Memory before its turn, a Memory has no windows,
+// TestMemoryOnlyInOrder: nothing is placed in far memory before its turn, far memory has no windows,
 // and Store reaches it.
 func TestMemoryOnlyInOrder(t *testing.T) {
 	p := newPair(t)

@@ -61,7 +61,7 @@ type Region struct {
 	mem  []byte // +checklocks:mu
 	gone bool   // +checklocks:mu
 
-	memory Memory // nil if the memory is mem
+	memory far // nil if the memory is mem
 
 	of      *Region // the Region that this Region is a window of; nil if it is not a window
 	offset  uint64  // from the start of that Region to the start of this one, in bytes
@@ -111,7 +111,7 @@ func Redirect(r *Region, to []byte) {
 		panic("BUG: Region redirected to memory of another length")
 	}
 	if r.memory != nil {
-		panic("BUG: Region of a Memory redirected")
+		panic("BUG: Region of RegisterMemory redirected")
 	}
 	// With all these locks held, nothing is placed in the memory by any of its names, and no name
 	// is added.
@@ -189,7 +189,7 @@ func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error
 
 // hold returns the n bytes at TO to and keeps them registered. If the error is nil, r.mu is held
 // for reading and the caller must unlock it. If the Region discards what arrives, or if it is over
-// a Memory, hold returns nil bytes. Only hold and judgeLocked decide whether memory may be accessed. An error is an
+// far memory, hold returns nil bytes. Only hold and judgeLocked decide whether memory may be accessed. An error is an
 // *AccessError.
 //
 // The order of the checks is: valid, associated with the stream, right granted, no wrap, inside the

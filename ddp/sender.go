@@ -37,7 +37,7 @@ type Sender struct {
 
 	header  [ddphdr.UntaggedHeaderLen]byte
 	payload [][]byte // segment.Payload, kept for its capacity
-	fetched []byte   // the payload of a Segment from a Memory, kept for its capacity
+	fetched []byte   // the payload of a Segment from far memory, kept for its capacity
 }
 
 // Start begins to send m. If m is untagged, Start sets its MSN. The Sender keeps m until Next
@@ -195,7 +195,7 @@ func (s *Sender) cut(n uint64) bool {
 }
 
 // fetch sets s.payload, which is empty, to the next n bytes of a Message whose source is a Region of
-// a Memory. The bytes are a copy, and the next fetch uses the same memory for others.
+// far memory. The bytes are a copy, and the next fetch uses the same memory for others.
 func (s *Sender) fetch(n uint64) error {
 	if uint64(cap(s.fetched)) < n {
 		s.fetched = make([]byte, n)

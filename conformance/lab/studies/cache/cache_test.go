@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/nopanic"
 	"github.com/rddp/rddp/internal/testmode"
 )
@@ -95,8 +94,6 @@ func TestPage(t *testing.T) {
 		t.Errorf("a changed byte: %v", err)
 	}
 }
-
-var _ ddp.Memory = counters(nil)
 
 // TestCounters: a Read of a part of a counter is refused, and so is a write.
 func TestCounters(t *testing.T) {

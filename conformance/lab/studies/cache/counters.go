@@ -18,7 +18,7 @@ var (
 	errReadOnly = errors.New("counters are not written by peers")
 )
 
-// ReadAt implements ddp.Memory. The layers above check the range.
+// ReadAt implements io.ReaderAt. The layers above check the range.
 func (c counters) ReadAt(p []byte, off int64) (int, error) {
 	if off%counterLen != 0 || len(p)%counterLen != 0 {
 		return 0, errAlign
@@ -29,5 +29,5 @@ func (c counters) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// WriteAt implements ddp.Memory. Peers have no right to write.
+// WriteAt implements io.WriterAt. Peers have no right to write.
 func (c counters) WriteAt([]byte, int64) (int, error) { return 0, errReadOnly }

@@ -69,7 +69,10 @@ func Close(c net.Conn) error {
 
 // Grant sends a peer the Handle of memory that it may use, n bytes of m, which are registered for all
 // connections of the domain.
-func Grant(domain *ddp.Domain, m ddp.Memory, n int, access ddp.Access) (greet func(net.Conn) error, err error) {
+func Grant(domain *ddp.Domain, m interface {
+	io.ReaderAt
+	io.WriterAt
+}, n int, access ddp.Access) (greet func(net.Conn) error, err error) {
 	r, err := domain.RegisterMemory(m, 0, 0, uint64(n), access, 0)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@
 // its extents. The server reads them from its file, and answers with the bytes of all of them; for a
 // write the client sends the bytes behind the list, and the server confirms.
 //
-// One-sided, the server's file is registered memory (ddp.Memory is what os.File has). A client reads
+// One-sided, the server's file is registered memory (ddp.Domain.RegisterMemory takes an os.File). A client reads
 // each extent by an RDMA Read into the pieces of its memory, and writes each extent by one RDMA Write
 // that gathers them. A last Read follows the Writes, so that they have arrived when it completes. The
 // server's program only accepts connections.

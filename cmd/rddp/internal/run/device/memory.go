@@ -75,7 +75,7 @@ func (m *memoryRegion) hasWindow() bool {
 	return false
 }
 
-// ReadAt and WriteAt make a memoryRegion a ddp.Memory.
+// ReadAt and WriteAt are for ddp.Domain.RegisterMemory.
 func (m *memoryRegion) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), m.process.Read(p, m.Start+uint64(off))
 }
