@@ -15,19 +15,18 @@ type Status uint8
 
 // The statuses. With every status but StatusOK, Err contains the reason.
 const (
-	StatusOK               Status = iota
-	StatusFlushed                 // the stream ended first, or Cancel canceled the request
-	StatusLocalLength             // the message was longer than this receive buffer
-	StatusLocalProtection         // the peer's Read Response did not fit this Read
-	StatusRemoteAccess            // the peer refused this Read's or atomic's STag or TO; on a device, a Write's too
-	StatusRemoteOperation         // the peer could not perform this operation
-	StatusRemoteInvalidate        // the message in this buffer named an STag that can't be invalidated
-	StatusGeneral                 // another error of this request
+	StatusOK              Status = iota
+	StatusFlushed                // the stream ended first, or Cancel canceled the request
+	StatusLocalLength            // the message was longer than this receive buffer
+	StatusLocalProtection        // the peer's Read Response did not fit this Read
+	StatusRemoteAccess           // the peer refused this Read's or atomic's STag or TO; on a device, a Write's too
+	StatusRemoteOperation        // the peer could not perform this operation
+	StatusGeneral                // another error of this request
 )
 
 var statusNames = [...]string{
 	"success", "flushed", "local length error", "local protection error", "remote access error",
-	"remote operation error", "remote invalidate error", "general error",
+	"remote operation error", "general error",
 }
 
 // String returns the status in words.

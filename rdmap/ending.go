@@ -124,7 +124,7 @@ func (q *QP) Close() {
 func (q *QP) Abort(err error) {
 	q.mu.Lock()
 	defer q.unlock()
-	if q.state != stateClosed {
+	if q.state != stateClosed && q.state != stateError {
 		q.endLocked(stateError, err)
 	}
 }
@@ -223,9 +223,8 @@ func (q *QP) blameLocked(t Terminate) {
 	case op.Queue() != ddphdr.QNSend:
 	case t.Code == codeOfDDP(ddphdr.CodeTooLong):
 		q.rq.blamed = StatusLocalLength
-	case t.Code == codeInvalidate || t.Code == codeProtectedInvalidate:
-		q.rq.blamed = StatusRemoteInvalidate
-	case t.Code == codeUnspecified: // Immediate Data of a wrong length
+	case t.Code == codeInvalidate, t.Code == codeProtectedInvalidate, // an STag that can't be invalidated
+		t.Code == codeUnspecified: // Immediate Data of a wrong length
 		q.rq.blamed = StatusGeneral
 	}
 }

@@ -223,13 +223,6 @@ func (q *QP) TakesMessages() bool {
 	return s == stateRTS || s == stateClosing
 }
 
-// IsOver reports whether the stream has ended, in order or with an error, so that every request has
-// completed.
-func (q *QP) IsOver() bool {
-	s := q.now()
-	return s == stateError || s == stateClosed
-}
-
 // Err returns why the stream ended, or nil if it has not ended with an error. The error is a
 // *TerminateError if a Terminate has been or will be sent, or has arrived.
 func (q *QP) Err() error {

@@ -190,7 +190,7 @@ func invalidateWith(t *testing.T, op kind) {
 			if got := ddp.STag(uint32(h[8])<<24 | uint32(h[9])<<16 | uint32(h[10])<<8 | uint32(h[11])); got != tt.stag {
 				t.Errorf("the Terminate returns STag %v, want %v", got, tt.stag)
 			}
-			wantDone(t, "receiver", x.b.recvCQ, "1 remote invalidate error, 2 flushed")
+			wantDone(t, "receiver", x.b.recvCQ, "1 general error, 2 flushed")
 			var access *ddp.AccessError
 			_, err := shared.Check(tt.stag, 0, 0, 0, 1)
 			if gone := errors.As(err, &access) && access.Code == ddphdr.CodeInvalidSTag; gone != (i < 2) {

@@ -105,7 +105,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
 			x.b.inject(h.AppendTo(nil))
 			x.b.wantTerminate(fmt.Sprintf("%04x c000", uint16(tt.invalidate)))
-			wantDone(t, "the stream is over", x.b.recvCQ, "11 remote invalidate error")
+			wantDone(t, "the stream is over", x.b.recvCQ, "11 general error")
 			if _, err := r.Window(0, 8, ddp.RemoteRead); (err == nil) == tt.gone {
 				t.Errorf("afterwards a window of the Region: %v", err)
 			}
