@@ -32,7 +32,7 @@ func isByteStream(p *startup.Peer) bool {
 //
 //   - *mpa.RejectError: the peer rejected the connection. The error has the peer's private data,
 //     and the connection is still in TCP mode (RFC 5044 §7.1.2).
-//   - ErrMode, ErrBusy, ErrUnread, net.ErrClosed, or syscall.EMSGSIZE for the private data: the switch
+//   - ErrMode, ErrBusy, net.ErrClosed, or syscall.EMSGSIZE for the private data: the switch
 //     could not begin, and the connection is as before.
 //   - Any other error: the connection is closed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {

@@ -186,11 +186,11 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 		a.agreed(c.cfg, known)
 		return c, nil
 	}
-	if errors.Is(err, ErrUnread) && a.cfg.Startup == StartupPrefer {
+	if errors.Is(err, startup.ErrUnread) && a.cfg.Startup == StartupPrefer {
 		return c, err
 	}
 	c.Close()
-	if errors.Is(err, ErrUnread) { // the peer spoke first, so it is not a Responder
+	if errors.Is(err, startup.ErrUnread) { // the peer spoke first, so it is not a Responder
 		return nil, c.opError("dial", fmt.Errorf("%w: %w", ErrNotMPA, err))
 	}
 	if asks && (errors.Is(err, errMarkersRefused) || errors.Is(err, ErrNoReply)) && ctx.Err() == nil {
@@ -260,7 +260,7 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 	}
 	why := &fallbackError{Err: err}
 	switch {
-	case c != nil: // ErrUnread: nothing was sent, so c can be used as plain TCP
+	case c != nil: // startup.ErrUnread: nothing was sent, so c can be used as plain TCP
 		why.Reason = startup.NotMPA
 		c.cfg = a.cfg // no other goroutine has c yet
 		c.fallBack(why)

@@ -341,7 +341,7 @@ func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackNotMPA || !errors.Is(f, extsock.ErrUnread) {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackNotMPA || !errors.Is(f, extsock.ErrBusy) {
 			t.Errorf("fallback %v", f)
 		}
 		p := make([]byte, len(greeting))

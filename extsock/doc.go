@@ -97,7 +97,7 @@
 // # Ways into DDP mode
 //
 // In the middle of a conversation, both programs call [Conn.EnableDDP] at the same point. They must
-// first read everything that the peer has sent before, or the error is [ErrUnread] or [ErrNotMPA].
+// first read everything that the peer has sent before, or the error is [ErrBusy] or [ErrNotMPA].
 //
 // At the beginning of a connection, [Config].Startup says what happens: StartupRequire switches,
 // and StartupPrefer uses plain TCP if the peer does not speak MPA. No fallback is silent:

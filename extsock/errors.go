@@ -35,15 +35,12 @@ var (
 	//   - Read needs receive buffers that the connection posts, and PostRecv needs a receive queue
 	//     that the program owns. A connection has only one of the two.
 	ErrMode = startup.ErrMode
-	// ErrBusy means that another call on the connection is in the way. The switch to DDP mode
-	// cannot begin during a Read, a Write or another switch, because bytes of the startup could get
-	// into them. Options cannot change during a switch, and the depth of the receive queue cannot
-	// change once the queue exists. StartTap cannot show a connection to two Taps at once.
+	// ErrBusy means that something on the connection is in the way. The switch to DDP mode cannot begin
+	// during a Read, a Write or another switch, because bytes of the startup could get into them, nor, at
+	// the Initiator, while data of the peer waits to be read. Nothing has been sent then, and the
+	// connection is still in TCP mode. Options cannot change during a switch, and the depth of the receive
+	// queue cannot change once the queue exists. StartTap cannot show a connection to two Taps at once.
 	ErrBusy = startup.ErrBusy
-	// ErrUnread means that data of the peer was waiting to be read when this end, as the Initiator,
-	// began the switch. The program must read the data first. Nothing has been sent, and the
-	// connection is still in TCP mode.
-	ErrUnread = startup.ErrUnread
 	// ErrNotMPA means that the peer sent something other than an MPA frame. Perhaps it has not
 	// switched, or it was still sending its own data, or it does not know MPA.
 	ErrNotMPA = startup.ErrNotMPA

@@ -151,7 +151,7 @@ func TestRFC5044_7_1_AnyEndIsTheInitiator(t *testing.T) {
 func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		// Where one Request is there before the other end begins, that end does not begin:
-		// ErrUnread.
+		// ErrBusy.
 		wire := simtoe.Config{Seed: 1, Delay: time.Second}
 		a, b := simtoe.Pair(wire, wire)
 		begin := time.Now()

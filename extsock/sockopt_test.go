@@ -215,8 +215,8 @@ func TestSwitchWithUnreadOctets(t *testing.T) {
 				}
 				for range 2 {
 					err := c.EnableDDP(t.Context(), nil)
-					if !errors.Is(err, extsock.ErrUnread) || !strings.Contains(err.Error(), "octets of the ap") {
-						t.Errorf("EnableDDP = %v, want ErrUnread and what is unread", err)
+					if !errors.Is(err, extsock.ErrBusy) || !strings.Contains(err.Error(), "octets of the ap") {
+						t.Errorf("EnableDDP = %v, want ErrBusy and what is unread", err)
 					}
 				}
 				got := make([]byte, len(unread))

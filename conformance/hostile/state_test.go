@@ -239,7 +239,7 @@ func kindOf(err error) string {
 		return "deadline"
 	case errors.Is(err, extsock.ErrNoReply), strings.Contains(err.Error(), noRequest):
 		return "no answer"
-	case errors.Is(err, extsock.ErrNotMPA), errors.Is(err, extsock.ErrUnread): // before or during the call
+	case errors.Is(err, extsock.ErrNotMPA), errors.Is(err, extsock.ErrBusy): // before or during the call
 		return "not MPA"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "unexpected EOF"
