@@ -45,6 +45,10 @@ type Stream interface {
 	// For at most patience, ReadSegment may look for bytes again and again before it waits: a
 	// goroutine that does not sleep need not be woken, which is the larger part of a short round
 	// trip. Backends may ignore patience.
+	//
+	// A Stream may have a method SetQuiet(bool). The caller calls it between two calls of ReadSegment:
+	// with true if what has been read concerns the peer alone, because it was answered without the
+	// program, and with false as soon as it was anything else.
 	ReadSegment(l Lender, patience time.Duration) (n int, off uint64, err error)
 
 	// Pending returns the number of bytes that have arrived in order and have not been read. A

@@ -56,6 +56,7 @@ type socket struct {
 	short        bool   // the last read brought few bytes
 	late         bool   // the last ReadSegment that looked found nothing, and waited
 	looked       bool   // this ReadSegment has looked
+	quiet        bool   // what is read does not concern the program: see SetQuiet
 	pendingCount uint32 // from countPending
 	pendingErr   error  // from countPending
 
@@ -174,11 +175,11 @@ func (s *socket) tryRead(fd uintptr) bool {
 }
 
 // read reads once. If few bytes are expected, and no long call could make this one wait for the
-// socket, the scheduler does not learn of it. But after a wait it must, unless the beat goes: if the
-// process was idle, the runtime's monitor rests, and without the monitor nobody would look into the
-// netpoller, or take the processor from a program that computes from here on.
+// socket, the scheduler does not learn of it. But after a wait it must, unless the beat goes or the read is
+// quiet: if the process was idle, the runtime's monitor rests, and without the monitor nobody would look
+// into the netpoller, or take the processor from a program that computes from here on.
 func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
-	if s.short && (!s.looked || monitor.goes()) && s.long.Load() == 0 {
+	if s.short && (!s.looked || s.quiet || monitor.goes()) && s.long.Load() == 0 {
 		return read(fd, p, true)
 	}
 	s.long.Add(1)
@@ -188,6 +189,17 @@ func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 		monitor.start()
 	}
 	return n, errno
+}
+
+// SetQuiet says whether what is read concerns the peer alone: see toe.Stream.ReadSegment. Such reads start
+// no program that computes. So the scheduler does not learn of them, and the beat need not go, whose timer
+// makes each wait more expensive. The read after which that is no longer so may have started a program.
+func (s *socket) SetQuiet(quiet bool) {
+	if s.quiet && !quiet && s.looked && !monitor.goes() {
+		_, _, _ = syscall.Syscall(unix.SYS_GETPID, 0, 0, 0) // any call that the scheduler learns of
+		monitor.start()
+	}
+	s.quiet = quiet
 }
 
 // peek returns 0 if something is there to be read, perhaps the end of the stream, and EAGAIN if

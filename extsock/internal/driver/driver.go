@@ -121,6 +121,10 @@ type ReceiveConfig struct {
 // toe.Stream: if a wrapper hides it, the Stream shows runs that nobody uses, and no more is lost.
 type earlyShower interface{ ShowEarly(show bool) }
 
+// A quieter is a Stream that wants to know whether what it reads concerns the program: see
+// toe.Stream.ReadSegment. If a wrapper hides the method, the Stream does a little more, and nothing is lost.
+type quieter interface{ SetQuiet(quiet bool) }
+
 // New joins the layers of a connection as startup has agreed. Start and Receive must be called
 // next.
 func New(cfg Config) *Driver {
@@ -136,6 +140,7 @@ func New(cfg Config) *Driver {
 		}
 	}
 	d.rx.mpa.Destination = d.rx.ddp.Destination
+	d.rx.quieter, _ = cfg.Stream.(quieter)
 	d.tx.init(&cfg)
 	if d.background = cfg.Background; d.background == nil {
 		d.background = new(wait.Background)

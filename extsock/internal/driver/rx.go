@@ -21,6 +21,7 @@ type rx struct {
 	result   readResult // what the Read that held the role has got, once its wait is over
 	late     bool       // the sentinel has called the home goroutine, which has not yet come to the stream
 	waited   bool       // nothing was there when it came
+	isQuiet  bool       // what quieter has been told
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
@@ -28,6 +29,7 @@ type rx struct {
 
 	// The parts that it reads from and reports to, but for those of wayIn.
 	stream  toe.Stream
+	quieter quieter // of stream; nil: none
 	role    *role
 	taps    *observe.Taps  // nil: none
 	trace   *observe.Trace // nil: none
@@ -55,7 +57,19 @@ func (r *rx) step(reader bool) (sound bool) {
 		r.oneSided = false
 		r.role.oneSided()
 	}
+	if r.concerns != concernsNobody || !sound {
+		r.setQuiet(sound && r.concerns == concernsPeer)
+		r.concerns = concernsNobody
+	}
 	return sound
+}
+
+// setQuiet tells the stream whether what it reads concerns the peer alone.
+func (r *rx) setQuiet(quiet bool) {
+	if r.quieter != nil && r.isQuiet != quiet {
+		r.isQuiet = quiet
+		r.quieter.SetQuiet(quiet)
+	}
 }
 
 // release releases the inbox if a Read holds its lock.
@@ -79,6 +93,9 @@ func (r *rx) readSegment() (n int, off uint64, err error) {
 		}
 	}
 	r.patience.end(err == nil)
+	if err != nil {
+		r.setQuiet(false)
+	}
 	if bulk := n >= bulkFrom; bulk != r.patience.bulk {
 		r.patience.bulk = bulk
 		r.role.bulk.Store(bulk)

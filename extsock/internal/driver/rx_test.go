@@ -1,6 +1,78 @@
 package driver
 
-import "testing"
+import (
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A listeningScript is a script that comes in pieces, and keeps what it was told before each.
+type listeningScript struct {
+	script
+	pieces [][]byte
+	quiet  bool
+	told   []bool
+}
+
+func (s *listeningScript) SetQuiet(quiet bool) { s.quiet = quiet }
+
+func (s *listeningScript) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	s.told = append(s.told, s.quiet)
+	if len(s.pieces) > 0 {
+		s.in, s.pieces = s.pieces[0], s.pieces[1:]
+	}
+	return s.give(l.Lend())
+}
+
+// TestQuiet: the stream knows what has been read concerns the peer alone: requests for Reads and atomics, and
+// the pieces of messages that have not ended. All else may have set the program going.
+func TestQuiet(t *testing.T) {
+	untagged := func(op rdmaphdr.Opcode, msn uint32, payload []byte) []byte {
+		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), QN: op.Queue(), MSN: msn}
+		return appendFPDU(nil, append(h.AppendTo(nil), payload...))
+	}
+	domain := new(ddp.Domain)
+	region, err := domain.Register(make([]byte, 64), ddp.RemoteRead|ddp.RemoteAtomic, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := rdmaphdr.ReadRequest{SinkSTag: 9, Size: 8, SourceSTag: region.STag(), SourceTO: region.TO()}
+	read := func(msn uint32) []byte { return untagged(rdmaphdr.OpReadRequest, msn, source.AppendTo(nil)) }
+	send := func(msn uint32) []byte { return untagged(rdmaphdr.OpSend, msn, []byte("hello")) }
+	add := rdmaphdr.AtomicRequest{Op: rdmaphdr.AtomicFetchAdd, STag: region.STag(), TO: region.TO()}
+	wrong := read(5)
+	wrong[20] ^= 1 // in the CRC's range
+	for _, tt := range []struct {
+		desc   string
+		pieces [][]byte
+		want   []bool // what the stream knows before each piece, and before its end
+	}{
+		{"messages", [][]byte{send(1), send(2)}, []bool{false, false, false}},
+		{"requests", [][]byte{read(1), untagged(rdmaphdr.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}},
+		{"both at once", [][]byte{read(1), slices.Concat(read(2), send(1)), slices.Concat(send(2), read(3))}, []bool{false, true, false, false}},
+		{"pieces of them", [][]byte{read(1)[:20], read(1)[20:], send(1)[:20], send(1)[20:]}, []bool{false, false, true, true, false}},
+		{"a wrong request", [][]byte{read(1), wrong}, []bool{false, true}},
+	} {
+		s := &listeningScript{pieces: tt.pieces}
+		d := New(Config{
+			Stream: s, QP: rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, Extensions: true}), Start: rdmap.StartParams{IRD: 8},
+			Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout, Receive: &ReceiveConfig{Depth: 8, Size: 512},
+		})
+		d.Receive()
+		if told := s.told[:min(len(tt.want), len(s.told))]; !slices.Equal(told, tt.want) || s.quiet {
+			t.Errorf("%s: quiet %v, want %v; after the end: %t", tt.desc, told, tt.want, s.quiet)
+		}
+		d.Kill(net.ErrClosed)
+	}
+}
 
 // TestOctetsBeyond2GiB: the count of octets does not depend on the size of an int, however the
 // stream tells how far it has come.

@@ -12,6 +12,15 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
+// A concern says whom the messages that have arrived concern.
+type concern uint8
+
+const (
+	concernsNobody  concern = iota // there was none
+	concernsPeer                   // all of them are requests that are answered without the program
+	concernsProgram                // the program may go on because of one
+)
+
 // A wayIn is the way from bytes that have arrived to messages that are delivered: the state of MPA
 // and DDP, and how far both have come. It is a value without a goroutine or a clock, and never
 // waits. Each call takes what is there as far as possible, and leaves the intake in the state that
@@ -29,6 +38,7 @@ type wayIn struct {
 	awaitsRTR bool
 	shared    bool // the application's receive buffers come from a shared receive queue
 	oneSided  bool // an operation has come that the program takes no part in
+	concerns  concern
 	// waiting is the number of bytes of the present early run that have not been placed.
 	waiting int
 
@@ -193,6 +203,11 @@ func (w *wayIn) handle() (sound bool) {
 	for w.ddp.Deliver(w.edge) {
 		m := w.ddp.Message()
 		w.count.Received.Message(m.RsvdULP)
+		if m.QN == ddphdr.QNReadRequest && !m.Tagged {
+			w.concerns = max(w.concerns, concernsPeer)
+		} else {
+			w.concerns = concernsProgram
+		}
 		if m.Bound {
 			if err := w.receiveMessage(m); err != nil {
 				w.fault = err
