@@ -197,10 +197,12 @@ func (d *Device) access() uverbs.Access {
 
 // Close ends all connections and listeners, and closes the device. It waits until nothing is left of
 // it. Peers lose their rights to Regions that are not closed. The memory of such a Region is there until its Close.
+// Close returns nil. A second call waits for the first.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
+		d.watch.Wait() // the files, which end it, are closed last
 		return nil
 	}
 	d.closed = true

@@ -142,6 +142,15 @@ func (e *end) cause() error {
 	return e.why
 }
 
+// orClosed returns os.ErrClosed if Device.Close has closed e, and otherwise err, which is that of a command: an id
+// that is gone has it fail like a device that is not there.
+func (e *end) orClosed(err error) error {
+	if cause := e.cause(); errors.Is(cause, os.ErrClosed) {
+		return cause
+	}
+	return err
+}
+
 // close gives everything back. A second call waits for the first.
 func (e *end) close() {
 	e.closing.Do(func() {
@@ -239,6 +248,7 @@ func (d *Device) Dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP
 	}
 	q, err := e.dial(ctx, addr, cfg)
 	if err != nil {
+		err = e.orClosed(err)
 		e.close()
 		return nil, disconnected(err)
 	}
@@ -331,6 +341,7 @@ func (d *Device) Listen(addr netip.AddrPort) (*Listener, error) {
 		r, err = e.route()
 	}
 	if err != nil {
+		err = e.orClosed(err)
 		e.close()
 		return nil, err
 	}
@@ -365,6 +376,7 @@ func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	}
 	q, err := e.accept(bounded, cfg, ev.Param.PrivateData)
 	if err != nil {
+		err = e.orClosed(err)
 		e.close()
 		if bounded.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			return nil, &ConnectError{Event: ucma.Unreachable.String(), Status: -int32(syscall.ETIMEDOUT)}
