@@ -25,6 +25,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -105,9 +106,11 @@ func startListening(t testing.TB, env []string, name string, args ...string) *li
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	overdue := time.AfterFunc(prototest.Patience(t), func() { _ = l.cmd.Process.Kill() }) // then the test fails
 	l.out = bufio.NewReader(out)
 	l.address = l.line(t)
 	t.Cleanup(func() {
+		overdue.Stop()
 		if l.cmd.ProcessState == nil {
 			_ = l.cmd.Process.Kill() // the test has failed already
 			_ = l.cmd.Wait()
@@ -512,7 +515,7 @@ func TestAcceptWithoutDescriptor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := talk(c, 10); err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
 		l.end(t, kind+" untouched=0")
 	}
