@@ -23,6 +23,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -90,7 +91,11 @@ func (c *testChannel) next(t *testing.T) []byte {
 			return e
 		}
 		c.mu.Unlock()
-		<-c.came
+		select {
+		case <-c.came:
+		case <-time.After(prototest.Patience(t)):
+			t.Fatal("there is no event")
+		}
 	}
 }
 
@@ -240,9 +245,12 @@ func (p *program) poll(n int) []guest.WC {
 
 func (p *program) pollCQ(q *guest.CQ, n int) (all []guest.WC) {
 	p.t.Helper()
+	deadline := prototest.Deadline(p.t)
 	for len(all) < n {
 		if w, ok := q.Poll(); ok {
 			all = append(all, w)
+		} else if time.Now().After(deadline) {
+			p.t.Fatalf("%d completions of %d", len(all), n)
 		} else {
 			time.Sleep(50 * time.Microsecond)
 		}
