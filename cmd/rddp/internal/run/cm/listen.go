@@ -138,12 +138,9 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 
 // accept sends the Reply, and waits for the peer if that is needed.
 func (i *id) accept(ctx context.Context, q *request, private []byte) {
-	err := q.r.Accept(ctx, private)
+	err := i.pair.Accept(ctx, q.r, q.conn, private)
 	if err == nil {
 		err = i.pair.Start(q.conn, q.wire, false, q.qpn, i.connectionEnded)
-	}
-	if err != nil {
-		_ = q.conn.Close()
 	}
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()

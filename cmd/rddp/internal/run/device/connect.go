@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"slices"
@@ -88,6 +89,16 @@ func (p *Pair) SetTimeout(timeout uint8) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	p.q.attrs.Timeout = timeout & 31
+}
+
+// Accept answers a peer's Request for c, which is to become the connection of p. If p ends before Start, the peer
+// writes nothing. If Accept returns an error, c is closed.
+func (p *Pair) Accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, private []byte) error {
+	err := p.q.accept(ctx, r, c, private, p.life)
+	if err != nil {
+		p.q.giveUp(c)
+	}
+	return err
 }
 
 // Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer is

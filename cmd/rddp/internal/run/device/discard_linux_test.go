@@ -102,6 +102,43 @@ func testNoAccess(t *testing.T, op uint32) {
 	}
 }
 
+// TestNoDDPModeAfterEnd: a peer whose Request is answered when the queue pair has just ended does not come into DDP
+// mode, in which it could write.
+func TestNoDDPModeAfterEnd(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	x := p.dev.find(p.qp(nil).Num)
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{JudgeRequests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	answered := make(chan error, 1)
+	go func() {
+		d := extsock.Dialer{Config: &extsock.Config{Messages: true, NoCapabilities: true}}
+		c, err := d.DialDDP(t.Context(), "tcp", l.Addr().String())
+		if err == nil {
+			c.Close()
+		}
+		answered <- err
+	}()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.(*extsock.Conn).ReceiveRequest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.mu.Lock()
+	life := x.life
+	_ = x.unlinkLocked() // there is none
+	x.mu.Unlock()
+	x.answer(&request{conn: c.(*extsock.Conn), r: r}, life)
+	if err := <-answered; err == nil {
+		t.Error("the peer is in DDP mode with a queue pair that has ended")
+	}
+}
+
 // TestNoWriteBeforeJoin: a peer that writes before the two ends are joined writes nothing more when the queue pair
 // ends.
 func TestNoWriteBeforeJoin(t *testing.T) {

@@ -205,10 +205,7 @@ func (q *queuePair) answer(p *request, life uint64) {
 	if isNear(p.conn) {
 		p.r.Config = nearConfig(p.r.Config)
 	}
-	err := p.r.Accept(ctx, me.appendTo(nil))
-	if err == nil && !q.expect(p.conn, life) {
-		err = errNotReady
-	}
+	err := q.accept(ctx, p.r, p.conn, me.appendTo(nil), life)
 	if err == nil {
 		err = awaitPeer(p.conn)
 	}

@@ -91,18 +91,29 @@ func (d *Device) backend(dialer net.Dialer) toe.Backend {
 
 // expect notes that c is to become the connection of q, so that the peer writes nothing if q ends before. It
 // returns false if q has ended already. life is that of q when the connection was begun. Unless c becomes the
-// connection of a link, the caller must call giveUp.
+// connection of a link, the caller must call giveUp. A second call says whether q still waits for c.
 func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.coming == nil {
 		q.coming = make(map[*extsock.Conn]func())
 	}
-	q.coming[c] = nil
-	if q.life != life {
-		q.coming[c] = q.pd.domain.Discard(c.QPNum())
+	if _, known := q.coming[c]; !known {
+		q.coming[c] = nil
+		if q.life != life {
+			q.coming[c] = q.pd.domain.Discard(c.QPNum())
+		}
 	}
 	return q.life == life
+}
+
+// accept answers a peer's Request for c. q expects c from then on, because in DDP mode the peer may write. If it
+// returns an error, the caller must call giveUp.
+func (q *queuePair) accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, private []byte, life uint64) error {
+	if !q.expect(c, life) {
+		return errNotReady
+	}
+	return r.Accept(ctx, private)
 }
 
 // giveUp closes a connection that has not become that of q.
