@@ -147,7 +147,7 @@ func TestLossySessions(t *testing.T) {
 			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: test.faults, BA: test.faults})
 			pairs := []honest.Pairing{x.pairs(t, 0), x.pairs(t, 1)}
 			inParallel(lossySessions, func(i int) {
-				s := sessions[i/2%len(sessions)]
+				s := sessions[i/2%len(sessions)].Patient()
 				a, b, err := pairs[i%2]()
 				if err != nil {
 					t.Error(err)

@@ -35,7 +35,7 @@ func userCases() (list []userCase) {
 	all := append([]honest.Session{honest.Solicited}, honest.Sessions...)
 	for i := range all {
 		for n := range 8 {
-			list = append(list, userCase{&all[i], n&1 != 0, n >> 1 & 1, n&4 != 0})
+			list = append(list, userCase{all[i].Patient(), n&1 != 0, n >> 1 & 1, n&4 != 0})
 		}
 	}
 	return list
