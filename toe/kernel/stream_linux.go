@@ -57,6 +57,7 @@ type socket struct {
 	late         bool   // the last ReadSegment that looked found nothing, and waited
 	looked       bool   // this ReadSegment has looked
 	quiet        bool   // what is read does not concern the program: see SetQuiet
+	hidden       bool   // since the scheduler last learned of a read, one that has waited was hidden because it was quiet
 	pendingCount uint32 // from countPending
 	pendingErr   error  // from countPending
 
@@ -180,11 +181,13 @@ func (s *socket) tryRead(fd uintptr) bool {
 // into the netpoller, or take the processor from a program that computes from here on.
 func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 	if s.short && (!s.looked || s.quiet || monitor.goes()) && s.long.Load() == 0 {
+		s.hidden = s.hidden || s.looked && s.quiet
 		return read(fd, p, true)
 	}
 	s.long.Add(1)
 	n, errno = read(fd, p, false)
 	s.long.Add(-1)
+	s.hidden = false
 	if s.looked {
 		monitor.start()
 	}
@@ -193,11 +196,15 @@ func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 
 // SetQuiet says whether what is read concerns the peer alone: see toe.Stream.ReadSegment. Such reads start
 // no program that computes. So the scheduler does not learn of them, and the beat need not go, whose timer
-// makes each wait more expensive. The read after which that is no longer so may have started a program.
+// makes each wait more expensive. When that is no longer so, the last read may have started a program, and
+// the monitor may have rested since before an earlier read: the last one need not have waited itself.
 func (s *socket) SetQuiet(quiet bool) {
-	if s.quiet && !quiet && s.looked && !monitor.goes() {
-		_, _, _ = syscall.Syscall(unix.SYS_GETPID, 0, 0, 0) // any call that the scheduler learns of
-		monitor.start()
+	if s.hidden && !quiet {
+		s.hidden = false
+		if !monitor.goes() {
+			_, _, _ = syscall.Syscall(unix.SYS_GETPID, 0, 0, 0) // any call that the scheduler learns of
+			monitor.start()
+		}
 	}
 	s.quiet = quiet
 }
