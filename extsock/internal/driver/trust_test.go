@@ -307,6 +307,7 @@ func exchange(t *testing.T, a, b *Driver, messages int) {
 	}()
 	p := make([]byte, 8)
 	for range messages {
+		synctest.Wait() // a Read that finds a message does not wait, and the home goroutine would keep the role
 		if _, err := b.Write(p, nil); err != nil {
 			t.Fatal(err)
 		}
