@@ -21,7 +21,7 @@ import (
 // that a type gets by embedding another counts as well; a struct field does not.
 var mostNames = map[string]int{
 	"mpa":       34,
-	"ddp":       58,  // two are for memory outside of the process, two for streams that their owner has ended
+	"ddp":       59,  // three are for memory outside of the process, two for streams that their owner has ended
 	"rdmap":     85,  // three are for an RDMA device: one judges its requests, two are for its Completions
 	"toe/verbs": 64,  // two are the Is of errors that have an errno with TCP
 	"extsock":   110, // one is for monitoring; one tells the owner of a receive queue of the end; 6 are the CompletionQueue's, which transmits, and so cannot be that of rdmap

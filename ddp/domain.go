@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
@@ -23,6 +24,7 @@ type Domain struct {
 	mu   locks.RWMutex[locks.Domain]
 	// made by the first Register
 	regions map[STag]*Region // +checklocks:mu
+	outside atomic.Bool      // RegisterMemory has been called
 	// the streams whose segments change nothing: see Discard
 	discarded streamSet
 }

@@ -37,6 +37,7 @@ func (d *Domain) RegisterMemory(m interface {
 	if n == 0 || n > math.MaxInt || to > math.MaxInt64-n {
 		return nil, errMemoryRange
 	}
+	d.outside.Store(true)
 	r := &Region{memory: m, base: to, size: int(n), access: access & everyRight, stream: stream}
 	if s == 0 {
 		return d.draw(r, func(uint64) {})
@@ -46,6 +47,9 @@ func (d *Domain) RegisterMemory(m interface {
 	}
 	return r, nil
 }
+
+// HasMemory reports whether RegisterMemory has been called: then an access of a peer may call code of the program.
+func (d *Domain) HasMemory() bool { return d.outside.Load() }
 
 var errSTagInUse = errors.New("ddp: STag is that of another Region")
 

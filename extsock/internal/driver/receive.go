@@ -30,6 +30,7 @@ func (d *Driver) Receive() {
 func (d *Driver) receiveOnce(reader bool) (over bool) {
 	err, over := d.run(reader)
 	if over {
+		d.rx.setQuiet(false)
 		d.rx.err = err
 		d.rx.setIntake(intakeOver)
 	}

@@ -3,6 +3,7 @@ package driver
 import (
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/toe"
@@ -30,6 +31,7 @@ type rx struct {
 	// The parts that it reads from and reports to, but for those of wayIn.
 	stream  toe.Stream
 	quieter quieter // of stream; nil: none
+	domain  *ddp.Domain
 	role    *role
 	taps    *observe.Taps  // nil: none
 	trace   *observe.Trace // nil: none
@@ -57,8 +59,8 @@ func (r *rx) step(reader bool) (sound bool) {
 		r.oneSided = false
 		r.role.oneSided()
 	}
-	if r.concerns != concernsNobody || !sound {
-		r.setQuiet(sound && r.concerns == concernsPeer)
+	if r.concerns != concernsNobody {
+		r.setQuiet(r.concerns == concernsPeer && !r.callsProgram())
 		r.concerns = concernsNobody
 	}
 	return sound
@@ -71,6 +73,10 @@ func (r *rx) setQuiet(quiet bool) {
 		r.quieter.SetQuiet(quiet)
 	}
 }
+
+// callsProgram reports whether the answer to a request of the peer may call code of the program: a Tap, or
+// memory of ddp.Domain.RegisterMemory.
+func (r *rx) callsProgram() bool { return r.taps.On() || r.domain != nil && r.domain.HasMemory() }
 
 // release releases the inbox if a Read holds its lock.
 func (r *rx) release() {
@@ -93,9 +99,6 @@ func (r *rx) readSegment() (n int, off uint64, err error) {
 		}
 	}
 	r.patience.end(err == nil)
-	if err != nil {
-		r.setQuiet(false)
-	}
 	if bulk := n >= bulkFrom; bulk != r.patience.bulk {
 		r.patience.bulk = bulk
 		r.role.bulk.Store(bulk)

@@ -1,12 +1,14 @@
 package driver
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -32,6 +34,12 @@ func (s *listeningScript) ReadSegment(l toe.Lender, _ time.Duration) (n int, off
 	return s.give(l.Lend())
 }
 
+type noTap struct{}
+
+func (noTap) Sent([]byte)     {}
+func (noTap) Received([]byte) {}
+func (noTap) Closed()         {}
+
 // TestQuiet: the stream knows what has been read concerns the peer alone: requests for Reads and atomics, and
 // the pieces of messages that have not ended. All else may have set the program going.
 func TestQuiet(t *testing.T) {
@@ -50,21 +58,38 @@ func TestQuiet(t *testing.T) {
 	add := rdmaphdr.AtomicRequest{Op: rdmaphdr.AtomicFetchAdd, STag: region.STag(), TO: region.TO()}
 	wrong := read(5)
 	wrong[20] ^= 1 // in the CRC's range
+	calls := new(ddp.Domain)
+	if _, err := calls.RegisterMemory(nil, 0, 0, 1, ddp.RemoteRead, 0); err != nil {
+		t.Fatal(err)
+	}
+	tapped := new(observe.Taps)
+	tapped.Init(noTap{})
 	for _, tt := range []struct {
 		desc   string
 		pieces [][]byte
 		want   []bool // what the stream knows before each piece, and before its end
+		with   Config
 	}{
-		{"messages", [][]byte{send(1), send(2)}, []bool{false, false, false}},
-		{"requests", [][]byte{read(1), untagged(rdmaphdr.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}},
-		{"both at once", [][]byte{read(1), slices.Concat(read(2), send(1)), slices.Concat(send(2), read(3))}, []bool{false, true, false, false}},
-		{"pieces of them", [][]byte{read(1)[:20], read(1)[20:], send(1)[:20], send(1)[20:]}, []bool{false, false, true, true, false}},
-		{"a wrong request", [][]byte{read(1), wrong}, []bool{false, true}},
+		{"messages", [][]byte{send(1), send(2)}, []bool{false, false, false}, Config{}},
+		{"requests", [][]byte{read(1), untagged(rdmaphdr.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}, Config{}},
+		{"both at once", [][]byte{read(1), slices.Concat(read(2), send(1)), slices.Concat(send(2), read(3))}, []bool{false, true, false, false}, Config{}},
+		{"pieces of them", [][]byte{read(1)[:20], read(1)[20:], send(1)[:20], send(1)[20:]}, []bool{false, false, true, true, false}, Config{}},
+		{"a wrong request", [][]byte{read(1), wrong}, []bool{false, true}, Config{}},
+		{"a panic", [][]byte{send(1), send(2), read(1), send(3)}, []bool{false, false, false, true}, Config{}},
+		{"requests that a Tap sees", [][]byte{read(1), read(2)}, []bool{false, false, false}, Config{Taps: tapped}},
+		{"requests that call the program's memory", [][]byte{read(1), read(2)}, []bool{false, false, false}, Config{Domain: calls}},
 	} {
 		s := &listeningScript{pieces: tt.pieces}
+		longest := func(before uint32, _ bool) int {
+			if before == 2 {
+				panic("the third message")
+			}
+			return 512
+		}
 		d := New(Config{
 			Stream: s, QP: rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, Extensions: true}), Start: rdmap.StartParams{IRD: 8},
-			Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout, Receive: &ReceiveConfig{Depth: 8, Size: 512},
+			Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout, Receive: &ReceiveConfig{Depth: 8, Size: 512, Longest: longest},
+			Panicked: func(any) error { return errors.New("panic") }, Taps: tt.with.Taps, Domain: tt.with.Domain,
 		})
 		d.Receive()
 		if told := s.told[:min(len(tt.want), len(s.told))]; !slices.Equal(told, tt.want) || s.quiet {

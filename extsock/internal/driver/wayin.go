@@ -17,7 +17,7 @@ type concern uint8
 
 const (
 	concernsNobody  concern = iota // there was none
-	concernsPeer                   // all of them are requests that are answered without the program
+	concernsPeer                   // all of them are requests of the peer
 	concernsProgram                // the program may go on because of one
 )
 
