@@ -452,3 +452,40 @@ func TestRFC5040_7_1_LocalErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestCloseAtBothEnds: two ends that close while Reads, or a fenced Send, wait for the answers to others do not wait
+// for each other.
+func TestCloseAtBothEnds(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		last WorkRequest
+	}{
+		{"a Read beyond the ORD", WorkRequest{Op: WorkRead, Data: make([]byte, 8)}},
+		{"a fenced Send", WorkRequest{Op: WorkSend, Fence: true}},
+	} {
+		x := newPair(t, params{ird: 1, ord: 1})
+		for _, s := range []*side{x.a, x.b} {
+			s.recv(9, 8)
+			r, err := s.peer.domain.Register(make([]byte, 8), ddp.RemoteRead, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := Handle{STag: r.STag(), TO: r.TO(), Len: 8}
+			s.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8), Remote: h})
+			tt.last.ID, tt.last.Remote = 2, h
+			s.post(tt.last)
+			s.qp.Close()
+		}
+		for range 4 {
+			x.a.transmit()
+			x.b.transmit()
+			for _, s := range []*side{x.a, x.b} {
+				if s.qp.TakesMessages() {
+					s.receive()
+				}
+			}
+		}
+		wantState(t, x.a.qp, stateClosed)
+		wantState(t, x.b.qp, stateClosed)
+	}
+}

@@ -157,8 +157,10 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	if q.state != stateRTS {
-		mustPost(q.responder.queue, nil, nil, 0) // a closing QP takes none: its FIN makes the peer flush them
+	// A closing QP takes none: its FIN makes the peer flush them. But its FIN waits while requests of its own wait for
+	// answers of the peer. Two ends that close at once would then wait for each other.
+	if q.state != stateRTS && !q.sq.waits(q.ord) {
+		mustPost(q.responder.queue, nil, nil, 0)
 		return nil
 	}
 	q.responder.push(a)

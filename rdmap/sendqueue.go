@@ -199,6 +199,26 @@ func (s *sendQueue) ready(ord int) bool {
 	return true
 }
 
+// waits reports whether a request that has not been given out waits for the answer to an earlier one, or will.
+func (s *sendQueue) waits(ord int) bool {
+	n := s.outstanding
+	for pos := s.next; pos < s.ring.Tail(); pos++ {
+		e := s.at(pos)
+		switch {
+		case e.done:
+			continue
+		case e.fence && n > 0:
+			return true
+		case e.op.awaitsResponse():
+			n++
+		}
+		if n > ord {
+			return true
+		}
+	}
+	return false
+}
+
 // give takes the next request, which must be ready, and fills in its message.
 func (s *sendQueue) give(m *ddp.Message) {
 	e := s.at(s.next)

@@ -323,4 +323,8 @@ var rdmapFaults = []Fault{
 		Old:     "solicited && state != slotWaking",
 		New:     "false",
 		Package: "rdmap", Tests: "^TestWaitSolicitedOfOne$"},
+	{Name: "two ends that close wait for each other's answers", File: "rdmap/input.go",
+		Old:     "q.state != stateRTS && !q.sq.waits(q.ord)",
+		New:     "q.state != stateRTS",
+		Package: "rdmap", Tests: "^TestCloseAtBothEnds$"},
 }
