@@ -344,12 +344,15 @@ func (s *stream) writeErr(obeyDeadline bool) error {
 // Deadlines.
 
 func (s *stream) SetDeadline(t time.Time) error {
-	if err := s.SetReadDeadline(t); err != nil {
-		return err
+	err := s.SetReadDeadline(t)
+	if writeErr := s.SetWriteDeadline(t); err == nil {
+		err = writeErr
 	}
-	return s.SetWriteDeadline(t)
+	return err
 }
 
+// SetReadDeadline leaves no deadline if conn refuses t. A net.Pipe does so once its peer has closed: the deadline of
+// before could not be taken away, and would hide the io.EOF.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -360,11 +363,12 @@ func (s *stream) SetReadDeadline(t time.Time) error {
 		s.readDeadline.Set(t, &s.changed)
 		return nil // conn gets it after the handshake
 	}
-	if err := s.conn.SetReadDeadline(t); err != nil {
-		return err
+	err := s.conn.SetReadDeadline(t)
+	if err != nil {
+		t = time.Time{}
 	}
 	s.readDeadline.Set(t, &s.changed)
-	return nil
+	return err
 }
 
 // SetWriteDeadline bounds waiting for room in the send buffer. Unless every write goes through

@@ -423,3 +423,26 @@ func TestNewWaitsWithoutDeadlines(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlineOfClosedPeer: a net.Pipe takes no deadline once its peer has closed. A deadline of before is gone then too,
+// and Read returns the end.
+func TestDeadlineOfClosedPeer(t *testing.T) {
+	for desc, set := range map[string]func(toe.Stream, time.Time) error{"SetDeadline": toe.Stream.SetDeadline, "SetReadDeadline": toe.Stream.SetReadDeadline} {
+		x, y := net.Pipe()
+		s := netconn.New(x)
+		if err := set(s, time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		y.Close()
+		if err := set(s, time.Time{}); err == nil {
+			t.Errorf("%s succeeds after the peer has closed", desc)
+		}
+		if _, err := s.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("%s: Read = %v, want io.EOF", desc, err)
+		}
+		if _, err := s.Write([]byte{1}); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: Write = %v", desc, err)
+		}
+		s.Close()
+	}
+}
