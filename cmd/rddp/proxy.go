@@ -72,7 +72,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 		hup, stop = catchReload()
 		defer stop()
 	}
-	routes, err := proxyRoutes(c)
+	routes, err := proxyRoutes(ctx, c)
 	if err != nil {
 		return err
 	}

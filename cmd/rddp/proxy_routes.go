@@ -15,9 +15,9 @@ import (
 
 // proxyRoutes returns the routes of the command line or of the file. The errors are *usageErrors,
 // except that a file cannot be read.
-func proxyRoutes(c *cli.Command) ([]proxy.Route, error) {
+func proxyRoutes(ctx context.Context, c *cli.Command) ([]proxy.Route, error) {
 	if c.IsSet("routes") {
-		routes, err := readRoutes(c.String("routes"))
+		routes, err := awaitRoutes(ctx, c.String("routes"))
 		if err == nil && routes[0].Listen.DDP && c.Bool("fallback") {
 			err = errFallback
 		}
@@ -39,6 +39,23 @@ func proxyRoutes(c *cli.Command) ([]proxy.Route, error) {
 }
 
 var errFallback = usage("--fallback is for an entrance, whose target begins with rddp://")
+
+// awaitRoutes is readRoutes until ctx is done. The file may be a FIFO, to which nobody writes.
+func awaitRoutes(ctx context.Context, name string) ([]proxy.Route, error) {
+	read := make(chan struct{})
+	var found []proxy.Route
+	var failed error
+	go func() {
+		defer close(read)
+		found, failed = readRoutes(name)
+	}()
+	select {
+	case <-read:
+		return found, failed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
 
 func readRoutes(name string) ([]proxy.Route, error) {
 	f, err := os.Open(name)
@@ -85,7 +102,7 @@ func catchReload() (hup <-chan os.Signal, stop func()) {
 func reloadRoutes(ctx context.Context, c *cli.Command, r *proxy.Router, cfg *proxy.Config, hup <-chan os.Signal) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	reload := func() error {
-		routes, err := readRoutes(c.String("routes"))
+		routes, err := awaitRoutes(ctx, c.String("routes"))
 		if err == nil {
 			err = checkRoutes(ctx, c, cfg, routes)
 		}

@@ -92,6 +92,42 @@ func TestEarlyReload(t *testing.T) {
 	}
 }
 
+// TestInterruptedReload: an interrupt ends a proxy while it waits for a file of routes that never comes, at its start and
+// after a SIGHUP.
+func TestInterruptedReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "routes")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *os.File {
+		t.Helper()
+		f, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until the proxy reads
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	p := startProcess(t, "proxy", "-routes", file)
+	f := open()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.end(t); p.cmd.ProcessState.ExitCode() != exitInterrupted {
+		t.Errorf("at its start: %v", err)
+	}
+	f.Close()
+	p = startProcess(t, "proxy", "-routes", file)
+	f = open()
+	io.WriteString(f, "rddp://127.0.0.1:0 127.0.0.1:1\n")
+	f.Close()
+	p.line(t, " msg=listening part=exit ")
+	p.cmd.Process.Signal(syscall.SIGHUP)
+	f = open()
+	defer f.Close()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.end(t); err != nil {
+		t.Errorf("after a SIGHUP: %v", err)
+	}
+}
+
 // The health is that of the routes: ready until the process ends, and alive to its end.
 func TestProxyHealth(t *testing.T) {
 	exit := startProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
