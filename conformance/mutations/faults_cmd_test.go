@@ -218,4 +218,7 @@ var cmdFaults = []Fault{
 	{Name: "an abnormal end of a fallback under TLS is none", File: "cmd/rddp/internal/proxy/end.go",
 		Old: "			_ = e.SetLinger(0) // a reset", New: "			// a reset",
 		Package: "cmd/rddp/internal/proxy", Tests: "^TestFallbackKeepsTLS$"},
+	{Name: "a certificate out of a FIFO is read for each connection", File: "cmd/rddp/internal/secure/files.go",
+		Old: "err == nil && !info.Mode().IsRegular()", New: "err == nil && info.IsDir()",
+		Package: "cmd/rddp/internal/secure", Tests: "^TestFIFO$"},
 }

@@ -25,6 +25,15 @@ func readSource(name string) (s source) {
 	return s
 }
 
+// again reads the file again. What is no regular file, such as a FIFO, gives its content only once and may make
+// readers wait, so it stays as it was.
+func (s source) again() source {
+	if info, err := os.Stat(s.name); err == nil && !info.Mode().IsRegular() {
+		return s
+	}
+	return readSource(s.name)
+}
+
 func (s source) equal(o source) bool {
 	return (s.err == nil) == (o.err == nil) && bytes.Equal(s.data, o.data)
 }
@@ -60,8 +69,12 @@ func newLoader(i Identity, ca string, failed func(error), config func(files) (*t
 // +checklocks:l.mu
 func (l *loader) loadLocked() error {
 	var now []source
-	for _, name := range l.names {
-		now = append(now, readSource(name))
+	for i, name := range l.names {
+		if l.seen != nil {
+			now = append(now, l.seen[i].again())
+		} else {
+			now = append(now, readSource(name))
+		}
 	}
 	if slices.EqualFunc(now, l.seen, source.equal) {
 		return nil
