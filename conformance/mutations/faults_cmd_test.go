@@ -221,4 +221,7 @@ var cmdFaults = []Fault{
 	{Name: "a certificate out of a FIFO is read for each connection", File: "cmd/rddp/internal/secure/files.go",
 		Old: "err == nil && !info.Mode().IsRegular()", New: "err == nil && info.IsDir()",
 		Package: "cmd/rddp/internal/secure", Tests: "^TestFIFO$"},
+	{Name: "an upload does not wait for the connection of an interrupted one", File: "cmd/rddp/internal/filecopy/serverconn.go",
+		Old: "!errors.Is(err, ErrBusy) || n == busyPauses", New: "!errors.Is(err, ErrBusy) || n >= 0",
+		Package: "cmd/rddp/internal/filecopy", Tests: "^TestBusyForAMoment$"},
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +82,34 @@ func TestBusy(t *testing.T) {
 			wantFile(t, filepath.Join(to, "f"), content(size, 1))
 		})
 	}
+}
+
+// TestBusyForAMoment: an upload does not fail because the connection of an interrupted one is still at the same file.
+func TestBusyForAMoment(t *testing.T) {
+	dir, here := t.TempDir(), t.TempDir()
+	put(t, filepath.Join(here, "f"), content(100, 1))
+	other, err := os.Create(filepath.Join(dir, ".f.rddp-part"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() {
+		unlock()
+		other.Close()
+	})
+	defer end()
+	log := slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.String() == "waiting for another copy to end" {
+			end()
+		}
+		return a
+	}}))
+	v := serveDir(t, dir, "127.0.0.1:0", &ServerConfig{Writable: true, Log: log})
+	mustCopy(t, Config{}, v.name("f"), local(filepath.Join(here, "f")))
+	wantFile(t, filepath.Join(dir, "f"), content(100, 1))
 }
 
 // Errors of requests are told in words, match the sentinels, and leave the connection in use.

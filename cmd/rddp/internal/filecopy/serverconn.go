@@ -344,7 +344,7 @@ func (c *serverConn) put(m message) error {
 	if err := checkRegular(m.attr); err != nil || m.text == "." {
 		return protocolError("put of what is no file")
 	}
-	p, err := openPart(c.root, m.text, m.attr, disk{&c.names, c.cfg.limit})
+	p, err := c.openPart(m)
 	if err != nil {
 		return refusal{err}
 	}
@@ -376,6 +376,31 @@ func (c *serverConn) put(m message) error {
 	c.cfg.Counts.Received.Files.Add(1)
 	c.log.Debug("received", "path", printable(m.text), "size", m.attr.Size, "from", begin.number)
 	return c.send(message{kind: kindDone, sum: end.sum})
+}
+
+// The connection of a client that was interrupted a moment ago may still store what has arrived. The same
+// command, given again, waits for that connection for at most busyPauses times busyPause.
+const (
+	busyPause  = 100 * time.Millisecond
+	busyPauses = 20
+)
+
+// openPart opens the part of a put. If another connection has locked the part, openPart tries again for a while.
+func (c *serverConn) openPart(m message) (*part, error) {
+	for n := 0; ; n++ {
+		p, err := openPart(c.root, m.text, m.attr, disk{&c.names, c.cfg.limit})
+		if !errors.Is(err, ErrBusy) || n == busyPauses {
+			return p, err
+		}
+		if n == 0 {
+			c.log.Debug("waiting for another copy to end", "path", printable(m.text))
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-c.over:
+			return nil, err
+		}
+	}
 }
 
 // takeChunks grants memory for the rest of the file chunk by chunk, and stores the data that the
