@@ -2,8 +2,11 @@ package extsock_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -241,4 +244,64 @@ func TestMemoryIsUsedUpByOthers(t *testing.T) {
 		}
 		settle()
 	})
+}
+
+// TestCloseWhileAMessageWaits: a message that waits for memory when Close is called, although the program has read
+// all before it, keeps nothing back that Close waits for: a Read that goes out when an earlier one is answered.
+func TestCloseWhileAMessageWaits(t *testing.T) {
+	alone(t)
+	bubble(t, func(t *testing.T) {
+		limitMemory(t, 0)
+		stalled := make(stallLog)
+		ci, cr := simPair(t, simtoe.Config{}, inMessages, side{cfg: extsock.Config{Messages: true, ORD: 1, Trace: slog.New(stalled)}})
+		from := register(t, ci, make([]byte, 8), ddp.RemoteRead).Handle()
+		sent := make(chan error, 1)
+		go func() {
+			var err error
+			for range 2 { // the allowance is for one
+				_, e := ci.Write(make([]byte, 60_000))
+				err = errors.Join(err, e)
+			}
+			sent <- err
+		}()
+		<-stalled
+		if n, err := cr.Read(make([]byte, 60_000)); n != 60_000 || err != nil {
+			t.Errorf("Read = %d, %v", n, err)
+		}
+		for range 3 {
+			if err := postRead(cr, from, make([]byte, 8)); err != nil {
+				t.Error(err)
+			}
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- cr.Close() }()
+		synctest.Wait() // Close waits
+		close(stalled)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A stallLog is a slog.Handler that holds up the goroutine with a message that waits for memory: it sends a value
+// when that goroutine has come for the first time, which goes on when the channel is closed.
+type stallLog chan struct{}
+
+func (s stallLog) Enabled(context.Context, slog.Level) bool { return true }
+func (s stallLog) WithGroup(string) slog.Handler            { return s }
+func (s stallLog) WithAttrs([]slog.Attr) slog.Handler       { return s }
+
+func (s stallLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "rddp: memory limit" {
+		select {
+		case <-s: // closed
+		default:
+			s <- struct{}{}
+			<-s
+		}
+	}
+	return nil
 }

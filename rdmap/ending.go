@@ -102,9 +102,10 @@ func (q *QP) PeerClosed(err error) {
 }
 
 // Close ends the stream in order. From now on PostSend accepts nothing. The QP still sends the
-// queued requests and answers the peer's requests that have arrived. When TCP has taken all of
-// these messages, the QP flushes the requests that wait for the peer (Reads, atomics and receives)
-// and enters stateClosed.
+// queued requests and answers the peer's requests that have arrived, and those that arrive while a
+// queued request waits for the answer to an earlier one. When TCP has taken all of these messages,
+// the QP flushes the requests that wait for the peer (Reads, atomics and receives) and enters
+// stateClosed.
 func (q *QP) Close() {
 	q.mu.Lock()
 	defer q.unlock()

@@ -101,7 +101,8 @@ func (d *Driver) process(reader bool) (sound bool) {
 			d.rx.trace.Debug("memory limit")
 		}
 		<-d.recheck
-		if !d.end.life.maySend() || d.end.closing() {
+		// After Close the message is thrown away, and what follows it may answer requests that are still queued.
+		if !d.end.life.maySend() {
 			d.endUnsound()
 			return false
 		}
