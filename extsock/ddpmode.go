@@ -370,7 +370,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		params.ExpectRTRSend = a.PeerToPeer && a.RTR&mpa.RTRSend != 0
 	}
 	cfg := driver.Config{
-		Stream: c.stream, QP: v.qp, Domain: v.domain, Start: params, SendBells: &v.sendCQ.bells, RecvBells: &v.recvCQ.bells, Agreement: a, Fenced: !c.initiator,
+		Stream: c.stream, QP: v.qp, Start: params, SendBells: &v.sendCQ.bells, RecvBells: &v.recvCQ.bells, Agreement: a, Fenced: !c.initiator,
 		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,

@@ -407,7 +407,7 @@ var extsockFaults = []Fault{
 		Old: "return r.taps.On() || r.domain", New: "return r.domain",
 		Package: "extsock/internal/driver", Tests: "^TestQuiet$"},
 	{Name: "requests that call the program's memory concern the peer alone", File: "extsock/internal/driver/rx.go",
-		Old: "return r.taps.On() || r.domain != nil && r.domain.HasMemory()", New: "return r.taps.On()",
+		Old: "return r.taps.On() || r.domain.HasMemory()", New: "return r.taps.On()",
 		Package: "extsock/internal/driver", Tests: "^TestQuiet$"},
 	{Name: "the end of a quiet stream concerns nobody", File: "extsock/internal/driver/receive.go",
 		Old: "		d.rx.setQuiet(false)\n", New: "",

@@ -79,9 +79,8 @@ type Config struct {
 	Shared           bool          // the application's receive buffers come from a shared receive queue
 	Agreement        mpa.Agreement // the result of startup
 
-	Stream toe.Stream  // without deadlines that are set
-	QP     *rdmap.QP   // New starts it with Start
-	Domain *ddp.Domain // of QP; nil: memory of RegisterMemory goes unnoticed
+	Stream toe.Stream // without deadlines that are set
+	QP     *rdmap.QP  // New starts it with Start
 	Start  rdmap.StartParams
 	// SendBells and RecvBells are the doorbells of QP's completion queues. nil means that the queue
 	// has none.
@@ -142,7 +141,7 @@ func New(cfg Config) *Driver {
 	}
 	d.rx.mpa.Destination = d.rx.ddp.Destination
 	d.rx.quieter, _ = cfg.Stream.(quieter)
-	d.rx.domain = cfg.Domain
+	d.rx.domain = receiver.Domain
 	d.tx.init(&cfg)
 	if d.background = cfg.Background; d.background == nil {
 		d.background = new(wait.Background)

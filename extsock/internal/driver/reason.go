@@ -77,7 +77,8 @@ func (e *ending) finDue() bool {
 	return e.closing() && !e.life.isFinished() && (!e.life.maySend() || e.qp.Drained())
 }
 
-// abortDue reports whether the holder of the token must flush the queues, because of Kill. After that, finDue is true.
+// abortDue reports whether the holder of the token must flush the queues, because of Kill. fin does
+// so once: then finDue holds, and fin finishes the connection.
 func (e *ending) abortDue() bool { return e.life.state() == lifeKilled }
 
 // peerLeft reports whether the connection ends, so far, only because the peer has closed it in order.

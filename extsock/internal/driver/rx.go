@@ -22,7 +22,6 @@ type rx struct {
 	result   readResult // what the Read that held the role has got, once its wait is over
 	late     bool       // the sentinel has called the home goroutine, which has not yet come to the stream
 	waited   bool       // nothing was there when it came
-	isQuiet  bool       // what quieter has been told
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
@@ -30,8 +29,8 @@ type rx struct {
 
 	// The parts that it reads from and reports to, but for those of wayIn.
 	stream  toe.Stream
-	quieter quieter // of stream; nil: none
-	domain  *ddp.Domain
+	quieter quieter     // of stream; nil: none
+	domain  *ddp.Domain // of the queue pair
 	role    *role
 	taps    *observe.Taps  // nil: none
 	trace   *observe.Trace // nil: none
@@ -68,15 +67,14 @@ func (r *rx) step(reader bool) (sound bool) {
 
 // setQuiet tells the stream whether what it reads concerns the peer alone.
 func (r *rx) setQuiet(quiet bool) {
-	if r.quieter != nil && r.isQuiet != quiet {
-		r.isQuiet = quiet
+	if r.quieter != nil {
 		r.quieter.SetQuiet(quiet)
 	}
 }
 
 // callsProgram reports whether the answer to a request of the peer may call code of the program: a Tap, or
 // memory of ddp.Domain.RegisterMemory.
-func (r *rx) callsProgram() bool { return r.taps.On() || r.domain != nil && r.domain.HasMemory() }
+func (r *rx) callsProgram() bool { return r.taps.On() || r.domain.HasMemory() }
 
 // release releases the inbox if a Read holds its lock.
 func (r *rx) release() {

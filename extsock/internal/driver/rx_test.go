@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A listeningScript is a script that comes in pieces, and keeps what it was told before each.
+// A listeningScript is a script that comes in pieces, and keeps what SetQuiet told it before each.
 type listeningScript struct {
 	script
 	pieces [][]byte
@@ -34,14 +34,20 @@ func (s *listeningScript) ReadSegment(l toe.Lender, _ time.Duration) (n int, off
 	return s.give(l.Lend())
 }
 
+// programMemory is memory of RegisterMemory.
+type programMemory struct{}
+
+func (programMemory) ReadAt(p []byte, _ int64) (int, error)  { return len(p), nil }
+func (programMemory) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+
 type noTap struct{}
 
 func (noTap) Sent([]byte)     {}
 func (noTap) Received([]byte) {}
 func (noTap) Closed()         {}
 
-// TestQuiet: the stream knows what has been read concerns the peer alone: requests for Reads and atomics, and
-// the pieces of messages that have not ended. All else may have set the program going.
+// TestQuiet: the stream learns that what it has read concerns the peer alone, if that is requests for Reads and
+// atomics, until a message ends that may have set the program going.
 func TestQuiet(t *testing.T) {
 	untagged := func(op rdmaphdr.Opcode, msn uint32, payload []byte) []byte {
 		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), QN: op.Queue(), MSN: msn}
@@ -59,7 +65,7 @@ func TestQuiet(t *testing.T) {
 	wrong := read(5)
 	wrong[20] ^= 1 // in the CRC's range
 	calls := new(ddp.Domain)
-	if _, err := calls.RegisterMemory(nil, 0, 0, 1, ddp.RemoteRead, 0); err != nil {
+	if _, err := calls.RegisterMemory(programMemory{}, region.STag(), region.TO(), 64, ddp.RemoteRead, 0); err != nil {
 		t.Fatal(err)
 	}
 	tapped := new(observe.Taps)
@@ -68,16 +74,17 @@ func TestQuiet(t *testing.T) {
 		desc   string
 		pieces [][]byte
 		want   []bool // what the stream knows before each piece, and before its end
-		with   Config
+		domain *ddp.Domain
+		taps   *observe.Taps
 	}{
-		{"messages", [][]byte{send(1), send(2)}, []bool{false, false, false}, Config{}},
-		{"requests", [][]byte{read(1), untagged(rdmaphdr.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}, Config{}},
-		{"both at once", [][]byte{read(1), slices.Concat(read(2), send(1)), slices.Concat(send(2), read(3))}, []bool{false, true, false, false}, Config{}},
-		{"pieces of them", [][]byte{read(1)[:20], read(1)[20:], send(1)[:20], send(1)[20:]}, []bool{false, false, true, true, false}, Config{}},
-		{"a wrong request", [][]byte{read(1), wrong}, []bool{false, true}, Config{}},
-		{"a panic", [][]byte{send(1), send(2), read(1), send(3)}, []bool{false, false, false, true}, Config{}},
-		{"requests that a Tap sees", [][]byte{read(1), read(2)}, []bool{false, false, false}, Config{Taps: tapped}},
-		{"requests that call the program's memory", [][]byte{read(1), read(2)}, []bool{false, false, false}, Config{Domain: calls}},
+		{"messages", [][]byte{send(1), send(2)}, []bool{false, false, false}, domain, nil},
+		{"requests", [][]byte{read(1), untagged(rdmaphdr.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}, domain, nil},
+		{"both at once", [][]byte{read(1), slices.Concat(read(2), send(1)), slices.Concat(send(2), read(3))}, []bool{false, true, false, false}, domain, nil},
+		{"pieces of them", [][]byte{read(1)[:20], read(1)[20:], send(1)[:20], send(1)[20:]}, []bool{false, false, true, true, false}, domain, nil},
+		{"a wrong request", [][]byte{read(1), wrong}, []bool{false, true}, domain, nil},
+		{"a panic", [][]byte{send(1), send(2), read(1), send(3)}, []bool{false, false, false, true}, domain, nil},
+		{"requests that a Tap sees", [][]byte{read(1), read(2)}, []bool{false, false, false}, domain, tapped},
+		{"requests that call the program's memory", [][]byte{read(1), read(2)}, []bool{false, false, false}, calls, nil},
 	} {
 		s := &listeningScript{pieces: tt.pieces}
 		longest := func(before uint32, _ bool) int {
@@ -87,9 +94,9 @@ func TestQuiet(t *testing.T) {
 			return 512
 		}
 		d := New(Config{
-			Stream: s, QP: rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, Extensions: true}), Start: rdmap.StartParams{IRD: 8},
+			Stream: s, QP: rdmap.NewQP(rdmap.Config{Domain: tt.domain, QPNum: 1, Extensions: true}), Start: rdmap.StartParams{IRD: 8},
 			Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout, Receive: &ReceiveConfig{Depth: 8, Size: 512, Longest: longest},
-			Panicked: func(any) error { return errors.New("panic") }, Taps: tt.with.Taps, Domain: tt.with.Domain,
+			Panicked: func(any) error { return errors.New("panic") }, Taps: tt.taps,
 		})
 		d.Receive()
 		if told := s.told[:min(len(tt.want), len(s.told))]; !slices.Equal(told, tt.want) || s.quiet {

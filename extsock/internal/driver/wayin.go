@@ -12,13 +12,13 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A concern says whom the messages that have arrived concern.
+// A concern says whom the messages concern that have arrived since the last step.
 type concern uint8
 
 const (
-	concernsNobody  concern = iota // there was none
-	concernsPeer                   // all of them are requests of the peer
-	concernsProgram                // the program may go on because of one
+	concernsNobody  concern = iota // no message has arrived
+	concernsPeer                   // requests for Reads and atomics alone, which the queue pair answers
+	concernsProgram                // another message, after which the program may go on
 )
 
 // A wayIn is the way from bytes that have arrived to messages that are delivered: the state of MPA
@@ -36,9 +36,9 @@ type wayIn struct {
 	// awaitsRTR says that the peer's first Send has not arrived, which is its Ready to Receive
 	// indication (RFC 6581 §9).
 	awaitsRTR bool
-	shared    bool // the application's receive buffers come from a shared receive queue
-	oneSided  bool // an operation has come that the program takes no part in
-	concerns  concern
+	shared    bool    // the application's receive buffers come from a shared receive queue
+	oneSided  bool    // an operation has come that the program takes no part in
+	concerns  concern // reset by rx.step
 	// waiting is the number of bytes of the present early run that have not been placed.
 	waiting int
 
