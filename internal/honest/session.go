@@ -20,28 +20,26 @@ type Session struct {
 	Config extsock.Config
 	// Each end of it. The error is the first one that a call gave.
 	initiator, responder func(e *end) error
-	// Limit bounds each call. 0 means SessionLimit.
-	Limit time.Duration
 }
 
 // Patient returns s with LossyTimeout for each call, for networks that lose the same packet several times in a row.
 func (s *Session) Patient() *Session {
 	p := *s
-	p.Limit, p.Config.HandshakeTimeout, p.Config.CloseTimeout = LossyTimeout, LossyTimeout, LossyTimeout
+	p.Config.HandshakeTimeout, p.Config.CloseTimeout = LossyTimeout, LossyTimeout
 	return &p
 }
 
 // Sessions are the canonical ones: between them they have startup, every operation and an orderly
 // close.
 var Sessions = []Session{
-	{"byte stream", extsock.Config{Crossover: 512}, streamInitiator, streamResponder, 0},
-	{"byte stream with markers", extsock.Config{Crossover: 512, Markers: true}, streamInitiator, streamResponder, 0},
-	{"messages", extsock.Config{Messages: true}, messagesInitiator, messagesResponder, 0},
-	{"verbs", extsock.Config{Messages: true}, verbsInitiator, verbsResponder, 0},
+	{"byte stream", extsock.Config{Crossover: 512}, streamInitiator, streamResponder},
+	{"byte stream with markers", extsock.Config{Crossover: 512, Markers: true}, streamInitiator, streamResponder},
+	{"messages", extsock.Config{Messages: true}, messagesInitiator, messagesResponder},
+	{"verbs", extsock.Config{Messages: true}, verbsInitiator, verbsResponder},
 }
 
 // Solicited has a Send of each kind.
-var Solicited = Session{"Solicited", extsock.Config{Messages: true}, solicitedInitiator, solicitedResponder, 0}
+var Solicited = Session{"Solicited", extsock.Config{Messages: true}, solicitedInitiator, solicitedResponder}
 
 // The patterns: which octets belong where. None of them has an octet 0.
 const (
@@ -102,7 +100,8 @@ type end struct {
 	bufs     [8][]byte
 }
 
-// SessionLimit bounds each call of a session, unless its Limit is another one. It is not reached where something tells of a cut.
+// SessionLimit bounds each call of a session whose Config has no HandshakeTimeout, which bounds them otherwise. It is
+// not reached where something tells of a cut.
 const SessionLimit = 20 * time.Second
 
 // Run runs one end of s to its end, Close and all, and returns the first error.
@@ -113,7 +112,7 @@ func (s *Session) Run(c net.Conn, initiator bool) error {
 
 // RunOn is Run on an extended socket that has not been used yet.
 func (s *Session) RunOn(x *extsock.Conn, initiator bool) error {
-	limit := cmp.Or(s.Limit, SessionLimit)
+	limit := cmp.Or(s.Config.HandshakeTimeout, SessionLimit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	x.SetDeadline(time.Now().Add(limit))
