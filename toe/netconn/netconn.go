@@ -1,6 +1,7 @@
 package netconn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -344,15 +345,11 @@ func (s *stream) writeErr(obeyDeadline bool) error {
 // Deadlines.
 
 func (s *stream) SetDeadline(t time.Time) error {
-	err := s.SetReadDeadline(t)
-	if writeErr := s.SetWriteDeadline(t); err == nil {
-		err = writeErr
-	}
-	return err
+	return cmp.Or(s.SetReadDeadline(t), s.SetWriteDeadline(t))
 }
 
-// SetReadDeadline leaves no deadline if conn refuses t. A net.Pipe does so once its peer has closed: the deadline of
-// before could not be taken away, and would hide the io.EOF.
+// SetReadDeadline leaves no deadline if conn refuses t. A net.Pipe refuses once its peer has closed. An earlier deadline
+// could not be taken away then, and would hide the io.EOF.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
