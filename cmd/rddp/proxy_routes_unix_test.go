@@ -99,12 +99,13 @@ func TestInterruptedReload(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open := func() *os.File {
+	open := func() (f *os.File) {
 		t.Helper()
-		f, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until the proxy reads
-		if err != nil {
-			t.Fatal(err)
-		}
+		prototest.Wait(t, "the proxy opens the file", func() bool {
+			var err error
+			f, err = os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			return err == nil
+		})
 		return f
 	}
 	p := startProcess(t, "proxy", "-routes", file)
