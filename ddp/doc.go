@@ -49,8 +49,8 @@
 // A Region's memory belongs to the application, but peers may read and write it at any time until
 // [Region.Deregister] has returned. A posted buffer belongs to the Queue until its Message is
 // delivered or [Queue.Flush] has returned. [Region.Window] gives a part of a Region an STag of its
-// own, which can be revoked separately. [Domain.RegisterMemory] makes a Region of
-// memory that this process cannot address. [Domain.Discard] ends what the peer of one stream writes
+// own, which can be revoked separately. [Domain.RegisterMemory] makes a Region of memory
+// that this process cannot address. [Domain.Discard] ends what the peer of one stream writes
 // and reads. Deregister, Discard and Flush wait for the copy in progress. No other call in this package waits
 // for more than such a copy.
 //

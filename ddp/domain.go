@@ -24,7 +24,8 @@ type Domain struct {
 	mu   locks.RWMutex[locks.Domain]
 	// made by the first Register
 	regions map[STag]*Region // +checklocks:mu
-	outside atomic.Bool      // RegisterMemory has been called
+	// RegisterMemory has been called
+	hasMemory atomic.Bool
 	// the streams whose segments change nothing: see Discard
 	discarded streamSet
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 )
 
-// far is memory of RegisterMemory.
+// far is the memory of a Region that RegisterMemory has made.
 type far interface {
 	io.ReaderAt
 	io.WriterAt
@@ -19,10 +19,10 @@ type far interface {
 // RegisterMemory makes the first n bytes of m a Region that grants access on the given stream. Stream 0
 // means every stream of the Domain. The Region uses m until Deregister.
 //
-// So memory that this process cannot address, such as that of another process, is judged like that of any
-// other Region; only the copy is that of m. Any goroutine may call the methods of m, which must not wait
-// for a peer. ReadAt copies len(p) bytes or returns an error. WriteAt may have written bytes even if it
-// returns one.
+// m may be memory that this process cannot address, such as that of another process. The Region checks
+// each access as any other Region does; m only copies. Any goroutine may call the methods of m, and they
+// must not wait for a peer. ReadAt fills p or returns an error. WriteAt may have written some bytes even
+// if it returns an error.
 //
 // The TO of the first byte is to, because the programs behind such memory often tell their peers an
 // address of their own. The sum of to and n must not be more than 2^63-1. The STag is s, which no
@@ -37,7 +37,7 @@ func (d *Domain) RegisterMemory(m interface {
 	if n == 0 || n > math.MaxInt || to > math.MaxInt64-n {
 		return nil, errMemoryRange
 	}
-	d.outside.Store(true)
+	d.hasMemory.Store(true)
 	r := &Region{memory: m, base: to, size: int(n), access: access & everyRight, stream: stream}
 	if s == 0 {
 		return d.draw(r, func(uint64) {})
@@ -48,8 +48,8 @@ func (d *Domain) RegisterMemory(m interface {
 	return r, nil
 }
 
-// HasMemory reports whether RegisterMemory has been called: then an access of a peer may call code of the program.
-func (d *Domain) HasMemory() bool { return d.outside.Load() }
+// HasMemory reports whether RegisterMemory has been called. If it has, an access of a peer may call code of the program.
+func (d *Domain) HasMemory() bool { return d.hasMemory.Load() }
 
 var errSTagInUse = errors.New("ddp: STag is that of another Region")
 
@@ -71,8 +71,8 @@ func (r *Region) store(p []byte, to uint64) error {
 	return nil
 }
 
-// updating is held during each update of a word. There is one lock for all far memory, because it can
-// be the same bytes.
+// updating is held during each update of a word. There is one lock for all Regions of far memory, because two
+// can be the same bytes.
 var updating sync.Mutex
 
 // update is updateWord for far memory. It is atomic with regard to every other update of far memory, and

@@ -36,9 +36,9 @@ var (
 	//     that the program owns. A connection has only one of the two.
 	ErrMode = startup.ErrMode
 	// ErrBusy means that something on the connection is in the way. The switch to DDP mode cannot begin
-	// during a Read, a Write or another switch, because bytes of the startup could get into them, nor, at
-	// the Initiator, while data of the peer waits to be read. Nothing has been sent then, and the
-	// connection is still in TCP mode. Options cannot change during a switch, and the depth of the receive
+	// during a Read, a Write or another switch, because bytes of the startup could get into them. Nor can
+	// the Initiator begin it while data of the peer waits to be read. In all these cases nothing has been
+	// sent, and the connection is still in TCP mode. Options cannot change during a switch, and the depth of the receive
 	// queue cannot change once the queue exists. StartTap cannot show a connection to two Taps at once.
 	ErrBusy = startup.ErrBusy
 	// ErrNotMPA means that the peer sent something other than an MPA frame. Perhaps it has not
