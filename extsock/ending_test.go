@@ -61,6 +61,29 @@ func TestFencedResponderEnds(t *testing.T) {
 	}
 }
 
+// TestPeerEndsWhileAFencedResponderCloses: a Responder that closes and has queued something waits for the Initiator's
+// first FPDU, but not once that can't arrive any more.
+func TestPeerEndsWhileAFencedResponderCloses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, inMessages.cfg, nil)
+		if err := postSend(c, []byte("fenced")); err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- c.Close() }()
+		synctest.Wait()
+		begin := time.Now()
+		if err := p.s.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if err, d := <-closed, time.Since(begin); err != nil || d > 0 {
+			t.Errorf("Close = %v, %v after the peer's FIN", err, d)
+		}
+		p.s.Close()
+		settle()
+	})
+}
+
 // TestPostAndCloseAtOnce: a server's last words are not lost, though its peer has not been heard
 // yet.
 func TestPostAndCloseAtOnce(t *testing.T) {

@@ -127,9 +127,9 @@ func (d *Driver) endIn() (lingers bool) {
 	switch err := d.rx.err; {
 	case !lingers:
 		d.peerEnded(err)
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF) && !d.tx.fenced.Load():
 		d.qp.PeerClosed(nil) // no answer of the peer will arrive any more
-	case err != nil: // nothing goes out either, so there is nothing to wait for
+	case err != nil: // nothing goes out any more: TCP has failed, or the fence will never open
 		d.Kill(d.end.life.why())
 	}
 	d.end.silent.Set()
