@@ -20,7 +20,7 @@
 #                installs them, as root; make verbsquick is the same as a step of a tier
 # make commands  the command rddp in bash, zsh and fish, at a terminal, on full disks, and scanned from another namespace; installs them, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
-#                streams and random verbs with every end, each for SOAKTIME again
+#                starts, random streams and random verbs with every end, each for SOAKTIME again
 # make fuzz      every fuzz target for FUZZTIME
 # make bench     throughput and latency next to plain TCP in the same run
 # make bench-scale     1 to 10,000 connections, and how the cost of an operation grows with Regions, posted work and Completions
@@ -277,7 +277,7 @@ study-cache study-filter study-striped study-memory study-reconfiguration study-
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile
-	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout=0 -run='^TestRandom(Streams|Verbs)$$' ./extsock
+	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout=0 -run='^TestRandom(Starts|Streams|Verbs)$$' ./extsock
 
 fuzz: # two targets at a time
 	@for pkg in $$($(GO) list $(ALL)); do \

@@ -84,11 +84,7 @@ func withRandomPair(t *testing.T, seed uint64, config func(r *rand.Rand) extsock
 		var a, b net.Conn
 		switch x.kind {
 		case "simulator":
-			wire := simtoe.Config{
-				Seed: seed, Split: r.IntN(2) == 0, Early: oneOf(r, 0, 0.3), Window: oneOf(r, 0, 3000, 60_000),
-				MaxSegment: oneOf(r, 0, 1000, 60_000), Delay: oneOf(r, 0, 100*time.Microsecond),
-			}
-			a, b = simtoe.Pair(wire, wire)
+			a, b = randomWire(r, seed)
 		case "pipe":
 			a, b = net.Pipe()
 		case "TCP":
@@ -116,6 +112,15 @@ func withRandomPair(t *testing.T, seed uint64, config func(r *rand.Rand) extsock
 	} else {
 		bubble(t, run)
 	}
+}
+
+// randomWire makes a connection over the simulator.
+func randomWire(r *rand.Rand, seed uint64) (a, b net.Conn) {
+	wire := simtoe.Config{
+		Seed: seed, Split: r.IntN(2) == 0, Early: oneOf(r, 0, 0.3), Window: oneOf(r, 0, 3000, 60_000),
+		MaxSegment: oneOf(r, 0, 1000, 60_000), Delay: oneOf(r, 0, 100*time.Microsecond),
+	}
+	return simtoe.Pair(wire, wire)
 }
 
 // begin begins the end.

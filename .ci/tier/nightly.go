@@ -105,10 +105,13 @@ func (n *nightly) collect(shards int) error {
 	soak := max(n.soakTime/time.Duration(shards), 20*time.Second)
 	seconds := int(soak.Seconds())
 	n.add("soak, faults", seconds+10, goCommand(), "test", "-count=1", "-v", "-tags=soak", "-timeout=0", "-run=^TestSoak$", "./conformance/hostile")
-	n.add("soak, streams", seconds+10, goCommand(), "test", "-count=1", "-v", "-timeout=0", "-run=^TestRandomStreams$", "./extsock")
-	n.add("soak, verbs", seconds+10, goCommand(), "test", "-count=1", "-v", "-timeout=0", "-run=^TestRandomVerbs$", "./extsock")
-	for i := range n.items[len(n.items)-3:] {
-		n.items[len(n.items)-3+i].env = []string{"SOAKTIME=" + soak.String()}
+	random := []string{"Starts", "Streams", "Verbs"}
+	for _, what := range random {
+		n.add("soak, "+strings.ToLower(what), seconds+10, goCommand(), "test", "-count=1", "-v", "-timeout=0", "-run=^TestRandom"+what+"$", "./extsock")
+	}
+	soaks := n.items[len(n.items)-1-len(random):]
+	for i := range soaks {
+		soaks[i].env = []string{"SOAKTIME=" + soak.String()}
 	}
 	n.add("requirements", 5, goCommand(), "run", "./conformance/requirements/count")
 	for _, target := range []string{"models", "tshark", "benchonce", "oldest", "crossall"} {

@@ -78,7 +78,7 @@ func TestNightlyIsEverything(t *testing.T) {
 			t.Errorf("there is no item of the kind %s", kind)
 		}
 	}
-	if kinds["mutations"] != faultParts || kinds["fuzz"] < 30 || kinds["soak"] != 3 {
+	if kinds["mutations"] != faultParts || kinds["fuzz"] < 30 || kinds["soak"] != 4 {
 		t.Errorf("the kinds are %v", kinds)
 	}
 }
