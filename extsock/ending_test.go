@@ -61,8 +61,8 @@ func TestFencedResponderEnds(t *testing.T) {
 	}
 }
 
-// TestPeerEndsWhileAFencedResponderCloses: a Responder that closes and has queued something waits for the Initiator's
-// first FPDU, but not once that can't arrive any more.
+// TestPeerEndsWhileAFencedResponderCloses: Close of a Responder with queued output waits for the Initiator's first FPDU.
+// After the peer's FIN no FPDU can arrive, so Close returns at once.
 func TestPeerEndsWhileAFencedResponderCloses(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, inMessages.cfg, nil)

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// startCalls are the calls that TestRandomStarts makes, each with a context that may end at any time. The more often
-// one is here, the more often it is made.
+// startCalls are the calls that TestRandomStarts draws from, each with a context that may end at any time. Reads and
+// Writes stand here twice, so they are drawn twice as often.
 var startCalls = []struct {
 	name string
 	call func(ctx context.Context, c *extsock.Conn, r *rand.Rand) error
@@ -77,8 +77,8 @@ func randomStartConfig(r *rand.Rand) extsock.Config {
 	return c
 }
 
-// TestRandomStarts makes any calls at both ends from the first octet on, and in the end Close. Then every call returns
-// long before CloseTimeout, and no goroutine is left.
+// TestRandomStarts makes random calls at both ends, from the first octet on, and then closes both. After that every
+// call returns long before CloseTimeout, and no goroutine is left.
 func TestRandomStarts(t *testing.T) {
 	clientTLS, serverTLS := tlsConfigs(t)
 	randomRounds(t, 3200, func(t *testing.T, seed uint64) {
