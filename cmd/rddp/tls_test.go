@@ -124,9 +124,10 @@ func startTLS(t *testing.T, p tlsPair, flags, dir string) (address, pin string, 
 			t.Fatalf("%q has ended with status %d: %v", line, status, errs)
 		default:
 		}
-		_, pin, _ = strings.Cut(errs.String(), "--tls-pin ")
+		said := errs.String() // once: the pin stands before the address, and both may come between two looks
+		_, pin, _ = strings.Cut(said, "--tls-pin ")
 		pin, _, _ = strings.Cut(pin, `"`)
-		_, address, _ = strings.Cut(errs.String(), " address=")
+		_, address, _ = strings.Cut(said, " address=")
 		_, address, _ = strings.Cut(address, "127.0.0.1:")
 		address, _, _ = strings.Cut(address, "\n")
 		return address != ""
