@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -71,13 +72,13 @@ func TestEarlyReload(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	ignored := make(chan os.Signal, 1) // what runs the test may ignore SIGHUP, which a child inherits; it inherits no handler
+	signal.Notify(ignored, syscall.SIGHUP)
+	defer signal.Stop(ignored)
 	p := startProcess(t, "proxy", "-routes", file)
 	give := func(before func()) {
 		t.Helper()
-		f, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until the proxy reads
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := openFIFO(t, file)
 		before()
 		io.WriteString(f, "rddp://127.0.0.1:0 127.0.0.1:1\n")
 		f.Close()
@@ -92,6 +93,17 @@ func TestEarlyReload(t *testing.T) {
 	}
 }
 
+// openFIFO opens the FIFO as soon as a process reads from it: one that has ended never does.
+func openFIFO(t *testing.T, file string) (f *os.File) {
+	t.Helper()
+	prototest.Wait(t, "the proxy opens the file", func() bool {
+		var err error
+		f, err = os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		return err == nil
+	})
+	return f
+}
+
 // TestInterruptedReload: an interrupt ends a proxy while it waits for a file of routes that never comes, at its start and
 // after a SIGHUP.
 func TestInterruptedReload(t *testing.T) {
@@ -99,29 +111,20 @@ func TestInterruptedReload(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open := func() (f *os.File) {
-		t.Helper()
-		prototest.Wait(t, "the proxy opens the file", func() bool {
-			var err error
-			f, err = os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-			return err == nil
-		})
-		return f
-	}
 	p := startProcess(t, "proxy", "-routes", file)
-	f := open()
+	f := openFIFO(t, file)
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	if err := p.end(t); p.cmd.ProcessState.ExitCode() != exitInterrupted {
 		t.Errorf("at its start: %v", err)
 	}
 	f.Close()
 	p = startProcess(t, "proxy", "-routes", file)
-	f = open()
+	f = openFIFO(t, file)
 	io.WriteString(f, "rddp://127.0.0.1:0 127.0.0.1:1\n")
 	f.Close()
 	p.line(t, " msg=listening part=exit ")
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	f = open()
+	f = openFIFO(t, file)
 	defer f.Close()
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	if err := p.end(t); err != nil {
