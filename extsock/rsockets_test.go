@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
@@ -591,6 +593,25 @@ func TestRSocketsFlood(t *testing.T) {
 	}
 }
 
+// A fullStream takes nothing of its driver until room is closed. The send buffer of a kernel that is full for long
+// would do as well, but its peer's kernel, whose receive buffer is full then, may drop acknowledgments too.
+type fullStream struct {
+	toe.Stream
+	room chan struct{}
+}
+
+func (s *fullStream) TryWriteBatch(bufs [][]byte) (int, error) {
+	if !wait.IsClosed(s.room) {
+		return 0, nil
+	}
+	return s.Stream.TryWriteBatch(bufs)
+}
+
+func (s *fullStream) WaitWritable() error {
+	<-s.room
+	return s.Stream.WaitWritable()
+}
+
 // TestRSocketsCrowded: while TCP takes nothing, the words that a peer has sent to it do not fill the places
 // of messages under way. A Write that has found room before them looks again, and the word of CloseWrite
 // has a place.
@@ -601,12 +622,10 @@ func TestRSocketsCrowded(t *testing.T) {
 		places = 30             // for all but the words about the end
 	)
 	a, b := kernelStreams(t)
-	for _, c := range []net.Conn{a, b} {
-		c.(*net.TCPConn).SetReadBuffer(4 << 10)
-		c.(*net.TCPConn).SetWriteBuffer(4 << 10)
-	}
-	// The forger's driver takes nothing from TCP behind a message that is unread.
-	f := startForger(t, a, b, true, &extsock.Config{NoCapabilities: true, Messages: true, RecvDepth: 1}, 4<<20, rsockets.Header{Credits: 1 << 15})
+	stream := &fullStream{Stream: kernel.New(b.(*net.TCPConn)), room: make(chan struct{})}
+	makeRoom := sync.OnceFunc(func() { close(stream.room) })
+	defer makeRoom() // Close waits for it
+	f := startForger(t, a, stream, true, &extsock.Config{NoCapabilities: true}, 64<<10, rsockets.Header{Credits: 1 << 15})
 	var read atomic.Int64
 	reads, writes := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -652,6 +671,7 @@ func TestRSocketsCrowded(t *testing.T) {
 	if err := <-writes; !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("the Write: %v", err)
 	}
+	makeRoom()
 	for w := rsockets.Word(0); w != controlWord(rsockets.Shutdown); {
 		b := make([]byte, rsockets.WordLen)
 		n, err := f.c.Read(b)
