@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // TestBlockingDescriptor checks that ReadSegment and TryWriteBatch do not block in a system call
@@ -21,7 +23,7 @@ func TestBlockingDescriptor(t *testing.T) {
 	}
 	for _, short := range []bool{true, false} {
 		y.short, y.late = short, false
-		rescue := time.AfterFunc(5*time.Second, func() { x.Write([]byte{1}) }) // ends a read that blocks
+		rescue := time.AfterFunc(prototest.Patience(t), func() { x.Write([]byte{1}) }) // ends a read that blocks
 		y.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 		n, _, err := y.ReadSegment(&late{make([]byte, 8)}, 0)
 		if n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -29,7 +31,7 @@ func TestBlockingDescriptor(t *testing.T) {
 		}
 		rescue.Stop()
 	}
-	rescue := time.AfterFunc(5*time.Second, func() { y.Close() }) // ends a write that blocks
+	rescue := time.AfterFunc(prototest.Patience(t), func() { y.Close() }) // ends a write that blocks
 	defer rescue.Stop()
 	for _, test := range []struct {
 		desc string
