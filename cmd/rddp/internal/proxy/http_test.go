@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rddp/rddp/internal/prototest"
@@ -43,7 +45,15 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	entrance, exit := tunnel(t, strings.TrimPrefix(server.URL, "http://"), Config{})
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, Timeout: prototest.Patience(t)}
+	var dialed atomic.Int64 // connections to the entrance; it counts them elsewhere when they end
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			dialed.Add(1)
+		}
+		return c, err
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: clients}, Timeout: prototest.Patience(t)}
 	url := "http://" + entrance.Addr().Address
 	body := func(r *http.Response, err error) ([]byte, error) {
 		if err != nil {
@@ -71,7 +81,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("upload: %d bytes of %d, %v", len(got), len(large), err)
 	}
 	// Without keep-alive each request is a connection.
-	single := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: prototest.Patience(t)}
+	single := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: prototest.Patience(t)}
 	for i := range 50 {
 		if got, err := body(single.Get(url + "/x")); err != nil || string(got) != "this is /x" {
 			t.Errorf("request %d without keep-alive: %q, %v", i, got, err)
@@ -79,7 +89,7 @@ func TestHTTP(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 	server.CloseClientConnections()
-	for range entrance.Stats().Open + int(entrance.Stats().Ended) {
+	for range dialed.Load() {
 		orderly(t, entrance, exit)
 	}
 }
