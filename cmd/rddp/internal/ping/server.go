@@ -139,8 +139,9 @@ func answerConn(
 			err = (&answerer{session: a, place: place}).run(ctx)
 		}
 	}
+	failed := err != nil && ctx.Err() == nil // the client sees the close, and an end of ctx that follows does not hide why
 	err = a.close(err)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !failed {
 		err = nil
 	}
 	if errors.Is(context.Cause(ctx), accept.ErrDisplaced) {
