@@ -22,8 +22,8 @@ import (
 type besieged struct {
 	l *extsock.Listener
 
-	halfOpen, most, evicted, good atomic.Int64
-	slowest                       atomic.Int64 // ns that one was half open
+	accepted, halfOpen, most, evicted, good atomic.Int64
+	slowest                                 atomic.Int64 // ns that one was half open
 
 	wg sync.WaitGroup
 }
@@ -56,6 +56,7 @@ func (s *besieged) serve(t *testing.T) {
 			defer s.wg.Done()
 			defer c.Close()
 			raise(&s.most, s.halfOpen.Add(1))
+			s.accepted.Add(1)
 			begin := time.Now()
 			err := c.Handshake(timeLimit(t))
 			raise(&s.slowest, int64(time.Since(begin)))
@@ -107,8 +108,8 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 // TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a
 // second. Each takes at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good
 // client connects and has an answer within 100 ms at the 99th percentile. Without the tag
-// conformance there are 1,000, HandshakeTimeout is 3 s, and all may be late: the machine may be
-// busy.
+// conformance there are 1,000, HandshakeTimeout is 3 s, or more if the first ones are gone before the
+// last ones have come, and all may be late: the machine may be busy.
 func TestHalfOpen10000(t *testing.T) {
 	n, timeout := testmode.Count(10_000, 1000), time.Duration(testmode.Count(5, 3))*time.Second
 	for _, tt := range []struct {
@@ -116,42 +117,65 @@ func TestHalfOpen10000(t *testing.T) {
 		cfg  extsock.Config
 		n    int
 	}{
-		{"StartupRequire", extsock.Config{Startup: extsock.StartupRequire, MaxHalfOpen: -1, HandshakeTimeout: timeout}, n},
-		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1, HandshakeTimeout: timeout}, testmode.Count(2000, 200)},
+		{"StartupRequire", extsock.Config{Startup: extsock.StartupRequire, MaxHalfOpen: -1}, n},
+		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1}, testmode.Count(2000, 200)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			s := besiege(t, &tt.cfg)
-			before, routines := inUse(), runtime.NumGoroutine()
-			slowpeer.Start(t, slowpeer.Peers{Address: s.l.Addr().String(), N: tt.n})
-			waitFor(t, "the connections are accepted", func() bool { return s.most.Load() >= int64(tt.n)*9/10 })
-			held := s.halfOpen.Load()
-			each := (inUse() - before) / held
-			perConn := float64(runtime.NumGoroutine()-routines) / float64(held)
-			stop := make(chan struct{})
-			time.AfterFunc(timeout/2, func() { close(stop) })
-			took := good(t, s.l.Addr().String(), stop)
-			waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() == 0 })
-			p99 := took[len(took)*99/100]
-			t.Logf("%d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
-				s.most.Load(), each, perConn, time.Duration(s.slowest.Load()).Round(time.Millisecond), len(took), took[len(took)/2], p99)
-			if !testmode.Race && each > 16<<10 {
-				t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
-			}
-			late := 500 * time.Millisecond
-			switch {
-			case !testmode.Full: // the machine may be busy
-				late = 30 * time.Second
-			case testmode.Race:
-				late = time.Second
-			}
-			if d := time.Duration(s.slowest.Load()); d > timeout+late {
-				t.Errorf("one was half open for %v, want at most %v", d, timeout+late)
-			}
-			if testmode.Full && p99 > 100*time.Millisecond {
-				t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
+			timeout := timeout
+			for !halfOpen(t, tt.cfg, tt.n, timeout) {
+				if timeout *= 2; testmode.Full || timeout > time.Minute {
+					t.Fatal("the first connections are gone before the last ones have come")
+				}
 			}
 		})
 	}
+}
+
+// halfOpen is TestHalfOpen10000 with n connections, and with this timeout. It reports false if so many have not
+// been half open at a time, because the machine is too busy for the timeout.
+func halfOpen(t *testing.T, cfg extsock.Config, n int, timeout time.Duration) bool {
+	t.Helper()
+	cfg.HandshakeTimeout = timeout
+	if cfg.SniffTimeout > 0 {
+		cfg.SniffTimeout = timeout
+	}
+	s := besiege(t, &cfg)
+	before, routines := inUse(), runtime.NumGoroutine()
+	leave := slowpeer.Start(t, slowpeer.Peers{Address: s.l.Addr().String(), N: n})
+	most := int64(n) * 9 / 10
+	waitFor(t, "the connections are accepted", func() bool { return s.accepted.Load() >= most })
+	held := max(s.halfOpen.Load(), 1)
+	each := (inUse() - before) / held
+	perConn := float64(runtime.NumGoroutine()-routines) / float64(held)
+	if s.halfOpen.Load() < most { // what was measured is not what they take
+		leave()
+		waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() == 0 })
+		return false
+	}
+	stop := make(chan struct{})
+	time.AfterFunc(timeout/2, func() { close(stop) })
+	took := good(t, s.l.Addr().String(), stop)
+	waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() == 0 })
+	p99 := took[len(took)*99/100]
+	t.Logf("%d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
+		s.most.Load(), each, perConn, time.Duration(s.slowest.Load()).Round(time.Millisecond), len(took), took[len(took)/2], p99)
+	if !testmode.Race && each > 16<<10 {
+		t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
+	}
+	late := 500 * time.Millisecond
+	switch {
+	case !testmode.Full: // the machine may be busy
+		late = 30 * time.Second
+	case testmode.Race:
+		late = time.Second
+	}
+	if d := time.Duration(s.slowest.Load()); d > timeout+late {
+		t.Errorf("one was half open for %v, want at most %v", d, timeout+late)
+	}
+	if testmode.Full && p99 > 100*time.Millisecond {
+		t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
+	}
+	return true
 }
 
 // TestHalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the
