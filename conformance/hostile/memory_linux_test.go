@@ -31,15 +31,20 @@ import (
 
 func init() { roles["victim"] = victim }
 
-// victimPatience is how long the server bears with a peer that does not read, or says nothing.
-const victimPatience = 10 * time.Second
+// victimPatience is how long the server bears with a peer that does not read, or says nothing, and
+// victimStartup how long with one that sends no Request. Without the tag conformance no attack lasts for as
+// long, and the good client may be on a busy machine.
+var (
+	victimPatience = time.Duration(testmode.Count(10, 60)) * time.Second
+	victimStartup  = time.Duration(testmode.Count(3, 60)) * time.Second
+)
 
 // victim is a server as programs write them: it lends each peer some memory, echoes what comes, and
 // has time limits.
 func victim() error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
 		BadSTagDelay: -1, // the good client has the address of all the others
-		Startup:      extsock.StartupRequire, HandshakeTimeout: 3 * time.Second, CloseTimeout: time.Second,
+		Startup:      extsock.StartupRequire, HandshakeTimeout: victimStartup, CloseTimeout: time.Second,
 	})
 	if err != nil {
 		return err
