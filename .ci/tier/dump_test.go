@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/internal/prototest"
 )
@@ -24,16 +26,25 @@ func TestHang(t *testing.T) {
 	})
 }
 
-func wait() { <-make(chan int) }
+func wait() {
+	os.WriteFile("runs", nil, 0o644)
+	<-make(chan int)
+}
 `)
 	var log strings.Builder
-	attempts, ok, err := testAndRetry(t.Context(), realGoTest, []string{"-timeout=100ms"}, []string{"."}, 2, &log)
-	if err != nil || ok || len(attempts) != 0 {
-		t.Errorf("ok = %t, %v, %v", ok, attempts, err)
-	}
+	limit := 50 * time.Millisecond
+	prototest.Wait(t, "a limit that lets the test begin", func() bool { // a busy machine may need longer
+		log.Reset()
+		limit *= 2
+		attempts, ok, err := testAndRetry(t.Context(), realGoTest, []string{"-timeout=" + limit.String()}, []string{"."}, 2, &log)
+		if err != nil || ok || len(attempts) != 0 {
+			t.Fatalf("ok = %t, %v, %v", ok, attempts, err)
+		}
+		_, err = os.Stat("runs")
+		return err == nil
+	})
 	for _, want := range []string{
-		"== example.test/m does not run again: panic: test timed out after 100ms\n",
-		"running tests:\n\t\tTestHang/sub (0s)\n",
+		"== example.test/m does not run again: panic: test timed out after " + limit.String() + "\n",
 		"as far as here",
 		"[chan receive]:\n    m.wait " + dirOf(t) + "/m_test.go:",
 		"lines: dump-example.test-m.txt\n",
@@ -41,6 +52,9 @@ func wait() { <-make(chan int) }
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is missing", want)
 		}
+	}
+	if !regexp.MustCompile(`running tests:\n\t\tTestHang/sub \(\d+m?\d*s\)\n`).MatchString(log.String()) {
+		t.Error("it does not say for how long the test ran")
 	}
 	dump, err := os.ReadFile("dump-example.test-m.txt")
 	if err != nil || !strings.Contains(string(dump), "created by testing.(*T).Run") {
