@@ -593,8 +593,8 @@ func TestRSocketsFlood(t *testing.T) {
 	}
 }
 
-// A fullStream takes nothing of its driver until room is closed. The send buffer of a kernel that is full for long
-// would do as well, but its peer's kernel, whose receive buffer is full then, may drop acknowledgments too.
+// A fullStream takes no output until room is closed, as a socket does whose send buffer is full. It stands in for small
+// kernel buffers: with a full receive buffer the peer's kernel may drop acknowledgments too, and then nothing moves.
 type fullStream struct {
 	toe.Stream
 	room chan struct{}

@@ -72,9 +72,10 @@ func TestEarlyReload(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ignored := make(chan os.Signal, 1) // what runs the test may ignore SIGHUP, which a child inherits; it inherits no handler
-	signal.Notify(ignored, syscall.SIGHUP)
-	defer signal.Stop(ignored)
+	// Where SIGHUP is ignored, as under nohup, a child process would ignore it too. It does not inherit a handler.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	p := startProcess(t, "proxy", "-routes", file)
 	give := func(before func()) {
 		t.Helper()
@@ -93,7 +94,8 @@ func TestEarlyReload(t *testing.T) {
 	}
 }
 
-// openFIFO opens the FIFO as soon as a process reads from it: one that has ended never does.
+// openFIFO opens the FIFO for writing as soon as the proxy reads from it. It fails the test if that never happens, as when
+// the proxy has ended.
 func openFIFO(t *testing.T, file string) (f *os.File) {
 	t.Helper()
 	prototest.Wait(t, "the proxy opens the file", func() bool {

@@ -165,7 +165,7 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 			level = slog.LevelWarn
 		}
 		log.Log(ctx, level, "connection ended", "err", cause)
-	case ctx.Err() != nil && !conn.counted: // what the client has been told is said here too
+	case ctx.Err() != nil && !conn.counted: // a failure that the client has been told is logged even so
 	case err != nil && !errors.Is(err, io.EOF):
 		log.Warn("connection ended", "err", err)
 	default:

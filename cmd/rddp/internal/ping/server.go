@@ -139,7 +139,8 @@ func answerConn(
 			err = (&answerer{session: a, place: place}).run(ctx)
 		}
 	}
-	failed := err != nil && ctx.Err() == nil // the client sees the close, and an end of ctx that follows does not hide why
+	// Decided before the close, which the client sees: an interrupt after that must not hide why the connection failed.
+	failed := err != nil && ctx.Err() == nil
 	err = a.close(err)
 	if ctx.Err() != nil && !failed {
 		err = nil
