@@ -3,6 +3,7 @@ package ping
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,4 +166,43 @@ func silentServer(t *testing.T, socket extsock.Config) (addr string, end func())
 		conn.Close()
 	}()
 	return l.Addr().String(), func() { <-done }
+}
+
+// An atClose is a connection that calls before at the beginning of its Close.
+type atClose struct {
+	net.Conn
+	before func()
+}
+
+func (c atClose) Close() error {
+	c.before()
+	return c.Conn.Close()
+}
+
+// TestServerInterruptedAfterFailure: an interrupt does not hide why a connection has failed before it, although the server
+// is still closing that connection. A failure that comes after the interrupt follows from it, and is none.
+func TestServerInterruptedAfterFailure(t *testing.T) {
+	refused := errors.New("no startup")
+	for _, tt := range []struct {
+		interruptedFirst bool
+		want             error
+	}{{true, nil}, {false, refused}} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		near, far := net.Pipe()
+		c := extsock.NewConn(atClose{near, interrupt}, false, nil)
+		startup := func(context.Context, []byte) error {
+			if tt.interruptedFirst {
+				interrupt()
+			}
+			return refused
+		}
+		if _, err := answerConn(ctx, c, startup, nil, new(Config)); !errors.Is(err, tt.want) {
+			t.Errorf("interrupted first: %t: %v, want %v", tt.interruptedFirst, err, tt.want)
+		}
+		if ctx.Err() == nil {
+			t.Error("the connection is not closed")
+		}
+		interrupt()
+		far.Close()
+	}
 }
