@@ -262,9 +262,9 @@ func TestEndBeforeTooLong(t *testing.T) {
 func TestWorkAtLoss(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
-	l.q.sendMu.Lock() // nobody sends
+	// The goroutine that joins the queue pair has a look at the send queue, and would wait for the link before the loss does.
+	prototest.Wait(t, "the join", func() bool { return !calls("(*queuePair).start") })
 	l.mu.Lock()
-	l.q.sendMu.Unlock()
 	var ends sync.WaitGroup
 	ends.Go(func() { l.gone(io.EOF) })
 	prototest.Wait(t, "the loss", func() bool { return waitsIn("(*link).gone") })
