@@ -42,7 +42,7 @@ func (q *CompletionQueue) Poll(dst []rdmap.Completion) int {
 }
 
 // Wait takes the oldest Completion. If there is none, Wait sends what Post has put off, and waits
-// for one. It returns a Completion that is already in the queue even if ctx is done. The only error
+// for one. It returns a Completion that is in the queue even if ctx is done. The only error
 // is ctx.Err().
 func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 	q.look()
@@ -52,7 +52,7 @@ func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 }
 
 // WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. If there
-// is none, it does what Wait does. It returns Completions that are already in the queue even if ctx
+// is none, it does what Wait does. It returns Completions that are in the queue even if ctx
 // is done. The only error is ctx.Err(), with 0 Completions. With an empty dst WaitBatch does not
 // wait.
 //

@@ -143,7 +143,7 @@ func (c *CompletionQueue) Poll(dst []Completion) int { return c.take(dst, false)
 
 // Wait takes up to len(dst) Completions, the oldest first, and returns their number. If there is
 // none, it waits for one. If solicited is true, it waits until the queue holds a Completion that is
-// solicited (RFC 5040 §5.3) or a failure. Wait returns Completions that are already in the queue even
+// solicited (RFC 5040 §5.3) or a failure. Wait returns Completions that are in the queue even
 // if ctx is done. The only error is ctx.Err(), with 0 Completions. With an empty dst Wait does not
 // wait.
 func (c *CompletionQueue) Wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
@@ -159,6 +159,9 @@ func (c *CompletionQueue) Wait(ctx context.Context, dst []Completion, solicited 
 		select {
 		case <-wake:
 		case <-ctx.Done():
+			if n := c.take(dst, solicited); n > 0 { // select takes either of two channels that are ready
+				return n, nil
+			}
 			return 0, ctx.Err()
 		}
 	}

@@ -226,6 +226,17 @@ func TestCompletionString(t *testing.T) {
 	}
 }
 
+// doneLater is a context that is done once Wait, which has found nothing, asks for its channel. before comes in front of that.
+type doneLater struct {
+	context.Context
+	before func()
+}
+
+func (c doneLater) Done() <-chan struct{} {
+	c.before()
+	return c.Context.Done()
+}
+
 func TestWaitBatch(t *testing.T) {
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -272,6 +283,17 @@ func TestWaitBatch(t *testing.T) {
 		c := NewCompletionQueue(1)
 		if n, err := c.Wait(canceled, make([]Completion, 1), false); n != 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("WaitBatch = %d, %v", n, err)
+		}
+	})
+	t.Run("one that comes before the context is done", func(t *testing.T) {
+		for _, depth := range []int{1, 8} {
+			for range 100 { // select takes either of two channels that are ready
+				c := NewCompletionQueue(depth)
+				ctx := doneLater{canceled, func() { fill(t, c, 0, 1) }}
+				if n, err := c.Wait(ctx, make([]Completion, 1), false); n != 1 || err != nil {
+					t.Fatalf("WaitBatch = %d, %v", n, err)
+				}
+			}
 		}
 	})
 	t.Run("a deadline ends the wait", func(t *testing.T) {
