@@ -2,6 +2,8 @@ package prototest
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -42,8 +44,9 @@ func TimeLimit(t testing.TB) context.Context {
 
 // Wait waits until there is true of what other goroutines, other processes or the system are about to
 // bring about. If it is not until t's Deadline, the test fails with what and with the stacks of all
-// goroutines. A bubble needs no Wait: in it, synctest.Wait and time.Sleep end when everything stands
-// still. Wait must not be used there beside a goroutine that never does: no time would pass.
+// goroutines, and says so on stderr at once. A bubble needs no Wait: in it, synctest.Wait and time.Sleep
+// end when everything stands still. Wait must not be used there beside a goroutine that never does: no
+// time would pass.
 func Wait(t testing.TB, what string, there func() bool) {
 	t.Helper()
 	const quick = 1000 // looks before it leaves the processor for longer
@@ -53,6 +56,8 @@ func Wait(t testing.TB, what string, there func() bool) {
 		case n < quick:
 			runtime.Gosched()
 		case time.Now().After(end):
+			// What t is told stays hidden if a Cleanup hangs, as one may when the test holds a mutex.
+			fmt.Fprintf(os.Stderr, "%s: %s: waited for it in vain\n", t.Name(), what)
 			t.Fatalf("%s: waited for it in vain\n%s", what, stacks())
 		default:
 			time.Sleep(time.Millisecond)
