@@ -16,3 +16,20 @@ func Idle(s toe.Stream) bool {
 	defer x.mu.Unlock()
 	return x.out.buf == nil && x.sealed.buf == nil && !x.feeding
 }
+
+// HoldTurn takes the turn to write, for tests, as a write does that is about to give TLS a record. write gives it p, and ends the turn.
+func HoldTurn(s toe.Stream) (write func(p []byte) error) {
+	x := s.(*stream)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if ok, err := x.takeTurn(false); !ok {
+		panic(err)
+	}
+	return func(p []byte) error {
+		_, err := x.conn.Write(p)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.endTurn()
+		return err
+	}
+}

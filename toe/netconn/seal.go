@@ -158,11 +158,11 @@ func (s *stream) flushSealed() {
 }
 
 // stopAbsorbing has TLS write through to TCP again, because its last words may wait. It waits for the
-// record under way.
+// record under way, and for the write that makes it: TLS would refuse the record after its last words.
 //
 // +checklocks:s.mu
 func (s *stream) stopAbsorbing() {
-	if s.sealing {
+	if s.sealing || s.writing {
 		s.changed.Wait()
 		return
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/net/nettest"
 
@@ -121,6 +123,37 @@ func TestWireFull(t *testing.T) {
 	if got != total {
 		t.Errorf("%d bytes have arrived, want %d", got, total)
 	}
+}
+
+// TestWireCloseWriteAmidWrite checks that TLS says goodbye behind the record that a write is about to make.
+func TestWireCloseWriteAmidWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		a, b := shaken(t, netconn.ForTLS(netconn.New(x)), y)
+		s := netconn.New(a)
+		defer s.Abort()
+		if n, err := s.TryWriteBatch([][]byte{{1}}); n != 1 || err != nil {
+			t.Fatalf("TryWriteBatch = %d, %v", n, err)
+		}
+		write := netconn.HoldTurn(s)
+		if err := s.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan error, 1)
+		go func() {
+			synctest.Wait()
+			written <- write([]byte{2})
+		}()
+		if got, err := io.ReadAll(b); !bytes.Equal(got, []byte{1, 2}) || err != nil {
+			t.Errorf("the peer reads %v, %v", got, err)
+		}
+		if err := <-written; err != nil {
+			t.Errorf("the record: %v", err)
+		}
+		if _, err := s.TryWriteBatch([][]byte{{3}}); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("TryWriteBatch after CloseWrite = %v, want %v", err, syscall.EPIPE)
+		}
+	})
 }
 
 // TestWireFloodOfKeyUpdates checks that a peer that makes TLS write again and again, and does not
