@@ -41,6 +41,8 @@ func listening(pid int) (port int, err error) {
 	entries, err := os.ReadDir(filepath.Join(folder, "fd"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // the process has ended
 		return 0, nil
+	} else if errors.Is(err, fs.ErrPermission) && ends(folder) {
+		return 0, nil
 	} else if err != nil {
 		return 0, err
 	}
@@ -64,6 +66,13 @@ func listening(pid int) (port int, err error) {
 		}
 	}
 	return 0, nil
+}
+
+// ends reports whether the process of a folder of /proc ends or has ended. From the moment that it has no
+// memory any more until its parent has waited for it, its folder belongs to root.
+func ends(folder string) bool {
+	memory, err := os.ReadFile(filepath.Join(folder, "statm"))
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || strings.HasPrefix(string(memory), "0 ")
 }
 
 // A listener is a socket in the state LISTEN.

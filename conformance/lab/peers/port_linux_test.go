@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // Of two sockets at a reserved port, one that sets SO_REUSEADDR may listen there, and another one
@@ -55,6 +60,33 @@ func TestListening(t *testing.T) {
 	}
 	if port, err := listening(1 << 30); port != 0 || err != nil {
 		t.Errorf("of no process: %d, %v", port, err)
+	}
+}
+
+// TestListeningOfEnded: a process that has ended listens nowhere, also before its parent has waited for it.
+// What /proc has of it then belongs to root, so the test asks as somebody else.
+func TestListeningOfEnded(t *testing.T) {
+	tools(t, "iperf3")
+	t.Setenv("PEERS_FAIL", "iperf3")
+	p := exec.Command("iperf3", "-s", "-1")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "the end", func() bool { return ends(fmt.Sprintf("/proc/%d", p.Process.Pid)) })
+	asked := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: nothing else runs as that user
+		err := syscall.Setfsuid(65534)
+		if err == nil {
+			_, err = listening(p.Process.Pid)
+		}
+		asked <- err
+	}()
+	if err := <-asked; err != nil {
+		t.Error(err)
+	}
+	if err := p.Wait(); err == nil {
+		t.Error("the process has not failed")
 	}
 }
 
