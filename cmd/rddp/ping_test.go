@@ -136,7 +136,7 @@ func TestPingOutput(t *testing.T) {
 }
 
 func TestPingRefused(t *testing.T) {
-	_, port, err := net.SplitHostPort(tcptest.ClosedPort(t))
+	_, port, err := net.SplitHostPort(prototest.ClosedPort(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
@@ -35,7 +34,7 @@ func TestSpecUsage(t *testing.T) {
 		}
 	}
 	// A section that has nothing for this part, and no peer.
-	address := tcptest.ClosedPort(t)
+	address := prototest.ClosedPort(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

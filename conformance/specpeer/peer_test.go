@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -225,12 +226,7 @@ func TestNoDelay(t *testing.T) {
 
 // A peer that nobody listens for gives up.
 func TestDialRefused(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	if err := (&Peer{Patience: time.Millisecond}).Dial(t.Context(), l.Addr().String()); err == nil {
+	if err := (&Peer{Patience: time.Millisecond}).Dial(t.Context(), prototest.ClosedPort(t)); err == nil {
 		t.Error("Dial returned nil without a connection")
 	}
 }

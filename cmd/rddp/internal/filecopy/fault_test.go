@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -150,7 +150,7 @@ func TestRefusals(t *testing.T) {
 
 // What is no server of ours is told apart, each kind with a hint.
 func TestDialErrors(t *testing.T) {
-	refused := tcptest.ClosedPort(t)
+	refused := prototest.ClosedPort(t)
 	tests := []struct {
 		desc  string
 		serve func(*net.TCPConn) // nil: nobody listens

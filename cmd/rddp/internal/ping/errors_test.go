@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
@@ -250,7 +249,7 @@ func TestClientRefused(t *testing.T) {
 
 // Kernel TCP says the same in the words of the system.
 func TestClientRefusedByKernel(t *testing.T) {
-	address := tcptest.ClosedPort(t)
+	address := prototest.ClosedPort(t)
 	_, err := Client(t.Context(), address, &Config{Timeout: prototest.Patience(t)})
 	checkFault(t, err, as[syscall.Errno], []string{"connecting to " + address + ": ", "refused"})
 }

@@ -61,7 +61,7 @@ func told(t *testing.T, r *running, want string) Summary {
 }
 
 func TestNoService(t *testing.T) {
-	entrance, exit := tunnel(t, tcptest.ClosedPort(t), Config{})
+	entrance, exit := tunnel(t, prototest.ClosedPort(t), Config{})
 	entrance.dialInVain(t)
 	told(t, exit, "connecting to the service: connection refused")
 	s := told(t, entrance, `connecting to the exit: the peer rejected the connection and says "connecting to the service: connection refused"`)
@@ -71,7 +71,7 @@ func TestNoService(t *testing.T) {
 }
 
 func TestNoExit(t *testing.T) {
-	to := tcptest.ClosedPort(t)
+	to := prototest.ClosedPort(t)
 	entrance := start(t, "127.0.0.1:0", "rddp://"+to, Config{})
 	entrance.dialInVain(t)
 	if s := told(t, entrance, "connecting to the exit: connection refused"); s.To != "rddp://"+to {
@@ -441,7 +441,7 @@ func TestGraceIsOver(t *testing.T) {
 // A proxy that is to end while it waits for the other one's answer does not wait for that.
 func TestGraceInStartup(t *testing.T) {
 	entrance := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: prototest.Patience(t)})
-	exit := start(t, "rddp://127.0.0.1:0", tcptest.ClosedPort(t), Config{Timeout: prototest.Patience(t)})
+	exit := start(t, "rddp://127.0.0.1:0", prototest.ClosedPort(t), Config{Timeout: prototest.Patience(t)})
 	for _, r := range []*running{entrance, exit} {
 		c := r.dial(t)
 		prototest.Wait(t, "a connection", func() bool { return r.Stats().Open > 0 })

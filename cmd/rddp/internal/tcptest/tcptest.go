@@ -45,23 +45,6 @@ func Echo(c *net.TCPConn) {
 	c.CloseWrite()
 }
 
-// ClosedPort returns an address where nobody listens. It is that of the dialing end of a
-// connection, so that no listener gets it before the test ends.
-func ClosedPort(t testing.TB) (address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c.LocalAddr().String()
-}
-
 // Dial connects to address. The connection has the test's deadline and is closed when the test ends.
 func Dial(t testing.TB, address string) *net.TCPConn {
 	t.Helper()
