@@ -13,6 +13,21 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
+// waits is the source of wait, which waits for good, and writes the file "runs" when it does. A signal that comes
+// while a goroutine is still on its way finds it in another place.
+const waits = `
+func wait() {
+	go func() {
+		stacks := make([]byte, 1<<20)
+		for !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "[chan receive]:\nexample.test/m.wait(") {
+			runtime.Gosched()
+		}
+		os.WriteFile("runs", nil, 0o644)
+	}()
+	<-make(chan int)
+}
+`
+
 // TestTimeLimit: a process that exceeds the limit of go test says in which tests, and where they were.
 func TestTimeLimit(t *testing.T) {
 	module(t, `
@@ -25,12 +40,7 @@ func TestHang(t *testing.T) {
 		wait()
 	})
 }
-
-func wait() {
-	os.WriteFile("runs", nil, 0o644)
-	<-make(chan int)
-}
-`)
+`+waits)
 	var log strings.Builder
 	limit := 50 * time.Millisecond
 	prototest.Wait(t, "a limit that lets the test begin", func() bool { // a busy machine may need longer
@@ -70,19 +80,12 @@ func wait() {
 
 // TestInterrupted: a step whose time is over says which test ran, and where it was.
 func TestInterrupted(t *testing.T) {
-	module(t, `
-func TestHang(t *testing.T) { wait() }
-
-func wait() {
-	os.WriteFile("runs", nil, 0o644) // from here on the signal may come
-	<-make(chan int)
-}
-`)
+	module(t, "func TestHang(t *testing.T) { wait() }\n"+waits)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
+		defer cancel() // also if it waits in vain
 		prototest.Wait(t, "the test", func() bool { _, err := os.Stat("runs"); return err == nil })
-		cancel()
 	}()
 	var log strings.Builder
 	if _, ok, err := testAndRetry(ctx, realGoTest, nil, []string{"."}, 2, &log); ok || err == nil {

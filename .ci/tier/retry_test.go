@@ -18,7 +18,8 @@ func module(t *testing.T, src string) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":    "module example.test/m\n\ngo 1.26\n",
-		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\n" + src,
+		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"runtime\"\n\t\"strings\"\n\t\"testing\"\n)\n\n" +
+			"var _, _, _ = os.Exit, runtime.Stack, strings.Contains\n\n" + src,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
