@@ -143,8 +143,8 @@ func (d *door) close() {
 	if d == nil {
 		return
 	}
+	d.l.Close() // first: whoever sees the end of a connection finds nobody who listens
 	d.conns.end()
-	d.l.Close()
 	d.cancel()
 	d.going.Wait()
 }
