@@ -17,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -135,6 +136,17 @@ func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// settled waits until all goroutines but those of the test have ended.
+func settled(t *testing.T) {
+	t.Helper()
+	end := prototest.Deadline(t)
+	for err := goleak.Find(); err != nil; err = goleak.Find() { // which waits for less than half a second
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // each calls f for 0 to n-1, inParallel at a time, until one call fails.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -150,7 +149,7 @@ func newService(t *testing.T, src source, n int) (*service, []pb.TestServiceClie
 		d.wantDDP(t, n)
 		accepted := dialer{conns: l.conns}
 		accepted.wantDDP(t, n)
-		goleak.VerifyNone(t)
+		settled(t)
 	})
 	return s, clients
 }

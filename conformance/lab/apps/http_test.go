@@ -23,8 +23,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -100,11 +98,12 @@ type site struct {
 
 	mu       sync.Mutex
 	accepted map[*extsock.Conn]bool // whether it was in DDP mode when its first request came
+	answered chan struct{}          // if not nil, the server closes one connection for each value
 }
 
-func newSite(t *testing.T, p protocol, src source) *site {
-	s := &site{protocol: p, t: t, served: make(chan error, 1), accepted: make(map[*extsock.Conn]bool)}
-	l := listen(t)
+func newSite(t *testing.T, p protocol, src source, answered chan struct{}) *site {
+	s := &site{protocol: p, t: t, served: make(chan error, 1), accepted: make(map[*extsock.Conn]bool), answered: answered}
+	l := net.Listener(waitingListener{listen(t), s})
 	var speaks http.Protocols
 	speaks.SetHTTP1(p.major == 1)
 	speaks.SetHTTP2(p.major == 2 && p.tls)
@@ -129,6 +128,40 @@ func newSite(t *testing.T, p protocol, src source) *site {
 	return s
 }
 
+// A waitingListener accepts connections of a site.
+type waitingListener struct {
+	net.Listener
+	s *site
+}
+
+func (l waitingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &waiting{Conn: c.(*extsock.Conn), s: l.s}, nil
+}
+
+// A waiting is a connection of the server, whose Close waits as its site says.
+type waiting struct {
+	*extsock.Conn
+	s    *site
+	once sync.Once
+}
+
+// Close closes the connection.
+func (c *waiting) Close() error {
+	c.once.Do(func() {
+		if c.s.answered != nil {
+			select {
+			case <-c.s.answered:
+			case <-c.s.t.Context().Done():
+			}
+		}
+	})
+	return c.Conn.Close()
+}
+
 // note is the server's ConnState.
 func (s *site) note(c net.Conn, state http.ConnState) {
 	if t, ok := c.(*tls.Conn); ok {
@@ -139,7 +172,7 @@ func (s *site) note(c net.Conn, state http.ConnState) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := c.(*extsock.Conn)
+	e := c.(*waiting).Conn
 	s.accepted[e] = e.ConnectionState().DDPMode
 }
 
@@ -165,7 +198,7 @@ func (s *site) shutdown(limit int) {
 			s.t.Errorf("a request came from %v in TCP mode", c.RemoteAddr())
 		}
 	}
-	goleak.VerifyNone(s.t)
+	settled(s.t)
 }
 
 // do makes a request and returns the answer, whose status and protocol it checks.
@@ -235,7 +268,7 @@ func TestHTTP(t *testing.T) {
 			for i, n := range lengths {
 				from[i] = random.IntN(len(src) - n + 1)
 			}
-			s := newSite(t, p, src)
+			s := newSite(t, p, src, nil)
 			ctx := soon(t)
 			var reused, sum atomic.Int64
 			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
@@ -294,7 +327,7 @@ func TestHTTP(t *testing.T) {
 func TestHTTPCancel(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
-			s := newSite(t, p, newSource(newRandom(t, 7), 64<<10))
+			s := newSite(t, p, newSource(newRandom(t, 7), 64<<10), nil)
 			ctx := soon(t)
 			for range 8 {
 				ctx, cancel := context.WithCancel(ctx)
@@ -322,7 +355,7 @@ func TestHTTPPanic(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
 			src := newSource(newRandom(t, 8), 64<<10)
-			s := newSite(t, p, src)
+			s := newSite(t, p, src, nil)
 			ctx := soon(t)
 			for range 8 {
 				resp, err := s.do(ctx, "GET", "/panic", nil, http.StatusOK)
@@ -346,12 +379,13 @@ func TestHTTPPanic(t *testing.T) {
 }
 
 // TestHTTPEarlyResponse has the server refuse an upload before it has come. The answer arrives all
-// the same.
+// the same. The server of HTTP/1.1 ends its direction and closes the connection half a second later, whether
+// the client has read the answer or not; here it waits for that.
 func TestHTTPEarlyResponse(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
 			src := newSource(newRandom(t, 9), 64<<10)
-			s := newSite(t, p, src)
+			s := newSite(t, p, src, make(chan struct{}, 8))
 			for range 8 {
 				body := io.LimitReader(endless(src), largest)
 				resp, err := s.do(soon(t), "POST", "/refuse", body, http.StatusRequestEntityTooLarge)
@@ -361,6 +395,7 @@ func TestHTTPEarlyResponse(t *testing.T) {
 				if err := want(resp, []byte("too much\n")); err != nil {
 					t.Error(err)
 				}
+				s.answered <- struct{}{}
 			}
 			s.shutdown(8)
 		})
