@@ -59,10 +59,11 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 		cfg.Startup, cfg.TLS = extsock.StartupRequire, s.TLS
 		d.l = extsock.NewListener(d.l, cfg)
 	}
+	until := ctx
 	ctx, d.cancel = context.WithCancel(ctx)
 	d.going.Go(func() {
 		defer s.reserve(-memory)
-		d.run(ctx, o.Conns)
+		d.run(ctx, until, o.Conns)
 	})
 	return d, nil
 }
@@ -70,8 +71,9 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 // errNoMemory means that the connections of all clients together need more than maxMemory.
 var errNoMemory = errors.New("the connections need too much memory")
 
-// run accepts conns connections, or fewer if the door is shut.
-func (d *door) run(ctx context.Context, conns int) {
+// run accepts conns connections, or fewer if the door is shut. It returns when nothing of them is left, or,
+// except for the goroutines that serve them, when until is done, which is the server's context.
+func (d *door) run(ctx, until context.Context, conns int) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range conns {
@@ -88,6 +90,7 @@ func (d *door) run(ctx context.Context, conns int) {
 		}
 		k := &closer{c: c}
 		all.Go(func() {
+			defer k.over(until)
 			defer k.close()
 			err := d.serve(ctx, c, k)
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && ctx.Err() == nil { // some are only opened

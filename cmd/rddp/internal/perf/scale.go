@@ -108,12 +108,12 @@ func (m *meter) scaleRound(ctx context.Context, kinds [][]job, idle []*idles, al
 		for _, j := range kinds[i] {
 			o, err := m.scaleRun(ctx, all[j], crowds[i])
 			if err != nil {
-				m.disperse(crowds[i])
+				m.disperse(ctx, crowds[i])
 				return nil, nil, &RunError{j.String(), err}
 			}
 			outcomes = append(outcomes, o)
 		}
-		if err := m.disperse(crowds[i]); err != nil {
+		if err := m.disperse(ctx, crowds[i]); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -178,7 +178,7 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 	c = &crowd{open: newHistogram()}
 	defer func() {
 		if err != nil {
-			m.disperse(c)
+			m.disperse(ctx, c)
 		}
 	}()
 	h := &hello{
@@ -288,10 +288,16 @@ func dialer(o *Options, h *hello) func(ctx context.Context, address string) (net
 	}
 }
 
-// disperse closes the connections of a crowd at both ends.
-func (m *meter) disperse(c *crowd) (err error) {
+// disperse closes the connections of a crowd at both ends, and waits until nothing of them is left: the
+// memory of the next crowd is what there is more than before it.
+func (m *meter) disperse(ctx context.Context, c *crowd) (err error) {
 	closeAll(c.closers)
-	c.ends, c.closers = nil, nil
+	defer func() {
+		for _, k := range c.closers {
+			k.over(ctx)
+		}
+		c.ends, c.closers = nil, nil
+	}()
 	for _, s := range m.servers {
 		_, e := ask(s.c, command{Shut: true}, m.o.Timeout)
 		err = errors.Join(err, e)

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -169,6 +170,33 @@ func TestDoorShuts(t *testing.T) {
 	third, last := open()
 	c.close()
 	closed(third, last)
+}
+
+// TestDisperse: nothing works for connections any more when the next ones are opened: their memory would be
+// missing in that of the next ones.
+func TestDisperse(t *testing.T) {
+	o := complete(t, &Options{Addresses: []string{startPeer(t)}, Scale: true, Ring: 1 << 20})
+	c, err := connect(t.Context(), o, leastOpened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	m := &meter{client: c, o: o}
+	crowd, err := m.gather(t.Context(), lane{over: overVerbs, crc: true, recv: defaultRecv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := crowd.ends
+	if err := m.disperse(t.Context(), crowd); err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i, e := range ends {
+		if err := e.ddp.Wait(done); err != nil {
+			t.Errorf("something works for connection %d", i)
+		}
+	}
 }
 
 // A process that may open too few files is told so before it tries.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
@@ -98,6 +99,17 @@ func (k *closer) close() {
 	k.closed = true
 	k.mu.Unlock()
 	c.Close()
+}
+
+// over waits until nothing works in the background for a connection that has been closed, or until ctx is
+// done: as long as something does, it has memory.
+func (k *closer) over(ctx context.Context) {
+	k.mu.Lock()
+	c := k.c
+	k.mu.Unlock()
+	if x, ok := c.(*extsock.Conn); ok {
+		_ = x.Wait(ctx)
+	}
 }
 
 // set replaces the connection. It closes c if the closer has been closed.
