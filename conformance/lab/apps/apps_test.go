@@ -131,13 +131,6 @@ func newRandom(t *testing.T, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// soon returns a context that ends when something that should take seconds takes minutes.
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // settled waits until all goroutines but those of the test have ended.
 func settled(t *testing.T) {
 	t.Helper()

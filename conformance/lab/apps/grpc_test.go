@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // A service is gRPC's own service for tests. It knows nothing of what carries it.
@@ -165,7 +166,7 @@ func TestGRPC(t *testing.T) {
 		from[i] = random.IntN(len(src) - n + 1)
 	}
 	_, clients := newService(t, src, 4)
-	ctx := soon(t)
+	ctx := prototest.TimeLimit(t)
 	each(t, len(lengths), func(i int) error {
 		// A stream's messages are, together, as long as a unary call's one; some of them have no
 		// octets at all.
@@ -337,10 +338,10 @@ func TestGRPCEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			s, clients := newService(t, src, 1)
-			if err := converse(soon(t), clients[0], [][]byte{src}); err != nil { // the connection is there
+			if err := converse(prototest.TimeLimit(t), clients[0], [][]byte{src}); err != nil { // the connection is there
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithCancel(soon(t))
+			ctx, cancel := context.WithCancel(prototest.TimeLimit(t))
 			defer cancel()
 			if err := tt.call(ctx, cancel, clients[0], s); status.Code(err) != tt.code {
 				t.Errorf("the client's end: %v, want %v", err, tt.code)
@@ -350,10 +351,10 @@ func TestGRPCEnds(t *testing.T) {
 				if tt.server != nil && !errors.Is(err, tt.server) {
 					t.Errorf("the server's end: %v, want %v", err, tt.server)
 				}
-			case <-soon(t).Done():
+			case <-prototest.TimeLimit(t).Done():
 				t.Fatal("the server's call goes on")
 			}
-			if err := converse(soon(t), clients[0], [][]byte{src}); err != nil {
+			if err := converse(prototest.TimeLimit(t), clients[0], [][]byte{src}); err != nil {
 				t.Errorf("the next call: %v", err)
 			}
 		})

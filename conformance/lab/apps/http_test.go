@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // handlers are those of any HTTP server: nothing here knows what carries them.
@@ -179,7 +180,7 @@ func (s *site) note(c net.Conn, state http.ConnState) {
 // shutdown ends the server in an orderly way and checks what its connections were.
 func (s *site) shutdown(limit int) {
 	s.t.Helper()
-	ctx := soon(s.t)
+	ctx := prototest.TimeLimit(s.t)
 	s.client.CloseIdleConnections()
 	if err := s.server.Shutdown(ctx); err != nil {
 		s.t.Errorf("Shutdown: %v", err)
@@ -269,7 +270,7 @@ func TestHTTP(t *testing.T) {
 				from[i] = random.IntN(len(src) - n + 1)
 			}
 			s := newSite(t, p, src, nil)
-			ctx := soon(t)
+			ctx := prototest.TimeLimit(t)
 			var reused, sum atomic.Int64
 			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 				if info.Reused {
@@ -308,7 +309,7 @@ func TestHTTP(t *testing.T) {
 			if err := exchange(0); err != nil { // else each of the first ones would dial
 				t.Fatal(err)
 			}
-			s.awaitShared(soon(t))
+			s.awaitShared(prototest.TimeLimit(t))
 			each(t, len(lengths)-1, func(i int) error { return exchange(i + 1) })
 			limit := inParallel
 			if p.major == 2 {
@@ -328,7 +329,7 @@ func TestHTTPCancel(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
 			s := newSite(t, p, newSource(newRandom(t, 7), 64<<10), nil)
-			ctx := soon(t)
+			ctx := prototest.TimeLimit(t)
 			for range 8 {
 				ctx, cancel := context.WithCancel(ctx)
 				resp, err := s.do(ctx, "GET", "/endless", nil, http.StatusOK)
@@ -356,7 +357,7 @@ func TestHTTPPanic(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			src := newSource(newRandom(t, 8), 64<<10)
 			s := newSite(t, p, src, nil)
-			ctx := soon(t)
+			ctx := prototest.TimeLimit(t)
 			for range 8 {
 				resp, err := s.do(ctx, "GET", "/panic", nil, http.StatusOK)
 				if err != nil {
@@ -388,7 +389,7 @@ func TestHTTPEarlyResponse(t *testing.T) {
 			s := newSite(t, p, src, make(chan struct{}, 8))
 			for range 8 {
 				body := io.LimitReader(endless(src), largest)
-				resp, err := s.do(soon(t), "POST", "/refuse", body, http.StatusRequestEntityTooLarge)
+				resp, err := s.do(prototest.TimeLimit(t), "POST", "/refuse", body, http.StatusRequestEntityTooLarge)
 				if err != nil {
 					t.Fatal(err)
 				}
