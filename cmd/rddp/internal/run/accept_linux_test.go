@@ -556,14 +556,7 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.line(t)
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", l.cmd.Process.Pid, l.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := onlyChild(t, l.cmd.Process.Pid)
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -581,6 +574,29 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
+}
+
+// onlyChild returns the child of a supervisor. Each of its threads has children of its own, and which one has started the
+// program is the scheduler's affair.
+func onlyChild(t *testing.T, supervisor int) int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", supervisor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, name := range lists {
+		b, _ := os.ReadFile(name) // a thread that has ended meanwhile has none
+		all = append(all, strings.Fields(string(b))...)
+	}
+	if len(all) != 1 {
+		t.Fatalf("the supervisor has the children %q, want one", all)
+	}
+	pid, err := strconv.Atoi(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
 }
 
 // request is an MPA Request of which everything but the key is wrong.
