@@ -39,6 +39,7 @@ type Device struct {
 	onlyTCP   bool // even to peers on this host
 	noAtomics bool // see Config
 	rnrTick   time.Duration
+	missMost  time.Duration
 	guid      [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -60,7 +61,7 @@ func New(c Config) (*Device, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics, rnrTick: rnrTick, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
+	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics, rnrTick: rnrTick, missMost: missMost, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
 	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned

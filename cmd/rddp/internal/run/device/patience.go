@@ -40,7 +40,7 @@ func (q *queuePair) retryTimeLocked() time.Duration {
 	return (time.Duration(q.attrs.Retry) + 1) * (4096 * time.Nanosecond) << (q.attrs.Timeout & 31)
 }
 
-// missMost is how long work requests wait at most for a peer that has left.
+// missMost is how long work requests wait at most for a peer that has left, if no test has made it longer.
 const missMost = time.Second
 
 // miss ends l, whose peer has left, but not before a NIC would give up. Connections are not in order
@@ -52,7 +52,7 @@ func (q *queuePair) miss(l *link, err error) {
 	if q.link != l {
 		return
 	}
-	d := missMost
+	d := q.ctx.dev.missMost
 	if q.attrs.Timeout != 0 {
 		d = min(d, q.retryTimeLocked())
 	}
