@@ -223,9 +223,10 @@ func mapped(number int, file *os.File, data, room *net.UnixConn, local, remote n
 
 // A listener accepts the connections of devices of this host.
 type listener struct {
-	l    *net.UnixListener
-	port uint16
-	has  func(netip.Addr) bool
+	l        *net.UnixListener
+	port     uint16
+	has      func(netip.Addr) bool
+	patience time.Duration // for a hello
 
 	hellos chan struct{} // holds one for each receive that is under way
 	conns  chan *Stream
@@ -236,6 +237,11 @@ type listener struct {
 // Listen listens at the name of a TCP port. has says whether this end has an address; peers that dial
 // another one are refused.
 func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
+	return listenFor(helloTime, port, has)
+}
+
+// listenFor is Listen for peers that may take another time for their hellos.
+func listenFor(d time.Duration, port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err
 	}
@@ -243,7 +249,9 @@ func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &listener{l: l, port: port, has: has, hellos: make(chan struct{}, maxHellos), conns: make(chan *Stream), closed: make(chan struct{})}
+	x := &listener{
+		l: l, port: port, has: has, patience: d, hellos: make(chan struct{}, maxHellos), conns: make(chan *Stream), closed: make(chan struct{}),
+	}
 	go x.serve()
 	return x, nil
 }
@@ -304,7 +312,7 @@ func (l *listener) receive(c *net.UnixConn) {
 
 // answer receives a hello, and makes a Stream of the connection.
 func (l *listener) answer(c *net.UnixConn) (*Stream, error) {
-	if err := errors.Join(checkUser(c), c.SetDeadline(time.Now().Add(helloTime))); err != nil {
+	if err := errors.Join(checkUser(c), c.SetDeadline(time.Now().Add(l.patience))); err != nil {
 		return nil, err
 	}
 	b, rights := make([]byte, helloLen), make([]byte, unix.CmsgSpace(4*4)) // room for more than the two that there must be
