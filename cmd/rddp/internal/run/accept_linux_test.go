@@ -46,6 +46,7 @@ const (
 	envPlainToo = "RDDP_TEST_PLAIN_TOO"
 	envInsecure = "RDDP_TEST_INSECURE"
 	envTrust    = "RDDP_TEST_TRUST" // the pin of the server
+	envBegin    = "RDDP_TEST_BEGIN" // each peer begins sooner or later; on a busy machine it may be later than is usual
 )
 
 func init() {
@@ -90,12 +91,15 @@ type listening struct {
 	address string
 }
 
+// silent is for startListening if there are peers that wait for the program to begin.
+const silent = envBegin + "="
+
 // startListening starts one of the programs of this file, which prints its address, and ends when its standard
 // input does.
 func startListening(t testing.TB, env []string, name string, args ...string) *listening {
 	t.Helper()
 	l := &listening{cmd: under(append([]string{":1-65535"}, performance(t, name, args...)...)...)}
-	l.cmd.Args[0], l.cmd.Stderr, l.cmd.Env = superviseListen, &l.log, append(os.Environ(), env...)
+	l.cmd.Args[0], l.cmd.Stderr, l.cmd.Env = superviseListen, &l.log, slices.Concat(os.Environ(), []string{envBegin + "=1"}, env)
 	out, err := l.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +227,11 @@ func TestAccept(t *testing.T) {
 			if c.listen[0] == '[' && !hasIPv6() {
 				t.Skip("no IPv6 on this machine") // the kernel has none to take over
 			}
-			l := startListening(t, nil, c.program, c.listen)
+			var env []string
+			if c.program == "accept-greet" {
+				env = []string{silent}
+			}
+			l := startListening(t, env, c.program, c.listen)
 			for _, dial := range c.clients {
 				conn, err := dial(t.Context(), l.address)
 				if err != nil {
@@ -363,7 +371,7 @@ func TestAcceptTooLate(t *testing.T) {
 
 // TestAcceptInPieces: the first bytes of a connection could be the beginning of a Request, and are not.
 func TestAcceptInPieces(t *testing.T) {
-	l := startListening(t, nil, "accept-echo", "127.0.0.1:0")
+	l := startListening(t, []string{silent}, "accept-echo", "127.0.0.1:0")
 	c, err := plainClient(t.Context(), l.address)
 	if err != nil {
 		t.Fatal(err)
@@ -604,7 +612,7 @@ var request = append([]byte("MPA ID Req Frame"), 0xff, 0xff, 0xff, 0xff)
 
 // TestHostileArrivals: peers that break rules cost their own connection.
 func TestHostileArrivals(t *testing.T) {
-	l := startListening(t, nil, "accept-echo", "127.0.0.1:0")
+	l := startListening(t, []string{silent}, "accept-echo", "127.0.0.1:0")
 	var held []net.Conn
 	for _, begin := range [][]byte{nil, request[:3], request[:15], request[:16], request[:18], request, {0x16, 3, 1}} {
 		for range 5 {

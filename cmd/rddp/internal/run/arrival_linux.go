@@ -140,7 +140,7 @@ func (t *connections) sniff(ctx context.Context, fd int) protocol {
 	defer f.Close()
 	raw, err := f.SyscallConn()
 	if err == nil {
-		err = f.SetReadDeadline(time.Now().Add(sniffFor))
+		err = f.SetReadDeadline(time.Now().Add(t.sniffFor))
 	}
 	if err != nil {
 		return plain

@@ -46,6 +46,8 @@ type Config struct {
 	TCPCounts *TCPCounts
 	// Faults are made on purpose.
 	Faults fault.Plan
+
+	sniffFor time.Duration // how long a peer has to begin; zero means sniffFor, and only a test has more
 }
 
 // TCPCounts counts the TCP connections of a program that a rule has chosen, by what became of them.

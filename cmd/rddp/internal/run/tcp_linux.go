@@ -48,6 +48,7 @@ type connections struct {
 	listeners []rules.Rule // for its listeners
 	log       *slog.Logger
 	timeout   time.Duration      // how long a connect waits to learn whether the peer speaks DDP
+	sniffFor  time.Duration      // how long the peer of a listener has to begin
 	network   uint64             // the cookie of this process's network namespace
 	tls       func() *tls.Config // for the next connection that the program makes
 	secure    bool               // connections over DDP have TLS
@@ -102,7 +103,8 @@ func newConnections(cfg Config) (*connections, error) {
 	defer unix.Close(fd)
 	t := &connections{
 		rules: cfg.TCP, listeners: cfg.TCPListen, log: cfg.Log, timeout: cmp.Or(cfg.TCPTimeout, DefaultTCPTimeout),
-		tls: cfg.ClientTLS, secure: cfg.ClientTLS != nil || cfg.ServerTLS != nil, insecure: cfg.Insecure,
+		sniffFor: cmp.Or(cfg.sniffFor, sniffFor),
+		tls:      cfg.ClientTLS, secure: cfg.ClientTLS != nil || cfg.ServerTLS != nil, insecure: cfg.Insecure,
 		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
 		place4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, place6: meetingPlace{ip: net.IPv6loopback},
 		arrivals: make(chan *arrival), counts: cmp.Or(cfg.TCPCounts, new(TCPCounts)),

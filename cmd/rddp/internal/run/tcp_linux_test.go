@@ -53,6 +53,9 @@ func superviseConnections(as string) (int, error) {
 	if os.Getenv("PLAIN") != "" {
 		cfg.TCPTimeout = time.Millisecond // the peer never speaks DDP
 	}
+	if os.Getenv(envBegin) != "" {
+		cfg.sniffFor = time.Minute // as above
+	}
 	if err := secureByEnvironment(&cfg); err != nil {
 		return 0, err
 	}
