@@ -26,6 +26,10 @@ func TestPatience(t *testing.T) {
 		defer q.mu.Unlock()
 		return q.patience
 	}
+	// However late the test is, no timer fires by itself.
+	q.mu.Lock()
+	q.attrs.Timeout, q.attrs.Retry = 31, 7
+	q.mu.Unlock()
 	// fire has a timer fire, and returns once that is over.
 	fire := func(x *time.Timer) {
 		t.Helper()
