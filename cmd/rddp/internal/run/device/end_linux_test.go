@@ -251,8 +251,8 @@ func TestEndInOrder(t *testing.T) {
 			}
 			l, q := a.linkOf(t, qa), a.dev.find(qa.Num)
 			prototest.Wait(t, "the Send is under way", func() bool { return !l.isIdle() })
-			q.sendMu.Lock() // so that nobody holds it and waits for the lock of the link
-			l.mu.Lock()
+			releaseSend := hold(t, &q.sendMu) // so that nobody holds it and waits for the lock of the link
+			release := hold(t, &l.mu)
 			var ends sync.WaitGroup
 			ends.Go(func() { tt.end(q, l) })
 			prototest.Wait(t, "the end begins", func() bool {
@@ -260,7 +260,7 @@ func TestEndInOrder(t *testing.T) {
 				defer q.mu.Unlock()
 				return q.link == nil
 			})
-			q.sendMu.Unlock()
+			releaseSend()
 			send.ID = 2
 			if err := qa.Post(send); err != nil {
 				t.Fatal(err)
@@ -282,7 +282,7 @@ func TestEndInOrder(t *testing.T) {
 				case <-time.After(20 * time.Millisecond):
 				}
 			}
-			l.mu.Unlock()
+			release()
 			ends.Wait()
 			a.want("what was under way", 1, uverbs.RetryExceeded)
 			if tt.want != uverbs.Success {

@@ -33,10 +33,10 @@ func TestPatience(t *testing.T) {
 	// fire has a timer fire, and returns once that is over.
 	fire := func(x *time.Timer) {
 		t.Helper()
-		q.mu.Lock()
+		release := hold(t, &q.mu)
 		x.Reset(0)
 		prototest.Wait(t, "the timer", func() bool { return waitsIn("(*queuePair).waitLocked.func1") })
-		q.mu.Unlock()
+		release()
 		prototest.Wait(t, "its end", func() bool { return !calls("(*queuePair).waitLocked.func1") })
 	}
 	if err := qp.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{p.mr.Part(0, 8)}}); err != nil {

@@ -49,6 +49,15 @@ func isDone(c chan struct{}) bool {
 	}
 }
 
+// hold locks mu, and returns what unlocks it. If the test fails before, its end unlocks mu: the end of a program would wait
+// for mu for good, and nobody would see why the test has failed.
+func hold(t *testing.T, mu sync.Locker) (release func()) {
+	mu.Lock()
+	release = sync.OnceFunc(mu.Unlock)
+	t.Cleanup(release)
+	return release
+}
+
 // TestFlushBeforeReset: a receive that is being flushed when the program resets the queue pair completes before the reset
 // is over, and a receive that is posted later stays.
 func TestFlushBeforeReset(t *testing.T) {
@@ -64,7 +73,7 @@ func TestFlushBeforeReset(t *testing.T) {
 	init()
 	qp.PostRecv(1, p.mr.Part(0, 8))
 	qp.PostRecv(2, p.mr.Part(0, 8))
-	q.recvCQ.mu.Lock()
+	release := hold(t, &q.recvCQ.mu)
 	var ends sync.WaitGroup
 	ends.Go(func() { q.fail(nil, uverbs.FlushErr, "test") })
 	prototest.Wait(t, "the flush begins", func() bool { return q.recv.takenNow() == 1 })
@@ -77,7 +86,7 @@ func TestFlushBeforeReset(t *testing.T) {
 	if isDone(reset) {
 		t.Error("it is reset, and a receive has not completed")
 	}
-	q.recvCQ.mu.Unlock()
+	release()
 	<-reset
 	init()
 	qp.PostRecv(3, p.mr.Part(0, 8))
@@ -264,7 +273,7 @@ func TestWorkAtLoss(t *testing.T) {
 	l := a.linkOf(t, qa)
 	// The goroutine that joins the queue pair has a look at the send queue, and would wait for the link before the loss does.
 	prototest.Wait(t, "the join", func() bool { return !calls("(*queuePair).start") })
-	l.mu.Lock()
+	releaseLink := hold(t, &l.mu)
 	var ends sync.WaitGroup
 	ends.Go(func() { l.gone(io.EOF) })
 	prototest.Wait(t, "the loss", func() bool { return waitsIn("(*link).gone") })
@@ -274,10 +283,10 @@ func TestWorkAtLoss(t *testing.T) {
 		}
 	})
 	prototest.Wait(t, "the Send", func() bool { return waitsIn("(*sender).next") })
-	l.q.mu.Lock()
-	l.mu.Unlock()
+	release := hold(t, &l.q.mu)
+	releaseLink()
 	prototest.Wait(t, "the Send to begin or not", func() bool { return waitsIn("(*queuePair).lose") && !calls("(*sender).send") })
-	l.q.mu.Unlock()
+	release()
 	ends.Wait()
 	a.want("the Send", 1, uverbs.RetryExceeded)
 	if s, err := qa.State(); s != guest.Err || err != nil {
@@ -290,7 +299,7 @@ func TestWorkAtLoss(t *testing.T) {
 func TestErrWhileItFails(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
-	l.receiver.mu.Lock()
+	release := hold(t, &l.receiver.mu)
 	var ends sync.WaitGroup
 	ends.Go(func() { l.q.fail(l, uverbs.RetryExceeded, "test") })
 	prototest.Wait(t, "the failure", func() bool { return waitsIn("(*link).end") })
@@ -305,7 +314,7 @@ func TestErrWhileItFails(t *testing.T) {
 	if isDone(set) {
 		t.Error("it is in ERR, and the peer reaches its memory")
 	}
-	l.receiver.mu.Unlock()
+	release()
 	ends.Wait()
 }
 
