@@ -17,7 +17,7 @@ func module(t *testing.T, src string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":    "module example.test/m\n\ngo 1.26\n",
+		"go.mod": "module example.test/m\n\ngo 1.26\n",
 		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"runtime\"\n\t\"strings\"\n\t\"testing\"\n)\n\n" +
 			"var _, _, _ = os.Exit, runtime.Stack, strings.Contains\n\n" + src,
 	} {
