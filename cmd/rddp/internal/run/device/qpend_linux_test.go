@@ -51,6 +51,8 @@ func isDone(c chan struct{}) bool {
 
 // hold locks mu, and returns what unlocks it. If the test fails before, its end unlocks mu: the end of a program would wait
 // for mu for good, and nobody would see why the test has failed.
+//
+// +checklocksignore: release unlocks it
 func hold(t *testing.T, mu sync.Locker) (release func()) {
 	mu.Lock()
 	release = sync.OnceFunc(mu.Unlock)
