@@ -25,6 +25,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // superviseTCP is the name of a supervisor that takes over the connections to the rule that is its first
@@ -315,31 +316,12 @@ func tcpErrnoProgram(args []string) error {
 
 // TestTCPThatIsRefused connects to a port where nobody listens, and to an exit whose service is such a one.
 func TestTCPThatIsRefused(t *testing.T) {
-	nobody := addressOfNobody(t)
+	nobody := prototest.ClosedPort(t)
 	var log bytes.Buffer
 	mustSucceed(t, underTCP(t, nobody, &log, "tcp-errno", strconv.Itoa(int(syscall.ECONNREFUSED))), &log, "refused")
 	log.Reset()
 	c := underTCP(t, serveExit(t, "127.0.0.1:0", nobody), &log, "tcp-errno", strconv.Itoa(int(syscall.ECONNREFUSED)))
 	mustSucceed(t, c, &log, "the peer rejects the connection")
-}
-
-// addressOfNobody returns an address at which nobody listens, and nobody can until the test ends: a socket has it that
-// does not listen.
-func addressOfNobody(t *testing.T) string {
-	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Close(fd) })
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	a, err := localAddress(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.String()
 }
 
 // tcpBoundProgram chooses its own address before it connects, or only its port.
