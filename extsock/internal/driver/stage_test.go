@@ -55,6 +55,7 @@ func TestDetachAfterTheEnd(t *testing.T) {
 				}
 				tt.end(d, peer)
 				time.Sleep(time.Minute)
+				synctest.Wait() // Sleep alone does not order what the Driver's goroutines have done before what follows
 				var done [2]rdmap.Completion
 				if n := cq.Poll(done[:]); n != 1 || done[0].Status != rdmap.StatusFlushed {
 					t.Errorf("%d Completions, the first is %v; want one, flushed", n, done[0])
