@@ -393,32 +393,6 @@ func TestBufferedErrorSticks(t *testing.T) {
 	})
 }
 
-// A shutting is a net.Conn that is half-closed when it writes, and refuses to write for that.
-type shutting struct {
-	net.Conn
-	closeWrite func() error
-}
-
-func (s *shutting) Write([]byte) (int, error) {
-	return 0, errors.Join(s.closeWrite(), errors.New("it is shut"))
-}
-func (*shutting) CloseWrite() error { return nil }
-
-// TestCloseWriteAmidWrite checks that a Write that meets CloseWrite has the error of TCP, whatever conn's is.
-func TestCloseWriteAmidWrite(t *testing.T) {
-	x, y := net.Pipe()
-	defer y.Close()
-	conn := &shutting{Conn: x}
-	a := netconn.New(conn)
-	defer a.Close()
-	conn.closeWrite = a.CloseWrite
-	for range 2 {
-		if n, err := a.Write([]byte{1}); n != 0 || !errors.Is(err, syscall.EPIPE) {
-			t.Errorf("Write = %d, %v, want %v", n, err, syscall.EPIPE)
-		}
-	}
-}
-
 // TestBufferedCloseWriteWaits checks that the half-close follows the last byte, however long the
 // peer takes. A *tls.Conn itself gives up after 5 s.
 func TestBufferedCloseWriteWaits(t *testing.T) {

@@ -231,11 +231,8 @@ func (s *stream) writeThrough(p []byte) (n int, err error) {
 	s.mu.Unlock()
 	n, err = s.conn.Write(p)
 	s.mu.Lock()
-	switch { // net.Pipe and TLS have errors of their own after their end
-	case err != nil && s.closed:
-		err = net.ErrClosed
-	case err != nil && s.shut && !errors.Is(err, os.ErrDeadlineExceeded):
-		err = syscall.EPIPE
+	if err != nil && s.closed {
+		err = net.ErrClosed // net.Pipe has an error of its own
 	}
 	return n, err
 }
