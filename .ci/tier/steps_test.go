@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/rddp/rddp/internal/prototest"
 )
 
 func shell(name, script string, limit time.Duration) step {
@@ -79,20 +77,22 @@ func TestAllStepsTogether(t *testing.T) {
 func TestLimitEndsWholeGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	script := fmt.Sprintf("(sleep 1000 & p=$!; kill -STOP $p; echo $p >>%[1]s; exec sleep 1000) & echo $! >>%[1]s; wait", file)
-	var pids []byte
-	limit := 250 * time.Millisecond
-	prototest.Wait(t, "a limit that lets both processes begin", func() bool { // a busy machine may need longer
+	var pids []string
+	// A busy machine may need longer until both processes have begun.
+	for limit := 500 * time.Millisecond; len(pids) != 2 && limit < time.Minute; limit *= 2 {
 		if err := os.RemoveAll(file); err != nil {
 			t.Fatal(err)
 		}
-		limit *= 2
 		if o := shell("hung", script, limit).run(t.Context(), new(strings.Builder), false); o.result != "hung" {
 			t.Fatalf("the step's result is %s", o.result)
 		}
-		pids, _ = os.ReadFile(file) // there is none if nothing has begun
-		return len(strings.Fields(string(pids))) == 2
-	})
-	for _, pid := range strings.Fields(string(pids)) {
+		written, _ := os.ReadFile(file) // there is none if nothing has begun
+		pids = strings.Fields(string(written))
+	}
+	if len(pids) != 2 {
+		t.Fatalf("pids %q, want two", pids)
+	}
+	for _, pid := range pids {
 		// A zombie whose new parent has not waited for it yet is none of ours.
 		out, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 		if s := strings.TrimSpace(string(out)); s != "" && s[0] != 'Z' {
