@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Ex
 // early placement is on. A gap is there for at least two delays of the link, and a receiver that the machine
 // holds up for longer finds it closed, so such a trial runs again over a slower link.
 func TestTrial(t *testing.T) {
-	const slowest = 200 * time.Millisecond
+	const slowest = 50 * time.Millisecond // the last delay is at most twice that, and a trial ends within its bound
 	for _, early := range []bool{false, true} {
 		t.Run(fmt.Sprintf("early placement %t", early), func(t *testing.T) {
 			n := network{name: "test", rate: 100e6, delay: 3 * time.Millisecond}
