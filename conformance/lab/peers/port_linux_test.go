@@ -78,7 +78,10 @@ func TestListeningOfEnded(t *testing.T) {
 		runtime.LockOSThread() // never unlocked: nothing else runs as that user
 		err := syscall.Setfsuid(65534)
 		if err == nil {
-			_, err = listening(p.Process.Pid)
+			var port int
+			if port, err = listening(p.Process.Pid); port != 0 {
+				err = fmt.Errorf("it listens at port %d", port)
+			}
 		}
 		asked <- err
 	}()
