@@ -71,8 +71,8 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 // errNoMemory means that the connections of all clients together need more than maxMemory.
 var errNoMemory = errors.New("the connections need too much memory")
 
-// run accepts conns connections, or fewer if the door is shut. It returns when nothing of them is left, or,
-// except for the goroutines that serve them, when until is done, which is the server's context.
+// run accepts conns connections, or fewer if the door is shut. It returns when nothing of them is left. Once
+// until is done, the context of the control connection, it waits only for the goroutines that serve them.
 func (d *door) run(ctx, until context.Context, conns int) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -140,8 +140,7 @@ func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
 	return e.serve(ctx, d.h.Reverse)
 }
 
-// close shuts the door, and closes its connections. When it returns, nothing of them is left. A nil
-// door is shut.
+// close shuts the door, and closes its connections. It returns when run does. A nil door is shut.
 func (d *door) close() {
 	if d == nil {
 		return

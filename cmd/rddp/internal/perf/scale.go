@@ -289,7 +289,7 @@ func dialer(o *Options, h *hello) func(ctx context.Context, address string) (net
 }
 
 // disperse closes the connections of a crowd at both ends, and waits until nothing of them is left: the
-// memory of the next crowd is what there is more than before it.
+// memory of the next crowd is the difference to what there is before it.
 func (m *meter) disperse(ctx context.Context, c *crowd) (err error) {
 	closeAll(c.closers)
 	defer func() {

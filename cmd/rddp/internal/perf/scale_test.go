@@ -50,7 +50,7 @@ func TestRunScale(t *testing.T) {
 		if (v.Here != nil) != many || (v.There != nil) != many || (v.HereBeyond != nil) != (many && !tcp) || (v.ThereBeyond != nil) != (many && !tcp) {
 			t.Errorf("%d connections: %+v", v.Conns, v)
 		}
-		// Half, because both ends, in one process here, and earlier connections count too.
+		// Half, because either process may have given back other memory meanwhile.
 		if ring := float64(o.Ring / memoryConns); many && (v.Here.Heap < ring/2 || v.There.Heap < ring/2) {
 			t.Errorf("memory of a connection: %+v here, %+v there, of which the ring takes %v", v.Here, v.There, ring)
 		}
