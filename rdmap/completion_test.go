@@ -226,7 +226,7 @@ func TestCompletionString(t *testing.T) {
 	}
 }
 
-// doneLater is a context that is done once Wait, which has found nothing, asks for its channel. before comes in front of that.
+// doneLater is a context that is done once Wait, which has found nothing, asks for its channel. It calls before first.
 type doneLater struct {
 	context.Context
 	before func()

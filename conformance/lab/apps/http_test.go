@@ -150,7 +150,7 @@ type waiting struct {
 	once sync.Once
 }
 
-// Close closes the connection.
+// Close closes the connection, once the client has an answer if the site says when that is.
 func (c *waiting) Close() error {
 	c.once.Do(func() {
 		if c.s.answered != nil {
@@ -381,7 +381,7 @@ func TestHTTPPanic(t *testing.T) {
 
 // TestHTTPEarlyResponse has the server refuse an upload before it has come. The answer arrives all
 // the same. The server of HTTP/1.1 ends its direction and closes the connection half a second later, whether
-// the client has read the answer or not; here it waits for that.
+// the client has read the answer or not; here it waits until the client has read it.
 func TestHTTPEarlyResponse(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {

@@ -47,7 +47,7 @@ type Config struct {
 	// Faults are made on purpose.
 	Faults fault.Plan
 
-	sniffFor time.Duration // how long a peer has to begin; zero means sniffFor, and only a test has more
+	sniffFor time.Duration // how long a peer has to begin; zero means the usual time, and only a test has more
 }
 
 // TCPCounts counts the TCP connections of a program that a rule has chosen, by what became of them.

@@ -240,7 +240,7 @@ func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	return listenFor(helloTime, port, has)
 }
 
-// listenFor is Listen for peers that may take another time for their hellos.
+// listenFor is Listen for peers that may take d for their hellos.
 func listenFor(d time.Duration, port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func listen(t testing.TB) (net.Listener, netip.AddrPort) {
 	return listenWith(t, helloTime)
 }
 
-// listenWith is listen for peers that may take another time for their hellos.
+// listenWith is listen for peers that may take d for their hellos.
 func listenWith(t testing.TB, d time.Duration) (net.Listener, netip.AddrPort) {
 	t.Helper()
 	for {
