@@ -96,10 +96,11 @@ type site struct {
 	client *http.Client
 	served chan error
 	dialer dialer
+	// answered, if not nil, has a value for each connection that the server may close. It never changes.
+	answered chan struct{}
 
 	mu       sync.Mutex
 	accepted map[*extsock.Conn]bool // whether it was in DDP mode when its first request came
-	answered chan struct{}          // if not nil, the server closes one connection for each value
 }
 
 func newSite(t *testing.T, p protocol, src source, answered chan struct{}) *site {

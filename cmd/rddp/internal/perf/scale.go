@@ -288,8 +288,8 @@ func dialer(o *Options, h *hello) func(ctx context.Context, address string) (net
 	}
 }
 
-// disperse closes the connections of a crowd at both ends, and waits until nothing of them is left: the
-// memory of the next crowd is the difference to what there is before it.
+// disperse closes the connections of a crowd at both ends, and waits until nothing of them is left:
+// what they still hold would be missing in the memory measured for the next crowd.
 func (m *meter) disperse(ctx context.Context, c *crowd) (err error) {
 	closeAll(c.closers)
 	defer func() {
