@@ -10,8 +10,9 @@ import (
 
 // StartTap calls tap, a function for Config.Tap, and shows all bytes of the connection to its result
 // from now on, in either mode and during startup. tap must not use the connection. If it returns
-// nil, nothing is shown. stop ends this between two FPDUs. It may be called more than once, and does
-// nothing if the connection then has another Tap.
+// nil, nothing is shown. stop ends this between two FPDUs. It may be called more than once, also by the
+// Tap itself, and does nothing if the connection then has another Tap. stop does not wait for a call of
+// the Tap that is under way: Closed follows when that call has returned.
 //
 // The Tap first sees the startup frames, which each connection keeps for this purpose (20 bytes
 // each, and the private data). Then it sees only whole FPDUs: an FPDU that has arrived in part is

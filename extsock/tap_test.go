@@ -45,6 +45,52 @@ func (r *recordTap) want(t *testing.T, sent, received, closed int, text string) 
 	}
 }
 
+// A stopTap ends its own Tap at its first bytes, or when the connection has ended.
+type stopTap struct {
+	recordTap
+	atBytes bool
+	stop    func()
+}
+
+func (s *stopTap) Sent(p []byte) {
+	s.recordTap.Sent(p)
+	if s.atBytes {
+		s.stop()
+	}
+}
+
+func (s *stopTap) Closed() {
+	s.recordTap.Closed()
+	s.stop()
+}
+
+// TestTapThatStops: a Tap may end itself in any of its calls. Startup and the end of the connection
+// wait for none of them.
+func TestTapThatStops(t *testing.T) {
+	alone(t)
+	for _, atBytes := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			tap := &stopTap{atBytes: atBytes}
+			i := side{before: func(c *extsock.Conn) (err error) {
+				tap.stop, err = c.StartTap(func(net.Addr, net.Addr, bool) toe.Tap { return tap })
+				return err
+			}}
+			a, b := simPair(t, simtoe.Config{}, i, side{})
+			a.Close()
+			b.Close()
+			settle()
+			if n := extsock.TotalStats().Open; n != 0 {
+				t.Errorf("%d connections are open", n)
+			}
+			tap.mu.Lock()
+			defer tap.mu.Unlock()
+			if sent := tap.sent.Len(); tap.closed != 1 || atBytes && sent > 200 {
+				t.Errorf("Closed was called %d times, and %d bytes were shown", tap.closed, sent)
+			}
+		})
+	}
+}
+
 // TestStartTap: any Tap can begin to see a connection at any time, and stop. It sees the startup
 // frames and then whole FPDUs.
 func TestStartTap(t *testing.T) {

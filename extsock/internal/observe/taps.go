@@ -10,58 +10,43 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A recorder is a Tap that learns where FPDUs begin and end, and that can stop before its
-// connection ends. The Flow of package pcapng is one.
-type recorder interface {
-	toe.Tap
-	// SentFPDUs and ReceivedFPDUs show whole FPDUs. The first begins at stream offset off.
-	SentFPDUs(bufs [][]byte, off uint64, markers bool)
-	ReceivedFPDUs(p []byte, off uint64, markers bool)
-	// Stop means that no more calls follow, and that the connection goes on.
-	Stop()
-	// IsOver reports whether the recorder has ended by itself, so that it keeps nothing any more.
-	IsOver() bool
-}
-
-// plain makes a recorder of a Tap that is none.
-type plain struct{ toe.Tap }
-
-func (p plain) SentFPDUs(bufs [][]byte, _ uint64, _ bool) {
-	for _, b := range bufs {
-		p.Sent(b)
-	}
-}
-
-func (p plain) ReceivedFPDUs(b []byte, _ uint64, _ bool) { p.Received(b) }
-
-func (p plain) Stop() { p.Closed() }
-
-func (plain) IsOver() bool { return false }
-
-// A Recording is a recorder that sees a connection.
-type Recording struct{ recorder }
-
-// Taps are the Taps of a connection: that of its Config, and one that begins and ends within it. The methods that the driver calls do nothing on a nil *Taps.
+// Taps are the Taps of a connection: that of its Config, and one that begins and ends within it. No
+// lock is held while a Tap is called. The methods that the driver calls do nothing on a nil *Taps.
 type Taps struct {
-	fixed toe.Tap                   // from Config.Tap; nil: none
-	flow  atomic.Pointer[Recording] // nil: none. Stores need mu
+	fixed *Recording                // from Config.Tap, unless it is in flow; nil: none
+	flow  atomic.Pointer[Recording] // nil: none. Stores of others than nil need mu
 
 	mu locks.Mutex[locks.Capture]
 	// the startup frames so far, the Request first
 	frames []byte // +checklocks:mu
 	// bytes of the Request in frames
 	request int32 // +checklocks:mu
+	// what Start begins; nil: none. It becomes flow when it has seen the startup frames
+	starting *starting // +checklocks:mu
 	// the connection has ended
 	over bool // +checklocks:mu
 }
 
+// A starting is what a Recording that begins has not seen yet.
+type starting struct{ owed []frame }
+
+// A frame is a startup frame, or the part of one that has arrived.
+type frame struct {
+	p    []byte
+	sent bool
+}
+
 // Init sets the Tap that Config.Tap returned. A recorder can be stopped.
 func (t *Taps) Init(tap toe.Tap) {
-	if r, ok := tap.(recorder); ok {
-		t.flow.Store(&Recording{r})
+	if tap == nil {
 		return
 	}
-	t.fixed = tap
+	r := newRecording(tap)
+	if _, ok := tap.(recorder); ok {
+		t.flow.Store(r)
+		return
+	}
+	t.fixed = r
 }
 
 // ErrTapped says that the connection has a Recording already.
@@ -71,52 +56,86 @@ var ErrTapped = errors.New("the connection has a Tap already")
 // nil if begin returns nil. The startup frames come first. The error is net.ErrClosed when the
 // connection has ended, or ErrTapped. A Recording that is over makes room for another one.
 func (t *Taps) Start(begin func() toe.Tap, initiator bool) (*Recording, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return nil, net.ErrClosed
+	if f := t.flow.Load(); f != nil && f.tap.IsOver() {
+		t.flow.CompareAndSwap(f, nil)
 	}
-	if f := t.flow.Load(); f != nil {
-		if !f.IsOver() {
-			return nil, ErrTapped
-		}
-		t.flow.Store(nil)
+	s, err := t.reserve(initiator)
+	if err != nil {
+		return nil, err
 	}
+	defer t.unreserve(s) // unless it has become flow
 	tap := begin()
 	if tap == nil {
 		return nil, nil
 	}
-	r, ok := tap.(recorder)
-	if !ok {
-		r = plain{tap}
+	r := newRecording(tap)
+	r.enter()
+	defer r.leave()
+	for f, ok := t.nextOwed(s, r); ok; f, ok = t.nextOwed(s, r) {
+		if f.sent {
+			r.tap.Sent(f.p)
+		} else {
+			r.tap.Received(f.p)
+		}
 	}
-	recording := &Recording{r}
-	show(r, t.frames[:t.request], initiator)
-	show(r, t.frames[t.request:], !initiator)
-	t.flow.Store(recording)
-	return recording, nil
+	return r, nil
 }
 
-// Stop ends the recording f. It reports whether it was still running.
-func (t *Taps) Stop(f *Recording) bool {
+// reserve takes the place of the Recording for one that is about to begin.
+func (t *Taps) reserve(initiator bool) (*starting, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	switch {
+	case t.over:
+		return nil, net.ErrClosed
+	case t.flow.Load() != nil || t.starting != nil:
+		return nil, ErrTapped
+	}
+	t.starting = new(starting)
+	if n := t.request; n > 0 {
+		t.starting.owed = append(t.starting.owed, frame{t.frames[:n], initiator})
+	}
+	if reply := t.frames[t.request:]; len(reply) > 0 {
+		t.starting.owed = append(t.starting.owed, frame{reply, !initiator})
+	}
+	return t.starting, nil
+}
+
+// unreserve gives the place back if s still has it.
+func (t *Taps) unreserve(s *starting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.starting == s {
+		t.starting = nil
+	}
+}
+
+// nextOwed returns what the Tap of r sees next before it sees what the driver does. Behind the last
+// frame, nextOwed returns false, and r is the Recording of the connection, unless that has ended.
+func (t *Taps) nextOwed(s *starting, r *Recording) (f frame, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(s.owed) > 0 {
+		f, s.owed = s.owed[0], s.owed[1:]
+		return f, true
+	}
+	if t.starting = nil; t.over {
+		r.end(phaseClosed) // the call under way tells the Tap
+		return frame{}, false
+	}
+	t.flow.Store(r)
+	return frame{}, false
+}
+
+// Stop ends the recording f. It reports whether it was still running. No batch is shown in part,
+// because one call records a batch. Stop does not wait for a call of the Tap that is under way, which
+// may be its own caller.
+func (t *Taps) Stop(f *Recording) bool {
 	if f == nil || !t.flow.CompareAndSwap(f, nil) {
 		return false
 	}
-	f.Stop() // no batch is shown in part, because one call records a batch
+	f.end(phaseStopped)
 	return true
-}
-
-// show passes bytes to a Tap.
-func show(tap toe.Tap, p []byte, sent bool) {
-	switch {
-	case len(p) == 0:
-	case sent:
-		tap.Sent(p)
-	default:
-		tap.Received(p)
-	}
 }
 
 // On reports whether the connection has a Tap.
@@ -125,22 +144,12 @@ func (t *Taps) On() bool { return t != nil && (t.fixed != nil || t.flow.Load() !
 // Sent shows FPDUs that are about to be written, beginning at stream offset off. Nobody changes
 // bufs during the call.
 func (t *Taps) Sent(bufs [][]byte, off uint64, markers bool) {
-	if t.fixed != nil {
-		for _, b := range bufs {
-			t.fixed.Sent(b)
-		}
-	}
-	if f := t.flow.Load(); f != nil {
-		f.SentFPDUs(bufs, off, markers)
-	}
+	t.fixed.sentFPDUs(bufs, off, markers)
+	t.flow.Load().sentFPDUs(bufs, off, markers)
 }
 
 // Read shows bytes that were read to the Tap of the Config.
-func (t *Taps) Read(p []byte) {
-	if t.fixed != nil {
-		t.fixed.Received(p)
-	}
-}
+func (t *Taps) Read(p []byte) { t.fixed.show(p, false) }
 
 // Recording returns the Recording of the connection, or nil.
 func (t *Taps) Recording() *Recording {
@@ -152,12 +161,8 @@ func (t *Taps) Recording() *Recording {
 
 // Plain shows bytes of TCP mode to the Taps.
 func (t *Taps) Plain(p []byte, sent bool) {
-	if t.fixed != nil {
-		show(t.fixed, p, sent)
-	}
-	if f := t.flow.Load(); f != nil {
-		show(f, p, sent)
-	}
+	t.fixed.show(p, sent)
+	t.flow.Load().show(p, sent)
 }
 
 // Frame shows a startup frame to the Taps. If it is not whole, p is the part that has arrived.
@@ -165,20 +170,26 @@ func (t *Taps) Frame(p []byte, sent, whole bool) {
 	if len(p) == 0 {
 		return
 	}
-	if t.fixed != nil {
-		show(t.fixed, p, sent)
-	}
-	t.mu.Lock() // so that a capture that starts now records the frame once
+	t.fixed.show(p, sent)
+	t.note(p, sent, whole).show(p, sent)
+}
+
+// note keeps a startup frame for later Recordings, and returns the one that must see it now, or nil.
+// A Recording that starts now is owed the frame. So each sees the frame once.
+func (t *Taps) note(p []byte, sent, whole bool) *Recording {
+	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f := t.flow.Load(); f != nil {
-		show(f, p, sent)
-	}
 	if whole {
 		t.frames = slices.Concat(t.frames, p)
 		if t.request == 0 {
 			t.request = int32(len(p))
 		}
 	}
+	if t.starting != nil {
+		t.starting.owed = append(t.starting.owed, frame{slices.Clone(p), sent})
+		return nil
+	}
+	return t.flow.Load()
 }
 
 // Rejected forgets the startup frames, because the connection remains in TCP mode.
@@ -188,18 +199,26 @@ func (t *Taps) Rejected() {
 	t.frames, t.request = nil, 0
 }
 
-// Closed tells the Taps that the connection has ended.
+// Closed tells the Taps that the connection has ended. If one of them panics, the other one learns it
+// all the same.
 func (t *Taps) Closed() {
 	if t == nil {
 		return
 	}
+	defer func() {
+		if f := t.end(); f != nil {
+			f.end(phaseClosed)
+		}
+	}()
 	if t.fixed != nil {
-		t.fixed.Closed()
+		t.fixed.end(phaseClosed)
 	}
+}
+
+// end takes the Recording from a connection that has ended, and has Start end one that it begins.
+func (t *Taps) end() *Recording {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = true
-	if f := t.flow.Swap(nil); f != nil {
-		f.Closed()
-	}
+	return t.flow.Swap(nil)
 }
