@@ -118,7 +118,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	fd := -1
 	if err = unix.Fstat(f.near, &st); err == nil {
 		f.dev, f.ino = st.Dev, st.Ino
-		fd, err = s.addWritable(c, pid, ends[0], flags&unix.O_CLOEXEC != 0)
+		fd, err = s.numbers.add(s.program.Listener, c, pid, seccomp.Channels, ends[0], flags&unix.O_CLOEXEC != 0)
 	}
 	if err != nil {
 		unix.Close(f.near)
@@ -134,16 +134,6 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	}
 	s.log.Info("rdma_cm is open", "pid", pid, "fd", fd)
 	return fd, nil
-}
-
-// addWritable gives the program a copy of fd, at a number whose writes the filter sees.
-func (s *supervisor) addWritable(c *seccomp.Call, pid, fd int, closeOnExec bool) (int, error) {
-	for n := s.program.Writes.High - 1; n >= s.program.Writes.Low && n > 0; n-- {
-		if !isOpen(pid, n) {
-			return s.program.AddFD(c, fd, n, closeOnExec)
-		}
-	}
-	return -1, errNoRoom
 }
 
 // notify makes the program's end readable, or not. It is called with a lock of the channel, so it must

@@ -102,7 +102,7 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 		f.close()
 		return -1, err
 	}
-	if f.number, err = s.addDevice(c, f, flags&unix.O_CLOEXEC != 0); err != nil {
+	if f.number, err = s.numbers.add(s.program.Listener, c, p.PID, seccomp.Devices, f.fd, flags&unix.O_CLOEXEC != 0); err != nil {
 		f.ctx.Close()
 		f.close()
 		return -1, err
@@ -199,31 +199,6 @@ func (f *openFile) close() {
 	for _, p := range f.children {
 		_ = p.Close()
 	}
-}
-
-// addDevice gives the program the file, at a number that the filter knows.
-func (s *supervisor) addDevice(c *seccomp.Call, f *openFile, closeOnExec bool) (int, error) {
-	var limit unix.Rlimit
-	if err := unix.Prlimit(f.opener.PID, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
-		return -1, err
-	}
-	for _, w := range seccomp.Windows {
-		if uint64(w+seccomp.Width) > limit.Cur {
-			continue
-		}
-		for n := w; n < w+seccomp.Width; n++ {
-			if !isOpen(f.opener.PID, n) {
-				return s.program.AddFD(c, f.fd, n, closeOnExec)
-			}
-		}
-	}
-	return -1, errNoRoom
-}
-
-// isOpen reports whether a process has a descriptor: ADDFD would replace it without a word.
-func isOpen(pid, fd int) bool {
-	_, err := os.Lstat(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
-	return err == nil
 }
 
 // file returns the device's file that a descriptor of the thread's process stands for, or nil. A

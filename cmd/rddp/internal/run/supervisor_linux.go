@@ -34,6 +34,7 @@ type supervisor struct {
 	doorbell *doorbell
 	cm       *cm.CM
 	channels channels
+	numbers  numbers
 	tcp      *connections // nil without rules for them
 
 	closeOnce sync.Once
@@ -142,6 +143,7 @@ func (s *supervisor) serve() error {
 		if err != nil {
 			return err
 		}
+		s.numbers.note(c)
 		if s.tcp == nil || !s.tcp.answer(c) {
 			s.answer(c)
 		}

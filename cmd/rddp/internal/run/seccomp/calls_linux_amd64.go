@@ -26,6 +26,9 @@ var calls = []struct {
 	{unix.SYS_EXECVE, "notify", Exec},
 	{unix.SYS_EXECVEAT, "notify", Exec},
 	{unix.SYS_WRITE, "write", Write},
+	{unix.SYS_FCNTL, "from a number", DupFD},
+	{unix.SYS_DUP2, "to a number", Dup2},
+	{unix.SYS_DUP3, "to a number", Dup2},
 }
 
 // arch32 is the architecture of 32-bit programs, and calls32 are those of their calls that the filter

@@ -8,30 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The descriptors that the supervisor makes in the program have numbers in one of these windows of
-// width Width, so that the filter recognizes them. Which window is in use depends on how many
-// descriptors the program may have.
-var Windows = [...]int{992, 224, 32}
-
-// Width is how many descriptors a window has.
-const Width = 32
-
-// A Range is a range of descriptors: from Low up to, but not including, High.
-type Range struct{ Low, High int }
-
-// WriteRange returns the range of the descriptors whose writes the supervisor sees too. There may be
-// many of these, so the range is as long as the number of descriptors allows that a process may have.
-// It is below the window that is in use, where few programs have descriptors: a write to a file that
-// happens to be there takes longer.
-func WriteRange(limit uint64) Range {
-	for _, w := range Windows {
-		if uint64(w+Width) <= limit {
-			return Range{w / 2, w}
-		}
-	}
-	return Range{}
-}
-
 // The part of struct seccomp_data that a filter looks at.
 const (
 	dataNumber = 0
@@ -50,6 +26,7 @@ const (
 	jumpEqual      = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 	jumpAtLeast    = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	jumpIfSet      = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	and            = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
 	returnConstant = unix.BPF_RET | unix.BPF_K
 )
 
@@ -132,8 +109,9 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 // Filter returns the program that decides which calls the supervisor sees:
 //
 //   - calls with a path that is not relative to a descriptor;
-//   - calls that look at a descriptor in one of the Windows, or in writes;
-//   - writes to a descriptor in writes;
+//   - calls that look at a descriptor with the number of a Class;
+//   - writes to a descriptor with a number of Channels, if they may be commands by their length;
+//   - calls that put a descriptor at such a number: see Dup;
 //   - the ioctl of the verbs, by its number, on any descriptor;
 //   - calls that make a process another program.
 //
@@ -142,7 +120,7 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 // listen.
 //
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
-func Filter(writes Range, tcp TCP) []unix.SockFilter {
+func Filter(tcp TCP) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
 	a.jump(jumpEqual, auditArch, "", "32 bits")
@@ -210,21 +188,33 @@ func Filter(writes Range, tcp TCP) []unix.SockFilter {
 
 	a.label("write")
 	a.argument(0)
-	a.jump(jumpAtLeast, uint32(writes.High), "allow", "")
-	a.jump(jumpAtLeast, uint32(writes.Low), "notify", "allow")
+	a.jump(jumpAtLeast, leastNumber, "", "allow")
+	a.add(and, classMask)
+	a.jump(jumpEqual, uint32(Channels), "", "allow")
+	a.argument(2)
+	a.jump(jumpAtLeast, longestCommand+1, "allow", "")
+	a.jump(jumpAtLeast, shortestCommand, "", "allow")
+	a.jump(jumpEqual, shortestCommand, "notify", "")
+	a.jump(jumpIfSet, commandUnit-1, "allow", "notify")
 
 	a.label("descriptor")
 	a.argument(0)
-	a.jump(jumpAtLeast, uint32(writes.High), "windows", "")
-	a.jump(jumpAtLeast, uint32(writes.Low), "notify", "windows")
-	a.label("windows")
-	for i, w := range Windows { // from the highest to the lowest
-		below := fmt.Sprint("below ", i)
-		a.jump(jumpAtLeast, uint32(w+Width), "allow", "")
-		a.jump(jumpAtLeast, uint32(w), "notify", below)
-		a.label(below)
-	}
-	a.add(returnConstant, allow)
+	a.jump(jumpAtLeast, leastNumber, "odd", "allow")
+
+	a.label("to a number") // dup2 and dup3: the new number is argument 1
+	a.argument(1)
+	a.jump(jumpAtLeast, leastNumber, "odd", "allow")
+
+	a.label("odd") // both classes are
+	a.jump(jumpIfSet, 1, "notify", "allow")
+
+	a.label("from a number") // fcntl: the command is argument 1, and where it begins to look argument 2
+	a.argument(1)
+	a.jump(jumpEqual, unix.F_DUPFD, "least", "")
+	a.jump(jumpEqual, unix.F_DUPFD_CLOEXEC, "least", "allow")
+	a.label("least")
+	a.argument(2)
+	a.jump(jumpAtLeast, leastNumber, "notify", "allow")
 
 	a.label("notify")
 	a.add(returnConstant, notify)

@@ -15,7 +15,7 @@ import (
 func decide(t *testing.T, tcp TCP, arch, number uint32, args ...uint64) uint32 {
 	t.Helper()
 	var raw []bpf.Instruction
-	for _, i := range Filter(testWrites, tcp) {
+	for _, i := range Filter(tcp) {
 		raw = append(raw, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K}.Disassemble())
 	}
 	vm, err := bpf.NewVM(raw)
@@ -36,19 +36,6 @@ func decide(t *testing.T, tcp TCP, arch, number uint32, args ...uint64) uint32 {
 	return uint32(verdict)
 }
 
-// testWrites is the range in which writes are commands.
-var testWrites = WriteRange(1024)
-
-func TestWriteRange(t *testing.T) {
-	for limit, want := range map[uint64]Range{
-		1 << 20: {496, 992}, 1024: {496, 992}, 1023: {112, 224}, 256: {112, 224}, 255: {16, 32}, 64: {16, 32}, 20: {},
-	} {
-		if got := WriteRange(limit); got != want {
-			t.Errorf("WriteRange(%d) = %v, want %v", limit, got, want)
-		}
-	}
-}
-
 func number(t *testing.T, k Kind) uint32 {
 	t.Helper()
 	for _, c := range calls {
@@ -64,7 +51,8 @@ func TestFilter(t *testing.T) {
 	const here = uint64(atCWD)
 	openat, statat, fstat := number(t, OpenAt), number(t, StatAt), number(t, FStat)
 	ioctl, statx, accessat := number(t, Ioctl), number(t, StatX), number(t, AccessAt)
-	window := uint64(Windows[0])
+	device, channel, neither := uint64(32+Devices), uint64(996+Channels), uint64(998)
+	low := uint64(32 - 4 + Channels) // the last number that is of no class
 	tests := []struct {
 		desc   string
 		number uint32
@@ -77,37 +65,43 @@ func TestFilter(t *testing.T) {
 		{"stat of a path", statat, []uint64{here, 1, 2, 0}, notify},
 		{"stat of a link", statat, []uint64{here, 1, 2, unix.AT_SYMLINK_NOFOLLOW}, notify},
 		{"stat below a directory", statat, []uint64{3, 1, 2, 0}, allow},
-		{"stat of a descriptor of ours", statat, []uint64{window, 1, 2, unix.AT_EMPTY_PATH}, notify},
-		{"stat of another descriptor", statat, []uint64{3, 1, 2, unix.AT_EMPTY_PATH}, allow},
+		{"stat of a descriptor of ours", statat, []uint64{device, 1, 2, unix.AT_EMPTY_PATH}, notify},
+		{"stat of a channel", statat, []uint64{channel, 1, 2, unix.AT_EMPTY_PATH}, notify},
+		{"stat of another descriptor", statat, []uint64{neither, 1, 2, unix.AT_EMPTY_PATH}, allow},
+		{"stat of a low descriptor", statat, []uint64{low, 1, 2, unix.AT_EMPTY_PATH}, allow},
 		{"statx of a path", statx, []uint64{here, 1, 0}, notify},
 		{"statx below a directory", statx, []uint64{3, 1, 0}, allow},
-		{"statx of a descriptor of ours", statx, []uint64{window + Width - 1, 1, unix.AT_EMPTY_PATH}, notify},
-		{"statx of another descriptor", statx, []uint64{window + Width, 1, unix.AT_EMPTY_PATH}, allow},
+		{"statx of a descriptor of ours", statx, []uint64{device, 1, unix.AT_EMPTY_PATH}, notify},
+		{"statx of another descriptor", statx, []uint64{neither, 1, unix.AT_EMPTY_PATH}, allow},
+		{"fstat of a descriptor of ours", fstat, []uint64{device}, notify},
+		{"fstat of a channel far up", fstat, []uint64{1<<20 + uint64(Channels)}, notify},
+		{"fstat of another descriptor", fstat, []uint64{neither}, allow},
+		{"fstat of a low descriptor", fstat, []uint64{low}, allow},
 		{"access of a path", accessat, []uint64{here, 1}, notify},
 		{"access below a directory", accessat, []uint64{5, 1}, allow},
 		{"the ioctl of the verbs", ioctl, []uint64{3, 0xc0181b01}, notify},
-		{"another ioctl", ioctl, []uint64{window, 0x5401}, allow},
+		{"another ioctl", ioctl, []uint64{device, 0x5401}, allow},
 		{"a socket for RDMA", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, 20}, refuse},
 		{"a socket for routes", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, unix.SOCK_RAW, 0}, allow},
 		{"a TCP socket", unix.SYS_SOCKET, []uint64{unix.AF_INET, unix.SOCK_STREAM, 20}, allow},
-		{"read", unix.SYS_READ, []uint64{window}, allow},
-		{"write: a doorbell is native", unix.SYS_WRITE, []uint64{window, 1, 32}, allow},
-		{"write to a channel", unix.SYS_WRITE, []uint64{uint64(testWrites.Low), 1, 32}, notify},
-		{"write to the last channel", unix.SYS_WRITE, []uint64{uint64(testWrites.High - 1), 1, 32}, notify},
-		{"write below the channels", unix.SYS_WRITE, []uint64{uint64(testWrites.Low - 1), 1, 32}, allow},
-		{"stat of a channel", statat, []uint64{uint64(testWrites.Low), 1, 2, unix.AT_EMPTY_PATH}, notify},
-		{"stat below the channels", statat, []uint64{uint64(testWrites.Low - 1), 1, 2, unix.AT_EMPTY_PATH}, allow},
+		{"read", unix.SYS_READ, []uint64{channel}, allow},
+		{"write: a doorbell is native", unix.SYS_WRITE, []uint64{device, 1, 32}, allow},
+		{"write to a channel", unix.SYS_WRITE, []uint64{channel, 1, 32}, notify},
+		{"write of the shortest command", unix.SYS_WRITE, []uint64{channel, 1, 12}, notify},
+		{"write of the longest command that may be", unix.SYS_WRITE, []uint64{channel, 1, 400}, notify},
+		{"write of a longer one", unix.SYS_WRITE, []uint64{channel, 1, 408}, allow},
+		{"write of a length that no command has", unix.SYS_WRITE, []uint64{channel, 1, 36}, allow},
+		{"write to an eventfd", unix.SYS_WRITE, []uint64{channel, 1, 8}, allow},
+		{"write to another descriptor", unix.SYS_WRITE, []uint64{neither, 1, 32}, allow},
+		{"write to a low descriptor", unix.SYS_WRITE, []uint64{low, 1, 32}, allow},
+		{"dup to a number of ours", unix.SYS_DUP3, []uint64{1, device, 0}, notify},
+		{"dup to another number", unix.SYS_DUP3, []uint64{1, neither, 0}, allow},
+		{"dup to a low number", unix.SYS_DUP3, []uint64{1, low, 0}, allow},
+		{"dup from a number on", unix.SYS_FCNTL, []uint64{1, unix.F_DUPFD, neither}, notify},
+		{"dup from a number on, closed by exec", unix.SYS_FCNTL, []uint64{1, unix.F_DUPFD_CLOEXEC, 32}, notify},
+		{"dup from a low number on", unix.SYS_FCNTL, []uint64{1, unix.F_DUPFD, 10}, allow},
+		{"another fcntl", unix.SYS_FCNTL, []uint64{device, unix.F_SETFL, 1 << 11}, allow},
 		{"a call of the x32 interface", x32Bit | openat, []uint64{here, 1}, allow},
-	}
-	for _, w := range Windows {
-		for _, x := range []struct {
-			fd   int
-			want uint32
-		}{{w, notify}, {w + Width - 1, notify}, {w + Width, allow}} {
-			if got := decide(t, 0, auditArch, fstat, uint64(x.fd)); got != x.want {
-				t.Errorf("fstat of descriptor %d: 0x%x, want 0x%x", x.fd, got, x.want)
-			}
-		}
 	}
 	for _, tt := range tests {
 		if got := decide(t, 0, auditArch, tt.number, tt.args...); got != tt.want {

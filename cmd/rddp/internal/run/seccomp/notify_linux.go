@@ -28,6 +28,8 @@ const (
 	Ioctl             // ioctl(descriptor, number, argument)
 	Exec              // execve and execveat
 	Write             // write(descriptor, buffer, length)
+	Dup2              // dup2(descriptor, number), and dup3
+	DupFD             // fcntl(descriptor, F_DUPFD or F_DUPFD_CLOEXEC, least number)
 	Connect           // connect(descriptor, address, length)
 	Listen            // listen(descriptor, backlog)
 	Accept            // accept(descriptor, address, length)

@@ -74,11 +74,7 @@ func prepare(name string, tcp TCP) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return "", err
-	}
-	fd, err := install(Filter(WriteRange(limit.Cur), tcp))
+	fd, err := install(Filter(tcp))
 	if err != nil {
 		return "", err
 	}
@@ -116,8 +112,6 @@ func setFilter(flags uintptr, program *unix.SockFprog) (int, syscall.Errno) {
 type Program struct {
 	*Listener
 	PID int
-	// Writes is the range of descriptors whose writes the Listener sees.
-	Writes Range
 }
 
 // Start runs the program args[0] with the arguments args[1:], with the standard streams and the
@@ -145,9 +139,7 @@ func Start(args []string, tcp TCP) (*Program, error) {
 		}
 		return nil, err
 	}
-	var limit unix.Rlimit
-	_ = unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit) // with the zero Range there is no rdma_cm
-	return &Program{newListener(fd), pid, WriteRange(limit.Cur)}, nil
+	return &Program{newListener(fd), pid}, nil
 }
 
 // receiveListener receives the descriptor for notifications, or what the stage says instead.

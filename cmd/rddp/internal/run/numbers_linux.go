@@ -1,0 +1,113 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+)
+
+// numbers puts descriptors at numbers that the filter knows. The kernel can do that only by replacing
+// what is there, and a thread of the program may put something there after this process has looked.
+// Two things keep the two apart. A descriptor at the lowest free number does not come to a number far
+// above that: see seccomp.Pick. And the calls for a number of the program's choice wait while
+// this process looks and acts; those that have gone on, and may not be done yet, are known.
+type numbers struct {
+	mu sync.Mutex
+	// what a thread's last call was, if it was such a call
+	dups map[int]seccomp.Dup // +checklocks:mu
+}
+
+// dupsMost is how many threads are remembered before those that have ended are forgotten.
+const dupsMost = 256
+
+// note notes what a thread calls, before the call goes on. Its call before that is done.
+func (s *numbers) note(c *seccomp.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var d seccomp.Dup
+	switch c.Kind {
+	case seccomp.Dup2:
+		d = seccomp.Dup{Number: int(uint32(c.Args[1])), Exact: true}
+	case seccomp.DupFD:
+		d = seccomp.Dup{Number: int(uint32(c.Args[2]))}
+	default:
+		delete(s.dups, c.Thread)
+		return
+	}
+	if s.dups == nil {
+		s.dups = make(map[int]seccomp.Dup)
+	}
+	if s.dups[c.Thread] = d; len(s.dups) > dupsMost {
+		for thread := range s.dups {
+			if !isThread(thread, thread) {
+				delete(s.dups, thread)
+			}
+		}
+	}
+}
+
+// isThread reports whether a process has a thread.
+func isThread(pid, thread int) bool {
+	_, err := os.Lstat(fmt.Sprintf("/proc/%d/task/%d", pid, thread))
+	return err == nil
+}
+
+// add gives the process of a call a copy of fd, at a number of the class.
+func (s *numbers) add(l *seccomp.Listener, c *seccomp.Call, pid int, class seccomp.Class, fd int, closeOnExec bool) (int, error) {
+	var limit unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		return -1, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open, err := openNumbers(pid)
+	if err != nil {
+		return -1, err
+	}
+	for {
+		var underWay []seccomp.Dup
+		for thread, d := range s.dups {
+			if isThread(pid, thread) {
+				underWay = append(underWay, d)
+			}
+		}
+		n, ok := seccomp.Pick(class, open, int(min(limit.Cur, math.MaxInt32)), underWay)
+		if !ok {
+			return -1, errNoRoom
+		}
+		if _, err = l.AddFD(c, fd, n, closeOnExec); !errors.Is(err, syscall.EBUSY) {
+			return n, err
+		}
+		open[n] = true // a thread is just making a descriptor there
+	}
+}
+
+// openNumbers returns the numbers of the descriptors that a process has.
+func openNumbers(pid int) (map[int]bool, error) {
+	d, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	open := make(map[int]bool, len(names))
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			open[n] = true
+		}
+	}
+	return open, nil
+}
