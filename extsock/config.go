@@ -235,6 +235,11 @@ type Config struct {
 	// Messages: the byte stream needs these rights for long Writes.
 	Denied ddp.Access
 
+	// Terminate says when the Terminate for an error in what the peer has sent goes out. Zero means at
+	// once. With rdmap.TerminateAtClose, Read returns what has come before the error, and then the error,
+	// and the program may send until it calls Close.
+	Terminate rdmap.TerminateTime
+
 	// How bytes move.
 
 	// Crossover is the minimum length in bytes of a Write that a byte stream offers to its reader.

@@ -86,6 +86,7 @@ func (c *Conn) endpoint() *verbs {
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions, Denied: cfg.Denied,
+			Terminate: cfg.Terminate,
 		})
 		v.regions = make(map[ddp.STag]*ddp.Region) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
@@ -119,6 +120,10 @@ func (c *Conn) inDDP() (*verbs, error) {
 	}
 	return &c.verbs, nil
 }
+
+// OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left: TCP
+// has not taken all of it.
+func (c *Conn) OwesAnswer() bool { return c.endpoint().qp.OwesAnswer() }
 
 // SendCQ returns the completion queue of the send queue: Config.SendCQ, or the connection's own. It
 // holds the Completions of Post and PostBatch.

@@ -11,7 +11,8 @@ import (
 // Fail ends the stream because some layer has found an error. Only the first error of the stream
 // counts. If the RFCs allow it, the next message is the Terminate that reports the error, and no
 // message follows it. Messages that NextMessage gave out earlier are still sent. Fail flushes all
-// other requests, and the request at fault gets a status of its own.
+// other requests, and the request at fault gets a status of its own. Config.Terminate says
+// what goes out before the Terminate if the error is in what the peer has sent.
 //
 // The content of the Terminate follows from err: an error of this package, a *ddp.Error, or an
 // error of mpa, which has the method TerminateCode. Any other err is reported as a local
@@ -19,8 +20,17 @@ import (
 func (q *QP) Fail(err error) {
 	q.mu.Lock()
 	defer q.unlock()
-	err = q.sourceErrorLocked(err)
-	if q.state == stateTerminating || q.state == stateError {
+	err, answering := q.sourceErrorLocked(err)
+	q.failLocked(err, answering)
+}
+
+// failLocked is Fail. answering says that this end could not answer a request, so it answers no later
+// request either.
+//
+// +checklocks:q.mu
+func (q *QP) failLocked(err error, answering bool) {
+	late := q.late != nil
+	if q.state == stateTerminating || q.state == stateError || late && !answering {
 		// "the first RDMA Message (and its associated DDP Segment) that experienced an error MUST
 		// be captured by the Terminate Message" (RFC 5040 §7.1)
 		return
@@ -30,14 +40,40 @@ func (q *QP) Fail(err error) {
 		q.endLocked(stateError, err)
 		return
 	}
-	q.setState(stateTerminating)
 	t = t.clone()
-	q.err = &TerminateError{Terminate: t, Err: err}
+	if !late {
+		q.err = &TerminateError{Terminate: t, Err: err}
+		q.blameLocked(t)
+	}
+	if q.cfg.Terminate == TerminateAtOnce || answering || q.state != stateRTS {
+		q.terminateLocked(t)
+		return
+	}
+	q.late, q.peerClosed = &t, true
+	q.peerDone.Store(true)
+	which := func(e *sendEntry) bool { return e.op.awaitsResponse() }
+	if q.cfg.Terminate == TerminateAtClose {
+		q.setState(stateFailing)
+	} else {
+		q.setState(stateOwing)
+		which = isUnsent
+	}
+	q.sq.flush(q.err, which)
+	q.settleLocked(q.err)
+	q.moveOnLocked()
+}
+
+// isUnsent reports whether the end of the stream leaves nothing of a request to be done: RDMAP "Completes in
+// error all ULP operations that have not been provided to the DDP layer" (RFC 5040 §5.4).
+func isUnsent(e *sendEntry) bool { return e.progress == queued || e.op.awaitsResponse() }
+
+// terminateLocked makes t the next message, and the last one.
+//
+// +checklocks:q.mu
+func (q *QP) terminateLocked(t Terminate) {
+	q.setState(stateTerminating)
 	q.output.terminate = t.appendTo(nil)
-	q.blameLocked(t)
-	// "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP
-	// layer." (RFC 5040 §5.4)
-	q.sq.flush(q.err, func(e *sendEntry) bool { return e.progress == queued || e.op.awaitsResponse() })
+	q.sq.flush(q.err, isUnsent)
 	q.settleLocked(q.err)
 }
 
@@ -46,16 +82,16 @@ func (q *QP) Fail(err error) {
 // from the list of messages given out. It returns any other err unchanged.
 //
 // +checklocks:q.mu
-func (q *QP) sourceErrorLocked(err error) error {
+func (q *QP) sourceErrorLocked(err error) (about error, answering bool) {
 	var access *ddp.AccessError
 	var segment *ddp.Error
 	_, coded := codeOf(err)
 	a := q.responder.inProgress()
 	if coded || errors.As(err, &segment) || !errors.As(err, &access) || a == nil {
-		return err
+		return err, false
 	}
 	q.output.withdraw()
-	return a.error(err)
+	return a.error(err), true
 }
 
 // terminated ends the stream because a Terminate has arrived. The QP sends nothing more after it,
@@ -105,7 +141,7 @@ func (q *QP) PeerClosed(err error) {
 // queued requests and answers the peer's requests that have arrived, and those that arrive while a
 // queued request waits for the answer to an earlier one. When TCP has taken all of these messages,
 // the QP flushes the requests that wait for the peer (Reads, atomics and receives) and enters
-// stateClosed.
+// stateClosed. If a Terminate waits for Close, the Terminate is the last of these messages.
 func (q *QP) Close() {
 	q.mu.Lock()
 	defer q.unlock()
@@ -114,6 +150,9 @@ func (q *QP) Close() {
 		q.endLocked(stateClosed, nil)
 	case stateRTS:
 		q.setState(stateClosing)
+		q.moveOnLocked()
+	case stateFailing:
+		q.setState(stateOwing)
 		q.moveOnLocked()
 	}
 }
@@ -156,6 +195,8 @@ func (q *QP) moveOnLocked() {
 		return
 	}
 	switch {
+	case q.state == stateOwing:
+		q.terminateLocked(*q.late)
 	case q.state == stateClosing:
 		q.endLocked(stateClosed, nil)
 	case q.state == stateTerminating && q.peerClosed:

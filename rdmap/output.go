@@ -87,8 +87,8 @@ func (q *QP) unanswered(err error) {
 		q.unlock()
 		return
 	}
+	q.failLocked(err, true) // the next message is the Terminate, if it may be sent
 	q.unlock()
-	q.Fail(err) // the next message is the Terminate, if it may be sent
 }
 
 // note appends a message to the list of messages given out.
@@ -108,6 +108,14 @@ func (q *QP) Message() *ddp.Message { return &q.msg }
 
 // HasOutput reports whether NextMessage would find a message. Any goroutine may call it.
 func (q *QP) HasOutput() bool { return q.outputDue.Load() }
+
+// OwesAnswer reports whether TCP has not taken the answers to all requests of the peer that were
+// handled. Any goroutine may call it.
+func (q *QP) OwesAnswer() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.isUpLocked() && q.responder.owes()
+}
 
 // Drained reports whether nothing is left to send: nothing is queued, not even a request that waits
 // for a response to another, and Sent has reported every message given out. Any goroutine may call
@@ -137,7 +145,7 @@ func (q *QP) nextLocked() outputKind {
 		if q.output.terminate != nil {
 			return terminate
 		}
-	case stateRTS, stateClosing:
+	case stateRTS, stateClosing, stateFailing, stateOwing:
 		hasRequest, hasAnswer := q.sq.ready(q.ord), q.responder.ready()
 		switch {
 		case hasAnswer && !(hasRequest && q.output.answered):

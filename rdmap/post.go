@@ -77,7 +77,7 @@ func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inl
 	switch {
 	case q.state == stateIdle:
 		return errNotConnected
-	case q.state != stateRTS:
+	case q.state != stateRTS && q.state != stateFailing:
 		return q.closedErrLocked()
 	case opcode.IsExtension() && !q.admission.extensions:
 		return ErrNoExtensions

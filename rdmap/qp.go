@@ -37,7 +37,24 @@ type Config struct {
 	Extensions bool
 	// Denied are rights that the peer of this queue pair does not have, whatever a Region grants.
 	Denied ddp.Access
+	// Terminate says when the Terminate for an error in what the peer has sent goes out.
+	Terminate TerminateTime
 }
+
+// A TerminateTime says what the Terminate for an error in what the peer has sent waits for. Nothing of the peer
+// that comes behind the error is handled, in each case. RFC 5040 §7.1 wants the Terminate "at the earliest
+// possible opportunity, preferably in the next outgoing RDMA Message".
+type TerminateTime uint8
+
+const (
+	// TerminateAtOnce sends the Terminate as the next message.
+	TerminateAtOnce TerminateTime = iota
+	// TerminateAfterAnswers first answers the Reads and atomics that came before the error.
+	TerminateAfterAnswers
+	// TerminateAtClose waits for Close, which sends the Terminate behind these answers and all that was
+	// posted. So a program can tell the peer what it has carried out.
+	TerminateAtClose
+)
 
 func orDefault(n int) int {
 	if n <= 0 {
@@ -52,6 +69,11 @@ func orDefault(n int) int {
 //	 │              ├──Fail, or a Terminate arrives──▶ Terminating ──Abort, or the peer's FIN──▶ Error
 //	 └──Fail, Abort─┴──Abort (from every state but Closed)──▶ Error
 //
+// Config.Terminate may have an error in what the peer has sent lead through other states:
+//
+//	RTS ──Fail──▶ Failing ──Close──▶ Owing ──drained──▶ Terminating    TerminateAtClose
+//	RTS ──Fail───────────────────────▶ Owing                           TerminateAfterAnswers
+//
 // Closing can fail like RTS. Closed and Error are final: a QP is not used twice. Close in Idle
 // leads to Closed. Fail in Closed leads to Error.
 type state uint8
@@ -61,12 +83,14 @@ const (
 	stateIdle        state = iota // startup is in progress; receives can be posted
 	stateRTS                      // ready to send
 	stateClosing                  // PostSend accepts nothing; queued messages are still sent
+	stateFailing                  // what the peer sends has failed; this end still sends, and Close sends the Terminate
+	stateOwing                    // queued messages are still sent, and then the Terminate
 	stateTerminating              // the stream failed; only the Terminate may still be sent
 	stateError                    // the stream ended with an error
 	stateClosed                   // the stream ended in order
 )
 
-var stateNames = [...]string{"Idle", "RTS", "Closing", "Terminate", "Error", "Closed"}
+var stateNames = [...]string{"Idle", "RTS", "Closing", "Failing", "Owing", "Terminate", "Error", "Closed"}
 
 // String returns the state's name in the verbs model.
 func (s state) String() string {
@@ -100,6 +124,8 @@ type QP struct {
 	state state // +checklocks:mu
 	// why the stream ended
 	err error // +checklocks:mu
+	// the Terminate that goes out behind what is owed; nil without one
+	late *Terminate // +checklocks:mu
 	// nothing more arrives from the peer
 	peerClosed bool      // +checklocks:mu
 	ord        int       // +checklocks:mu
@@ -215,7 +241,13 @@ func (q *QP) now() state { return state(q.stateNow.Load()) }
 
 // IsReady reports whether the QP is ready to send (RTS in the verbs model): it has been started, and
 // nothing has ended it or begun to close it.
-func (q *QP) IsReady() bool { return q.now() == stateRTS }
+func (q *QP) IsReady() bool {
+	s := q.now()
+	return s == stateRTS || s == stateFailing
+}
+
+// TerminatesLate reports whether a Terminate waits for Close.
+func (q *QP) TerminatesLate() bool { return q.now() == stateFailing }
 
 // TakesMessages reports whether the QP still handles messages of the peer.
 func (q *QP) TakesMessages() bool {
@@ -251,7 +283,9 @@ func (q *QP) unlock() {
 // isUpLocked reports whether the QP sends requests and answers in its present state.
 //
 // +checklocks:q.mu
-func (q *QP) isUpLocked() bool { return q.state == stateRTS || q.state == stateClosing }
+func (q *QP) isUpLocked() bool {
+	return q.state >= stateRTS && q.state <= stateOwing
+}
 
 // closedErrLocked returns the error for a post to a stream that has ended.
 //

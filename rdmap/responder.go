@@ -67,6 +67,9 @@ func (r *responder) push(a *response) {
 // confirmed is limited, so that their slots are not reused too early.
 func (r *responder) ready() bool { return r.next < r.tail && r.next-r.oldest < r.limit }
 
+// owes reports whether TCP has not taken all answers.
+func (r *responder) owes() bool { return r.oldest != r.tail }
+
 // isEmpty reports whether no answer is left to be given out.
 func (r *responder) isEmpty() bool { return r.next == r.tail }
 

@@ -2,6 +2,12 @@ package mutations
 
 // Where connections of rddp run come from, and what their peers may do.
 var runFaults = []Fault{
+	{Name: "a Terminate before the frames in front of it", File: "cmd/rddp/internal/run/device/end.go",
+		Old: "\tl.receiver.awaitIdle(ended)\n", New: "",
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestAheadOfRefusedLate$"},
+	{Name: "a Terminate before the answers that are owed", File: "rdmap/ending.go",
+		Old: "q.cfg.Terminate == TerminateAtOnce || answering", New: "q.cfg.Terminate != TerminateAtClose || answering",
+		Package: "rdmap", Tests: "^TestTerminateTime$"},
 	{Name: "a program that starts after an interrupt", File: "cmd/rddp/internal/run/supervisor_linux.go",
 		Old: "	if err := ctx.Err(); err != nil {\n		return 0, err\n	}\n", New: "",
 		Package: "cmd/rddp", Tests: "^TestRunInterruptedEarly$"},

@@ -132,7 +132,9 @@ func (d *Driver) endIn() (lingers bool) {
 	case err != nil: // nothing goes out any more: TCP has failed, or the fence will never open
 		d.Kill(d.end.life.why())
 	}
-	d.end.silent.Set()
+	if !d.end.silent.IsSet() { // else awaitClose has set it
+		d.end.silent.Set()
+	}
 	return lingers
 }
 
@@ -147,6 +149,15 @@ func (d *Driver) deafen() {
 	if last {
 		d.shut()
 	}
+}
+
+// awaitClose reads and drops what the peer sends after the error for which a Terminate waits. It returns
+// when the program has closed the connection, or when the stream ends. Read tells the program of the
+// error.
+func (d *Driver) awaitClose() {
+	d.end.silent.Set()
+	d.freed.Broadcast()
+	d.rx.discard(&d.bound)
 }
 
 // linger waits before the end of the way in of a connection that is closing or has failed. Within the

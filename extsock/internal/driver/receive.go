@@ -19,6 +19,9 @@ func (d *Driver) Receive() {
 			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
 		}
 	}
+	if d.qp.TerminatesLate() {
+		d.awaitClose()
+	}
 	if d.endIn() {
 		d.linger()
 	}

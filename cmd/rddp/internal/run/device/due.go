@@ -101,9 +101,9 @@ func (r *receiver) lookAtDue() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	atOnce, again := r.due.look(time.Now())
-	r.dueSet = again && !r.closed
+	r.dueSet = again && r.state != receiverClosed
 	switch {
-	case r.closed:
+	case r.state == receiverClosed:
 	case atOnce:
 		r.sayAckLocked()
 	case again:

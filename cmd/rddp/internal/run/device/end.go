@@ -13,32 +13,33 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// end ends the link because of a failure. The flight that the peer has refused completes with status, or the oldest one
-// if the peer has not named a flight, and the others are flushed. But Writes in front of the refused flight are done. When end
-// returns, the peer neither writes nor reads the program's memory any more.
+// end ends the link because of a failure. The flight that has failed completes with its status, or else with this one, and
+// those in front of it that the peer has carried out with success. The others are flushed. When end returns, the peer
+// neither writes nor reads the program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.discard()
 	l.mu.Lock()
 	l.over = true
 	flights := l.flights
-	failed := max(slices.Index(flights, l.culprit), 0)
+	failed := l.culpritLocked()
 	l.flights = nil
+	acked := l.acked
 	l.stopLocked()
 	l.mu.Unlock()
-	l.settle(flights, failed, status)
+	l.settle(flights, failed, acked, status)
 	l.sayBye()
 }
 
 // settle completes the flights of a link that has failed. failed is the index of the one that completes with status.
-func (l *link) settle(flights []*flight, failed int, status uverbs.WCStatus) {
+func (l *link) settle(flights []*flight, failed int, acked uint32, status uverbs.WCStatus) {
 	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
 	defer l.q.sendMu.Unlock()
 	defer close(l.settled)
 	done := true
 	for i, f := range flights {
 		s := uverbs.FlushErr
-		done = done && i < failed && f.isWrite
+		done = done && i < failed && f.isDone(acked)
 		switch {
 		case done && !f.signaled:
 			continue
@@ -53,6 +54,18 @@ func (l *link) settle(flights []*flight, failed int, status uverbs.WCStatus) {
 	}
 }
 
+// culpritLocked returns the index of the flight that has failed, or that the peer has refused. Without one, it is the oldest.
+//
+// +checklocks:l.mu
+func (l *link) culpritLocked() int {
+	return max(slices.IndexFunc(l.flights, func(f *flight) bool { return f.status != uverbs.Success || f == l.culprit }), 0)
+}
+
+// isDone reports whether the peer has carried out a flight in front of one that it has refused.
+func (f *flight) isDone(acked uint32) bool {
+	return f.isWrite || f.isOver(acked)
+}
+
 // blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that says so.
 func (l *link) blame(t rdmap.Terminate) {
 	h, _, err := ddphdr.ParseTagged(t.DDPHeader)
@@ -62,7 +75,7 @@ func (l *link) blame(t rdmap.Terminate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.flights {
-		if uint32(f.remote.STag) == h.STag && h.TO-f.remote.TO < uint64(f.n) {
+		if f.writes && uint32(f.remote.STag) == h.STag && h.TO-f.remote.TO < uint64(f.n) {
 			l.culprit = f
 			return
 		}
@@ -142,6 +155,10 @@ const lastFlush = 50 * time.Millisecond
 func (l *link) receive() {
 	defer l.q.ctx.dev.work.Done()
 	err := l.readAll()
+	var t *rdmap.TerminateError
+	if errors.As(err, &t) && !t.Remote && !l.plain {
+		l.settleDebts()
+	}
 	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
 	l.cancel()
 	l.discard()
@@ -150,7 +167,7 @@ func (l *link) receive() {
 	l.mu.Unlock()
 	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
 	l.mu.Lock()
-	over := l.over
+	over, refused, why := l.over, l.why != "", l.why
 	idle := len(l.flights) == 0
 	l.mu.Unlock()
 	fail := l.q.fail
@@ -171,8 +188,9 @@ func (l *link) receive() {
 	if over {
 		return
 	}
-	var t *rdmap.TerminateError
 	switch {
+	case refused: // nothing in front of the work request gets an answer any more
+		fail(l, endStatus(err), why)
 	case errors.As(err, &t) && !t.Remote:
 		if life := fail(l, endStatus(err), "the peer has done what it must not: "+err.Error()); life != 0 {
 			l.q.raise(life, uverbs.EventQPAccess)
@@ -193,6 +211,18 @@ func (l *link) receive() {
 	default:
 		l.gone(err)
 	}
+}
+
+// settleDebts tells the peer what has been carried out of what it has sent in front of something wrong. Frames may wait
+// for receives of the program. The Terminate, which Close sends, comes last.
+func (l *link) settleDebts() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = l.conn.Wait(l.ctx) // the peer may be gone before the program has posted a receive
+	}()
+	l.receiver.awaitIdle(ended)
+	_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // if it fails, the peer is gone
 }
 
 func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }

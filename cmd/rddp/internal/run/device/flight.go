@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -17,6 +18,7 @@ type flight struct {
 	signaled bool
 	// isWrite says that the flight is a Write without immediate data: the peer's program takes no part in it.
 	isWrite bool
+	writes  bool         // it has a Write, with or without immediate data
 	remote  rdmap.Handle // where it begins in the peer's memory
 	// number is that of the frame with whose acknowledgement the flight is over, once it is known.
 	number   uint32
@@ -171,6 +173,15 @@ func (l *link) acknowledged(number uint32) error {
 	return nil
 }
 
+// isOver reports whether the flight has got all answers, or its acknowledgement. acked is the last frame that the peer has
+// acknowledged.
+func (f *flight) isOver(acked uint32) bool {
+	if f.isRead {
+		return f.awaits == 0 && f.posted
+	}
+	return f.numbered && int32(acked-f.number) >= 0
+}
+
 // retireLocked completes the flights that are over, in order.
 //
 // +checklocks:l.mu
@@ -180,9 +191,9 @@ func (l *link) retireLocked() {
 		switch {
 		case f.status != uverbs.Success:
 			l.over = true
-			go l.q.fail(l, f.status, "a work request has failed")
+			go l.q.fail(l, f.status, cmp.Or(l.why, "a work request has failed"))
 			return
-		case f.isRead && (f.awaits > 0 || !f.posted), !f.isRead && (!f.numbered || int32(l.acked-f.number) < 0):
+		case !f.isOver(l.acked):
 			return
 		}
 		if f.status = l.q.ctx.dev.faults.Send(); f.status != uverbs.Success {
@@ -225,9 +236,19 @@ func (l *link) refused(number uint32, status uverbs.WCStatus) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.culprit = f
-	l.mu.Unlock()
-	l.q.fail(l, status, "the peer has refused a work request")
+	l.refuse(f, status, "the peer has refused a work request")
 	return nil
+}
+
+// refuse fails f with a status once the flights in front of it are over: Reads and atomics may still wait for their answers.
+// If f is nil, the link fails at once.
+func (l *link) refuse(f *flight, status uverbs.WCStatus, why string) {
+	if f == nil {
+		l.q.fail(l, status, why)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.culprit, f.status, l.why = f, status, why
+	l.retireLocked()
 }

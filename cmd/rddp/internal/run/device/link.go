@@ -41,6 +41,8 @@ type link struct {
 	lastReceive uint32 // +checklocks:mu
 	// the work request that the peer has refused; nil if there is none
 	culprit *flight // +checklocks:mu
+	// for the log: how it was refused
+	why string // +checklocks:mu
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu
@@ -66,7 +68,7 @@ func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config
 	const forever = 24 * time.Hour
 	return &extsock.Config{
 		Domain: &pd.domain, Messages: true, RecvSize: frameLen + maxPiece, RecvDepth: 2*window + 8, SendDepth: depth,
-		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true,
+		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true, Terminate: rdmap.TerminateAtClose,
 		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1, Backend: d.backend(dialer),
 	}
 }

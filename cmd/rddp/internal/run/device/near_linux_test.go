@@ -160,6 +160,7 @@ func TestOverTCP(t *testing.T) {
 		{"SharedReceiveQueue", TestSharedReceiveQueue},
 		{"PingPong", TestPingPong},
 		{"MemoryWindow", TestMemoryWindow},
+		{"AheadOfRefused", TestAheadOfRefused},
 	} {
 		t.Run(test.name, test.run)
 	}

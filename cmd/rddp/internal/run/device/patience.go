@@ -83,12 +83,9 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
 		l.mu.Lock()
 		late := !l.over && int32(l.acked-number) < 0
-		if late {
-			l.culprit = f
-		}
 		l.mu.Unlock()
 		if late {
-			l.q.fail(l, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
+			l.refuse(f, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
 		}
 	})
 	return nil

@@ -32,6 +32,7 @@ const (
 // plainConfig makes c the configuration of a connection without frames.
 func (q *queuePair) plainConfig(c *extsock.Config) {
 	c.NoCapabilities = true // the peer's program would see them
+	c.Terminate = rdmap.TerminateAfterAnswers
 	c.RecvDepth, c.RecvSize = plainDepth, math.MaxInt32
 	c.LongestMessage = q.longestMessage(q.recv.takenNow())
 }
@@ -203,13 +204,13 @@ func (r *receiver) awaitReceive() bool {
 	for d := lookEvery; ; d = min(d+d/8, lookSlowly) {
 		r.mu.Lock()
 		taken := false
-		if !r.closed {
+		if r.state == receiverOpen {
 			var status uverbs.WCStatus
 			if status, taken = r.takeReceiveLocked(); status != uverbs.Success {
 				r.failLocked(status)
 			}
 		}
-		closed := r.closed
+		closed := r.state == receiverClosed
 		r.mu.Unlock()
 		if taken || closed {
 			return !closed
@@ -228,7 +229,7 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	for left := int(m.Len); ; {
 		r.mu.Lock()
 		var err error
-		if !r.closed {
+		if r.state == receiverOpen {
 			err = r.message.at.scatter(b[:n])
 		}
 		if err != nil {
@@ -247,7 +248,7 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.state == receiverClosed {
 		return errEnded
 	}
 	w := uverbs.WC{ID: r.message.id, Op: uverbs.WCRecv, Len: m.Len, QPN: r.l.q.num, SrcQPN: r.l.peer}

@@ -23,9 +23,11 @@ type receiver struct {
 	consumed uint32 // +checklocks:mu
 	acked    uint32 // +checklocks:mu
 	// frames that wait for a receive, and those behind them
-	held   []heldFrame // +checklocks:mu
-	look   *time.Timer // +checklocks:mu
-	closed bool        // +checklocks:mu
+	held  []heldFrame   // +checklocks:mu
+	look  *time.Timer   // +checklocks:mu
+	state receiverState // +checklocks:mu
+	// closed, and nil again, once no frame waits; nil unless awaitIdle waits
+	idle chan struct{} // +checklocks:mu
 	// the Send whose last piece has not come; nil if there is none
 	message *inbound // +checklocks:mu
 	due     due      // +checklocks:mu
@@ -33,6 +35,18 @@ type receiver struct {
 	dueTimer *time.Timer // +checklocks:mu
 	dueSet   bool        // +checklocks:mu
 }
+
+// A receiverState says what becomes of the next frame:
+//
+//	open ──▶ refusing ──▶ closed
+//	  └─────────────────────▲
+type receiverState uint8
+
+const (
+	receiverOpen     receiverState = iota // the receiver acts on it, or holds it
+	receiverRefusing                      // it is behind one that is to be refused, and nobody looks at it
+	receiverClosed                        // nobody looks at it
+)
 
 // A heldFrame is a frame that could not be acted upon when it came.
 type heldFrame struct {
@@ -129,7 +143,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.closed:
+	case r.state != receiverOpen:
 		return nil
 	case len(r.held) == 0 && r.acceptLocked(f, payload):
 		return nil
@@ -162,16 +176,17 @@ func (r *receiver) waitLocked(d time.Duration) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		accepted := false
-		for len(r.held) > 0 && !r.closed && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
+		for len(r.held) > 0 && r.state == receiverOpen && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
 			r.held[0].payload = nil
 			r.held = r.held[1:]
 			accepted, d = true, lookEvery
 		}
-		if accepted && !r.closed && r.acked != r.consumed {
+		if accepted && r.state != receiverClosed && r.acked != r.consumed {
 			r.sayAckLocked() // the peer waits for it, though it may not have asked
 		}
-		if len(r.held) == 0 || r.closed {
+		if len(r.held) == 0 || r.state != receiverOpen {
 			r.look = nil
+			r.noteIdleLocked()
 			return
 		}
 		if accepted {
@@ -291,10 +306,22 @@ func (r *receiver) completeLocked(f frame) {
 	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
 }
 
-// refuseLocked tells the peer that its frame is refused, and fails the receive that is being filled.
+// refuseLocked tells the peer that its frame is refused, and fails the receive that is being filled. The program may end
+// the queue pair once it sees that. So the answers to Reads and atomics in front of the frame leave first.
 //
 // +checklocks:r.mu
 func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
+	if r.l.conn.OwesAnswer() {
+		r.state = receiverRefusing
+		time.AfterFunc(lookEvery, func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.state == receiverRefusing {
+				r.refuseLocked(ours, theirs)
+			}
+		})
+		return
+	}
 	_ = r.l.post(frame{kind: frameRefuse, number: r.consumed + 1, status: theirs}) // an error ends run
 	r.failLocked(ours)
 }
@@ -303,11 +330,12 @@ func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
 //
 // +checklocks:r.mu
 func (r *receiver) failLocked(status uverbs.WCStatus) {
-	if r.closed {
+	if r.state == receiverClosed {
 		return // the link has ended since runPlain took the receive
 	}
 	m, q := r.message, r.l.q
-	r.message, r.closed = nil, true
+	r.message = nil
+	r.closeLocked()
 	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
 	r.l.mu.Lock()
 	r.l.over = true // so that the end of the connection, which may come first, is not taken for the cause
@@ -315,11 +343,41 @@ func (r *receiver) failLocked(status uverbs.WCStatus) {
 	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
 }
 
+// +checklocks:r.mu
+func (r *receiver) closeLocked() {
+	r.state = receiverClosed
+	r.noteIdleLocked()
+}
+
+// noteIdleLocked wakes awaitIdle if no frame waits any more.
+//
+// +checklocks:r.mu
+func (r *receiver) noteIdleLocked() {
+	if r.idle != nil && (r.state == receiverClosed || r.state == receiverOpen && len(r.held) == 0) {
+		close(r.idle)
+		r.idle = nil
+	}
+}
+
+// awaitIdle waits until the receiver has acted on the frames that wait, or ended has been closed. No further frame may
+// come.
+func (r *receiver) awaitIdle(ended <-chan struct{}) {
+	r.mu.Lock()
+	idle := make(chan struct{})
+	r.idle = idle
+	r.noteIdleLocked()
+	r.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ended:
+	}
+}
+
 // close ends the receiver. If flush is set, the receive that is being filled is flushed.
 func (r *receiver) close(flush bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed = true
+	r.closeLocked()
 	if r.look != nil {
 		r.look.Stop()
 		r.look = nil

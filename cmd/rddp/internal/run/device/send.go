@@ -117,7 +117,7 @@ func (s *sender) fill(q *queuePair, l *link, b *batch, begin bool) bool {
 func (s *sender) next(q *queuePair, l *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(l.flights); l.over || n >= maxFlights || n > 0 && l.flights[n-1].status != uverbs.Success || !s.take(q) {
+	if n := len(l.flights); l.over || n >= maxFlights || l.culprit != nil || n > 0 && l.flights[n-1].status != uverbs.Success || !s.take(q) {
 		return false
 	}
 	l.flights = append(l.flights, s.flight)
@@ -151,6 +151,7 @@ func (s *sender) take(q *queuePair) bool {
 	s.flight = &flight{
 		id: w.ID, op: uverbs.WCOpOf(w.Op), n: uint32(n), signaled: q.signalAll || w.Flags&uverbs.Signaled != 0, isRead: isRead(w.Op) || isLocal(w.Op),
 		isWrite: w.Op == uverbs.OpWrite || w.Op == uverbs.OpAtomicWrite,
+		writes:  w.Op == uverbs.OpWrite || w.Op == uverbs.OpAtomicWrite || w.Op == uverbs.OpWriteImm,
 	}
 	s.at, s.done, s.first = cursor{pd: q.pd, list: w.SGEs}, 0, true
 	s.flight.remote = s.remote()
