@@ -185,13 +185,14 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
 	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma"},
-	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},
-	"cmd/rddp/internal/run/near":    {"toe", "toe/kernel"},
+	"cmd/rddp/internal/run/near":    {"toe", "toe/kernel", "cmd/rddp/internal/run/user"},
 	"cmd/rddp/internal/run/process": {},
 	"cmd/rddp/internal/run/rules":   {},
 	"cmd/rddp/internal/run/seccomp": {},
+	"cmd/rddp/internal/run/user":    {},
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the
@@ -210,7 +211,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp"},
+	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
 	"golang.org/x/term":                   {"cmd/rddp"},

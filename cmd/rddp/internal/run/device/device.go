@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -40,6 +42,8 @@ type Device struct {
 	noAtomics bool // see Config
 	rnrTick   time.Duration
 	missMost  time.Duration
+	userOf    func(*extsock.Conn) user.Relation // userOf, if no test has another one
+	refusals  refusedPeers
 	guid      [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -61,7 +65,7 @@ func New(c Config) (*Device, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics, rnrTick: rnrTick, missMost: missMost, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
+	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics, rnrTick: rnrTick, missMost: missMost, userOf: userOf, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
 	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned

@@ -3,6 +3,7 @@
 package device
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"runtime"
@@ -16,7 +17,6 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A lateMemory is memory in which each access takes as long as the queue pair has not ended, unless that takes too
@@ -159,7 +159,7 @@ func TestNoWriteBeforeJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := extsock.Dialer{Config: &extsock.Config{
-		Messages: true, PrivateData: hello{from: peer, to: q.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true,
+		Messages: true, PrivateData: hello{kind: joining, from: peer, to: q.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true,
 	}}
 	c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(p.gid, q.Num))
 	if err != nil {
@@ -196,21 +196,20 @@ func TestNoWriteBeforeJoin(t *testing.T) {
 	}
 }
 
-// TestDialEnds: a dial ends when the queue pair has a connection, also if the peer has made it.
+// TestDialEnds: a dial ends when the queue pair has a connection, also if a connection manager has made it.
 func TestDialEnds(t *testing.T) {
-	p := newProgram(t, newDevice(t))
-	qp := p.qp(nil)
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	qa, qb := a.qp(nil), b.qp(nil)
 	peer := netip.MustParseAddr("127.0.0.2") // more than localhost, so the device dials
 	l, err := net.Listen("tcp", netip.AddrPortFrom(peer, 0).String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close() // nobody accepts
-	num := uint32(addrPort(l.Addr()).Port()) << 8
-	if err := qp.Join(peer.As16(), num); err != nil {
+	if err := errors.Join(qa.Join(peer.As16(), uint32(addrPort(l.Addr()).Port())<<8), qb.Modify(guest.Init, b.gid, 0, nil)); err != nil {
 		t.Fatal(err)
 	}
-	q := p.dev.find(qp.Num)
+	q := a.dev.find(qa.Num)
 	stopped := false
 	q.mu.Lock()
 	stop := q.stopDial
@@ -219,19 +218,7 @@ func TestDialEnds(t *testing.T) {
 		stop()
 	}
 	q.mu.Unlock()
-	d := extsock.Dialer{Config: &extsock.Config{
-		Messages: true, PrivateData: hello{from: num, to: qp.Num, gid: peer.As16()}.appendTo(nil), NoCapabilities: true,
-		Backend: &kernel.Backend{Dialer: net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(peer, 0))}},
-	}}
-	c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(p.gid, qp.Num))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := sayHere(c); err != nil {
-		t.Fatal(err)
-	}
-	p.linkOf(t, qp)
+	manage(t, a, b, qa, qb)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !stopped {
@@ -245,7 +232,7 @@ func TestRequestAfterDestroy(t *testing.T) {
 	qp := p.qp(nil)
 	q := p.dev.find(qp.Num)
 	d := extsock.Dialer{Config: &extsock.Config{
-		Messages: true, PrivateData: hello{from: 1 << 8, to: qp.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true,
+		Messages: true, PrivateData: hello{kind: joining, from: 1 << 8, to: qp.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true,
 	}}
 	refused := make(chan error, 1)
 	go func() {
@@ -259,7 +246,9 @@ func TestRequestAfterDestroy(t *testing.T) {
 	prototest.Wait(t, "the request", func() bool {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		r, q.request = q.request, nil // as if it had not come this far
+		if len(q.requests) > 0 {
+			r, q.requests = q.requests[0], nil // as if it had not come this far
+		}
 		return r != nil
 	})
 	if _, err := p.Destroy(uint32(uverbs.DestroyQP), qp.Handle); err != nil {
@@ -268,7 +257,7 @@ func TestRequestAfterDestroy(t *testing.T) {
 	q.requested(r)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.request != nil {
+	if len(q.requests) > 0 {
 		t.Fatal("it waits at a queue pair that has been destroyed")
 	}
 	if err := <-refused; err == nil {

@@ -98,28 +98,50 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 	return f, rest, nil
 }
 
-// A hello is the private data of the MPA Request and Reply: which two queue pairs are to be joined.
+// A hello is the private data of the MPA Request and Reply: which two queue pairs are to be joined. A question is that of
+// a Request: see door.go.
+//
+//	 0                 7      8      12     16           32           48
+//	+-----------------+------+------+------+------------+------------+
+//	| "rddp QP"       | kind | from | to   | GID        | secret     |
+//	+-----------------+------+------+------+------------+------------+
+//
+// from is the queue pair of the end that sends it, and so is the GID. The secret is that of the end which dials; a
+// Reply has none.
 type hello struct {
+	kind     helloKind
 	from, to uint32 // QPNs
 	gid      uverbs.GID
+	secret   secret
 }
 
-const helloMagic = "rddp QP1"
+type helloKind byte
+
+const (
+	joining  helloKind = '2'
+	question helloKind = '?'
+)
+
+const helloMagic = "rddp QP"
 
 // helloLen is the length of a hello in bytes.
-const helloLen = len(helloMagic) + 4 + 4 + 16
+const helloLen = len(helloMagic) + 1 + 4 + 4 + 16 + 16
 
 func (h hello) appendTo(b []byte) []byte {
-	b = append(b, helloMagic...)
+	b = append(append(b, helloMagic...), byte(h.kind))
 	b = binary.BigEndian.AppendUint32(b, h.from)
 	b = binary.BigEndian.AppendUint32(b, h.to)
-	return append(b, h.gid[:]...)
+	return append(append(b, h.gid[:]...), h.secret[:]...)
 }
 
 func parseHello(b []byte) (h hello, err error) {
-	if len(b) != helloLen || string(b[:len(helloMagic)]) != helloMagic {
-		return h, errors.New("device: the peer is not the device of an rddp run")
+	if len(b) == helloLen && string(b[:len(helloMagic)]) == helloMagic {
+		kind := helloKind(b[len(helloMagic)])
+		b = b[len(helloMagic)+1:]
+		h = hello{kind, binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), uverbs.GID(b[8:]), secret(b[24:])}
 	}
-	b = b[len(helloMagic):]
-	return hello{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), uverbs.GID(b[8:])}, nil
+	if h.kind != joining && h.kind != question {
+		return hello{}, errors.New("device: the peer is not the device of an rddp run of this version")
+	}
+	return h, nil
 }

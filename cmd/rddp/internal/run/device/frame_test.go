@@ -37,7 +37,7 @@ func TestFrame(t *testing.T) {
 }
 
 func TestHello(t *testing.T) {
-	h := hello{1 << 23, 7, uverbs.GID{10: 0xff, 11: 0xff, 12: 127, 15: 1}}
+	h := hello{joining, 1 << 23, 7, uverbs.GID{10: 0xff, 11: 0xff, 12: 127, 15: 1}, secret{1, 15: 2}}
 	b := h.appendTo(nil)
 	if got, err := parseHello(b); got != h || err != nil {
 		t.Errorf("%+v, %v", got, err)

@@ -55,7 +55,7 @@ func TestHostileFrames(t *testing.T) {
 			q.PostRecv(id, p.mr.Part(0, 16))
 		}
 		d := extsock.Dialer{Config: &extsock.Config{
-			Messages: true, PrivateData: hello{from: peer, to: q.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true, RecvDepth: 1000,
+			Messages: true, PrivateData: hello{kind: joining, from: peer, to: q.Num, gid: p.gid}.appendTo(nil), NoCapabilities: true, RecvDepth: 1000,
 		}}
 		c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(p.gid, q.Num))
 		if err != nil {

@@ -1,7 +1,6 @@
 package device
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -121,14 +121,18 @@ type request struct {
 	hello
 	conn *extsock.Conn
 	r    *extsock.Request
+	user user.Relation // never Another
 }
 
 // refuse tells the peer that nobody waits for it.
-func (r *request) refuse() {
+func (r *request) refuse() { r.reject(nil) }
+
+// reject rejects the Request.
+func (r *request) reject(private []byte) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 		defer cancel()
-		_ = r.r.Reject(ctx, nil) // the peer sees the end of the connection in any case
+		_ = r.r.Reject(ctx, private) // the peer sees the end of the connection in any case
 		_ = r.conn.Close()
 	}()
 }
@@ -148,11 +152,21 @@ func (d *Device) receiveRequest(c *extsock.Conn) {
 	// The address is TCP's, so a peer can't pretend to be another host. A peer that comes through memory says itself
 	// which address of this host it has.
 	from := netip.AddrFrom16(h.gid).Unmap()
-	if err != nil || q == nil || q.num>>8 != uint32(addrPort(c.LocalAddr()).Port()) || addrPort(c.RemoteAddr()).Addr().Unmap() != from {
+	switch {
+	case err != nil || q == nil || q.num>>8 != uint32(addrPort(c.LocalAddr()).Port()):
 		p.refuse()
-		return
+	case h.kind == question:
+		p.answerQuestion(q)
+	case addrPort(c.RemoteAddr()).Addr().Unmap() != from:
+		p.refuse()
+	default:
+		if p.user = d.userOf(c); p.user == user.Another {
+			q.refuses(c.RemoteAddr(), h.from, errAnotherUser)
+			p.refuse()
+			return
+		}
+		q.requested(p)
 	}
-	q.requested(p)
 }
 
 func addrPort(a net.Addr) netip.AddrPort {
@@ -162,13 +176,17 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
+// earlyMost is how many Requests wait for the program to name the peer. The device of a peer that is refused dials
+// again, so others cost it only that time.
+const earlyMost = 4
+
 // requested handles a peer's wish. If q is not ready to be joined, the request waits.
 func (q *queuePair) requested(p *request) {
 	q.mu.Lock()
 	early := q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Init
 	switch {
-	case early && q.request == nil && q.ctx.dev.find(q.num) == q: // or it has been destroyed since receiveRequest found it
-		q.request = p
+	case early && len(q.requests) < earlyMost && q.ctx.dev.find(q.num) == q: // or it has been destroyed since receiveRequest found it
+		q.requests = append(q.requests, p)
 		q.mu.Unlock()
 		return
 	case !q.wantsLocked(p):
@@ -181,11 +199,12 @@ func (q *queuePair) requested(p *request) {
 	q.answer(p, life)
 }
 
-// wantsLocked reports whether p comes from the queue pair that the program wants to join q with.
+// wantsLocked reports whether p says that it comes from the queue pair that the program wants to join q with, and from
+// the end that dials.
 //
 // +checklocks:q.mu
 func (q *queuePair) wantsLocked(p *request) bool {
-	if q.link != nil || q.abandoned || p.from != q.attrs.DestQPN {
+	if q.link != nil || q.abandoned || p.from != q.attrs.DestQPN || !dialsFirst(p.gid, p.from, q.gidLocked(), q.num) {
 		return false
 	}
 	switch q.attrs.State {
@@ -200,7 +219,14 @@ func (q *queuePair) wantsLocked(p *request) bool {
 func (q *queuePair) answer(p *request, life uint64) {
 	ctx, cancel := context.WithTimeout(q.ctx.dev.ctx, requestTime)
 	defer cancel()
-	me := hello{from: q.num, to: p.from, gid: q.gid()}
+	if p.user != user.Same {
+		if err := q.confirm(ctx, p); err != nil {
+			q.refuses(p.conn.RemoteAddr(), p.from, err)
+			p.refuse()
+			return
+		}
+	}
+	me := hello{kind: joining, from: q.num, to: p.from, gid: q.gid()}
 	p.r.Config = q.config(net.Dialer{})
 	if isNear(p.conn) {
 		p.r.Config = nearConfig(p.r.Config)
@@ -239,32 +265,35 @@ func awaitPeer(c *extsock.Conn) error {
 // gid returns the GID that the program has chosen for q.
 func (q *queuePair) gid() uverbs.GID {
 	q.mu.Lock()
-	i := q.attrs.Address.SGIDIndex
-	q.mu.Unlock()
-	return uverbs.GID(q.ctx.dev.addresses[i].As16())
+	defer q.mu.Unlock()
+	return q.gidLocked()
+}
+
+// +checklocks:q.mu
+func (q *queuePair) gidLocked() uverbs.GID {
+	return uverbs.GID(q.ctx.dev.addresses[q.attrs.Address.SGIDIndex].As16())
 }
 
 // join joins q with the queue pair that its attributes name. The one with the lower GID and QPN
 // dials, and the other one waits.
 func (q *queuePair) join() {
-	me := q.gid()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if p := q.request; p != nil {
-		q.request = nil
+	for _, p := range q.requests {
 		if q.wantsLocked(p) {
 			go q.answer(p, q.life)
-			return
+		} else {
+			p.refuse()
 		}
-		p.refuse()
 	}
-	peer, to := q.attrs.Address.DGID, q.attrs.DestQPN
-	if c := bytes.Compare(me[:], peer[:]); c > 0 || c == 0 && q.num >= to {
+	q.requests = nil
+	me, peer, to := q.gidLocked(), q.attrs.Address.DGID, q.attrs.DestQPN
+	if !dialsFirst(me, q.num, peer, to) {
 		return
 	}
 	ctx, cancel := context.WithCancel(q.ctx.dev.ctx)
-	q.stopDial = cancel
-	go q.dial(ctx, hello{from: q.num, to: to, gid: me}, peer, q.life)
+	q.stopDial, q.secret = cancel, newSecret()
+	go q.dial(ctx, hello{kind: joining, from: q.num, to: to, gid: me, secret: q.secret}, peer, q.life)
 }
 
 // sayHere sends the first frame.
@@ -289,11 +318,10 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 			c, err = d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))
 		}
 		if err == nil {
-			answer, err := parseHello(c.ConnectionState().PeerPrivateData)
-			if err == nil && answer.from == h.to && answer.to == h.from && answer.gid == peer && q.expect(c, life) && sayHere(c) == nil && q.start(c, h.to, life) {
+			if q.isPeer(c, h, peer) && q.expect(c, life) && sayHere(c) == nil && q.start(c, h.to, life) {
 				return
 			}
-			q.giveUp(c) // it is not what it should be
+			q.giveUp(c)
 		}
 		select {
 		case <-ctx.Done():
@@ -301,4 +329,14 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 		case <-time.After(redial):
 		}
 	}
+}
+
+// isPeer reports whether c, which h has begun, leads to the queue pair that the program wants to join q with.
+func (q *queuePair) isPeer(c *extsock.Conn, h hello, peer uverbs.GID) bool {
+	if q.ctx.dev.userOf(c) == user.Another {
+		q.refuses(c.RemoteAddr(), h.to, errAnotherUser)
+		return false
+	}
+	answer, err := parseHello(c.ConnectionState().PeerPrivateData)
+	return err == nil && answer.kind == joining && answer.from == h.to && answer.to == h.from && answer.gid == peer
 }

@@ -10,7 +10,7 @@ import (
 
 // This file has the connections to devices of the same host and user. They go through memory that both
 // devices share, and all that is above TCP is the same. Where there is no such connection, it is TCP: to
-// another host, to a device of another user, and with a network whose faults are made on purpose.
+// another host, to a device of another user by rdma_cm, and with a network whose faults are made on purpose.
 
 // hasNear reports whether the device connects through memory at all.
 func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }

@@ -50,13 +50,9 @@ func ownPort(t *testing.T) uint16 {
 	return addrPort(l.Addr()).Port()
 }
 
-// TestManagedNear checks a connection through memory that a connection manager begins: its FPDUs have no CRCs.
-func TestManagedNear(t *testing.T) {
-	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
-	qa, qb := a.qp(nil), b.qp(nil)
-	if err := errors.Join(qa.Modify(guest.Init, b.gid, qb.Num, nil), qb.Modify(guest.Init, a.gid, qa.Num, nil)); err != nil {
-		t.Fatal(err)
-	}
+// manage connects two queue pairs in INIT, or later, through memory, as a connection manager does. a dials.
+func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
+	t.Helper()
 	pa, _ := a.dev.Pair(qa.Num)
 	pb, _ := b.dev.Pair(qb.Num)
 	to := netip.AddrPortFrom(localhost, ownPort(t))
@@ -92,6 +88,16 @@ func TestManagedNear(t *testing.T) {
 	if err := errors.Join(pa.Start(conn, Frames, true, qb.Num, nil), <-started); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestManagedNear checks a connection through memory that a connection manager begins: its FPDUs have no CRCs.
+func TestManagedNear(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	qa, qb := a.qp(nil), b.qp(nil)
+	if err := errors.Join(qa.Modify(guest.Init, b.gid, qb.Num, nil), qb.Modify(guest.Init, a.gid, qa.Num, nil)); err != nil {
+		t.Fatal(err)
+	}
+	manage(t, a, b, qa, qb)
 	for p, q := range map[*program]*guest.QP{a: qa, b: qb} {
 		if !isJoinedNear(t, p, q) {
 			t.Error("not through memory")

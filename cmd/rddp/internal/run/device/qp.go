@@ -59,8 +59,10 @@ type queuePair struct {
 	life uint64 // +checklocks:mu
 	// ends the dial that is under way
 	stopDial context.CancelFunc // +checklocks:mu
-	// what the peer has sent before this end was ready for it
-	request *request // +checklocks:mu
+	// of the dial that is under way, if there is a stopDial: see door.go
+	secret secret // +checklocks:mu
+	// what peers have sent before this end was ready for it
+	requests []*request // +checklocks:mu
 	// runs while work requests wait for a link
 	patience *time.Timer // +checklocks:mu
 	// the peer has been there, and is gone

@@ -58,10 +58,10 @@ func (q *queuePair) unlinkLocked() *link {
 		q.stopDial()
 		q.stopDial = nil
 	}
-	if q.request != nil {
-		q.request.refuse()
-		q.request = nil
+	for _, p := range q.requests {
+		p.refuse()
 	}
+	q.requests = nil
 	if q.patience != nil {
 		q.patience.Stop()
 		q.patience = nil

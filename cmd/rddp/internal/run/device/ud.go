@@ -198,7 +198,8 @@ func (d *Device) receiveDatagrams(u *net.UDPConn, number uint16) {
 		if err != nil || perr != nil || h.to>>8 != uint32(number) || !d.has(h.gid) {
 			continue
 		}
-		if q := d.find(h.to); q != nil && q.kind == uverbs.UD {
+		// A device sends from the port of its queue pair, and no other user of its host has that port.
+		if q := d.find(h.to); q != nil && q.kind == uverbs.UD && h.from>>8 == uint32(from.Port()) {
 			q.receiveDatagram(&h, payload, from.Addr().Unmap())
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 )
 
 // A connection begins with a hello of the end that dials. With it come the shared memory and one end of a
@@ -80,15 +81,6 @@ func checkSystem() error {
 	return err
 }
 
-// overflowUID returns the number that stands for all users without one in this user namespace.
-func overflowUID() int {
-	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
-	if n, e := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && e == nil {
-		return n
-	}
-	return 65534
-}
-
 // checkUser returns an error unless the peer's user is that of this process.
 func checkUser(c *net.UnixConn) (err error) {
 	raw, err := c.SyscallConn()
@@ -99,7 +91,7 @@ func checkUser(c *net.UnixConn) (err error) {
 	if e := raw.Control(func(fd uintptr) { u, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); e != nil {
 		return e
 	}
-	if err == nil && (int(u.Uid) != os.Geteuid() || int(u.Uid) == overflowUID()) {
+	if err == nil && user.Of(u.Uid) != user.Same {
 		err = errors.New("near: the peer is another user")
 	}
 	return err

@@ -10,8 +10,7 @@
 //
 // # Trust
 //
-// Only processes with the user number of this one are connected. The number that stands for users of other
-// user namespaces is nobody's. Nevertheless a peer is trusted no more than one behind TCP. It may write
+// Only processes with the user of this one are connected: see package user. Nevertheless a peer is trusted no more than one behind TCP. It may write
 // anything into the shared memory at any time. This end copies bytes out before anybody looks at them, and
 // checks each number that it reads there. The memory cannot shrink. Where the kernel never overcommits memory,
 // an access to it could fail all the same, and there are no connections. A listener listens to a few peers at

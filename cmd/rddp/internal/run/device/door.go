@@ -1,0 +1,136 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/mpa"
+)
+
+// This file decides who may join a queue pair that a program joins by its attributes. The rule is the same for a
+// connection through memory, over TCP, and for a Request that comes before the program has named the peer:
+//
+//   - The hello comes from the address that is the peer's GID, for the queue pair that the program has named, and from the
+//     end that dials.
+//   - A peer on this host has the user of this process. The kernel says so: for memory in package near, for TCP here.
+//   - A peer elsewhere, where the kernel cannot be asked, has the TCP port that is in the number of its queue pair. The
+//     end that dials finds it there. The other end asks there, whether the secret of the hello is that of a dial
+//     which is under way. So another user of the peer's host, and another host behind the same NAT, cannot
+//     take the peer's place as long as its device is there.
+
+var (
+	errAnotherUser = errors.New("the peer's device belongs to another user of this host")
+	errNotItsPort  = errors.New("the device at the port of the peer's queue pair does not dial")
+)
+
+// userOf returns whose the device at the other end of a connection is.
+func userOf(c *extsock.Conn) user.Relation {
+	if isNear(c) {
+		return user.Same // package near connects nobody else
+	}
+	return user.OfTCP(addrPort(c.LocalAddr()), addrPort(c.RemoteAddr()))
+}
+
+// A secret is what only the end that dials and the port that it dials know.
+type secret [16]byte
+
+func newSecret() (s secret) {
+	_, _ = rand.Read(s[:]) // it never fails
+	return s
+}
+
+func (s secret) is(o secret) bool { return subtle.ConstantTimeCompare(s[:], o[:]) == 1 }
+
+// dialsFirst reports whether the queue pair qa of the device with the GID a dials qb of b, and not the reverse.
+func dialsFirst(a uverbs.GID, qa uint32, b uverbs.GID, qb uint32) bool {
+	c := bytes.Compare(a[:], b[:])
+	return c < 0 || c == 0 && qa < qb
+}
+
+// isDialing reports whether q dials the queue pair that asks, with its secret.
+func (q *queuePair) isDialing(h *hello) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stopDial != nil && q.secret.is(h.secret) && h.from == q.attrs.DestQPN && h.gid == q.attrs.Address.DGID
+}
+
+// confirmed is the private data with which a device rejects the Request of a question, if the answer is yes. With an
+// acceptance, whoever asks would reach registered memory.
+const confirmed = "rddp QP: yes"
+
+// answerQuestion answers whether q dials the queue pair that asks.
+func (r *request) answerQuestion(q *queuePair) {
+	var answer []byte
+	if q.isDialing(&r.hello) {
+		answer = []byte(confirmed)
+	}
+	r.reject(answer)
+}
+
+// confirm returns nil if the device at the port of the peer's queue pair has sent p.
+func (q *queuePair) confirm(ctx context.Context, p *request) error {
+	d := q.ctx.dev
+	me := hello{kind: question, from: q.num, to: p.from, gid: q.gid(), secret: p.secret}
+	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.AddrFrom16(me.gid).Unmap(), 0))}
+	nc, err := dialer.DialContext(ctx, "tcp", qpnAddress(p.gid, p.from))
+	if err != nil {
+		return err
+	}
+	c := extsock.NewConn(nc, true, &extsock.Config{PrivateData: me.appendTo(nil), HandshakeTimeout: requestTime})
+	defer c.Close()
+	err = c.EnableDDP(ctx, nil)
+	if d.userOf(c) == user.Another {
+		return errAnotherUser
+	}
+	if answer := (*mpa.RejectError)(nil); errors.As(err, &answer) && string(answer.PrivateData) == confirmed {
+		return nil
+	}
+	return errNotItsPort
+}
+
+// refusalsEvery is how often a reason of refusals is logged at most.
+const refusalsEvery = time.Minute
+
+// refusedPeers say when a refused peer was last logged, by the reason.
+type refusedPeers struct {
+	mu   sync.Mutex
+	told map[error]time.Time // +checklocks:mu
+}
+
+// isDue reports whether a refusal is to be logged.
+func (r *refusedPeers) isDue(why error, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, known := r.told[why]; known && now.Sub(last) < refusalsEvery {
+		return false
+	}
+	if r.told == nil {
+		r.told = make(map[error]time.Time)
+	}
+	r.told[why] = now
+	return true
+}
+
+// refuses logs that a peer of q is refused, but not each time: the peer comes again and again.
+func (q *queuePair) refuses(peer net.Addr, from uint32, why error) {
+	reason := errNotItsPort
+	if errors.Is(why, errAnotherUser) {
+		reason = errAnotherUser
+	}
+	level := slog.LevelDebug
+	if q.ctx.dev.refusals.isDue(reason, time.Now()) {
+		level = slog.LevelWarn
+	}
+	q.ctx.dev.log.Log(context.Background(), level, "peer refused", "qpn", q.num, "peer", from, "address", peer.String(), "why", why)
+}

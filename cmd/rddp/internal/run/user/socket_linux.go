@@ -1,0 +1,102 @@
+package user
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// OfTCP returns the relation of the peer of a TCP connection, whose own end is local. The peer is Unknown unless it
+// has an end in this network namespace that is connected and has not begun to end: of others the kernel forgets
+// the user.
+func OfTCP(local, remote netip.AddrPort) Relation {
+	q, err := ask(request(remote, local))
+	if err != nil || q.state != established {
+		return Unknown
+	}
+	return Of(q.uid)
+}
+
+// The kernel's interface (linux/inet_diag.h): a question names a socket by its two addresses, and the answer has its
+// state and user.
+const (
+	sockDiagByFamily = 20
+	established      = 1 // TCP_ESTABLISHED
+
+	requestLen = 16 + 8 + 48
+	answerLen  = 16 + 4 + 48 + 5*4
+)
+
+// An answer is what the kernel says of a socket.
+type answer struct {
+	state uint8
+	uid   uint32
+}
+
+// request returns the question about the TCP socket with the addresses at and to.
+func request(at, to netip.AddrPort) []byte {
+	family, from, dest := uint8(unix.AF_INET), at.Addr().Unmap(), to.Addr().Unmap()
+	if !from.Is4() || !dest.Is4() {
+		family = unix.AF_INET6
+	}
+	b := make([]byte, 0, requestLen)
+	b = native.AppendUint32(b, requestLen)
+	b = native.AppendUint16(b, sockDiagByFamily)
+	b = native.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = append(b, make([]byte, 8)...) // the number of the question, and the port of who asks
+	b = append(b, family, unix.IPPROTO_TCP, 0, 0)
+	b = native.AppendUint32(b, 1<<32-1) // all states
+	b = binary.BigEndian.AppendUint16(b, at.Port())
+	b = binary.BigEndian.AppendUint16(b, to.Port())
+	for _, a := range [...]netip.Addr{from, dest} {
+		raw := a.AsSlice()
+		b = append(append(b, raw...), make([]byte, 16-len(raw))...)
+	}
+	b = native.AppendUint32(b, index(dest.Zone()))
+	return native.AppendUint64(b, 1<<64-1) // the cookie may be any
+}
+
+// index returns the number of the interface that a zone names, or 0.
+func index(zone string) uint32 {
+	if zone == "" {
+		return 0
+	}
+	i, err := net.InterfaceByName(zone)
+	if err != nil {
+		return 0
+	}
+	return uint32(i.Index)
+}
+
+var native = binary.NativeEndian
+
+// ask asks the kernel. It answers before sendto returns.
+func ask(question []byte) (a answer, err error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return a, err
+	}
+	defer unix.Close(fd)
+	if err := unix.Sendto(fd, question, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return a, err
+	}
+	var b [512]byte
+	n, from, err := unix.Recvfrom(fd, b[:], unix.MSG_DONTWAIT)
+	if err != nil {
+		return a, err
+	}
+	if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
+		return a, unix.EPERM // it is not the kernel's
+	}
+	return parseAnswer(b[:n])
+}
+
+// parseAnswer parses the kernel's answer. That a socket does not exist is an error too.
+func parseAnswer(b []byte) (a answer, err error) {
+	if len(b) < answerLen || native.Uint16(b[4:]) != sockDiagByFamily {
+		return a, unix.ENOENT
+	}
+	return answer{state: b[17], uid: native.Uint32(b[16+4+48+12:])}, nil
+}
