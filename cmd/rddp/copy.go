@@ -161,9 +161,9 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 			bar.clear()
 			fmt.Fprintf(stderr, "rddp cp: %s: %v\n", name, err)
 		},
-		Skipped: func(name string) {
+		Skipped: func(name string, why error) {
 			bar.clear()
-			fmt.Fprintf(stderr, "rddp cp: %s: skipped: neither a regular file nor a directory\n", name)
+			fmt.Fprintf(stderr, "rddp cp: %s: skipped: it %v\n", name, why)
 		},
 	}
 	stdin, stdout, err := throughFiles(ctx, c, names)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"slices"
 	"syscall"
 	"time"
 
@@ -34,9 +36,9 @@ type Config struct {
 	// Plan, if not nil, is called for each file that would be copied, and nothing is copied or made:
 	// with the names at both ends, and the size.
 	Plan func(from, to string, size int64)
-	// Skipped, if not nil, is called for each name below a directory that is skipped because it is
-	// neither a regular file nor a directory.
-	Skipped func(name string)
+	// Skipped, if not nil, is called for each name below a directory that is skipped: with ErrNotRegular if it
+	// is neither a regular file nor a directory, and with ErrUnfinished if it is the name of a part or a note.
+	Skipped func(name string, why error)
 
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
 }
@@ -58,7 +60,8 @@ type Summary struct {
 	Resumed int64 // not moved, because they were there already
 }
 
-// Copy copies the sources to dst. Either all sources are remote and dst is local or the other way
+// Copy copies the sources to dst. First it makes a plan of all files and directories. If two sources would become
+// one file, nothing is copied and the error is ErrNames. Either all sources are remote and dst is local or the other way
 // round; sources may be on several servers. A directory needs Config.Recursive. If dst is a
 // directory the sources get their own last names in it, and dst must be one if there are several. A
 // source without a last name of its own, as "." or a server's whole tree, is copied as its content.
@@ -67,7 +70,7 @@ type Summary struct {
 // Config.Failed, and the error is ErrFailed. It is ctx's if that ends the copy, and ErrNames if the
 // names are wrong. A local file's part is kept after a failure that a second attempt can pass.
 func Copy(ctx context.Context, sources []Name, dst Name, cfg *Config) (Summary, error) {
-	c := &copier{ctx: ctx}
+	c := &copier{ctx: ctx, lacking: make(map[string]bool)}
 	if cfg != nil {
 		c.cfg = *cfg
 	}
@@ -111,8 +114,11 @@ type copier struct {
 	summary  Summary
 	progress Progress
 	names    names // of a download
-	entries  int   // entries of directories that servers have reported
-	planned  int   // bytes of their paths
+	targets  targets
+	made     []job           // unfinished directories at the destination; they get their attributes last
+	lacking  map[string]bool // directories at the destination in which something is missing
+	entries  int             // entries of directories that servers have reported
+	planned  int             // bytes of their paths
 
 	*session        // with address; nil when there is none
 	address  string // the server's
@@ -194,10 +200,10 @@ func (c *copier) fail(name string, err error) {
 	}
 }
 
-func (c *copier) skip(name string) {
+func (c *copier) skip(name string, why error) {
 	c.summary.Skipped++
 	if c.cfg.Skipped != nil {
-		c.cfg.Skipped(printable(name))
+		c.cfg.Skipped(printable(name), why)
 	}
 }
 
@@ -216,75 +222,160 @@ func (c *copier) buffer(index uint64, n int) []byte {
 	return *b
 }
 
-// A job is one file of a plan.
+// A job is one file or directory of a plan.
 type job struct {
 	from, to string   // its names at the two ends
 	shown    string   // the name of the source for the user
 	target   string   // the name of the destination for the user
+	twin     string   // the name at the destination of another job that differs by case only, or ""
 	attr     attr     // the attributes of the source
 	root     *os.Root // what from is below, in an upload of a directory
+	of       *plan
 }
+
+func (j *job) isDir() bool { return j.attr.Type == typeDir }
 
 // A plan lists what to copy from or to one server.
 type plan struct {
 	address string
-	files   []job
-	dirs    []job      // directories made by the plan; they get their attributes after their files
+	jobs    []job      // each directory that has to be made comes before what is in it
 	roots   []*os.Root // of the uploaded directories
+	lost    int        // requests in a row that have failed with their connection
 }
 
-// maxLost is the number of files in a row that fail with their connection before the client gives
+// add adds a job to the plan.
+func (p *plan) add(j job) {
+	j.of = p
+	p.jobs = append(p.jobs, j)
+}
+
+// steps are what the jobs of a plan need in one direction.
+type steps struct {
+	file   func(job) error
+	mkdir  func(job) (unfinished bool, err error) // see makeDir
+	finish func(job) error                        // see finishDir
+	stat   func(name string) error                // whether the destination has it
+	list   func(dir string) ([]string, error)     // the names in a directory of the destination
+}
+
+// maxLost is the number of requests in a row that fail with their connection before the client gives
 // up the server. So a server can't make the client wait for a timeout at each of a million files.
 const maxLost = 5
 
-// run copies the files of the plan, one by one.
-func (c *copier) run(p plan, file func(job) error) {
-	lost := 0 // files in a row
-	for _, j := range p.files {
+// run carries out the plans, job by job.
+func (c *copier) run(plans []*plan, s steps) {
+	c.announce(plans)
+	for _, p := range plans {
+		for _, j := range p.jobs {
+			if c.ctx.Err() != nil {
+				return
+			}
+			switch {
+			case j.isDir() && c.cfg.Plan == nil:
+				c.runDir(j, s)
+			case !j.isDir():
+				c.runFile(j, s)
+			}
+		}
+	}
+	for _, j := range slices.Backward(c.made) { // the innermost first, because a new file would change its time
 		if c.ctx.Err() != nil {
 			return
 		}
-		if c.cfg.Plan != nil {
-			c.cfg.Plan(printable(j.shown), printable(j.target), j.attr.size())
-			continue
+		if c.lacking[j.to] {
+			continue // the same command, given again, finds it unfinished
 		}
-		c.progress.Name = printable(j.shown)
-		before := c.progress.Octets
-		err := error(ErrGivenUp)
-		if lost < maxLost {
-			var broken bool
-			if broken, err = c.copyOne(p.address, j, file); broken {
-				lost++
-			} else {
-				lost = 0
-			}
+		if err := s.finish(j); err != nil {
+			c.lack(j, err)
 		}
-		c.progress.Files++
-		if err != nil {
-			c.fail(j.shown, err)
-			c.report(0)
-			continue
-		}
+	}
+}
+
+// lack reports the failure of a job, and notes that the directories above it lack something.
+func (c *copier) lack(j job, err error) {
+	for dir := path.Dir(j.to); !c.lacking[dir]; dir = path.Dir(dir) {
+		c.lacking[dir] = true
+	}
+	c.fail(j.shown, err)
+}
+
+// isAbsent reports whether the directory of the target could not be made, which has been reported.
+func (c *copier) isAbsent(j job) bool { return c.targets.absent[path.Dir(j.to)] }
+
+// runDir makes a directory.
+func (c *copier) runDir(j job, s steps) {
+	if c.isAbsent(j) {
+		c.targets.absent[j.to] = true
+		return
+	}
+	unfinished, err := false, c.targets.checkTwin(j, s)
+	if err == nil {
+		unfinished, err = s.mkdir(j)
+	}
+	if err != nil {
+		c.targets.absent[j.to] = true
+		c.lack(j, err)
+	}
+	if unfinished {
+		c.made = append(c.made, j)
+	}
+}
+
+// runFile copies a file.
+func (c *copier) runFile(j job, s steps) {
+	if c.cfg.Plan != nil {
+		c.cfg.Plan(printable(j.shown), printable(j.target), j.attr.size())
+		return
+	}
+	c.progress.Name = printable(j.shown)
+	before := c.progress.Octets
+	isAbsent, err := c.isAbsent(j), error(nil)
+	if !isAbsent {
+		err = c.targets.checkTwin(j, s)
+	}
+	if err == nil && !isAbsent {
+		err = c.try(j.of, func() error { return s.file(j) })
+	}
+	c.progress.Files++
+	switch {
+	case err != nil:
+		c.lack(j, err)
+		c.report(0)
+	case isAbsent:
+		c.report(0)
+	default:
 		c.summary.Files++
 		c.report(j.attr.size() - (c.progress.Octets - before)) // not 0 if the file has changed since the plan
 	}
 }
 
-// copyOne copies one file, and reports whether a failure was due to the connection with the server.
-func (c *copier) copyOne(address string, j job, file func(job) error) (broken bool, err error) {
-	if err := c.dial(address); err != nil {
-		return true, err
+// try carries out a request on a connection with the plan's server, unless the server has been given up.
+func (c *copier) try(p *plan, request func() error) error {
+	if p.lost >= maxLost {
+		return ErrGivenUp
 	}
-	err = c.after(file(j))
-	return isOver(err), err
+	err := c.dial(p.address)
+	broken := err != nil
+	if err == nil {
+		err = c.after(request())
+		broken = isOver(err)
+	}
+	if broken {
+		p.lost++
+	} else {
+		p.lost = 0
+	}
+	return err
 }
 
 // announce sets the totals of Progress.
-func (c *copier) announce(plans []plan) {
+func (c *copier) announce(plans []*plan) {
 	for _, p := range plans {
-		c.progress.TotalFiles += len(p.files)
-		for _, j := range p.files {
-			c.progress.TotalOctets += j.attr.size()
+		for _, j := range p.jobs {
+			if !j.isDir() {
+				c.progress.TotalFiles++
+				c.progress.TotalOctets += j.attr.size()
+			}
 		}
 	}
 }

@@ -28,31 +28,35 @@ func (c *copier) download(sources []Name, dst Name) error {
 	defer root.Close()
 	c.names.root = root
 	defer c.names.flush()
-	var plans []plan
+	var plans []*plan
 	for _, src := range sources {
-		p := plan{address: src.Address}
+		p := &plan{address: src.Address}
 		to := name
 		if to == "" {
 			to = src.base()
 		}
-		if err := c.planDownload(&p, root, src, to, dst.Directory && name != ""); err != nil {
-			c.fail(src.String(), err)
-			p.files = nil // a tree with too many entries is not copied at all
+		if err := c.planDownload(p, src, to, dst.Directory && name != ""); err != nil {
+			c.lack(job{to: to, shown: src.String()}, err)
+			p.jobs = nil // a tree with too many entries is not copied at all
 		}
-		for i, j := range p.files {
-			p.files[i].target = filepath.Join(root.Name(), j.to)
+		for i, j := range p.jobs {
+			p.jobs[i].target = filepath.Join(root.Name(), j.to)
 		}
 		plans = append(plans, p)
 	}
-	c.announce(plans)
-	for _, p := range plans {
-		c.run(p, func(j job) error { return c.downloadFile(root, j) })
-		for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first, because a new file would change its time
-			if err := setDirAttr(root, p.dirs[i].to, p.dirs[i].attr); err != nil {
-				c.fail(p.dirs[i].to, err)
-			}
-		}
+	if err := c.targets.check(plans); err != nil {
+		return err
 	}
+	c.run(plans, steps{
+		file:   func(j job) error { return c.downloadFile(root, j) },
+		mkdir:  func(j job) (bool, error) { return makeDir(root, j.to, &c.names) },
+		finish: func(j job) error { return finishDir(root, j.to, j.attr) },
+		stat: func(name string) error {
+			_, err := root.Lstat(name)
+			return err
+		},
+		list: func(dir string) ([]string, error) { return readNames(root, dir) },
+	})
 	return nil
 }
 
@@ -92,9 +96,9 @@ func followLink(name string) (string, error) {
 	return filepath.EvalSymlinks(name)
 }
 
-// planDownload finds out what src is. For a directory it makes the necessary directories below
-// root. to is the name there, "" for root itself. dirOnly says that to can't be the name of a file.
-func (c *copier) planDownload(p *plan, root *os.Root, src Name, to string, dirOnly bool) error {
+// planDownload finds out what src is. to is its name below the destination, "" for the destination itself. dirOnly says
+// that to can't be the name of a file.
+func (c *copier) planDownload(p *plan, src Name, to string, dirOnly bool) error {
 	if err := c.dial(src.Address); err != nil {
 		return err
 	}
@@ -106,7 +110,7 @@ func (c *copier) planDownload(p *plan, root *os.Root, src Name, to string, dirOn
 	case m.attr.Type == typeDir && !c.cfg.Recursive:
 		return fmt.Errorf("%w (-r copies directories)", ErrIsDirectory)
 	case m.attr.Type == typeDir:
-		return c.planDownloadDir(p, root, job{from: src.Path, to: to, shown: src.String(), attr: m.attr})
+		return c.planDownloadDir(p, job{from: src.Path, to: to, shown: src.String(), attr: m.attr})
 	case m.attr.Type == typeOther:
 		return ErrNotRegular
 	case dirOnly:
@@ -114,69 +118,50 @@ func (c *copier) planDownload(p *plan, root *os.Root, src Name, to string, dirOn
 	case src.Directory:
 		return ErrNotDirectory
 	}
-	p.files = append(p.files, job{from: src.Path, to: to, shown: src.String(), attr: m.attr})
+	p.add(job{from: src.Path, to: to, shown: src.String(), attr: m.attr})
 	return nil
 }
 
-// planDownloadDir makes the directory and plans its contents. It returns an error only if all of it
+// planDownloadDir plans the directory and its contents. It returns an error only if all of it
 // fails, and reports the other failures one by one.
-func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
+func (c *copier) planDownloadDir(p *plan, d job) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
-	}
-	if d.to != "" && c.cfg.Plan == nil {
-		made, err := makeDir(root, d.to)
-		if err != nil {
-			return err
-		}
-		if made {
-			p.dirs = append(p.dirs, d)
-		}
 	}
 	entries, err := c.listRemote(p.address, d.from)
 	if err != nil {
 		return err
 	}
+	if d.to != "" {
+		p.add(d)
+	}
 	for _, e := range entries {
-		j := job{from: path.Join(d.from, e.name), to: path.Join(d.to, e.name), shown: path.Join(d.shown, e.name), attr: e.attr}
+		j := job{from: path.Join(d.from, e.name), to: path.Join(d.to, e.name), attr: e.attr}
 		j.shown = Name{Address: p.address, Path: j.from}.String()
-		err := checkPath(j.from)
 		if c.planned += len(j.from) + len(j.to) + len(j.shown); c.planned > maxPlanned {
-			err = fmt.Errorf("%w: their paths have more than %d bytes", ErrTooManyEntries, maxPlanned)
+			return fmt.Errorf("%w: their paths have more than %d bytes", ErrTooManyEntries, maxPlanned)
 		}
+		err := checkPath(j.from)
 		switch {
+		case isPartName(e.name):
+			c.skip(j.shown, ErrUnfinished)
+			continue
 		case err != nil:
 		case e.attr.Type == typeDir:
-			err = c.planDownloadDir(p, root, j)
+			err = c.planDownloadDir(p, j)
 		case e.attr.Type == typeFile:
-			p.files = append(p.files, j)
+			p.add(j)
 		default:
-			c.skip(j.shown)
+			c.skip(j.shown, ErrNotRegular)
 		}
 		if errors.Is(err, ErrTooManyEntries) {
 			return err // the next directories would fail in the same way
 		}
 		if err != nil {
-			c.fail(j.shown, err)
+			c.lack(j, err)
 		}
 	}
 	return nil
-}
-
-// makeDir makes a directory below root unless it is there.
-func makeDir(root *os.Root, name string) (made bool, err error) {
-	err = root.Mkdir(name, 0o700)
-	if err == nil {
-		return true, nil
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return false, err
-	}
-	info, err := root.Stat(name)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)
-	}
-	return false, err
 }
 
 // listRemote returns the entries of the server's directory. A name that comes more than once counts

@@ -88,7 +88,7 @@ func TestBusy(t *testing.T) {
 func TestBusyForAMoment(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
 	put(t, filepath.Join(here, "f"), content(100, 1))
-	other, err := os.Create(filepath.Join(dir, ".f.rddp-part"))
+	other, err := os.OpenFile(filepath.Join(dir, ".f.rddp-part"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

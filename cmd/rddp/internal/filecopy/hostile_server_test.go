@@ -119,12 +119,6 @@ func TestHostileServer(t *testing.T) {
 			}
 			return reply(s, message{kind: kindEntries, entries: []entry{{"../evil", file}}})
 		}, ErrProtocol},
-		{"entry of an unfinished copy", func(s *session) error {
-			if err := reply(s, message{kind: kindAttr, attr: dir}); err != nil {
-				return err
-			}
-			return reply(s, message{kind: kindEntries, entries: []entry{{".x.rddp-part", file}}})
-		}, ErrUnfinished},
 		{"another answer", func(s *session) error { return reply(s, message{kind: kindDone}) }, ErrProtocol},
 		{"malformed answer", func(s *session) error { return reply(s, message{kind: kind(77)}) }, ErrProtocol},
 		{"file from an offset that is not here", func(s *session) error {
@@ -348,13 +342,17 @@ func TestServerNotGivenUp(t *testing.T) {
 	results = append(results, slices.Repeat([]error{lost}, maxLost)...)
 	const given = 3 // up
 	var got []error
-	c := &copier{ctx: t.Context(), cfg: Config{IdleTimeout: time.Minute, Failed: func(_ string, err error) { got = append(got, err) }}}
+	c := &copier{ctx: t.Context(), lacking: make(map[string]bool), cfg: Config{IdleTimeout: time.Minute, Failed: func(_ string, err error) { got = append(got, err) }}}
 	defer c.hangUp()
 	tried := 0
-	c.run(plan{address: v.addr, files: make([]job, len(results)+given)}, func(job) error {
+	p := &plan{address: v.addr}
+	for n := range len(results) + given {
+		p.add(job{to: fmt.Sprint(n)})
+	}
+	c.run([]*plan{p}, steps{file: func(job) error {
 		tried++
 		return results[tried-1]
-	})
+	}})
 	want := slices.DeleteFunc(append(results, slices.Repeat([]error{ErrGivenUp}, given)...), func(err error) bool { return err == nil })
 	if tried != len(results) || !slices.EqualFunc(got, want, errors.Is) {
 		t.Errorf("%d files were tried, want %d; %d failures, want %d, or with other errors", tried, len(results), len(got), len(want))

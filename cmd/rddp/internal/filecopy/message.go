@@ -22,7 +22,7 @@ const (
 	kindList                    // asks for the first entries of this directory
 	kindNext                    // asks for the next entries of that directory
 	kindMkdir                   // makes this directory, unless it exists
-	kindSetAttr                 // gives this directory these permission bits and time
+	kindSetAttr                 // gives this directory these permission bits and time, unless it is finished
 	kindGet                     // asks for this file; the client has the bytes before the offset, with this sum
 	kindRelease                 // the client has read this chunk
 	kindPut                     // offers this file
@@ -40,7 +40,7 @@ const (
 const (
 	kindAttr    kind = iota + 32 // answers stat
 	kindEntries                  // answers list and next; the flag says that there are more
-	kindMade                     // answers mkdir and setattr; the flag says that mkdir has made it
+	kindMade                     // answers mkdir and setattr; the flag says that mkdir has made it, or that it is unfinished
 	kindFile                     // answers get: the file's attr, and the offset from which the server sends it
 	kindChunk                    // a chunk is ready to be read
 	kindReady                    // answers put: the number of bytes that the server has, and their sum

@@ -2,13 +2,16 @@ package filecopy
 
 import "os"
 
-// names records the directories below root in which files have recently got their names. The
+// names records the directories below root in which files and directories have recently got their names. The
 // content of a file is flushed to disk before the file gets its name. The names are flushed when a
 // connection or a Copy ends, once for all files of a directory.
 type names struct {
 	root *os.Root
 	dirs map[string]bool
 }
+
+// flushFile flushes a file or directory to disk. It is a variable for the tests.
+var flushFile = (*os.File).Sync
 
 // maxUnflushed is the maximum number of recorded directories. When it is reached, they are flushed.
 const maxUnflushed = 64
@@ -28,7 +31,7 @@ func (n *names) add(dir string) {
 func (n *names) flush() {
 	for dir := range n.dirs {
 		if d, err := openAny(n.root, dir); err == nil {
-			_ = d.Sync()
+			_ = flushFile(d)
 			d.Close()
 		}
 	}

@@ -58,8 +58,12 @@ func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 		return nil, fmt.Errorf("%s: %w", printable(name), ErrNotRegular)
 	case err == nil && info.Mode().IsRegular() && a.Size > 0 && attrOf(info).sameContent(a):
 		if p.whole, err = openAny(root, name); err == nil {
-			p.off = a.size()
-			return p, nil
+			if opened, err := p.whole.Stat(); err == nil && os.SameFile(opened, info) {
+				p.off = a.size()
+				return p, nil
+			}
+			p.whole.Close()
+			p.whole = nil
 		}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
@@ -67,36 +71,69 @@ func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 	return p, p.open()
 }
 
-// open opens the part itself.
-func (p *part) open() (err error) {
-	p.f, err = p.root.OpenFile(p.part, os.O_RDWR|os.O_CREATE|openNonBlock, 0o600)
+// open opens the part itself, or makes it.
+//
+// Other users may be able to write the directory, and they know the name of the part. So open does not follow a link,
+// wait for a FIFO, or use a file that another user has made or may have open: it removes whatever it does not use.
+func (p *part) open() error {
+	if info, err := p.root.Lstat(p.part); err == nil {
+		if isOwn(info) {
+			err := p.openLocked(os.O_RDWR | openNonBlock)
+			if err != nil && !errors.Is(err, fs.ErrPermission) { // without permission: it has the bits of its source already
+				return err
+			}
+			if err == nil && p.resume(info) {
+				return nil
+			}
+			p.release()
+		}
+		if err := p.root.Remove(p.part); err != nil {
+			return err
+		}
+	}
+	return p.openLocked(os.O_RDWR | os.O_CREATE | os.O_EXCL | openNonBlock)
+}
+
+// resume reports whether the open part can be used. If the note is that of the source, the copy continues after its bytes.
+func (p *part) resume(named fs.FileInfo) bool {
+	opened, err := p.f.Stat()
+	if err != nil || !os.SameFile(opened, named) || !isPrivate(opened) {
+		return false
+	}
+	if p.isNoted() && opened.Size() <= p.attr.size() {
+		p.off = opened.Size()
+	}
+	return true
+}
+
+// openLocked opens the part and locks it. The error is ErrBusy if another copy has it, or has just taken or left its name.
+func (p *part) openLocked(flags int) (err error) {
+	p.f, err = p.root.OpenFile(p.part, flags, 0o600)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) && flags&os.O_CREATE == 0 {
+		err = ErrBusy
+	}
+	if err == nil {
+		if p.unlock, err = lockFile(p.f); err == nil {
+			err = p.checkName()
+		}
+	}
 	if err != nil {
-		return err
-	}
-	if err := p.lock(); err != nil {
-		p.close()
+		p.release()
 		return fmt.Errorf("%s: %w", printable(p.name), err)
-	}
-	if info, err := p.f.Stat(); err == nil && p.isNoted() && info.Size() <= p.attr.size() {
-		p.off = info.Size()
 	}
 	return nil
 }
 
-// lock ensures that no other copy writes the part, and that the open file is the one with its name.
-func (p *part) lock() (err error) {
-	if p.unlock, err = lockFile(p.f); err != nil {
-		return err
-	}
+// checkName returns ErrBusy if the part's name is that of another file: the part has been renamed, removed or replaced.
+func (p *part) checkName() error {
 	opened, err := p.f.Stat()
 	if err != nil {
 		return err
 	}
-	named, err := p.root.Lstat(p.part)
-	if err != nil || !os.SameFile(opened, named) {
-		return ErrBusy // it has just been renamed or removed
+	if named, err := p.root.Lstat(p.part); err != nil || !os.SameFile(opened, named) {
+		return ErrBusy
 	}
-	return checkRegular(attrOf(opened))
+	return nil
 }
 
 // noteText returns the text of the note, which is only compared and never parsed.
@@ -155,7 +192,20 @@ func (p *part) begin(off int64) error {
 		p.root.Remove(p.note)
 		return nil
 	}
-	return p.root.WriteFile(p.note, []byte(p.noteText()), 0o600)
+	return writeNew(p.root, p.note, p.noteText())
+}
+
+// writeNew makes a file in the place of whatever has the name, unless that is a directory with entries.
+func writeNew(root *os.Root, name, text string) error {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openNonBlock, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	return errors.Join(err, f.Close())
 }
 
 func (p *part) startWriter() {
@@ -187,10 +237,13 @@ func (p *part) finish(want sum) error {
 		return ErrMismatch
 	}
 	if p.whole != nil {
-		return p.root.Chmod(p.name, p.attr.perm())
+		return p.chmod(p.whole, p.name)
 	}
-	if err := p.f.Sync(); err != nil {
+	if err := flushFile(p.f); err != nil {
 		return err
+	}
+	if err := p.checkName(); err != nil {
+		return fmt.Errorf("%s: %w", printable(p.name), err)
 	}
 	if runtime.GOOS == "windows" { // an open file can't be renamed
 		p.f.Close()
@@ -198,7 +251,7 @@ func (p *part) finish(want sum) error {
 	if err := p.root.Chtimes(p.part, p.attr.modTime(), p.attr.modTime()); err != nil {
 		return err
 	}
-	if err := p.root.Chmod(p.part, p.attr.perm()); err != nil {
+	if err := p.chmod(p.f, p.part); err != nil {
 		return err
 	}
 	if err := p.root.Rename(p.part, p.name); err != nil {
@@ -211,6 +264,14 @@ func (p *part) finish(want sum) error {
 	return nil
 }
 
+// chmod gives f the source's permission bits. It does not use the name of f where the name could be another file's by now.
+func (p *part) chmod(f *os.File, name string) error {
+	if runtime.GOOS == "windows" {
+		return p.root.Chmod(name, p.attr.perm())
+	}
+	return f.Chmod(p.attr.perm())
+}
+
 // close closes the files, in any state, and removes an empty part. It may be called more than once.
 func (p *part) close() {
 	if p.whole != nil {
@@ -219,15 +280,21 @@ func (p *part) close() {
 	if p.f == nil {
 		return
 	}
-	if info, err := p.f.Stat(); err == nil && info.Size() == 0 && p.unlock != nil {
-		if named, err := p.root.Lstat(p.part); err == nil && os.SameFile(info, named) {
-			p.root.Remove(p.part)
-			p.root.Remove(p.note)
-		}
+	if info, err := p.f.Stat(); err == nil && info.Size() == 0 && p.checkName() == nil {
+		p.root.Remove(p.part)
+		p.root.Remove(p.note)
 	}
-	p.f.Close()
-	p.f = nil
+	p.release()
+}
+
+// release closes the part and ends its lock.
+func (p *part) release() {
+	if p.f != nil {
+		p.f.Close()
+		p.f = nil
+	}
 	if p.unlock != nil {
 		p.unlock()
+		p.unlock = nil
 	}
 }

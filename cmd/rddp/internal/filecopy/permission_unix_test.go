@@ -3,6 +3,7 @@
 package filecopy
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -28,6 +29,43 @@ func TestNoPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 	cp(t, Config{}, local(t.TempDir()), v.name("secret")).wantFailure(t, fs.ErrPermission, "permission denied")
+}
+
+// TestReadOnlyDirectory: a copy of a directory that its owner may not write either is continued. Root may write everywhere,
+// so root runs this as somebody else.
+func TestReadOnlyDirectory(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	for _, way := range ways {
+		v, here := serve(t, nil), t.TempDir()
+		from, to, _, _ := side(v, way.up, here)
+		src, dst := v.name("s"), local(here)
+		if way.up {
+			src, dst = local(filepath.Join(here, "s")), v.name(".")
+		}
+		for _, f := range []string{"a", "b", "c"} {
+			put(t, filepath.Join(from, "s", f), content(100, 1))
+		}
+		if err := os.Chmod(filepath.Join(from, "s"), 0o555); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := Copy(ctx, []Name{src}, dst, &Config{Recursive: true, Progress: func(Progress) { cancel() }}); !errors.Is(err, context.Canceled) {
+			t.Errorf("Copy that was canceled: %v", err)
+		}
+		mustCopy(t, Config{Recursive: true}, dst, src)
+		if info, err := os.Stat(filepath.Join(to, "s")); err != nil || info.Mode().Perm() != 0o555 {
+			t.Errorf("s: %v, %v", info, err)
+		}
+		if got := tree(t, to); len(got) != 4 {
+			t.Errorf("there are %q", got)
+		}
+		for _, dir := range []string{from, to} {
+			os.Chmod(filepath.Join(dir, "s"), 0o755)
+		}
+	}
 }
 
 // TestNoReplacement: neither end puts a file in the place of a pipe or a device.
@@ -90,7 +128,7 @@ func asNobody(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "-test.run=^TestNoPermission$", "-test.v")
+	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil {

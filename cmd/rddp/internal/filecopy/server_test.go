@@ -84,7 +84,7 @@ func cp(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
 	t.Helper()
 	o := outcome{failures: map[string]error{}}
 	cfg.Failed = func(name string, err error) { o.failures[name] = err }
-	cfg.Skipped = func(name string) { o.skipped = append(o.skipped, name) }
+	cfg.Skipped = func(name string, _ error) { o.skipped = append(o.skipped, name) }
 	o.Summary, o.err = Copy(prototest.TimeLimit(t), sources, dst, &cfg)
 	return o
 }

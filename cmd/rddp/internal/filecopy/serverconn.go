@@ -178,7 +178,7 @@ func (c *serverConn) sendEntries() error {
 	return c.send(answer)
 }
 
-// entries returns the entries for the names in the current directory, without unfinished copies and
+// entries returns the entries for the names in the current directory, without
 // names that the protocol does not allow. It fails if the connection has ended.
 func (c *serverConn) entries(names []string) (entries []entry, err error) {
 	select {
@@ -187,7 +187,7 @@ func (c *serverConn) entries(names []string) (entries []entry, err error) {
 	default:
 	}
 	for _, name := range names {
-		if !isElement(name) || isPartName(name) {
+		if !isElement(name) {
 			continue
 		}
 		// Use root, because the directory could have been moved or replaced since it was opened.
@@ -212,43 +212,21 @@ func (c *serverConn) endList() {
 }
 
 func (c *serverConn) mkdir(name string) error {
-	err := c.root.Mkdir(name, 0o700)
-	made := err == nil
-	if errors.Is(err, fs.ErrExist) {
-		var info fs.FileInfo
-		if info, err = c.root.Stat(name); err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)
-		}
-	}
+	unfinished, err := makeDir(c.root, name, &c.names)
 	if err != nil {
 		return refusal{err}
 	}
-	return c.send(message{kind: kindMade, flag: made})
+	return c.send(message{kind: kindMade, flag: unfinished})
 }
 
 func (c *serverConn) setAttr(name string, a attr) error {
 	if name == "." {
 		return refusal{fmt.Errorf("%w: the directory served keeps its attributes", ErrPath)}
 	}
-	if err := setDirAttr(c.root, name, a); err != nil {
+	if err := finishDir(c.root, name, a); err != nil {
 		return refusal{err}
 	}
 	return c.send(message{kind: kindMade})
-}
-
-// setDirAttr sets the permission bits and the time of a directory, at the end of a copy into it.
-func setDirAttr(root *os.Root, name string, a attr) error {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)
-	}
-	if err := root.Chtimes(name, a.modTime(), a.modTime()); err != nil {
-		return err
-	}
-	return root.Chmod(name, a.perm())
 }
 
 // get answers a get: the client downloads a file.

@@ -15,7 +15,7 @@ import (
 
 // upload copies local sources to the remote dst.
 func (c *copier) upload(sources []Name, dst Name) error {
-	p := plan{address: dst.Address}
+	p := &plan{address: dst.Address}
 	defer func() {
 		for _, root := range p.roots {
 			root.Close()
@@ -38,30 +38,50 @@ func (c *copier) upload(sources []Name, dst Name) error {
 		if isDir {
 			to = path.Join(dst.Path, src.base())
 		}
-		if err := c.planUpload(&p, src, to, dst.Directory && !isDir); err != nil {
-			c.fail(src.String(), err)
+		if err := c.planUpload(p, src, to, dst.Directory && !isDir); err != nil {
+			c.lack(job{to: to, shown: src.String()}, err)
 		}
 	}
-	for i, j := range p.files {
-		p.files[i].target = Name{Address: p.address, Path: j.to}.String()
+	for i, j := range p.jobs {
+		p.jobs[i].target = Name{Address: p.address, Path: j.to}.String()
 	}
-	c.announce([]plan{p})
-	c.run(p, c.uploadFile)
-	for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first, because a new file would change its time
-		err := c.dial(p.address)
-		if err == nil {
-			_, err = c.ask(message{kind: kindSetAttr, attr: p.dirs[i].attr, text: p.dirs[i].to}, kindMade)
-			err = c.after(err)
-		}
-		if err != nil {
-			c.fail(p.dirs[i].shown, err)
-		}
+	plans := []*plan{p}
+	if err := c.targets.check(plans); err != nil {
+		return err
 	}
+	ask := func(m message, want kind) (answer message, err error) {
+		err = c.try(p, func() error {
+			answer, err = c.ask(m, want)
+			return err
+		})
+		return answer, err
+	}
+	c.run(plans, steps{
+		file: c.uploadFile,
+		mkdir: func(j job) (bool, error) {
+			m, err := ask(message{kind: kindMkdir, text: j.to}, kindMade)
+			return m.flag, err
+		},
+		finish: func(j job) error {
+			_, err := ask(message{kind: kindSetAttr, attr: j.attr, text: j.to}, kindMade)
+			return err
+		},
+		stat: func(name string) error {
+			_, err := ask(message{kind: kindStat, text: name}, kindAttr)
+			return err
+		},
+		list: func(dir string) (names []string, err error) {
+			entries, err := c.listRemote(p.address, dir)
+			for _, e := range entries {
+				names = append(names, e.name)
+			}
+			return names, err
+		},
+	})
 	return nil
 }
 
-// planUpload finds out what src is. For a directory it makes the necessary directories on the
-// server. dirOnly says that to can't be the name of a file.
+// planUpload finds out what src is. dirOnly says that to can't be the name of a file.
 func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	info, err := os.Stat(src.Path)
 	if err != nil {
@@ -86,11 +106,11 @@ func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	if err := checkPath(to); err != nil {
 		return err
 	}
-	p.files = append(p.files, job{from: src.Path, to: to, shown: src.Path, attr: a})
+	p.add(job{from: src.Path, to: to, shown: src.Path, attr: a})
 	return nil
 }
 
-// planUploadDir makes the directory and plans its contents. It returns an error only if all of it
+// planUploadDir plans the directory and its contents. It returns an error only if all of it
 // fails, and reports the other failures one by one.
 func (c *copier) planUploadDir(p *plan, d job) error {
 	if err := c.ctx.Err(); err != nil {
@@ -99,27 +119,19 @@ func (c *copier) planUploadDir(p *plan, d job) error {
 	if err := checkPath(d.to); err != nil {
 		return err
 	}
-	if d.to != "." && c.cfg.Plan == nil {
-		if err := c.dial(p.address); err != nil {
-			return err
-		}
-		m, err := c.ask(message{kind: kindMkdir, text: d.to}, kindMade)
-		if err := c.after(err); err != nil {
-			return err
-		}
-		if m.flag {
-			p.dirs = append(p.dirs, d)
-		}
-	}
 	names, err := readNames(d.root, d.from)
 	if err != nil {
 		return err
 	}
+	if d.to != "." {
+		p.add(d)
+	}
 	for _, name := range names {
+		j := job{from: filepath.Join(d.from, name), to: path.Join(d.to, name), shown: filepath.Join(d.shown, name), root: d.root}
 		if isPartName(name) {
+			c.skip(j.shown, ErrUnfinished)
 			continue
 		}
-		j := job{from: filepath.Join(d.from, name), to: path.Join(d.to, name), shown: filepath.Join(d.shown, name), root: d.root}
 		info, err := j.root.Lstat(j.from)
 		if err == nil {
 			err = checkPath(j.to)
@@ -130,13 +142,13 @@ func (c *copier) planUploadDir(p *plan, d job) error {
 			case typeDir:
 				err = c.planUploadDir(p, j)
 			case typeFile:
-				p.files = append(p.files, j)
+				p.add(j)
 			default:
-				c.skip(j.shown)
+				c.skip(j.shown, ErrNotRegular)
 			}
 		}
 		if err != nil {
-			c.fail(j.shown, err)
+			c.lack(j, err)
 		}
 	}
 	return nil

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package filecopy
+
+import "io/fs"
+
+// isOwn reports whether info is that of a regular file. These systems have no numbers of users.
+func isOwn(info fs.FileInfo) bool { return info.Mode().IsRegular() }
+
+// isPrivate is isOwn.
+func isPrivate(info fs.FileInfo) bool { return isOwn(info) }
