@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// fileLen is the length in bytes of a device's file. It takes memory only where it is used. The
-	// rings are in the first half.
-	fileLen = 1 << 30
-	// bellAt is where a program writes its doorbells, which nobody reads: a write at the offset of
-	// the file.
-	bellAt = fileLen / 2
+	// fileLen is the length in bytes of a device's file. It takes memory only where it is used. With a limit of the
+	// size of files it is shorter, but not below leastFileLen.
+	fileLen      = 64 << 30
+	leastFileLen = 64 << 20
+	// A program writes its doorbells at the offset of the file, and nobody reads them. They are in the first part of the
+	// file: a limit of the size of files holds for these writes. Behind them are the rings: see ringsAt.
+	bellAt = 4096
 	// bellRange is how far the offset may move before the supervisor takes it back.
 	bellRange = 64 << 10
 	// seekEvery is after how many rings the supervisor looks at the offset.
@@ -41,7 +42,7 @@ type openFile struct {
 	number int
 	// connected says that watch will see the end of the file. Only the goroutine that answers calls uses it.
 	connected bool
-	// rings counts the rings of the doorbell, whose mutex guards it.
+	// rings counts the rings since the last look at the offset. The doorbell's mutex guards it.
 	rings uint
 
 	mu sync.Mutex
@@ -93,16 +94,26 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	if err := mayRing(p.PID); err != nil {
+		_ = p.Close()
+		return -1, err
+	}
 	f, err := newFile(p)
 	if err != nil {
 		_ = p.Close()
 		return -1, err
 	}
-	if f.ctx, err = s.device.Open(f.memory[:bellAt:bellAt]); err != nil {
+	if f.ctx, err = s.device.Open(f.deviceMemory()); err != nil {
 		f.close()
 		return -1, err
 	}
+	if err := s.doorbell.add(f); err != nil {
+		f.ctx.Close()
+		f.close()
+		return -1, fmt.Errorf("nobody would hear of its work requests (a user has fs.inotify.max_user_watches of these): %w", err)
+	}
 	if f.number, err = s.numbers.add(s.program.Listener, c, p.PID, seccomp.Devices, f.fd, flags&unix.O_CLOEXEC != 0); err != nil {
+		s.doorbell.remove(f)
 		f.ctx.Close()
 		f.close()
 		return -1, err
@@ -110,9 +121,6 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 	s.mu.Lock()
 	s.files[f] = struct{}{}
 	s.mu.Unlock()
-	if err := s.doorbell.add(f); err != nil {
-		s.log.Warn("the program's work requests will wait", "err", err)
-	}
 	s.log.Info("the device is open", "pid", p.PID, "fd", f.number)
 	return f.number, nil
 }
@@ -153,14 +161,28 @@ func (f *openFile) known(pid int) *process.Process {
 	return f.children[pid]
 }
 
-// newFile makes the memory that a process will map.
+// newFile makes the memory that a process will map, as much as the limits of this process allow.
 func newFile(p *process.Process) (*openFile, error) {
+	for size := fileLen; ; size /= 4 {
+		f, err := newFileOf(p, size)
+		switch {
+		case err == nil:
+			return f, nil
+		case !errors.Is(err, unix.EFBIG) && !errors.Is(err, unix.ENOMEM):
+			return nil, err
+		case size <= leastFileLen:
+			return nil, fmt.Errorf("a device needs a file of %d MiB (ulimit -f, ulimit -v): %w", size>>20, err)
+		}
+	}
+}
+
+func newFileOf(p *process.Process, size int) (*openFile, error) {
 	made, err := unix.MemfdCreate("uverbs", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(made)
-	if err := unix.Ftruncate(made, fileLen); err != nil {
+	if err := unix.Ftruncate(made, int64(size)); err != nil {
 		return nil, err
 	}
 	// The program cannot make the file shorter, which would end this process by a SIGBUS.
@@ -179,7 +201,7 @@ func newFile(p *process.Process) (*openFile, error) {
 	if err = unix.Fstat(fd, &st); err == nil {
 		f.dev, f.ino = st.Dev, st.Ino
 		if _, err = unix.Seek(fd, bellAt, 0); err == nil {
-			f.memory, err = unix.Mmap(fd, 0, fileLen, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+			f.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
 		}
 	}
 	if err != nil {
@@ -187,6 +209,30 @@ func newFile(p *process.Process) (*openFile, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// ringsAt is where the rings begin in a file of n bytes. What is in front of them has room for doorbells that the
+// supervisor has not heard of yet.
+func ringsAt(n int) int { return n / 2 }
+
+// deviceMemory is the memory of the device's rings. What is given back does not keep pages.
+func (f *openFile) deviceMemory() device.Memory {
+	return device.Memory{Bytes: f.memory, From: uint64(ringsAt(len(f.memory))), Release: func(part []byte) {
+		_ = unix.Madvise(part, unix.MADV_REMOVE) // else the pages stay until the file ends
+	}}
+}
+
+// mayRing returns an error if a process must not write as far into files as its doorbells go: the kernel would end it.
+func mayRing(pid int) error {
+	var limit unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
+		return err
+	}
+	const need = bellAt + 4*bellRange
+	if limit.Cur < need {
+		return fmt.Errorf("its files may have %d bytes (ulimit -f), and its doorbells need %d: %w", limit.Cur, need, unix.EFBIG)
+	}
+	return nil
 }
 
 // close releases what f has of the system.

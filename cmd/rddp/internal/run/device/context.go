@@ -31,8 +31,8 @@ type Channel interface {
 // A Context is what a program has when it has opened the device. Any goroutine may call the methods.
 type Context struct {
 	dev *Device
-	// file is the memory that the program maps. The rings are in it.
-	file []byte
+	// memory is what the program maps. The rings are in it.
+	memory Memory
 
 	mu     sync.Mutex
 	closed bool // +checklocks:mu
@@ -74,11 +74,19 @@ func (c *channel) leave() {
 	}
 }
 
-// Open opens the device for a program. file is memory that the program can map, all zero; it belongs
-// to the Context until Close returns. The first page is not used.
-func (d *Device) Open(file []byte) (*Context, error) {
+// A Memory is memory that a program can map by its offset, all zero. The rings are in it, from From on, which is not 0: the
+// provider takes the offset 0 for "no ring".
+type Memory struct {
+	Bytes []byte
+	From  uint64
+	// Release is called with a part that nobody uses any more, for now. Nil means that nothing is to be done.
+	Release func(part []byte)
+}
+
+// Open opens the device for a program. The memory belongs to the Context until Close returns.
+func (d *Device) Open(m Memory) (*Context, error) {
 	c := &Context{
-		dev: d, file: file, space: allocator{next: firstOffset, end: uint64(len(file))}, channels: make(map[int32]*channel),
+		dev: d, memory: m, space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[int32]*channel),
 		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
 		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
 		mws: make(map[uint32]*memoryWindow),
@@ -94,9 +102,6 @@ func (d *Device) Open(file []byte) (*Context, error) {
 
 // onlyPort is the number of the device's port, which events of the port and of the device name.
 const onlyPort = 1
-
-// firstOffset is where the first ring lies: the provider takes the offset 0 for "no ring".
-const firstOffset = 4096
 
 // limits are the sizes of the device, which QUERY_DEVICE returns.
 var limits = uverbs.Device{
@@ -263,36 +268,7 @@ func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapp
 	if !ok {
 		return nil, m, false
 	}
-	return ring.New(c.file[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
-}
-
-// An allocator gives out parts of the file. Parts that come back serve requests of the same size.
-type allocator struct {
-	next, end uint64
-	free      map[uint32][]uint64
-}
-
-func (a *allocator) take(size uint32) (off uint64, ok bool) {
-	if l := a.free[size]; len(l) > 0 {
-		a.free[size] = l[:len(l)-1]
-		return l[len(l)-1], true
-	}
-	if uint64(size) > a.end-a.next {
-		return 0, false
-	}
-	off = a.next
-	a.next += uint64(size)
-	return off, true
-}
-
-func (a *allocator) giveBack(m uverbs.Mapping) {
-	if m.Size == 0 {
-		return
-	}
-	if a.free == nil {
-		a.free = make(map[uint32][]uint64)
-	}
-	a.free[m.Size] = append(a.free[m.Size], m.Offset)
+	return ring.New(c.memory.Bytes[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
 }
 
 // +checklocks:c.mu

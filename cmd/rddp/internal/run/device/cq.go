@@ -117,7 +117,7 @@ func (c *Context) createCQLocked(in []byte, extended bool) (out, driverOut []byt
 		ch.users++
 	}
 	c.cqs[q.handle] = q
-	out = uverbs.AppendWords(nil, q.handle, r.Cap())
+	out = uverbs.AppendWords(nil, q.handle, min(r.Cap(), limits.MaxCQE))
 	if extended {
 		out = uverbs.AppendExtension(out)
 	}
@@ -148,9 +148,9 @@ func (c *Context) resizeCQLocked(in []byte) (out, driverOut []byte, e syscall.Er
 	for q.ring.Take(b) {
 		r.Put(func(entry []byte) { copy(entry, b) })
 	}
-	c.space.giveBack(q.at)
+	c.giveBackLocked(q.at)
 	q.ring, q.at = r, at
-	return uverbs.AppendWords(nil, r.Cap(), 0), at.AppendTo(nil), 0
+	return uverbs.AppendWords(nil, min(r.Cap(), limits.MaxCQE), 0), at.AppendTo(nil), 0
 }
 
 // +checklocks:c.mu
@@ -186,7 +186,7 @@ func (c *Context) destroyCQCommandLocked(in []byte) (out, driverOut []byte, e sy
 	}
 	q.channel.leave()
 	q.ring = nil
-	c.space.giveBack(q.at)
+	c.giveBackLocked(q.at)
 	delete(c.cqs, h)
 	return uverbs.AppendWords(nil, read, c.reported(q.userHandle, q.asyncEvents)), nil, 0
 }

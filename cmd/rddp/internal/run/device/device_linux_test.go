@@ -126,7 +126,7 @@ func (p *program) Do(cmd uint32, in, driverIn []byte, outLen, driverOutLen int) 
 }
 
 func (p *program) Map(off uint64, size int) ([]byte, error) {
-	return p.ctx.file[off : off+uint64(size)], nil
+	return p.ctx.memory.Bytes[off : off+uint64(size)], nil
 }
 
 type ownKernel struct{ *program }
@@ -191,7 +191,7 @@ const memoryLen = 8 << 20
 // newProgram returns a program with a PD, a CQ of 1000 entries, and 1 MiB of registered memory.
 func newProgram(t testing.TB, dev *Device) *program {
 	t.Helper()
-	ctx, err := dev.Open(pages(t, 64<<20))
+	ctx, err := dev.Open(Memory{Bytes: pages(t, 64<<20), From: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}

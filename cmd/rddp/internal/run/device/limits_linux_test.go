@@ -26,7 +26,7 @@ func TestNoAtomics(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		c, err := d.Open(make([]byte, 1<<16))
+		c, err := d.Open(Memory{Bytes: make([]byte, 1<<16), From: 4096})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,5 +56,54 @@ func TestForeignAddress(t *testing.T) {
 	}
 	if s := log.String(); !strings.Contains(s, "WARN") || !strings.Contains(s, foreign.String()) {
 		t.Errorf("the log does not say why: %q", s)
+	}
+}
+
+// TestTrueLimits: a queue of the size that the device says gets no more than that, so a program may ask for what it has got.
+func TestTrueLimits(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	q := p.qp(func(c *guest.QPConfig) { c.Depth, c.SGEs, c.Inline = limits.MaxQPWR, 1, 0 })
+	p.ctx.mu.Lock()
+	caps := p.ctx.qps[q.Handle].caps
+	p.ctx.mu.Unlock()
+	if caps.MaxSendWR != limits.MaxQPWR || caps.MaxRecvWR != limits.MaxQPWR {
+		t.Errorf("a queue pair of %d has %+v", limits.MaxQPWR, caps)
+	}
+	if _, e := checkCaps(caps, false); e != 0 {
+		t.Errorf("the same sizes once more: %v", e)
+	}
+	in := words(0, 0, 0, 0, p.pd, limits.MaxSRQWR, 1, 0, 0, 0)
+	out, _, e := p.ctx.Do(p, uverbs.CreateSRQ, in, nil)
+	if e != 0 {
+		t.Fatal(e)
+	}
+	if got := binary.LittleEndian.Uint32(out[4:]); got != limits.MaxSRQWR {
+		t.Errorf("a shared queue of %d has %d", limits.MaxSRQWR, got)
+	}
+}
+
+// TestRoomComesBack: after queues of one size have gone there is room for others.
+func TestRoomComesBack(t *testing.T) {
+	p := newProgram(t, newDevice(t)) // 64 MiB
+	for depth := uint32(16); depth <= 8192; depth *= 2 {
+		var all []*guest.QP
+		for {
+			q, err := p.Context.QP(guest.QPConfig{PD: p.pd, Send: p.cq, Recv: p.cq, Depth: depth, SGEs: 4, Inline: 64})
+			if err != nil {
+				break
+			}
+			all = append(all, q)
+			if len(all) == 200 {
+				break
+			}
+		}
+		if len(all) == 0 {
+			t.Fatalf("no queue pair of depth %d", depth)
+		}
+		for _, q := range all {
+			if _, err := p.Destroy(uint32(uverbs.DestroyQP), q.Handle); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

@@ -154,8 +154,8 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 	}
 	if err := pd.port.enter(c.dev, q); err != nil {
 		c.dev.log.Warn("no queue pair, because peers could not connect to it", "err", err)
-		c.space.giveBack(q.sqAt)
-		c.space.giveBack(q.rqAt)
+		c.giveBackLocked(q.sqAt)
+		c.giveBackLocked(q.rqAt)
 		return nil, nil, syscall.ENOMEM
 	}
 	c.enlistLocked(q)
@@ -177,16 +177,16 @@ func (c *Context) makeRingsLocked(q *queuePair) syscall.Errno {
 	if q.sq, q.sqAt, ok = c.newRingLocked(q.caps.MaxSendWR, uverbs.SendElementLen(q.caps.MaxSendSGE, q.caps.MaxInline)); !ok {
 		return syscall.ENOMEM
 	}
-	q.caps.MaxSendWR = q.sq.Cap()
+	q.caps.MaxSendWR = min(q.sq.Cap(), limits.MaxQPWR) // a program may ask for what it has got
 	if q.recv != nil {
 		return 0
 	}
 	r, at, ok := c.newRingLocked(max(q.caps.MaxRecvWR, 1), uverbs.RecvElementLen(q.caps.MaxRecvSGE))
 	if !ok {
-		c.space.giveBack(q.sqAt)
+		c.giveBackLocked(q.sqAt)
 		return syscall.ENOMEM
 	}
-	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, r.Cap()
+	q.recv, q.rqAt, q.caps.MaxRecvWR = &receiveQueue{ring: r}, at, min(r.Cap(), limits.MaxQPWR)
 	return 0
 }
 
@@ -340,11 +340,11 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	q.sendMu.Unlock()
 	if q.srq == nil {
 		q.recv.close()
-		c.space.giveBack(q.rqAt)
+		c.giveBackLocked(q.rqAt)
 	} else {
 		q.srq.users--
 	}
-	c.space.giveBack(q.sqAt)
+	c.giveBackLocked(q.sqAt)
 	q.pd.users--
 	q.sendCQ.users--
 	q.recvCQ.users--

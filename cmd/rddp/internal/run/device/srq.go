@@ -129,7 +129,7 @@ func (c *Context) createSRQLocked(in []byte) (out, driverOut []byte, e syscall.E
 	}
 	s := &sharedQueue{
 		receiveQueue: receiveQueue{ring: r}, ctx: c, handle: c.newHandleLocked(), userHandle: a.UserHandle, pd: pd, maxSGE: a.MaxSGE,
-		maxWR: r.Cap(), at: at,
+		maxWR: min(r.Cap(), limits.MaxSRQWR), at: at,
 	}
 	pd.users++
 	c.srqs[s.handle] = s
@@ -183,15 +183,15 @@ func (c *Context) resizeSRQLocked(s *sharedQueue, caller Caller, n uint32, drive
 		err = p.Write(at.AppendTo(nil), to)
 	}
 	if err != nil {
-		c.space.giveBack(at)
+		c.giveBackLocked(at)
 		return syscall.EFAULT
 	}
 	b := make([]byte, s.ring.EntryLen())
 	for s.ring.Take(b) {
 		r.Put(func(entry []byte) { copy(entry, b) })
 	}
-	c.space.giveBack(s.at)
-	s.ring, s.at, s.maxWR = r, at, r.Cap()
+	c.giveBackLocked(s.at)
+	s.ring, s.at, s.maxWR = r, at, min(r.Cap(), limits.MaxSRQWR)
 	return 0
 }
 
@@ -219,7 +219,7 @@ func (c *Context) destroySRQLocked(in []byte) (out, driverOut []byte, e syscall.
 	}
 	s.pd.users--
 	s.close()
-	c.space.giveBack(s.at)
+	c.giveBackLocked(s.at)
 	delete(c.srqs, h)
 	return uverbs.AppendWords(nil, c.reported(s.userHandle, s.events.Load())), nil, 0
 }
