@@ -4,7 +4,9 @@ package run
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -20,6 +22,8 @@ type doorbell struct {
 	mu sync.Mutex
 	// files by watch; nil once the doorbell is closed
 	files map[int32]*openFile // +checklocks:mu
+	// those that a batch of notifications names, for ring
+	rung []*openFile // +checklocks:mu
 }
 
 func newDoorbell() (*doorbell, error) {
@@ -85,28 +89,49 @@ func (d *doorbell) hear(fd uintptr) bool {
 		if e != 0 {
 			return false
 		}
-		for rest := b[:n]; len(rest) >= unix.SizeofInotifyEvent; rest = rest[unix.SizeofInotifyEvent:] {
-			d.ring(int32(native.Uint32(rest)))
-		}
+		d.ring(b[:n])
 		if int(n) < len(b) {
 			return false
 		}
 	}
 }
 
-// ring looks at the send queues of a file.
-func (d *doorbell) ring(watch int32) {
+// ring looks at the send queues of the files that the events name, at each once. The kernel merges only equal events
+// that are neighbors, and it drops all events beyond fs.inotify.max_queued_events. Then an event says so, and the
+// notifications that are lost may have been of any file.
+func (d *doorbell) ring(events []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.files[watch]
-	if f == nil {
-		return
+	d.rung = d.rung[:0]
+	lost := false
+	for ; len(events) >= unix.SizeofInotifyEvent; events = events[unix.SizeofInotifyEvent:] {
+		f := d.files[int32(native.Uint32(events))]
+		switch {
+		case native.Uint32(events[4:])&unix.IN_Q_OVERFLOW != 0:
+			lost = true
+		case f == nil:
+		case !slices.Contains(d.rung, f):
+			d.rung = append(d.rung, f)
+			fallthrough
+		default:
+			f.rings++
+		}
 	}
-	f.ctx.Doorbell()
-	if f.rings++; f.rings%seekEvery != 0 {
-		return
+	if lost {
+		d.rung = slices.AppendSeq(d.rung[:0], maps.Values(d.files))
 	}
-	// The program's file has the same offset. What has been written so far is not needed.
+	for _, f := range d.rung {
+		f.ctx.Doorbell()
+		if lost || f.rings >= seekEvery {
+			f.rings = 0
+			f.rewind()
+		}
+	}
+	clear(d.rung) // so that the garbage collector may free them
+}
+
+// rewind takes the offset of the program's file back, which is that of f. What has been written so far is not needed.
+func (f *openFile) rewind() {
 	if at, err := unix.Seek(f.fd, 0, 1); err == nil && at > bellAt+bellRange {
 		_, _ = unix.Seek(f.fd, bellAt, 0) // if it fails, the program's writes fail at the end of the file
 	}

@@ -1,0 +1,84 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/internal/prototest"
+)
+
+// rungFile returns a file that d listens to.
+func rungFile(t *testing.T, d *doorbell) *openFile {
+	t.Helper()
+	dev, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(dev.Close)
+	f, err := newFile(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(f.memory); unix.Close(f.fd) })
+	if f.ctx, err = dev.Open(f.deviceMemory()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.add(f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestDoorbellOverflow: when the kernel has dropped notifications, the doorbell looks at all files.
+func TestDoorbellOverflow(t *testing.T) {
+	b, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDoorbell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	one, two, three := rungFile(t, d), rungFile(t, d), rungFile(t, d)
+	ring := func(f *openFile) {
+		if _, err := unix.Write(f.fd, make([]byte, 32)); err != nil {
+			t.Error(err)
+		}
+	}
+	d.mu.Lock() // so that it hears of one batch at most
+	for range most/2 + 100 {
+		ring(one)
+		ring(two)
+	}
+	ring(three)
+	three.rings = 7
+	d.mu.Unlock()
+	prototest.Wait(t, "the end of the notifications", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		left := 1
+		d.control(func(fd int) { left, err = unix.IoctlGetInt(fd, unix.TIOCINQ) })
+		return left == 0
+	})
+	d.mu.Lock() // the last batch is done
+	defer d.mu.Unlock()
+	if three.rings != 0 {
+		t.Error("no look at the file whose notification was dropped")
+	}
+	if at, err := unix.Seek(one.fd, 0, 1); err != nil || at > bellAt+bellRange {
+		t.Errorf("the offset of a file stays at %d, %v", at, err)
+	}
+}
