@@ -564,7 +564,7 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.line(t)
-	pid := onlyChild(t, l.cmd.Process.Pid)
+	pid := onlyChild(t, onlyChild(t, l.cmd.Process.Pid)) // between the two is the guardian
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -584,11 +584,11 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 	again.Close()
 }
 
-// onlyChild returns the child of a supervisor. Each of its threads has children of its own, and which one has started the
-// program is the scheduler's affair.
-func onlyChild(t *testing.T, supervisor int) int {
+// onlyChild returns the child of a process. Each thread has children of its own, and which one has started that child
+// is the scheduler's affair.
+func onlyChild(t *testing.T, parent int) int {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", supervisor))
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -598,7 +598,7 @@ func onlyChild(t *testing.T, supervisor int) int {
 		all = append(all, strings.Fields(string(b))...)
 	}
 	if len(all) != 1 {
-		t.Fatalf("the supervisor has the children %q, want one", all)
+		t.Fatalf("process %d has the children %q, want one", parent, all)
 	}
 	pid, err := strconv.Atoi(all[0])
 	if err != nil {

@@ -799,7 +799,7 @@ func TestQueuePairOfAnotherID(t *testing.T) {
 
 // leakCMProgram opens and closes many channels, with listeners and ids.
 func leakCMProgram([]string) error {
-	parent := os.Getppid()
+	parent := supervisorPID()
 	count := func() int {
 		all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", parent))
 		return len(all)

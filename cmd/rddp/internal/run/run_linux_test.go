@@ -455,7 +455,7 @@ func leakProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	parent := os.Getppid()
+	parent := supervisorPID()
 	count := func() int {
 		all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", parent))
 		return len(all)
@@ -504,7 +504,7 @@ func leakProgram(args []string) error {
 
 // unusedProgram opens and closes the device many times, and does nothing with it.
 func unusedProgram(args []string) error {
-	parent := os.Getppid()
+	parent := supervisorPID()
 	count := func() int {
 		all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", parent))
 		return len(all)

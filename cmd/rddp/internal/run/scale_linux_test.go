@@ -28,7 +28,7 @@ const manyQPs = 1000
 // supervisorMemory returns the memory of this program's supervisor in KiB: its own, and that of the
 // rings and other files that it shares with the program.
 func supervisorMemory() (own, shared float64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", os.Getppid()))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", supervisorPID()))
 	for line := range bytes.Lines(b) {
 		name, rest, _ := strings.Cut(string(line), ":")
 		kib, _, _ := strings.Cut(strings.TrimSpace(rest), " ")

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
 var native = binary.NativeEndian
@@ -35,8 +37,8 @@ func newForwarder() *forwarder {
 
 // forward passes signals on to a program that has been started. Those that came before have reached no program, or one
 // that was just beginning.
-func (f *forwarder) forward(pid int) {
-	pass := func(s os.Signal) { _ = syscall.Kill(pid, s.(syscall.Signal)) } // the program may have ended
+func (f *forwarder) forward(p *seccomp.Program) {
+	pass := func(s os.Signal) { p.Signal(s.(syscall.Signal)) }
 	for early := len(f.signals); early > 0; early-- {
 		pass(<-f.signals)
 	}

@@ -25,7 +25,7 @@ func slicesProgram([]string) error {
 	}
 	until(func() bool { // the supervisor does it when the program has begun
 		var entries []os.DirEntry
-		entries, err = os.ReadDir(fmt.Sprintf("/proc/%d/task", os.Getppid()))
+		entries, err = os.ReadDir(fmt.Sprintf("/proc/%d/task", supervisorPID()))
 		for _, e := range entries {
 			tid, _ := strconv.Atoi(e.Name())
 			if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Runtime != uint64(timeSlice) {

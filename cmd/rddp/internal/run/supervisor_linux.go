@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -50,9 +49,6 @@ type supervisor struct {
 // system cannot do it. If ctx is done before the program is started, the error is that of ctx; later ctx means
 // nothing, because the program gets the signals itself.
 func Run(ctx context.Context, c Config) (status int, err error) {
-	// The program is killed when this thread ends, so the goroutine keeps the thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	signals := newForwarder()
 	defer signals.stop()
 	if c.Log == nil {
@@ -71,8 +67,8 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if s.tcp, err = newConnections(c); err != nil {
 		return 0, err
 	}
-	// A daemon that the program leaves behind is then a child of this process, which may reach its
-	// memory even where a process may only debug its own descendants.
+	// A daemon that the program leaves behind is a child of the guardian, and without that one of this process,
+	// which may reach its memory even where a process may only debug its own descendants.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -88,7 +84,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 		s.tcp.program = s.program
 	}
 	setTimeSlices(timeSlice)
-	signals.forward(s.program.PID)
+	signals.forward(s.program)
 	served := make(chan error, 1)
 	go func() { served <- s.serve() }()
 	return s.wait(served)
@@ -317,20 +313,7 @@ func errnoOf(err error) syscall.Errno {
 
 // wait waits until the program and all processes that it has left behind have ended.
 func (s *supervisor) wait(served <-chan error) (int, error) {
-	var status unix.WaitStatus
-	for {
-		var w unix.WaitStatus
-		pid, err := unix.Wait4(-1, &w, 0, nil)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		if err != nil {
-			break // no child is left
-		}
-		if pid == s.program.PID {
-			status = w
-		}
-	}
+	status := s.program.Wait()
 	<-served
 	if s.tcp != nil {
 		s.tcp.drain()

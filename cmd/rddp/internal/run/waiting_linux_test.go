@@ -5,12 +5,9 @@ package run
 import (
 	"bytes"
 	"os"
-	"runtime"
 	"syscall"
 	"testing"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
@@ -19,8 +16,6 @@ import (
 // TestWaiting: the memory of a thread is written as long as the thread waits. Then its number may be that of another
 // one; here it is that of the test.
 func TestWaiting(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	p, err := seccomp.Start([]string{"/bin/true"}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +42,7 @@ func TestWaiting(t *testing.T) {
 	if calls == 0 {
 		t.Error("the program has made no call")
 	}
-	var status unix.WaitStatus
-	if _, err := unix.Wait4(p.PID, &status, 0, nil); err != nil || status.ExitStatus() != 0 {
-		t.Errorf("the program: %v, %v", status, err)
+	if status := p.Wait(); !status.Exited() || status.ExitStatus() != 0 {
+		t.Errorf("the program: %v", status)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -18,9 +19,6 @@ import (
 
 // stages are the names under which Start runs this executable again, by the TCP calls in its filter.
 var stages = [...]string{"rddp-run-stage", Made: "rddp-run-stage-made", Accepted: "rddp-run-stage-accepted", Made | Accepted: "rddp-run-stage-tcp"}
-
-// stageFD is the number of the stage's end of the socket to the supervisor.
-const stageFD = 3
 
 // exitCannotRun is the status with which the stage ends if it can't become the program, as a shell
 // does.
@@ -44,25 +42,39 @@ func (e *EndedError) Error() string { return "a signal has ended the program: " 
 // Stage becomes the program if Start has run this process. Otherwise it returns. The executable's
 // main, or the TestMain of a test, must call it before anything else.
 func Stage() {
+	if os.Args[0] == guardianName {
+		guard(os.Args[1:])
+	}
 	tcp := slices.Index(stages[:], os.Args[0])
 	if tcp < 0 {
 		return
 	}
 	runtime.LockOSThread() // the filter is one of this thread, and exec keeps this thread
-	unix.CloseOnExec(stageFD)
-	path, err := prepare(os.Args[1], TCP(tcp))
+	socket, args := ownDescriptor(os.Args[1]), os.Args[2:]
+	path, err := prepare(socket, args[0], TCP(tcp))
 	if err != nil {
-		_ = unix.Sendmsg(stageFD, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
+		_ = unix.Sendmsg(socket, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
 	}
 	// The supervisor listens already, so the error is for the program's user.
-	err = syscall.Exec(path, os.Args[1:], os.Environ())
+	err = syscall.Exec(path, args, os.Environ())
 	fmt.Fprintf(os.Stderr, "rddp run: %s: %v\n", path, err)
 	os.Exit(exitCannotRun)
 }
 
+// ownDescriptor returns the descriptor of an argument, which the next program is not to have. Its number is one that
+// was free, since all others are the user's, who may have given the program any.
+func ownDescriptor(argument string) int {
+	fd, err := strconv.Atoi(argument)
+	if err != nil {
+		os.Exit(exitCannotRun) // nobody but the supervisor knows the name of a stage
+	}
+	unix.CloseOnExec(fd)
+	return fd
+}
+
 // prepare makes this thread one whose calls the supervisor sees. It returns the path of the program.
-func prepare(name string, tcp TCP) (path string, err error) {
+func prepare(socket int, name string, tcp TCP) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", ErrNotRunnable, err)
@@ -70,7 +82,7 @@ func prepare(name string, tcp TCP) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return "", err
 	}
-	// Without its device a program could wait forever.
+	// The guardian ends the program if the supervisor ends, and this does if both do.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
@@ -78,7 +90,7 @@ func prepare(name string, tcp TCP) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := unix.Sendmsg(stageFD, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL); err != nil {
+	if err := unix.Sendmsg(socket, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL); err != nil {
 		return "", err
 	}
 	return path, unix.Close(fd)
@@ -112,34 +124,81 @@ func setFilter(flags uintptr, program *unix.SockFprog) (int, syscall.Errno) {
 type Program struct {
 	*Listener
 	PID int
+
+	guardian int // the number of its process
+	report   int // the socket to it
+	pidfd    int // of the program
 }
 
 // Start runs the program args[0] with the arguments args[1:], with the standard streams and the
-// environment of this process, and returns the Listener for its calls. The caller must have locked
-// its goroutine to its thread, and must keep both: the program is killed when that thread ends. tcp says which
-// calls for TCP connections the Listener sees too.
+// environment of this process, and returns the Listener for its calls. tcp says which calls for TCP connections the
+// Listener sees too. The program, and all that it starts, is killed when this process ends: see guard.
 func Start(args []string, tcp TCP) (*Program, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	stage, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(pair[0])
-	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{stages[tcp]}, args...), &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, uintptr(pair[1])},
-	})
-	unix.Close(pair[1])
+	defer unix.Close(stage[0])
+	report, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
+		unix.Close(stage[1])
 		return nil, err
 	}
-	fd, err := receiveListener(pair[0])
+	p := &Program{report: report[0], pidfd: -1}
+	p.guardian, err = passOn([]string{guardianName, strconv.Itoa(report[1]), strconv.Itoa(stage[1]), stages[tcp]}, args, report[1], stage[1])
+	unix.Close(stage[1])
+	unix.Close(report[1])
 	if err != nil {
-		var status unix.WaitStatus
-		if _, _ = unix.Wait4(pid, &status, 0, nil); status.Signaled() {
-			err = &EndedError{status.Signal()}
+		unix.Close(report[0])
+		return nil, err
+	}
+	if p.PID, p.pidfd, err = receiveProgram(report[0]); err == nil {
+		var fd int
+		if fd, err = receiveListener(stage[0]); err == nil {
+			p.Listener = newListener(fd)
+			_ = unix.Sendmsg(p.report, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL) // Wait sees that the guardian has ended
+			return p, nil
 		}
-		return nil, err
 	}
-	return &Program{newListener(fd), pid}, nil
+	if status := p.Wait(); p.PID > 0 && status.Signaled() {
+		err = &EndedError{status.Signal()}
+	}
+	return nil, err
+}
+
+// passOn runs this executable again, with arguments of ours and of the program, and with the descriptors beside those
+// that this process has from its user.
+func passOn(ours, args []string, fds ...int) (pid int, err error) {
+	for _, fd := range fds {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
+			return 0, err
+		}
+	}
+	return syscall.ForkExec("/proc/self/exe", slices.Concat(ours, args), &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+}
+
+// Signal sends a signal to the program, if that has not ended.
+func (p *Program) Signal(s syscall.Signal) { _ = unix.PidfdSendSignal(p.pidfd, s, nil, 0) }
+
+// Wait waits until the program and all that it has started have ended, and returns the status of the program. It also
+// releases what p has besides the Listener.
+func (p *Program) Wait() unix.WaitStatus {
+	status, err := receiveStatus(p.report)
+	if err != nil {
+		// Something has killed the guardian, whose children are now those of this process.
+		endChildren()
+		status = unix.WaitStatus(unix.SIGKILL)
+	}
+	for {
+		if _, err := unix.Wait4(p.guardian, nil, 0, nil); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	unix.Close(p.report)
+	if p.pidfd >= 0 {
+		unix.Close(p.pidfd)
+	}
+	return status
 }
 
 // receiveListener receives the descriptor for notifications, or what the stage says instead.
@@ -154,7 +213,12 @@ func receiveListener(socket int) (int, error) {
 	case cn == 0:
 		return 0, stageError(string(text[:n]))
 	}
-	messages, err := unix.ParseSocketControlMessage(control[:cn])
+	return firstRight(control[:cn])
+}
+
+// firstRight returns the descriptor that a message carries.
+func firstRight(control []byte) (int, error) {
+	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
 		return 0, err
 	}
