@@ -184,7 +184,7 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/accept", "internal/crowd", "internal/tlspeer",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
-	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma"},
+	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},

@@ -247,27 +247,12 @@ func (r *Route) AppendRoute(b []byte) []byte {
 
 // The parts of the answer to INIT_QP_ATTR that are used.
 const (
-	qpAttrLen  = 144
-	maskState  = 1 << 0
-	maskAccess = 1 << 3
-	maskPKey   = 1 << 4
-	maskPort   = 1 << 5
-	maskQKey   = 1 << 6
+	qpAttrLen = 144
+	maskState = 1 << 0
+	maskPKey  = 1 << 4
+	maskPort  = 1 << 5
+	maskQKey  = 1 << 6
 )
-
-// AppendInitQPAttr appends the answer to INIT_QP_ATTR for the state INIT: what a program must set to
-// take its queue pair there. For other states the program sets nothing, because the device takes the
-// queue pair there with the connection.
-func AppendInitQPAttr(b []byte, state uint32, access uint32) []byte {
-	b, o := extend(b, qpAttrLen)
-	le.PutUint32(o[4:], state)
-	o[133] = 1
-	if state == 1 {
-		le.PutUint32(o, maskState|maskAccess|maskPKey|maskPort)
-		le.PutUint32(o[36:], access)
-	}
-	return b
-}
 
 // AppendInitDatagramQPAttr appends the answer to INIT_QP_ATTR for a queue pair for datagrams.
 func AppendInitDatagramQPAttr(b []byte, state uint32) []byte {

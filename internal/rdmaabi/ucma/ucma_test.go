@@ -202,16 +202,9 @@ func TestAnswers(t *testing.T) {
 	if b = r.AppendGIDs(nil); len(b) != 280 || le.Uint16(b[12:]) != 48 || !bytes.Equal(b[24:40], unhex(t, `00000000000000000000ffff7f000001`)) {
 		t.Errorf("QUERY of GIDs: %x", b)
 	}
-	b = AppendInitQPAttr(nil, 1, 14)
-	if len(b) != 144 || le.Uint32(b) != 0x39 || le.Uint32(b[4:]) != 1 || le.Uint32(b[36:]) != 14 || b[133] != 1 {
-		t.Errorf("INIT_QP_ATTR: %x", b)
-	}
 	b = AppendInitDatagramQPAttr(nil, 1)
 	if len(b) != 144 || le.Uint32(b) != 0x71 || le.Uint32(b[4:]) != 1 || le.Uint32(b[20:]) != QKey || b[133] != 1 {
 		t.Errorf("INIT_QP_ATTR for datagrams: %x", b)
-	}
-	if b = AppendInitQPAttr(nil, 2, 14); le.Uint32(b) != 0 {
-		t.Errorf("INIT_QP_ATTR for RTR sets 0x%x", le.Uint32(b))
 	}
 }
 

@@ -115,6 +115,35 @@ func ParseAttributes(b []byte) (mask Mask, a Attributes, err error) {
 	return Mask(le.Uint32(b)), a, nil
 }
 
+// AppendAttributes appends the answer that ParseAttributes parses.
+func AppendAttributes(b []byte, mask Mask, a *Attributes) []byte {
+	b, o := extend(b, AttributesLen)
+	for i, v := range [...]uint32{
+		uint32(mask), uint32(a.State), uint32(a.CurState), uint32(a.MTU), uint32(a.PathMig), a.QKey, a.RQPSN, a.SQPSN, a.DestQPN, uint32(a.Access),
+	} {
+		le.PutUint32(o[4*i:], v)
+	}
+	a.Address.putPath(o[40:])
+	a.AltAddress.putPath(o[40+addressLen:])
+	le.PutUint16(o[124:], a.PKey)
+	le.PutUint16(o[126:], a.AltPKey)
+	o[130], o[131], o[132], o[133], o[134], o[135], o[136] = a.MaxRead, a.MaxDestRead, a.MinRNRTimer, a.Port, a.Timeout, a.Retry, a.RNRRetry
+	o[137], o[138] = a.AltPort, a.AltTimeout
+	return b
+}
+
+// putPath writes an address as parsePath parses it.
+func (a *Address) putPath(b []byte) {
+	copy(b, a.DGID[:])
+	le.PutUint32(b[16:], a.Flow)
+	b[20], b[21], b[22] = a.SGIDIndex, a.HopLimit, a.TrafficClass
+	le.PutUint16(b[24:], a.DLID)
+	b[26], b[27], b[28], b[30] = a.SL, a.SrcPath, a.StaticRate, a.Port
+	if a.Global {
+		b[29] = 1
+	}
+}
+
 // parsePath parses an address as INIT_QP_ATTR has it, whose fields have another order than those of
 // MODIFY_QP.
 func parsePath(b []byte) (a Address) {

@@ -52,6 +52,9 @@ func TestAttributes(t *testing.T) {
 	if mask, got, err := ParseAttributes(b); mask != MaskState || got != attributesWant || err != nil {
 		t.Errorf("%v %+v, %v\nwant %+v", mask, got, err, attributesWant)
 	}
+	if got := AppendAttributes(nil, MaskState, &attributesWant); !bytes.Equal(got, b) {
+		t.Errorf("%x\nwant %x", got, b)
+	}
 	for n := range b {
 		if _, _, err := ParseAttributes(b[:n]); err == nil {
 			t.Errorf("%d bytes are enough", n)

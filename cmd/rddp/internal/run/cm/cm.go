@@ -79,7 +79,9 @@ type id struct {
 	port     *port
 	reuse    bool
 	afOnly   bool
-	timeout  uint8 // of the queue pair; 0 means that the program has not set it
+	// ackTimeout is the timeout of the queue pair that the program has set, or -1
+	ackTimeout   int
+	trafficClass uint8
 
 	listener *extsock.Listener // for connections
 	memory   *extsock.Listener // for those of devices of this host; nil if there is none
@@ -88,7 +90,11 @@ type id struct {
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
 
-	request         *request           // for a connection
+	request         *request // for a connection
+	psn             uint32   // of the first packet that this end expects
+	own, peer       proposal // peer is known once there is a request or a reply
+	peerQPN         uint32
+	expected        func()             // ends what the device knows of the request; nil without one
 	datagramRequest *datagramRequest   // for datagrams
 	pair            *device.Pair       // nil for datagrams
 	cancel          context.CancelFunc // ends what is under way in connecting
@@ -105,7 +111,7 @@ func (m *CM) newLocked(ch *Channel, space ucma.PortSpace) *id {
 	for m.ids[m.last] != nil {
 		m.last++
 	}
-	i := &id{cm: m, num: m.last, ch: ch, space: space}
+	i := &id{cm: m, num: m.last, ch: ch, space: space, ackTimeout: -1, psn: newPSN()}
 	m.last++
 	m.ids[i.num] = i
 	return i

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A Caller is the program that has sent a command.
@@ -304,18 +305,14 @@ func (c *Channel) initQPAttrLocked(_ Caller, in []byte, room int) (a answer, e s
 	if !i.near {
 		return a, syscall.EINVAL
 	}
-	const (
-		remote = 1<<1 | 1<<2 | 1<<3 // write, read, atomic
-		done   = 0                  // a state for which a program sets nothing
-	)
-	state := n.Other
 	if i.space.Datagrams() {
-		return fit(n.Response, ucma.AppendInitDatagramQPAttr(nil, state), room, 144)
+		return fit(n.Response, ucma.AppendInitDatagramQPAttr(nil, n.Other), room, uverbs.AttributesLen)
 	}
-	if i.wasThere {
-		state = done
+	mask, attrs, ok := i.initQPAttr(uverbs.State(n.Other))
+	if !ok {
+		return a, syscall.EINVAL
 	}
-	return fit(n.Response, ucma.AppendInitQPAttr(nil, state, remote), room, 144)
+	return fit(n.Response, uverbs.AppendAttributes(nil, mask, &attrs), room, uverbs.AttributesLen)
 }
 
 // +checklocks:c.cm.mu
@@ -342,9 +339,14 @@ func (c *Channel) setOptionLocked(caller Caller, in []byte, _ int) (a answer, e 
 		return a, syscall.EFAULT
 	}
 	on := v != [4]byte{}
-	switch o.Name { // the other is a hint
+	switch o.Name {
+	case ucma.OptionTOS:
+		i.trafficClass = v[0]
 	case ucma.OptionAckTimeout:
-		i.timeout = v[0]
+		if i.space.Datagrams() {
+			return a, syscall.EINVAL
+		}
+		i.ackTimeout = int(v[0])
 	case ucma.OptionReuse:
 		i.reuse = on
 	case ucma.OptionAFOnly:

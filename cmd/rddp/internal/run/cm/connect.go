@@ -30,24 +30,24 @@ const (
 	maxBacklog = 1024
 )
 
-// A greeting is in front of the private data of a joined connection's Request and Reply.
+// A greeting is in front of the private data of a joined connection's Request and Reply, and a proposal behind it.
 //
 //	 0                 8      12
-//	+-----------------+------+--------------------------+
-//	| "rddp CM1"      | QPN  | private data             |
-//	+-----------------+------+--------------------------+
+//	+-----------------+------+--------------------------+----------+
+//	| "rddp CM1"      | QPN  | private data             | proposal |
+//	+-----------------+------+--------------------------+----------+
 const (
 	greeting    = "rddp CM1"
 	greetingLen = len(greeting) + 4
 )
 
 // greet returns the private data for the wire.
-func greet(w device.Wire, qpn uint32, private []byte) []byte {
-	b := []byte{}
-	if w == device.Frames {
-		b = binary.BigEndian.AppendUint32(append(b, greeting...), qpn)
+func greet(w device.Wire, qpn uint32, private []byte, p proposal) []byte {
+	if w == device.Plain {
+		return append([]byte{}, private...)
 	}
-	return append(b, private...)
+	b := binary.BigEndian.AppendUint32([]byte(greeting), qpn)
+	return p.appendTo(append(b, private...))
 }
 
 // parseGreeting returns the peer's QPN and its private data. ok is false if there is no greeting.
@@ -61,12 +61,12 @@ func parseGreeting(b []byte) (qpn uint32, private []byte, ok bool) {
 // longestPrivateData is how much of the private data fits into an event.
 const longestPrivateData = ucma.PrivateDataLen - 1
 
-// peerParam returns the parameters of an event about a peer. ird and ord are the numbers of Reads that it
+// peerParam returns the parameters of an event about a peer in plain iWARP. ird and ord are the numbers of Reads that it
 // serves, and that it has under way.
-func peerParam(qpn uint32, private []byte, ird, ord int) ucma.ConnParam {
+func peerParam(private []byte, ird, ord int) ucma.ConnParam {
 	return ucma.ConnParam{
-		QPN: qpn, PrivateData: private[:min(len(private), longestPrivateData)],
-		Responder: uint8(min(ord, 255)), Initiator: uint8(min(ird, 255)),
+		PrivateData: private[:min(len(private), longestPrivateData)],
+		Responder:   uint8(min(ord, 255)), Initiator: uint8(min(ird, 255)),
 	}
 }
 
@@ -84,25 +84,41 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	if !r.Param.Valid || i.state != routed || i.space != ucma.TCP || !ok {
 		return a, syscall.EINVAL
 	}
+	if !c.cm.fits(&r.Param, mostConnectData, c.cm.wire) {
+		return a, syscall.EINVAL
+	}
 	i.port.close()
 	i.port = nil
-	i.take(pair)
+	i.pair, i.own = pair, i.propose(&r.Param)
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel
 	dialer := dialerFrom(i.src)
-	cfg := pair.Config(c.cm.wire, int(r.Param.Responder), int(r.Param.Initiator), dialer)
-	cfg.PrivateData, cfg.HandshakeTimeout = greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData), patience
+	ird, ord := int(r.Param.Responder), int(r.Param.Initiator)
+	if c.cm.wire == device.Frames { // the peer's program decides
+		ird, ord = c.cm.dev.MaxRead(), c.cm.dev.MaxRead()
+	}
+	cfg := pair.Config(c.cm.wire, ird, ord, dialer)
+	cfg.PrivateData, cfg.HandshakeTimeout = greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData, i.own), patience
 	go i.initiate(ctx, dialer, i.src, i.dst, cfg)
 	return a, 0
 }
 
-// take makes pair the queue pair of i.
-func (i *id) take(pair *device.Pair) {
-	i.pair = pair
-	if i.timeout > 0 {
-		pair.SetTimeout(i.timeout)
+// The most private data in bytes that the messages of InfiniBand's connection manager have room for: in a REQ beside
+// rdma_cm's own, in a REP, and in a REJ.
+const (
+	mostConnectData = 56
+	mostAcceptData  = 196
+	mostRejectData  = 148
+)
+
+// fits reports whether there is room for the private data in p, of which a joined connection has as much as InfiniBand.
+func (m *CM) fits(p *ucma.ConnParam, most int, w device.Wire) bool {
+	if w == device.Plain || len(p.PrivateData) <= most {
+		return true
 	}
+	m.log.Info("too much private data", "bytes", len(p.PrivateData), "most", most)
+	return false
 }
 
 // initiate sends the Request, and goes on with the answer.
@@ -119,15 +135,17 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 	var p ucma.ConnParam
 	if err == nil {
 		s := conn.ConnectionState()
-		qpn, private, ok := parseGreeting(s.PeerPrivateData)
-		if w == device.Frames && !(ok && s.PeerIsRDDP) {
+		qpn, b, ok := parseGreeting(s.PeerPrivateData)
+		switch {
+		case w == device.Plain:
+			p = peerParam(s.PeerPrivateData, s.PeerIRD, s.PeerORD)
+			err = i.pair.Start(conn, w, true, 0, nil, i.connectionEnded)
+		case !ok || !s.PeerIsRDDP:
 			err = errNotOurs
-		} else if w == device.Plain {
-			qpn, private = 0, s.PeerPrivateData
-		}
-		p = peerParam(qpn, private, s.PeerIRD, s.PeerORD)
-		if err == nil {
-			err = i.pair.Start(conn, w, true, qpn, i.connectionEnded)
+		default:
+			attrs, private := i.agree(qpn, b, &s)
+			p = i.peer.event(qpn, private, false)
+			err = i.pair.Start(conn, w, true, qpn, &attrs, i.connectionEnded)
 		}
 		if err != nil {
 			_ = conn.Close()

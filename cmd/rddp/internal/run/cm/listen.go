@@ -13,6 +13,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // requestTime is how long a peer may take to send its Request.
@@ -87,9 +88,13 @@ func (i *id) receive(c *extsock.Conn) {
 		return
 	}
 	q := &request{conn: c, r: r, wire: device.Plain}
-	private := r.AllData // the program may be rddp too
+	param := peerParam(r.AllData, r.IRD, r.ORD) // the program may be rddp too
+	var peer proposal
 	if qpn, rest, ok := parseGreeting(r.PrivateData); ok && r.FromRDDP {
-		q.qpn, private, q.wire = qpn, rest, device.Frames
+		q.qpn, q.wire = qpn, device.Frames
+		var private []byte
+		peer, private = proposed(rest, r.IRD, r.ORD)
+		param = peer.event(qpn, private, true)
 	}
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
@@ -102,8 +107,12 @@ func (i *id) receive(c *extsock.Conn) {
 	child := i.cm.newLocked(i.ch, i.space)
 	child.state = requested
 	child.request, child.src, child.dst, child.near = q, src, addrPort(c.RemoteAddr()), true
+	child.peer, child.peerQPN = peer, q.qpn
+	if q.wire == device.Frames {
+		child.expected = i.cm.dev.Expect(child.dst.Addr(), q.qpn)
+	}
 	i.ch.addLocked(&event{
-		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Param: peerParam(q.qpn, private, r.IRD, r.ORD)},
+		Event: ucma.Event{UID: i.uid, ID: child.num, Type: ucma.ConnectRequest, Param: param},
 		id:    i, child: child,
 	})
 }
@@ -125,22 +134,31 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if !r.Param.Valid || i.state != requested || !ok {
 		return a, syscall.EINVAL
 	}
-	i.uid = r.UID
-	i.take(pair)
+	q := i.request
+	if !c.cm.fits(&r.Param, mostAcceptData, q.wire) {
+		return a, syscall.EINVAL
+	}
+	i.uid, i.pair, i.own = r.UID, pair, i.propose(&r.Param)
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel
-	q := i.request
-	q.r.Config = pair.ConfigFor(q.conn, q.wire, int(r.Param.Responder), int(r.Param.Initiator))
-	go i.accept(ctx, q, greet(q.wire, r.Param.QPN, r.Param.PrivateData))
+	ord := int(r.Param.Initiator)
+	var attrs *uverbs.Attributes
+	if q.wire == device.Frames { // the sender keeps the depth, as an attribute of the queue pair
+		ord = c.cm.dev.MaxRead()
+		own := i.attributes()
+		attrs = &own
+	}
+	q.r.Config = pair.ConfigFor(q.conn, q.wire, int(r.Param.Responder), ord)
+	go i.accept(ctx, q, greet(q.wire, r.Param.QPN, r.Param.PrivateData, i.own), attrs)
 	return a, 0
 }
 
 // accept sends the Reply, and waits for the peer if that is needed.
-func (i *id) accept(ctx context.Context, q *request, private []byte) {
+func (i *id) accept(ctx context.Context, q *request, private []byte, attrs *uverbs.Attributes) {
 	err := i.pair.Accept(ctx, q.r, q.conn, private)
 	if err == nil {
-		err = i.pair.Start(q.conn, q.wire, false, q.qpn, i.connectionEnded)
+		err = i.pair.Start(q.conn, q.wire, false, q.qpn, attrs, i.connectionEnded)
 	}
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
@@ -153,8 +171,12 @@ func (i *id) accept(ctx context.Context, q *request, private []byte) {
 		i.become(over)
 		i.tell(ucma.ConnectError, errnoOf(err, syscall.ECONNRESET), ucma.ConnParam{})
 	default:
-		s := q.conn.ConnectionState()
-		i.establish(ucma.Established, peerParam(q.qpn, nil, s.PeerIRD, s.PeerORD))
+		var p ucma.ConnParam // an RTU of InfiniBand says nothing
+		if q.wire == device.Plain {
+			s := q.conn.ConnectionState()
+			p = peerParam(nil, s.PeerIRD, s.PeerORD)
+		}
+		i.establish(ucma.Established, p)
 	}
 }
 
@@ -165,7 +187,7 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if e != 0 {
 		return a, e
 	}
-	if i.state != requested {
+	if i.state != requested || i.framed() && !i.space.Datagrams() && len(r.PrivateData) > mostRejectData {
 		return a, syscall.EINVAL
 	}
 	i.become(over)

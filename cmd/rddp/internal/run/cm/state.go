@@ -50,6 +50,10 @@ var nextStates = map[state][]state{
 
 // become is the one place that changes the state.
 func (i *id) become(to state) {
+	if i.expected != nil && to != connecting {
+		i.expected()
+		i.expected = nil
+	}
 	for _, s := range nextStates[i.state] {
 		if s == to {
 			i.state = to

@@ -27,7 +27,7 @@ func (d *Device) Pair(qpn uint32) (*Pair, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch q.attrs.State {
-	case uverbs.Init, uverbs.RTR, uverbs.RTS:
+	case uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.RTS: // in RESET the program goes on once it has the peer's answer
 		return &Pair{q, q.life}, q.link == nil && !q.abandoned
 	}
 	return nil, false
@@ -84,11 +84,37 @@ func orNone(n int) int {
 	return n
 }
 
-// SetTimeout sets the timeout of the queue pair, which ibv_query_qp returns.
-func (p *Pair) SetTimeout(timeout uint8) {
-	p.q.mu.Lock()
-	defer p.q.mu.Unlock()
-	p.q.attrs.Timeout = timeout & 31
+// Expect says that a connection manager connects the queue pair that a program wants to join with queue pair qpn of
+// the device at a. So this device does not connect it: the program may have the attributes from the connection
+// manager, and set them itself. The caller must call done when the manager has connected it, or does not any more.
+func (d *Device) Expect(a netip.Addr, qpn uint32) (done func()) {
+	p := far{uverbs.GID(a.As16()), qpn}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.expected == nil {
+		d.expected = make(map[far]int)
+	}
+	d.expected[p]++
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.expected[p]--; d.expected[p] == 0 {
+			delete(d.expected, p)
+		}
+	}
+}
+
+// A far is a queue pair of any device.
+type far struct {
+	gid uverbs.GID
+	qpn uint32
+}
+
+// expects reports whether a connection manager connects the queue pair that is to be joined with p.
+func (d *Device) expects(p far) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.expected[p] > 0
 }
 
 // Accept answers a peer's Request for c, which is to become the connection of p. If p ends before Start, the peer
@@ -102,9 +128,10 @@ func (p *Pair) Accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, 
 }
 
 // Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer is
-// the QPN of the peer, or 0. ended is called once when the connection has ended, however. If Start
+// the QPN of the peer, or 0. attrs are the attributes in RTS of a connection with frames, of which the program may have set
+// some itself. ended is called once when the connection has ended, however. If Start
 // returns an error, the queue pair is not the one that p is any more, or the peer is gone; then c is closed.
-func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, ended func()) (err error) {
+func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) (err error) {
 	q := p.q
 	defer func() {
 		if err != nil {
@@ -127,31 +154,46 @@ func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, ended
 	}
 	l := q.newLink(c, peer)
 	l.plain, l.ended = w == Plain, ended
-	if !l.run(q.manage(l, p.life)) {
+	if attrs == nil { // as siw has them
+		s := c.ConnectionState()
+		attrs = &uverbs.Attributes{DestQPN: peer, MTU: uverbs.MTU, MaxRead: uint8(min(s.ORD, 255)), MaxDestRead: uint8(min(s.IRD, 255))}
+	}
+	if !l.run(q.manage(l, p.life, attrs)) {
 		return errNotReady
 	}
 	return nil
 }
 
-// manage makes l the link of q, and takes q to RTS.
-func (q *queuePair) manage(l *link, life uint64) bool {
+// manage makes l the link of q, and takes q to RTS with the attributes that the program has not set itself.
+func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch q.attrs.State {
-	case uverbs.Init, uverbs.RTR, uverbs.RTS, uverbs.SQD:
+	from := q.attrs.State
+	switch from {
+	case uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.RTS, uverbs.SQD:
 	default:
 		return false
 	}
 	if !q.setLinkLocked(l, life) {
 		return false
 	}
-	for _, next := range [...]uverbs.State{uverbs.RTR, uverbs.RTS} {
-		if q.attrs.State < next {
-			q.setStateLocked(next)
+	for _, next := range [...]struct {
+		state uverbs.State
+		mask  uverbs.Mask
+	}{
+		{uverbs.Init, uverbs.MaskAccess | uverbs.MaskPort},
+		{uverbs.RTR, uverbs.MaskAddress | uverbs.MaskMTU | uverbs.MaskDestQPN | uverbs.MaskRQPSN | uverbs.MaskMaxDestRead | uverbs.MaskMinRNRTimer},
+		{uverbs.RTS, uverbs.MaskTimeout | uverbs.MaskRetry | uverbs.MaskRNRRetry | uverbs.MaskSQPSN | uverbs.MaskMaxRead},
+	} {
+		if from < next.state {
+			q.setStateLocked(next.state)
+			(&uverbs.Change{Mask: next.mask, To: *attrs}).Apply(&q.attrs)
 		}
 	}
-	q.attrs.DestQPN = l.peer
-	q.managed = true
+	q.managed, q.told = true, uverbs.RTS
+	if !l.plain {
+		q.told = from
+	}
 	return true
 }
 

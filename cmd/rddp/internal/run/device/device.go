@@ -53,6 +53,8 @@ type Device struct {
 	mu sync.Mutex
 	// queue pairs by QPN
 	pairs map[uint32]*queuePair // +checklocks:mu
+	// how often a connection manager expects a peer
+	expected map[far]int // +checklocks:mu
 	// the open contexts; nil once the device is closed
 	contexts map[*Context]struct{} // +checklocks:mu
 }

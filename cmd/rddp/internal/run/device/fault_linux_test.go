@@ -64,7 +64,7 @@ func TestFaultOfAPlainReceive(t *testing.T) {
 	qa, qb := a.qp(nil), b.qp(nil)
 	pa := a.pairOf(t, qa)
 	c := b.dialPlain(t, qb, pa.Config(Plain, 1, 1, net.Dialer{}))
-	if err := pa.Start(c, Plain, true, 0, func() {}); err != nil {
+	if err := pa.Start(c, Plain, true, 0, nil, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	for id, status := range []uverbs.WCStatus{uverbs.Success, uverbs.LocalProtErr} {
@@ -123,7 +123,7 @@ func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func
 			err = c.(*extsock.Conn).EnableDDP(prototest.TimeLimit(t), nil)
 		}
 		if err == nil {
-			err = pair.Start(c.(*extsock.Conn), Plain, false, 0, ended)
+			err = pair.Start(c.(*extsock.Conn), Plain, false, 0, nil, ended)
 		}
 		started <- err
 	}()
@@ -289,7 +289,7 @@ func TestFaultOfAManagedQueuePair(t *testing.T) {
 	qa, qb := a.qp(nil), b.qp(nil)
 	pa := a.pairOf(t, qa)
 	c := b.dialPlain(t, qb, pa.Config(Plain, 1, 1, net.Dialer{}))
-	if err := pa.Start(c, Plain, true, 0, func() {}); err != nil {
+	if err := pa.Start(c, Plain, true, 0, nil, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	q := a.dev.find(qa.Num)

@@ -79,7 +79,9 @@ func (q *queuePair) config(dialer net.Dialer) *extsock.Config {
 	c := q.ctx.dev.config(q.pd, dialer)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.attrs.Access)
+	if q.attrs.State != uverbs.Reset { // where the program has said nothing yet
+		c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.attrs.Access)
+	}
 	return c
 }
 

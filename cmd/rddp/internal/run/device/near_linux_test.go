@@ -78,14 +78,14 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 			if err := r.Accept(ctx, nil); err != nil {
 				return err
 			}
-			return pb.Start(conn, Frames, false, qa.Num, nil)
+			return pb.Start(conn, Frames, false, qa.Num, nil, nil)
 		}()
 	}()
 	conn, err := a.dev.DialNear(ctx, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1, net.Dialer{}))
 	if conn == nil || err != nil {
 		t.Fatal(conn, err)
 	}
-	if err := errors.Join(pa.Start(conn, Frames, true, qb.Num, nil), <-started); err != nil {
+	if err := errors.Join(pa.Start(conn, Frames, true, qb.Num, nil, nil), <-started); err != nil {
 		t.Fatal(err)
 	}
 }

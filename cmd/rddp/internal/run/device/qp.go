@@ -71,6 +71,9 @@ type queuePair struct {
 	stopFaults func() // +checklocks:mu
 	// a connection manager has connected it
 	managed bool // +checklocks:mu
+	// the state to which the program has taken it, if managed. The device takes it to RTS with the connection, and a
+	// program of InfiniBand's connection manager does so itself once it hears of the connection.
+	told uverbs.State // +checklocks:mu
 }
 
 // stateChanges are the changes of state that happen. Those that a program asks for are fewer: see
@@ -239,6 +242,10 @@ func (c *Context) modifyQPLocked(in []byte, extended bool) (out, driverOut []byt
 func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	q.mu.Lock()
 	from := q.attrs.State
+	behind := q.managed && from == uverbs.RTS && q.told < uverbs.RTS
+	if behind {
+		from = q.told
+	}
 	if q.managed && from == uverbs.Err && a.Mask == uverbs.MaskState && a.To.State == uverbs.SQD {
 		// librdmacm drains the queue of an RNIC before it disconnects, even if the peer was faster.
 		q.mu.Unlock()
@@ -263,10 +270,16 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		}
 		return 0
 	}
+	if behind {
+		q.told = to
+		q.mu.Unlock()
+		return 0
+	}
 	q.setStateLocked(to)
+	managed := q.ctx.dev.expects(far{q.attrs.Address.DGID, q.attrs.DestQPN})
 	q.mu.Unlock()
 	switch {
-	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected():
+	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected() && !managed:
 		q.join()
 	case to == uverbs.RTS:
 		q.kick()

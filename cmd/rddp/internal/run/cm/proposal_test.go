@@ -1,0 +1,413 @@
+//go:build linux
+
+package cm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// TestProposal compares a proposal with the drawing in proposal.go.
+func TestProposal(t *testing.T) {
+	p := proposal{responder: 1, initiator: 2, flowControl: 3, retry: 4, rnrRetry: 5, srq: true, mtu: 3, timeout: 6, trafficClass: 7, psn: 0x89abcd}
+	b := p.appendTo([]byte("abc"))
+	if want := "abc\x01\x02\x03\x04\x05\x01\x03\x06\x07\x89\xab\xcdrddp CM2"; string(b) != want {
+		t.Errorf("%q, want %q", b, want)
+	}
+	if got, private, ok := parseProposal(b); !ok || got != p || string(private) != "abc" {
+		t.Errorf("%+v, %q, %v; want %+v", got, private, ok, p)
+	}
+	for n := range b {
+		if _, private, ok := parseProposal(b[:n]); ok || !bytes.Equal(private, b[:n]) {
+			t.Errorf("%d bytes have a proposal", n)
+		}
+	}
+}
+
+// FuzzParseProposal: whatever a peer sends, the parameters are ones that a device may have.
+func FuzzParseProposal(f *testing.F) {
+	f.Add((&proposal{}).appendTo([]byte("private")))
+	f.Add(append(bytes.Repeat([]byte{0xff}, 12), proposalMagic...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, private, ok := parseProposal(b)
+		if !ok {
+			return
+		}
+		if !bytes.HasPrefix(b, private) || p.retry > 7 || p.rnrRetry > 7 || p.mtu < 1 || p.mtu > uverbs.MTU || p.timeout > 31 || p.psn >= 1<<24 {
+			t.Errorf("%+v, %q", p, private)
+		}
+	})
+}
+
+// TestOlderPeer: an older rddp sends no proposal. Its depths are those of MPA, and Sends wait for receives.
+func TestOlderPeer(t *testing.T) {
+	p, private := proposed([]byte("private"), 3, 300)
+	want := proposal{responder: 3, initiator: 255, retry: 7, rnrRetry: 7, mtu: uverbs.MTU, timeout: 17}
+	if p != want || string(private) != "private" {
+		t.Errorf("%+v, %q; want %+v", p, private, want)
+	}
+}
+
+// A party is a program with rdma_cm, and a queue pair.
+type party struct {
+	t   *testing.T
+	ch  *Channel
+	ctx *device.Context
+	id  uint32
+	qp  uint32
+	qpn uint32
+	uid uint64
+}
+
+func newParty(t *testing.T, uid uint64) *party {
+	t.Helper()
+	d, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(Config{Device: d})
+	t.Cleanup(func() {
+		m.Close()
+		d.Close()
+	})
+	file, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(file) })
+	p := &party{t: t, ch: m.Open(func(bool) {}), uid: uid}
+	if p.ctx, err = d.Open(device.Memory{Bytes: file, From: 4096}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.ctx.Close)
+	pd := binary.LittleEndian.Uint32(p.verb(uverbs.AllocPD, uverbs.AppendAnswered(nil)))
+	cq := binary.LittleEndian.Uint32(p.verb(uverbs.CreateCQ, (&uverbs.CQ{CQE: 10, Channel: -1}).AppendTo(nil)))
+	in := uverbs.QP{PD: pd, SendCQ: cq, RecvCQ: cq, Caps: uverbs.Caps{MaxSendWR: 1, MaxRecvWR: 1, MaxSendSGE: 1, MaxRecvSGE: 1}, Type: uverbs.RC}
+	out := p.verb(uverbs.CreateQP, in.AppendTo(nil))
+	p.qp, p.qpn = binary.LittleEndian.Uint32(out), binary.LittleEndian.Uint32(out[4:])
+	return p
+}
+
+// verb sends a command to the device.
+func (p *party) verb(cmd uverbs.Command, in []byte) []byte {
+	p.t.Helper()
+	out, _, e := p.ctx.Do(nil, cmd, in, nil)
+	if e != 0 {
+		p.t.Fatalf("%v: %v", cmd, e)
+	}
+	return out
+}
+
+// do sends a command to rdma_cm.
+func (p *party) do(cmd ucma.Command, in []byte) []byte {
+	p.t.Helper()
+	_, out, e := p.ch.Do(optionCaller{}, cmd, in, 336)
+	if e != 0 {
+		p.t.Fatalf("%v: %v", cmd, e)
+	}
+	return out
+}
+
+// An optionCaller is a program whose memory has the value of an option where its address says.
+type optionCaller struct{ Caller }
+
+func (optionCaller) Read(b []byte, addr uint64) error {
+	clear(b)
+	b[0] = byte(addr)
+	return nil
+}
+
+// setAckTimeout sets RDMA_OPTION_ID_ACK_TIMEOUT.
+func (p *party) setAckTimeout(v uint8) {
+	p.t.Helper()
+	in := binary.LittleEndian.AppendUint64(nil, uint64(v))
+	p.do(ucma.SetOption, uverbs.AppendWords(in, p.id, ucma.LevelID, ucma.OptionAckTimeout, 1))
+}
+
+// event takes the next event, of which the program expects the type.
+func (p *party) event(want ucma.EventType) (got ucma.Event) {
+	p.t.Helper()
+	timeout := time.After(prototest.Patience(p.t))
+	for {
+		added := p.ch.Added()
+		if ok, _ := p.ch.Take(func(e *ucma.Event) syscall.Errno { got = *e; return 0 }); ok {
+			break
+		}
+		select {
+		case <-added:
+		case <-timeout:
+			p.t.Fatalf("there is no event %v", want)
+		}
+	}
+	if got.Type != want {
+		p.t.Fatalf("event %v with status %d, want %v", got.Type, got.Status, want)
+	}
+	return got
+}
+
+// newID makes the id of p.
+func (p *party) newID() {
+	in := ucma.IDRequest{UID: p.uid, PortSpace: ucma.TCP, QPType: uint8(uverbs.RC)}
+	p.id = binary.LittleEndian.Uint32(p.do(ucma.CreateID, in.AppendTo(nil)))
+}
+
+// listen makes p a listener, and returns its address.
+func (p *party) listen() netip.AddrPort {
+	p.newID()
+	p.do(ucma.Bind, (&ucma.BindRequest{ID: p.id, Addr: ucma.Address{AddrPort: netip.MustParseAddrPort("127.0.0.1:0")}}).AppendTo(nil))
+	p.do(ucma.Listen, ucma.Numbers{ID: p.id, Other: 1}.AppendPlain(nil))
+	r, err := ucma.ParseAddr(p.do(ucma.Query, ucma.Numbers{ID: p.id}.AppendAnswered(nil)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r.Src
+}
+
+// route gives p an id with a route to an address.
+func (p *party) route(to netip.AddrPort) {
+	p.newID()
+	p.do(ucma.ResolveAddr, (&ucma.Resolution{ID: p.id, Dst: ucma.Address{AddrPort: to}}).AppendTo(nil, 1000))
+	p.event(ucma.AddrResolved)
+	p.do(ucma.ResolveRoute, ucma.Numbers{ID: p.id}.AppendPlain(nil))
+	p.event(ucma.RouteResolved)
+}
+
+// attr returns the answer to INIT_QP_ATTR.
+func (p *party) attr(to uverbs.State) (uverbs.Mask, uverbs.Attributes, syscall.Errno) {
+	p.t.Helper()
+	_, out, e := p.ch.Do(nil, ucma.InitQPAttr, ucma.Numbers{ID: p.id, Other: uint32(to)}.AppendAnswered(nil), 336)
+	if e != 0 {
+		return 0, uverbs.Attributes{}, e
+	}
+	mask, a, err := uverbs.ParseAttributes(out)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return mask, a, 0
+}
+
+// change takes the queue pair to a state as rdma_cm says.
+func (p *party) change(to uverbs.State) {
+	p.t.Helper()
+	mask, a, e := p.attr(to)
+	if e != 0 {
+		p.t.Fatalf("INIT_QP_ATTR for %v: %v", to, e)
+	}
+	p.verb(uverbs.ModifyQP, (&uverbs.Change{Handle: p.qp, Mask: mask, To: a}).AppendTo(nil))
+}
+
+// query returns what QUERY_QP says.
+func (p *party) query() (a uverbs.Attributes) {
+	p.t.Helper()
+	b, le := p.verb(uverbs.QueryQP, uverbs.AppendAnswered(nil, p.qp, 0)), binary.LittleEndian
+	copy(a.Address.DGID[:], b)
+	a.Address.SGIDIndex, a.Address.HopLimit, a.Address.TrafficClass, a.Address.Global = b[24], b[25], b[26], b[30] != 0
+	a.RQPSN, a.SQPSN, a.DestQPN, a.Access = le.Uint32(b[88:]), le.Uint32(b[92:]), le.Uint32(b[96:]), uverbs.Access(le.Uint32(b[100:]))
+	a.PKey, a.State, a.MTU = le.Uint16(b[104:]), uverbs.State(b[108]), b[110]
+	a.MaxRead, a.MaxDestRead, a.MinRNRTimer, a.Port, a.Timeout, a.Retry, a.RNRRetry = b[113], b[114], b[115], b[116], b[117], b[118], b[119]
+	return a
+}
+
+// psn returns the first number that p expects.
+func (p *party) psn() uint32 {
+	p.ch.cm.mu.Lock()
+	defer p.ch.cm.mu.Unlock()
+	return p.ch.cm.ids[p.id].psn
+}
+
+const anyRemote = uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic
+
+// managedAttributes are all attributes that the kernel's rdma_cm sets (ib_cm's cm_init_qp_*_attr and cma's
+// rdma_init_qp_attr), and their values there for the parameters of TestAttributes: at the end that connects, at the end that
+// accepts when it has the request, and at the same end if it leaves them to ACCEPT.
+var managedAttributes = []struct {
+	name                       string
+	state                      uverbs.State
+	mask                       uverbs.Mask
+	get                        func(a *uverbs.Attributes) any
+	connects, accepts, decides any // in the kernel
+}{
+	{"pkey_index", uverbs.Init, uverbs.MaskPKey, func(a *uverbs.Attributes) any { return a.PKey }, uint16(0), uint16(0), uint16(0)},
+	{"port_num", uverbs.Init, uverbs.MaskPort, func(a *uverbs.Attributes) any { return a.Port }, uint8(1), uint8(1), uint8(1)},
+	{"qp_access_flags", uverbs.Init, uverbs.MaskAccess, func(a *uverbs.Attributes) any { return a.Access }, anyRemote, anyRemote, anyRemote},
+	{"ah_attr", uverbs.RTR, uverbs.MaskAddress, func(a *uverbs.Attributes) any {
+		d := a.Address
+		return fmt.Sprint(netip.AddrFrom16(d.DGID).Unmap(), d.SGIDIndex, d.HopLimit, d.TrafficClass, d.Global)
+	}, "127.0.0.1 0 64 0 true", "127.0.0.1 0 64 0 true", "127.0.0.1 0 64 0 true"},
+	{"path_mtu", uverbs.RTR, uverbs.MaskMTU, func(a *uverbs.Attributes) any { return a.MTU }, uint8(5), uint8(5), uint8(5)},
+	{"dest_qp_num", uverbs.RTR, uverbs.MaskDestQPN, func(a *uverbs.Attributes) any { return a.DestQPN }, "QPN", "QPN", "QPN"},
+	{"rq_psn", uverbs.RTR, uverbs.MaskRQPSN, func(a *uverbs.Attributes) any { return a.RQPSN }, "own PSN", "own PSN", "own PSN"},
+	{"max_dest_rd_atomic", uverbs.RTR, uverbs.MaskMaxDestRead, func(a *uverbs.Attributes) any { return a.MaxDestRead }, uint8(2), uint8(5), uint8(4)},
+	{"min_rnr_timer", uverbs.RTR, uverbs.MaskMinRNRTimer, func(a *uverbs.Attributes) any { return a.MinRNRTimer }, uint8(0), uint8(0), uint8(0)},
+	{"sq_psn", uverbs.RTS, uverbs.MaskSQPSN, func(a *uverbs.Attributes) any { return a.SQPSN }, "peer PSN", "peer PSN", "peer PSN"},
+	{"retry_cnt", uverbs.RTS, uverbs.MaskRetry, func(a *uverbs.Attributes) any { return a.Retry }, uint8(6), uint8(6), uint8(6)},
+	{"rnr_retry", uverbs.RTS, uverbs.MaskRNRRetry, func(a *uverbs.Attributes) any { return a.RNRRetry }, uint8(3), uint8(7), uint8(7)},
+	{"max_rd_atomic", uverbs.RTS, uverbs.MaskMaxRead, func(a *uverbs.Attributes) any { return a.MaxRead }, uint8(4), uint8(3), uint8(2)},
+	{"timeout", uverbs.RTS, uverbs.MaskTimeout, func(a *uverbs.Attributes) any { return a.Timeout }, uint8(17), uint8(17), uint8(17)},
+}
+
+// The columns of managedAttributes.
+const (
+	connects = iota
+	accepts
+	decides
+)
+
+// compare compares attributes of p, whose peer is given, with those of the kernel. Those of one state have a mask that
+// must name just them.
+func (p *party) compare(desc string, peer *party, got *uverbs.Attributes, state uverbs.State, mask uverbs.Mask, column int, timeout uint8) {
+	p.t.Helper()
+	for _, x := range managedAttributes {
+		if state != allStates && x.state != state {
+			continue
+		}
+		want := [...]any{x.connects, x.accepts, x.decides}[column]
+		switch {
+		case want == "QPN":
+			want = peer.qpn
+		case want == "own PSN":
+			want = p.psn()
+		case want == "peer PSN":
+			want = peer.psn()
+		case x.name == "timeout":
+			want = timeout
+		}
+		if v := x.get(got); v != want {
+			p.t.Errorf("%s: %s is %v, the kernel's %v", desc, x.name, v, want)
+		}
+		if state != allStates && mask&x.mask == 0 {
+			p.t.Errorf("%s: %s is not in the mask", desc, x.name)
+		}
+		mask &^= x.mask
+	}
+	if state != allStates && mask != uverbs.MaskState {
+		p.t.Errorf("%s: the mask has 0x%x too", desc, mask)
+	}
+}
+
+// allStates stands for the attributes of all states.
+const allStates = uverbs.Err
+
+// prepare compares the answers to INIT_QP_ATTR. If itself is set, the program sets the attributes.
+func (p *party) prepare(peer *party, column int, timeout uint8, itself bool) {
+	p.t.Helper()
+	for _, s := range []uverbs.State{uverbs.Init, uverbs.RTR, uverbs.RTS} {
+		mask, a, _ := p.attr(s)
+		p.compare(fmt.Sprintf("INIT_QP_ATTR of %d for %v", p.uid, s), peer, &a, s, mask, column, timeout)
+		if itself {
+			p.change(s)
+		}
+	}
+}
+
+// inRTS compares the answer to QUERY_QP.
+func (p *party) inRTS(peer *party, column int, timeout uint8) {
+	p.t.Helper()
+	a := p.query()
+	p.compare(fmt.Sprintf("QUERY_QP of %d", p.uid), peer, &a, allStates, 0, column, timeout)
+	if a.State != uverbs.RTS {
+		p.t.Errorf("QUERY_QP of %d: the state is %v", p.uid, a.State)
+	}
+}
+
+// TestAttributes: what each program gives to rdma_connect and rdma_accept arrives at the queue pair that it is for, whether a
+// program sets the attributes itself, as librdmacm does, or leaves it to the device.
+func TestAttributes(t *testing.T) {
+	const unset = 255
+	for _, tt := range []struct {
+		desc           string
+		itself         bool
+		option         uint8 // RDMA_OPTION_ID_ACK_TIMEOUT of the end that connects
+		client, server uint8 // timeouts
+		reset          bool  // the program that connects leaves RESET with the reply
+	}{
+		{desc: "by the programs", itself: true, option: unset, client: 17, server: 17},
+		{desc: "by the device", option: unset, client: 17, server: 17},
+		{desc: "by the programs, timeout 14", itself: true, option: 14, client: 14, server: 14},
+		{desc: "by the device, timeout 0", option: 0, client: 0, server: 17},
+		{desc: "from RESET", itself: true, option: unset, client: 17, server: 17, reset: true},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			server, client := newParty(t, 1), newParty(t, 2)
+			client.route(server.listen())
+			if tt.option != unset {
+				client.setAckTimeout(tt.option)
+			}
+			if _, _, e := client.attr(uverbs.RTR); e != syscall.EINVAL {
+				t.Errorf("RTR before the connection: %v", e)
+			}
+			if !tt.reset {
+				client.change(uverbs.Init)
+			}
+			param := ucma.ConnParam{
+				QPN: client.qpn, PrivateData: []byte("hello"), SRQ: true, Responder: 3, Initiator: 5, FlowControl: 1, RetryCount: 6, RNRetry: 15, Valid: true,
+			}
+			client.do(ucma.Connect, (&ucma.ConnRequest{ID: client.id, Param: param}).AppendConnect(nil))
+			e := server.event(ucma.ConnectRequest)
+			want := ucma.ConnParam{
+				QPN: client.qpn, PrivateData: []byte("hello"), SRQ: true, Responder: 5, Initiator: 3, FlowControl: 1, RetryCount: 6, RNRetry: 7,
+			}
+			if !reflect.DeepEqual(e.Param, want) {
+				t.Errorf("the request says %+v, want %+v", e.Param, want)
+			}
+			server.id = e.ID
+			server.change(uverbs.Init)
+			server.prepare(client, accepts, tt.server, tt.itself)
+			param = ucma.ConnParam{QPN: server.qpn, PrivateData: []byte("yes"), Responder: 4, Initiator: 2, RetryCount: 1, RNRetry: 3, Valid: true}
+			server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param}).AppendAccept(nil))
+			e = client.event(ucma.ConnectResponse)
+			if want = (ucma.ConnParam{QPN: server.qpn, PrivateData: []byte("yes"), Responder: 2, Initiator: 4, RNRetry: 3}); !reflect.DeepEqual(e.Param, want) {
+				t.Errorf("the reply says %+v, want %+v", e.Param, want)
+			}
+			client.prepare(server, connects, tt.client, tt.itself)
+			client.do(ucma.Accept, (&ucma.ConnRequest{ID: client.id}).AppendAccept(nil))
+			server.event(ucma.Established)
+			client.inRTS(server, connects, tt.client)
+			column := decides
+			if tt.itself {
+				column = accepts
+			}
+			server.inRTS(client, column, tt.server)
+		})
+	}
+}
+
+// TestPrivateDataLength: a joined connection has as much room for private data as InfiniBand's messages.
+func TestPrivateDataLength(t *testing.T) {
+	server, client := newParty(t, 1), newParty(t, 2)
+	client.route(server.listen())
+	client.change(uverbs.Init)
+	refused := func(p *party, cmd ucma.Command, in []byte) {
+		t.Helper()
+		if _, _, e := p.ch.Do(nil, cmd, in, 0); e != syscall.EINVAL {
+			t.Errorf("%v: %v", cmd, e)
+		}
+	}
+	param := func(p *party, n int) ucma.ConnParam {
+		return ucma.ConnParam{QPN: p.qpn, PrivateData: make([]byte, n), Valid: true}
+	}
+	refused(client, ucma.Connect, (&ucma.ConnRequest{ID: client.id, Param: param(client, 57)}).AppendConnect(nil))
+	client.do(ucma.Connect, (&ucma.ConnRequest{ID: client.id, Param: param(client, 56)}).AppendConnect(nil))
+	server.id = server.event(ucma.ConnectRequest).ID
+	server.change(uverbs.Init)
+	refused(server, ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param(server, 197)}).AppendAccept(nil))
+	in := uverbs.AppendWords(nil, server.id, 149)
+	refused(server, ucma.Reject, append(in, make([]byte, 256)...))
+	server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param(server, 196)}).AppendAccept(nil))
+	if e := client.event(ucma.ConnectResponse); len(e.Param.PrivateData) != 196 {
+		t.Errorf("the reply has %d bytes", len(e.Param.PrivateData))
+	}
+}
