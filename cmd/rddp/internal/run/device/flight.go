@@ -30,8 +30,9 @@ type flight struct {
 	awaits int
 	posted bool
 	sink   cursor
-	// status is not Success if the flight has failed here.
+	// status is not Success if the flight has failed here, and why says more about it, if there is more to say.
 	status uverbs.WCStatus
+	why    string
 }
 
 const (
@@ -191,7 +192,7 @@ func (l *link) retireLocked() {
 		switch {
 		case f.status != uverbs.Success:
 			l.over = true
-			go l.q.fail(l, f.status, cmp.Or(l.why, "a work request has failed"))
+			go l.q.fail(l, f.status, cmp.Or(f.why, l.why, "a work request has failed"))
 			return
 		case !f.isOver(l.acked):
 			return

@@ -20,6 +20,8 @@ type link struct {
 	q    *queuePair
 	conn *extsock.Conn
 	peer uint32 // QPN
+	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that depth.
+	serves int
 
 	// ctx is done when the connection has ended.
 	ctx    context.Context
@@ -79,6 +81,7 @@ func (q *queuePair) config(dialer net.Dialer) *extsock.Config {
 	c := q.ctx.dev.config(q.pd, dialer)
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	c.IRD = orNone(min(int(q.attrs.MaxDestRead), c.IRD))
 	if q.attrs.State != uverbs.Reset { // where the program has said nothing yet
 		c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.attrs.Access)
 	}
@@ -148,7 +151,7 @@ func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
 
 // newLink returns a link that q does not have yet.
 func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
-	l := &link{q: q, conn: c, peer: peer, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
+	l := &link{q: q, conn: c, peer: peer, serves: c.ConnectionState().ORD, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l = l
 	return l

@@ -29,6 +29,8 @@ type sender struct {
 	// program waits for one of them
 	flights, frames int
 	awaited         bool
+	// depth is the maximum number of Reads and atomics under way
+	depth int
 }
 
 // forget forgets what is under way.
@@ -120,6 +122,7 @@ func (s *sender) next(q *queuePair, l *link) bool {
 	if n := len(l.flights); l.over || n >= maxFlights || l.culprit != nil || n > 0 && l.flights[n-1].status != uverbs.Success || !s.take(q) {
 		return false
 	}
+	s.checkDepth(l)
 	l.flights = append(l.flights, s.flight)
 	if s.flight.status != uverbs.Success {
 		s.awaited = true // it completes behind those in front of it, which may be unsignaled
@@ -130,6 +133,34 @@ func (s *sender) next(q *queuePair, l *link) bool {
 	s.flights++
 	s.awaited = s.awaited || s.flight.signaled
 	return true
+}
+
+// checkDepth fails a Read or an atomic that could never begin. A plain connection has its own rule.
+func (s *sender) checkDepth(l *link) {
+	f := s.flight
+	switch {
+	case l.plain || !isRead(s.wr.Op) || f.status != uverbs.Success:
+	case s.depth == 0:
+		f.status, f.why = uverbs.LocalQPErr, "a Read or an atomic, and max_rd_atomic of the queue pair is 0"
+	case l.serves == 0: // a NIC would send it, and hear that the request is invalid
+		f.status, f.why = uverbs.RemoteInvalidErr, "a Read or an atomic, and max_dest_rd_atomic of the peer's queue pair is 0"
+	}
+}
+
+// mayRead reports whether as few Reads and atomics are under way that another one may begin.
+func (s *sender) mayRead(l *link) bool {
+	if !s.first {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, f := range l.flights {
+		if f.isRead && f.awaits > 0 {
+			n++
+		}
+	}
+	return n < s.depth
 }
 
 // take copies an entry from the ring and checks it. The flight has the status of an entry that is
@@ -196,9 +227,9 @@ func (s *sender) step(l *link, b *batch) bool {
 		// 8 bytes are one segment, and the kernel copies an aligned word at once.
 		return s.isInOrder(l) && s.write(l, b)
 	case uverbs.OpRead:
-		return s.isInOrder(l) && s.read(l, b)
+		return s.isInOrder(l) && s.mayRead(l) && s.read(l, b)
 	case uverbs.OpCmpSwap, uverbs.OpFetchAdd:
-		return s.isInOrder(l) && s.atomic(l, b)
+		return s.isInOrder(l) && s.mayRead(l) && s.atomic(l, b)
 	case uverbs.OpBindMW:
 		return s.local(l, s.at.pd.bind(&s.wr.Bind, l.conn.QPNum()))
 	case uverbs.OpLocalInv:
