@@ -51,6 +51,11 @@ type link struct {
 	// runs while the peer's program has no receive for notReadyFrame
 	notReady      *time.Timer // +checklocks:mu
 	notReadyFrame uint32      // +checklocks:mu
+	// looks for signs of the peer while work requests are under way; rounds is nil without them
+	vigil  vigil       // +checklocks:mu
+	rounds *time.Timer // +checklocks:mu
+	// FPDUs of both directions when the vigil looked last
+	moved uint64 // +checklocks:mu
 	// nothing is sent and nothing completes any more; what has ended the link fails the queue pair
 	over bool // +checklocks:mu
 	// bytes of payload that are too long for a chunk

@@ -1,32 +1,48 @@
 package device
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// leastPatience is how long work requests wait for the peer at least, before they fail. A NIC may
-// give up within milliseconds, but here a peer may still be on its way.
-const leastPatience = 10 * time.Second
+// leastPatience is how long a queue pair waits for its peer at least, before its work requests fail. A NIC may give up
+// within milliseconds, because another NIC answers within microseconds. Here the peer's device shares its processors
+// with the program, and with whatever else a busy CI runner does, and may still be on its way.
+const leastPatience = 5 * time.Second
 
-// waitLocked begins to wait for a link, for as long as the retries of the queue pair would take.
+// patienceLocked returns how long work requests of q wait for a sign of the peer: as long as a NIC would repeat them, but
+// at least leastPatience. 0 means forever.
+//
+// +checklocks:q.mu
+func (q *queuePair) patienceLocked() time.Duration {
+	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
+		return 0
+	}
+	return max(leastPatience, q.retryTimeLocked())
+}
+
+// waitLocked begins to wait for a link.
 //
 // +checklocks:q.mu
 func (q *queuePair) waitLocked() {
-	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
-		return // forever
+	limit := q.patienceLocked()
+	if limit == 0 {
+		return
 	}
 	var t *time.Timer
-	t = time.AfterFunc(max(leastPatience, q.retryTimeLocked()), func() {
+	t = time.AfterFunc(limit, func() {
 		q.mu.Lock()
 		late := q.patience == t // or it has been stopped too late
 		if late {
 			q.patience = nil // in another state than RTS, the work requests may wait once more
 			q.abandoned = q.attrs.State == uverbs.RTS
 		}
+		gid, qpn := q.attrs.Address.DGID, q.attrs.DestQPN
 		q.mu.Unlock()
 		if late {
+			q.ctx.dev.log.Info("no peer", "qpn", q.num, "peer", qpn, "gid", netip.AddrFrom16(gid).Unmap().String(), "waited", limit.String())
 			q.kick()
 		}
 	})
@@ -69,10 +85,6 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 	l.q.mu.Lock()
 	retries := l.q.attrs.RNRRetry
 	l.q.mu.Unlock()
-	const forever = 7
-	if retries >= forever {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || int32(l.acked-number) >= 0 || l.notReady != nil && int32(l.notReadyFrame-number) >= 0 {
@@ -80,6 +92,10 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 	}
 	l.stopLocked() // the peer has got that frame, since it waits with a later one
 	l.notReadyFrame = number
+	const forever = 7
+	if retries >= forever {
+		return nil
+	}
 	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
 		l.mu.Lock()
 		late := !l.over && int32(l.acked-number) < 0

@@ -437,7 +437,7 @@ func (q *queuePair) look() {
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	state, l, gone := q.attrs.State, q.link, q.abandoned
-	q.sender.depth = int(q.attrs.MaxRead)
+	q.sender.depth, q.sender.patience = int(q.attrs.MaxRead), q.patienceLocked()
 	ending := q.endingLocked()
 	if q.kind.Connected() && state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
 		q.waitLocked()

@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"sync"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -29,8 +30,9 @@ type sender struct {
 	// program waits for one of them
 	flights, frames int
 	awaited         bool
-	// depth is the maximum number of Reads and atomics under way
-	depth int
+	// depth is the maximum number of Reads and atomics under way, and patience how long the peer may be silent
+	depth    int
+	patience time.Duration
 }
 
 // forget forgets what is under way.
@@ -124,6 +126,7 @@ func (s *sender) next(q *queuePair, l *link) bool {
 	}
 	s.checkDepth(l)
 	l.flights = append(l.flights, s.flight)
+	l.watchLocked(s.patience)
 	if s.flight.status != uverbs.Success {
 		s.awaited = true // it completes behind those in front of it, which may be unsignaled
 		l.retireLocked()

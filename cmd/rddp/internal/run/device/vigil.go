@@ -1,0 +1,120 @@
+package device
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// A vigil decides when the peer of a connection has been silent for so long that a NIC would have given up. It looks at the
+// connection in rounds, as long as work requests are under way.
+//
+//	none ──silent──▶ silent (asks) ──silent──▶ silent (asks) ──silent, late, after rounds──▶ lost
+//	  ▲                │
+//	  └────heard───────┘
+//
+// What counts is any sign of the peer's host, not the end of a work request: a long transfer may take its time, and so may
+// a program that has posted no receive, or is stopped. A round that comes late counts once. So a host that has
+// stood still does not blame its peers for it.
+type vigil struct {
+	last   time.Time // when it looked last
+	since  time.Time // when it found the silence
+	silent int       // rounds of silence
+}
+
+const (
+	// vigilRounds is how many rounds of silence there are before the peer is lost.
+	vigilRounds = 4
+	// roundMost is the time between two rounds at most.
+	roundMost = 5 * time.Second
+)
+
+// roundOf returns the time between two rounds of a vigil with the given limit.
+func roundOf(limit time.Duration) time.Duration { return min(limit/vigilRounds, roundMost) }
+
+// look is a round. heard is when there was a sign of the peer. ask says that the peer must be asked for one.
+func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool) {
+	last := v.last
+	v.last = now
+	if heard.After(last) {
+		v.silent = 0
+		return false, false
+	}
+	if v.silent == 0 {
+		v.since = now
+	}
+	v.silent++
+	lost = v.silent > vigilRounds && now.Sub(v.since) >= limit
+	return !lost, lost
+}
+
+// watchLocked begins the rounds, unless there are rounds already or nothing to look for: a peer on this host is seen to
+// end, over UC nothing is acknowledged, and iWARP leaves it to TCP.
+//
+// +checklocks:l.mu
+func (l *link) watchLocked(limit time.Duration) {
+	if l.rounds == nil && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) {
+		l.vigil = vigil{last: time.Now()}
+		l.rounds = time.AfterFunc(roundOf(limit), l.round)
+	}
+}
+
+// round is a round of the vigil.
+func (l *link) round() {
+	l.q.mu.Lock()
+	limit := l.q.patienceLocked()
+	timeout, retries := l.q.attrs.Timeout, l.q.attrs.Retry
+	l.q.mu.Unlock()
+	now := time.Now()
+	heard := l.heard(now)
+	l.mu.Lock()
+	if l.over || len(l.flights) == 0 || limit == 0 {
+		l.rounds = nil
+		l.mu.Unlock()
+		return
+	}
+	ask, lost := l.vigil.look(now, heard, limit)
+	if !lost {
+		l.rounds.Reset(roundOf(limit))
+	}
+	l.mu.Unlock()
+	switch {
+	case lost:
+		l.q.fail(l, uverbs.RetryExceeded, fmt.Sprintf("no sign of the peer for %v, with a timeout of %d and a retry_cnt of %d", limit, timeout, retries))
+	case ask:
+		l.ask()
+	}
+}
+
+// heard returns when there was the last sign of the peer, as far as this end can tell. TCP knows when the peer's host has
+// acknowledged something. On a network that is made, nothing else than traffic tells.
+func (l *link) heard(now time.Time) time.Time {
+	if ago, ok := lastAcknowledgement(l.conn); ok {
+		return now.Add(-ago)
+	}
+	s := l.conn.Stats()
+	moved := s.Received.FPDUs + s.Sent.FPDUs
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waits := int32(l.notReadyFrame-l.acked) > 0 // the peer holds a frame, and has said so
+	if moved == l.moved && !waits {
+		return time.Time{}
+	}
+	l.moved = moved
+	return now
+}
+
+// ask has the peer give a sign: its device acknowledges what it has received, though nobody waits for that, and its TCP
+// acknowledges an acknowledgement of this end, even if the device holds frames for want of a receive.
+func (l *link) ask() {
+	q := l.q
+	q.sendMu.Lock()
+	s := &q.sender
+	s.awaited = s.awaited || s.flights > 0 || s.frames > 0 || len(s.unnumbered) > 0
+	q.sendMu.Unlock()
+	if _, ok := lastAcknowledgement(l.conn); ok {
+		_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // an error ends the link by itself
+	}
+	q.kick()
+}
