@@ -284,7 +284,7 @@ func (c *Conn) closeDDP() error {
 		if c.device() == "" {
 			_ = c.stream.Abort() // tells the peer that data is lost, also below TLS
 		}
-		c.verbs.engine.Kill(net.ErrClosed)
+		c.verbs.engine.Reset(net.ErrClosed)
 		return nil
 	}
 	return c.opError("close", c.verbs.engine.Close())

@@ -33,11 +33,13 @@ type engine interface {
 	PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error)
 
 	// CloseWrite, CloseRead and Close end the connection in order, or one of its ways. Kill ends it at
-	// once.
+	// once, and Reads still get what is unread. Reset is Kill for a program that closes: what is unread
+	// is thrown away.
 	CloseWrite(err error)
 	CloseRead()
 	Close() error
 	Kill(err error)
+	Reset(err error)
 
 	Counts() *counters.Counters
 	TraceTerminate()

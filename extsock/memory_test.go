@@ -141,7 +141,7 @@ func TestBegunFPDU(t *testing.T) {
 }
 
 // TestMemoryLimitClose: what a connection has of the memory is given back by its Close, and by its
-// end without one.
+// end without one, but for what is unread then: see TestMemoryOfEnded.
 func TestMemoryLimitClose(t *testing.T) {
 	alone(t)
 	for _, how := range []string{"Close", "a lost connection", "Close while it stalls"} {
@@ -169,6 +169,12 @@ func TestMemoryLimitClose(t *testing.T) {
 					}
 				}
 				settle()
+				if how == "a lost connection" {
+					if unread, taken := extsock.Unread(cr), extsock.MemoryTaken(); taken < unread-512<<10 || taken > unread {
+						t.Errorf("%d octets are unread, and %d taken", unread, taken)
+					}
+					cr.Close()
+				}
 				if n := extsock.MemoryTaken(); n != 0 {
 					t.Errorf("%d octets are still taken", n)
 				}

@@ -104,6 +104,8 @@ func trafficOf(t *counters.Traffic) stats.Traffic {
 //   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has
 //     66 KiB.
 //
+// What is unread when a connection ends counts until Reads have taken it, or Close has thrown it away.
+//
 // A limit of 0 means the smallest possible memory; connections still work.
 //
 // If n is below the present use, the limit takes effect as memory is released. A byte stream whose

@@ -70,6 +70,13 @@ func (r *Receiver) SetBuffer(buf []byte) (before []byte) {
 	return before
 }
 
+// Drop takes the buffer away, with all that is in it. Nothing more may be read.
+func (r *Receiver) Drop() {
+	r.buf, r.r, r.w = nil, 0, 0
+	r.early.drop()
+	r.ulpdu = ULPDU{}
+}
+
 // Free returns the part of the buffer to read into. It is never empty if Next has returned false
 // since the last Fill.
 func (r *Receiver) Free() []byte {

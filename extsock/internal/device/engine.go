@@ -437,6 +437,9 @@ func (e *Engine) Kill(err error) {
 	e.unlock()
 }
 
+// Reset is Kill, which throws away what is unread.
+func (e *Engine) Reset(err error) { e.Kill(err) }
+
 // Close ends the connection in order. It returns when the peer's device has everything, and after
 // CloseTimeout with an error. If the program has not read all that the peer has sent, Close ends the
 // connection at once instead, and the peer sees no end of the byte stream.

@@ -248,10 +248,19 @@ func (b *box) close() (lost bool) {
 	return b.sink == sinkLosing
 }
 
-// giveBack returns the lent memory, and the budget's memory, when the connection has ended.
-func (b *box) giveBack() {
-	b.memory.end()
+// end returns the memory that no Read will get, when the connection has ended: that of a message of which
+// a part is missing, what was lent to the peer, and what is promised to it. Unread messages stay, and stay
+// counted.
+func (b *box) end() {
+	if b.placing.state != placingNone {
+		b.drop()
+	}
+	if len(b.rest) > 0 { // the connection has failed, or Close has come
+		b.rest = nil
+		b.used--
+	}
 	b.endLent()
+	b.memory.end()
 }
 
 // put returns the memory of a message.
@@ -282,7 +291,7 @@ func (b *box) handBack(n int, kind bytestream.Buffer) (back int) {
 	switch {
 	case kind == bytestream.ExtraBuffer:
 		return 0
-	case n == 0 || kind == bytestream.ControlBuffer || !w.IsOpen() || b.memory.over:
+	case n == 0 || kind == bytestream.ControlBuffer || !w.IsOpen():
 		return n
 	case w.Now == w.Most && common.room() >= 0:
 		return n
@@ -300,5 +309,5 @@ func (b *box) handBack(n int, kind bytestream.Buffer) (back int) {
 func (b *box) setWindow(w Window) {
 	b.framed = true
 	b.depth = w.Now + bytestream.ExtraBuffers
-	b.memory.window = w
+	b.memory.open(w)
 }

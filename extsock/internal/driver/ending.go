@@ -112,6 +112,14 @@ func (d *Driver) Kill(err error) {
 	d.transmit()
 }
 
+// Reset is Kill, and throws away what is unread.
+func (d *Driver) Reset(err error) {
+	if d.in != nil {
+		d.in.close()
+	}
+	d.Kill(err)
+}
+
 // sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program has
 // not read, or those that were still queued.
 func (d *Driver) sendReset(err error) {
@@ -141,6 +149,7 @@ func (d *Driver) endIn() (lingers bool) {
 // deafen ends the way in, when nothing more is to be read.
 func (d *Driver) deafen() {
 	d.recovery.protect(func() { d.rx.captureArrived(true) })
+	d.rx.drop()
 	if d.tx.fenced.Load() { // the fence will never open
 		d.Kill(d.end.life.why())
 	}
@@ -273,12 +282,11 @@ func (d *Driver) shut() {
 	d.role.end()
 	d.idle.stop()
 	d.tx.stream.Close()
-	d.rx.loan.end()
 	d.freed.Broadcast()
 	d.qp.Abort(d.end.life.why()) // flushes nothing after an orderly end
 	d.later.takeDown()
 	if d.in != nil {
-		d.in.giveBack()
+		d.in.end()
 	}
 	if d.bytes != nil {
 		d.bytes.giveBack()

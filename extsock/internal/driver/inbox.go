@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -20,7 +21,7 @@ import (
 //
 // The rules are those of the box. The inbox guards it, and wakes those who wait. Its methods in this
 // file are for the goroutine with the receive role, except three: the program's calls use close and
-// closeRead, and the goroutine that ends the connection uses giveBack. The methods of a Read are in
+// closeRead, and the goroutine that ends the connection uses end. The methods of a Read are in
 // reader.go.
 type inbox struct {
 	queued atomic.Bool // more than one Read has waited at a time
@@ -45,7 +46,7 @@ type inbox struct {
 //
 // +checklocksignore: no other goroutine has it yet
 func newInbox(depth, size int) *inbox {
-	in := &inbox{box: box{depth: depth, size: size}, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	in := &inbox{box: box{depth: depth, size: size, memory: allowance{account: new(account)}}, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	in.placed.L = &in.mu
 	return in
 }
@@ -96,7 +97,7 @@ func (in *inbox) exit() {
 	}
 }
 
-// The methods from here to giveBack are those of the box.
+// The methods from here to end are those of the box.
 
 func (in *inbox) bind(payload []byte, last bool) (head, body []byte, answer binding) {
 	in.enter()
@@ -218,10 +219,15 @@ func (in *inbox) close() (lost bool) {
 	return in.box.close()
 }
 
-func (in *inbox) giveBack() {
+// end is end of the box. If the program drops the connection without Close, the collector frees what it
+// has left unread, and then the budget gets that back too.
+func (in *inbox) end() {
 	in.mu.Lock()
 	defer in.unlock()
-	in.box.giveBack()
+	in.box.end()
+	if a := in.box.memory.account; *a != (account{}) {
+		runtime.AddCleanup(in, (*account).clear, a)
+	}
 }
 
 // setWindow makes the inbox the inbox of a byte stream with window w.

@@ -8,11 +8,11 @@ import (
 	"math"
 	"net"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/mpa"
@@ -271,6 +271,9 @@ func (m *machine) check() error {
 		if p := m.peer(e); !bytes.HasPrefix(p.wrote, e.got) && m.framed {
 			return fmt.Errorf("%s has read %d bytes that are not the beginning of what %s has written", e.name, len(e.got), p.name)
 		}
+	}
+	if n, want := MemoryReserved()-m.before[1], m.ends[0].reserved()+m.ends[1].reserved(); n != want {
+		return fmt.Errorf("the budget has reserved %d bytes for the two ends, and they account for %d", n, want)
 	}
 	return nil
 }
@@ -556,10 +559,8 @@ func (e *machineEnd) abort() {
 	if e.close == closeNot {
 		e.closed.Set()
 		e.close = closeOver
-		if e.d.in != nil {
-			e.d.in.close()
-		}
-		e.d.sendReset(net.ErrClosed)
+		_ = e.s.Abort()
+		e.d.Reset(net.ErrClosed)
 	}
 }
 
@@ -719,18 +720,49 @@ func (e *machineEnd) check() error {
 	if s := d.end.life.state(); s == lifeClosed && (!e.deaf || e.lingers) {
 		return fmt.Errorf("the connection is %v, but the way in has not ended", s)
 	}
+	if r := &d.rx; e.deaf && (r.free != nil || r.parked != nil || r.ddp != nil || r.loan.paid != 0) {
+		return fmt.Errorf("the way in has ended, and holds memory: %d bytes are lent", r.loan.paid)
+	}
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
+	if b := &d.in.box; d.end.life.state() == lifeClosed && (b.placing.state != placingNone || b.lent != nil || b.memory.window.IsOpen()) {
+		return fmt.Errorf("the connection has ended, and holds memory that no Read gets (a message %v, %d bytes granted)", b.placing.state, b.memory.grants)
+	}
 	return d.in.box.check()
+}
+
+// reserved returns what the budget must have reserved for an end.
+func (e *machineEnd) reserved() int64 {
+	d := e.d
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	m := &d.in.box.memory
+	n := m.taken + m.grants + d.rx.loan.paid + d.tx.loan.paid
+	if m.window.IsOpen() {
+		n += m.window.Reserved() - m.taken
+	}
+	if s := d.bytes; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.paid {
+			n += aheadCost
+		}
+	}
+	return n
 }
 
 // check returns what is wrong with the books of a box.
 func (b *box) check() error {
-	var held, used int
-	for pos := b.unread.Head(); pos < b.unread.Tail(); pos++ {
-		if m := b.unread.At(pos); !m.unbuffered {
-			held, used = held+m.chunk.Size(), used+1
+	var held, used, granted int
+	for _, m := range b.messages() {
+		if m.unbuffered {
+			granted += m.chunk.Size()
+			continue
 		}
+		held, used = held+m.chunk.Size(), used+1
+	}
+	if b.lent != nil {
+		granted += b.lent.size()
 	}
 	if b.placing.chunk != nil {
 		held += b.placing.chunk.Size()
@@ -749,8 +781,10 @@ func (b *box) check() error {
 		return errors.New("a message is being placed between two steps")
 	case b.lent != nil && b.lent.chunk == nil && !b.reader.isThere():
 		return errors.New("the peer may write to memory that is the program's again")
-	case b.lent == nil && b.memory.grants != 0 && !slices.ContainsFunc(b.messages(), func(m message) bool { return m.unbuffered }):
-		return fmt.Errorf("%d bytes stay reserved for a grant", b.memory.grants)
+	case int64(granted) != b.memory.grants:
+		return fmt.Errorf("%d bytes are reserved for grants that have %d", b.memory.grants, granted)
+	case b.memory.beyond() > max(b.memory.taken, b.memory.window.Reserved())+int64(bufpool.ChunkSize(b.size)):
+		return fmt.Errorf("%d bytes are unread, and %d of them count", b.memory.held, b.memory.taken)
 	}
 	return nil
 }

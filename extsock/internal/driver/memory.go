@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 
@@ -111,15 +112,35 @@ func (b *budget) giveGrant(size int64) {
 	b.give(size)
 }
 
-// An allowance counts the memory of one connection's unread messages, and of its grants. The inbox's
-// lock guards it.
+// An allowance counts the memory of one connection's unread messages, and of its grants. The account
+// lasts as long as that memory: what is unread when the connection ends stays counted until Reads take
+// it or Close throws it away. The inbox's lock guards it.
 type allowance struct {
 	held   int64  // bytes
-	taken  int64  // bytes taken from the budget
-	over   bool   // the connection has ended; the unread messages belong to the program
-	window Window // open for a byte stream only
-	grants int64  // bytes reserved for grants, and for what came by them and is unread
+	least  int64  // bytes that cost nothing of the budget; 0: unreadAllowance
+	window Window // open for a byte stream only, and until the connection has ended
+	*account
 }
+
+// An account is what an allowance has taken from the budget. It is apart from the allowance, so that it
+// can be settled for a connection that the program has dropped without Close: see inbox.end.
+type account struct {
+	taken  int64 // bytes; while a window is open, the bytes of it that are in use
+	grants int64 // bytes reserved for grants, and for what came by them and is unread
+}
+
+// clear gives everything back to the budget. No window is open.
+func (a *account) clear() {
+	common.giveGrant(a.grants)
+	common.give(a.taken)
+	*a = account{}
+}
+
+// open makes the allowance that of a byte stream with window w.
+func (a *allowance) open(w Window) { a.window, a.least = w, int64(w.Least)*w.Unit }
+
+// beyond returns how many bytes of the budget the held bytes need.
+func (a *allowance) beyond() int64 { return steps(a.held - cmp.Or(a.least, unreadAllowance)) }
 
 // grant reserves memory for a grant of up to n bytes. It returns how many bytes may be granted.
 func (a *allowance) grant(n int) (granted int) {
@@ -131,15 +152,13 @@ func (a *allowance) grant(n int) (granted int) {
 
 // endGrant gives back the memory that grant has reserved, of size bytes.
 func (a *allowance) endGrant(size int) {
-	if !a.over {
-		common.giveGrant(int64(size))
-		a.grants -= int64(size)
-	}
+	common.giveGrant(int64(size))
+	a.grants -= int64(size)
 }
 
 // hold adds n bytes in message mode. It reports false if the budget does not have them.
 func (a *allowance) hold(n int) bool {
-	if !a.over && a.held >= unreadAllowance && a.held+int64(n) > unreadAllowance+a.taken {
+	if a.held >= unreadAllowance && a.held+int64(n) > unreadAllowance+a.taken {
 		more := steps(int64(n))
 		if !common.take(more) {
 			return false
@@ -162,7 +181,7 @@ func (a *allowance) release(n int) {
 	a.held -= int64(n)
 	if a.window.IsOpen() {
 		a.settle()
-	} else if beyond := steps(a.held - unreadAllowance); beyond < a.taken {
+	} else if beyond := a.beyond(); beyond < a.taken {
 		common.give(a.taken - beyond)
 		a.taken = beyond
 	}
@@ -170,29 +189,19 @@ func (a *allowance) release(n int) {
 
 // settle tells the budget how much of a byte stream's window is in use.
 func (a *allowance) settle() {
-	if a.over {
-		return
-	}
-	w := &a.window
-	beyond := min(steps(a.held-int64(w.Least)*w.Unit), w.Reserved())
-	if beyond != a.taken {
+	if beyond := min(a.beyond(), a.window.Reserved()); a.window.IsOpen() && beyond != a.taken {
 		common.filled.Add(beyond - a.taken)
 		a.taken = beyond
 	}
 }
 
-// end gives all memory back to the budget.
+// end notes that the connection has ended: no message arrives any more. The budget gets back what no
+// unread message uses.
 func (a *allowance) end() {
-	a.over = true
-	common.giveGrant(a.grants)
-	a.grants = 0
 	if a.window.IsOpen() {
 		common.filled.Add(-a.taken)
-		a.window.Close()
-	} else {
-		common.give(a.taken)
+		a.window.closeTo(a.taken)
 	}
-	a.taken = 0
 }
 
 // steps rounds n up to whole steps. It returns 0 for a negative n.

@@ -161,6 +161,15 @@ func (r *rx) giveBack() {
 	}
 }
 
+// drop gives up the buffer, and what of an FPDU is in it, at the end of the way in. The collector frees
+// the buffer: after a panic nobody knows who still refers to it.
+func (r *rx) drop() {
+	r.mpa.Drop()
+	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of messages that are not whole
+	r.free, r.parked = nil, nil
+	r.loan.end()
+}
+
 // countArrived counts the bytes of the stream from off to end, which have arrived, unless there is a
 // gap before them. The bytes of an early run arrive again.
 func (r *rx) countArrived(off, end uint64) {
