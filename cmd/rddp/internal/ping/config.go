@@ -17,8 +17,9 @@ import (
 // Config must not change while it is in use.
 type Config struct {
 	// Size is the length of a client's ping data in bytes: 1 to MaxSize; zero means 64. For a
-	// server it is the maximum length of ping data; zero means 64 MiB. An rping server accepts at
-	// most its own -S.
+	// server it is the maximum length of ping data; zero means 64 MiB. All clients of a server
+	// together get 256 MiB, or twice that length if it is more, and 64 KiB each beyond. An rping
+	// server accepts at most its own -S.
 	Size int
 	// Count is the number of pings that a client makes. Zero means pings until the context is done.
 	Count int

@@ -196,7 +196,7 @@ func TestServerInterruptedAfterFailure(t *testing.T) {
 			}
 			return refused
 		}
-		if _, err := answerConn(ctx, c, startup, nil, new(Config)); !errors.Is(err, tt.want) {
+		if _, err := answerConn(ctx, c, startup, nil, nil, new(Config)); !errors.Is(err, tt.want) {
 			t.Errorf("interrupted first: %t: %v, want %v", tt.interruptedFirst, err, tt.want)
 		}
 		if ctx.Err() == nil {

@@ -16,8 +16,9 @@ import (
 
 // A Server answers pings.
 type Server struct {
-	l   net.Listener
-	cfg *Config
+	l      net.Listener
+	cfg    *Config
+	memory *accept.Memory
 }
 
 // Listen listens at address ("host:port", ":port" for every address of this machine). A nil cfg
@@ -38,7 +39,7 @@ func Listen(address string, cfg *Config) (*Server, error) {
 	if err != nil {
 		return nil, &Error{Ping: -1, Step: "listening at " + address, Err: err}
 	}
-	return &Server{l: l, cfg: cfg}, nil
+	return &Server{l: l, cfg: cfg, memory: accept.NewMemory(serverMemory(cfg))}, nil
 }
 
 // Addr returns the address that the server listens at.
@@ -85,7 +86,7 @@ type only struct {
 
 // serve serves one connection to its end.
 func (s *Server) serve(ctx context.Context, c *extsock.Conn, place *accept.Place) {
-	if _, err := answerConn(ctx, c, c.EnableDDP, place, s.cfg); err != nil {
+	if _, err := answerConn(ctx, c, c.EnableDDP, place, s.memory, s.cfg); err != nil {
 		s.failed(c, err)
 	}
 }
@@ -104,7 +105,7 @@ func (s *Server) serveOnly(ctx, serving context.Context, c *extsock.Conn, place 
 		}
 		return err
 	}
-	started, err := answerConn(ctx, c, startup, place, s.cfg)
+	started, err := answerConn(ctx, c, startup, place, s.memory, s.cfg)
 	switch {
 	case started:
 		o.err = err
@@ -125,18 +126,20 @@ type startup = func(ctx context.Context, privateData []byte) error
 // answerConn answers the pings of one connection until the client closes it or ctx is done. It
 // reports whether the connection completed MPA startup.
 func answerConn(
-	ctx context.Context, conn *extsock.Conn, startup startup, place *accept.Place, cfg *Config,
+	ctx context.Context, conn *extsock.Conn, startup startup, place *accept.Place, memory *accept.Memory, cfg *Config,
 ) (started bool, err error) {
 	a, err := newSession(conn, cfg)
 	if err != nil {
 		return false, err
 	}
+	answers := &answerer{session: a, place: place, memory: memory}
+	defer answers.release()
 	err = a.start(ctx, startup)
 	if started = err == nil; started {
 		if !place.Enter() {
 			err = a.fail("serving the client", accept.ErrDisplaced)
 		} else {
-			err = (&answerer{session: a, place: place}).run(ctx)
+			err = answers.run(ctx)
 		}
 	}
 	// Decided before the close, which the client sees: an interrupt after that must not hide why the connection failed.
@@ -154,8 +157,9 @@ func answerConn(
 // An answerer is the server's end of a connection.
 type answerer struct {
 	*session
-	place *accept.Place // nil: none
-	data  []byte        // data of the current ping; grows to the longest
+	place  *accept.Place  // nil: none
+	memory *accept.Memory // nil: without a limit
+	data   []byte         // data of the current ping: see hold
 }
 
 func (a *answerer) run(ctx context.Context) error {
@@ -210,10 +214,8 @@ func (a *answerer) read(ctx context.Context, source rdmap.Handle) error {
 	if source.Len == 0 || uint64(source.Len) > uint64(a.cfg.limit()) {
 		return a.fail(step, fmt.Errorf("the client's buffer has %d bytes; this server accepts 1 to %d", source.Len, a.cfg.limit()))
 	}
-	if n := int(source.Len); n > cap(a.data) {
-		a.data = make([]byte, n)
-	} else {
-		a.data = a.data[:n]
+	if err := a.hold(int(source.Len)); err != nil {
+		return a.fail(step, err)
 	}
 	if err := a.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: a.data, Remote: source}); err != nil {
 		return a.fail(step, err)
