@@ -4,7 +4,9 @@ package cm
 
 import (
 	"errors"
+	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
@@ -137,13 +139,19 @@ func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
 //
 // +checklocksignore: the caller holds the CM's mutex
 func (i *id) bind(a netip.AddrPort) syscall.Errno {
-	if !a.Addr().IsUnspecified() && !i.cm.dev.HasAddress(a.Addr().Unmap()) {
-		return syscall.ENODEV
+	switch {
+	case a.Addr().IsUnspecified() || i.cm.dev.HasAddress(a.Addr().Unmap()):
+	case isOurs(a.Addr().Unmap()):
+		return syscall.ENODEV // another device has it
+	default:
+		return syscall.EADDRNOTAVAIL
 	}
 	if i.space != ucma.IB {
 		for _, other := range i.cm.ids { // two sockets that do not listen may share a port
-			if a.Port() != 0 && other.port != nil && other.space.Datagrams() == i.space.Datagrams() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) && overlap(other.src.Addr(), a.Addr()) {
-				return syscall.EADDRINUSE
+			if a.Port() != 0 && other.port != nil && other.space.Datagrams() == i.space.Datagrams() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) {
+				if e := i.conflict(a.Addr(), other); e != 0 {
+					return e
+				}
 			}
 		}
 		p, at, err := reserve(a, i.space.Datagrams(), i.afOnly)
@@ -157,8 +165,31 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 	return 0
 }
 
-// overlap reports whether two local addresses have connections in common.
-func overlap(a, b netip.Addr) bool { return a == b || a.IsUnspecified() || b.IsUnspecified() }
+// conflict returns the kernel's error if i cannot have the address a beside another id with the same port.
+func (i *id) conflict(a netip.Addr, other *id) syscall.Errno {
+	b := other.src.Addr()
+	switch {
+	case a.Is4() != b.Is4() && i.onlyFamily(a) && other.onlyFamily(b):
+		return 0
+	case a.IsUnspecified() || b.IsUnspecified():
+		return syscall.EADDRNOTAVAIL
+	case a == b:
+		return syscall.EADDRINUSE
+	}
+	return 0
+}
+
+// onlyFamily reports whether i, at the address a, takes connections of the family of a alone.
+func (i *id) onlyFamily(a netip.Addr) bool { return a.Is4() || i.afOnly }
+
+// isOurs reports whether a is an address of this host.
+func isOurs(a netip.Addr) bool {
+	all, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(all, func(x net.Addr) bool {
+		n, ok := x.(*net.IPNet)
+		return ok && n.IP.Equal(net.IP(a.AsSlice()))
+	})
+}
 
 // errnoOf returns the number of an error of a system call, or other if it is none.
 func errnoOf(err error, other syscall.Errno) syscall.Errno {
