@@ -3,8 +3,10 @@
 package run
 
 import (
-	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -15,13 +17,12 @@ import (
 // A channel carries events to the program: a pipe, of which the program has the end for reading.
 // Reading, polling and all that is the kernel's then. The events of a channel have one length, so
 // each read of the program gets whole ones.
+//
+// This process keeps no copy of the program's end, so that its own end tells when the last one is closed. It knows
+// the pipe by its inode, whatever process has a descriptor of it, and whatever number that has.
 type channel struct {
-	// far is where the program has its end. This process keeps no copy of it, so that its own end
-	// tells when the program has closed it.
-	far struct {
-		pid, fd int
-		inode   uint64
-	}
+	in    *eventChannels
+	inode uint64
 
 	mu   sync.Mutex
 	near int // +checklocks:mu
@@ -29,29 +30,67 @@ type channel struct {
 	eventLen int // +checklocks:mu
 }
 
-// newChannel makes a channel and gives the process of the call its end.
-func newChannel(l *seccomp.Listener, c *seccomp.Call, pid int) (*channel, error) {
+// eventChannels are the channels that are not closed.
+type eventChannels struct {
+	mu sync.Mutex
+	// by inode
+	all map[uint64]*channel // +checklocks:mu
+}
+
+// add makes a channel and gives the process of the call its end, whose number there is fd.
+func (s *eventChannels) add(l *seccomp.Listener, c *seccomp.Call) (ch *channel, fd int, err error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return nil, err
+		return nil, -1, err
 	}
 	defer unix.Close(ends[0])
-	ch := &channel{near: ends[1]}
-	ch.far.pid = pid
+	ch = &channel{in: s, near: ends[1]}
 	var st unix.Stat_t
-	err := unix.SetNonblock(ends[1], true) // the program's end stays as libibverbs expects it
+	err = unix.SetNonblock(ends[1], true) // the program's end stays as libibverbs expects it
 	if err == nil {
 		err = unix.Fstat(ends[0], &st)
 	}
 	if err == nil {
-		ch.far.inode = st.Ino
-		ch.far.fd, err = l.AddFD(c, ends[0], -1, true)
+		ch.inode = st.Ino
+		fd, err = l.AddFD(c, ends[0], -1, true)
 	}
 	if err != nil {
-		ch.Close()
-		return nil, err
+		unix.Close(ends[1])
+		return nil, -1, err
 	}
-	return ch, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[uint64]*channel)
+	}
+	s.all[ch.inode] = ch
+	return ch, fd, nil
+}
+
+// find returns the channel that a descriptor of a thread's process stands for, or nil.
+func (s *eventChannels) find(thread, fd int) *channel {
+	inode, ok := pipeOf(thread, fd)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[inode]
+}
+
+// pipeOf returns the inode of the pipe that a descriptor of a thread's process stands for. ok is false if that is
+// no pipe. The link has the inode in it; to ask the file itself might take as long as a file system likes.
+func pipeOf(thread, fd int) (inode uint64, ok bool) {
+	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", thread, fd))
+	if err != nil {
+		return 0, false
+	}
+	link, ok = strings.CutPrefix(link, "pipe:[")
+	if !ok {
+		return 0, false
+	}
+	inode, err = strconv.ParseUint(strings.TrimSuffix(link, "]"), 10, 64)
+	return inode, err == nil
 }
 
 // Send sends an event, unless the program has left thousands of them unread.
@@ -71,17 +110,18 @@ func (c *channel) Send(event []byte) (sent bool) {
 func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	far, err := c.borrow()
+	if c.near < 0 || c.eventLen == 0 {
+		return 0
+	}
+	// The end for writing, opened again, is one for reading.
+	far, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", c.near), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
 	}
 	defer unix.Close(far)
-	if c.near < 0 || c.eventLen == 0 {
-		return 0
-	}
 	var unread []byte
 	var b [4096]byte
-	for {
+	for len(unread) < pipeMost {
 		got, err := unix.Read(far, b[:])
 		if err != nil || got == 0 {
 			break
@@ -98,21 +138,18 @@ func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 	return n
 }
 
-// borrow opens the program's end for this process.
-func (c *channel) borrow() (int, error) {
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", c.far.pid, c.far.fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Ino != c.far.inode {
-		unix.Close(fd)
-		return -1, errMoved
-	}
-	return fd, nil
-}
+// pipeMost is the most that a pipe holds without privilege. A program that writes into its own pipe
+// all the time does not keep TakeBack.
+const pipeMost = 1 << 20
 
-var errMoved = errors.New("the program has the channel elsewhere")
+// IsClosed reports whether nothing is left of the program's end.
+func (c *channel) IsClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := []unix.PollFd{{Fd: int32(c.near)}}
+	n, err := unix.Poll(p, 0)
+	return c.near < 0 || err == nil && n > 0
+}
 
 // copyNear returns a copy of this end.
 func (c *channel) copyNear() (int, error) {
@@ -123,6 +160,9 @@ func (c *channel) copyNear() (int, error) {
 
 // Close closes this end.
 func (c *channel) Close() {
+	c.in.mu.Lock()
+	delete(c.in.all, c.inode) // before another pipe can have the number
+	c.in.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.near >= 0 {

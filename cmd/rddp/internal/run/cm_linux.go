@@ -27,9 +27,9 @@ import (
 // Commands are writes, which the filter sees by the number of the descriptor. A write by another
 // number fails with EBADF, because the end is for reading.
 type channelFile struct {
-	near     int // the end for writing
-	dev, ino uint64
-	channel  *cm.Channel
+	near    int // the end for writing
+	inode   uint64
+	channel *cm.Channel
 }
 
 // channels are the open files of rdma_cm.
@@ -88,14 +88,14 @@ func (f *channelFile) close() {
 
 // find returns the channel that a descriptor of a thread's process stands for, or nil.
 func (s *channels) find(thread, fd int) *channelFile {
-	var st unix.Stat_t
-	if unix.Stat(fmt.Sprintf("/proc/%d/fd/%d", thread, fd), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+	inode, ok := pipeOf(thread, fd)
+	if !ok {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
-		if f.ino == st.Ino && f.dev == st.Dev {
+		if f.inode == inode {
 			return f
 		}
 	}
@@ -109,15 +109,21 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 		return -1, err
 	}
 	var ends [2]int
-	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|flags&unix.O_NONBLOCK); err != nil {
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return -1, err
 	}
 	defer unix.Close(ends[0])
 	f := &channelFile{near: ends[1]}
 	var st unix.Stat_t
 	fd := -1
-	if err = unix.Fstat(f.near, &st); err == nil {
-		f.dev, f.ino = st.Dev, st.Ino
+	if flags&unix.O_NONBLOCK == 0 { // this end never waits, even if the program fills the pipe
+		err = unix.SetNonblock(ends[0], false)
+	}
+	if err == nil {
+		err = unix.Fstat(f.near, &st)
+	}
+	if err == nil {
+		f.inode = st.Ino
 		fd, err = s.numbers.add(s.program.Listener, c, pid, seccomp.Channels, ends[0], flags&unix.O_CLOEXEC != 0)
 	}
 	if err != nil {

@@ -114,24 +114,28 @@ func (c *caller) Process() (device.Process, error) {
 
 // NewChannel makes a channel.
 func (c *caller) NewChannel() (uint32, device.Channel, error) {
-	p, err := c.file.process(c.call.Thread)
-	if err != nil {
-		return 0, nil, err
-	}
-	ch, err := newChannel(c.s.program.Listener, c.call, p.PID)
+	ch, fd, err := c.s.events.add(c.s.program.Listener, c.call)
 	if err != nil {
 		return 0, nil, err
 	}
 	if c.command == uverbs.GetContext {
-		fd, err := ch.copyNear()
+		near, err := ch.copyNear()
 		if err != nil {
 			ch.Close()
 			return 0, nil, err
 		}
 		c.file.connected = true
-		go c.s.watch(c.file, fd)
+		go c.s.watch(c.file, near)
 	}
-	return uint32(ch.far.fd), ch, nil
+	return uint32(fd), ch, nil
+}
+
+// FindChannel returns the channel that a descriptor of the thread's process stands for.
+func (c *caller) FindChannel(fd int32) device.Channel {
+	if ch := c.s.events.find(c.call.Thread, int(fd)); ch != nil {
+		return ch
+	}
+	return nil
 }
 
 // A memory is that of a thread that waits for an answer. If the process does not let others look at

@@ -33,6 +33,7 @@ type supervisor struct {
 	doorbell *doorbell
 	cm       *cm.CM
 	channels channels
+	events   eventChannels
 	numbers  numbers
 	tcp      *connections // nil without rules for them
 

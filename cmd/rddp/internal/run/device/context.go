@@ -15,6 +15,9 @@ type Caller interface {
 	Process() (Process, error)
 	// NewChannel makes a channel for events to the program, and returns its descriptor there.
 	NewChannel() (fd uint32, c Channel, err error)
+	// FindChannel returns the channel that a descriptor of the program stands for: the one that NewChannel has returned, or
+	// any copy of it. It returns nil if that is none.
+	FindChannel(fd int32) Channel
 }
 
 // A Channel carries events to a program. Any goroutine may use it.
@@ -25,6 +28,8 @@ type Channel interface {
 	// TakeBack removes the events for which match returns true from those that the program has not
 	// read, and returns their number.
 	TakeBack(match func(event []byte) bool) int
+	// IsClosed reports whether the program has closed all descriptors of the channel.
+	IsClosed() bool
 	Close()
 }
 
@@ -39,7 +44,7 @@ type Context struct {
 	// the last handle given out
 	last     uint32                       // +checklocks:mu
 	space    allocator                    // +checklocks:mu
-	channels map[int32]*channel           // +checklocks:mu
+	channels map[Channel]*channel         // +checklocks:mu
 	pds      map[uint32]*protectionDomain // +checklocks:mu
 	mrs      map[uint32]*memoryRegion     // +checklocks:mu
 	cqs      map[uint32]*completionQueue  // +checklocks:mu
@@ -61,7 +66,7 @@ type Context struct {
 // A channel is a completion channel of a program.
 type channel struct {
 	Channel
-	users int // CQs, and one more as long as no other channel has its descriptor
+	users int // CQs, and one more until it is known that the program has closed it
 }
 
 // leave is called when a user has gone. The last one closes the channel.
@@ -86,7 +91,7 @@ type Memory struct {
 // Open opens the device for a program. The memory belongs to the Context until Close returns.
 func (d *Device) Open(m Memory) (*Context, error) {
 	c := &Context{
-		dev: d, memory: m, space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[int32]*channel),
+		dev: d, memory: m, space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
 		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
 		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
 		mws: make(map[uint32]*memoryWindow),
@@ -206,7 +211,7 @@ func (c *Context) Do(caller Caller, cmd uverbs.Command, in, driverIn []byte) (ou
 		}
 		return uverbs.AppendDevice(nil, &limits, extended), nil, 0
 	case uverbs.CreateCQ, uverbs.CreateCQ | uverbs.Extended:
-		return c.createCQLocked(in, extended)
+		return c.createCQLocked(caller, in, extended)
 	case uverbs.CreateQP, uverbs.CreateQP | uverbs.Extended:
 		return c.createQPLocked(in, extended)
 	case uverbs.ModifyQP, uverbs.ModifyQP | uverbs.Extended:
@@ -321,10 +326,13 @@ func (c *Context) createChannelLocked(caller Caller) (out, driverOut []byte, e s
 	if err != nil {
 		return nil, nil, syscall.EMFILE
 	}
-	// The program may have closed an earlier channel, which nothing tells us, and this one has its
-	// number.
-	c.channels[int32(fd)].leave()
-	c.channels[int32(fd)] = &channel{ch, 1}
+	for old, x := range c.channels { // nothing tells us of an earlier one that the program has closed
+		if old.IsClosed() {
+			delete(c.channels, old)
+			x.leave()
+		}
+	}
+	c.channels[ch] = &channel{ch, 1}
 	return uverbs.AppendWords(nil, fd), nil, 0
 }
 

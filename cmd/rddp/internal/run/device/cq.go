@@ -91,7 +91,7 @@ func checkCQE(n uint32) syscall.Errno {
 }
 
 // +checklocks:c.mu
-func (c *Context) createCQLocked(in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
+func (c *Context) createCQLocked(caller Caller, in []byte, extended bool) (out, driverOut []byte, e syscall.Errno) {
 	a, err := uverbs.ParseCreateCQ(in, extended)
 	if err != nil || a.Vector > 0 {
 		return nil, nil, syscall.EINVAL
@@ -104,7 +104,7 @@ func (c *Context) createCQLocked(in []byte, extended bool) (out, driverOut []byt
 	}
 	var ch *channel
 	if a.Channel >= 0 {
-		if ch = c.channels[a.Channel]; ch == nil {
+		if ch = c.channels[caller.FindChannel(a.Channel)]; ch == nil {
 			return nil, nil, syscall.EBADF
 		}
 	}

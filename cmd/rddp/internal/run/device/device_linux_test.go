@@ -52,6 +52,8 @@ type testChannel struct {
 	mu     sync.Mutex
 	events [][]byte
 	full   bool // so it takes no event
+	closed bool // by the program
+	ended  bool // by the device
 	came   chan struct{}
 }
 
@@ -77,7 +79,17 @@ func (c *testChannel) TakeBack(match func([]byte) bool) int {
 	return n - len(c.events)
 }
 
-func (c *testChannel) Close() {}
+func (c *testChannel) IsClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+func (c *testChannel) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+}
 
 // next waits for the next event.
 func (c *testChannel) next(t *testing.T) []byte {
@@ -114,6 +126,15 @@ func (p *program) NewChannel() (uint32, Channel, error) {
 	c := &testChannel{came: make(chan struct{}, 1)}
 	p.channels = append(p.channels, c)
 	return uint32(len(p.channels) - 1), c, nil
+}
+
+func (p *program) FindChannel(fd int32) Channel {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if int(fd) >= len(p.channels) {
+		return nil
+	}
+	return p.channels[fd]
 }
 
 // Do and Map make a program a guest.Kernel; Doorbell is the Context's.
