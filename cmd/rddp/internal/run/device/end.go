@@ -105,7 +105,7 @@ func (l *link) discard() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.forget == nil {
-		l.forget = l.q.pd.domain.Discard(l.conn.QPNum())
+		l.forget = l.q.pd.domain.Discard(l.serving.QPNum())
 	}
 }
 
@@ -160,10 +160,13 @@ func (l *link) receive() {
 		l.settleDebts()
 	}
 	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
+	if l.isSelf() {
+		<-l.served
+	}
 	l.cancel()
 	l.discard()
 	l.mu.Lock()
-	forgetLater(l.conn, l.forget)
+	forgetLater(l.serving, l.forget)
 	l.mu.Unlock()
 	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
 	l.mu.Lock()
@@ -205,7 +208,9 @@ func (l *link) receive() {
 		if idle && errors.Is(err, io.EOF) {
 			status, why = uverbs.FlushErr, "the peer has disconnected"
 		}
-		fail(l, status, why)
+		if life := fail(l, status, why); life != 0 && t != nil && l.isSelf() {
+			l.q.raise(life, uverbs.EventQPAccess) // it is the peer, too
+		}
 	case errors.Is(err, io.EOF):
 		l.q.miss(l, err)
 	default:
@@ -219,7 +224,7 @@ func (l *link) settleDebts() {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = l.conn.Wait(l.ctx) // the peer may be gone before the program has posted a receive
+		_ = l.serving.Wait(l.ctx) // the peer may be gone before the program has posted a receive
 	}()
 	l.receiver.awaitIdle(ended)
 	_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // if it fails, the peer is gone
@@ -246,7 +251,7 @@ func (l *link) readAll() error {
 	if l.plain {
 		return l.receiver.runPlain()
 	}
-	return l.receiver.run()
+	return l.receiver.run(l.conn)
 }
 
 // lose notes that the peer of q is gone. Work requests fail from now on.

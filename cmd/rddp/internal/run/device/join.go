@@ -274,7 +274,7 @@ func (q *queuePair) gidLocked() uverbs.GID {
 	return uverbs.GID(q.ctx.dev.addresses[q.attrs.Address.SGIDIndex].As16())
 }
 
-// join joins q with the queue pair that its attributes name. The one with the lower GID and QPN
+// join joins q with the queue pair that its attributes name. If that is another one, the one with the lower GID and QPN
 // dials, and the other one waits.
 func (q *queuePair) join() {
 	q.mu.Lock()
@@ -288,11 +288,16 @@ func (q *queuePair) join() {
 	}
 	q.requests = nil
 	me, peer, to := q.gidLocked(), q.attrs.Address.DGID, q.attrs.DestQPN
-	if !dialsFirst(me, q.num, peer, to) {
+	self := q.isSelfLocked()
+	if !self && !dialsFirst(me, q.num, peer, to) {
 		return
 	}
 	ctx, cancel := context.WithCancel(q.ctx.dev.ctx)
 	q.stopDial, q.secret = cancel, newSecret()
+	if self {
+		go q.joinSelf(ctx, q.life)
+		return
+	}
 	go q.dial(ctx, hello{kind: joining, from: q.num, to: to, gid: me, secret: q.secret}, peer, q.life)
 }
 

@@ -19,7 +19,11 @@ import (
 type link struct {
 	q    *queuePair
 	conn *extsock.Conn
-	peer uint32 // QPN
+	// serving is the connection on which the requests of the peer come, and what answers them leaves: conn, unless the
+	// queue pair is joined with itself. Then served is closed when serving has ended.
+	serving *extsock.Conn
+	served  chan struct{}
+	peer    uint32 // QPN
 	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that depth.
 	serves int
 
@@ -146,7 +150,11 @@ func (q *queuePair) giveUp(c *extsock.Conn) {
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
 // not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
-	l := q.newLink(c, peer)
+	return q.startLink(q.newLink(c, peer), life)
+}
+
+// startLink is start with a link that newLink has returned.
+func (q *queuePair) startLink(l *link, life uint64) bool {
 	q.mu.Lock()
 	s := q.attrs.State
 	started := (s == uverbs.RTR || s == uverbs.RTS || s == uverbs.SQD) && q.setLinkLocked(l, life)
@@ -156,7 +164,7 @@ func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
 
 // newLink returns a link that q does not have yet.
 func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
-	l := &link{q: q, conn: c, peer: peer, serves: c.ConnectionState().ORD, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
+	l := &link{q: q, conn: c, serving: c, peer: peer, serves: c.ConnectionState().ORD, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l = l
 	return l
@@ -170,7 +178,7 @@ func (q *queuePair) setLinkLocked(l *link, life uint64) bool {
 	if q.link != nil || q.life != life || q.abandoned || !q.ctx.dev.begin(2) { // receive and complete
 		return false
 	}
-	delete(q.coming, l.conn) // the link sees to it
+	delete(q.coming, l.serving) // the link sees to it
 	q.link = l
 	if q.stopDial != nil { // the peer, or a connection manager, may have been faster than the dial
 		q.stopDial()
@@ -190,6 +198,9 @@ func (l *link) run(started bool) bool {
 		return false
 	}
 	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String(), "over", l.way())
+	if l.isSelf() {
+		go l.serve()
+	}
 	go l.receive()
 	go l.complete()
 	l.q.kick()
@@ -202,6 +213,6 @@ func (l *link) post(frames ...frame) error {
 	for i, f := range frames {
 		wrs[i] = rdmap.WorkRequest{Op: rdmap.WorkSend, Data: f.appendTo(make([]byte, 0, frameLen)), Inline: true, Unsignaled: true}
 	}
-	_, err := l.conn.PostBatch(wrs[:len(frames)])
+	_, err := l.serving.PostBatch(wrs[:len(frames)])
 	return err
 }

@@ -77,6 +77,8 @@ func (l *link) way() string {
 	switch {
 	case l.plain:
 		return "plain iWARP"
+	case l.isSelf():
+		return "the device itself"
 	case isNear(l.conn):
 		return "memory"
 	}

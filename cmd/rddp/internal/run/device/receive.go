@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -73,8 +74,8 @@ const (
 // pieces are buffers for frames with payload.
 var pieces = sync.Pool{New: func() any { b := make([]byte, frameLen+maxPiece); return &b }}
 
-// run reads frames until the connection ends, and returns why.
-func (r *receiver) run() error {
+// run reads frames from a connection of the link until it ends, and returns why.
+func (r *receiver) run(c *extsock.Conn) error {
 	short := make([]byte, shortRead)
 	var long *[]byte
 	defer func() {
@@ -87,7 +88,7 @@ func (r *receiver) run() error {
 		if long != nil {
 			b = *long
 		}
-		n, err := r.l.conn.Read(b)
+		n, err := c.Read(b)
 		if err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (r *receiver) run() error {
 				copy(*long, b[:n])
 			}
 			whole := (*long)[:frameLen+f.length]
-			if _, err := io.ReadFull(r.l.conn, whole[n:]); err != nil {
+			if _, err := io.ReadFull(c, whole[n:]); err != nil {
 				return err
 			}
 			payload = whole[frameLen:]
@@ -239,7 +240,7 @@ func (r *receiver) acceptLocked(f frame, payload []byte) bool {
 	case frameWritten:
 		m.n = f.length
 	}
-	if f.flags&flagInvalidate != 0 && q.pd.domain.Invalidate(ddp.STag(key(f.immediate)), r.l.conn.QPNum()) != nil {
+	if f.flags&flagInvalidate != 0 && q.pd.domain.Invalidate(ddp.STag(key(f.immediate)), r.l.serving.QPNum()) != nil {
 		r.refuseLocked(uverbs.LocalAccessErr, uverbs.RemoteAccessErr)
 		return true
 	}
@@ -311,7 +312,7 @@ func (r *receiver) completeLocked(f frame) {
 //
 // +checklocks:r.mu
 func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
-	if r.l.conn.OwesAnswer() {
+	if r.l.serving.OwesAnswer() {
 		r.state = receiverRefusing
 		time.AfterFunc(lookEvery, func() {
 			r.mu.Lock()
@@ -337,6 +338,9 @@ func (r *receiver) failLocked(status uverbs.WCStatus) {
 	r.message = nil
 	r.closeLocked()
 	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
+	if r.l.isSelf() {
+		return // the refusal is on its way to this queue pair, and fails it with the reason
+	}
 	r.l.mu.Lock()
 	r.l.over = true // so that the end of the connection, which may come first, is not taken for the cause
 	r.l.mu.Unlock()

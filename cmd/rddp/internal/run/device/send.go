@@ -234,7 +234,7 @@ func (s *sender) step(l *link, b *batch) bool {
 	case uverbs.OpCmpSwap, uverbs.OpFetchAdd:
 		return s.isInOrder(l) && s.mayRead(l) && s.atomic(l, b)
 	case uverbs.OpBindMW:
-		return s.local(l, s.at.pd.bind(&s.wr.Bind, l.conn.QPNum()))
+		return s.local(l, s.at.pd.bind(&s.wr.Bind, l.serving.QPNum()))
 	case uverbs.OpLocalInv:
 		return s.local(l, s.at.pd.invalidate(s.wr.InvalidateKey()))
 	}

@@ -17,26 +17,27 @@ func ucPair(t *testing.T) (a, b *program, qa, qb *guest.QP) {
 	a, b = newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	uc := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UC) }
 	qa, qb = a.qp(uc), b.qp(uc)
-	for _, x := range []struct {
-		q    *guest.QP
-		peer *program
-		qpn  uint32
-	}{{qa, b, qb.Num}, {qb, a, qa.Num}} {
-		for _, to := range []struct {
-			state uint8
-			mask  uverbs.Mask
-		}{
-			{guest.Init, uverbs.MaskPKey | uverbs.MaskPort | uverbs.MaskAccess},
-			{guest.RTR, uverbs.MaskAddress | uverbs.MaskMTU | uverbs.MaskDestQPN | uverbs.MaskRQPSN},
-			{guest.RTS, uverbs.MaskSQPSN},
-		} {
-			set := func(in []byte) { binary.LittleEndian.PutUint32(in[68:], uint32(to.mask|uverbs.MaskState)) }
-			if err := x.q.Modify(to.state, x.peer.gid, x.qpn, set); err != nil {
-				t.Fatal(err)
-			}
+	joinUC(t, qa, b.gid, qb.Num)
+	joinUC(t, qb, a.gid, qa.Num)
+	return a, b, qa, qb
+}
+
+// joinUC is Join for a queue pair of type UC.
+func joinUC(t *testing.T, q *guest.QP, gid [16]byte, qpn uint32) {
+	t.Helper()
+	for _, to := range []struct {
+		state uint8
+		mask  uverbs.Mask
+	}{
+		{guest.Init, uverbs.MaskPKey | uverbs.MaskPort | uverbs.MaskAccess},
+		{guest.RTR, uverbs.MaskAddress | uverbs.MaskMTU | uverbs.MaskDestQPN | uverbs.MaskRQPSN},
+		{guest.RTS, uverbs.MaskSQPSN},
+	} {
+		set := func(in []byte) { binary.LittleEndian.PutUint32(in[68:], uint32(to.mask|uverbs.MaskState)) }
+		if err := q.Modify(to.state, gid, qpn, set); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return a, b, qa, qb
 }
 
 // TestUC sends messages of which some find no receive. These are lost, and nothing behind them is.

@@ -54,7 +54,7 @@ func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool)
 //
 // +checklocks:l.mu
 func (l *link) watchLocked(limit time.Duration) {
-	if l.rounds == nil && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) {
+	if l.rounds == nil && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) && !l.isSelf() {
 		l.vigil = vigil{last: time.Now()}
 		l.rounds = time.AfterFunc(roundOf(limit), l.round)
 	}

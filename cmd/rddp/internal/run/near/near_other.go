@@ -21,3 +21,6 @@ func Dial(context.Context, netip.AddrPort, netip.AddrPort) (*Stream, error) {
 
 // Listen returns errors.ErrUnsupported.
 func Listen(uint16, func(netip.Addr) bool) (net.Listener, error) { return nil, errors.ErrUnsupported }
+
+// SocketPair returns errors.ErrUnsupported.
+func SocketPair() (a, b net.Conn, err error) { return nil, nil, errors.ErrUnsupported }

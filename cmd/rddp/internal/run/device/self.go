@@ -1,0 +1,91 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// This file has queue pairs that are joined with themselves, as a program does that wants its own device to move its
+// memory. Such a link has two connections, which are the ends of one pair of sockets: conn asks, and serving
+// answers, as the device of another peer would. Both have the same receiver. Nobody else reaches the sockets, so there
+// is nothing to ask at the door.
+
+// isSelfLocked reports whether the program wants to join q with itself, at any of the device's addresses.
+//
+// +checklocks:q.mu
+func (q *queuePair) isSelfLocked() bool {
+	return q.attrs.DestQPN == q.num && q.ctx.dev.has(q.attrs.Address.DGID)
+}
+
+// joinSelf joins q with itself. It tries until that succeeds, as descriptors may be missing, or ctx is done.
+func (q *queuePair) joinSelf(ctx context.Context, life uint64) {
+	for !q.tryJoinSelf(ctx, life) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(redial):
+		}
+	}
+}
+
+func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) bool {
+	a, b, err := near.SocketPair()
+	if err != nil {
+		q.ctx.dev.log.Warn("a queue pair waits for its connection with itself", "qpn", q.num, "err", err)
+		return false
+	}
+	cfg := nearConfig(q.config(net.Dialer{}))
+	asking, serving := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
+	if err := q.startUpSelf(ctx, asking, serving, life); err == nil {
+		l := q.newLink(asking, q.num)
+		l.serving, l.served = serving, make(chan struct{})
+		if q.startLink(l, life) {
+			return true
+		}
+	}
+	q.giveUp(serving)
+	_ = asking.Close() // nothing can be done about it
+	return false
+}
+
+// startUpSelf does MPA startup between the two ends.
+func (q *queuePair) startUpSelf(ctx context.Context, asking, serving *extsock.Conn, life uint64) error {
+	asked := make(chan error, 1)
+	go func() {
+		err := asking.EnableDDP(ctx, nil)
+		if err == nil {
+			err = sayHere(asking)
+		}
+		asked <- err
+	}()
+	r, err := serving.ReceiveRequest(ctx)
+	if err == nil {
+		err = q.accept(ctx, r, serving, nil, life)
+	}
+	if err == nil {
+		err = awaitPeer(serving)
+	}
+	if err != nil {
+		_ = serving.Close() // or the other end would wait
+	}
+	return errors.Join(err, <-asked)
+}
+
+// isSelf reports whether the link joins a queue pair with itself.
+func (l *link) isSelf() bool { return l.serving != l.conn }
+
+// serve reads what the queue pair sends to itself until the connection ends.
+func (l *link) serve() {
+	defer close(l.served)
+	err := l.receiver.run(l.serving)
+	if t := (*rdmap.TerminateError)(nil); errors.As(err, &t) && !t.Remote {
+		l.settleDebts()
+	}
+	_ = l.serving.Close() // the other end gets a Terminate, if there is one
+}
