@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"toe":                             {},
 	"toe/badlink":                     {},
 	"toe/internal/deadline":           {},
-	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks", "internal/tlspeer"},
+	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks", "internal/panics", "internal/tlspeer"},
 	"toe/kernel":                      {"toe", "toe/netconn", "internal/locks"},
 	"toe/simtoe":                      {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/simtoe/pipeline":             {},
@@ -73,25 +73,25 @@ var mayImport = map[string][]string{
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/device", "extsock/internal/counters", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/tlspeer",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/panics", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring",
+		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/panics", "internal/ring",
 	},
 	"extsock/internal/device": {
 		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
+		"toe", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/panics", "internal/ring",
 	},
 	"extsock/internal/device/devicetest":   {"toe"},
 	"extsock/internal/counters":            {"internal/locks", "internal/rdmaphdr"},
 	"extsock/internal/observe":             {"toe", "internal/locks"},
 	"extsock/internal/wait":                {"internal/locks"},
 	"extsock/internal/bufpool":             {},
-	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/locks", "internal/tlspeer"},
+	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/locks", "internal/panics", "internal/tlspeer"},
 	"extsock/internal/bytestream/rsockets": {"ddp", "extsock/internal/bytestream", "rdmap"},
 	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
@@ -104,6 +104,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/report": {},
 	"internal/crowd":         {"internal/locks"},
 	"internal/locks":         {},
+	"internal/panics":        {},
 	"internal/ring":          {},
 	// The kernel's interface for RDMA, as rddp run answers it and toe/verbs uses it.
 	"internal/rdmaabi/ring":   {},

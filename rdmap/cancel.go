@@ -80,9 +80,7 @@ func (e *sendEntry) abandon(q *QP) abandoned {
 // +checklocks:q.mu
 func (q *QP) abandonLocked(e *sendEntry) {
 	a := e.abandon(q)
-	q.unlock()
-	a.release()
-	q.mu.Lock()
+	q.unlocked(a.release)
 }
 
 // release waits for copies into the sink and gives out the Completion.

@@ -214,9 +214,7 @@ func (q *QP) settleLocked(reason error) {
 		q.deregisterLocked(pos)
 	}
 	q.sq.retire(q)
-	q.unlock()
-	q.queues[ddphdr.QNSend].Flush()
-	q.mu.Lock()
+	q.unlocked(func() { q.queues[ddphdr.QNSend].Flush() })
 	for !q.rq.isEmpty() {
 		c := Completion{QPNum: q.cfg.QPNum, Status: StatusFlushed, Err: reason}
 		if q.rq.blamed != StatusOK {
@@ -237,9 +235,7 @@ func (q *QP) deregisterLocked(pos uint64) {
 		return
 	}
 	q.sq.looking++
-	q.unlock()
-	sink.Deregister()
-	q.mu.Lock()
+	q.unlocked(sink.Deregister)
 	q.sq.looking--
 	// Another goroutine may have deregistered the sink and completed the request. Then the entry is
 	// perhaps another QP's by now.

@@ -280,6 +280,15 @@ func (q *QP) unlock() {
 	q.mu.Unlock()
 }
 
+// unlocked calls f without mu, which the caller holds. It is locks.Unlocked with unlock.
+//
+// +checklocksignore: it finds mu locked and leaves it so
+func (q *QP) unlocked(f func()) {
+	q.unlock()
+	defer q.mu.Lock()
+	f()
+}
+
 // isUpLocked reports whether the QP sends requests and answers in its present state.
 //
 // +checklocks:q.mu

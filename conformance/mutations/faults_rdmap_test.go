@@ -256,9 +256,9 @@ var rdmapFaults = []Fault{
 		IDs: []string{"RDMAP-5040-6.2-3"}},
 	{Name: "a Read abandoned is marked completed only after the unlock", File: "rdmap/cancel.go",
 		Old: "	e.completed = true\n	return a\n}\n\n" +
-			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n",
+			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlocked(a.release)\n",
 		New: "	return a\n}\n\n" +
-			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n	e.completed = true\n",
+			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlocked(a.release)\n	e.completed = true\n",
 		Package: "rdmap", Tests: "^TestAbandonedCompletesOnce$"},
 	{Name: "a canceled request keeps its place", File: "rdmap/post.go",
 		Old: "case q.sq.isFull() && !q.sq.makeRoom():", New: "case q.sq.isFull():",

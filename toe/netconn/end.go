@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -37,9 +39,8 @@ func (s *stream) CloseWrite() error {
 		return nil
 	}
 	s.shutOut = true
-	s.mu.Unlock()
-	err := s.closeConnWrite()
-	s.mu.Lock()
+	var err error
+	locks.Unlocked(&s.mu, func() { err = s.closeConnWrite() })
 	if err != nil {
 		s.shut, s.shutOut = false, false
 		if s.closed {
@@ -65,17 +66,18 @@ func (s *stream) closeConnWrite() error {
 		for {
 			select {
 			case <-tick.C:
-				s.conn.SetWriteDeadline(time.Time{})
+				_ = panics.Guard(func() error { return s.conn.SetWriteDeadline(time.Time{}) })
 			case <-done:
 				return
 			}
 		}
 	})
-	err := c.CloseWrite()
-	close(done)
-	patience.Wait()
-	s.conn.SetWriteDeadline(longAgo)
-	return err
+	defer func() { // also if CloseWrite panics
+		close(done)
+		patience.Wait()
+		s.conn.SetWriteDeadline(longAgo)
+	}()
+	return c.CloseWrite()
 }
 
 // Close closes conn after the bytes in the send buffer, but does not wait for them.
@@ -91,7 +93,7 @@ func (s *stream) Close() error {
 		return s.conn.Close()
 	}
 	defer s.mu.Unlock()
-	s.linger = time.AfterFunc(lingerTimeout, func() { s.below().Close() }) // TLS would tell the peer
+	s.linger = time.AfterFunc(lingerTimeout, func() { _ = panics.Guard(s.below().Close) }) // TLS would tell the peer
 	if s.handshake == shaken {
 		s.conn.SetReadDeadline(longAgo) // ends reads under way
 	}
@@ -128,7 +130,7 @@ func (s *stream) Abort() error {
 	s.aborting++
 	s.fail(net.ErrClosed)
 	s.mu.Unlock()
-	err := s.reset()
+	err := panics.Guard(s.reset) // the rest must be done after a panic, too
 	s.mu.Lock()
 	s.aborting--
 	if _, ok := s.conn.(wrapper); ok && !again { // conn itself is to know, too
@@ -215,6 +217,11 @@ func (s *stream) discard() {
 		s.changed.Wait()
 	}
 	s.mu.Unlock()
+	_ = panics.Guard(s.readToEnd) // nobody waits for the error
+}
+
+// readToEnd reads and throws away what comes in, until conn is closed.
+func (s *stream) readToEnd() error {
 	s.in.lock() // after the read under way
 	defer s.in.unlock()
 	s.conn.SetReadDeadline(time.Time{})
@@ -225,7 +232,7 @@ func (s *stream) discard() {
 	defer scratch.Put(p)
 	for {
 		if _, err := s.conn.Read(p[:]); err != nil {
-			return
+			return err
 		}
 	}
 }

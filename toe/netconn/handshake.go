@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
@@ -62,7 +63,8 @@ func (s *stream) startHandshake() {
 func (s *stream) shake() {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
-	err := tlspeer.Server(ctx, s.conn.(handshaker))
+	// The handshake calls the program: the callbacks of its tls.Config.
+	err := panics.Guard(func() error { return tlspeer.Server(ctx, s.conn.(handshaker)) })
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // the error of ctx would look like a deadline of the user's
@@ -81,6 +83,6 @@ func (s *stream) shake() {
 	}
 	s.handshake = shaken
 	if !s.closed {
-		s.conn.SetReadDeadline(s.readDeadline.At())
+		_ = panics.Guard(func() error { return s.conn.SetReadDeadline(s.readDeadline.At()) }) // a Read gets the error
 	}
 }

@@ -228,9 +228,7 @@ func (s *stream) writeThrough(p []byte) (n int, err error) {
 	if err := s.writeErr(true); err != nil {
 		return 0, err
 	}
-	s.mu.Unlock()
-	n, err = s.conn.Write(p)
-	s.mu.Lock()
+	locks.Unlocked(&s.mu, func() { n, err = s.conn.Write(p) })
 	if err != nil && s.closed {
 		err = net.ErrClosed // net.Pipe has an error of its own
 	}

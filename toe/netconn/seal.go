@@ -1,6 +1,10 @@
 package netconn
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/rddp/rddp/internal/locks"
+)
 
 // errKeyUpdates means that the peer asks for new keys again and again and does not read the answers.
 var errKeyUpdates = errors.New("netconn: the peer asks for new keys and does not read")
@@ -37,12 +41,12 @@ func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
 			s.changed.Wait()
 			continue
 		}
-		s.mu.Unlock()
-		record, err := g.next(), error(nil)
-		if len(record) > 0 {
-			_, err = s.conn.Write(record)
-		}
-		s.mu.Lock()
+		var record []byte
+		locks.Unlocked(&s.mu, func() {
+			if record = g.next(); len(record) > 0 {
+				_, err = s.conn.Write(record)
+			}
+		})
 		if err != nil {
 			s.fail(err)
 			return n, s.err
@@ -102,29 +106,35 @@ func (w *wire) Write(p []byte) (n int, err error) {
 		return w.Stream.Write(p)
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.absorbs {
-		s.mu.Unlock()
-		return w.Stream.Write(p)
+		locks.Unlocked(&s.mu, func() { n, err = w.Stream.Write(p) })
+		return n, err
 	}
 	s.sealing = true
-	direct := s.sealed.empty()
-	s.mu.Unlock()
-	if direct {
-		w.one[0] = p
-		n, err = w.Stream.TryWriteBatch(w.one[:])
-		w.one[0] = nil
+	defer s.endSealing()
+	if s.sealed.empty() {
+		locks.Unlocked(&s.mu, func() {
+			w.one[0] = p
+			n, err = w.Stream.TryWriteBatch(w.one[:])
+			w.one[0] = nil
+		})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sealing = false
 	if err == nil {
 		err = s.absorb(p[n:])
 	}
-	s.changed.Broadcast()
 	if err != nil {
 		return n, err
 	}
 	return len(p), nil
+}
+
+// endSealing notes that TLS has no record under way.
+//
+// +checklocks:s.mu
+func (s *stream) endSealing() {
+	s.sealing = false
+	s.changed.Broadcast()
 }
 
 // absorb keeps bytes of a record until TCP takes them. There is room for a record and for many answers to
@@ -147,9 +157,10 @@ func (s *stream) absorb(p []byte) error {
 // +checklocks:s.mu
 func (s *stream) flushSealed() {
 	chunk := s.sealed.chunk()
-	s.mu.Unlock()
-	_, err := s.wire.Stream.Write(chunk)
-	s.mu.Lock()
+	err := s.callUnlocked(func() error {
+		_, err := s.wire.Stream.Write(chunk)
+		return err
+	})
 	s.sealed.drop(len(chunk))
 	if s.sealed.empty() {
 		s.sealed.release()

@@ -1,6 +1,11 @@
 package netconn
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/panics"
+)
 
 const (
 	// sendSize is the size of a send buffer in bytes: four of the largest TLS records, so that one
@@ -87,25 +92,21 @@ func (s *stream) feed() {
 			s.changed.Wait()
 		case !s.out.empty():
 			chunk := s.out.chunk()
-			s.mu.Unlock()
-			_, err := s.conn.Write(chunk)
-			s.mu.Lock()
+			err := s.callUnlocked(func() error {
+				_, err := s.conn.Write(chunk)
+				return err
+			})
 			s.out.drop(len(chunk))
 			s.fail(err)
 		case (owed || s.closed) && s.absorbs:
 			s.stopAbsorbing()
 		case owed:
 			s.shutOut = true
-			s.mu.Unlock()
-			err := s.closeConnWrite()
-			s.mu.Lock()
-			s.fail(err)
+			s.fail(s.callUnlocked(s.closeConnWrite))
 		case s.aborting > 0: // an orderly end would be faster
 			s.changed.Wait()
 		case s.closed:
-			s.mu.Unlock()
-			s.conn.Close() // an error would be that of an alert that nobody reads
-			s.mu.Lock()
+			_ = s.callUnlocked(s.conn.Close) // an error would be that of an alert that nobody reads
 			if s.linger != nil {
 				s.linger.Stop()
 			}
@@ -113,10 +114,26 @@ func (s *stream) feed() {
 			return
 		default:
 			s.rest()
-			s.moveConnDeadline(s.writeDeadline.At())
+			s.fail(panics.Guard(s.restoreConnDeadline))
 			return
 		}
 	}
+}
+
+// callUnlocked calls f, which calls conn, for feed. A panic becomes an error.
+//
+// +checklocks:s.mu
+func (s *stream) callUnlocked(f func() error) (err error) {
+	locks.Unlocked(&s.mu, func() { err = panics.Guard(f) })
+	return err
+}
+
+// restoreConnDeadline gives conn the write deadline back that it did not have while feed ran.
+//
+// +checklocks:s.mu
+func (s *stream) restoreConnDeadline() error {
+	s.moveConnDeadline(s.writeDeadline.At())
+	return nil
 }
 
 // rest notes that feed ends: everything is done, or nothing can be done.

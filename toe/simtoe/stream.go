@@ -84,9 +84,7 @@ func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {
 	defer s.mu.Unlock()
 	s.in.beginSegments()
 	if !s.in.hasSegment() {
-		s.mu.Unlock()
-		l.TakeBack()
-		s.mu.Lock()
+		locks.Unlocked(s.mu, func() { l.TakeBack() })
 	}
 	err = s.in.waitSegment()
 	return s.in.next - s.in.base, err
