@@ -144,11 +144,9 @@ func newBacklog(l *Listener) *backlog {
 // run accepts connections until the listener below is closed.
 func (b *backlog) run() {
 	for b.awaitRoom() {
-		var c *Conn
-		err := guarded(func() (err error) { c, err = b.l.acceptBelow(); return err })
-		panicked := (*panicError)(nil)
+		var below net.Conn
+		err := guarded(func() (err error) { below, err = b.l.l.Accept(); return err })
 		switch {
-		case errors.As(err, &panicked): // a Tap or a trace handler; only this connection is lost
 		case errors.Is(err, net.ErrClosed):
 			b.close()
 			return
@@ -159,7 +157,7 @@ func (b *backlog) run() {
 			b.mu.Unlock()
 			b.wakeAccept()
 		default:
-			b.add(c)
+			_ = guarded(func() error { b.add(b.l.over(below)); return nil }) // after a panic of a Tap's maker, only this connection is lost
 		}
 	}
 }
@@ -197,7 +195,7 @@ func (b *backlog) beginAccept() (closed, room bool) {
 // +checklocks:b.mu
 func (b *backlog) boundBelow(t time.Time) {
 	if l, ok := b.l.below().(interface{ SetDeadline(time.Time) error }); ok {
-		_ = l.SetDeadline(t) // an error is that of a closed listener, and comes again
+		_ = guarded(func() error { return l.SetDeadline(t) }) // an error is that of a closed listener, and comes again
 	}
 }
 
@@ -398,8 +396,8 @@ func (b *backlog) close() {
 	for _, c := range left {
 		c.startup.Disown()
 		c.abortive.Store(true)
-		_ = c.stream.Abort() // no call waits for the errors
-		_ = c.Close()
+		_ = guarded(c.stream.Abort) // no call waits for the errors
+		_ = guarded(c.Close)
 	}
 }
 

@@ -296,9 +296,9 @@ func (c *Conn) closeStream() error {
 	if c.startup.HasUnread() { // TCP does not know that these bytes are unread
 		closeStream = c.stream.Abort
 	}
-	err := closeStream()
+	err := guarded(closeStream)
 	c.startup.StreamClosed()
-	c.taps.Closed()
+	_ = guarded(func() error { c.taps.Closed(); return nil })
 	c.abandonVerbs()
 	c.background.End()
 	return err

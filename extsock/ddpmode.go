@@ -375,7 +375,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
 		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.closed, Background: &c.background, Taps: &c.taps, Trace: c.trace,
-		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
+		Cause: cause, Recover: true, BadSTag: c.penalize,
 		Invalidated: v.invalidated,
 	}
 	cfg.NoEarlyPlacement = c.cfg.NoEarlyPlacement

@@ -92,7 +92,9 @@ func (d *deviceListener) run(ctx context.Context) {
 		}
 	}()
 	for {
-		c, err := d.acceptOne(ctx)
+		var c *Conn
+		err := guarded(func() (err error) { c, err = d.acceptOne(ctx); return err })
+		panicked := (*panicError)(nil)
 		var u *toe.UnavailableError
 		switch {
 		case err == nil:
@@ -103,6 +105,7 @@ func (d *deviceListener) run(ctx context.Context) {
 			}
 		case ctx.Err() != nil:
 			return
+		case errors.As(err, &panicked): // a Tap or a trace handler; only this connection is lost
 		case !d.l.IsPeer(err) && !errors.As(err, &u) && !errors.Is(err, errPeer):
 			d.become(listenFailing, err)
 			return
@@ -113,7 +116,7 @@ func (d *deviceListener) run(ctx context.Context) {
 // errPeer is with what one peer has done wrong.
 var errPeer = errors.New("refused")
 
-func (d *deviceListener) acceptOne(ctx context.Context) (*Conn, error) {
+func (d *deviceListener) acceptOne(ctx context.Context) (c *Conn, err error) {
 	e := newDeviceEnd(d.dev, d.cfg, false)
 	_, most := d.dev.PrivateData()
 	cfg := e.config()
@@ -133,6 +136,12 @@ func (d *deviceListener) acceptOne(ctx context.Context) (*Conn, error) {
 		e.engine.Abandon()
 		return nil, err
 	}
+	defer func() {
+		if c == nil { // the program's Tap or trace handler has panicked
+			_ = qp.Close() // it returns nil
+			e.engine.Abandon()
+		}
+	}()
 	return e.join(qp, p, false), nil
 }
 

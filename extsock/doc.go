@@ -227,8 +227,10 @@
 // which a connection with StartupPrefer may send nothing before its first byte, unless
 // Config.SniffTimeout limits it. A TLS handshake of Dial may take 10 s.
 //
-// A panic in this package ends its connection with an error whose text has the stack, but it does
-// not end the program. [Conn.Stats] and [TotalStats] count such panics.
+// A panic in this package, or in code of the program that a goroutine of this package calls, such as a
+// Tap, a trace handler, a callback of the tls.Config or a net.Conn below, ends its connection with an
+// error whose text has the stack, but it does not end the program. [Conn.Stats] and [TotalStats] count
+// such panics. A panic in a call of the program's own goroutine may reach that goroutine.
 //
 // # What is missing
 //

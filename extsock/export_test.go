@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -61,7 +62,7 @@ func Remembered(d *Dialer) int { return d.known.Len() }
 // ResetPanics forgets the panics that a test has brought about on purpose.
 func ResetPanics() {
 	counters.ForgetPanics()
-	startupPanics.Store(0)
+	panics.Forget()
 }
 
 // Len returns the number of Completions in the queue.

@@ -176,13 +176,17 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.over(nc), nil
+}
+
+// over returns a Conn over nc, which the listener below has accepted.
+func (l *Listener) over(nc net.Conn) (c *Conn) {
 	if c, ok := nc.(*Conn); ok && c.device() != "" {
-		return c, nil
+		return c
 	}
 	if l.cfg.TLS != nil {
 		nc = tls.Server(belowTLS(nc), l.cfg.TLS)
 	}
-	var c *Conn
 	defer func() {
 		if c == nil { // Config.Tap panicked
 			nc.Close()
@@ -190,7 +194,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	}()
 	c = newNetConn(nc, false, l.cfg, l.door)
 	c.withoutDevice(l.noDevice)
-	return c, nil
+	return c
 }
 
 // Close stops listening. It does not affect connections that Accept has returned. It resets

@@ -137,17 +137,17 @@ func TestPanicInStartup(t *testing.T) {
 	}
 }
 
-// panics is a trace handler that panics at one event.
-type panics struct {
+// panicsAt is a trace handler that panics at one event.
+type panicsAt struct {
 	slog.Handler
 	at string
 }
 
-func (panics) Enabled(context.Context, slog.Level) bool { return true }
+func (panicsAt) Enabled(context.Context, slog.Level) bool { return true }
 
-func (h panics) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h panicsAt) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-func (h panics) Handle(_ context.Context, r slog.Record) error {
+func (h panicsAt) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == h.at {
 		panic("in the handler")
 	}
@@ -166,7 +166,7 @@ func TestPanicInAListener(t *testing.T) {
 				first := true
 				l, n := simListener(t, extsock.Config{
 					Startup: extsock.StartupPrefer,
-					Trace:   slog.New(panics{slog.DiscardHandler, at}),
+					Trace:   slog.New(panicsAt{slog.DiscardHandler, at}),
 					Tap: func(_, _ net.Addr, _ bool) toe.Tap {
 						if first && at == "Tap" {
 							first = false

@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/stats"
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -24,7 +25,7 @@ func TotalStats() stats.Process {
 	var sum counters.Counters
 	begun, open, failed := counters.Totals(&sum)
 	t := stats.Process{Counts: statsOf(&sum), Connections: begun, Open: open, Failures: failed, Fallbacks: make(map[string]uint64), InProcess: make(map[string]uint64)}
-	t.Panics += startupPanics.Load()
+	t.Panics += panics.Count()
 	t.MemoryReserved, t.MemoryLimit = driver.MemoryReserved(), driver.SetMemoryLimit(-1)
 	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
 	t.BadSTagDelays = startup.BadSTagDelays()

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -128,8 +129,7 @@ func (e *Engine) Begin(l Link) {
 // Start makes the connection one of the process, and posts what is due.
 func (e *Engine) Start(owner any) {
 	e.link.Trace.OnPanic(func(value any) {
-		e.count.Panics.Add(1)
-		e.Kill(e.link.Panicked(value))
+		e.Kill(e.panicked(value))
 	})
 	e.count.Enlist(owner)
 	e.flush()
@@ -138,31 +138,10 @@ func (e *Engine) Start(owner any) {
 // Receive takes completions until the connection is over. It is called once.
 func (e *Engine) Receive() {
 	var got [32]toe.Completion
-	for {
-		n, err := e.link.QP.Wait(context.Background(), got[:])
-		e.mu.Lock()
-		for i := range got[:n] {
-			switch c := &got[i]; {
-			case e.ops.completed(c):
-				if c.Err != nil {
-					e.m.failed(c.Err) // rxe tells neither end that the connection has ended
-				}
-			case e.postCompleted(c):
-			default:
-				e.note(c)
-				e.m.completed(c, e.memory)
-			}
-		}
-		if err != nil {
-			e.m.disconnected(err)
-		}
-		e.unlock()
-		e.flush()
-		if err != nil {
-			break
-		}
+	for err := error(nil); err == nil; {
+		err = e.receive(got[:])
 	}
-	_ = e.link.QP.Close() // it returns nil; the memory of what is posted is the program's again
+	e.closeQP() // the memory of what is posted is the program's again
 	e.mu.Lock()
 	reason := e.m.reason
 	e.posts.flush(reason)
@@ -184,6 +163,42 @@ func (e *Engine) Receive() {
 	e.link.Background.End()
 }
 
+// receive takes completions once, into the memory of got. The error says why the connection is over. A
+// panic, of the program's device most of all, is such an error.
+func (e *Engine) receive(got []toe.Completion) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = e.panicked(value)
+			e.Kill(err)
+		}
+	}()
+	n, err := e.link.QP.Wait(context.Background(), got)
+	e.took(got[:n], err)
+	e.flush()
+	return err
+}
+
+// took notes what has been completed, and why the connection is over.
+func (e *Engine) took(got []toe.Completion, err error) {
+	e.mu.Lock()
+	defer e.unlock()
+	for i := range got {
+		switch c := &got[i]; {
+		case e.ops.completed(c):
+			if c.Err != nil {
+				e.m.failed(c.Err) // rxe tells neither end that the connection has ended
+			}
+		case e.postCompleted(c):
+		default:
+			e.note(c)
+			e.m.completed(c, e.memory)
+		}
+	}
+	if err != nil {
+		e.m.disconnected(err)
+	}
+}
+
 // unlock unlocks mu after something has changed, and does what follows from that.
 //
 // +checklocksrelease:e.mu
@@ -202,10 +217,10 @@ func (e *Engine) unlock() {
 	wait.Wake(e.readable)
 	wait.Wake(e.room)
 	if ended {
-		_ = e.link.QP.Close() // it returns nil
+		e.closeQP()
 	}
 	if release {
-		_ = e.region.Close() // otherwise the device keeps the memory
+		_ = panics.Guard(e.region.Close) // after an error the device keeps the memory
 	}
 }
 

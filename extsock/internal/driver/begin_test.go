@@ -41,8 +41,8 @@ func TestSegmentsWithoutPayload(t *testing.T) {
 					qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: depth + bytestream.ExtraBuffers})
 					d := New(Config{
 						Stream: &script{in: stream}, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
-						Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },
-						Receive:  receive,
+						Recover: true,
+						Receive: receive,
 					})
 					over := make(chan struct{})
 					go func() {

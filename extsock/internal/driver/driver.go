@@ -51,8 +51,6 @@ type Driver struct {
 	bound  readBound    // how long receiving goes on
 	idle   idle
 
-	recovery recovery // of panics
-
 	// background counts this connection's goroutines, and its stream until shut has closed it.
 	background *wait.Background
 
@@ -94,9 +92,9 @@ type Config struct {
 	Crossover    int           // as Config.Crossover of package extsock
 	PollTime     time.Duration // as Config.PollTime of package extsock
 
-	Trace    *observe.Trace        // nil: no trace
-	Cause    error                 // if not nil, the connection fails with this error at once
-	Panicked func(value any) error // makes an error of a panic, in the goroutine that has panicked
+	Trace   *observe.Trace // nil: no trace
+	Cause   error          // if not nil, the connection fails with this error at once
+	Recover bool           // a panic becomes the error of the connection; otherwise it goes on
 	// BadSTag is called when the peer has used an STag that it does not have. nil means that
 	// nothing is called.
 	BadSTag func()
@@ -153,6 +151,7 @@ func New(cfg Config) *Driver {
 		go sendRest()
 	}
 	d.end.init(&cfg)
+	d.end.recovery.count, d.end.recovery.on = &d.count, cfg.Recover
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.init(d.Flush, d.catch, cfg.SendBells, cfg.RecvBells)
@@ -160,9 +159,9 @@ func New(cfg Config) *Driver {
 	d.rx.qp, d.rx.count, d.rx.fenced = d.qp, &d.count, &d.tx.fenced
 	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = cfg.Stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
 	d.bound.stream = cfg.Stream
-	d.recovery = recovery{count: &d.count, toError: cfg.Panicked, trace: cfg.Trace}
 	d.tx.qp, d.tx.count, d.tx.end = d.qp, &d.count, &d.end
 	d.role.init(cfg.Stream)
+	d.role.owner = &d.end
 	d.role.patience = &d.rx.patience
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)

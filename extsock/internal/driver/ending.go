@@ -107,7 +107,7 @@ func (d *Driver) peerEnded(err error) {
 func (d *Driver) Kill(err error) {
 	d.end.setReason(err)
 	d.end.life.kill()
-	d.tx.stream.Close()
+	d.closeStream()
 	d.wakeReceiver()
 	d.transmit()
 }
@@ -123,7 +123,7 @@ func (d *Driver) Reset(err error) {
 // sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program has
 // not read, or those that were still queued.
 func (d *Driver) sendReset(err error) {
-	d.tx.stream.Abort()
+	d.abortStream()
 	d.Kill(err)
 }
 
@@ -148,7 +148,7 @@ func (d *Driver) endIn() (lingers bool) {
 
 // deafen ends the way in, when nothing more is to be read.
 func (d *Driver) deafen() {
-	d.recovery.protect(func() { d.rx.captureArrived(true) })
+	d.end.protect(func() { d.rx.captureArrived(true) })
 	d.rx.drop()
 	if d.tx.fenced.Load() { // the fence will never open
 		d.Kill(d.end.life.why())
@@ -281,7 +281,7 @@ func Flush(s toe.Stream, timeout time.Duration) error {
 func (d *Driver) shut() {
 	d.role.end()
 	d.idle.stop()
-	d.tx.stream.Close()
+	d.closeStream()
 	d.freed.Broadcast()
 	d.qp.Abort(d.end.life.why()) // flushes nothing after an orderly end
 	d.later.takeDown()
@@ -293,7 +293,7 @@ func (d *Driver) shut() {
 	}
 	d.end.traceTerminate()
 	d.end.trace.Debug("closed")
-	d.recovery.protect(d.rx.taps.Closed)
+	d.end.protect(d.rx.taps.Closed)
 	d.count.Retire(d.end.hasFailed())
 	d.background.End()
 }

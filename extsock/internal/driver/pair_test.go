@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +43,7 @@ func streamPairOf(sa, sb toe.Stream, sendDepth int) (a, b *Driver, end func(*Dri
 		const window, size = 32, 64 << 10
 		p := New(Config{
 			Stream: s, QP: qp, Start: rdmap.StartParams{IRD: 2, ORD: 2}, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
-			Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },
+			Recover: true,
 			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: window, MaxMessage: size,
 				Register: func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) },

@@ -1,42 +1,62 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/internal/panics"
 )
 
-// maxPanics is the maximum number of panics of one connection that are recovered. A connection with
-// more panics cannot reach an orderly end.
+// maxPanics is the maximum number of panics of run and drain together that are recovered in one
+// connection. A panic there has the connection end, which calls them again, so a connection with more
+// panics cannot reach an orderly end. What else panics is not called again, and has no limit.
 const maxPanics = 4
 
 // A recovery makes errors of the panics of a connection. Any goroutine may call its methods.
 type recovery struct {
-	count   *counters.Counters
-	toError func(value any) error // Config.Panicked
-	trace   *observe.Trace        // nil: none
+	count *counters.Counters
+	again atomic.Int32 // panics of what is called again
+	on    bool         // Config.Recover
+}
+
+// repeated counts a panic of run or drain and returns it as an error.
+func (e *ending) repeated(value any) error {
+	if e.recovery.again.Add(1) > maxPanics {
+		panic(value)
+	}
+	return e.panicked(value)
 }
 
 // panicked counts a panic of the connection and returns it as an error.
-func (r *recovery) panicked(value any) error {
-	if r.count.Panics.Add(1) > maxPanics || r.toError == nil {
+func (e *ending) panicked(value any) error {
+	if !e.recovery.on {
 		panic(value)
 	}
-	err := r.toError(value)
+	err := panics.New(value)
+	e.recovery.claim(err)
 	// The trace handler itself may have panicked.
 	defer func() { _ = recover() }()
-	r.trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
+	e.trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
 	return err
+}
+
+// claim counts the panic that err is, or that the layer below has made err of, unless it is counted for
+// a connection already.
+func (r *recovery) claim(err error) {
+	if e := (*panics.Error)(nil); errors.As(err, &e) && e.Claim() {
+		r.count.Panics.Add(1)
+	}
 }
 
 // protect calls f, which calls code of the program while the connection ends. If f panics, protect
 // counts the panic, and the connection ends as it would have.
-func (r *recovery) protect(f func()) {
+func (e *ending) protect(f func()) {
 	defer func() {
 		if value := recover(); value != nil {
-			_ = r.panicked(value) // the connection has another reason to end
+			_ = e.panicked(value) // the connection has another reason to end
 		}
 	}()
 	f()
@@ -45,6 +65,11 @@ func (r *recovery) protect(f func()) {
 // tracePanicked ends the connection whose trace handler has panicked. The caller of the trace may
 // hold locks, so another goroutine does it.
 func (d *Driver) tracePanicked(value any) {
-	err := d.recovery.panicked(value)
+	err := d.end.panicked(value)
 	d.background.Go(func() { d.Kill(err) })
 }
+
+// closeStream closes the stream, and abortStream resets the connection. What follows in the end of the
+// connection must be done although the program's Stream panics.
+func (d *Driver) closeStream() { d.end.protect(func() { d.tx.stream.Close() }) }
+func (d *Driver) abortStream() { d.end.protect(func() { d.tx.stream.Abort() }) }

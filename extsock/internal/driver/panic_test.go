@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,10 +9,16 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A sabotage is a Stream that calls before once, in the goroutine that is about to write.
+// A sabotage is a Stream that calls before once, in the goroutine that is about to write, and closing
+// when it is closed.
 type sabotage struct {
 	toe.Stream
-	before func()
+	before, closing func()
+}
+
+func (s *sabotage) Close() error {
+	s.closing()
+	return s.Stream.Close()
 }
 
 func (s *sabotage) TryWriteBatch(bufs [][]byte) (int, error) {
@@ -33,10 +38,7 @@ func TestPanicWhileABatchIsSent(t *testing.T) {
 		a, b, end := streamPair(s, sb)
 		synctest.Wait()
 		first := a.bytes.first
-		a.recovery.toError = func(any) error {
-			a.bytes.first = first
-			return errors.New("a panic of this test")
-		}
+		s.closing = func() { a.bytes.first = first } // what follows a panic
 		s.before = func() { a.bytes.first = nil }
 		a.Write(make([]byte, 8), nil)
 		if n := a.count.Panics.Load(); n != 1 {

@@ -25,6 +25,8 @@ type ending struct {
 	qp      *rdmap.QP
 	trace   *observe.Trace
 	badSTag func() // Config.BadSTag
+
+	recovery recovery // of panics
 }
 
 func (e *ending) init(cfg *Config) {
@@ -41,6 +43,7 @@ func (e *ending) init(cfg *Config) {
 // setReason notes why the connection ends, if no reason was noted before. See life.end.
 func (e *ending) setReason(err error) {
 	if e.life.end(err) {
+		e.recovery.claim(err)
 		e.penalize(err)
 		e.traceEnd(err)
 	}

@@ -19,13 +19,23 @@ func (d *Driver) Receive() {
 			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
 		}
 	}
+	d.awaitFIN()
+	d.deafen()
+}
+
+// awaitFIN begins the end of the way in, and waits for the peer's FIN if the connection lingers.
+func (d *Driver) awaitFIN() {
+	defer func() {
+		if value := recover(); value != nil {
+			d.Kill(d.end.panicked(value))
+		}
+	}()
 	if d.qp.TerminatesLate() {
 		d.awaitClose()
 	}
 	if d.endIn() {
 		d.linger()
 	}
-	d.deafen()
 }
 
 // receiveOnce calls run for the goroutine that holds the receive role. At the end of the intake
@@ -52,7 +62,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 				d.in.unbind() // no Read may wait for a message that will not be placed
 			}
 			d.rx.release()
-			err, over = d.recovery.panicked(value), true
+			err, over = d.end.repeated(value), true
 		}
 	}()
 	defer d.rx.giveBack()

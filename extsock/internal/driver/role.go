@@ -43,6 +43,7 @@ type role struct {
 	holder atomic.Uint32 // vacant, home or reader
 
 	stream  toe.Stream
+	owner   *ending     // counts panics of the stream
 	watches bool        // the stream can be watched
 	armed   atomic.Bool // the stream may be watched
 	gate    *toe.Gate   // the home goroutine stands by behind it
@@ -257,7 +258,7 @@ func (r *role) take(holder uint32) bool {
 	}
 	if r.armed.Load() {
 		r.armed.Store(false)
-		r.stream.Unwatch()
+		r.disarm()
 	}
 	return true
 }
@@ -289,7 +290,7 @@ func (r *role) leave(hurry bool) {
 	}
 	if watch {
 		r.leaving.Store(true)
-		if r.stream.Watch(r.gate) {
+		if r.arm() {
 			r.armed.Store(true)
 		} else { // what is refused once is refused for good
 			r.watches, call = false, true
@@ -304,6 +305,26 @@ func (r *role) leave(hurry bool) {
 	}
 	if call {
 		r.gate.Open()
+	}
+}
+
+// arm arms the watch of the stream, and disarm ends it. The role must not stay with a goroutine in which
+// the program's Stream panics; the watch is then refused.
+func (r *role) arm() (armed bool) {
+	defer r.recovered(&armed)
+	return r.stream.Watch(r.gate)
+}
+
+func (r *role) disarm() {
+	var armed bool
+	defer r.recovered(&armed)
+	r.stream.Unwatch()
+}
+
+func (r *role) recovered(armed *bool) {
+	if value := recover(); value != nil {
+		*armed = false
+		_ = r.owner.panicked(value) // the connection goes on without the watch
 	}
 }
 

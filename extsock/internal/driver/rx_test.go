@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"errors"
 	"net"
 	"slices"
 	"testing"
@@ -96,7 +95,7 @@ func TestQuiet(t *testing.T) {
 		d := New(Config{
 			Stream: s, QP: rdmap.NewQP(rdmap.Config{Domain: tt.domain, QPNum: 1, Extensions: true}), Start: rdmap.StartParams{IRD: 8},
 			Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout, Receive: &ReceiveConfig{Depth: 8, Size: 512, Longest: longest},
-			Panicked: func(any) error { return errors.New("panic") }, Taps: tt.taps,
+			Recover: true, Taps: tt.taps,
 		})
 		d.Receive()
 		if told := s.told[:min(len(tt.want), len(s.told))]; !slices.Equal(told, tt.want) || s.quiet {

@@ -38,7 +38,6 @@ func TestDetachAfterTheEnd(t *testing.T) {
 				qp := rdmap.NewQP(rdmap.Config{SendCQ: cq})
 				d := New(Config{
 					Stream: stream, QP: qp, Start: rdmap.StartParams{Initiator: true}, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
-					Panicked: func(value any) error { panic(value) },
 				})
 				d.Start(nil)
 				go d.Receive()

@@ -60,7 +60,7 @@ func (d *Driver) letGo() {
 func (d *Driver) drain(wait bool) (over bool) {
 	defer func() { // the one recover of the way out
 		if value := recover(); value != nil {
-			err := d.recovery.panicked(value)
+			err := d.end.repeated(value)
 			d.tx.drop()
 			d.Kill(err)
 			over = true

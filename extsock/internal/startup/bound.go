@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/rddp/rddp/internal/panics"
 )
 
 // A bound says whether bounded runs, and whether cut has ended the reads and writes of it.
@@ -55,6 +57,10 @@ func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited s
 	return f()
 }
 
+// guard calls f, which calls the program's Stream, in a goroutine of ours. What panics there has no
+// effect.
+func guard(f func()) { _ = panics.Guard(func() error { f(); return nil }) }
+
 // cutWhenDone calls cut when ctx is done. When unhook returns, cut will not be called any more, and
 // is not running.
 func (h *Handshake) cutWhenDone(ctx context.Context) (unhook func()) {
@@ -63,8 +69,8 @@ func (h *Handshake) cutWhenDone(ctx context.Context) (unhook func()) {
 	}
 	fired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		h.cut()
-		close(fired)
+		defer close(fired)
+		guard(h.cut)
 	})
 	return func() {
 		if !stop() {

@@ -80,7 +80,7 @@ func (h *halfOpen) evict() {
 	h.evicted = true
 	evictions.Add(1)
 	if h.wake != nil {
-		go h.wake() // it takes locks
+		go guard(h.wake) // it takes locks
 	}
 }
 
@@ -134,7 +134,7 @@ func (h *halfOpen) whenEvicted(wake func()) {
 	defer h.door.mu.Unlock()
 	h.wake = wake
 	if wake != nil && h.evicted {
-		go wake()
+		go guard(wake)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
@@ -165,7 +166,8 @@ func (h *Handshake) Sniff() Sniffed {
 		h.mu.Lock()
 		room := h.ahead[len(h.ahead):KeyLen] // only this goroutine changes ahead now
 		h.mu.Unlock()
-		n, err := h.stream.Read(room)
+		var n int
+		err := panics.Guard(func() (err error) { n, err = h.stream.Read(room); return err })
 		h.mu.Lock()
 		if n > 0 && len(h.ahead) == 0 {
 			// The peer is not silent. But it may be a plain peer that has sent the first bytes of
