@@ -91,7 +91,10 @@ func checkHost(s, host string, hasPort bool) error {
 	case strings.Contains(host, "@"):
 		return fmt.Errorf("%q: an address has no user", s)
 	case strings.Contains(host, ":"): // split has checked that it is an IPv6 address
-		_, host, _ = strings.Cut(host, "%") // but for its zone, the name of an interface
+		_, host, _ = strings.Cut(host, "%")                                                          // but for its zone, the name of an interface
+		if zone, is := strings.CutPrefix(host, "25"); is && strings.Trim(zone, "0123456789") != "" { // %25eth0, as in a URL
+			return fmt.Errorf("%q: the zone has no percent-escape: write %%%s", s, zone)
+		}
 	case strings.Trim(host, "0123456789") == "" && host != "":
 		return fmt.Errorf("%q: %s is no host; for a port on all addresses write :%s", s, host, host)
 	}

@@ -21,6 +21,8 @@ func TestParseAddress(t *testing.T) {
 		{"[::1]:80", "", "[::1]:80"},
 		{"fe80::1%eth0", "7174", "[fe80::1%eth0]:7174"},
 		{"[fe80::1%eth0]:1", "7174", "[fe80::1%eth0]:1"},
+		{"[fe80::1%25]:1", "7174", "[fe80::1%25]:1"}, // the index of an interface
+		{"[fe80::1%251]:1", "7174", "[fe80::1%251]:1"},
 		{"a-b_c.example.", "7174", "a-b_c.example.:7174"},
 		{"bücher.example", "7174", "bücher.example:7174"},
 	} {
@@ -44,6 +46,8 @@ func TestParseAddress(t *testing.T) {
 		{"[far]:1", "7174", "only an IPv6 address is in brackets"},
 		{"[::1]1", "7174", "after the bracket"},
 		{"::%]", "7174", `']' is not in the name of a host`},
+		{"[fe80::1%25eth0]:1", "7174", "the zone has no percent-escape: write %eth0"},
+		{"fe80::1%25eth0", "7174", "the zone has no percent-escape: write %eth0"},
 		{"user@far", "7174", "an address has no user"},
 		{"far/x", "7174", `'/' is not in the name of a host`},
 		{"far 1", "7174", `' ' is not in the name of a host`},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"time"
@@ -18,8 +19,11 @@ import (
 )
 
 // headerBuffer is the buffer for the header. It holds the longest one of version 1, as the library
-// needs it; the library refuses one of version 2 with more than 4 KiB.
+// needs it.
 const headerBuffer = 256
+
+// A header of version 2 may have 64 KiB, for instance with certificates of clients. Only trusted sources send one.
+func init() { proxyproto.MaxV2HeaderSize = math.MaxUint16 }
 
 // A headedEnd is an end whose peer has sent a PROXY header. r has what came with it.
 type headedEnd struct {
@@ -36,7 +40,7 @@ func (c *Config) hasHeader(from net.Addr) bool {
 	if !isTCP {
 		return false
 	}
-	ip := a.AddrPort().Addr().Unmap()
+	ip := a.AddrPort().Addr().Unmap().WithZone("") // a prefix has no zone
 	for _, p := range c.HeaderFrom {
 		if p.Contains(ip) {
 			return true
@@ -124,14 +128,27 @@ func awaitLine(r *bufio.Reader) error {
 	return nil
 }
 
-// ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix.
+// ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix. It refuses what no connection
+// comes from.
 func ParsePrefix(s string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(s); err == nil {
-		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
-	}
 	p, err := netip.ParsePrefix(s)
-	if err != nil || p != p.Masked() {
+	if ip, notIP := netip.ParseAddr(s); notIP == nil {
+		if ip.Zone() != "" {
+			return p, fmt.Errorf("%q: a prefix has no zone: write %v, which is that address on every interface", s, ip.WithZone(""))
+		}
+		p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
+	}
+	if mapped := p.Addr().Is4In6(); err == nil && mapped && p.Bits() >= mappedBits { // connections over IPv4 have the IPv4 address
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
+	}
+	switch {
+	case err != nil || p != p.Masked():
 		return p, fmt.Errorf("%q is neither an IP address nor a prefix such as 192.0.2.0/24, without bits after it", s)
+	case p.Addr().IsMulticast(), p.IsSingleIP() && p.Addr().IsUnspecified():
+		return p, fmt.Errorf("%q: no connection comes from there", s)
 	}
 	return p, nil
 }
+
+// mappedBits is the length of the prefix of IPv4 addresses in IPv6.
+const mappedBits = 96

@@ -139,6 +139,9 @@ func TestHeaderSources(t *testing.T) {
 	}
 	one, two, again := greeted("192.0.2.1"), greeted("192.0.2.2"), greeted("192.0.2.2")
 	newcomer := greeted("192.0.2.3")
+	if s := entrance.next(t); s.From != "192.0.2.2:1234" {
+		t.Fatalf("%s lost its place, want the client with two", s.From)
+	}
 	if _, err := two.Read(make([]byte, 1)); !isReset(err) {
 		t.Errorf("the older connection of the client with two: %v, want a reset", err)
 	}
@@ -193,12 +196,58 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
+// TestParsePrefix: a prefix is one that connections can come from, or it is refused.
 func TestParsePrefix(t *testing.T) {
-	for s, want := range map[string]string{"192.0.2.1": "192.0.2.1/32", "10.0.0.0/8": "10.0.0.0/8", "::1": "::1/128", "::ffff:192.0.2.1": "192.0.2.1/32", "10.0.0.1/8": "", "host": "", "": ""} {
+	for s, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1/32", "10.0.0.0/8": "10.0.0.0/8", "::1": "::1/128", "::ffff:192.0.2.1": "192.0.2.1/32", "10.0.0.1/8": "", "host": "", "": "",
+		"::ffff:10.0.0.0/104": "10.0.0.0/8", "::ffff:0.0.0.0/96": "0.0.0.0/0", "::ffff:10.0.0.1/104": "", "fe80::/10": "fe80::/10", "0.0.0.0/0": "0.0.0.0/0", "::/0": "::/0",
+		"fe80::1%lo": "", "fe80::%lo/10": "", "::": "", "0.0.0.0": "", "224.0.0.0/4": "", "ff02::1": "",
+	} {
 		p, err := ParsePrefix(s)
 		if (err != nil) != (want == "") || err == nil && p.String() != want {
 			t.Errorf("ParsePrefix(%q) = %v, %v, want %q", s, p, err, want)
 		}
+	}
+}
+
+// TestHeaderFrom: a source is known by its address, whatever form that has: with a zone, or as IPv4 in IPv6.
+func TestHeaderFrom(t *testing.T) {
+	for _, tt := range []struct {
+		prefix, from string
+		want         bool
+	}{
+		{"fe80::/10", "[fe80::1%lo]:1", true},
+		{"fe80::1", "[fe80::1%lo]:1", true},
+		{"fe80::1", "[fe80::2%lo]:1", false},
+		{"::ffff:10.0.0.0/104", "10.1.2.3:1", true},
+		{"::ffff:10.0.0.0/104", "[::ffff:10.1.2.3]:1", true},
+		{"10.0.0.0/8", "[::ffff:10.1.2.3]:1", true},
+		{"10.0.0.0/8", "[fe80::1%lo]:1", false},
+	} {
+		p, err := ParsePrefix(tt.prefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := &Config{HeaderFrom: []netip.Prefix{p}}
+		if got := cfg.hasHeader(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(tt.from))); got != tt.want {
+			t.Errorf("a header of %v from %s: %t, want %t", tt.prefix, tt.from, got, tt.want)
+		}
+	}
+}
+
+// TestLongHeader: a header of version 2 may have as many bytes as its length can say.
+func TestLongHeader(t *testing.T) {
+	header := append([]byte("\r\n\r\n\x00\r\nQUIT\n\x21\x11\xff\xff\xc0\x00\x02\x01\xc6\x33\x64\x02\x04\xd2\x00\x50\xe0\xff\xf0"), make([]byte, 1<<16-1-12-3)...)
+	r := bufio.NewReaderSize(iotest.HalfReader(bytes.NewReader(append(header, "data"...))), headerBuffer)
+	h, err := readHeader(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tlvs, err := h.TLVs(); err != nil || len(tlvs) != 1 || len(tlvs[0].Value) != 0xfff0 {
+		t.Errorf("%d TLVs, %v", len(tlvs), err)
+	}
+	if rest, err := io.ReadAll(r); err != nil || string(rest) != "data" {
+		t.Errorf("behind it is %q, %v", rest, err)
 	}
 }
 
