@@ -15,7 +15,10 @@ type Router struct {
 	serving sync.WaitGroup
 	failed  chan error // the first error of a Proxy
 
-	mu sync.Mutex
+	// held while Set replaces the routes, which can take as long as a name server; before mu
+	setting sync.Mutex
+
+	mu sync.Mutex // nobody waits for anything with it
 	// of the routes that there are
 	routes map[Address]*Proxy // +checklocks:mu
 	// all that have connections, those of routes that have gone included
@@ -37,16 +40,41 @@ func NewRouter(cfg *Config) *Router {
 // Listen stays keeps its listener; if its To is another one, that counts for new connections. The
 // Router serves until ctx is done, and then as Proxy.Serve says.
 func (r *Router) Set(ctx context.Context, routes []Route) error {
+	r.setting.Lock()
+	defer r.setting.Unlock()
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if ctx.Err() != nil && len(r.routes) > 0 {
+	before := r.routes
+	r.mu.Unlock()
+	if ctx.Err() != nil && len(before) > 0 {
 		return context.Cause(ctx) // the routes end
 	}
-	next := make(map[Address]*Proxy)
-	var opened []*Proxy
+	next, opened, err := r.open(ctx, before, routes)
+	if err == nil && ctx.Err() != nil && len(before) > 0 {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		for _, p := range opened {
+			p.Close()
+		}
+		return err
+	}
+	r.mu.Lock()
+	for _, p := range opened {
+		r.proxies[p] = true
+		r.serving.Go(func() { r.serve(ctx, p) })
+	}
+	r.routes = next
+	r.mu.Unlock()
+	r.settle(before, next, opened, routes)
+	return nil
+}
+
+// open opens the listeners that the routes need and that are not among those of before. It returns the Proxies of all routes,
+// and those that it has opened, also if it fails.
+func (r *Router) open(ctx context.Context, before map[Address]*Proxy, routes []Route) (next map[Address]*Proxy, opened []*Proxy, err error) {
+	next = make(map[Address]*Proxy)
 	for _, route := range routes {
-		p, stays := r.routes[route.Listen]
-		var err error
+		p, stays := before[route.Listen]
 		switch _, twice := next[route.Listen]; {
 		case twice:
 			err = fmt.Errorf("two routes listen at %v", route.Listen)
@@ -56,18 +84,19 @@ func (r *Router) Set(ctx context.Context, routes []Route) error {
 			p, err = Listen(ctx, route.Listen, route.To, r.cfg)
 		}
 		if err != nil {
-			for _, p := range opened {
-				p.Close()
-			}
-			return err
+			return nil, opened, err
 		}
 		if !stays {
 			opened = append(opened, p)
 		}
 		next[route.Listen] = p
 	}
-	// Nothing fails from here on.
-	for listen, p := range r.routes {
+	return next, opened, nil
+}
+
+// settle does what follows from new routes and cannot fail.
+func (r *Router) settle(before, next map[Address]*Proxy, opened []*Proxy, routes []Route) {
+	for listen, p := range before {
 		if next[listen] == nil {
 			r.cfg.log().Info("not listening any more", "address", p.Addr(), "open", p.Stats().Open)
 			p.Close()
@@ -81,11 +110,7 @@ func (r *Router) Set(ctx context.Context, routes []Route) error {
 	}
 	for _, p := range opened {
 		r.cfg.log().Info("listening", "part", p.part(), "to", p.Target(), "address", p.Addr())
-		r.proxies[p] = true
-		r.serving.Go(func() { r.serve(ctx, p) })
 	}
-	r.routes = next
-	return nil
 }
 
 func (p *Proxy) part() string {
@@ -118,7 +143,7 @@ func (r *Router) Wait(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	r.settle()
+	r.awaitSet()
 	r.serving.Wait()
 	select {
 	case err := <-r.failed:
@@ -128,10 +153,10 @@ func (r *Router) Wait(ctx context.Context) error {
 	}
 }
 
-// settle returns when no Set is under way.
-func (r *Router) settle() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// awaitSet returns when no Set is under way.
+func (r *Router) awaitSet() {
+	r.setting.Lock()
+	defer r.setting.Unlock()
 }
 
 // IsReady reports whether all routes are served, and there is one.

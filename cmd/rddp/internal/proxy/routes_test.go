@@ -222,3 +222,44 @@ func TestState(t *testing.T) {
 		t.Errorf("an ended Proxy is %v again", s)
 	}
 }
+
+// TestRouterWhileSetWaits: whoever asks for the state or the counters does not wait for a Set that waits for a name server.
+func TestRouterWhileSetWaits(t *testing.T) {
+	asked, release := make(chan struct{}, 100), make(chan struct{})
+	before := net.DefaultResolver
+	defer func() { net.DefaultResolver = before }()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		asked <- struct{}{}
+		<-release
+		return nil, errors.New("no name server today")
+	}}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := NewRouter(&Config{Grace: -1})
+	first := Route{address(t, "127.0.0.1:0"), address(t, "rddp://127.0.0.1:1")}
+	if err := r.Set(ctx, []Route{first}); err != nil {
+		t.Fatal(err)
+	}
+	prototest.Wait(t, "the Router is ready", r.IsReady)
+	set := make(chan error)
+	go func() { set <- r.Set(ctx, []Route{first, {address(t, "slow.example:0"), first.To}}) }()
+	<-asked
+	if r.mu.TryLock() {
+		r.mu.Unlock()
+		if !r.IsReady() || r.Stats() != (Stats{}) {
+			t.Errorf("ready: %t, %+v", r.IsReady(), r.Stats())
+		}
+	} else {
+		t.Error("Set holds what IsReady and Stats need")
+	}
+	close(release)
+	if err := <-set; err == nil {
+		t.Error("Set has found slow.example")
+	}
+	if !r.IsReady() {
+		t.Error("not ready after a Set that failed")
+	}
+	cancel()
+	if err := r.Wait(ctx); err != nil {
+		t.Error(err)
+	}
+}
