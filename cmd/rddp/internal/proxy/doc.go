@@ -41,7 +41,8 @@
 // has its place for good, if its address has no more places than it leaves free: half of them. What an
 // address has beyond that is lent. If no connection is silent, a newcomer of an address that may have
 // another place takes the place that was lent last. But silent newcomers take at most a sixteenth
-// of all places in this way. If there is none, the proxy refuses the newcomer.
+// of all places in this way. If there is none, the proxy refuses the newcomer. Now and then it refuses a
+// newcomer that would displace a connection of its own address, so that proxies in a ring come to rest.
 //
 // At an exit, a connection gets its place when the MPA Request has arrived, before the proxy dials
 // the service. Until then Config.Socket.MaxHalfOpen limits the connections, and the oldest of the
