@@ -94,12 +94,18 @@ func (l *loader) loadLocked() error {
 
 // current returns the configuration of the files as they are now, or the last one that could be made.
 func (l *loader) current() *tls.Config {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.loadLocked(); err != nil && l.failed != nil {
+	value, err := l.load()
+	if err != nil && l.failed != nil {
 		l.failed(fmt.Errorf("the certificates of before remain in use: %w", err))
 	}
-	return l.value
+	return value
+}
+
+func (l *loader) load() (*tls.Config, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.loadLocked()
+	return l.value, err
 }
 
 // authorities returns the certificates of authorities. Without a file it returns nil, which means
