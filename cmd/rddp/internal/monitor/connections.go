@@ -167,7 +167,11 @@ func NewClient(address string, config *tls.Config, timeout time.Duration) *Clien
 			config.ServerName = tlspeer.NameAt(address)
 		}
 	}
-	return &Client{address: address, scheme: scheme, http: http.Client{Timeout: timeout, Transport: &http.Transport{TLSClientConfig: config}}}
+	return &Client{address: address, scheme: scheme, http: http.Client{
+		Timeout: timeout, Transport: &http.Transport{TLSClientConfig: config},
+		// The command does not redirect. Whoever does would choose what this client connects to.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // Close closes the connection to the command.

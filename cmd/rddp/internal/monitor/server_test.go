@@ -189,44 +189,6 @@ func TestClientErrors(t *testing.T) {
 	}
 }
 
-// TestIdleClients: a scrape waits for no client that asks for nothing, or only for a part of something.
-func TestIdleClients(t *testing.T) {
-	address := start(t, prototest.Patience(t)) // which an idle client has too
-	ask := "GET /metrics HTTP/1.1\r\nHost: x\r\n"
-	var idle []net.Conn
-	for i := range 2 * maxClients {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		idle = append(idle, c)
-		if i%2 == 1 {
-			io.WriteString(c, ask)
-		}
-	}
-	if r := get(t, "http://"+address+"/metrics"); r.StatusCode != http.StatusOK {
-		t.Errorf("status %d", r.StatusCode)
-	}
-	// The newest are still there, and one that has been answered is idle as long as all others.
-	last := idle[len(idle)-1]
-	answers := bufio.NewReader(last)
-	for _, rest := range []string{"\r\n", ask + "\r\n"} {
-		io.WriteString(last, rest)
-		r, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != http.StatusOK {
-			t.Errorf("status %d, %v", r.StatusCode, err)
-		}
-	}
-	idle[0].SetReadDeadline(prototest.Deadline(t))
-	if _, err := idle[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the oldest still has its connection: %v", err)
-	}
-}
-
 // TestHostileClients: clients that are silent, endless or too many, or that do not read, last as long as a
 // step and no longer. A scrape waits for them and succeeds, and they lose their connections.
 func TestHostileClients(t *testing.T) {
@@ -271,5 +233,33 @@ func TestHostileClients(t *testing.T) {
 	big.SetReadDeadline(prototest.Deadline(t))
 	if line, err := bufio.NewReader(big).ReadString('\n'); err == nil && !strings.Contains(line, "431 ") {
 		t.Errorf("a large header: %q", line)
+	}
+}
+
+// TestRedirect: a client asks the address that its user has given, and no other one.
+func TestRedirect(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked elsewhere") }))
+	defer elsewhere.Close()
+	here := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/secret", http.StatusFound))
+	defer here.Close()
+	c := NewClient(strings.TrimPrefix(here.URL, "http://"), nil, prototest.Patience(t))
+	defer c.Close()
+	if _, err := c.Get(t.Context()); !errors.Is(err, ErrNotMonitor) {
+		t.Errorf("%v, want %v", err, ErrNotMonitor)
+	}
+}
+
+// TestZone: the address of a command may have a zone.
+func TestZone(t *testing.T) {
+	const address = "[fe80::1%eth0]:9174"
+	c := NewClient(address, nil, prototest.Patience(t))
+	defer c.Close()
+	var dialed string
+	c.http.Transport.(*http.Transport).DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+		dialed = address
+		return nil, errors.New("no network today")
+	}
+	if _, err := c.Get(t.Context()); err == nil || dialed != address {
+		t.Errorf("dialed %q, %v, want %q", dialed, err, address)
 	}
 }
