@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/schollz/progressbar/v3"
@@ -180,9 +181,15 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	} else if c.Bool("progress") || term.IsTerminal(int(os.Stderr.Fd())) {
 		cfg.Progress = func(p filecopy.Progress) { bar.show(stderr, p) }
 	}
+	var only error
+	if len(names) == 2 && !cfg.Recursive { // the failure of the one file is that of the command
+		cfg.Failed = func(name string, err error) { only = fmt.Errorf("%s: %w", name, err) }
+	}
 	_, err = filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
 	bar.finish(stderr)
 	switch {
+	case errors.Is(err, filecopy.ErrFailed) && only != nil:
+		return only
 	case errors.Is(err, context.Canceled) && !cfg.Temporary:
 		return errors.New(interrupted(cfg.Recursive))
 	case errors.Is(err, filecopy.ErrNames):
@@ -290,14 +297,19 @@ func lsCommand() *cli.Command {
 // A listed is an object of ls --json.
 type listed struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"` // "file", "directory" or "other"
-	Mode  string `json:"mode"` // octal
+	Bytes []byte `json:"name_base64,omitempty"` // of a name that is not UTF-8, which Name cannot say exactly
+	Type  string `json:"type"`                  // "file", "directory" or "other"
+	Mode  string `json:"mode"`                  // octal
 	Size  int64  `json:"size"`
 	Mtime string `json:"mtime"` // RFC 3339, also of a year that time.Time does not marshal
 }
 
 func listedOf(e filecopy.Entry) listed {
-	return listed{e.Name, e.Type, fmt.Sprintf("%04o", e.Perm), e.Size, e.Mtime.UTC().Format(time.RFC3339Nano)}
+	l := listed{Name: e.Name, Type: e.Type, Mode: fmt.Sprintf("%04o", e.Perm), Size: e.Size, Mtime: e.Mtime.UTC().Format(time.RFC3339Nano)}
+	if !utf8.ValidString(e.Name) {
+		l.Bytes = []byte(e.Name)
+	}
+	return l
 }
 
 func runList(ctx context.Context, c *cli.Command) error {

@@ -113,6 +113,10 @@ func TestServeAndCopy(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(here, "c")); err != nil {
 		t.Errorf("the file beside it: %v", err)
 	}
+	status, stderr = cp(remote+"none", here)
+	if status != exitFailure || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "none: server: ") {
+		t.Errorf("a missing file alone: status %d, stderr %q, want one line", status, stderr)
+	}
 	interrupt()
 	if status := <-ended; status != exitOK {
 		t.Errorf("interrupted server: status %d", status)
@@ -255,5 +259,18 @@ func TestCopyErrors(t *testing.T) {
 		if status != exitFailure || stdout != "" || !strings.Contains(stderr, tt.want) || regexp.MustCompile(`(stat|open|mkdir|rename|unlink)at `).MatchString(stderr) {
 			t.Errorf("rddp cp %s %s: status %d, stdout %q, stderr %q, want %q", tt.from, tt.to, status, stdout, stderr, tt.want)
 		}
+	}
+}
+
+// TestListedBytes: names that are not UTF-8 are told exactly, and apart.
+func TestListedBytes(t *testing.T) {
+	for name, want := range map[string]string{"\xff1": `"name_base64":"/zE="`, "\xfe1": `"name_base64":"/jE="`} {
+		b, err := json.Marshal(listedOf(filecopy.Entry{Name: name, Type: "file"}))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%q is %s, %v, want %s", name, b, err, want)
+		}
+	}
+	if b, err := json.Marshal(listedOf(filecopy.Entry{Name: "ü", Type: "file"})); err != nil || strings.Contains(string(b), "base64") {
+		t.Errorf("a name in UTF-8 is %s, %v", b, err)
 	}
 }

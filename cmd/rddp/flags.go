@@ -76,11 +76,12 @@ func newLog(c *cli.Command) *slog.Logger {
 
 func logAt(c *cli.Command, level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(c.Root().ErrWriter, o)
 	if c.String("log") == "json" {
 		o.ReplaceAttr = inWords
-		return slog.New(slog.NewJSONHandler(c.Root().ErrWriter, o))
+		h = slog.NewJSONHandler(c.Root().ErrWriter, o)
 	}
-	return slog.New(slog.NewTextHandler(c.Root().ErrWriter, o))
+	return slog.New(limitLog(h))
 }
 
 // inWords makes a value the same in JSON as it is in text: an address, for example, is one string.

@@ -128,6 +128,9 @@ func TestTLSOfRun(t *testing.T) {
 			var client bytes.Buffer
 			c.cmd.Stderr = &client
 			err := c.cmd.Run()
+			if (err == nil) != (tt.inClient == "") { // then the server may never say what stop waits for
+				t.Fatalf("client: %v, %s", err, &client)
+			}
 			want := tt.inServer
 			if tt.inClient == "" {
 				want = "connection has ended"

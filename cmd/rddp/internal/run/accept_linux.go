@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
@@ -416,7 +417,16 @@ func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, k *taken) {
 	t.counts.DDP.Add(1)
 	t.log.Info("accepted over DDP", "from", a.peer, "at", a.local)
 	s := a.half.Carry(t.ctx, near)
-	t.log.Info("connection has ended", "from", a.peer, "there", s.There, "back", s.Back, "err", s.Err)
+	t.log.Info("connection has ended", endOf(&s, "from", a.peer)...)
+}
+
+// endOf returns what the log says of a connection that has ended: the peer, as the end that it is, the bytes, and the error if there is one.
+func endOf(s *proxy.Summary, end string, peer any) []any {
+	about := []any{end, peer, "there", s.There, "back", s.Back}
+	if s.Err != nil {
+		about = append(about, "err", s.Err)
+	}
+	return about
 }
 
 // startUp makes the connection one over DDP, unless it is that already.

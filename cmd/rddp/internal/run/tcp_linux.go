@@ -450,7 +450,7 @@ func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, b
 	t.relays.Go(func() {
 		s := half.Carry(t.ctx, near)
 		t.forget(k)
-		t.log.Info("connection has ended", "to", k.peer, "there", s.There, "back", s.Back, "err", s.Err)
+		t.log.Info("connection has ended", endOf(&s, "to", k.peer)...)
 	})
 	// The kernel completes a connect that blocks, as if it had waited. One that does not is about to succeed.
 	return syscall.EINPROGRESS, !blocks
