@@ -287,3 +287,17 @@ func ParseCreateAH(in []byte) (pd uint32, a Address, err error) {
 	a.SL, a.Global, a.Port = b[42], b[45] != 0, b[46]
 	return le.Uint32(b[8:]), a, nil
 }
+
+// PostSendLen is the length in bytes of a POST_SEND that a program writes.
+const PostSendLen = 32
+
+const postSend = 28 // the command's number
+
+// ParsePostSend parses a POST_SEND that a program writes to the device, and returns the handle of the queue pair that it
+// is for.
+func ParsePostSend(b []byte) (qp uint32, err error) {
+	if len(b) < PostSendLen || le.Uint32(b) != postSend || le.Uint16(b[4:]) != PostSendLen/4 {
+		return 0, ErrShort
+	}
+	return le.Uint32(b[16:]), nil
+}

@@ -156,7 +156,7 @@ func parsePath(b []byte) (a Address) {
 // AppendDoorbell appends the write that says that work requests are in the send queue of a QP:
 // POST_SEND without a work request. response is memory of 4 bytes for its answer.
 func AppendDoorbell(b []byte, qp uint32, response uint64) []byte {
-	const postSend, words, answerWords, wqe = 28, 8, 1, 128
+	const words, answerWords, wqe = PostSendLen / 4, 1, 128
 	b = AppendWords(b, postSend, words|answerWords<<16)
 	b = le.AppendUint64(b, response)
 	return AppendWords(b, qp, 0, 0, wqe)

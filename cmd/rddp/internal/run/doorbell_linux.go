@@ -121,18 +121,36 @@ func (d *doorbell) ring(events []byte) {
 		d.rung = slices.AppendSeq(d.rung[:0], maps.Values(d.files))
 	}
 	for _, f := range d.rung {
-		f.ctx.Doorbell()
-		if lost || f.rings >= seekEvery {
-			f.rings = 0
-			f.rewind()
-		}
+		f.ring(lost)
 	}
 	clear(d.rung) // so that the garbage collector may free them
 }
 
-// rewind takes the offset of the program's file back, which is that of f. What has been written so far is not needed.
-func (f *openFile) rewind() {
-	if at, err := unix.Seek(f.fd, 0, 1); err == nil && at > bellAt+bellRange {
-		_, _ = unix.Seek(f.fd, bellAt, 0) // if it fails, the program's writes fail at the end of the file
+// ring looks at the send queues that the program names, or at all. lost says that notifications of f may be lost.
+func (f *openFile) ring(lost bool) {
+	if !lost && f.rings < seekEvery && f.ctx.HasFewPairs() {
+		f.ctx.Doorbell()
+		return
+	}
+	f.rings = 0
+	// The program's file has the same offset, and both this call and the program's write take its lock.
+	at, err := unix.Seek(f.fd, 0, 1)
+	from := f.heard
+	f.heard = at
+	if lost || err != nil || at < from || at > bellAt+bellRange {
+		f.rewind(at)
+		f.ctx.Doorbell() // the program may have written something since, in front of the new offset
+		return
+	}
+	f.ctx.DoorbellOf(f.memory[from:at])
+}
+
+// rewind takes the offset of the program's file back. What has been written so far is not needed.
+func (f *openFile) rewind(at int64) {
+	if at <= bellAt+bellRange {
+		return
+	}
+	if _, err := unix.Seek(f.fd, bellAt, 0); err == nil { // else the program's writes fail at the end of the file
+		f.heard = bellAt
 	}
 }

@@ -26,7 +26,7 @@ const (
 	bellAt = 4096
 	// bellRange is how far the offset may move before the supervisor takes it back.
 	bellRange = 64 << 10
-	// seekEvery is after how many rings the supervisor looks at the offset.
+	// seekEvery is after how many rings the supervisor looks at the offset, at the latest.
 	seekEvery = 16
 )
 
@@ -44,6 +44,8 @@ type openFile struct {
 	connected bool
 	// rings counts the rings since the last look at the offset. The doorbell's mutex guards it.
 	rings uint
+	// heard is the offset up to which the doorbells have been looked at. The doorbell's mutex guards it.
+	heard int64
 
 	mu sync.Mutex
 	// children of the opener that have registered memory through it
@@ -196,7 +198,7 @@ func newFileOf(p *process.Process, size int) (*openFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &openFile{opener: p, fd: fd}
+	f := &openFile{opener: p, fd: fd, heard: bellAt}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil {
 		f.dev, f.ino = st.Dev, st.Ino

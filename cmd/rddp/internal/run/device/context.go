@@ -58,9 +58,12 @@ type Context struct {
 	// ends the faults of the context; nil before the channel for events is there
 	stopFaults func() // +checklocks:asyncMu
 
-	// pairs are those of qps, for the doorbell.
+	// late are the queues that have been empty for a while although receives are awaited
+	late lookout
+
+	// pairs are those of qps, for the doorbell, by their handles.
 	pairsMu sync.RWMutex
-	pairs   []*queuePair // +checklocks:pairsMu
+	pairs   map[uint32]*queuePair // +checklocks:pairsMu
 }
 
 // A channel is a completion channel of a program.
@@ -94,7 +97,7 @@ func (d *Device) Open(m Memory) (*Context, error) {
 		dev: d, memory: m, space: allocator{[]extent{{m.From, uint64(len(m.Bytes))}}}, channels: make(map[Channel]*channel),
 		pds: make(map[uint32]*protectionDomain), mrs: make(map[uint32]*memoryRegion), cqs: make(map[uint32]*completionQueue),
 		srqs: make(map[uint32]*sharedQueue), qps: make(map[uint32]*queuePair), ahs: make(map[uint32]*protectionDomain),
-		mws: make(map[uint32]*memoryWindow),
+		mws: make(map[uint32]*memoryWindow), pairs: make(map[uint32]*queuePair),
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,15 +135,44 @@ const noVendor = 0xffffff
 // maxInline is the maximum length of inline data in bytes.
 const maxInline = 1024
 
-// Doorbell tells the device that the program has posted work requests.
+// Doorbell tells the device that the program has posted work requests to some queue pair.
 func (c *Context) Doorbell() {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
 	for _, q := range c.pairs {
-		if q.sq.Len() > 0 {
-			q.kick()
-		}
+		q.ring()
 	}
+}
+
+// DoorbellOf is Doorbell for the queue pairs that the commands name which the program has written: rxe's provider writes
+// a POST_SEND for each post. The program may have written anything. If a command names no queue pair, DoorbellOf looks at
+// all.
+func (c *Context) DoorbellOf(commands []byte) {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	var last *queuePair
+	for ; len(commands) > 0; commands = commands[min(len(commands), uverbs.PostSendLen):] {
+		h, err := uverbs.ParsePostSend(commands)
+		q := c.pairs[h]
+		if err != nil || q == nil {
+			for _, q := range c.pairs {
+				q.ring()
+			}
+			return
+		}
+		if q != last {
+			q.ring()
+		}
+		last = q
+	}
+}
+
+// HasFewPairs reports whether a look at all queue pairs takes less time than finding out which the program names.
+func (c *Context) HasFewPairs() bool {
+	c.pairsMu.RLock()
+	defer c.pairsMu.RUnlock()
+	const few = 8
+	return len(c.pairs) <= few
 }
 
 // look looks at every send queue. Unlike Doorbell it waits for goroutines that are looking at one: what

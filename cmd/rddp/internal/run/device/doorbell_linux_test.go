@@ -4,7 +4,9 @@ package device
 
 import (
 	"bytes"
+	"errors"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -111,4 +113,50 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 	}
 	endless.stop.Store(true)
 	prototest.Wait(t, "the end", func() bool { return a.dev.find(qa.Num).sq.Len() == 0 })
+}
+
+// TestDoorbellNames: a doorbell is for the queue pairs that its commands name, and for all if it does not name them all.
+func TestDoorbellNames(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	one, two := p.qp(nil), p.qp(nil)
+	for _, q := range []*guest.QP{one, two} { // in ERR, what is looked at completes at once
+		if err := errors.Join(q.Modify(guest.Init, p.gid, 0, nil), q.Modify(guest.Err, p.gid, 0, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := func(h uint32) []byte { return uverbs.AppendDoorbell(nil, h, 0) }
+	both := slices.Concat(name(one.Handle), name(two.Handle))
+	for _, tt := range []struct {
+		desc     string
+		commands []byte
+		one, two bool
+	}{
+		{"nothing", nil, false, false},
+		{"one", name(one.Handle), true, false},
+		{"the other", name(two.Handle), false, true},
+		{"both", both, true, true},
+		{"the first is cut", both[8:], true, true},
+		{"the last is cut", both[:40], true, true},
+		{"one that is not there", name(12345), true, true},
+		{"something else", make([]byte, 32), true, true},
+	} {
+		if err := errors.Join(one.Push(guest.WR{ID: 1}), two.Push(guest.WR{ID: 2})); err != nil {
+			t.Fatal(err)
+		}
+		p.ctx.DoorbellOf(tt.commands)
+		var rung [3]bool
+		for {
+			w, ok := p.cq.Poll()
+			if !ok {
+				break
+			}
+			rung[w.ID] = true
+		}
+		if rung[1] != tt.one || rung[2] != tt.two {
+			t.Errorf("%s: the first is looked at: %v, the second: %v", tt.desc, rung[1], rung[2])
+		}
+		p.ctx.Doorbell()
+		for ok := true; ok; _, ok = p.cq.Poll() {
+		}
+	}
 }

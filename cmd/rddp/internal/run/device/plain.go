@@ -215,11 +215,30 @@ func (r *receiver) awaitReceive() bool {
 		if taken || closed {
 			return !closed
 		}
+		if !r.awaitLate(d) {
+			return false
+		}
+	}
+}
+
+// awaitLate waits for d, or for a receive if d is long. It returns false if the link has ended.
+func (r *receiver) awaitLate(d time.Duration) bool {
+	if d < lookSlowly {
 		select {
 		case <-time.After(d):
+			return true
 		case <-r.l.ctx.Done():
 			return false
 		}
+	}
+	found := make(chan struct{})
+	w := r.l.q.ctx.late.add(r.l.q.recv, func() { close(found) })
+	defer r.l.q.ctx.late.remove(w)
+	select {
+	case <-found:
+		return true
+	case <-r.l.ctx.Done():
+		return false
 	}
 }
 

@@ -206,7 +206,7 @@ func (c *Context) enlistLocked(q *queuePair) {
 		q.srq.users++
 	}
 	c.pairsMu.Lock()
-	c.pairs = append(c.pairs, q)
+	c.pairs[q.handle] = q
 	c.pairsMu.Unlock()
 }
 
@@ -338,13 +338,7 @@ func (c *Context) destroyQPCommandLocked(in []byte) (out, driverOut []byte, e sy
 // +checklocks:c.mu
 func (c *Context) destroyQPLocked(q *queuePair) {
 	c.pairsMu.Lock()
-	for i, p := range c.pairs {
-		if p == q {
-			c.pairs[i] = c.pairs[len(c.pairs)-1]
-			c.pairs = c.pairs[:len(c.pairs)-1]
-			break
-		}
-	}
+	delete(c.pairs, q.handle)
 	c.pairsMu.Unlock()
 	c.dev.remove(q)
 	q.reset()
@@ -393,6 +387,13 @@ func (q *queuePair) raise(life uint64, e uverbs.EventType) {
 		return
 	}
 	q.events.Add(q.ctx.raise(q.userHandle, e))
+}
+
+// ring is kick if the program has posted something.
+func (q *queuePair) ring() {
+	if q.sq.Len() > 0 {
+		q.kick()
+	}
 }
 
 // kick looks at the send queue, or has the goroutine look that does so already.

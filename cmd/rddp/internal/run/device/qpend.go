@@ -1,8 +1,6 @@
 package device
 
 import (
-	"time"
-
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -133,10 +131,6 @@ func (q *queuePair) endingLocked() bool {
 	}
 }
 
-// errorPoll is how often a queue pair in ERR looks for receives that were posted since: posting a
-// receive makes no system call.
-const errorPoll = 5 * time.Millisecond
-
 // flushReceives completes the receives that wait but for the last leave ones, as long as q is in ERR. life is that of q
 // since then. With leave, the caller calls again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
@@ -161,7 +155,7 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
 	}
 	if leave == 0 {
-		time.AfterFunc(errorPoll, func() { q.flushReceives(life, 0) })
+		q.ctx.late.add(q.recv, func() { q.flushReceives(life, 0) }) // those that are posted later
 	}
 }
 

@@ -24,8 +24,10 @@ type receiver struct {
 	consumed uint32 // +checklocks:mu
 	acked    uint32 // +checklocks:mu
 	// frames that wait for a receive, and those behind them
-	held  []heldFrame   // +checklocks:mu
+	held []heldFrame // +checklocks:mu
+	// looks for receives; later, late does. Both are nil if no frame waits
 	look  *time.Timer   // +checklocks:mu
+	late  *lateReceive  // +checklocks:mu
 	state receiverState // +checklocks:mu
 	// closed, and nil again, once no frame waits; nil unless awaitIdle waits
 	idle chan struct{} // +checklocks:mu
@@ -66,7 +68,7 @@ const (
 	// shortRead is the length in bytes of the buffer of a connection whose last frame was short.
 	shortRead = 1024
 	// lookEvery is how often the timer looks for receives at first. It becomes slower, up to
-	// lookSlowly.
+	// lookSlowly; then the context's lookout looks.
 	lookEvery  = 20 * time.Microsecond
 	lookSlowly = time.Millisecond
 )
@@ -152,7 +154,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 		return fmt.Errorf("%w: it has sent more than the %d frames that may wait for an acknowledgement", errFrame, window)
 	}
 	r.held = append(r.held, heldFrame{f, append([]byte(nil), payload...)})
-	if r.look == nil {
+	if r.look == nil && r.late == nil {
 		r.sayNotReadyLocked()
 		r.waitLocked(lookEvery)
 	}
@@ -169,32 +171,40 @@ func (r *receiver) sayNotReadyLocked() {
 	_ = r.l.post(frame{kind: frameNotReady, number: r.consumed + 1, length: uint32(timer)}) // an error ends run
 }
 
-// waitLocked looks for receives after d.
+// waitLocked looks for receives after d, or has the context's lookout do so.
 //
 // +checklocks:r.mu
 func (r *receiver) waitLocked(d time.Duration) {
-	r.look = time.AfterFunc(d, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		accepted := false
-		for len(r.held) > 0 && r.state == receiverOpen && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
-			r.held[0].payload = nil
-			r.held = r.held[1:]
-			accepted, d = true, lookEvery
-		}
-		if accepted && r.state != receiverClosed && r.acked != r.consumed {
-			r.sayAckLocked() // the peer waits for it, though it may not have asked
-		}
-		if len(r.held) == 0 || r.state != receiverOpen {
-			r.look = nil
-			r.noteIdleLocked()
-			return
-		}
-		if accepted {
-			r.sayNotReadyLocked()
-		}
-		r.waitLocked(min(d+d/8, lookSlowly))
-	})
+	if d >= lookSlowly {
+		r.look = nil
+		r.late = r.l.q.ctx.late.add(r.l.q.recv, func() { r.lookForReceives(lookSlowly) })
+		return
+	}
+	r.look, r.late = time.AfterFunc(d, func() { r.lookForReceives(d) }), nil
+}
+
+// lookForReceives acts on the frames that wait, if there are receives now. d is how long it was to the last look.
+func (r *receiver) lookForReceives(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	accepted := false
+	for len(r.held) > 0 && r.state == receiverOpen && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
+		r.held[0].payload = nil
+		r.held = r.held[1:]
+		accepted, d = true, lookEvery
+	}
+	if accepted && r.state != receiverClosed && r.acked != r.consumed {
+		r.sayAckLocked() // the peer waits for it, though it may not have asked
+	}
+	if len(r.held) == 0 || r.state != receiverOpen {
+		r.look, r.late = nil, nil
+		r.noteIdleLocked()
+		return
+	}
+	if accepted {
+		r.sayNotReadyLocked()
+	}
+	r.waitLocked(min(d+d/8, lookSlowly))
 }
 
 // acceptLocked acts on the next frame that counts. It returns false if the frame needs a receive and
@@ -385,6 +395,10 @@ func (r *receiver) close(flush bool) {
 	if r.look != nil {
 		r.look.Stop()
 		r.look = nil
+	}
+	if r.late != nil {
+		r.l.q.ctx.late.remove(r.late)
+		r.late = nil
 	}
 	if r.dueTimer != nil {
 		r.dueTimer.Stop()

@@ -49,6 +49,16 @@ func (r *receiveQueue) waiting() int {
 	return int(r.ring.Len())
 }
 
+// state returns how many receives wait, and whether the queue is destroyed.
+func (r *receiveQueue) state() (waiting int, gone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ring == nil {
+		return 0, true
+	}
+	return int(r.ring.Len()), false
+}
+
 // takenNow returns how many receives were taken, modulo 2^32.
 func (r *receiveQueue) takenNow() uint32 {
 	r.mu.Lock()

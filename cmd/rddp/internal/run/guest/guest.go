@@ -383,12 +383,20 @@ type Bind struct {
 
 // Post posts work requests and rings the doorbell.
 func (q *QP) Post(all ...WR) error {
+	if err := q.Push(all...); err != nil {
+		return err
+	}
+	return q.c.Doorbell()
+}
+
+// Push is Post without the doorbell.
+func (q *QP) Push(all ...WR) error {
 	for _, w := range all {
 		if !q.SQ.push(func(b []byte) { w.put(b) }) {
 			return syscall.ENOMEM
 		}
 	}
-	return q.c.Doorbell()
+	return nil
 }
 
 func (w *WR) put(b []byte) {
