@@ -1,6 +1,7 @@
 package device
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,14 +23,14 @@ func TestLookout(t *testing.T) {
 			return &receiveQueue{ring: ring.New(make([]byte, size), 3, 64)}
 		}
 		queue, gone, left := newQueue(), newQueue(), newQueue()
-		found := 0
-		l.add(queue, func() { found++ })
+		var found atomic.Int32
+		l.add(queue, func() { found.Add(1) })
 		l.add(gone, func() { t.Error("a queue that is gone has a receive") })
 		l.remove(l.add(left, func() { t.Error("nobody waits any more") }))
 		gone.close()
 		for range 2 {
 			after(time.Minute)
-			if found != 0 {
+			if found.Load() != 0 {
 				t.Fatal("there is no receive")
 			}
 		}
@@ -37,23 +38,23 @@ func TestLookout(t *testing.T) {
 			q.ring.Put(func([]byte) {})
 		}
 		after(lookRarely + time.Millisecond)
-		if found != 1 {
-			t.Errorf("%v after the receive was posted, it was found %d times", lookRarely, found)
+		if found.Load() != 1 {
+			t.Errorf("%v after the receive was posted, it was found %d times", lookRarely, found.Load())
 		}
 		after(time.Minute)
-		if l.mu.Lock(); found != 1 || len(l.waits) != 0 || l.set {
-			t.Errorf("found %d times, %d wait, the timer is set: %v", found, len(l.waits), l.set)
+		if l.mu.Lock(); found.Load() != 1 || len(l.waits) != 0 || l.set {
+			t.Errorf("found %d times, %d wait, the timer is set: %v", found.Load(), len(l.waits), l.set)
 		}
 		l.mu.Unlock()
 		for range 1000 {
 			l.add(newQueue(), func() {})
 		}
 		after(lookSlowly) // the first look
-		l.add(queue, func() { found++ })
-		if after(1000*lookEach - time.Microsecond); found != 1 {
+		l.add(queue, func() { found.Add(1) })
+		if after(1000*lookEach - time.Microsecond); found.Load() != 1 {
 			t.Error("the look at many queues came too early")
 		}
-		if after(2 * lookEach); found != 2 {
+		if after(2 * lookEach); found.Load() != 2 {
 			t.Error("the look at many queues did not come")
 		}
 		l.mu.Lock()
