@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	mathrand "math/rand/v2"
 	"os"
 	"os/exec"
@@ -52,10 +53,11 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 		defer os.RemoveAll(dir)
 		o.Dir = dir
 	}
-	if o.Capture == "" {
+	isNamed := o.Capture != ""
+	if !isNamed {
 		o.Capture = "rddp-demo.pcapng"
 	}
-	dump, finish, err := create(o.Capture) // before all the work, because it may fail
+	dump, finish, err := create(o.Capture, isNamed) // before all the work, because it may fail
 	if err != nil {
 		return err
 	}
@@ -96,13 +98,17 @@ var errUnfinished = errors.New("unfinished")
 
 // create opens a file that will have the name when finish is called with nil. After an error, a file
 // of that name from before remains as it was. finish returns err, or an error of its own; only its
-// first call counts. What is no regular file is written directly.
-func create(name string) (f *os.File, finish func(err error) error, err error) {
+// first call counts. What is no regular file is written directly, if the user has named it: anybody may have put
+// something at a name that the user has not given, or at that of the part.
+func create(name string, isNamed bool) (f *os.File, finish func(err error) error, err error) {
 	part := name + partSuffix
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		part = name
+	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
+	if info, err := os.Stat(name); isNamed && err == nil && !info.Mode().IsRegular() {
+		part, flags = name, os.O_RDWR
+	} else if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
 	}
-	if f, err = os.Create(part); err != nil {
+	if f, err = os.OpenFile(part, flags, 0o666); err != nil {
 		return nil, nil, err
 	}
 	isFinished := false
