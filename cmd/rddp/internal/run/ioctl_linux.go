@@ -124,7 +124,7 @@ func (c *caller) NewChannel() (uint32, device.Channel, error) {
 			ch.Close()
 			return 0, nil, err
 		}
-		c.file.connected = true
+		c.file.connected.Store(true)
 		go c.s.watch(c.file, near)
 	}
 	return uint32(fd), ch, nil

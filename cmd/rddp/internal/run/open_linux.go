@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -33,15 +35,13 @@ const (
 // An openFile is the device's file that a process has opened.
 type openFile struct {
 	fd     int // of the same open file in this process
-	dev    uint64
-	ino    uint64
+	id     fileID
 	memory []byte
 	ctx    *device.Context
 	// opener is the process that has opened it, and number its descriptor there.
-	opener *process.Process
-	number int
-	// connected says that watch will see the end of the file. Only the goroutine that answers calls uses it.
-	connected bool
+	opener    *process.Process
+	number    int
+	connected atomic.Bool // watch will see the end of the file
 	// rings counts the rings since the last look at the offset. The doorbell's mutex guards it.
 	rings uint
 	// heard is the offset up to which the doorbells have been looked at. The doorbell's mutex guards it.
@@ -179,7 +179,7 @@ func newFile(p *process.Process) (*openFile, error) {
 }
 
 func newFileOf(p *process.Process, size int) (*openFile, error) {
-	made, err := unix.MemfdCreate("uverbs", unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
+	made, err := unix.MemfdCreate(fileName, unix.MFD_ALLOW_SEALING|unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func newFileOf(p *process.Process, size int) (*openFile, error) {
 	f := &openFile{opener: p, fd: fd, heard: bellAt}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil {
-		f.dev, f.ino = st.Dev, st.Ino
+		f.id = fileID{st.Dev, st.Ino}
 		if _, err = unix.Seek(fd, bellAt, 0); err == nil {
 			f.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
 		}
@@ -252,19 +252,38 @@ func (f *openFile) close() {
 // file returns the device's file that a descriptor of the thread's process stands for, or nil. A
 // child's inherited descriptor, and a duplicate, stand for the file of its opener.
 func (s *supervisor) file(thread, fd int) *openFile {
-	var st unix.Stat_t
-	if unix.Stat(fmt.Sprintf("/proc/%d/fd/%d", thread, fd), &st) != nil {
+	id, ok := fileAt(fmt.Sprintf("/proc/%d/fd/%d", thread, fd))
+	if !ok {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for f := range s.files {
-		if f.ino == st.Ino && f.dev == st.Dev {
+		if f.id == id {
 			return f
 		}
 	}
 	return nil
 }
+
+// A fileID tells files apart, as long as they are open.
+type fileID struct{ dev, ino uint64 }
+
+// fileAt returns what file a link in /proc/PID/fd leads to, if it may be one of the device's. To ask a file of another
+// file system might take as long as that likes, even with the name of ours.
+func fileAt(link string) (id fileID, ok bool) {
+	if to, err := os.Readlink(link); err != nil || !strings.HasPrefix(to, "/memfd:"+fileName) {
+		return fileID{}, false
+	}
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, link, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil {
+		return fileID{}, false
+	}
+	return fileID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}, true
+}
+
+// fileName is the name of the device's files for whoever looks at a process.
+const fileName = "uverbs"
 
 // watch ends the file's context when the program has closed it: when nothing is left of its end of
 // the channel for asynchronous events, which it gets with the context and closes with it. fd is a
@@ -287,7 +306,7 @@ func (s *supervisor) forgetUnused() {
 	s.mu.Lock()
 	var unused []*openFile
 	for f := range s.files {
-		if !f.connected && !f.isHeld() {
+		if !f.connected.Load() && !f.isHeld() {
 			unused = append(unused, f)
 		}
 	}
@@ -305,8 +324,7 @@ func (f *openFile) isHeld() bool {
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	for _, x := range all {
-		var st unix.Stat_t
-		if unix.Stat(dir+x.Name(), &st) == nil && st.Ino == f.ino && st.Dev == f.dev {
+		if id, ok := fileAt(dir + x.Name()); ok && id == f.id {
 			return true
 		}
 	}

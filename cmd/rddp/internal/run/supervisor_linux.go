@@ -135,16 +135,13 @@ func (s *supervisor) closeAll() {
 
 // serve answers calls until no process is left that makes any.
 func (s *supervisor) serve() error {
-	for {
-		c, err := s.program.Next()
-		if err != nil {
-			return err
-		}
+	t := turns[*seccomp.Call]{next: s.program.Next, answer: func(c *seccomp.Call) {
 		s.numbers.note(c)
 		if s.tcp == nil || !s.tcp.answer(c) {
 			s.answer(c)
 		}
-	}
+	}}
+	return t.run()
 }
 
 // pathLimit is the maximum length of a path, as the kernel has it.
@@ -221,18 +218,25 @@ func (s *supervisor) answer(c *seccomp.Call) {
 // device learns that the program is another one.
 func (s *supervisor) leave(tid int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.files) == 0 {
+	none := len(s.files) == 0
+	s.mu.Unlock()
+	if none {
 		return
 	}
 	pid, err := process.Leader(tid)
 	if err != nil {
 		return // the thread has ended
 	}
+	var all []*process.Process
+	s.mu.Lock()
 	for f := range s.files {
 		if p := f.known(pid); p != nil {
-			p.Leave()
+			all = append(all, p)
 		}
+	}
+	s.mu.Unlock()
+	for _, p := range all {
+		p.Leave() // it may wait for memory that does not come
 	}
 }
 

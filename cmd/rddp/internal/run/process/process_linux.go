@@ -170,8 +170,10 @@ func (p *Process) Write(b []byte, addr uint64) error {
 // elsewhere reports whether /proc/PID/mem may do what the system call has refused.
 func elsewhere(err error) bool { return err == syscall.EPERM || err == syscall.ESRCH }
 
-// transfer makes one of the two system calls. Each of them is one copy by the kernel. RawSyscall
-// would keep the scheduler from giving this goroutine's processor away during a long one.
+// transfer makes one of the two system calls. Each of them is one copy by the kernel. It may wait for a page that is
+// on a disk, or that the program does not let come, so the scheduler must be able to give this goroutine's processor to
+// another one. That costs less than can be measured: 16 Writes at a time took 21 µs of processor time each with 64
+// bytes, and 35 µs with 64 KiB, both ways (BenchmarkWrite through memory, medians of four, on a busy machine).
 func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	if len(b) == 0 {
 		return nil
@@ -184,12 +186,7 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	local := unix.Iovec{Base: &b[0]}
 	local.SetLen(len(b))
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(b)}
-	const short = 64 << 10
-	call := syscall.Syscall6
-	if len(b) <= short {
-		call = syscall.RawSyscall6
-	}
-	n, _, e := call(nr, uintptr(p.PID), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	n, _, e := unix.Syscall6(nr, uintptr(p.PID), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	switch {
 	case e != 0:
 		return e
