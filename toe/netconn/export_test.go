@@ -34,3 +34,6 @@ func HoldTurn(s toe.Stream) (write func(p []byte) error) {
 		return err
 	}
 }
+
+// HoldsRecords reports whether a Stream over a wire holds the buffer for records. Nobody reads.
+func HoldsRecords(s toe.Stream) bool { return s.(*stream).wire.buf != nil }

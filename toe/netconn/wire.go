@@ -230,6 +230,7 @@ func (r *reader) fill(w *wire, p []byte) (n int, err error) {
 			r.err = err
 			return n, nil
 		case err != nil:
+			w.release() // TLS reads no more
 			return 0, err
 		}
 	}
