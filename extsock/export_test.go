@@ -84,6 +84,12 @@ func MemoryTaken() int64 { return driver.MemoryInUse() }
 // Unread returns how many octets c holds of unread messages.
 func Unread(c *Conn) int64 { return driverOf(c).Inspect().Unread }
 
+// Held returns how many octets c holds of messages and grants, counted one by one, and whether c is open.
+func Held(c *Conn) (n int64, live bool) {
+	x := driverOf(c).Inspect()
+	return x.Held, x.Live
+}
+
 // MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and
 // the windows.
 func MemoryReserved() int64 { return driver.MemoryReserved() }

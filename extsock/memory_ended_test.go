@@ -1,6 +1,7 @@
 package extsock_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -17,8 +18,8 @@ import (
 // the caller closes it.
 func endedUnread(t *testing.T, messages bool, how simtoe.CutHow) *extsock.Conn {
 	t.Helper()
-	cfg := &extsock.Config{Messages: messages, Crossover: -1, CloseTimeout: time.Second}
-	a, b := simtoe.Pair(simtoe.Config{CutAfter: 900_000, CutHow: how}, simtoe.Config{}) // in the middle of an FPDU
+	cfg := &extsock.Config{Messages: messages, Crossover: -1, MaxFPDU: 5000, CloseTimeout: time.Second}
+	a, b := simtoe.Pair(simtoe.Config{CutAfter: 900_000, CutHow: how}, simtoe.Config{}) // in the middle of an FPDU and of a message
 	ci, cr := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
 	if err := switchBoth(t.Context(), ci, cr); err != nil {
 		t.Fatal(err)
@@ -78,8 +79,8 @@ func TestMemoryOfEnded(t *testing.T) {
 								t.Errorf("Read %d bytes, and then %v", n, err)
 							}
 							checkUnread(t, "after the Reads", c, messages)
-							if n := extsock.MemoryReserved(); n != 0 {
-								t.Errorf("%d bytes are still reserved in front of Close", n)
+							if held, _ := extsock.Held(c); held != 0 || extsock.MemoryReserved() != 0 {
+								t.Errorf("%d bytes are held in front of Close, and %d reserved", held, extsock.MemoryReserved())
 							}
 						case "Close after half of it":
 							if n, err := io.ReadFull(c, make([]byte, 400_000)); err != nil {
@@ -126,4 +127,59 @@ func TestMemoryOfDropped(t *testing.T) {
 			return extsock.MemoryReserved() == 0
 		})
 	}
+}
+
+// TestMemoryOfBacklog: connections that nobody accepts hold the allowances of the backlog's seats, and no
+// more than the limit beyond, however many peers come, fill their windows and reset.
+func TestMemoryOfBacklog(t *testing.T) {
+	alone(t)
+	const limit, least = 8 << 20, 512 << 10
+	bubble(t, func(t *testing.T) {
+		limitMemory(t, limit)
+		l, n := simListener(t, extsock.Config{Startup: extsock.StartupRequire, CloseTimeout: time.Second})
+		cfg := &extsock.Config{Backend: n, Crossover: -1, CloseTimeout: time.Second}
+		dial := func() (*extsock.Conn, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return (&extsock.Dialer{Config: cfg}).DialDDP(ctx, "tcp", l.Addr().String())
+		}
+		come := 0
+		for range extsock.BacklogSize + 10 {
+			c, err := dial()
+			if err != nil { // there is no seat
+				continue
+			}
+			come++
+			c.SetWriteDeadline(time.Now().Add(time.Second))
+			for err == nil {
+				_, err = c.Write(make([]byte, 50_000))
+			}
+			c.SetLinger(0)
+			c.Close()
+		}
+		settle()
+		if come < extsock.BacklogSize {
+			t.Errorf("%d peers came", come)
+		}
+		checkReserved(t, limit)
+		held, count := int64(0), 0
+		for {
+			l.SetDeadline(time.Now().Add(time.Second))
+			c, err := l.AcceptDDP()
+			if err != nil {
+				break
+			}
+			n, _ := extsock.Held(c)
+			held += n
+			if count++; count <= extsock.BacklogSize {
+				defer c.Close()
+			} else {
+				c.Close()
+			}
+		}
+		if held < extsock.BacklogSize*least/2 || held > extsock.BacklogSize*least+limit {
+			t.Errorf("%d connections of the backlog held %d bytes", count, held)
+		}
+		l.Close()
+	})
 }

@@ -9,22 +9,33 @@ type Inspection struct {
 	Live    bool
 	Driving bool  // a Read holds the receive role
 	Waits   bool  // a Read waits for bytes
-	Unread  int64 // bytes of memory that the unread messages take
+	Unread  int64 // bytes of memory that the unread messages take, as the books say
+	Held    int64 // bytes of memory that messages and grants take, counted one by one
 }
 
 // Inspect returns what d is doing.
 func (d *Driver) Inspect() Inspection {
 	x := Inspection{Live: d.count.IsLive(), Driving: d.role.isReaders()}
 	if d.in != nil {
-		x.Waits, x.Unread = d.in.inspect()
+		d.in.inspect(&x)
 	}
 	return x
 }
 
-func (in *inbox) inspect() (waits bool, unread int64) {
+func (in *inbox) inspect(x *Inspection) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.box.reader.isThere(), in.box.memory.held
+	b := &in.box
+	x.Waits, x.Unread = b.reader.isThere(), b.memory.held
+	for pos := b.unread.Head(); pos < b.unread.Tail(); pos++ {
+		x.Held += int64(b.unread.At(pos).chunk.Size())
+	}
+	if c := b.placing.chunk; c != nil {
+		x.Held += int64(c.Size())
+	}
+	if b.lent != nil {
+		x.Held += int64(b.lent.size())
+	}
 }
 
 // MemoryInUse returns how many bytes of the limit are in use.
