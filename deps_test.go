@@ -181,7 +181,7 @@ var mayImport = map[string][]string{
 	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
-		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
+		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
 		"cmd/rddp/internal/accept", "internal/crowd", "internal/tlspeer",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},

@@ -50,6 +50,7 @@ func (t *connections) listen(c *seccomp.Call) {
 	switch {
 	case !chosen:
 	case err == nil:
+		t.sourceOf(fd)
 		t.log.Info("listener for DDP", "at", at, "tls", t.secure)
 		if err := deferAccept(fd); err != nil {
 			t.log.Warn("each connection costs more than it should", "listener", at, "err", err)
@@ -143,11 +144,15 @@ func acceptFlags(c *seccomp.Call) int {
 // as the program would. It returns 0 if it has answered the call.
 func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.Errno {
 	var deadline time.Time
+	s := t.sourceOf(listener)
 	for {
+		if a := t.takeKept(s); a != nil {
+			return t.give(c, a)
+		}
 		fd, from, blocks, errno := t.acceptOnce(listener)
 		switch {
 		case errno == 0:
-			if a := t.arrived(fd, from); a != nil {
+			if a := t.arrived(fd, from, s); a != nil {
 				return t.give(c, a)
 			}
 		case errno == unix.ECONNABORTED && c.Args[1] == 0: // the program would not have noticed yet
@@ -157,7 +162,7 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 			if deadline.IsZero() {
 				deadline = acceptDeadline(listener)
 			}
-			if errno := awaitConnection(c.Thread, listener, thread, deadline); errno != 0 {
+			if errno := awaitConnection(c.Thread, listener, thread, deadline, func() bool { return t.hasKept(s) }); errno != 0 {
 				return errno
 			}
 		}
@@ -202,9 +207,9 @@ func acceptDeadline(listener int) time.Time {
 	return time.Now().Add(time.Duration(tv.Nano()))
 }
 
-// awaitConnection waits until a listener has a connection. It returns the error with which an accept of
-// the thread ends before.
-func awaitConnection(tid, listener, thread int, deadline time.Time) syscall.Errno {
+// awaitConnection waits until a listener has a connection, or one is kept for it. It returns the error with which an
+// accept of the thread ends before.
+func awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
 	p := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(thread), Events: unix.POLLIN}}
 	for {
 		left := time.Until(deadline)
@@ -217,7 +222,7 @@ func awaitConnection(tid, listener, thread int, deadline time.Time) syscall.Errn
 			return errnoOf(err)
 		case n > 0 && p[1].Revents != 0:
 			return unix.ESRCH // which nobody will see
-		case n > 0:
+		case n > 0, isKept():
 			return 0
 		}
 		if errno := interruption(tid); errno != 0 {

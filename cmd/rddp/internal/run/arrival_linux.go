@@ -34,18 +34,20 @@ type arrival struct {
 	domain      int
 	options     options
 	speaks      protocol
-	half        *proxy.Half // nil until startup is over
+	half        *proxy.Half   // nil until startup is over
+	from        source        // the listener
+	taken       chan struct{} // closed when the program accepts it while it is kept
 }
 
 // arrived takes a connection that came out of a listener's queue. It returns nil if the program is not to get
 // it now.
-func (t *connections) arrived(fd int, from netip.AddrPort) *arrival {
+func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arrival {
 	if a := t.claim(from); a != nil {
 		unix.Close(fd)
 		return a
 	}
 	local, err := localAddress(fd)
-	a := &arrival{fd: fd, local: local, peer: from}
+	a := &arrival{fd: fd, local: local, peer: from, from: listener}
 	if err == nil {
 		a.domain, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	}
@@ -63,6 +65,10 @@ func (t *connections) arrived(fd int, from netip.AddrPort) *arrival {
 			a.close()
 			return nil
 		}
+		return a
+	}
+	if (a.speaks == unknown || a.speaks == overTLS) && t.groupOf(listener) == mixed {
+		t.decideNow(a)
 		return a
 	}
 	t.arrive(a)
@@ -160,10 +166,30 @@ func (t *connections) sniff(ctx context.Context, fd int) protocol {
 // errListenerGone means that a listener has been closed before the program accepted a connection.
 var errListenerGone = errors.New("its listener has been closed")
 
-// queue puts a connection into the queue of its listener, and waits until the program has accepted it. In the
-// queue there is a token for it: a connection of this process, known by its source address, with a byte, for
-// which the kernel waits.
+// queue puts a connection into the queue of its listener, and waits until the program has accepted it. If what is put
+// there could reach another process, the connection waits here.
 func (t *connections) queue(ctx context.Context, a *arrival) error {
+	for {
+		switch t.groupOf(a.from) {
+		case onlyOurs:
+			return t.putToken(ctx, a)
+		case ended:
+			a.close()
+			return errListenerGone
+		}
+		if t.keep(ctx, a) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			a.close()
+			return err
+		}
+	}
+}
+
+// putToken puts a token for a connection into the queue of its listener: a connection of this process, known by its
+// source address, with a byte, for which the kernel waits.
+func (t *connections) putToken(ctx context.Context, a *arrival) error {
 	to := netip.AddrPortFrom(a.local.Addr().Unmap(), a.local.Port())
 	var name netip.AddrPort
 	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {

@@ -77,6 +77,12 @@ type connections struct {
 	plain map[netip.AddrPort]time.Time // +checklocks:mu
 	// by the source address of its token: what waits in the queue of a listener
 	tokens map[netip.AddrPort]*arrival // +checklocks:mu
+	// the program's listeners that may share their port, by inode
+	own map[uint32]struct{} // +checklocks:mu
+	// by the listener: what waits for an accept without a token
+	kept map[uint32][]*arrival // +checklocks:mu
+
+	mixedOnce sync.Once // the first listener is told of that shares its port with other processes
 }
 
 // A taken is a connection that is, or may become, one over DDP.
@@ -106,6 +112,7 @@ func newConnections(cfg Config) (*connections, error) {
 		sniffFor: cmp.Or(cfg.sniffFor, sniffFor),
 		tls:      cfg.ClientTLS, secure: cfg.ClientTLS != nil || cfg.ServerTLS != nil, insecure: cfg.Insecure,
 		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
+		own: make(map[uint32]struct{}), kept: make(map[uint32][]*arrival),
 		place4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, place6: meetingPlace{ip: net.IPv6loopback},
 		arrivals: make(chan *arrival), counts: cmp.Or(cfg.TCPCounts, new(TCPCounts)),
 	}

@@ -1,0 +1,116 @@
+//go:build amd64 || arm64
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() { programs["accept-shared"] = acceptSharedProgram }
+
+// listenShared listens at an address that other sockets may share.
+func listenShared(at string) (net.Listener, error) {
+	c := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		if e := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) }); e != nil {
+			return e
+		}
+		return err
+	}}
+	return c.Listen(context.Background(), "tcp", at)
+}
+
+// greetAll greets each client of a listener, and returns how many there were once the listener is closed.
+func greetAll(l net.Listener, greeting string) (n int) {
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return n
+		}
+		n++
+		clients.Go(func() {
+			defer c.Close()
+			_, _ = io.WriteString(c, greeting)
+			_, _ = io.Copy(io.Discard, c) // the client ends it
+		})
+	}
+}
+
+// acceptSharedProgram greets its clients, and shares its port with others.
+func acceptSharedProgram(args []string) error {
+	l, err := listenShared(args[0])
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	go untilInput()
+	greetAll(l, "hello")
+	return nil
+}
+
+// TestSharedPort has a listener share its port with one of another process, in which there is no supervisor. Each connection
+// reaches the program of one of the two, and none reaches both, or a program that it was not made for.
+func TestSharedPort(t *testing.T) {
+	files, _, _ := identity(t)
+	for _, c := range []struct {
+		desc string
+		env  []string
+		dial dialFunc
+		want string // of the log, with the number of the connections
+	}{
+		{"silent clients", nil, plainClient, "ddp=0 plain=%d untouched=0"},
+		{"clients with TLS", []string{envIdentity + "=" + files}, tlsClient(nil), "ddp=%d plain=0 untouched=0"},
+	} {
+		t.Run(c.desc, func(t *testing.T) {
+			ours := startListening(t, append(c.env, silent), "accept-shared", "127.0.0.1:0")
+			other, err := listenShared(ours.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			accepted := make(chan int, 1)
+			go func() { accepted <- greetAll(other, "other") }()
+			var here, there atomic.Int32
+			var clients sync.WaitGroup
+			for range 24 {
+				clients.Go(func() {
+					conn, err := c.dial(t.Context(), ours.address)
+					if err != nil && c.env != nil { // the other one has no TLS
+						there.Add(1)
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+					b := make([]byte, 5)
+					_, err = io.ReadFull(conn, b)
+					switch {
+					case string(b) == "hello":
+						here.Add(1)
+					case string(b) == "other":
+						there.Add(1)
+					default:
+						t.Errorf("the greeting is %q, %v", b, err)
+					}
+				})
+			}
+			clients.Wait()
+			other.Close()
+			if n := <-accepted; n != int(there.Load()) {
+				t.Errorf("the other process has accepted %d connections, of %d clients", n, there.Load())
+			}
+			ours.end(t, fmt.Sprintf(c.want, here.Load()))
+		})
+	}
+}
