@@ -228,6 +228,7 @@ func (i *id) disconnected() {
 const (
 	invalidServiceID = 8
 	consumerDefined  = 28
+	vendorOption     = 35
 )
 
 // failure returns the event for a connection that did not come about. status is that of iWARP's

@@ -7,14 +7,15 @@
 // # On the wire
 //
 // A connection is TCP, and MPA's Request and Reply are the connection manager's messages: the private
-// data in them is that of the two programs, and IRD and ORD are the numbers of Reads that the programs
-// have asked for. MPA startup is package extsock's. There are two kinds, and the initiator's counts:
+// data in them is that of the two programs. MPA startup is package extsock's. There are two kinds, and the
+// initiator's counts:
 //
 //   - iWARP: the Request has nothing but the program's private data, and the connection carries plain
-//     RDMAP. Every iWARP device understands it.
+//     RDMAP. IRD and ORD are the numbers of Reads that the programs have asked for. Every iWARP device
+//     understands it.
 //   - joined: the Request says that it comes from the device of an rddp run, with a greeting in front of
-//     the private data. The connection carries the frames of package device, so that the two queue
-//     pairs behave as if they had been joined by ibv_modify_qp.
+//     the private data, and has the program's parameters behind it. The connection carries the frames of
+//     package device, so that the two queue pairs behave as if they had been joined by ibv_modify_qp.
 //
 // # Trust
 //

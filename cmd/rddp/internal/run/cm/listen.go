@@ -187,7 +187,9 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if e != 0 {
 		return a, e
 	}
-	if i.state != requested || i.framed() && !i.space.Datagrams() && len(r.PrivateData) > mostRejectData {
+	allowed := r.Reason == 0 || r.Reason == consumerDefined || r.Reason == vendorOption // the others are the kernel's
+	long := i.framed() && !i.space.Datagrams() && len(r.PrivateData) > mostRejectData
+	if i.state != requested || !allowed || long {
 		return a, syscall.EINVAL
 	}
 	i.become(over)

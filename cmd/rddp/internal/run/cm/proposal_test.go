@@ -385,7 +385,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestPrivateDataLength: a joined connection has as much room for private data as InfiniBand's messages.
+// TestPrivateDataLength: a joined connection has as much room for private data as InfiniBand's messages. A rejection has a
+// reason that the kernel lets programs give.
 func TestPrivateDataLength(t *testing.T) {
 	server, client := newParty(t, 1), newParty(t, 2)
 	client.route(server.listen())
@@ -405,6 +406,9 @@ func TestPrivateDataLength(t *testing.T) {
 	server.change(uverbs.Init)
 	refused(server, ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param(server, 197)}).AppendAccept(nil))
 	in := uverbs.AppendWords(nil, server.id, 149)
+	refused(server, ucma.Reject, append(in, make([]byte, 256)...))
+	const staleConnection = 10 // a reason that a program may not give
+	in = uverbs.AppendWords(nil, server.id, staleConnection<<8)
 	refused(server, ucma.Reject, append(in, make([]byte, 256)...))
 	server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param(server, 196)}).AppendAccept(nil))
 	if e := client.event(ucma.ConnectResponse); len(e.Param.PrivateData) != 196 {
