@@ -4,15 +4,21 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func init() { programs["accept-shared"] = acceptSharedProgram }
@@ -111,6 +117,80 @@ func TestSharedPort(t *testing.T) {
 				t.Errorf("the other process has accepted %d connections, of %d clients", n, there.Load())
 			}
 			ours.end(t, fmt.Sprintf(c.want, here.Load()))
+		})
+	}
+}
+
+// TestKept checks a connection that waits for an accept when another process begins to listen at the port: it has no
+// token until the process has ended, and the program's next accept takes it. Without the listener it ends.
+func TestKept(t *testing.T) {
+	for _, end := range []string{"accepted", "alone again", "listener closed", "program ended"} {
+		t.Run(end, func(t *testing.T) {
+			l, err := listenShared("127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			tr, err := newConnections(Config{Log: slog.New(slog.DiscardHandler), TCPListen: []rules.Rule{{}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tr.drain()
+			var s source
+			raw, err := l.(*net.TCPListener).SyscallConn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := raw.Control(func(fd uintptr) { s = tr.sourceOf(int(fd)) }); err != nil {
+				t.Fatal(err)
+			}
+			if g := tr.groupOf(s); g != onlyOurs {
+				t.Fatalf("group %d", g)
+			}
+			other, err := listenShared(l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			if g := tr.groupOf(s); g != mixed {
+				t.Fatalf("group %d with another process", g)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			a := &arrival{fd: -1, local: netip.MustParseAddrPort(l.Addr().String()), from: s}
+			queued := make(chan error, 1)
+			go func() { queued <- tr.queue(ctx, a) }()
+			prototest.Wait(t, "the connection", func() bool { return tr.hasKept(s) })
+			var want error
+			switch end {
+			case "accepted":
+				if tr.takeKept(s) != a {
+					t.Error("accept takes something else")
+				}
+			case "alone again":
+				other.Close()
+				c, err := l.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				if tr.claim(c.RemoteAddr().(*net.TCPAddr).AddrPort()) != a {
+					t.Error("the token is for something else")
+				}
+				c.Close()
+			case "listener closed":
+				l.Close()
+				want = errListenerGone
+			case "program ended":
+				cancel()
+				want = context.Canceled
+			}
+			if err := <-queued; !errors.Is(err, want) {
+				t.Errorf("queue = %v, want %v", err, want)
+			}
+			if tr.hasKept(s) {
+				t.Error("it is still kept")
+			}
 		})
 	}
 }
