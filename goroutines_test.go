@@ -69,7 +69,7 @@ func startsGoroutine(f *ast.FuncDecl) bool {
 		found = found || ok
 		return true
 	})
-	return found || calls(f, "AfterFunc", "AddCleanup", "SetFinalizer", "Go")
+	return found || calls(f, "AfterFunc", "AddCleanup", "SetFinalizer", "Go", "HandOff")
 }
 
 // TestNoUnlockUnderDeferredUnlock: a function in which a mutex is unlocked in the end, by a deferred call

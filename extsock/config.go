@@ -71,7 +71,9 @@ type Config struct {
 
 	// Trace receives the events in this table. Later versions may add events and keys. Each event
 	// has the keys local and peer, which are addresses, and role, which is "initiator" or
-	// "responder". The handler must not use the connection. Nil means no trace.
+	// "responder". No lock is held while the handler is called, so it may use other connections; it
+	// must not use its own. Once a connection is in DDP mode, the handler is called in a goroutine of the
+	// connection, in the order of the events, and Conn.Wait waits for it. Nil means no trace.
 	//
 	//	message                    level  keys
 	//	rddp: DDP mode             Info   what startup agreed on: revision, enhanced, crc,
@@ -102,6 +104,7 @@ type Config struct {
 	//	rddp: closed               Debug  the last byte is sent, and the connection reads no more
 	//	rddp: capture starts       Info
 	//	rddp: capture stops        Info
+	//	rddp: events lost          Warn   n: a slow handler has not got so many events of level Debug
 	Trace *slog.Logger
 
 	// How startup goes.

@@ -15,6 +15,7 @@ type holder struct {
 	g      uintptr
 	n      int
 	held   [32]rank // the first n
+	base   int      // those before are outside of a call of the program: see CallOut
 	counts [len(order)]uint64
 	next   *holder
 }
@@ -52,7 +53,7 @@ func holderOf(g uintptr) *holder {
 //go:norace
 func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
 	h := holderOf(g)
-	for i := 0; i < h.n; i++ {
+	for i := h.base; i < h.n; i++ {
 		if h.held[i] >= r && (!ok || h.held[i] > outer) {
 			outer, ok = h.held[i], true
 		}
@@ -68,6 +69,26 @@ func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
 	h.counts[r]++
 	return 0, true
 }
+
+// callOut begins a call of the program's code by goroutine g. It reports false, and a lock that is held,
+// if the goroutine holds one that is no turn.
+//
+//go:norace
+func callOut(g uintptr) (base int, inside rank, ok bool) {
+	h := holderOf(g)
+	for i := h.base; i < h.n; i++ {
+		if !isTurn[h.held[i]] {
+			return 0, h.held[i], false
+		}
+	}
+	base, h.base = h.base, h.n
+	return base, 0, true
+}
+
+// endCallOut ends callOut, which returned base.
+//
+//go:norace
+func endCallOut(g uintptr, base int) { holderOf(g).base = base }
 
 // release takes back the last acquire of rank r by goroutine g. It reports false if there was none.
 //

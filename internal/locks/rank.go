@@ -8,7 +8,7 @@ type Rank interface{ ~struct{} }
 var order = [...]any{
 	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Poster{}, Device{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
 	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
-	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Signal{}, Deadline{}, Network{},
+	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Trace{}, Signal{}, Deadline{}, Network{},
 	Buffered{}, Simulator{}, Stack{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
 }
 
@@ -35,6 +35,7 @@ type (
 	Records    struct{} // what a Dialer remembers of fallbacks
 	Live       struct{} // the sums of all connections
 	Capture    struct{} // the Taps of a connection
+	Trace      struct{} // the events that the handler of a trace has not got
 	Signal     struct{} // a condition that many wait for
 	Deadline   struct{} // a deadline of Read or Write
 )

@@ -128,9 +128,7 @@ func (e *Engine) Begin(l Link) {
 
 // Start makes the connection one of the process, and posts what is due.
 func (e *Engine) Start(owner any) {
-	e.link.Trace.OnPanic(func(value any) {
-		e.Kill(e.panicked(value))
-	})
+	e.link.Trace.HandOff(e.link.Background.Go, func(value any) { e.Kill(e.panicked(value)) })
 	e.count.Enlist(owner)
 	e.flush()
 }

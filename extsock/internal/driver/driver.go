@@ -184,7 +184,7 @@ func New(cfg Config) *Driver {
 // Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
 // then have a goroutine call Receive. AllOpen returns owner for this connection.
 func (d *Driver) Start(owner any) {
-	d.end.trace.OnPanic(d.tracePanicked)
+	d.end.trace.HandOff(d.background.Go, func(value any) { d.Kill(d.end.panicked(value)) })
 	d.count.Enlist(owner)
 	d.idle.start(d.lookIdle)
 	d.transmit()

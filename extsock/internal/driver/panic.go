@@ -37,8 +37,6 @@ func (e *ending) panicked(value any) error {
 	}
 	err := panics.New(value)
 	e.recovery.claim(err)
-	// The trace handler itself may have panicked.
-	defer func() { _ = recover() }()
 	e.trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
 	return err
 }
@@ -60,13 +58,6 @@ func (e *ending) protect(f func()) {
 		}
 	}()
 	f()
-}
-
-// tracePanicked ends the connection whose trace handler has panicked. The caller of the trace may
-// hold locks, so another goroutine does it.
-func (d *Driver) tracePanicked(value any) {
-	err := d.end.panicked(value)
-	d.background.Go(func() { d.Kill(err) })
 }
 
 // closeStream closes the stream, and abortStream resets the connection. What follows in the end of the

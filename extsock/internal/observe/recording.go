@@ -3,6 +3,7 @@ package observe
 import (
 	"sync/atomic"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -99,9 +100,12 @@ func (r *Recording) end(how uint64) {
 
 // tell tells the Tap of the end if the state s has one and no calls.
 func (r *Recording) tell(s uint64) {
-	switch {
-	case s != phaseStopped && s != phaseClosed || !r.state.CompareAndSwap(s, phaseTold):
-	case s == phaseStopped:
+	if s != phaseStopped && s != phaseClosed || !r.state.CompareAndSwap(s, phaseTold) {
+		return
+	}
+	defer locks.BeginCallOut().End()
+	switch s {
+	case phaseStopped:
 		r.tap.Stop()
 	default:
 		r.tap.Closed()
@@ -114,6 +118,7 @@ func (r *Recording) show(p []byte, sent bool) {
 		return
 	}
 	defer r.leave()
+	defer locks.BeginCallOut().End()
 	if sent {
 		r.tap.Sent(p)
 	} else {
@@ -127,6 +132,7 @@ func (r *Recording) sentFPDUs(bufs [][]byte, off uint64, markers bool) {
 		return
 	}
 	defer r.leave()
+	defer locks.BeginCallOut().End()
 	r.tap.SentFPDUs(bufs, off, markers)
 }
 
@@ -136,5 +142,6 @@ func (r *Recording) ReceivedFPDUs(p []byte, off uint64, markers bool) {
 		return
 	}
 	defer r.leave()
+	defer locks.BeginCallOut().End()
 	r.tap.ReceivedFPDUs(p, off, markers)
 }

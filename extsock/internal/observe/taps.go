@@ -64,6 +64,7 @@ func (t *Taps) Start(begin func() toe.Tap, initiator bool) (*Recording, error) {
 		return nil, err
 	}
 	defer t.unreserve(s) // unless it has become flow
+	defer locks.BeginCallOut().End()
 	tap := begin()
 	if tap == nil {
 		return nil, nil

@@ -6,16 +6,39 @@ import (
 	"log/slog"
 	"net"
 	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Trace writes the events of one connection to Config.Trace, whose documentation lists them. A
-// nil *Trace writes nothing.
+// nil *Trace writes nothing. Before HandOff the caller of an event calls the handler. From then on a
+// goroutine does, in the order of the events, because the callers hold locks, and the handler is the
+// program's code.
 type Trace struct {
 	log        *slog.Logger
-	terminated atomic.Bool                     // the Terminate has been written
-	panicked   atomic.Pointer[func(value any)] // see OnPanic
-	off        atomic.Bool                     // the handler has panicked
+	terminated atomic.Bool // the Terminate has been written
+	off        atomic.Bool // the handler has panicked
+	handOff    atomic.Pointer[handOff]
+
+	mu locks.Mutex[locks.Trace]
+	// what the handler has not got
+	events []slog.Record // +checklocks:mu
+	// events that were left out
+	lost int // +checklocks:mu
+	// deliver runs
+	delivers bool // +checklocks:mu
 }
+
+// A handOff is what HandOff was given.
+type handOff struct {
+	run      func(f func())
+	panicked func(value any)
+}
+
+// mostEvents is the maximum number of events that wait for a slow handler. Events of level debug
+// beyond them are left out. All others are few in the life of a connection.
+const mostEvents = 64
 
 // NewTrace returns the Trace of connection c to l, or nil if l is nil.
 func NewTrace(l *slog.Logger, c net.Conn, initiator bool) *Trace {
@@ -32,11 +55,11 @@ func NewTrace(l *slog.Logger, c net.Conn, initiator bool) *Trace {
 // Terminate reports whether the caller must write the Terminate. Only the first call returns true.
 func (t *Trace) Terminate() bool { return t != nil && !t.terminated.Swap(true) }
 
-// OnPanic sets the function that is called with the value of a panic of the log's handler. No event
-// is written after such a panic. Before OnPanic, a panic goes to the caller.
-func (t *Trace) OnPanic(f func(value any)) {
+// HandOff has events written by goroutines that run starts. panicked is called there with the value of a
+// panic of the handler, and no event is written after it. Before HandOff, a panic goes to the caller.
+func (t *Trace) HandOff(run func(f func()), panicked func(value any)) {
 	if t != nil {
-		t.panicked.Store(&f)
+		t.handOff.Store(&handOff{run, panicked})
 	}
 }
 
@@ -53,13 +76,64 @@ func (t *Trace) write(level slog.Level, event string, args []any) {
 	if t == nil || t.off.Load() {
 		return
 	}
-	if f := t.panicked.Load(); f != nil {
-		defer func() {
-			if value := recover(); value != nil {
-				t.off.Store(true)
-				(*f)(value)
-			}
-		}()
+	h := t.handOff.Load()
+	if h == nil {
+		t.log.Log(context.Background(), level, "rddp: "+event, args...)
+		return
 	}
-	t.log.Log(context.Background(), level, "rddp: "+event, args...)
+	r := slog.NewRecord(time.Now(), level, "rddp: "+event, 0)
+	r.Add(args...)
+	if t.queue(r) {
+		h.run(t.deliver)
+	}
+}
+
+// queue adds an event to those that the handler has not got. It reports whether the caller must start
+// deliver.
+func (t *Trace) queue(r slog.Record) (start bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.events) >= mostEvents && r.Level <= slog.LevelDebug {
+		t.lost++
+		return false
+	}
+	t.events = append(t.events, r)
+	start = !t.delivers
+	t.delivers = true
+	return start
+}
+
+// deliver gives the handler all events that wait.
+func (t *Trace) deliver() {
+	defer func() {
+		if value := recover(); value != nil {
+			t.off.Store(true)
+			t.handOff.Load().panicked(value)
+		}
+	}()
+	for {
+		events := t.take()
+		if events == nil {
+			return
+		}
+		for _, r := range events {
+			if h := t.log.Handler(); h.Enabled(context.Background(), r.Level) {
+				_ = h.Handle(context.Background(), r) // slog.Logger has no use for the error either
+			}
+		}
+	}
+}
+
+// take takes the events that wait. If there are none, deliver is over.
+func (t *Trace) take() (events []slog.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost > 0 {
+		r := slog.NewRecord(time.Now(), slog.LevelWarn, "rddp: events lost", 0)
+		r.Add("n", t.lost)
+		t.events, t.lost = append(t.events, r), 0
+	}
+	events, t.events = t.events, nil
+	t.delivers = events != nil
+	return events
 }
