@@ -162,7 +162,7 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 			if deadline.IsZero() {
 				deadline = acceptDeadline(listener)
 			}
-			if errno := awaitConnection(c.Thread, listener, thread, deadline, func() bool { return t.hasKept(s) }); errno != 0 {
+			if errno := t.awaitConnection(c.Thread, listener, thread, deadline, func() bool { return t.hasKept(s) }); errno != 0 {
 				return errno
 			}
 		}
@@ -209,7 +209,10 @@ func acceptDeadline(listener int) time.Time {
 
 // awaitConnection waits until a listener has a connection, or one is kept for it. It returns the error with which an
 // accept of the thread ends before.
-func awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
+func (t *connections) awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
+	t.looks.enter()
+	defer t.looks.leave()
+	looked := time.Now()
 	p := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(thread), Events: unix.POLLIN}}
 	for {
 		left := time.Until(deadline)
@@ -225,9 +228,13 @@ func awaitConnection(tid, listener, thread int, deadline time.Time, isKept func(
 		case n > 0, isKept():
 			return 0
 		}
+		if time.Since(looked) < t.looks.interval() {
+			continue
+		}
 		if errno := interruption(tid); errno != 0 {
 			return errno
 		}
+		looked = time.Now()
 	}
 }
 

@@ -249,14 +249,12 @@ func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room in
 	return done
 }
 
-// signalPoll is how often a call that waits for an event looks for signals. Otherwise it would hold up
-// a handler of the program: see seccomp's install.
-const signalPoll = 50 * time.Millisecond
-
 // awaitEvent answers GET_EVENT when there is an event, or a signal.
 func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room int) {
-	tick := time.NewTicker(signalPoll)
-	defer tick.Stop()
+	looks := s.looks.enter()
+	defer s.looks.leave()
+	timer := time.NewTimer(looks)
+	defer timer.Stop()
 	for {
 		added := f.channel.Added()
 		if s.deliver(c, f, at, room) {
@@ -265,12 +263,13 @@ func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room
 		select {
 		case <-added:
 			continue
-		case <-tick.C:
+		case <-timer.C:
 		}
 		if pending, ok := hasSignal(c.Thread); pending || !ok {
 			s.program.Answer(c, 0, syscall.EINTR)
 			return
 		}
+		timer.Reset(s.looks.interval())
 	}
 }
 

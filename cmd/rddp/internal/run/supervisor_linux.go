@@ -35,6 +35,7 @@ type supervisor struct {
 	channels channels
 	events   eventChannels
 	numbers  numbers
+	looks    looks
 	tcp      *connections // nil without rules for them
 
 	closeOnce sync.Once

@@ -68,6 +68,7 @@ type connections struct {
 	place4 meetingPlace
 	place6 meetingPlace
 
+	looks     looks
 	accepting sync.Mutex // held while a listener may have another flag than the program has given it
 
 	mu sync.Mutex
