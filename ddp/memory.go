@@ -21,7 +21,10 @@ type far interface {
 //
 // m may be memory that this process cannot address, such as that of another process. The Region checks
 // each access as any other Region does; m only copies. Any goroutine may call the methods of m, and they
-// must not wait for a peer. ReadAt fills p or returns an error. WriteAt may have written some bytes even
+// must not wait for a peer. They are called while the Region is locked for reading, so that Deregister can
+// wait for the copies under way. So they must not call Deregister of the same Region or of a window of it:
+// it would wait for its own caller. A method that finds that its memory is gone returns an error, which
+// ends the stream, and has another goroutine call Deregister. ReadAt fills p or returns an error. WriteAt may have written some bytes even
 // if it returns an error.
 //
 // The TO of the first byte is to, because the programs behind such memory often tell their peers an
