@@ -13,8 +13,10 @@ package accept
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"time"
 
 	"github.com/rddp/rddp/internal/crowd"
@@ -111,8 +113,18 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 		l.Go(func() {
 			defer displace(nil)
 			defer p.Leave()
+			defer l.recovered(c)
 			l.Serve(conn, c, p)
 		})
+	}
+}
+
+// recovered closes a connection whose Serve has panicked, so that one client costs no other client its
+// server. A panic in a goroutine that Serve has started is not seen here.
+func (l *Loop[C]) recovered(c C) {
+	if value := recover(); value != nil {
+		l.Log.Error("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
+		l.Refuse(c, true)
 	}
 }
 

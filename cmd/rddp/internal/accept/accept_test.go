@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -166,6 +167,53 @@ func TestEndFreesPlace(t *testing.T) {
 			t.Errorf("Run = %v", err)
 		}
 		served.Wait()
+	})
+}
+
+// TestServePanics: a connection whose server panics is closed, gives its place back, and costs no other
+// connection its server.
+func TestServePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		comes := make(chan int)
+		var served sync.WaitGroup
+		var heard, refused []int
+		var log strings.Builder
+		l := Loop[int]{
+			Accept: func() (int, error) {
+				if c, ok := <-comes; ok {
+					return c, nil
+				}
+				return 0, net.ErrClosed
+			},
+			Serve: func(_ context.Context, c int, p *Place) {
+				if p.Heard() {
+					heard = append(heard, c)
+				}
+				if c == 0 {
+					panic("a bug of the server")
+				}
+			},
+			Most: 1, EnterAtOnce: true, Context: t.Context(), Go: served.Go,
+			Refuse: func(c int, _ bool) { refused = append(refused, c) },
+			Log:    slog.New(slog.NewTextHandler(&log, nil)),
+		}
+		ran := make(chan error, 1)
+		go func() { ran <- l.Run(t.Context()) }()
+		for c := range 2 {
+			comes <- c
+			synctest.Wait()
+		}
+		close(comes)
+		if err := <-ran; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Run = %v", err)
+		}
+		served.Wait()
+		if !slices.Equal(heard, []int{0, 1}) || !slices.Equal(refused, []int{0}) {
+			t.Errorf("%v had a place and %v were closed", heard, refused)
+		}
+		if !strings.Contains(log.String(), "a bug of the server") {
+			t.Errorf("the log is %q", log.String())
+		}
 	})
 }
 
