@@ -149,7 +149,8 @@ func (t *connections) answer(c *seccomp.Call) bool {
 		if err != nil {
 			t.notLent("connect", c.Thread, err)
 		}
-		if !ok || !match(t.rules, to) {
+		to, chosen := t.chosen(to)
+		if !ok || !chosen {
 			return false
 		}
 		t.relays.Go(func() { t.connect(c, to) })
@@ -187,6 +188,16 @@ func match(all []rules.Rule, a netip.AddrPort) bool {
 		}
 	}
 	return false
+}
+
+// chosen reports whether a rule has chosen connections to an address, and returns the address to which they go: no
+// address means loopback, to a program that connects.
+func (t *connections) chosen(to netip.AddrPort) (netip.AddrPort, bool) {
+	if !to.Addr().Unmap().IsUnspecified() {
+		return to, match(t.rules, to)
+	}
+	here := netip.AddrPortFrom(loopback(to), to.Port())
+	return here, match(t.rules, to) || match(t.rules, here)
 }
 
 // connect answers a connect to an address that a rule has chosen.
@@ -402,11 +413,7 @@ func (t *connections) dial(to netip.AddrPort) (*proxy.Half, error) {
 	}
 	ctx, cancel := context.WithTimeout(t.begin, t.timeout)
 	defer cancel()
-	address := to
-	if to.Addr().IsUnspecified() { // which means this host, to a program
-		address = netip.AddrPortFrom(loopback(to), to.Port())
-	}
-	half, err := proxy.Dial(ctx, address.String(), &proxy.Config{Timeout: t.timeout, TLS: t.tls})
+	half, err := proxy.Dial(ctx, to.String(), &proxy.Config{Timeout: t.timeout, TLS: t.tls})
 	if speaksNoDDP(err) && t.plainToo {
 		t.mu.Lock()
 		defer t.mu.Unlock()

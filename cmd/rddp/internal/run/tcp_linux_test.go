@@ -33,6 +33,7 @@ import (
 const superviseTCP = "supervise-tcp"
 
 func init() {
+	programs["tcp-here"] = tcpHereProgram
 	programs["tcp-echo"], programs["tcp-errno"], programs["tcp-bound"] = tcpEchoProgram, tcpErrnoProgram, tcpBoundProgram
 	programs["tcp-hold"], programs["tcp-blocks"], programs["tcp-anew"] = tcpHoldProgram, tcpBlocksProgram, tcpAnewProgram
 }
@@ -331,6 +332,26 @@ func tcpBoundProgram(args []string) error {
 		return err
 	}
 	return echoOnce(c, args[0], 1000)
+}
+
+// tcpHereProgram connects to no address, which means loopback.
+func tcpHereProgram(args []string) error {
+	_, port, err := net.SplitHostPort(args[0])
+	if err != nil {
+		return err
+	}
+	c, err := net.Dial("tcp", net.JoinHostPort("0.0.0.0", port))
+	if err != nil {
+		return err
+	}
+	return echoOnce(c, args[0], 1000)
+}
+
+// TestTCPToNoAddress connects to 0.0.0.0, for which a rule about 127.0.0.1 is.
+func TestTCPToNoAddress(t *testing.T) {
+	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
+	var log bytes.Buffer
+	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-here"), &log, `ddp=1 plain=0 untouched=0`)
 }
 
 // TestTCPUntouched connects from a socket that is bound, which continues without us, and says so.

@@ -93,7 +93,8 @@ func (t *connections) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(t
 	if err != nil {
 		t.notLent("connect", c.Thread, err)
 	}
-	if !ok || !match(t.rules, to) {
+	to, chosen := t.chosen(to)
+	if !ok || !chosen {
 		return false
 	}
 	t.relays.Go(func() {
