@@ -28,6 +28,8 @@ type channel struct {
 	near int // +checklocks:mu
 	// the length of an event in bytes; 0 before the first one
 	eventLen int // +checklocks:mu
+	// events for which the pipe has no room
+	later backlog // +checklocks:mu
 }
 
 // eventChannels are the channels that are not closed.
@@ -93,7 +95,8 @@ func pipeOf(thread, fd int) (inode uint64, ok bool) {
 	return inode, err == nil
 }
 
-// Send sends an event, unless the program has left thousands of them unread.
+// Send sends an event. If the program has left thousands of them unread, the event waits; if it waits already, sent is
+// false.
 func (c *channel) Send(event []byte) (sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +104,13 @@ func (c *channel) Send(event []byte) (sent bool) {
 		return false
 	}
 	c.eventLen = len(event)
-	_, err := unix.Write(c.near, event) // fails if the pipe is full
+	if len(c.later.events) > 0 {
+		return c.sendLater(event)
+	}
+	_, err := unix.Write(c.near, event)
+	if err == unix.EAGAIN { //nolint:errorlint // as the call returns it
+		return c.sendLater(event)
+	}
 	return err == nil
 }
 
@@ -135,7 +144,7 @@ func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 			_, _ = unix.Write(c.near, e)
 		}
 	}
-	return n
+	return n + c.later.remove(match)
 }
 
 // pipeMost is the most that a pipe holds without privilege. A program that writes into its own pipe
@@ -164,9 +173,13 @@ func (c *channel) Close() {
 	delete(c.in.all, c.inode) // before another pipe can have the number
 	c.in.mu.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.near >= 0 {
 		unix.Close(c.near)
 		c.near = -1
+	}
+	end := c.later.end
+	c.mu.Unlock()
+	if end != nil {
+		_ = end.Close() // ends the goroutine. It waits for the goroutine, which needs mu
 	}
 }

@@ -22,8 +22,8 @@ type Caller interface {
 
 // A Channel carries events to a program. Any goroutine may use it.
 type Channel interface {
-	// Send sends an event. It does not wait: if a program leaves too many unread, the event is lost, and sent is
-	// false.
+	// Send sends an event. It does not wait. If the same event waits already, because the program leaves many
+	// unread, sent is false, and so it is if the program has closed the channel.
 	Send(event []byte) (sent bool)
 	// TakeBack removes the events for which match returns true from those that the program has not
 	// read, and returns their number.
