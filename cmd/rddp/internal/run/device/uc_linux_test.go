@@ -77,6 +77,9 @@ func TestUCRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.want("an operation that UC has not", 1, uverbs.LocalQPErr)
+		if known(uverbs.SendOp(op), uverbs.UC) { // whatever its depth is
+			t.Errorf("operation %d is known", op)
+		}
 	}
 	p := newProgram(t, newDevice(t))
 	if _, err := p.Context.QP(guest.QPConfig{PD: p.pd, Send: p.cq, Recv: p.cq, Depth: 1, SGEs: 1, Type: uint8(uverbs.Raw)}); err == nil {
