@@ -4,7 +4,8 @@
 // `rddp help` lists its commands.
 //
 // The exit status is 0 on success, 1 after a failure, 2 if the command line is wrong, and 130 if an
-// interrupt ended the command before its work was done. A server, and `rddp ping` without a count,
+// interrupt ended the command before its work was done. `rddp run` has that of its program, 127 if there is no such
+// program, and 126 if it cannot be run. A server, and `rddp ping` without a count,
 // run until they are interrupted, so their work is then done. The command prints a failure once, on
 // standard error.
 package main
@@ -20,6 +21,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
 )
 
 const (
@@ -74,6 +77,9 @@ func runInput(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	fmt.Fprintf(stderr, "%v\n", err)
 	if coder := cli.ExitCoder(nil); errors.As(err, &coder) && coder.ExitCode() == exitUsage {
 		return exitUsage
+	}
+	if start := (*supervise.StartError)(nil); errors.As(err, &start) {
+		return start.Status
 	}
 	if ctx.Err() != nil {
 		return exitInterrupted

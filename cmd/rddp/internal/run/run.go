@@ -63,6 +63,18 @@ const DefaultTCPTimeout = 2 * time.Second
 // ErrUnsupported means that rddp run does not work on this system.
 var ErrUnsupported = errors.New("needs Linux on amd64 or arm64")
 
+// A StartError means that the program could not be started.
+type StartError struct {
+	// Status is the exit status that a shell has then: 127 if there is no such program, and otherwise 126.
+	Status int
+	Err    error
+}
+
+func (e *StartError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *StartError) Unwrap() error { return e.Err }
+
 // DefaultAddresses returns the IPv4 addresses of the interfaces that are up, those of loopback last.
 func DefaultAddresses() ([]netip.Addr, error) {
 	all, err := net.InterfaceAddrs()

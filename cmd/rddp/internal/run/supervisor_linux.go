@@ -79,7 +79,12 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if e := (*seccomp.EndedError)(nil); errors.As(err, &e) {
 		return s.endBy(e.Signal), nil
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, seccomp.ErrNotFound):
+		return 0, &StartError{127, err}
+	case errors.Is(err, seccomp.ErrNotRunnable):
+		return 0, &StartError{126, err}
+	case err != nil:
 		return 0, err
 	}
 	if s.tcp != nil {

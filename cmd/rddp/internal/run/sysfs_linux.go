@@ -75,7 +75,7 @@ func newFolder() (*tree, error) {
 	for {
 		root, err := os.MkdirTemp("", treePrefix)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the device needs a writable folder for temporary files (TMPDIR): %w", err)
 		}
 		lock, err := openFolder(root)
 		if err != nil {

@@ -5,6 +5,7 @@ package seccomp
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,7 +29,9 @@ const exitCannotRun = 126
 var (
 	// ErrNested means that another supervisor already listens to this process.
 	ErrNested = errors.New("another program already answers the system calls of this process: one rddp run cannot run inside another")
-	// ErrNotRunnable means that there is no such program, or that it may not be run.
+	// ErrNotFound means that there is no such program.
+	ErrNotFound = errors.New("the program is not there")
+	// ErrNotRunnable means that the program may not be run.
 	ErrNotRunnable = errors.New("the program cannot be run")
 	// ErrRefused means that the kernel does not allow it.
 	ErrRefused = errors.New("the kernel does not let a program's system calls be answered (seccomp user notification)")
@@ -76,6 +79,9 @@ func ownDescriptor(argument string) int {
 // prepare makes this thread one whose calls the supervisor sees. It returns the path of the program.
 func prepare(socket int, name string, tcp TCP) (path string, err error) {
 	path, err = exec.LookPath(name)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: %v", ErrNotFound, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", ErrNotRunnable, err)
 	}
@@ -231,7 +237,7 @@ func firstRight(control []byte) (int, error) {
 
 // stageError returns the error that the stage has sent as a text.
 func stageError(text string) error {
-	for _, e := range []error{ErrNested, ErrNotRunnable, ErrRefused} {
+	for _, e := range []error{ErrNested, ErrNotFound, ErrNotRunnable, ErrRefused} {
 		if rest, ok := strings.CutPrefix(text, e.Error()); ok {
 			return fmt.Errorf("%w%s", e, rest)
 		}
