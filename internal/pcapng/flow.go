@@ -74,6 +74,7 @@ func (f *Flow) Closed() {
 	f.writeLocked(&f.local, &f.remote, header{fin: true, ack: true}, nil)
 	f.writeLocked(&f.remote, &f.local, header{fin: true, ack: true}, nil)
 	f.writeLocked(&f.local, &f.remote, header{ack: true}, nil)
+	f.w.forgetLocked(f) // +checklocksignore: f.w.mu is held
 	f.w.flushLocked()
 }
 
@@ -86,6 +87,7 @@ func (f *Flow) Stop() {
 		return
 	}
 	f.closed = true
+	f.w.forgetLocked(f) // +checklocksignore: f.w.mu is held
 	f.w.flushLocked()
 }
 

@@ -23,6 +23,8 @@ const (
 // 5737, RFC 3849), and ports that give each connection a pair of its own.
 const (
 	madeUpPort  = 7174
+	recentPairs = 1024  // pairs of ends of Flows that have ended which no Flow gets
+	portTries   = 64    // made-up ports that a Flow tries; they are taken in turn, so most often the first is free
 	madeUpPorts = 49152 // the first of the 16384 dynamic ports
 )
 
@@ -47,9 +49,12 @@ type Writer struct {
 	packet, block []byte // +checklocks:mu
 	flows         uint32 // +checklocks:mu
 	// the ends of the Flows so far
-	used   map[pair]bool // +checklocks:mu
-	err    error         // +checklocks:mu
-	closed bool          // +checklocks:mu
+	used map[pair]*Flow // +checklocks:mu
+	// pairs of Flows that have ended, which used still has; the oldest is at ended % recentPairs
+	recent []pair // +checklocks:mu
+	ended  int    // +checklocks:mu
+	err    error  // +checklocks:mu
+	closed bool   // +checklocks:mu
 }
 
 // NewWriter returns a Writer whose file has begun in w. The caller closes w after the Writer.
@@ -59,7 +64,7 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	if err := file.Flush(); err != nil {
 		return nil, err
 	}
-	return &Writer{Now: time.Now, file: file, used: map[pair]bool{}}, nil
+	return &Writer{Now: time.Now, file: file, used: map[pair]*Flow{}}, nil
 }
 
 // Flush writes out what waits in memory and returns the first error that occurred in writing the
@@ -96,9 +101,9 @@ func (w *Writer) Close() error {
 
 // Flow begins a connection: its handshake is written now. initiator says that the local end opened
 // the connection. Addresses that are not IP addresses with a port, of both ends in the same family,
-// are replaced by made-up ones. So is the opening end's port where there has been a Flow between
-// these two ends before, such as that of the other end of the same connection: Wireshark would mix
-// them up.
+// are replaced by made-up ones. So is the opening end's port where there is a Flow between these two
+// ends, or was one recently, such as that of the other end of the same connection: readers would mix
+// them up. Long after its end a Flow is forgotten: then its ports are those of another connection.
 func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,14 +120,32 @@ func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	if initiator {
 		first, second = second, first
 	}
-	for try := uint32(0); w.used[f.pair()] && try < 1<<16-madeUpPorts; try++ {
+	for try := uint32(0); w.used[f.pair()] != nil && try < portTries; try++ {
 		first.addr = netip.AddrPortFrom(first.addr.Addr(), dynamicPort(w.flows+try))
 	}
-	w.used[f.pair()] = true
+	w.used[f.pair()] = f
 	f.writeLocked(first, second, header{syn: true}, nil)            // +checklocksignore: f.w is w
 	f.writeLocked(second, first, header{syn: true, ack: true}, nil) // +checklocksignore: f.w is w
 	f.writeLocked(first, second, header{ack: true}, nil)            // +checklocksignore: f.w is w
 	return f
+}
+
+// forgetLocked notes that a Flow has ended, and forgets the one that ended recentPairs Flows before.
+//
+// +checklocks:w.mu
+func (w *Writer) forgetLocked(f *Flow) {
+	p := f.pair()
+	if w.used[p] != f { // no free port was found, and a later Flow has it too
+		return
+	}
+	if len(w.recent) < recentPairs {
+		w.recent = append(w.recent, p)
+		return
+	}
+	oldest := &w.recent[w.ended%recentPairs]
+	delete(w.used, *oldest)
+	*oldest = p
+	w.ended++
 }
 
 // ends returns the addresses to write for both ends of the connection with this number.
