@@ -20,7 +20,8 @@ import (
 
 // A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP
 // mode. From then on it carries RDMA over the same TCP connection. Its methods may be called from
-// any goroutine. NewConn, a Dialer and a Listener make a Conn: the methods of the zero value panic.
+// any goroutine. NewConn, a Dialer and a Listener make a Conn. The methods of the zero value, and of a nil
+// *Conn, return syscall.EINVAL, as those of the zero net.TCPConn do, or the zero values of their results.
 type Conn struct {
 	// What each Read and Write uses is at the beginning.
 	startup *startup.Handshake // the phase that the connection has reached
@@ -54,6 +55,7 @@ type Conn struct {
 	// then.
 	closeCalled atomic.Bool
 	resetTold   atomic.Bool // a call has already returned the peer's reset as its error
+	resetRead   atomic.Bool // a Read has
 
 	verbsOnce sync.Once
 
@@ -99,6 +101,9 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	return c
 }
 
+// ok reports whether c is neither nil nor the zero Conn.
+func (c *Conn) ok() bool { return c != nil && c.startup != nil }
+
 // unknownPeer is the peer of connections before startup.
 var unknownPeer startup.Peer
 
@@ -124,8 +129,8 @@ func (c *Conn) isByteStream() bool {
 //
 // In TCP mode Read is TCP's Read. In DDP mode between two rddp ends, Read and Write remain a byte
 // stream and Read behaves as over TCP. io.EOF means that the peer has closed its end, or called
-// CloseWrite, and that all its bytes have been read. If the connection was lost, the error is never
-// io.EOF.
+// CloseWrite, and that all its bytes have been read. If the connection was lost, the error is another
+// one. After a reset only the first Read returns that, and later ones io.EOF, as over TCP.
 //
 // In message mode (Config.Messages, or a foreign peer) Read returns bytes of one message. If the
 // message is longer than p, the next Read returns the rest. Bytes of two messages never come
@@ -149,6 +154,9 @@ func (c *Conn) ReadMessage(p []byte) (n int, m rdmap.Completion, err error) {
 
 // read is Read, and sets m to what ReadMessage returns, unless m is nil.
 func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
 		return 0, c.opError("read", err)
@@ -183,6 +191,9 @@ func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 // is the number of the other bytes: they are sent from a copy. The connection remains usable. There
 // is one exception: if more than 4 MiB are left of a message that has begun, the connection ends.
 func (c *Conn) Write(p []byte) (int, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	ddp, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("write", err)
@@ -221,6 +232,9 @@ func (c *Conn) isClosed() bool { return c.closed.IsSet() }
 // was accepted and closed. With StartupPrefer, the Listener waits for a silent peer for at most 1
 // s, or Config.SniffTimeout if that is shorter.
 func (c *Conn) Close() error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	if c.closeCalled.Swap(true) {
 		return c.opError("close", net.ErrClosed)
 	}
@@ -244,6 +258,9 @@ func (c *Conn) Close() error {
 // Wait does not wait for what the program has started itself, nor for what a Config.Backend keeps of
 // connections that are over, as TCP in user space does.
 func (c *Conn) Wait(ctx context.Context) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	err := c.background.Wait(ctx)
 	if s, ok := c.stream.(awaitable); ok && err == nil {
 		err = s.Wait(ctx)
@@ -308,6 +325,9 @@ func (c *Conn) closeStream() error {
 // written and then io.EOF. This end can still read. Later Writes fail. In message mode the error is
 // errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	var never wait.Deadline
 	inDDP, err := c.enter(startup.Writing, &never)
 	if err != nil {
@@ -332,10 +352,20 @@ func (c *Conn) CloseWrite() error {
 }
 
 // LocalAddr returns the local address of the connection below.
-func (c *Conn) LocalAddr() net.Addr { return c.stream.LocalAddr() }
+func (c *Conn) LocalAddr() net.Addr {
+	if !c.ok() {
+		return nil
+	}
+	return c.stream.LocalAddr()
+}
 
 // RemoteAddr returns the peer's address of the connection below.
-func (c *Conn) RemoteAddr() net.Addr { return c.stream.RemoteAddr() }
+func (c *Conn) RemoteAddr() net.Addr {
+	if !c.ok() {
+		return nil
+	}
+	return c.stream.RemoteAddr()
+}
 
 // SetDeadline sets the read and the write deadline. The zero time means no deadline. Deadlines
 // bound calls that wait. They have no effect on Work Requests that were posted.
@@ -350,6 +380,9 @@ func (c *Conn) SetDeadline(t time.Time) error {
 // including calls that are waiting now. A call whose deadline passes returns
 // os.ErrDeadlineExceeded. The zero time means no deadline.
 func (c *Conn) SetReadDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	return c.setDeadline(&c.readDeadline, t, c.startup.SetReadDeadline)
 }
 
@@ -357,6 +390,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 // and the atomics, including calls that are waiting now. A call whose deadline passes returns
 // os.ErrDeadlineExceeded. The zero time means no deadline.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	return c.setDeadline(&c.writeDeadline, t, c.startup.SetWriteDeadline)
 }
 

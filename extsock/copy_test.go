@@ -197,20 +197,27 @@ func TestConnectionBelow(t *testing.T) {
 			t.Errorf("%s: File = %v", tt.desc, err)
 		}
 		raw, err := tt.c.SyscallConn()
-		if tt.syscall && err == nil {
-			err = raw.Control(func(uintptr) {})
+		if err != nil {
+			t.Fatalf("%s: SyscallConn: %v", tt.desc, err)
 		}
-		if tt.syscall && err != nil || !tt.syscall && !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%s: SyscallConn: %v", tt.desc, err)
+		if err := raw.Control(func(uintptr) {}); tt.syscall && err != nil || !tt.syscall && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: Control: %v", tt.desc, err)
 		}
-		if tt.syscall {
-			for op, move := range map[string]func(func(uintptr) bool) error{"Read": raw.Read, "Write": raw.Write} {
-				called := false
-				err := move(func(uintptr) bool { called = true; return true })
-				if bad := tt.c == inDDP; called == bad || errors.Is(err, extsock.ErrMode) != bad || err != nil != bad {
-					t.Errorf("%s: %s by SyscallConn = %v, called %t", tt.desc, op, err, called)
-				}
-			}
+		called := false
+		see := func(uintptr) bool { called = true; return true }
+		if err := raw.Read(see); err != nil || !called {
+			t.Errorf("%s: Read by SyscallConn = %v, called %t", tt.desc, err, called)
+		}
+		called = false
+		var want error
+		switch {
+		case tt.c == inDDP:
+			want = extsock.ErrMode
+		case !tt.syscall:
+			want = errors.ErrUnsupported
+		}
+		if err := raw.Write(see); !errors.Is(err, want) || called != (want == nil) {
+			t.Errorf("%s: Write by SyscallConn = %v, called %t", tt.desc, err, called)
 		}
 		if err := tt.c.SetNoDelay(true); tt.syscall && err != nil {
 			t.Errorf("%s: SetNoDelay: %v", tt.desc, err)

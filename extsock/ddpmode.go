@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"syscall"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
@@ -37,6 +38,9 @@ func isByteStream(p *startup.Peer) bool {
 //     could not begin, and the connection is as before.
 //   - Any other error: the connection is closed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	if err := privateDataError(c.config(), privateData, true); err != nil { // before startup begins
 		return c.opError("ddp", err)
 	}
@@ -127,6 +131,9 @@ type Request struct {
 // of ReceiveRequest goes on waiting, and a Read, a Write or Handshake accepts the Request as if
 // ReceiveRequest had not been called.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
+	if !c.ok() {
+		return nil, syscall.EINVAL
+	}
 	if c.initiator {
 		return nil, c.opError("ddp", errInitiator)
 	}

@@ -28,6 +28,8 @@ type engine interface {
 	Write(p []byte, limit *wait.Deadline) (int, error)
 	Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error)
 	Interrupt()
+	// Look shows what a Read would return, at most len(p) bytes, without reading it.
+	Look(p []byte, limit *wait.Deadline, show driver.Show) error
 
 	Post(wr *rdmap.WorkRequest) error
 	PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error)

@@ -28,7 +28,7 @@ var (
 	// ErrMode means that the connection is not in the mode that the call needs:
 	//
 	//   - The verbs need DDP mode.
-	//   - EnableDDP and the socket options need TCP mode, and so do the Read and Write of
+	//   - EnableDDP and the socket options need TCP mode, and so does the Write of
 	//     SyscallConn. A connection in DDP mode does not return to it.
 	//   - Sends and Immediate Data need message mode (Config.Messages), because they would disturb
 	//     a byte stream.
@@ -91,6 +91,9 @@ func (c *Conn) opError(op string, err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // io.EOF is returned as it is, like TCP's
 		return err
 	}
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	if e, ok := err.(*net.OpError); ok { //nolint:errorlint // only if err itself is one
 		if e.Op == op {
 			return err
@@ -117,14 +120,18 @@ func (c *Conn) network() string {
 	return "rddp"
 }
 
-// afterReset returns err as TCP reports a reset: the first call returns ECONNRESET, and later
-// Writes return EPIPE.
+// afterReset returns err as TCP reports a reset: the first call returns ECONNRESET, later Reads return io.EOF,
+// and later Writes EPIPE. But the first Read returns ECONNRESET in any case. Over TCP it returns io.EOF if a Write
+// came first, and a program that reads in another goroutine takes what it has got for everything.
 func (c *Conn) afterReset(err error, write bool) error {
 	if !errors.Is(err, syscall.ECONNRESET) {
 		return err
 	}
-	if told := c.resetTold.Swap(true); told && write {
+	switch told := c.resetTold.Swap(true); {
+	case told && write:
 		return syscall.EPIPE
+	case !write && c.resetRead.Swap(true):
+		return io.EOF
 	}
 	return err
 }

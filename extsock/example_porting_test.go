@@ -7,12 +7,14 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"io"
 	"log"
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -313,6 +315,35 @@ func ExampleConfig_tls() {
 	// Output: who can listen to us?
 }
 
+// A server that asks its clients for a certificate, and tells them who they are.
+func ExampleConn_ConnectionState_tls() {
+	serverTLS, clientTLS := certificates()
+	serverTLS.ClientAuth, serverTLS.ClientCAs = tls.RequireAndVerifyClientCert, clientTLS.RootCAs
+	clientTLS.Certificates = serverTLS.Certificates
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, TLS: serverTLS})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, func(nc net.Conn) {
+		defer nc.Close()
+		c := nc.(*extsock.Conn)
+		if err := c.Handshake(context.Background()); err != nil {
+			return
+		}
+		client := c.ConnectionState().TLS.PeerCertificates[0]
+		fmt.Fprintf(c, "you are %s\n", client.Subject.CommonName)
+	})
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire, TLS: clientTLS})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	io.Copy(os.Stdout, c)
+	// Output: you are somebody
+}
+
 // certificates returns the configuration of a server with a new certificate, and that of clients
 // which trust it.
 func certificates() (server, client *tls.Config) {
@@ -322,6 +353,7 @@ func certificates() (server, client *tls.Config) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		Subject: pkix.Name{CommonName: "somebody"},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 )
 
 // A Listener is a net.Listener whose connections are extended sockets. Its methods may be called
-// from any goroutine. Listen and NewListener make a Listener: the methods of the zero value panic.
+// from any goroutine. Listen and NewListener make a Listener. The methods of the zero value, and of a nil
+// *Listener, return syscall.EINVAL, as those of the zero net.TCPListener do; Addr returns nil.
 //
 // Unless Config.Startup is StartupOff, a Listener runs the startup of each connection in the
 // background as soon as the connection arrives, whatever the program does. At most 128 connections
@@ -63,6 +64,9 @@ func newListener(l net.Listener, cfg *Config, noDevice error) *Listener {
 	}
 	return x
 }
+
+// ok reports whether l is neither nil nor the zero Listener.
+func (l *Listener) ok() bool { return l != nil && l.l != nil }
 
 const (
 	defaultHalfOpen = 4096
@@ -126,6 +130,9 @@ func (l streamListener) Accept() (net.Conn, error) {
 // connections whose startup has already failed. With StartupOff the connection is in TCP mode, and
 // its TLS handshake runs at the first use.
 func (l *Listener) Accept() (net.Conn, error) {
+	if !l.ok() {
+		return nil, syscall.EINVAL
+	}
 	c, err := l.accept()
 	if err != nil {
 		return nil, err
@@ -151,6 +158,9 @@ func (l *Listener) accept() (*Conn, error) {
 // for HandshakeTimeout. A server all of whose peers use DDP mode should set StartupRequire.
 // AcceptDDP accepts every Request, even with Config.JudgeRequests.
 func (l *Listener) AcceptDDP() (*Conn, error) {
+	if !l.ok() {
+		return nil, syscall.EINVAL
+	}
 	if err := privateDataError(l.cfg, nil, true); err != nil { // no connection could be switched
 		a := l.Addr()
 		return nil, &net.OpError{Op: "accept", Net: a.Network(), Addr: a, Err: err}
@@ -200,6 +210,9 @@ func (l *Listener) over(nc net.Conn) (c *Conn) {
 // Close stops listening. It does not affect connections that Accept has returned. It resets
 // connections that wait for Accept, as the operating system does.
 func (l *Listener) Close() error {
+	if !l.ok() {
+		return syscall.EINVAL
+	}
 	err := l.l.Close()
 	if l.backlog != nil {
 		l.backlog.close()
@@ -212,15 +225,28 @@ func (l *Listener) Close() error {
 // accepts no connection, and Conn.Wait would return for every connection that it has accepted and not
 // given to the program. Connections that the program has got are not counted. Wait returns an error,
 // ctx.Err(), only if ctx is done first.
-func (l *Listener) Wait(ctx context.Context) error { return l.background.Wait(ctx) }
+func (l *Listener) Wait(ctx context.Context) error {
+	if !l.ok() {
+		return syscall.EINVAL
+	}
+	return l.background.Wait(ctx)
+}
 
 // Addr returns the address at which the Listener listens.
-func (l *Listener) Addr() net.Addr { return l.l.Addr() }
+func (l *Listener) Addr() net.Addr {
+	if !l.ok() {
+		return nil
+	}
+	return l.l.Addr()
+}
 
 // SetDeadline sets the deadline of Accept and AcceptDDP, including calls that are waiting now. The
 // zero time means no deadline. The error is errors.ErrUnsupported if the Listener does not run
 // startup itself and the listener below has no deadlines.
 func (l *Listener) SetDeadline(t time.Time) error {
+	if !l.ok() {
+		return syscall.EINVAL
+	}
 	if l.backlog != nil {
 		return l.backlog.setDeadline(t)
 	}
@@ -240,6 +266,9 @@ func (l *Listener) SetDeadline(t time.Time) error {
 // The copy also shares its blocking mode with the Listener. Calling Fd on the copy makes the socket
 // blocking. Accept and Close may then last until the next connection arrives.
 func (l *Listener) File() (*os.File, error) {
+	if !l.ok() {
+		return nil, syscall.EINVAL
+	}
 	f, ok := l.below().(interface{ File() (*os.File, error) })
 	if !ok {
 		return nil, l.unsupported("file")
@@ -254,11 +283,25 @@ func (l *Listener) File() (*os.File, error) {
 // SyscallConn returns access to the operating system's listening socket, for its settings. If there
 // is no such socket, the error is errors.ErrUnsupported.
 func (l *Listener) SyscallConn() (syscall.RawConn, error) {
+	if !l.ok() {
+		return nil, syscall.EINVAL
+	}
 	s, ok := l.below().(syscall.Conn)
 	if !ok {
 		return nil, l.unsupported("raw")
 	}
 	return s.SyscallConn()
+}
+
+// SetUnlinkOnClose sets whether Close removes the file of a unix socket, as for a net.UnixListener. It does
+// nothing if there is no such socket.
+func (l *Listener) SetUnlinkOnClose(unlink bool) {
+	if !l.ok() {
+		return
+	}
+	if u, ok := l.below().(interface{ SetUnlinkOnClose(unlink bool) }); ok {
+		u.SetUnlinkOnClose(unlink)
+	}
 }
 
 // below returns the listener that has the settings of TCP.

@@ -2,6 +2,7 @@ package extsock
 
 import (
 	"context"
+	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
@@ -29,6 +30,9 @@ func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
 // Config.SRQ no Completion tells of it either, unless one of this end's operations is under way. For other
 // connections the error is ErrMode. If ctx is done first, AwaitEnd returns ctx.Err().
 func (c *Conn) AwaitEnd(ctx context.Context) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	return c.opError("wait", untilDone(ctx, c.awaitEnd))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/driver"
@@ -16,8 +17,8 @@ import (
 //
 // The methods wait until the operation is complete, until the Conn's read or write deadline passes,
 // or until ctx is done. The error is then os.ErrDeadlineExceeded or ctx.Err(). All methods may be
-// called from any goroutine, and many calls may run at once. Conn.Remote makes a RemoteMemory: the zero value
-// has no connection, and its methods may panic.
+// called from any goroutine, and many calls may run at once. Conn.Remote makes a RemoteMemory. The methods of
+// the zero value return syscall.EINVAL.
 type RemoteMemory struct {
 	c *Conn
 	h rdmap.Handle
@@ -47,6 +48,9 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 // gives syscall.EINVAL. The Conn's read deadline bounds the call. If the call returns early, the
 // connection remains usable, and the answer does not change p.
 func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, error) {
+	if !m.c.ok() {
+		return 0, syscall.EINVAL
+	}
 	if off < 0 {
 		return 0, m.c.opError("read", errRange)
 	}
@@ -77,6 +81,9 @@ func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, erro
 // after p has begun to go out, the rest of p is sent from a copy. If that copy would be longer than
 // 4 MiB, the connection ends.
 func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, error) {
+	if !m.c.ok() {
+		return 0, syscall.EINVAL
+	}
 	if off < 0 || int64(len(p)) > m.len()-off {
 		return 0, m.c.opError("write", fmt.Errorf("%w: %d bytes at offset %d of %d", errRange, len(p), off, m.len()))
 	}
@@ -109,6 +116,9 @@ func (m *RemoteMemory) CompareAndSwap(ctx context.Context, off int64, old, new u
 func (m *RemoteMemory) len() int64 { return int64(m.h.Len) }
 
 func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int64) (uint64, error) {
+	if !m.c.ok() {
+		return 0, syscall.EINVAL
+	}
 	if off < 0 || off > m.len()-8 {
 		return 0, m.c.opError("atomic", errRange)
 	}

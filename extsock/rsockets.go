@@ -55,6 +55,8 @@ type rsocket struct {
 	inErr, outErr error // +checklocks:mu
 	// data has come since the last Write
 	heard bool // +checklocks:mu
+	// not nil once there has been a look: Reads take turns with looks
+	looks chan struct{} // +checklocks:mu
 
 	// what TCP has not taken: out[i%len(out)] for i from head to tail
 	out        [maxOut]outgoing // +checklocks:mu
@@ -102,9 +104,20 @@ func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
 	case limit.HasPassed():
 		return 0, os.ErrDeadlineExceeded
 	}
+	var turn chan struct{} // of looks, if this Read has it
+	defer func() {
+		if turn != nil {
+			<-turn
+		}
+	}()
 	for {
 		received := s.received.Load()
-		n, more, err := s.take(p)
+		n, more, looks, err := s.take(p, turn != nil)
+		if looks != nil {
+			looks <- struct{}{}
+			turn = looks
+			continue
+		}
 		if more {
 			wait.Wake(s.arrived) // another Read may wait
 		}
@@ -117,13 +130,16 @@ func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
 	}
 }
 
-// take gives a Read what has come. more says that another Read has something to return too. The error
-// is for a Read that gets nothing.
-func (s *rsocket) take(p []byte) (n int, more bool, err error) {
+// take gives a Read what has come. more says that another Read has something to return too. If there has been a look,
+// a Read takes its turn in looks first. The error is for a Read that gets nothing.
+func (s *rsocket) take(p []byte, hasTurn bool) (n int, more bool, looks chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.unlock()
 	if s.c.isClosed() {
-		return 0, true, net.ErrClosed
+		return 0, true, nil, net.ErrClosed
+	}
+	if s.looks != nil && !hasTurn {
+		return 0, false, s.looks, nil
 	}
 	for n < len(p) {
 		off, m := s.rx.Unread()
@@ -137,10 +153,10 @@ func (s *rsocket) take(p []byte) (n int, more bool, err error) {
 	if n > 0 {
 		s.tellLocked()
 		_, left := s.rx.Unread()
-		return n, left > 0 || s.endedLocked() != nil, nil
+		return n, left > 0 || s.endedLocked() != nil, nil, nil
 	}
 	err = s.endedLocked()
-	return 0, err != nil, err
+	return 0, err != nil, nil, err
 }
 
 // endedLocked returns why no data comes any more, or nil if it may.

@@ -110,6 +110,9 @@ var sockopts = map[int]sockopt{
 // not exist gives errors.ErrUnsupported, and a value that the option cannot have gives
 // syscall.EINVAL.
 func (c *Conn) SetsockoptInt(level, opt, value int) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	if level == SOL_DDP && opt == DDPMODE {
 		return c.setDDPMode(value)
 	}
@@ -128,6 +131,9 @@ func (c *Conn) SetsockoptInt(level, opt, value int) error {
 // An option or level that does
 // not exist gives errors.ErrUnsupported.
 func (c *Conn) GetsockoptInt(level, opt int) (int, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	if level == SOL_DDP && opt == DDPMODE {
 		return toInt(c.inDDPMode()), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
@@ -89,16 +90,25 @@ func (c *Conn) traceFallback(e *fallbackError) {
 }
 
 // Handshake waits until the startup that Config.Startup asks for is over, as the connection's first
-// Read or Write would. With StartupPrefer an accepted connection waits for the peer's first bytes.
+// Read or Write would, and also for TLS's handshake in TCP mode. With StartupPrefer an accepted connection waits
+// for the peer's first bytes.
 //
 // Handshake returns nil if the connection is in DDP mode, and also if it is plain TCP;
-// ConnectionState says which. If ctx is done first, Handshake returns ctx.Err(). Startup then goes
-// on, and the connection remains usable.
+// ConnectionState says which, and who the peer is under TLS. If ctx is done first, Handshake returns ctx.Err().
+// Startup then goes on, and the connection remains usable.
 func (c *Conn) Handshake(ctx context.Context) error {
-	return c.opError("handshake", untilDone(ctx, func(d *wait.Deadline) error {
-		_, err := c.enter(startup.Waiting, d)
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	inDDP := false
+	err := untilDone(ctx, func(d *wait.Deadline) (err error) {
+		inDDP, err = c.enter(startup.Waiting, d)
 		return err
-	}))
+	})
+	if s, ok := c.stream.(interface{ Handshake(context.Context) error }); ok && err == nil && !inDDP {
+		err = s.Handshake(ctx)
+	}
+	return c.opError("handshake", err)
 }
 
 // untilDone calls f with a deadline that passes when ctx is done.

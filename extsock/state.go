@@ -1,5 +1,7 @@
 package extsock
 
+import "crypto/tls"
+
 // A ConnectionState says which mode a connection is in, and what MPA startup agreed on with the
 // peer. Conn.ConnectionState returns it.
 type ConnectionState struct {
@@ -18,6 +20,11 @@ type ConnectionState struct {
 	// Config.Backend; it is nil if that has none, or if Accept has made the connection before.
 	Device   string
 	NoDevice error
+
+	// TLS is the state of TLS below the connection, of Config.TLS or of a *tls.Conn that was passed to NewConn:
+	// the peer's certificates, for instance. It is nil without TLS, and until TLS's handshake is over. It is not nil
+	// in DDP mode, nor when Conn.Handshake has returned nil. It remains after the connection has ended.
+	TLS *tls.ConnectionState
 
 	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A
 	// Responder has it as soon as ReceiveRequest returns. The caller must not modify it. The
@@ -59,13 +66,20 @@ type ConnectionState struct {
 // "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC
 // 6581 §9.1)
 func (c *Conn) ConnectionState() ConnectionState {
+	if !c.ok() {
+		return ConnectionState{}
+	}
 	fallback := c.fellBack()
+	var overTLS *tls.ConnectionState
+	if t, ok := c.stream.(interface{ TLS() *tls.ConnectionState }); ok {
+		overTLS = t.TLS()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	peer := c.peer.Load()
 	a := &peer.Agreement
 	s := ConnectionState{
-		DDPMode: c.inDDPMode(), Device: c.device(), NoDevice: c.noDevice,
+		DDPMode: c.inDDPMode(), Device: c.device(), NoDevice: c.noDevice, TLS: overTLS,
 		PeerPrivateData: peer.PrivateData, PeerIsRDDP: peer.IsRDDP,
 		Revision: int(a.Revision), Enhanced: a.Enhanced, CRC: a.CRC,
 		SendsMarkers: a.TxMarkers, ReceivesMarkers: a.RxMarkers,

@@ -14,6 +14,9 @@ import (
 // Stats returns the counts of the connection: what it has done so far in DDP mode. It may be called
 // at any time, from any goroutine, and also after Close. Before DDP mode all counts are zero.
 func (c *Conn) Stats() stats.Counts {
+	if !c.ok() {
+		return stats.Counts{}
+	}
 	if !c.inDDPMode() {
 		return stats.Counts{}
 	}

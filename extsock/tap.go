@@ -3,6 +3,7 @@ package extsock
 import (
 	"errors"
 	"net"
+	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/toe"
@@ -25,6 +26,9 @@ import (
 //
 // When a connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {
+	if !c.ok() {
+		return nil, syscall.EINVAL
+	}
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
 	}

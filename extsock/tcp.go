@@ -37,6 +37,9 @@ func (c *Conn) tcp() net.Conn {
 // true. In DDP mode there is no reason to change it, because this package writes everything that is
 // ready with one call. If TCP does not have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetNoDelay(noDelay bool) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	s, ok := c.tcp().(interface{ SetNoDelay(bool) error })
 	return c.setting(ok, func() error { return s.SetNoDelay(noDelay) })
 }
@@ -44,6 +47,9 @@ func (c *Conn) SetNoDelay(noDelay bool) error {
 // SetKeepAlive sets whether TCP sends keep-alive messages. If TCP does not have this setting, the
 // error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAlive(keepAlive bool) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	s, ok := c.tcp().(interface{ SetKeepAlive(bool) error })
 	return c.setting(ok, func() error { return s.SetKeepAlive(keepAlive) })
 }
@@ -51,6 +57,9 @@ func (c *Conn) SetKeepAlive(keepAlive bool) error {
 // SetKeepAlivePeriod sets the time that the connection must be idle before TCP sends keep-alive
 // messages. If TCP does not have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	s, ok := c.tcp().(interface{ SetKeepAlivePeriod(time.Duration) error })
 	return c.setting(ok, func() error { return s.SetKeepAlivePeriod(d) })
 }
@@ -58,10 +67,27 @@ func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 // SetKeepAliveConfig configures keep-alive messages, as for a net.TCPConn. If TCP does not have
 // this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	s, ok := c.tcp().(interface {
 		SetKeepAliveConfig(net.KeepAliveConfig) error
 	})
 	return c.setting(ok, func() error { return s.SetKeepAliveConfig(config) })
+}
+
+// MultipathTCP reports whether the connection uses MPTCP, as for a net.TCPConn. If TCP does not have this
+// setting, the error is errors.ErrUnsupported.
+func (c *Conn) MultipathTCP() (uses bool, err error) {
+	if !c.ok() {
+		return false, syscall.EINVAL
+	}
+	s, ok := c.tcp().(interface{ MultipathTCP() (bool, error) })
+	err = c.setting(ok, func() (err error) {
+		uses, err = s.MultipathTCP()
+		return err
+	})
+	return uses, err
 }
 
 // SetLinger sets what TCP does at Close with data that the peer has not acknowledged, as for a
@@ -70,6 +96,9 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 // TCP does not have this setting, the error is errors.ErrUnsupported; 0 seconds nevertheless has
 // its effect on Close in DDP mode.
 func (c *Conn) SetLinger(seconds int) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	if !c.isClosed() {
 		c.abortive.Store(seconds == 0)
 	}
@@ -80,6 +109,9 @@ func (c *Conn) SetLinger(seconds int) error {
 // SetReadBuffer sets the size in bytes of the operating system's receive buffer. If TCP does not
 // have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetReadBuffer(octets int) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	s, ok := c.tcp().(interface{ SetReadBuffer(int) error })
 	return c.setting(ok, func() error { return s.SetReadBuffer(octets) })
 }
@@ -87,6 +119,9 @@ func (c *Conn) SetReadBuffer(octets int) error {
 // SetWriteBuffer sets the size in bytes of the operating system's send buffer. If TCP does not have
 // this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetWriteBuffer(octets int) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	s, ok := c.tcp().(interface{ SetWriteBuffer(int) error })
 	return c.setting(ok, func() error { return s.SetWriteBuffer(octets) })
 }
@@ -111,6 +146,9 @@ func (c *Conn) setting(has bool, set func() error) error {
 // connection if there was such data. The error is errors.ErrUnsupported if the stream below cannot
 // do this, or if the program posts the receive buffers.
 func (c *Conn) CloseRead() error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	var never wait.Deadline
 	inDDP, err := c.enter(startup.Writing, &never) // as a Write: a silent peer may delay it by 1 s
 	if err != nil {
@@ -139,65 +177,6 @@ func (c *Conn) closeReadDDP() error {
 	return nil
 }
 
-// SyscallConn returns access to the file descriptor of the operating system's connection. It is for
-// settings. The program must not read or write through it: such bytes bypass captures and TLS, and
-// in DDP mode they would destroy the stream. The Read and Write of the result return ErrMode in DDP
-// mode, without a call of their function. If there is no such connection, the error is
-// errors.ErrUnsupported.
-func (c *Conn) SyscallConn() (syscall.RawConn, error) {
-	s, ok := c.tcp().(syscall.Conn)
-	if !ok {
-		return nil, c.opError("raw", errors.ErrUnsupported)
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	// The result must not be of package net's type. Otherwise os.File's ReadFrom and WriteTo would
-	// use it to move a file's bytes past DDP.
-	return rawConn{raw, c}, nil
-}
-
-type rawConn struct {
-	syscall.RawConn
-	c *Conn
-}
-
-// Control fails after Close, although in DDP mode TCP may still be closing the connection.
-func (r rawConn) Control(f func(fd uintptr)) error {
-	if r.c.isClosed() {
-		return r.c.opError("raw-control", net.ErrClosed)
-	}
-	return r.RawConn.Control(f)
-}
-
-// Read fails in DDP mode.
-func (r rawConn) Read(f func(fd uintptr) (done bool)) error {
-	if err := r.plain("raw-read"); err != nil {
-		return err
-	}
-	return r.RawConn.Read(f)
-}
-
-// Write fails in DDP mode.
-func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
-	if err := r.plain("raw-write"); err != nil {
-		return err
-	}
-	return r.RawConn.Write(f)
-}
-
-// plain returns an error if the driver has the stream.
-func (r rawConn) plain(op string) error {
-	switch {
-	case r.c.isClosed():
-		return r.c.opError(op, net.ErrClosed)
-	case r.c.startup.Phase() == startup.DDP:
-		return r.c.opError(op, errNotPlain)
-	}
-	return nil
-}
-
 // NetConn returns the connection below: the net.Conn that was passed to NewConn, the operating
 // system's *net.TCPConn, or the *tls.Conn of Config.TLS.
 //
@@ -206,6 +185,9 @@ func (r rawConn) plain(op string) error {
 // the program moved past this package would be missing here. The program must not use the result
 // once the switch to DDP mode begins.
 func (c *Conn) NetConn() net.Conn {
+	if !c.ok() {
+		return nil
+	}
 	under, err := c.plain()
 	if err != nil {
 		return nil
@@ -217,6 +199,9 @@ func (c *Conn) NetConn() net.Conn {
 // close it. If there is no such connection, or if NetConn returns nil, the error is
 // errors.ErrUnsupported.
 func (c *Conn) File() (*os.File, error) {
+	if !c.ok() {
+		return nil, syscall.EINVAL
+	}
 	under, err := c.plain()
 	if err != nil {
 		return nil, c.opError("file", err)
@@ -257,6 +242,9 @@ var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 // send a file or data of another connection without a copy in the program; it counts as one Write
 // that lasts as long as ReadFrom. In DDP mode it calls Write with at most 32 KiB at a time.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("readfrom", err)
@@ -278,6 +266,9 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 // and it counts as one Read that lasts as long as WriteTo. In DDP mode it calls Read with a buffer
 // of 32 KiB.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	inDDP, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
 		return 0, c.opError("writeto", err)

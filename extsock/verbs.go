@@ -3,6 +3,7 @@ package extsock
 import (
 	"net"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/startup"
@@ -112,6 +113,9 @@ func (c *Conn) appReceives() bool {
 
 // inDDP returns the verbs of a connection that is, or was, in DDP mode.
 func (c *Conn) inDDP() (*verbs, error) {
+	if !c.ok() {
+		return nil, syscall.EINVAL
+	}
 	if err := c.startup.Err(); err != nil {
 		return nil, err
 	}
@@ -123,15 +127,30 @@ func (c *Conn) inDDP() (*verbs, error) {
 
 // OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left: TCP
 // has not taken all of it.
-func (c *Conn) OwesAnswer() bool { return c.endpoint().qp.OwesAnswer() }
+func (c *Conn) OwesAnswer() bool {
+	if !c.ok() {
+		return false
+	}
+	return c.endpoint().qp.OwesAnswer()
+}
 
 // SendCQ returns the completion queue of the send queue: Config.SendCQ, or the connection's own. It
 // holds the Completions of Post and PostBatch.
-func (c *Conn) SendCQ() *CompletionQueue { return c.endpoint().sendCQ }
+func (c *Conn) SendCQ() *CompletionQueue {
+	if !c.ok() {
+		return nil
+	}
+	return c.endpoint().sendCQ
+}
 
 // RecvCQ returns the completion queue of the receive queue: Config.RecvCQ, or the connection's own.
 // It holds the Completions of PostRecv and Config.SRQ.
-func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
+func (c *Conn) RecvCQ() *CompletionQueue {
+	if !c.ok() {
+		return nil
+	}
+	return c.endpoint().recvCQ
+}
 
 // Register gives the peer of this connection the given access to b, until Deregister or Close
 // returns. It may be called in either mode. b remains the caller's, but meanwhile the peer may read
@@ -143,6 +162,9 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // A connection on a device (Config.Backend) reaches only memory of NewMemory. The error is then
 // errors.ErrUnsupported.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
+	if !c.ok() {
+		return Region{}, syscall.EINVAL
+	}
 	if c.device() != "" {
 		return Region{}, c.opError("register", errMemory)
 	}
@@ -245,6 +267,9 @@ func (v *verbs) deregisterAll() {
 // anywhere. There is no mask, Swap, Immediate Data, Send with Invalidate, or more than 6 pieces in Gather that
 // is not Inline, and no atomic on an RNIC. Post puts nothing off there.
 func (c *Conn) Post(wr *rdmap.WorkRequest) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	v, err := c.inDDP()
 	if err != nil {
 		return c.opError("post", err)
@@ -275,6 +300,9 @@ func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 // number of Work Requests that were accepted. If that is less than len(wrs), the error is that of
 // the first one that was not.
 func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	v, err := c.inDDP()
 	if err != nil {
 		return 0, c.opError("post", err)
@@ -296,6 +324,9 @@ func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 //
 // With Config.SRQ the error is rdmap.ErrBadRequest: post the buffers to the SRQ instead.
 func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
 	v := c.endpoint()
 	if !c.appReceives() {
 		c.mu.Lock()

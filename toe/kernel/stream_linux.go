@@ -217,6 +217,19 @@ func peek(fd uintptr) syscall.Errno {
 	return errno
 }
 
+// Ready reports whether ReadSegment would not wait. It is for the caller of ReadSegment.
+func (s *socket) Ready() bool {
+	errno := syscall.Errno(0)
+	if err := s.raw.Control(func(fd uintptr) { errno = peek(fd) }); err != nil || errno == 0 || errno == unix.EINTR {
+		return true
+	}
+	if errno == unix.EAGAIN {
+		return false
+	}
+	s.breakWith(errno) // Linux has reported the error now, and the next call would see an end of stream
+	return true
+}
+
 // remember records a failure of the connection. When the kernel shows a plain end of stream after a
 // failure, remember returns the failure again.
 func (s *socket) remember(err error) error {

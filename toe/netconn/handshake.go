@@ -2,6 +2,7 @@ package netconn
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,46 @@ func (s *stream) ready(empty bool) error {
 		s.startHandshake()
 		s.changed.Wait()
 	}
+}
+
+// Handshake waits until the handshake of TLS is done, if there is one, or until ctx is done.
+func (s *stream) Handshake(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case s.closed:
+			return s.opError("handshake", net.ErrClosed)
+		case s.handshake == shaken:
+			return nil
+		case s.handshake == shakeFailed:
+			return s.opError("handshake", s.shakeErr)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		s.startHandshake()
+		s.changed.Wait()
+	}
+}
+
+// TLS returns the state of TLS. It returns nil if there is none, or if its handshake is not done, and does not
+// wait.
+func (s *stream) TLS() *tls.ConnectionState {
+	c, ok := s.conn.(interface{ ConnectionState() tls.ConnectionState })
+	s.mu.Lock()
+	done := s.handshake == shaken
+	s.mu.Unlock()
+	if !ok || !done {
+		return nil
+	}
+	state := c.ConnectionState()
+	return &state
 }
 
 // startHandshake starts the handshake unless that was done before.

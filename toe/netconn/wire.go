@@ -266,6 +266,16 @@ func (s *stream) Unwatch() {
 	s.wire.Stream.Unwatch()
 }
 
+// Ready reports whether ReadSegment may have something to read. It is for the caller of ReadSegment. What
+// has arrived may be a part of a record, and only ForTLS makes a net.Conn that can be asked.
+func (s *stream) Ready() bool {
+	if s.wire == nil || s.in.isReady(s.wire) {
+		return true
+	}
+	below, ok := s.wire.Stream.(interface{ Ready() bool })
+	return !ok || below.Ready()
+}
+
 // isReady reports whether a readRecords would not wait. Nobody reads.
 func (r *reader) isReady(w *wire) bool {
 	r.lock()

@@ -29,6 +29,24 @@ func (b *readBound) interrupt() {
 	b.stream.SetReadDeadline(time.Unix(1, 0))
 }
 
+// interruptAt is interrupt at t. It replaces an interrupt that is not undone yet.
+func (b *readBound) interruptAt(t time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.interrupted = true
+	b.stream.SetReadDeadline(t)
+}
+
+// nudge is interrupt, unless there is one already, or interruptAt has set a time for it.
+func (b *readBound) nudge() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.interrupted {
+		b.interrupted = true
+		b.stream.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
 // resume undoes interrupt and reports whether there was one.
 func (b *readBound) resume() bool {
 	b.mu.Lock()

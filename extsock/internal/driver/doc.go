@@ -29,6 +29,7 @@
 //	capture.go   what rx and tx show to a capture
 //	inbox.go, reader.go
 //	             the lock of the box, and the Reads that wait
+//	look.go      what a program sees that looks without a Read
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways
 //	read.go, streamwrite.go, operation.go
 //	             the calls of the program that wait

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -38,17 +39,17 @@ type Driver struct {
 	qp    *rdmap.QP   // from cfg
 	in    *inbox      // messages that wait for Read; nil if the application posts the buffers
 	bytes *byteStream // nil in message mode
-	words bool        // ReceiveConfig.Words
 
 	rx     rx   // the way in; the goroutine with the receive role owns it
 	role   role // which goroutine that is
 	tx     tx   // the way out; the holder of the transmit token owns it
 	count  counters.Counters
-	writer streamWriter // Write in stream mode
-	freed  wait.Signal  // Work Requests have completed, so a queue may have room
-	later  putOff       // what Post does not send at once
-	end    ending       // whether the connection ends, and why
-	bound  readBound    // how long receiving goes on
+	writer streamWriter           // Write in stream mode
+	freed  wait.Signal            // Work Requests have completed, so a queue may have room
+	later  putOff                 // what Post does not send at once
+	end    ending                 // whether the connection ends, and why
+	bound  readBound              // how long receiving goes on
+	asking atomic.Pointer[asking] // a Look that waits for the home goroutine; nil: none
 	idle   idle
 
 	// background counts this connection's goroutines, and its stream until shut has closed it.
@@ -166,7 +167,7 @@ func New(cfg Config) *Driver {
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
 		d.in.box.longest = r.Longest // +checklocksignore: no other goroutine has it yet
-		d.words = r.Words
+		d.in.words = r.Words
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)
 			d.bytes = newByteStream(r.Stream, int(d.in.window.Load()), &d.count, cfg.Trace)

@@ -212,7 +212,7 @@ func (d *Driver) Close() error {
 
 // beginClose begins Close. If data of the peer is lost by it, the connection is reset, and over.
 func (d *Driver) beginClose() (over bool) {
-	if d.in != nil && d.in.close() && !d.words {
+	if d.in != nil && d.in.close() && !d.in.words {
 		d.sendReset(net.ErrClosed)
 		return true
 	}

@@ -26,6 +26,7 @@ import (
 type inbox struct {
 	queued atomic.Bool // more than one Read has waited at a time
 	held   bool        // a Read with the receive role holds mu; the receive role guards it
+	words  bool        // ReceiveConfig.Words
 
 	look   atomic.Uint32 // what other goroutines look at without the lock; see unlock
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer

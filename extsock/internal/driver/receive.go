@@ -76,6 +76,9 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 	}
 	for {
 		waits := d.role.waits.Load()
+		if !reader {
+			d.beginTry()
+		}
 		n, off, err := d.rx.readSegment()
 		if n > 0 {
 			d.rx.filled(off, n)
@@ -84,6 +87,9 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 			}
 		}
 		interrupted := err != nil && errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()
+		if !reader {
+			d.endTry(interrupted)
+		}
 		switch {
 		case err != nil && !interrupted:
 			return err, true
@@ -113,6 +119,7 @@ func (d *Driver) process(reader bool) (sound bool) {
 			d.count.MemoryStalls.Add(1)
 			d.rx.trace.Debug("memory limit")
 		}
+		d.answer()
 		<-d.recheck
 		// After Close the message is thrown away, and what follows it may answer requests that are still queued.
 		if !d.end.life.maySend() {

@@ -106,7 +106,7 @@ func (h *Handshake) SetReadDeadline(t time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.readDeadline = t
-	if p := h.Phase(); p.isUnderWay() || p == DDP || p == Terminating {
+	if p := h.Phase(); p.isUnderWay() || p == DDP || p == Terminating || h.trying {
 		return nil
 	}
 	return h.stream.SetReadDeadline(t)

@@ -77,6 +77,9 @@ type Handshake struct {
 	until    time.Time     // +checklocks:mu
 	half     *halfOpen     // +checklocks:mu
 
+	looks  chan struct{} // +checklocks:mu
+	trying bool          // +checklocks:mu
+
 	readDeadline  time.Time // +checklocks:mu
 	writeDeadline time.Time // +checklocks:mu
 
@@ -92,6 +95,9 @@ type Handshake struct {
 	// the connection for plain TCP; zero means never. half is not nil while the Listener counts the
 	// connection as half open. The deadlines are the program's, which the stream has except while
 	// startup is under way.
+	//
+	// looks holds an element while a Look is under way, or a Read of what is ahead. It is nil before the
+	// first Look. trying says that the stream has the deadline of a Look.
 }
 
 // An owner says who runs startup, and so who gets its error. It is no phase: each phase may have

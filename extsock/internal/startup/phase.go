@@ -93,6 +93,12 @@ func (h *Handshake) setPhase(to Phase) {
 // Phase returns the present phase.
 func (h *Handshake) Phase() Phase { return Phase(h.phase.Load()) }
 
+// IsWaited reports whether startup is under way, or has yet to begin, so that no byte of the program has come.
+func (h *Handshake) IsWaited() bool {
+	p := h.Phase()
+	return (p.isUnderWay() || p == Undecided || p == Recognized) && !h.IsClosed()
+}
+
 // isUnderWay reports whether a goroutine or a call runs startup, or the Request waits for its
 // answer.
 func (p Phase) isUnderWay() bool {

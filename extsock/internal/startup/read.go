@@ -23,6 +23,13 @@ func (h *Handshake) Read(p []byte) (int, error) {
 
 func (h *Handshake) takeAhead(p []byte) (n int, err error) {
 	h.mu.Lock()
+	turn := h.looks
+	h.mu.Unlock()
+	if turn != nil {
+		turn <- struct{}{}
+		defer func() { <-turn }()
+	}
+	h.mu.Lock()
 	defer h.mu.Unlock()
 	n = copy(p, h.ahead)
 	h.ahead = h.ahead[n:]
