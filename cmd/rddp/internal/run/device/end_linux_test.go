@@ -184,6 +184,7 @@ func TestWindowsThatWereBound(t *testing.T) {
 
 // TestAttributes: the device refuses the values of attributes that rxe refuses, and takes those that it takes.
 func TestAttributes(t *testing.T) {
+	const pkey = 92
 	const mtu, maxRead, maxDestRead, minRNRTimer, port, timeout, retry, rnrRetry, altPort, altTimeout = 98, 101, 102, 103, 104, 105, 106, 107, 108, 109
 	for _, tt := range []struct {
 		state uint8
@@ -191,6 +192,7 @@ func TestAttributes(t *testing.T) {
 		value byte
 		ok    bool
 	}{
+		{guest.Init, pkey, 1, false}, {guest.Init, pkey, 0, true},
 		{guest.Init, port, 0, false}, {guest.Init, port, 2, false}, {guest.Init, port, 1, true},
 		{guest.RTR, mtu, 6, false}, {guest.RTR, mtu, 5, true}, {guest.RTR, mtu, 1, true},
 		{guest.RTR, maxDestRead, 255, true}, {guest.RTR, minRNRTimer, 255, true},

@@ -299,6 +299,7 @@ func valid(a *uverbs.Change) bool {
 		invalid bool
 	}{
 		{uverbs.MaskPort, to.Port != onlyPort},
+		{uverbs.MaskPKey, to.PKey != 0}, // the table has one
 		{uverbs.MaskMTU, to.MTU > uverbs.MTU},
 		{uverbs.MaskMaxRead, uint32(to.MaxRead) > limits.MaxRead},
 		{uverbs.MaskTimeout, to.Timeout > longestTimeout},
