@@ -141,3 +141,13 @@ func Outgoing(c *Conn) int {
 
 // SendNow is the part of a Write of n bytes over rsockets that comes after it has found room.
 func SendNow(c *Conn, n int) (sent bool, err error) { return c.verbs.rsocket.send(bufpool.GetChunk(n)) }
+
+// BacklogHasRoom reports whether a backlog accepts another connection with so many calls of Accept under
+// way, and so many connections seated. shared says that another process may accept them too.
+func BacklogHasRoom(shared bool, calls, seated int) bool {
+	b := &backlog{}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shared, b.calls, b.seated = shared, calls, seated
+	return b.hasRoom()
+}
