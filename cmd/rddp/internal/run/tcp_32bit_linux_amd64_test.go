@@ -2,11 +2,13 @@ package run
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -43,7 +45,7 @@ func must(err error) {
 `
 
 // TestTCP32Bit: what a 32-bit program connects to, or listens at, by a rule stays untouched, and the log
-// says so. If it must have TLS it is refused.
+// says so. If it must have TLS it is refused. Where the kernel cannot run such a program, rddp run says that.
 func TestTCP32Bit(t *testing.T) {
 	dir := t.TempDir()
 	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
@@ -55,6 +57,8 @@ func TestTCP32Bit(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	native := exec.CommandContext(t.Context(), binary, "listen", "0")
+	cannotRun := errors.Is(native.Run(), syscall.ENOEXEC)
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	_, _, pin := identity(t)
 	trust := append(os.Environ(), envTrust+"="+pin.String())
@@ -69,6 +73,9 @@ func TestTCP32Bit(t *testing.T) {
 		{superviseListen, "127.0.0.1:1-65535", "listen", "127.0.0.1:0", nil, []string{"listener stays untouched", "it is a 32-bit program"}, false},
 		{superviseListen, "127.0.0.1:1-65535", "listen", "127.0.0.1:0", trust, []string{"listener is refused", "it is a 32-bit program"}, true},
 	} {
+		if cannotRun {
+			tt.want, tt.fails = []string{"exec format error"}, true
+		}
 		var log bytes.Buffer
 		_, port, _ := strings.Cut(tt.address, ":")
 		c := under(tt.rule, binary, tt.does, port)
