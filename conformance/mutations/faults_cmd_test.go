@@ -225,7 +225,7 @@ var cmdFaults = []Fault{
 		Old: "bits := networkBits", New: "bits := ip.BitLen()",
 		Package: "internal/crowd", Tests: "^TestSource$"},
 	{Name: "a connection that comes at the end refused for want of room", File: "cmd/rddp/internal/accept/accept.go",
-		Old: "l.Refuse(c, true)", New: "l.Refuse(c, false)",
+		Old: "if err == nil {\n				l.Refuse(c, true)", New: "if err == nil {\n				l.Refuse(c, false)",
 		Package: "cmd/rddp/internal/accept", Tests: "^TestLoop$"},
 	{Name: "the place of a connection that has ended is kept", File: "cmd/rddp/internal/accept/accept.go",
 		Old: "defer p.Leave()", New: "defer func() { _ = p.Leave }()",

@@ -51,7 +51,8 @@ type Loop[C any] struct {
 	// From returns where a connection comes from; see Source. Nil means that all come from one source.
 	From func(C) crowd.Source
 	// Refuse closes a connection that is not served: because there is no room for it with
-	// EnterAtOnce, or because the Loop is ending. In the second case ending is true.
+	// EnterAtOnce, or because the Loop is ending or Serve has panicked. In the last two cases ending
+	// is true.
 	Refuse func(c C, ending bool)
 	// Go runs a function in a goroutine, as sync.WaitGroup.Go does.
 	Go func(func())
