@@ -25,7 +25,7 @@ var runDeviceFaults = []Fault{
 		Package: "cmd/rddp/internal/run/device", Tests: "^Test(Read|Write)AfterSend$"},
 	{Name: "a Read that overtakes immediate data", File: "cmd/rddp/internal/run/device/send.go",
 		Old: "last = l.lastReceive", New: "last = min(l.lastSend, l.lastReceive)",
-		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedBehindOthers$"},
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestReadAfterImmediate$"},
 	{Name: "the oldest work request blamed for another one", File: "cmd/rddp/internal/run/device/end.go",
 		Old: "return f.status != uverbs.Success || f == l.culprit }), 0)", New: "return f.status != uverbs.Success && f == l.culprit }), 0)",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedBehindOthers$"},

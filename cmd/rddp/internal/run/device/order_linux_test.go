@@ -32,6 +32,40 @@ func TestReadAfterSend(t *testing.T) {
 	}
 }
 
+// TestReadAfterImmediate: a Read or atomic behind immediate data, for which the peer has no receive, does not begin before
+// the peer's program has posted one. Until then, the program may change the memory.
+func TestReadAfterImmediate(t *testing.T) {
+	for _, op := range []uint32{guest.OpRead, guest.OpFetchAdd} {
+		a, b, qa, qb := pair(t)
+		la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
+		data := []guest.SGE{a.mr.Part(4096, 8)}
+		if err := qa.Post(
+			guest.WR{ID: 1, Op: guest.OpWriteImm, Flags: guest.Signaled, Remote: b.mr.Addr + 64, Key: b.mr.Key, List: data},
+			guest.WR{ID: 2, Op: op, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, Operand: 1, List: data}); err != nil {
+			t.Fatal(err)
+		}
+		prototest.Wait(t, "the immediate data", func() bool {
+			lb.receiver.mu.Lock()
+			defer lb.receiver.mu.Unlock()
+			return len(lb.receiver.held) > 0
+		})
+		a.dev.find(qa.Num).look() // after the goroutine that has sent the immediate data
+		la.mu.Lock()
+		begun := len(la.flights) != 2 || la.flights[1].posted
+		la.mu.Unlock()
+		if begun {
+			t.Fatalf("operation %d begins before the immediate data in front of it has its receive", op)
+		}
+		want := b.fill(0, 8, byte(op))
+		qb.PostRecv(9, b.mr.Part(0, 0))
+		a.want("the Write with immediate data", 1, uverbs.Success)
+		a.want("what is behind it", 2, uverbs.Success)
+		if !bytes.Equal(a.read(4096, 8), want) {
+			t.Errorf("operation %d has got what was there before the receive", op)
+		}
+	}
+}
+
 // TestWriteAfterSend: a Write that is posted behind a Send to the same memory is there at the end, and not before the
 // receive has completed.
 func TestWriteAfterSend(t *testing.T) {

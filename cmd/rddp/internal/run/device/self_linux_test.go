@@ -182,7 +182,15 @@ func TestSelfRefused(t *testing.T) {
 				t.Errorf("state %d, %v", s, err)
 			}
 			if r.want == uverbs.RemoteAccessErr && r.wr.Op != guest.OpSendInv {
-				if e := uverbs.EventType(binary.LittleEndian.Uint32(p.channels[0].next(t)[8:])); e != uverbs.EventQPAccess {
+				p.dev.work.Wait() // the goroutines of the link have ended, and one of them has sent the event
+				c := p.channels[0]
+				c.mu.Lock()
+				n := len(c.events)
+				c.mu.Unlock()
+				if n != 1 {
+					t.Fatalf("%d events", n)
+				}
+				if e := uverbs.EventType(binary.LittleEndian.Uint32(c.next(t)[8:])); e != uverbs.EventQPAccess {
 					t.Errorf("event %v, want %v", e, uverbs.EventQPAccess)
 				}
 			}
