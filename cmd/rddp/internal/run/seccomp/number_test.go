@@ -39,7 +39,7 @@ func TestPick(t *testing.T) {
 		{"a thread may be making one above", Devices, upTo(3), 4096, []Dup{{992, false}}, 989},
 		{"a thread may be making any", Devices, upTo(3), 4096, []Dup{{32, false}, {1021, true}}, 1017},
 		{"a thread may be making any of a few", Channels, with(upTo(3), 35, 39), 64, []Dup{{32, false}}, 63},
-		{"a thread may be making one far above", Devices, upTo(3), 4096, []Dup{{1 << 31, false}}, 1021},
+		{"a thread may be making one far above", Devices, upTo(3), 4096, []Dup{{1<<31 - 1, false}}, 1021},
 	}
 	for _, tt := range tests {
 		n, ok := Pick(tt.class, tt.open, tt.limit, tt.underWay)
