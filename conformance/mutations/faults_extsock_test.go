@@ -600,7 +600,7 @@ var extsockFaults = []Fault{
 		Package: "extsock", Tests: "^TestPanicOfAStream$"},
 	{Name: "the trace is called by the goroutine of the event", File: "extsock/internal/observe/trace.go",
 		Old: "		h.run(t.deliver)\n", New: "		t.deliver()\n",
-		Package: "extsock", Tests: "^TestTapUsesAnotherConnection$"},
+		Package: "extsock/internal/observe", Tests: "^TestTraceHandOff$"},
 	{Name: "rsockets: an answer waits as a burst does", File: "extsock/internal/driver/putoff.go",
 		Old: "; !quick || answers {", New: "; !quick {",
 		Package: "extsock", Tests: "^TestRSocketsBurst$"},
