@@ -73,7 +73,7 @@ func (t *Trace) Info(event string, args ...any) { t.write(slog.LevelInfo, event,
 func (t *Trace) Warn(event string, args ...any) { t.write(slog.LevelWarn, event, args) }
 
 func (t *Trace) write(level slog.Level, event string, args []any) {
-	if t == nil || t.off.Load() {
+	if t == nil || t.off.Load() || !t.log.Enabled(context.Background(), level) {
 		return
 	}
 	h := t.handOff.Load()

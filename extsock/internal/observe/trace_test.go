@@ -61,3 +61,28 @@ func TestTraceHandOff(t *testing.T) {
 		t.Errorf("the handler has got %q; %v were its panics, and %d goroutines were started", got[len(want):], panicked, len(started))
 	}
 }
+
+// An event whose level the handler does not want costs nothing after HandOff either, and takes no room
+// from others.
+func TestTraceLevelOff(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	var got []string
+	trace := NewTrace(slog.New(infoHandler{listHandler{slog.DiscardHandler, &got, ""}}), a, true)
+	var deliver func()
+	trace.HandOff(func(f func()) { deliver = f }, func(any) {})
+	for range mostEvents + 1 {
+		trace.Debug("unwanted")
+	}
+	trace.Info("wanted")
+	if deliver(); !slices.Equal(got, []string{"rddp: wanted"}) {
+		t.Errorf("the handler has got %q", got)
+	}
+}
+
+// An infoHandler wants no events of level debug.
+type infoHandler struct{ listHandler }
+
+func (infoHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+func (h infoHandler) WithAttrs([]slog.Attr) slog.Handler         { return h }
