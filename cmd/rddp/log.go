@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// maxWarnings is the maximum number of warnings with one message in the time warningTime. Peers cause most warnings, and
-// must not fill a disk.
+// maxWarnings is the maximum number of warnings and errors with one message in the time warningTime. Peers cause most of
+// them, and must not fill a disk.
 const (
 	maxWarnings = 100
 	warningTime = 10 * time.Second
 )
 
-// A limitedHandler passes on log records, but no more warnings than maxWarnings. The first warning after that time says
+// A limitedHandler passes on log records, but no more warnings and errors than maxWarnings. The first one after that time says
 // how many were left out.
 type limitedHandler struct {
 	slog.Handler
@@ -24,7 +24,7 @@ type limitedHandler struct {
 func limitLog(h slog.Handler) slog.Handler { return &limitedHandler{h, &warnings{}} }
 
 func (h *limitedHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level == slog.LevelWarn {
+	if r.Level >= slog.LevelWarn {
 		omitted, ok := h.warnings.take(r.Message, r.Time)
 		if !ok {
 			return nil
