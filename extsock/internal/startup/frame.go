@@ -60,7 +60,7 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 	}
 	b = slices.Grow(b, total-len(b))
 	b = b[:total]
-	m, err := io.ReadFull(h.stream, b[n:]) // nothing was read ahead of this far
+	m, err := io.ReadFull(h, b[n:]) // a Look may have read ahead of this far
 	n += m
 	if err != nil {
 		return frameError(err, n, reply)

@@ -335,6 +335,34 @@ func TestUnreadInitiator(t *testing.T) {
 	}
 }
 
+// TestRequestReadAhead: what a Look has read ahead is the Request, with its private data, and what follows it
+// is refused as if it were still in the stream.
+func TestRequestReadAhead(t *testing.T) {
+	for _, behind := range []string{"", "more"} {
+		synctest.Test(t, func(t *testing.T) {
+			i, r := ends(Config{}, Config{Off: true})
+			request, err := (&mpa.Config{PrivateData: []byte("hello")}).Request()
+			wantErr(t, "Request", err, nil)
+			sent := append(request.AppendTo(nil), behind...)
+			_, err = i.stream.Write(sent)
+			wantErr(t, "Write", err, nil)
+			_, err = r.Enter(Reading)
+			wantErr(t, "Enter", err, nil)
+			err = r.Look(make([]byte, 1000), func(data []byte, _ error) (int, bool) { return 0, len(data) == len(sent) })
+			wantErr(t, "Look", err, nil)
+			r.Leave(Reading)
+			wantErr(t, "Begin", r.Begin(), nil)
+			req, err := r.ReceiveRequest(t.Context(), minute)
+			if e := (*mpa.Error)(nil); behind != "" && (!errors.As(err, &e) || e.Reason != "4 bytes follow the Request") {
+				t.Errorf("ReceiveRequest with %q behind the Request: %v", behind, err)
+			}
+			if behind == "" && (err != nil || string(req.Peer.PrivateData) != "hello") {
+				t.Errorf("ReceiveRequest = %+v, %v", req, err)
+			}
+		})
+	}
+}
+
 // readerOf reads as a Conn in TCP mode does.
 type readerOf struct{ *Handshake }
 

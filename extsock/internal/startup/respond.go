@@ -48,7 +48,14 @@ func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (
 // "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame" before that
 // (RFC 5044 §7.1.2), so bytes behind the Request belong to a frame that is not properly formatted.
 func (h *Handshake) nothingBehind() error {
-	if n, err := h.stream.Pending(); err == nil && n > 0 {
+	n, err := h.stream.Pending()
+	if err != nil { // it comes again
+		n = 0
+	}
+	h.mu.Lock()
+	n += len(h.ahead)
+	h.mu.Unlock()
+	if n > 0 {
 		return &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("%d bytes follow the Request", n)}
 	}
 	return nil
