@@ -51,7 +51,8 @@
 //
 // A directory that a copy makes is for its owner only, and has a note, .rddp-part-of, until everything below
 // it is there. Then the note goes, and the directory gets the source's permission bits and modification time. So a later
-// copy knows an unfinished directory, and finishes it. A directory that was there before keeps its attributes. A
+// copy knows an unfinished directory, and finishes it. A note counts only if it has the owner and the bits of a new file of
+// the user's in that directory. A directory that was there before keeps its attributes. A
 // symbolic link is not taken for a directory, except in the names that the user gives.
 //
 // Copy first makes a plan of all that it copies, and then begins. If two sources would become one file, nothing is copied. If
