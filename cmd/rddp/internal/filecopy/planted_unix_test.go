@@ -105,6 +105,30 @@ func TestLinkForDirectory(t *testing.T) {
 	}
 }
 
+// TestLinkNamed: a link to a directory that the user names as the destination is followed.
+func TestLinkNamed(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.desc, func(t *testing.T) {
+			v, here := serve(t, nil), t.TempDir()
+			from, to, _, _ := side(v, way.up, here)
+			put(t, filepath.Join(from, "f"), []byte("new"))
+			if err := errors.Join(os.Mkdir(filepath.Join(to, "real"), 0o755), os.Symlink("real", filepath.Join(to, "link"))); err != nil {
+				t.Fatal(err)
+			}
+			src, dst := v.name("."), local(filepath.Join(here, "link"))
+			if way.up {
+				t.Chdir(here)
+				src, dst = local("."), v.name("link")
+			}
+			mustCopy(t, Config{Recursive: true}, dst, src)
+			wantFile(t, filepath.Join(to, "real", "f"), []byte("new"))
+			if got, err := os.Readlink(filepath.Join(to, "link")); err != nil || got != "real" {
+				t.Errorf("the link leads to %q, %v", got, err)
+			}
+		})
+	}
+}
+
 // chownAway gives a file to another user, or, if only root can do that, its group all rights, which is enough too.
 func chownAway(path string) error {
 	if os.Geteuid() == 0 {

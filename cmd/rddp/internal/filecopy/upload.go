@@ -60,6 +60,9 @@ func (c *copier) upload(sources []Name, dst Name) error {
 		file: c.uploadFile,
 		mkdir: func(j job) (bool, error) {
 			m, err := ask(message{kind: kindMkdir, text: j.to}, kindMade)
+			if isDir && j.to == dst.Path && errors.Is(err, ErrNotDirectory) {
+				return false, nil // the user has named a link to a directory
+			}
 			return m.flag, err
 		},
 		finish: func(j job) error {
