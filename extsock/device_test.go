@@ -307,6 +307,28 @@ func TestDeviceOneSided(t *testing.T) {
 	})
 }
 
+// TestShareAfterClose: memory that has been given back is shared with nobody, on a device or not.
+func TestShareAfterClose(t *testing.T) {
+	share := func(t *testing.T, b toe.Backend, c *extsock.Conn) {
+		m, err := extsock.NewMemory(b, 8, ddp.RemoteRead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := m.Share(c); !errors.Is(err, net.ErrClosed) || r != (extsock.Region{}) {
+			t.Errorf("Share after Close = %v, %v", r, err)
+		}
+	}
+	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
+		_, server := devicePair(t, b)
+		share(t, b, server)
+	})
+	c, _ := tcpPair(t, side{}, side{})
+	share(t, nil, c)
+}
+
 // TestDeviceRefusesMemory: a device reaches no memory of the heap, and says so.
 func TestDeviceRefusesMemory(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {

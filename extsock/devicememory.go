@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -24,6 +26,7 @@ type Memory struct {
 	dev    toe.Device // of region
 	region toe.Region // nil: no device reaches it
 	why    error      // then why
+	closed atomic.Bool
 }
 
 // NewMemory returns n bytes of zeros, n > 0, for connections of Config.Backend b, which may be nil. If
@@ -72,9 +75,11 @@ func (m *Memory) Bytes() []byte { return m.b }
 // Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this process.
 // On a device, every peer on the same device that knows the Region's Handle has the access, until Close,
 // and Region.Deregister does nothing. If no device reaches the memory and c is on one, the error is
-// errors.ErrUnsupported, or the *toe.UnavailableError of NewMemory.
+// errors.ErrUnsupported, or the *toe.UnavailableError of NewMemory. After Close, it is net.ErrClosed.
 func (m *Memory) Share(c *Conn) (Region, error) {
 	switch {
+	case m.closed.Load():
+		return Region{}, c.opError("register", net.ErrClosed)
 	case c.device() == "":
 		return c.Register(m.b, m.access)
 	case m.region == nil:
@@ -84,8 +89,10 @@ func (m *Memory) Share(c *Conn) (Region, error) {
 }
 
 // Close ends the access of all peers on the device, and gives the memory back: neither the program nor
-// a connection may use it any more. Memory in this process lasts as long as the program has it.
+// a connection may use it any more. Memory in this process lasts as long as the program has it, and
+// the peers with which it has been shared keep their access.
 func (m *Memory) Close() error {
+	m.closed.Store(m.b != nil)
 	if m.region == nil {
 		return nil
 	}
