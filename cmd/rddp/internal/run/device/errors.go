@@ -21,6 +21,8 @@ var (
 var (
 	errEnded    = errors.New("device: the connection of the queue pair has ended")
 	errNotReady = errors.New("device: the queue pair does not wait for this connection")
+	// errEarly is for the log: no program can be told, because nobody checks a doorbell.
+	errEarly = errors.New("the program has posted work requests before RTS, where an adapter refuses them; they wait for RTS")
 )
 
 // localStatus returns the status of a work request that this end could not carry out.

@@ -67,6 +67,8 @@ type queuePair struct {
 	patience *time.Timer // +checklocks:mu
 	// the peer has been there, and is gone
 	abandoned bool // +checklocks:mu
+	// warns of work requests that are posted too early
+	early sync.Once
 	// ends the faults that begin with RTS; nil if there are none
 	stopFaults func() // +checklocks:mu
 	// a connection manager has connected it
@@ -275,9 +277,13 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.mu.Unlock()
 		return 0
 	}
+	early := q.isEarly(from) // the doorbell may not have looked yet
 	q.setStateLocked(to)
 	managed := q.ctx.dev.expects(far{q.attrs.Address.DGID, q.attrs.DestQPN})
 	q.mu.Unlock()
+	if early {
+		q.warnEarly(from)
+	}
 	switch {
 	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected() && !managed:
 		q.join()
@@ -433,6 +439,16 @@ func (q *queuePair) look() {
 	}
 }
 
+// isEarly reports whether work requests wait in a state in which the program must not post any. They are carried out in RTS,
+// as by rxe, whose provider leaves them in the ring when the kernel refuses the doorbell.
+func (q *queuePair) isEarly(s uverbs.State) bool { return s < uverbs.RTS && q.sq.Len() > 0 }
+
+func (q *queuePair) warnEarly(s uverbs.State) {
+	q.early.Do(func() {
+		q.ctx.dev.log.Warn("work requests too early", "qpn", q.num, "state", s.String(), "why", errEarly)
+	})
+}
+
 // drainLocked takes work requests from the send queue as far as the state and the link allow.
 //
 // +checklocks:q.sendMu
@@ -446,6 +462,8 @@ func (q *queuePair) drainLocked() {
 	}
 	q.mu.Unlock()
 	switch {
+	case q.isEarly(state):
+		q.warnEarly(state)
 	case ending: // the goroutine that ends the link kicks
 	case state == uverbs.Err:
 		q.sender.flush(q)
