@@ -514,6 +514,9 @@ func TestErrors(t *testing.T) {
 		{"an atomic on a word that is not aligned", func(a, b *program) guest.WR {
 			return guest.WR{Op: guest.OpFetchAdd, Remote: b.mr.Addr + 4, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}}
 		}, -1, uverbs.RemoteInvalidErr, 0},
+		{"an atomic Write of a word that is not aligned", func(_, b *program) guest.WR {
+			return guest.WR{Op: uint32(uverbs.OpAtomicWrite), Remote: b.mr.Addr + 4, Key: b.mr.Key}
+		}, -1, uverbs.RemoteInvalidErr, 0},
 		{"a local key that there is not", func(a, b *program) guest.WR {
 			return guest.WR{Op: guest.OpSend, List: []guest.SGE{{Addr: a.mr.Addr, Len: 8, Key: a.mr.Key + 1}}}
 		}, -1, uverbs.LocalProtErr, 0},

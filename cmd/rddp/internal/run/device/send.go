@@ -192,6 +192,8 @@ func (s *sender) take(q *queuePair) bool {
 	switch {
 	case err != nil || !known(w.Op, q.kind) || s.flight.isRead && w.Flags&uverbs.Inline != 0:
 		s.flight.status = uverbs.LocalQPErr
+	case w.Op == uverbs.OpAtomicWrite && w.Addr%8 != 0: // a NIC would send it, and hear that the request is invalid
+		s.flight.status, s.flight.why = uverbs.RemoteInvalidErr, "an atomic Write of a word that is not aligned"
 	case isLocal(w.Op):
 		s.flight.n = 0
 	case n > uverbs.MaxMessage, isAtomic(w.Op) && n < 8:
