@@ -281,4 +281,7 @@ var runFaults = []Fault{
 	{Name: "an interrupt of the terminal that is passed on", File: "cmd/rddp/internal/run/signal_linux.go",
 		Old: "group == unix.Getpgrp()", New: "group != unix.Getpgrp()",
 		Package: "cmd/rddp/internal/run", Tests: "^TestInForeground$"},
+	{Name: "a peer that has half closed is one of another host", File: "cmd/rddp/internal/run/user/socket_linux.go",
+		Old: "	case err == nil, isHere(remote.Addr().Unmap()):", New: "	case false:",
+		Package: "cmd/rddp/internal/run/user", Tests: "^TestOfTCP$"},
 }

@@ -31,6 +31,7 @@ import (
 
 var (
 	errAnotherUser = errors.New("the peer's device belongs to another user of this host")
+	errEnding      = errors.New("the peer is on this host, and its end of the connection says no more whose it is")
 	errNotItsPort  = errors.New("the device at the port of the peer's queue pair does not dial")
 )
 
@@ -40,6 +41,18 @@ func userOf(c *extsock.Conn) user.Relation {
 		return user.Same // package near connects nobody else
 	}
 	return user.OfTCP(addrPort(c.LocalAddr()), addrPort(c.RemoteAddr()))
+}
+
+// reasonAgainst returns why a connection whose peer has the relation r to this process must not join a queue pair, or nil.
+// An end that has begun to end may be anybody's: what was sent in front of its end would still be read.
+func reasonAgainst(r user.Relation) error {
+	switch r {
+	case user.Another:
+		return errAnotherUser
+	case user.Ending:
+		return errEnding
+	}
+	return nil
 }
 
 // A secret is what only the end that dials and the port that it dials know.
@@ -90,7 +103,7 @@ func (q *queuePair) confirm(ctx context.Context, p *request) error {
 	c := extsock.NewConn(nc, true, &extsock.Config{PrivateData: me.appendTo(nil), HandshakeTimeout: requestTime})
 	defer c.Close()
 	err = c.EnableDDP(ctx, nil)
-	if d.userOf(c) == user.Another {
+	if d.userOf(c) == user.Another { // Ending is no reason: the peer has rejected the Request
 		return errAnotherUser
 	}
 	if answer := (*mpa.RejectError)(nil); errors.As(err, &answer) && string(answer.PrivateData) == confirmed {
@@ -125,8 +138,10 @@ func (r *refusedPeers) isDue(why error, now time.Time) bool {
 // refuses logs that a peer of q is refused, but not each time: the peer comes again and again.
 func (q *queuePair) refuses(peer net.Addr, from uint32, why error) {
 	reason := errNotItsPort
-	if errors.Is(why, errAnotherUser) {
-		reason = errAnotherUser
+	for _, known := range []error{errAnotherUser, errEnding} {
+		if errors.Is(why, known) {
+			reason = known
+		}
 	}
 	level := slog.LevelDebug
 	if q.ctx.dev.refusals.isDue(reason, time.Now()) {

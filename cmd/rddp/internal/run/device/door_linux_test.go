@@ -93,6 +93,15 @@ func ask(t *testing.T, from, to uint32) (*extsock.Conn, error) {
 	return c, err
 }
 
+// TestReasonAgainst checks which peers of this host do not join, whatever they say.
+func TestReasonAgainst(t *testing.T) {
+	for r, want := range map[user.Relation]error{user.Same: nil, user.Unknown: nil, user.Another: errAnotherUser, user.Ending: errEnding} {
+		if got := reasonAgainst(r); !errors.Is(got, want) {
+			t.Errorf("%v: %v, want %v", r, got, want)
+		}
+	}
+}
+
 // asAnotherUser runs the test once more, as another user.
 func asAnotherUser(t *testing.T, env string) *exec.Cmd {
 	t.Helper()

@@ -160,8 +160,9 @@ func (d *Device) receiveRequest(c *extsock.Conn) {
 	case addrPort(c.RemoteAddr()).Addr().Unmap() != from:
 		p.refuse()
 	default:
-		if p.user = d.userOf(c); p.user == user.Another {
-			q.refuses(c.RemoteAddr(), h.from, errAnotherUser)
+		p.user = d.userOf(c)
+		if err := reasonAgainst(p.user); err != nil {
+			q.refuses(c.RemoteAddr(), h.from, err)
 			p.refuse()
 			return
 		}
@@ -338,8 +339,8 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 
 // isPeer reports whether c, which h has begun, leads to the queue pair that the program wants to join q with.
 func (q *queuePair) isPeer(c *extsock.Conn, h hello, peer uverbs.GID) bool {
-	if q.ctx.dev.userOf(c) == user.Another {
-		q.refuses(c.RemoteAddr(), h.to, errAnotherUser)
+	if err := reasonAgainst(q.ctx.dev.userOf(c)); err != nil {
+		q.refuses(c.RemoteAddr(), h.to, err)
 		return false
 	}
 	answer, err := parseHello(c.ConnectionState().PeerPrivateData)

@@ -16,6 +16,9 @@ const (
 	Same
 	// Another means that the peer has another user.
 	Another
+	// Ending means that the peer is on this host, and that its end of the connection has begun to end
+	// or is gone, so that the kernel has forgotten its user.
+	Ending
 )
 
 func (r Relation) String() string {
@@ -24,6 +27,8 @@ func (r Relation) String() string {
 		return "the same user"
 	case Another:
 		return "another user"
+	case Ending:
+		return "a user that is forgotten"
 	}
 	return "an unknown user"
 }

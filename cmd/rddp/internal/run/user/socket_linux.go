@@ -4,19 +4,35 @@ import (
 	"encoding/binary"
 	"net"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// OfTCP returns the relation of the peer of a TCP connection, whose own end is local. The peer is Unknown unless it
-// has an end in this network namespace that is connected and has not begun to end: of others the kernel forgets
-// the user.
+// OfTCP returns the relation of the peer of a TCP connection, whose own end is local. The peer is Unknown
+// if its end is in another network namespace. Of an end that has begun to end the kernel forgets the
+// user, so a peer whose address is one of this namespace's is Ending then.
 func OfTCP(local, remote netip.AddrPort) Relation {
 	q, err := ask(request(remote, local))
-	if err != nil || q.state != established {
-		return Unknown
+	switch {
+	case err == nil && q.state == established:
+		return Of(q.uid)
+	case err == nil, isHere(remote.Addr().Unmap()):
+		return Ending
 	}
-	return Of(q.uid)
+	return Unknown
+}
+
+// isHere reports whether an address is one of this network namespace. If that cannot be found out, it is.
+func isHere(a netip.Addr) bool {
+	if a.IsLoopback() {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(all, func(i net.Addr) bool {
+		p, err := netip.ParsePrefix(i.String())
+		return err == nil && p.Addr().WithZone("") == a.WithZone("")
+	})
 }
 
 // The kernel's interface (linux/inet_diag.h): a question names a socket by its two addresses, and the answer has its

@@ -92,9 +92,15 @@ func TestOfTCP(t *testing.T) {
 				t.Errorf("%s, at %v: %v", to, c.LocalAddr(), got)
 			}
 		}
-		// The kernel shows the user 0 for an end that its process has closed.
+		// The kernel shows the user 0 for an end that its process has closed. A peer may also say the end, and go on.
+		if err := near.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if got := OfTCP(addr(far.LocalAddr()), addr(far.RemoteAddr())); got != Ending {
+			t.Errorf("%s, behind a FIN: %v", to, got)
+		}
 		near.Close()
-		prototest.Wait(t, "the end", func() bool { return OfTCP(addr(far.LocalAddr()), addr(far.RemoteAddr())) == Unknown })
+		prototest.Wait(t, "the end", func() bool { return OfTCP(addr(far.LocalAddr()), addr(far.RemoteAddr())) == Ending })
 		far.Close()
 		if os.Geteuid() != 0 {
 			continue // nobody else can be another user
@@ -124,17 +130,20 @@ func port(l net.Listener) string {
 	return p
 }
 
-// TestOfNoSocket checks a peer whose socket this kernel does not show, as that of another host: also if somebody listens
-// at its address.
+// TestOfNoSocket checks a peer whose socket this kernel does not show: that of another host, and one of this host that is
+// gone, also if somebody listens at its address.
 func TestOfNoSocket(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, remote := range []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:7"), addr(l.Addr())} {
-		if got := OfTCP(netip.MustParseAddrPort("127.0.0.1:1"), remote); got != Unknown {
-			t.Errorf("a peer at %v: %v", remote, got)
+	for _, tt := range []struct {
+		remote netip.AddrPort
+		want   Relation
+	}{{netip.MustParseAddrPort("192.0.2.1:7"), Unknown}, {addr(l.Addr()), Ending}, {netip.MustParseAddrPort("127.0.0.2:1"), Ending}} {
+		if got := OfTCP(netip.MustParseAddrPort("127.0.0.1:1"), tt.remote); got != tt.want {
+			t.Errorf("a peer at %v: %v, want %v", tt.remote, got, tt.want)
 		}
 	}
 }
