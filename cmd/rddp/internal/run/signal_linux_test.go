@@ -83,6 +83,34 @@ func TestSignalsIgnored(t *testing.T) {
 }
 
 func init() {
+	programs["ignores"] = func([]string) error {
+		status, err := os.ReadFile("/proc/self/status")
+		_, rest, _ := strings.Cut(string(status), "SigIgn:")
+		ignored, _, _ := strings.Cut(rest, "\n")
+		tell("ignores %s", strings.TrimSpace(ignored))
+		return err
+	}
+}
+
+// TestStopsIgnored: a program inherits that the signals of job control are ignored.
+func TestStopsIgnored(t *testing.T) {
+	program := performance(t, "ignores")
+	c := exec.Command(program[0], program[1:]...)
+	signals := []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
+	signal.Ignore(signals...)
+	out, err := c.Output()
+	signal.Reset(signals...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ignored uint64
+	const stops = 1<<(syscall.SIGTSTP-1) | 1<<(syscall.SIGTTIN-1) | 1<<(syscall.SIGTTOU-1)
+	if _, err := fmt.Sscanf(string(out), "ignores %x", &ignored); err != nil || ignored&stops != stops {
+		t.Errorf("%q: %v", out, err)
+	}
+}
+
+func init() {
 	programs["foreground"] = func([]string) error {
 		tell("foreground %v", inForeground())
 		return nil

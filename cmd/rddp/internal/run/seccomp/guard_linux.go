@@ -41,18 +41,21 @@ func guard(args []string) {
 	runtime.GOMAXPROCS(1)  // there is nothing to do at the same time
 	report, socket := ownDescriptor(args[0]), ownDescriptor(args[1])
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // before Linux 3.4 orphans would stay
-	deafen()
+	passSignals()
 	pid, err := passOn([]string{args[2], args[1]}, args[3:], socket)
 	unix.Close(socket)
 	if err != nil {
 		_ = unix.Sendmsg(report, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
 	}
-	// Both are for the time after the start: the program is in the group in which its user expects it.
+	// All of this is for the time after the start: the program inherits what is ignored, and is in the group in which its
+	// user expects it.
+	deafen()
 	_ = unix.Setpgid(0, 0)
 	setName(guardianComm)
 	w := &ward{program: pid}
 	if err := w.introduce(report); err != nil {
+		_ = unix.Sendmsg(report, []byte("pidfd_open: "+err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		w.end()
 	}
 	go func() {
@@ -75,22 +78,23 @@ func setName(name string) {
 	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(b))), 0, 0, 0) // it is only a name
 }
 
-// deafen makes this process deaf for signals but those that nobody can ignore. The program may take it for rddp run
-// when it signals its parent, so those that rddp run passes on go there. What was ignored stays so, since the program
-// inherits that.
+// deafen makes this process deaf for the signals that rddp run does not pass on, but those that nobody can ignore.
 func deafen() {
-	passedOn := []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
-	dropped := []os.Signal{
+	signal.Notify(make(chan os.Signal, 1),
 		syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGIO, syscall.SIGPWR, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
-		syscall.SIGPIPE, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGSYS, syscall.SIGTRAP, syscall.SIGABRT,
-	}
+		syscall.SIGPIPE, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGSYS, syscall.SIGTRAP, syscall.SIGABRT)
+}
+
+// passSignals passes on to the supervisor what it passes on to the program: a program that signals its parent means
+// rddp run.
+func passSignals() {
+	passedOn := []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 	heard := make(chan os.Signal, 16)
 	for _, s := range passedOn {
 		if !signal.Ignored(s) {
 			signal.Notify(heard, s)
 		}
 	}
-	signal.Notify(make(chan os.Signal, 1), dropped...)
 	supervisor := os.Getppid()
 	go func() {
 		for s := range heard {
