@@ -19,7 +19,8 @@ func dumpCommand() *cli.Command {
 		Usage:     "decode the iWARP connections in a capture",
 		ArgsUsage: "FILE",
 		Description: "Prints one line for each MPA frame and FPDU in FILE, a pcap or pcapng file. - means standard input.\n" +
-			"An error in one connection is a line too. If FILE can't be read to its end, the command fails.\n\n" +
+			"An error in one connection is a line too. If there are packets in which dump can't read TCP, the last\n" +
+			"line counts them by reason. If FILE can't be read to its end, the command fails.\n\n" +
 			"   rddp dump trace.pcap\n" +
 			"   tcpdump -i eth0 -w - port 7174 | rddp dump --json -",
 		Flags: []cli.Flag{

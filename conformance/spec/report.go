@@ -166,6 +166,9 @@ func (r Result) Decoded() []string {
 	}
 	var lines []string
 	_ = dissect.Read(&file, func(rec dissect.Record) error { // made here, so there is nothing wrong with it as a file
+		if rec.Kind == dissect.KindSummary { // a case may well send nothing of iWARP
+			return nil
+		}
 		direction := "< "
 		if rec.Src.Port() == uint16(ours.Port) {
 			direction = "> "

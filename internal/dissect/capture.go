@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 	"time"
 )
 
-// Limits of the capture file formats. A file beyond them is taken for a damaged one, so that four
+// Limits of the capture file formats. Blocks that are stepped over may be longer. A file beyond them is taken for a damaged one, so that four
 // octets of nonsense can't make the reader ask for gigabytes.
 const (
 	maxPacket     = 1 << 20 // octets of one captured packet; Linux captures at most 256 KiB
@@ -121,6 +122,8 @@ const (
 	blockEnhancedPacket = 6
 )
 
+var wantedBlocks = []uint32{blockInterface, blockObsoletePacket, blockSimplePacket, blockEnhancedPacket}
+
 // pcapngReader reads the block format: type, total length, body, total length again. A section
 // header sets the byte order and forgets the interfaces before it.
 type pcapngReader struct {
@@ -189,11 +192,16 @@ func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 		p.interfaces = p.interfaces[:0]
 	}
 	total := p.order.Uint32(h[4:])
-	if total < 12 || total%4 != 0 || total > maxBlock || section && total < 28 {
+	kind = p.order.Uint32(h[:])
+	wanted := section || slices.Contains(wantedBlocks, kind)
+	if total < 12 || total%4 != 0 || wanted && total > maxBlock || section && total < 28 {
 		return 0, nil, fmt.Errorf("%w: a block of %d bytes", ErrMalformed, total)
 	}
 	if total == 12 { // no body: what was read is the second length field
-		return p.order.Uint32(h[:]), nil, nil
+		return kind, nil, nil
+	}
+	if !wanted {
+		return kind, nil, p.stepOver(total)
 	}
 	p.buf = grow(p.buf, int(total-8))
 	copy(p.buf, h[8:])
@@ -202,12 +210,31 @@ func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	}
 	body = p.buf[:len(p.buf)-4]
 	if again := p.order.Uint32(p.buf[len(body):]); again != total {
-		return 0, nil, fmt.Errorf("%w: a block of %d bytes that ends as one of %d", ErrMalformed, total, again)
+		return 0, nil, blockEnds(total, again)
 	}
 	if section && p.order.Uint16(body[4:]) != 1 {
 		return 0, nil, fmt.Errorf("%w: pcapng version %d", ErrMalformed, p.order.Uint16(body[4:]))
 	}
-	return p.order.Uint32(h[:]), body, nil
+	return kind, body, nil
+}
+
+// stepOver reads the rest of a block, of which 12 octets have been read. It may have any size.
+func (p *pcapngReader) stepOver(total uint32) error {
+	if _, err := io.CopyN(io.Discard, p.r, int64(total)-16); err != nil {
+		return truncated(err)
+	}
+	var b [4]byte
+	if err := readFull(p.r, b[:]); err != nil {
+		return err
+	}
+	if again := p.order.Uint32(b[:]); again != total {
+		return blockEnds(total, again)
+	}
+	return nil
+}
+
+func blockEnds(total, again uint32) error {
+	return fmt.Errorf("%w: a block of %d bytes that ends as one of %d", ErrMalformed, total, again)
 }
 
 // addInterface takes in an interface description: link type, reserved, snap length, options.

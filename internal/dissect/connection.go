@@ -29,11 +29,13 @@ const (
 //	streaming → requested → framing → lost    (the side that sent the Request)
 //	    ↑___________|                         (a Reply that rejects)
 //	streaming → framing → lost                (the side that sent the Reply)
+//	streaming → unasked → framing → lost      (the side that must have sent the Request)
 type phase uint8
 
 const (
 	streaming phase = iota // octets of the application; an MPA frame may come at any place in them
 	requested              // behind a Request: octets wait for the Reply
+	unasked                // behind a Reply without a Request: FPDUs, but the Request may come first
 	framing                // Full Operation: FPDUs
 	lost                   // nothing more can be made of it
 )
@@ -154,6 +156,8 @@ func (c *connection) step(i int, b []byte) (n int, more bool) {
 	switch h.phase {
 	case streaming:
 		return c.findFrame(i, b)
+	case unasked:
+		return c.lateRequest(i, b)
 	case framing:
 		p, ok := h.framer.next(b)
 		if ok {
@@ -196,6 +200,38 @@ func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
 	return at + size, true
 }
 
+// lateRequest decodes what may be the Request that was captured behind its Reply: without it, half i
+// begins with FPDUs.
+func (c *connection) lateRequest(i int, b []byte) (n int, more bool) {
+	h, other := &c.halves[i], &c.halves[1-i]
+	if k := min(len(b), len(requestKey)); !bytes.Equal(b[:k], requestKey[:k]) {
+		h.phase = framing
+		return 0, true
+	}
+	size := mpa.FrameHeaderLen
+	if len(b) < size {
+		return 0, false
+	}
+	size, err := mpa.FrameLen(b[:size])
+	if err == nil && len(b) < size {
+		return 0, false
+	}
+	var f mpa.Frame
+	if err == nil {
+		f, err = mpa.ParseFrame(b[:size])
+	}
+	if err != nil {
+		c.lose(i, "an MPA frame that can't be used: "+err.Error())
+		return 0, false
+	}
+	f.PrivateData = bytes.Clone(f.PrivateData)
+	c.request, c.crc = &f, c.crc || f.CRC
+	c.record(i, Record{Kind: KindRequest, Startup: newStartup(f)})
+	h.phase = framing
+	other.framer.markers = f.Markers
+	return size, true
+}
+
 // findKey returns the place of the first key in b, or -1.
 func findKey(b []byte) (at int, reply bool) {
 	request, rep := bytes.Index(b, requestKey), bytes.Index(b, replyKey)
@@ -224,7 +260,8 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 		c.gap(1-i, initiator.tcp.next) // what is missing won't come: the Responder has had the Request
 	}
 	waits := initiator.phase == requested
-	if asked := waits || initiator.phase == lost && c.request != nil; !asked {
+	asked := waits || initiator.phase == lost && c.request != nil
+	if !asked {
 		initiator.tcp.known = false // decoding begins with the next segment
 		c.hold(1-i, nil)            // the end of what came before is no beginning of an FPDU
 		c.report(i, "an MPA Reply without an MPA Request before it: "+
@@ -241,6 +278,9 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 		next = streaming
 	}
 	responder.enter(next, c.request.Markers)
+	if !asked && !reply.Reject {
+		next = unasked
+	}
 	initiator.enter(next, reply.Markers)
 	// Half i has not let go of this Reply yet, so feed must not come back to it. It does not: a Reply in what
 	// half 1-i has held back answers no Request of half i.
@@ -323,6 +363,9 @@ func (c *connection) gap(i int, seq uint32) {
 	if h.cut {
 		why = "packets were captured only in part, and the capture does not have"
 	}
+	if c.d.fragmented[[2]netip.Addr{h.src.Addr(), h.dst.Addr()}] {
+		why = "there are IP fragments, which are not put together, and no whole packet has"
+	}
 	c.lose(i, fmt.Sprintf("%s %d bytes of this direction: the rest is not decoded", why, h.tcp.missing(seq)))
 }
 
@@ -348,7 +391,7 @@ func (c *connection) finish(event string) {
 			c.report(i, event+" inside an MPA frame")
 		case h.phase == requested:
 			c.report(i, event+" without an MPA Reply")
-		case h.phase == framing && len(h.held) > 0:
+		case h.phase >= unasked && len(h.held) > 0:
 			c.report(i, fmt.Sprintf("%s inside an FPDU, %d bytes after it began", event, len(h.held)))
 		}
 	}

@@ -20,10 +20,11 @@ const maxConnections = 1 << 16
 // cut off, gives a *FileError, after the records of the packets before that place. What is wrong
 // with a single connection is no error of Read: it is emitted as a record of KindError.
 func Read(r io.Reader, emit func(Record) error) error {
-	d := &dissector{emit: emit, decoder: newDecoder(), connections: map[pair]*connection{}}
+	d := &dissector{emit: emit, decoder: newDecoder(), connections: map[pair]*connection{}, fragmented: map[[2]netip.Addr]bool{}}
 	fileErr := d.readPackets(r)
 	if d.err == nil {
 		d.finish()
+		d.summarize(fileErr)
 	}
 	if d.err != nil {
 		return d.err
@@ -37,8 +38,11 @@ type dissector struct {
 	err     error // what emit returned; nothing is emitted after it
 	decoder *decoder
 
-	start       time.Time // of the first packet
+	start, now  time.Time    // of the first packet, and of the one at hand
+	packets     [unreads]int // by what they are
+	found       bool         // a record has been emitted
 	connections map[pair]*connection
+	fragmented  map[[2]netip.Addr]bool // source and destination of the IP fragments of TCP
 	// those of connections that make room if it is needed: they are over, or have shown no MPA frame so far
 	spare      []*connection
 	opened     int // connections so far
@@ -68,13 +72,23 @@ func (d *dissector) readPackets(r io.Reader) error {
 		if n == 0 {
 			d.start = p.time
 		}
-		if s, ok := d.decoder.segment(p); ok {
-			if c, from := d.connection(s, p.time); c != nil {
-				c.take(from, s, p.time)
-			}
-		}
+		d.now = p.time
+		d.packet(p)
 	}
 	return nil
+}
+
+func (d *dissector) packet(p packet) {
+	s, why := d.decoder.segment(p)
+	d.packets[why]++
+	switch {
+	case why == readable:
+		if c, from := d.connection(s, p.time); c != nil {
+			c.take(from, s, p.time)
+		}
+	case why == fragment && len(d.fragmented) < maxConnections:
+		d.fragmented[[2]netip.Addr{s.src.Addr(), s.dst.Addr()}] = true
+	}
 }
 
 // connection returns the connection that s belongs to, and which of its directions.
@@ -154,10 +168,19 @@ func (d *dissector) finish() {
 	}
 }
 
+// summarize emits a summary if there is something to say that no other record says.
+func (d *dissector) summarize(fileErr error) {
+	s := d.summary()
+	if s.UnreadPackets > 0 || !d.found && fileErr == nil {
+		d.record(Record{Time: d.now, Kind: KindSummary, Summary: s})
+	}
+}
+
 func (d *dissector) record(r Record) {
 	if d.err != nil {
 		return
 	}
+	d.found = true
 	r.T = Seconds(r.Time.Sub(d.start))
 	d.err = d.emit(r)
 }

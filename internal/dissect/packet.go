@@ -24,8 +24,6 @@ const (
 	linkLinuxSLL2  = 276
 )
 
-const sll2HeaderLen = 20
-
 // segment is one TCP segment. payload aliases the packet it came in.
 type segment struct {
 	src, dst           netip.AddrPort
@@ -37,105 +35,70 @@ type segment struct {
 
 // decoder takes packets apart down to TCP. It is the reading half of the door to gopacket.
 type decoder struct {
-	ethernet layers.Ethernet
-	vlan     layers.Dot1Q
-	sll      layers.LinuxSLL
-	loopback layers.Loopback
-	ip4      layers.IPv4
-	ip6      layers.IPv6
-	skip     layers.IPv6ExtensionSkipper
-	tcp      layers.TCP
-	found    []gopacket.LayerType
-	parsers  map[gopacket.LayerType]*gopacket.DecodingLayerParser // by first layer; they share the layers above
+	tcp layers.TCP
 }
 
-func newDecoder() *decoder {
-	d := &decoder{parsers: map[gopacket.LayerType]*gopacket.DecodingLayerParser{}}
-	for _, first := range []gopacket.LayerType{
-		layers.LayerTypeEthernet, layers.LayerTypeLinuxSLL, layers.LayerTypeLoopback, layers.LayerTypeIPv4, layers.LayerTypeIPv6,
-	} {
-		d.parsers[first] = gopacket.NewDecodingLayerParser(first,
-			&d.ethernet, &d.vlan, &d.sll, &d.loopback, &d.ip4, &d.ip6, &d.skip, &d.tcp)
-	}
-	return d
-}
+func newDecoder() *decoder { return &decoder{} }
 
-// segment finds the TCP segment in a packet. ok is false for every packet without a whole TCP
-// header: other protocols, fragments of IP packets, packets that are cut or damaged there.
-func (d *decoder) segment(p packet) (s segment, ok bool) {
-	first, data := firstLayer(p.link, p.data)
-	parser := d.parsers[first]
-	if parser == nil {
-		return segment{}, false
+// segment finds the TCP segment in a packet. Of a packet without one that can be read, why tells
+// what it is, and s has only the addresses of an IP fragment of TCP.
+func (d *decoder) segment(p packet) (s segment, why unread) {
+	b, why := network(p.link, p.data)
+	if why != readable {
+		return segment{}, why
 	}
-	// The error tells which layer is unknown or damaged, and found holds the good ones before it:
-	// what lies above TCP is of no interest, and with damage below it TCP is not among them.
-	_ = parser.DecodeLayers(data, &d.found)
-	if !slices.Contains(d.found, layers.LayerTypeTCP) || slices.Contains(d.found, layers.LayerTypeIPv6Fragment) {
-		return segment{}, false
+	h, why := transport(b)
+	s.src, s.dst = netip.AddrPortFrom(h.src, 0), netip.AddrPortFrom(h.dst, 0)
+	switch {
+	case why == fragment && h.protocol == protocolTCP:
+		return s, fragment
+	case why != readable:
+		return segment{}, why
 	}
-	src, dst, ok := d.addresses()
-	if !ok {
-		return segment{}, false
+	if err := d.tcp.DecodeFromBytes(h.payload, gopacket.NilDecodeFeedback); err != nil {
+		return segment{}, damaged
 	}
 	return segment{
-		src: netip.AddrPortFrom(src, uint16(d.tcp.SrcPort)),
-		dst: netip.AddrPortFrom(dst, uint16(d.tcp.DstPort)),
+		src: netip.AddrPortFrom(h.src, uint16(d.tcp.SrcPort)),
+		dst: netip.AddrPortFrom(h.dst, uint16(d.tcp.DstPort)),
 		seq: d.tcp.Seq,
 		syn: d.tcp.SYN, ack: d.tcp.ACK, fin: d.tcp.FIN, rst: d.tcp.RST,
 		cut:     p.cut,
 		payload: d.tcp.Payload,
-	}, true
+	}, readable
 }
 
-// addresses returns those of the innermost IP header.
-func (d *decoder) addresses() (src, dst netip.Addr, ok bool) {
-	for _, layer := range slices.Backward(d.found) {
-		switch layer {
-		case layers.LayerTypeIPv4:
-			src, _ = netip.AddrFromSlice(d.ip4.SrcIP)
-			dst, ok = netip.AddrFromSlice(d.ip4.DstIP)
-			return src, dst, ok
-		case layers.LayerTypeIPv6:
-			src, _ = netip.AddrFromSlice(d.ip6.SrcIP)
-			dst, ok = netip.AddrFromSlice(d.ip6.DstIP)
-			return src, dst, ok
-		}
-	}
-	return src, dst, false
-}
-
-// firstLayer says what a packet of this link type begins with, and steps over headers that gopacket
-// has no decoder for. LayerTypeZero means that nothing in it is of interest.
-func firstLayer(link uint16, data []byte) (gopacket.LayerType, []byte) {
+// network steps over the link header of a packet and its VLAN tags, as many as there are.
+func network(link uint16, data []byte) (payload []byte, why unread) {
+	header, typeAt := 0, -1
 	switch link {
 	case linkEthernet:
-		return layers.LayerTypeEthernet, data
+		header, typeAt = 14, 12
 	case linkNull, linkLoop:
-		return layers.LayerTypeLoopback, data
+		header = 4
 	case linkLinuxSLL:
-		return layers.LayerTypeLinuxSLL, data
-	case linkLinuxSLL2: // EtherType first, in 20 octets in all
-		if len(data) < sll2HeaderLen {
-			return gopacket.LayerTypeZero, nil
-		}
-		switch layers.EthernetType(binary.BigEndian.Uint16(data)) {
-		case layers.EthernetTypeIPv4, layers.EthernetTypeIPv6:
-			return ipVersion(data[sll2HeaderLen:])
-		}
-		return gopacket.LayerTypeZero, nil
+		header, typeAt = 16, 14
+	case linkLinuxSLL2:
+		header, typeAt = 20, 0
 	}
-	return ipVersion(data)
-}
-
-func ipVersion(data []byte) (gopacket.LayerType, []byte) {
-	switch {
-	case len(data) > 0 && data[0]>>4 == 4:
-		return layers.LayerTypeIPv4, data
-	case len(data) > 0 && data[0]>>4 == 6:
-		return layers.LayerTypeIPv6, data
+	if len(data) < header {
+		return nil, damaged
 	}
-	return gopacket.LayerTypeZero, nil
+	payload = data[header:]
+	if typeAt < 0 {
+		return payload, readable
+	}
+	etherType := binary.BigEndian.Uint16(data[typeAt:])
+	for slices.Contains(vlanTags, etherType) {
+		if len(payload) < 4 {
+			return nil, damaged
+		}
+		etherType, payload = binary.BigEndian.Uint16(payload[2:]), payload[4:]
+	}
+	if etherType == etherTypeIPv4 || etherType == etherTypeIPv6 {
+		return payload, readable
+	}
+	return nil, etherTypes[etherType]
 }
 
 // knownLink reports whether packets of this link type can be taken apart.

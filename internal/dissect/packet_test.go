@@ -17,6 +17,7 @@ func TestReadLinkTypes(t *testing.T) {
 		header []byte
 	}{
 		{"Ethernet with a VLAN tag", linkEthernet, append(make([]byte, 12), 0x81, 0, 0, 5, 0x08, 0)},
+		{"Ethernet with three tags", linkEthernet, append(make([]byte, 12), 0x91, 0, 0, 5, 0x88, 0xA8, 0, 6, 0x81, 0, 0, 7, 0x08, 0)},
 		{"raw IP", linkRaw, nil},
 		{"raw IP of BSD", linkRawBSD, nil},
 		{"raw IP of OpenBSD", linkRawOpenBSD, nil},
@@ -24,7 +25,14 @@ func TestReadLinkTypes(t *testing.T) {
 		{"loopback, little-endian family", linkNull, []byte{2, 0, 0, 0}},
 		{"loopback, big-endian family", linkLoop, []byte{0, 0, 0, 2}},
 		{"Linux cooked", linkLinuxSLL, append(make([]byte, 14), 0x08, 0)},
+		{"Linux cooked with a VLAN tag", linkLinuxSLL, append(make([]byte, 14), 0x81, 0, 0, 5, 0x08, 0)},
 		{"Linux cooked v2", linkLinuxSLL2, append([]byte{0x08, 0}, make([]byte, 18)...)},
+		{"Linux cooked v2 with two tags", linkLinuxSLL2, append(append([]byte{0x91, 0}, make([]byte, 18)...), 0, 5, 0x81, 0, 0, 6, 0x08, 0)},
+		{"IP in IP", linkIPv4, ipv4(4, 0)},
+		{"AH", linkIPv4, append(ipv4(51, 0), append([]byte{4, 4}, make([]byte, 22)...)...)},
+		{"a jumbogram around it", linkIPv6, append(ipv6(0), 4, 0, 0xC2, 4, 0, 1, 0, 0)},
+		{"an IPv6 packet of length 0", linkIPv6, ipv6(4)},
+		{"a fragment header of a whole packet", linkIPv6, append(ipv6(44), 4, 0, 0, 0, 1, 2, 3, 4)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			packets := splitFile(t, file)
@@ -49,7 +57,7 @@ func TestSegmentIgnores(t *testing.T) {
 		return p
 	}
 	d := newDecoder()
-	if _, ok := d.segment(whole); !ok {
+	if _, why := d.segment(whole); why != readable {
 		t.Fatal("the packet that the test is made of has no segment")
 	}
 	fragment := append([]byte{0x60, 0, 0, 0, 0, 28, 44, 64}, make([]byte, 32)...) // IPv6
@@ -73,13 +81,13 @@ func TestSegmentIgnores(t *testing.T) {
 		"short cooked":            {link: linkLinuxSLL, data: make([]byte, 15)},
 		"cooked, address of 64 K": {link: linkLinuxSLL, data: bytes.Repeat([]byte{0xFF}, 60)},
 	} {
-		if s, ok := d.segment(p); ok {
+		if s, why := d.segment(p); why == readable {
 			t.Errorf("%s: segment() = %+v", desc, s)
 		}
 	}
 	for n := range 14 + 20 + 20 {
-		if _, ok := d.segment(packet{link: linkEthernet, data: whole.data[:n]}); ok {
-			t.Errorf("segment() accepted %d bytes", n)
+		if _, why := d.segment(packet{link: linkEthernet, data: whole.data[:n]}); why != damaged {
+			t.Errorf("segment() of %d bytes: %q", n, unreadWords[why])
 		}
 	}
 }

@@ -18,7 +18,8 @@ const (
 	KindRequest = "mpa-request"
 	KindReply   = "mpa-reply"
 	KindFPDU    = "fpdu"
-	KindError   = "error" // a flow that can't be decoded, or not any further; Error has the words
+	KindSummary = "summary" // at the end: what of the capture is in no other record
+	KindError   = "error"   // a flow that can't be decoded, or not any further; Error has the words
 )
 
 // What was found in the CRC field of an FPDU.
@@ -33,14 +34,15 @@ const (
 type Record struct {
 	Time time.Time      `json:"-"`             // when the packet that completed it was captured
 	T    Seconds        `json:"t"`             // the same, counted from the capture's first packet
-	Src  netip.AddrPort `json:"src"`           // sender of the octets
-	Dst  netip.AddrPort `json:"dst"`           // receiver
+	Src  netip.AddrPort `json:"src,omitzero"`  // sender of the octets
+	Dst  netip.AddrPort `json:"dst,omitzero"`  // receiver
 	Kind string         `json:"kind"`          // one of the constants
 	Op   string         `json:"op,omitempty"`  // KindFPDU: the RDMAP message, "rdma-write", "send-se" …
 	CRC  string         `json:"crc,omitempty"` // KindFPDU: one of the constants
 
 	*Startup // KindRequest and KindReply, else nil
 	*FPDU    // KindFPDU, else nil
+	*Summary // KindSummary, which has no ends; else nil
 
 	// Error has the words of a KindError. In an FPDU it says what is wrong with that FPDU besides
 	// its CRC.

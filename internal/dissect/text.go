@@ -9,6 +9,10 @@ import (
 // String returns the record as one line of text: time, ends, and what it holds in words.
 func (r Record) String() string {
 	var b strings.Builder
+	if r.Summary != nil {
+		r.Summary.text(&b)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "%.6f %v > %v ", time.Duration(r.T).Seconds(), r.Src, r.Dst)
 	switch {
 	case r.Startup != nil:

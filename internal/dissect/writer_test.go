@@ -107,8 +107,8 @@ func checkPackets(t *testing.T, file []byte, client string) {
 	last := time.Time{}
 	d := newDecoder()
 	for i, p := range splitFile(t, file) {
-		s, ok := d.segment(p)
-		if !ok {
+		s, why := d.segment(p)
+		if why != readable {
 			t.Fatalf("packet %d has no TCP", i)
 		}
 		if want := next[s.dst.String()]; s.ack && d.tcp.Ack != want {
@@ -341,8 +341,8 @@ func TestPacketsBeginWithAnFPDU(t *testing.T) {
 	}
 	d, at, begin := newDecoder(), 0, 0 // begin: of the FPDU at the beginning of the packet
 	for i, p := range splitFile(t, file.Bytes()) {
-		s, ok := d.segment(p)
-		if !ok || len(s.payload) == 0 {
+		s, why := d.segment(p)
+		if why != readable || len(s.payload) == 0 {
 			continue
 		}
 		if begins[at] > 0 {
