@@ -1,8 +1,8 @@
 package mutations
 
 var extsockFaults = []Fault{
-	{Name: "Sends not counted", File: "extsock/stats.go",
-		Old: "Messages(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate,", New: "Messages(rdmaphdr.OpSendInvalidate,",
+	{Name: "Sends not counted", File: "extsock/internal/counters/counters.go",
+		Old: "rdmaphdr.OpSend:             Sends,", New: "rdmaphdr.OpSend:             Writes,",
 		IDs: []string{"SEC-5042-6.4.4-1"}},
 	{Name: "a connection's queue of one Completion, sending", File: "extsock/verbs.go",
 		Old: "NewCompletionQueue(cfg.sendDepth())", New: "NewCompletionQueue(1)",
@@ -447,8 +447,8 @@ var extsockFaults = []Fault{
 		New:     "",
 		Package: "extsock/internal/driver", Tests: "^TestNothingStaysAfterClose$"},
 	{Name: "early octets counted twice", File: "extsock/internal/driver/rx.go",
-		Old:     "if off <= before && end > before {\n		r.count.Received.Octets.Store(end)",
-		New:     "if end > before || true {\n		r.count.Received.Octets.Add(end - off)",
+		Old:     "if off <= before && end > before {\n		r.count.Set(counters.Received+counters.Octets, end)",
+		New:     "if end > before || true {\n		r.count.Add(counters.Received+counters.Octets, end-off)",
 		Package: "extsock", Tests: "^TestStatsOfEarlyRuns$"},
 	{Name: "what was placed early counted as buffered", File: "extsock/internal/driver/wayin.go",
 		Old:     "	w.waiting -= u.Size\n",
@@ -664,4 +664,14 @@ var extsockFaults = []Fault{
 	{Name: "the peer's close is a failure for a program that owns the receive queue", File: "extsock/internal/driver/ending.go",
 		Old: "	return d.end.readError(false)\n", New: "	return d.end.readError(true)\n",
 		Package: "extsock", Tests: "^TestAwaitEnd$"},
+	{Name: "what a quiet connection counts next is never added up", File: "extsock/internal/counters/counters.go",
+		Old:     "	c.n[k].Add(n)\n	if c.state.Load() >= stateSummed {",
+		New:     "	c.n[k].Add(n)\n	if false {",
+		Package: "extsock/internal/counters", Tests: "^TestTotals"},
+	{Name: "what has been added up is looked at again", File: "extsock/internal/counters/process.go",
+		Old: "	if old == stateChanged {\n", New: "	if next == stateEnded {\n",
+		Package: "extsock/internal/counters", Tests: "^TestTotalsOfQuietConnections$"},
+	{Name: "what is read behind the end is not added up", File: "extsock/internal/counters/process.go",
+		Old: "	case stateEnded: // a Read may take what came before the end\n		c.addUp()\n", New: "",
+		Package: "extsock/internal/driver", Tests: "^TestCountsOfALateRead$"},
 }

@@ -264,7 +264,7 @@ func (e *Engine) do(a action) error {
 	case postReceive:
 		return e.link.QP.PostReceive(a.id, at)
 	case postSend:
-		e.count.Sent.Message(rdmaphdr.Control(rdmaphdr.OpSend))
+		e.count.Message(counters.Sent, rdmaphdr.Control(rdmaphdr.OpSend))
 		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpSend}, at)
 	case postFlush:
 		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpRead})
@@ -276,7 +276,7 @@ func (e *Engine) do(a action) error {
 // note counts what a completion says.
 func (e *Engine) note(c *toe.Completion) {
 	if c.Err == nil && c.Op == toe.OpReceive {
-		e.count.Received.Message(rdmaphdr.Control(rdmaphdr.OpSend))
+		e.count.Message(counters.Received, rdmaphdr.Control(rdmaphdr.OpSend))
 	}
 }
 
@@ -336,7 +336,7 @@ func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Complet
 		}
 		e.unlockRead()
 		if ok {
-			e.count.Read(&e.count.Copied, n)
+			e.count.Add(counters.Copied, uint64(n))
 			e.flush()
 			if err != nil && e.link.Closed.IsSet() { // Close has come since the caller looked
 				err = net.ErrClosed

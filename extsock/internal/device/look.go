@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
@@ -28,7 +29,7 @@ func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end
 				e.mu.Lock()
 				k, _, _ := e.m.read(p[:used]) // fewer, if Close has thrown them away
 				e.unlockRead()
-				e.count.Read(&e.count.Copied, k)
+				e.count.Add(counters.Copied, uint64(k))
 				e.flush()
 			}
 			if enough {

@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/panics"
 )
 
@@ -10,7 +11,7 @@ import (
 func (e *Engine) panicked(value any) error {
 	err := e.link.Panicked(value)
 	if p := (*panics.Error)(nil); !errors.As(err, &p) || p.Claim() {
-		e.count.Panics.Add(1)
+		e.count.Add(counters.Panics, 1)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/ring"
 	"github.com/rddp/rddp/rdmap"
@@ -344,7 +345,7 @@ func (e *Engine) give() (given bool, err error) {
 	case !ok:
 		return false, nil
 	case p.request.Op == toe.OpSend:
-		e.count.Sent.Message(rdmaphdr.Control(rdmaphdr.OpSend))
+		e.count.Message(counters.Sent, rdmaphdr.Control(rdmaphdr.OpSend))
 		fallthrough
 	default:
 		list := e.list[:0]

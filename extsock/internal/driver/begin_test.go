@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -58,7 +59,7 @@ func TestSegmentsWithoutPayload(t *testing.T) {
 						d.wakeReceiver()
 						<-over
 					}
-					if n := d.count.Panics.Load(); n != 0 {
+					if n := d.count.Load(counters.Panics); n != 0 {
 						t.Errorf("%d panics", n)
 					}
 					got := make([]byte, 100)

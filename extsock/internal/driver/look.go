@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
@@ -161,7 +162,7 @@ func (d *Driver) use(p []byte) {
 		return
 	}
 	t := d.in.use(p)
-	d.count.Read(&d.count.Copied, t.n)
+	d.count.Add(counters.Copied, uint64(t.n))
 	d.roomFor(t.freed, t.back)
 }
 

@@ -45,7 +45,7 @@ func (e *ending) panicked(value any) error {
 // a connection already.
 func (r *recovery) claim(err error) {
 	if e := (*panics.Error)(nil); errors.As(err, &e) && e.Claim() {
-		r.count.Panics.Add(1)
+		r.count.Add(counters.Panics, 1)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -56,7 +57,7 @@ func TestPanicWhileAReadIsServed(t *testing.T) {
 		if err := <-read; err == nil {
 			t.Error("the Read succeeds")
 		}
-		if n := b.count.Panics.Load(); n != 1 {
+		if n := b.count.Load(counters.Panics); n != 1 {
 			t.Errorf("%d panics, want 1", n)
 		}
 		end(a)

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -41,7 +42,7 @@ func TestPanicWhileABatchIsSent(t *testing.T) {
 		s.closing = func() { a.bytes.first = first } // what follows a panic
 		s.before = func() { a.bytes.first = nil }
 		a.Write(make([]byte, 8), nil)
-		if n := a.count.Panics.Load(); n != 1 {
+		if n := a.count.Load(counters.Panics); n != 1 {
 			t.Fatalf("%d panics, want 1", n)
 		}
 		if !a.bytes.mu.TryLock() {

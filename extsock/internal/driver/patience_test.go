@@ -178,7 +178,6 @@ func TestNoPatienceForBulkData(t *testing.T) {
 
 // openDrivers returns how many drivers have not ended.
 func openDrivers() uint64 {
-	var sum counters.Counters
-	_, open, _ := counters.Totals(&sum)
+	_, _, open, _ := counters.Totals()
 	return open
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -57,11 +58,11 @@ func (d *Driver) TakeMessage(b []byte) (n int, ok bool) {
 	switch found {
 	case waits: // a message may come before the Read leaves
 		if r := d.in.leave(); r.ok {
-			d.count.Read(&d.count.Direct, r.n)
+			d.count.Add(counters.Direct, uint64(r.n))
 			return r.n, true
 		}
 	case took:
-		d.count.Read(&d.count.Copied, t.n)
+		d.count.Add(counters.Copied, uint64(t.n))
 		d.roomFor(t.freed, t.back)
 	}
 	return t.n, found == took
@@ -82,7 +83,7 @@ func (d *Driver) beginRead(b []byte, note *rdmap.Completion) (found outcome, t t
 	case found == waits:
 		d.in.leave()
 	case found == took:
-		d.count.Read(&d.count.Copied, t.n)
+		d.count.Add(counters.Copied, uint64(t.n))
 		d.roomFor(t.freed, t.back)
 	}
 	switch {
@@ -112,7 +113,7 @@ func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err e
 		result = d.in.leave()
 	}
 	if result.ok {
-		d.count.Read(&d.count.Direct, result.n)
+		d.count.Add(counters.Direct, uint64(result.n))
 		err = nil
 	}
 	return result, err

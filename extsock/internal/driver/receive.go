@@ -3,6 +3,8 @@ package driver
 import (
 	"errors"
 	"os"
+
+	"github.com/rddp/rddp/extsock/internal/counters"
 )
 
 // This file is the driver's way in: from the stream to the queue pair.
@@ -116,7 +118,7 @@ func (d *Driver) process(reader bool) (sound bool) {
 			return true
 		}
 		if !again && d.in.isShort() {
-			d.count.MemoryStalls.Add(1)
+			d.count.Add(counters.MemoryStalls, 1)
 			d.rx.trace.Debug("memory limit")
 		}
 		d.answer()

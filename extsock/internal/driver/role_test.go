@@ -152,14 +152,14 @@ func TestRoleWhileAWriteWaits(t *testing.T) {
 // TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.
 func TestCountsOfALateRead(t *testing.T) {
 	d := &Driver{}
-	var before, after counters.Counters
-	counters.Totals(&before)
+	before, _, _, _ := counters.Totals()
+	d.count.Enlist(d)
 	d.count.Retire(false)
-	d.count.Read(&d.count.Direct, 100)
-	d.count.Read(&d.count.Copied, 10)
-	d.count.Read(&d.count.Direct, 1)
-	counters.Totals(&after)
-	if direct, copied := after.Direct.Load()-before.Direct.Load(), after.Copied.Load()-before.Copied.Load(); direct != 101 || copied != 10 {
+	d.count.Add(counters.Direct, 100)
+	d.count.Add(counters.Copied, 10)
+	d.count.Add(counters.Direct, 1)
+	after, _, _, _ := counters.Totals()
+	if direct, copied := after[counters.Direct]-before[counters.Direct], after[counters.Copied]-before[counters.Copied]; direct != 101 || copied != 10 {
 		t.Errorf("the Totals have %d bytes placed directly and %d copied, want 101 and 10", direct, copied)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/toe"
 )
@@ -173,9 +174,9 @@ func (r *rx) drop() {
 // countArrived counts the bytes of the stream from off to end, which have arrived, unless there is a
 // gap before them. The bytes of an early run arrive again.
 func (r *rx) countArrived(off, end uint64) {
-	before := r.count.Received.Octets.Load()
+	before := r.count.Load(counters.Received + counters.Octets)
 	if off <= before && end > before {
-		r.count.Received.Octets.Store(end)
+		r.count.Set(counters.Received+counters.Octets, end)
 	}
 	if off > before {
 		r.waiting = int(end - off)
@@ -186,7 +187,7 @@ func (r *rx) countArrived(off, end uint64) {
 // gap closes.
 func (r *rx) countBuffered() {
 	if r.waiting > 0 {
-		r.count.Buffered.Add(uint64(r.waiting))
+		r.count.Add(counters.Buffered, uint64(r.waiting))
 		r.waiting = 0
 	}
 }

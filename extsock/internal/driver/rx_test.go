@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -112,15 +113,15 @@ func TestOctetsBeyond2GiB(t *testing.T) {
 	d.rx.count = &d.count
 	for edge := uint64(1000); edge < 1<<40; edge *= 7 {
 		d.rx.countArrived(0, edge)
-		if n := d.count.Received.Octets.Load(); n != edge {
+		if n := d.count.Load(counters.Received + counters.Octets); n != edge {
 			t.Fatalf("%d octets of %d", n, edge)
 		}
 		d.rx.countArrived(edge, edge+500)
-		if n := d.count.Received.Octets.Load(); n != edge+500 {
+		if n := d.count.Load(counters.Received + counters.Octets); n != edge+500 {
 			t.Fatalf("%d octets of %d", n, edge+500)
 		}
 		d.rx.countArrived(edge+1000, edge+1700) // behind a gap
-		if n := d.count.Received.Octets.Load(); n != edge+500 || d.rx.waiting != 700 {
+		if n := d.count.Load(counters.Received + counters.Octets); n != edge+500 || d.rx.waiting != 700 {
 			t.Fatalf("%d octets of %d, %d wait", n, edge+500, d.rx.waiting)
 		}
 	}

@@ -136,10 +136,10 @@ func (s *byteStream) giveBack() {
 // +checklocks:s.mu
 func (s *byteStream) noteLocked(c bytestream.Counts) {
 	stalls := c.Stalls - s.counted.Stalls
-	s.count.Stalls.Add(stalls)
-	s.count.Combined.Add(c.Combined - s.counted.Combined)
-	s.count.Offers.Add(c.Offers - s.counted.Offers)
-	s.count.Rendezvous.Add(c.Placed - s.counted.Placed)
+	s.count.Add(counters.Stalls, stalls)
+	s.count.Add(counters.Combined, c.Combined-s.counted.Combined)
+	s.count.Add(counters.Offers, c.Offers-s.counted.Offers)
+	s.count.Add(counters.Rendezvous, c.Placed-s.counted.Placed)
 	s.counted = c
 	if stalls > 0 {
 		s.trace.Debug("no credits")

@@ -3,6 +3,7 @@ package driver
 import (
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -36,8 +37,8 @@ func idleLook(timeout time.Duration) time.Duration { return max(timeout/4, time.
 
 // lookIdle is called by the timer.
 func (d *Driver) lookIdle() {
-	if d.idle.look(d.count.Received.Octets.Load() + d.tx.taken.Load()) {
-		d.count.IdleTimeouts.Add(1)
+	if d.idle.look(d.count.Load(counters.Received+counters.Octets) + d.tx.taken.Load()) {
+		d.count.Add(counters.IdleTimeouts, 1)
 		d.Kill(ErrIdleTimeout)
 	}
 }

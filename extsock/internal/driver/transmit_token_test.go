@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -20,17 +21,17 @@ func TestTheHolderLooksAgain(t *testing.T) {
 			t.Fatal("the token is taken on an idle connection")
 		}
 		ci.tx.token.handOver() // to a goroutine that has found nothing more to send
-		sent := ci.count.Sent.FPDUs.Load()
+		sent := ci.count.Load(counters.Sent + counters.FPDUs)
 		if _, err := ci.Write([]byte("x"), nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if n := ci.count.Sent.FPDUs.Load() - sent; n != 0 {
+		if n := ci.count.Load(counters.Sent+counters.FPDUs) - sent; n != 0 {
 			t.Errorf("%d FPDUs went out without the token", n)
 		}
 		ci.tx.token.takeOver()
 		ci.letGo()
-		if n := ci.count.Sent.FPDUs.Load() - sent; n != 1 {
+		if n := ci.count.Load(counters.Sent+counters.FPDUs) - sent; n != 1 {
 			t.Errorf("%d FPDUs went out when the token was free, want 1", n)
 		}
 		var never wait.Deadline

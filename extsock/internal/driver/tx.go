@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/fpdu"
@@ -290,7 +291,7 @@ func (t *tx) boundWrite(limit time.Duration) {
 // writeError returns the error that a Write reports for an error of a bounded write.
 func (t *tx) writeError(err error) error {
 	if t.writeTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-		t.count.WriteLimits.Add(1)
+		t.count.Add(counters.WriteLimits, 1)
 		return ErrWriteTimeout
 	}
 	return err

@@ -115,7 +115,7 @@ func (w *wayIn) place() (sound bool) {
 	for w.intake.isHeld() || w.mpa.Next() { // each verified ULPDU exactly once
 		u := w.mpa.ULPDU()
 		if w.intake == intakeOpen && !u.Early {
-			w.count.Received.FPDUs.Add(1)
+			w.count.Add(counters.Received+counters.FPDUs, 1)
 		}
 		// The way out may have ended the stream: "MUST NOT allow any further data transfer" (RFC
 		// 5040 §7)
@@ -166,9 +166,9 @@ func (w *wayIn) placeEarly(u *fpdu.ULPDU) {
 		w.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 		return
 	}
-	w.count.Received.FPDUs.Add(1)
-	w.count.Early.Add(1)
-	w.count.EarlyOctets.Add(uint64(len(u.Data)))
+	w.count.Add(counters.Received+counters.FPDUs, 1)
+	w.count.Add(counters.Early, 1)
+	w.count.Add(counters.EarlyOctets, uint64(len(u.Data)))
 	w.waiting -= u.Size
 }
 
@@ -202,7 +202,7 @@ func (w *wayIn) handle() (sound bool) {
 	}
 	for w.ddp.Deliver(w.edge) {
 		m := w.ddp.Message()
-		w.count.Received.Message(m.RsvdULP)
+		w.count.Message(counters.Received, m.RsvdULP)
 		if m.QN == ddphdr.QNReadRequest && !m.Tagged {
 			w.concerns = max(w.concerns, concernsPeer)
 		} else {
@@ -227,8 +227,8 @@ func (w *wayIn) handle() (sound bool) {
 		w.qp.Handle(m) // completions and responses, in stream order
 		w.noteInvalidated(m)
 	}
-	if n := w.ddp.SavedCopies; n != w.count.SavedCopies.Load() {
-		w.count.SavedCopies.Store(n)
+	if n := w.ddp.SavedCopies; n != w.count.Load(counters.SavedCopies) {
+		w.count.Set(counters.SavedCopies, n)
 	}
 	if err := w.ddp.Err(); err != nil {
 		w.fault = err

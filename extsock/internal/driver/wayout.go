@@ -91,7 +91,7 @@ func (w *wayOut) cut(mulpdu int, snapshots bool) bool {
 		}
 		s := w.ddp.Segment()
 		w.mpa.Append(w.batch, s.Snapshot || snapshots, s.Header, s.Payload...) // header copied, payload referenced
-		w.count.Sent.FPDUs.Add(1)
+		w.count.Add(counters.Sent+counters.FPDUs, 1)
 		if s.Last {
 			w.setStage(stageIdle)
 			w.done++
@@ -101,7 +101,7 @@ func (w *wayOut) cut(mulpdu int, snapshots bool) bool {
 	if w.batch.Len() == 0 {
 		return false
 	}
-	w.count.Sent.Octets.Store(w.mpa.Off())
+	w.count.Set(counters.Sent+counters.Octets, w.mpa.Off())
 	if w.stage.isMiddle() {
 		w.setStage(stagePart)
 	} else {
@@ -122,7 +122,7 @@ func (w *wayOut) start() bool {
 // begun begins the message that the queue pair has given out.
 func (w *wayOut) begun() {
 	w.ddp.Start(w.qp.Message())
-	w.count.Sent.Message(w.qp.Message().RsvdULP)
+	w.count.Message(counters.Sent, w.qp.Message().RsvdULP)
 	w.setStage(stageBegun)
 }
 

@@ -1,0 +1,215 @@
+package counters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rddp/rddp/internal/locks"
+)
+
+// The states of Counters. Who counts changes the count first and looks at the state then, and Totals
+// changes the state first and looks at the counts then. So one of the two sees what the other did, and
+// no count is lost.
+//
+//	apart ──Enlist──▶ changed ──Totals──▶ summed
+//	  │                │    ▲──a count──────┤
+//	  └────Retire──────┴────────────────────┴──▶ ended
+const (
+	stateApart   uint32 = iota // it is not in the process's table
+	stateChanged               // it is in live.changed, because it may have counted since the last Totals
+	stateSummed                // live.sum had all counts when the state began
+	stateEnded                 // as stateSummed, and what it counts from now on goes to live.sum at once
+)
+
+var stateNames = [...]string{"apart", "changed", "summed", "ended"}
+
+var stateNext = [...]uint{
+	stateApart:   1<<stateChanged | 1<<stateEnded,
+	stateChanged: 1<<stateSummed | 1<<stateEnded,
+	stateSummed:  1<<stateChanged | 1<<stateEnded,
+	stateEnded:   0,
+}
+
+// live holds the counts of all connections of the process. The ones that count nothing between two
+// calls of Totals cost the second one nothing.
+var live = struct {
+	mu    locks.Mutex[locks.Live]
+	open  map[*Counters]enlisted // +checklocks:mu
+	begun uint64                 // +checklocks:mu
+	// what all connections have counted, apart from what those in changed have counted since the
+	// last Totals
+	sum     Sums // +checklocks:mu
+	changed list // +checklocks:mu
+	// how many have ended with an error
+	failed uint64 // +checklocks:mu
+}{open: make(map[*Counters]enlisted)}
+
+// A list is a queue of connections that needs no memory of its own. A connection can leave it from
+// the middle.
+type list struct {
+	first, last *Counters
+	len         int
+}
+
+func (l *list) add(c *Counters) {
+	if c.prev = l.last; c.prev == nil {
+		l.first = c
+	} else {
+		c.prev.next = c
+	}
+	l.last = c
+	l.len++
+}
+
+func (l *list) remove(c *Counters) {
+	if c.prev == nil {
+		l.first = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		l.last = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.next, c.prev = nil, nil
+	l.len--
+}
+
+// become is the only place where the state changes, and where a connection enters and leaves
+// live.changed.
+//
+// +checklocks:live.mu
+func (c *Counters) become(next uint32) {
+	old := c.state.Load()
+	if stateNext[old]&(1<<next) == 0 {
+		panic(fmt.Sprintf("counters: from %s to %s", stateNames[old], stateNames[next]))
+	}
+	if old == stateChanged {
+		live.changed.remove(c)
+	}
+	if next == stateChanged {
+		live.changed.add(c)
+	}
+	c.state.Store(next)
+}
+
+// addUp adds to live.sum what it does not have of the counts.
+//
+// +checklocks:live.mu
+func (c *Counters) addUp() {
+	if c.summed == nil {
+		c.summed = new(Sums)
+	}
+	for k := range c.n {
+		n := c.n[k].Load()
+		live.sum[k] += n - c.summed[k]
+		c.summed[k] = n
+	}
+}
+
+// change notes a count behind which live.sum is, unless another one has done so meanwhile.
+func (c *Counters) change() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	switch c.state.Load() {
+	case stateSummed:
+		c.become(stateChanged)
+	case stateEnded: // a Read may take what came before the end
+		c.addUp()
+	}
+}
+
+// atOnce is the number of connections that Totals adds up before it lets others have the lock.
+const atOnce = 64
+
+// Totals returns the counts of all connections of the process together. begun is how many connections
+// have ever been in DDP mode, open is how many of these have not ended, and failed is how many have
+// ended with an error.
+func Totals() (sum Sums, begun, open, failed uint64) {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	// What changes from now on is at the end of the queue, so it cannot keep this from ending.
+	for left := live.changed.len; left > 0 && live.changed.first != nil; left-- {
+		c := live.changed.first
+		c.become(stateSummed)
+		c.addUp()
+		if left%atOnce == 0 {
+			locks.Unlocked(&live.mu, func() {})
+		}
+	}
+	return live.sum, live.begun, uint64(len(live.open)), live.failed
+}
+
+// An Open is a connection of the process that is in DDP mode and has not ended.
+type Open struct {
+	Owner  any       // as Enlist has it
+	Number uint64    // counts the connections of the process, from 1
+	Since  time.Time // when the connection was started
+	Counts *Counters // which the connection continues to change
+}
+
+// An enlisted is an Open in less memory, without what the map's key says.
+type enlisted struct {
+	owner  any
+	number uint64
+	since  time.Duration // since start
+}
+
+var start = time.Now()
+
+// AllOpen returns the connections that are open, in the order in which they were started.
+func AllOpen() []Open {
+	live.mu.Lock()
+	all := make([]Open, 0, len(live.open))
+	for c, o := range live.open {
+		all = append(all, Open{Owner: o.owner, Number: o.number, Since: start.Add(o.since), Counts: c})
+	}
+	live.mu.Unlock()
+	slices.SortFunc(all, func(a, b Open) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+// Enlist adds the counts of a connection to those of the process. AllOpen returns owner for it.
+func (c *Counters) Enlist(owner any) {
+	since := time.Since(start)
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.begun++
+	live.open[c] = enlisted{owner: owner, number: live.begun, since: since}
+	c.become(stateChanged)
+}
+
+// Retire notes that a connection has ended. failed says that it has ended with an error.
+func (c *Counters) Retire(failed bool) {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	if failed {
+		live.failed++
+	}
+	delete(live.open, c)
+	c.become(stateEnded)
+	c.addUp()
+}
+
+// IsLive reports whether the connection has not ended. Nothing but tests use it.
+func (c *Counters) IsLive() bool {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	_, ok := live.open[c]
+	return ok
+}
+
+// ForgetPanics forgets the panics that a test has caused on purpose.
+func ForgetPanics() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.sum[Panics] = 0
+	for c := range live.open {
+		if c.n[Panics].Store(0); c.summed != nil {
+			c.summed[Panics] = 0
+		}
+	}
+}
