@@ -114,7 +114,7 @@ var runFaults = []Fault{
 		Old: "uid == overflow() && !allMapped()", New: "uid == overflow()",
 		Package: "cmd/rddp/internal/run/user", Tests: "^TestRelation$"},
 	{Name: "the user of a socket that its process has closed believed", File: "cmd/rddp/internal/run/user/socket_linux.go",
-		Old: "err != nil || q.state != established", New: "err != nil",
+		Old: "err == nil && q.state == established", New: "err == nil",
 		Package: "cmd/rddp/internal/run/user", Tests: "^TestOf"},
 	{Name: "another user joined over TCP", File: "cmd/rddp/internal/run/device/join.go",
 		Old: "p.user = d.userOf(c)", New: "p.user = user.Same",
