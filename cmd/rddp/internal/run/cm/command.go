@@ -182,8 +182,11 @@ func (i *id) conflict(a netip.Addr, other *id) syscall.Errno {
 // onlyFamily reports whether i, at the address a, takes connections of the family of a alone.
 func (i *id) onlyFamily(a netip.Addr) bool { return a.Is4() || i.afOnly }
 
-// isOurs reports whether a is an address of this host.
+// isOurs reports whether a is an address of this host. All loopback addresses are.
 func isOurs(a netip.Addr) bool {
+	if a.IsLoopback() {
+		return true
+	}
 	all, err := net.InterfaceAddrs()
 	return err == nil && slices.ContainsFunc(all, func(x net.Addr) bool {
 		n, ok := x.(*net.IPNet)
