@@ -25,7 +25,7 @@ type bomb struct {
 }
 
 func (b *bomb) Sent([]byte) {
-	if b.sent.Load() {
+	if b.sent.CompareAndSwap(true, false) { // once: two goroutines of a connection may send
 		panic("sent")
 	}
 }

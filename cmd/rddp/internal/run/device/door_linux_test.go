@@ -258,7 +258,7 @@ func TestPeerElsewhere(t *testing.T) {
 		a, b := newProgram(t, da.Device), newProgram(t, db.Device)
 		qa, qb := a.qp(nil), b.qp(nil)
 		if qa.Num > qb.Num { // so that a dials
-			a, b, da, db, qa, qb = b, a, db, da, qb, qa
+			a, b, db, qa, qb = b, a, da, qb, qa
 		}
 		refused := make(chan error, 2*earlyMost)
 		intruder := func(from, to uint32) {
