@@ -161,8 +161,8 @@ func (d *Driver) deafen() {
 }
 
 // awaitClose reads and drops what the peer sends after the error for which a Terminate waits. It returns
-// when the program has closed the connection, or when the stream ends. Read tells the program of the
-// error.
+// when the stream ends, or at the deadline that the close of the connection sets. Read tells the program
+// of the error.
 func (d *Driver) awaitClose() {
 	d.end.silent.Set()
 	d.freed.Broadcast()
