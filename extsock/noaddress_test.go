@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/capture"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -24,7 +25,8 @@ func (noAddress) RemoteAddr() net.Addr { return nil }
 // TestNoAddress: a connection without addresses works like another one: short and long Writes,
 // operations, the trace, captures, and what it says of an error.
 func TestNoAddress(t *testing.T) {
-	var log, captured, tapped bytes.Buffer
+	log := newEventLog()
+	var captured, tapped bytes.Buffer
 	started, err := capture.NewWriter(&captured)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +36,7 @@ func TestNoAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := kernelStreams(t)
-	plain := side{cfg: extsock.Config{Trace: slog.New(slog.NewTextHandler(&log, nil))}}
+	plain := side{cfg: extsock.Config{Trace: slog.New(log)}}
 	seen := side{cfg: extsock.Config{Tap: tap.Tap}}
 	ci, cr := switched(t, noAddress{a}, noAddress{b}, plain, seen)
 	if ci.LocalAddr() != nil || ci.RemoteAddr() != nil {
@@ -80,8 +82,8 @@ func TestNoAddress(t *testing.T) {
 	}
 	ci.Close()
 	cr.Close()
-	alone(t) // the trace is written until a connection has ended
-	if !strings.Contains(log.String(), "DDP mode") {
-		t.Errorf("the trace has no DDP mode:\n%s", log.String())
+	prototest.Wait(t, "the trace has the Terminate", func() bool { return log.has("Terminate") })
+	if !log.has("DDP mode") {
+		t.Errorf("the trace has no DDP mode: %q", log.events.all)
 	}
 }

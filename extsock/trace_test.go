@@ -61,6 +61,13 @@ func (r *eventLog) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
+// has reports whether the handler has got an event that contains s.
+func (r *eventLog) has(s string) bool {
+	r.events.mu.Lock()
+	defer r.events.mu.Unlock()
+	return slices.ContainsFunc(r.events.all, func(e string) bool { return strings.Contains(e, s) })
+}
+
 func (r *eventLog) want(t *testing.T, want ...string) {
 	t.Helper()
 	r.events.mu.Lock()

@@ -124,6 +124,7 @@ func (s *stream) shake() {
 	}
 	s.handshake = shaken
 	if !s.closed {
-		_ = panics.Guard(func() error { return s.conn.SetReadDeadline(s.readDeadline.At()) }) // a Read gets the error
+		at := s.readDeadline.At()
+		_ = panics.Guard(func() error { return s.conn.SetReadDeadline(at) }) // a Read gets the error
 	}
 }

@@ -49,6 +49,8 @@ func (d *Driver) fin() {
 	d.Interrupt()
 	d.role.callHome()
 	if d.end.life.finish() {
+		d.tx.token.setDown() // shut calls the program's Tap
+		defer d.tx.token.pickUp()
 		d.shut()
 	}
 }

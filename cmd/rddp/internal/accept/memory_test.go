@@ -8,6 +8,8 @@ import (
 
 // TestMemory: clients at one address get at most half of what the others leave, and all of them no more
 // than there is. What is given back can be taken again.
+//
+// +checklocksignore: no other goroutine is at work
 func TestMemory(t *testing.T) {
 	const mib = 1 << 20
 	m := NewMemory(256 * mib)

@@ -3,6 +3,8 @@ package perf
 import "testing"
 
 // TestSessionMemory: the histograms of all sessions, which a client has without a data connection.
+//
+// +checklocksignore: no other goroutine is at work
 func TestSessionMemory(t *testing.T) {
 	s := &Server{sessions: make(map[string]*session)}
 	total := 0

@@ -58,14 +58,16 @@ func TestDoorbellOverflow(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	d.mu.Lock() // so that it hears of one batch at most
-	for range most/2 + 100 {
-		ring(one)
-		ring(two)
-	}
-	ring(three)
-	three.rings = 7
-	d.mu.Unlock()
+	func() {
+		d.mu.Lock() // so that it hears of one batch at most
+		defer d.mu.Unlock()
+		for range most/2 + 100 {
+			ring(one)
+			ring(two)
+		}
+		ring(three)
+		three.rings = 7
+	}()
 	prototest.Wait(t, "the end of the notifications", func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -73,11 +75,13 @@ func TestDoorbellOverflow(t *testing.T) {
 		d.control(func(fd int) { left, err = unix.IoctlGetInt(fd, unix.TIOCINQ) })
 		return left == 0
 	})
-	d.mu.Lock() // the last batch is done
-	defer d.mu.Unlock()
-	if three.rings != 0 {
-		t.Error("no look at the file whose notification was dropped")
-	}
+	func() {
+		d.mu.Lock() // the last batch is done
+		defer d.mu.Unlock()
+		if three.rings != 0 {
+			t.Error("no look at the file whose notification was dropped")
+		}
+	}()
 	if at, err := unix.Seek(one.fd, 0, 1); err != nil || at > bellAt+bellRange {
 		t.Errorf("the offset of a file stays at %d, %v", at, err)
 	}

@@ -58,7 +58,8 @@ func (l *link) settle(flights []*flight, failed int, acked uint32, status uverbs
 //
 // +checklocks:l.mu
 func (l *link) culpritLocked() int {
-	return max(slices.IndexFunc(l.flights, func(f *flight) bool { return f.status != uverbs.Success || f == l.culprit }), 0)
+	culprit := l.culprit
+	return max(slices.IndexFunc(l.flights, func(f *flight) bool { return f.status != uverbs.Success || f == culprit }), 0)
 }
 
 // isDone reports whether the peer has carried out a flight in front of one that it has refused.

@@ -68,7 +68,7 @@ func guard(args []string) {
 		w.end()
 	}()
 	w.wait()
-	status := binary.NativeEndian.AppendUint32(nil, uint32(w.status))
+	status := binary.NativeEndian.AppendUint32(nil, uint32(w.result()))
 	_ = unix.Sendmsg(report, status, nil, nil, unix.MSG_NOSIGNAL) // the supervisor may have ended
 	os.Exit(0)
 }
@@ -161,7 +161,7 @@ type ward struct {
 	program int
 
 	mu sync.Mutex
-	// of the program, once that has ended
+	// what result returns
 	status unix.WaitStatus // +checklocks:mu
 	// all children are to end
 	ending bool // +checklocks:mu
@@ -196,6 +196,13 @@ func (w *ward) reap() {
 	if w.ending {
 		killChildren()
 	}
+}
+
+// result returns the status of the program, once that has ended.
+func (w *ward) result() unix.WaitStatus {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
 }
 
 // end kills all children, and makes wait kill those that they leave behind.
