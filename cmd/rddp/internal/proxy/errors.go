@@ -20,6 +20,8 @@ var (
 	ErrGrace = errors.New("the proxy ends")
 	// ErrTooMany means that there are already Config.MaxConns connections.
 	ErrTooMany = errors.New("too many connections")
+
+	errPanic = errors.New("panic; the log has it")
 )
 
 // An Error describes, for people, the step at which a connection failed. Err is the cause, for

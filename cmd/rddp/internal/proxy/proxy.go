@@ -202,20 +202,30 @@ func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
 	p.open.Add(1)
 	s := Summary{From: peerOf(c), To: p.Target().String()}
 	begin := time.Now()
-	var err error
+	err := errPanic
+	defer func() { // also after a panic, which the accept loop recovers
+		s.Err, s.Duration = err, time.Since(begin)
+		p.open.Add(-1)
+		p.ended.Add(1)
+		if err != nil {
+			p.failed.Add(1)
+		}
+		if p.cfg.Ended != nil {
+			p.cfg.Ended(s)
+		}
+	}()
 	if p.listen.DDP {
 		err = p.exit(ctx, c.(*extsock.Conn), place, &s)
 	} else {
 		err = p.entrance(ctx, c, place, &s)
 	}
-	s.Err, s.Duration = err, time.Since(begin)
-	p.open.Add(-1)
-	p.ended.Add(1)
-	if err != nil {
-		p.failed.Add(1)
-	}
-	if p.cfg.Ended != nil {
-		p.cfg.Ended(s)
+}
+
+// abortOnPanic is deferred where a panic would leave e open: the accept loop closes only what it has accepted.
+func abortOnPanic(e end) {
+	if value := recover(); value != nil {
+		e.abort()
+		panic(value)
 	}
 }
 
@@ -227,6 +237,7 @@ func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s
 		from.abort()
 		return fail(p.cause(ctx, err), "connecting to the exit")
 	}
+	defer abortOnPanic(to)
 	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, place, s)
 }
 
@@ -251,6 +262,7 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 	if err != nil {
 		return p.reject(ctx, from, request, fail(p.cause(ctx, err), "connecting to the service"))
 	}
+	defer abortOnPanic(to)
 	if err := request.Accept(ctx, nil); err != nil {
 		from.abort()
 		to.abort()
