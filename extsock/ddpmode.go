@@ -280,12 +280,15 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 		}
 		return err
 	}
-	if closed := c.startup.Switched(err); closed && err == nil {
+	if err == nil && c.startup.IsClosed() {
 		err = net.ErrClosed
 	}
 	var told error
-	if c.trace != nil { // traceSwitch needs much stack
+	if c.trace != nil { // traceSwitch needs much stack; it comes before the events of calls that wait for the switch
 		told = guarded(func() error { c.traceSwitch(err); return nil })
+	}
+	if closed := c.startup.Switched(err); closed && err == nil {
+		err = net.ErrClosed
 	}
 	p.Start(c)
 	if s := c.verbs.rsocket; s != nil && c.initiator && err == nil {

@@ -174,8 +174,8 @@ func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
 		Closed:      c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
 	c.verbs.engine = e.engine
-	c.startup.Joined()
 	told := guarded(func() error { c.traceSwitch(nil); return nil })
+	c.startup.Joined()
 	e.engine.Start(c)
 	if told != nil {
 		e.engine.Kill(told)

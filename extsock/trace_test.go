@@ -112,6 +112,57 @@ func TestTraceOfALife(t *testing.T) {
 	}
 }
 
+// A heldLog is an eventLog that stays in the event "DDP mode" until it may go on.
+type heldLog struct {
+	*eventLog
+	goOn <-chan struct{}
+}
+
+func (h heldLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return heldLog{h.eventLog.WithAttrs(attrs).(*eventLog), h.goOn}
+}
+
+func (h heldLog) Handle(ctx context.Context, rec slog.Record) error {
+	if rec.Message == "rddp: DDP mode" {
+		<-h.goOn
+	}
+	return h.eventLog.Handle(ctx, rec)
+}
+
+// TestTraceOfTheSwitchIsFirst: calls that go on as soon as the connection is in DDP mode do not call the
+// handler, and their events come behind those of the switch, although the handler is slow.
+func TestTraceOfTheSwitchIsFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		h := heldLog{newEventLog(), goOn}
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci, cr := extsock.NewConn(a, true, &extsock.Config{Trace: slog.New(h)}), extsock.NewConn(b, false, nil)
+		switched := make(chan error, 1)
+		go func() { switched <- switchBoth(t.Context(), ci, cr) }()
+		settle()
+		ci.Close()
+		cr.Close()
+		settle()
+		h.want(t)
+		close(goOn)
+		if err := <-switched; err != nil {
+			t.Error(err)
+		}
+		settle()
+		h.events.mu.Lock()
+		defer h.events.mu.Unlock()
+		order := ""
+		for _, e := range h.events.all {
+			_, e, _ = strings.Cut(e, "rddp: ")
+			e, _, _ = strings.Cut(e, " role=")
+			order += e + "; "
+		}
+		if want := "DDP mode; byte stream; connection ends; closed; "; order != want {
+			t.Errorf("the events are %swant %s", order, want)
+		}
+	})
+}
+
 // TestTraceOfATerminate: an RDMA Write to memory that is not there ends the connection.
 func TestTraceOfATerminate(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -115,9 +115,10 @@ func (e *Engine) Abandon() {
 	}
 }
 
-// Begin begins the byte stream.
+// Begin begins the byte stream. From then on the trace is called in goroutines of its own.
 func (e *Engine) Begin(l Link) {
 	e.link = l
+	e.link.Trace.HandOff(e.link.Background.Go, func(value any) { e.Kill(e.panicked(value)) })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.m.begin(peerConfig{
@@ -128,7 +129,6 @@ func (e *Engine) Begin(l Link) {
 
 // Start makes the connection one of the process, and posts what is due.
 func (e *Engine) Start(owner any) {
-	e.link.Trace.HandOff(e.link.Background.Go, func(value any) { e.Kill(e.panicked(value)) })
 	e.count.Enlist(owner)
 	e.flush()
 }

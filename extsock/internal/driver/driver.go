@@ -124,8 +124,8 @@ type earlyShower interface{ ShowEarly(show bool) }
 // toe.Stream.ReadSegment. If a wrapper hides the method, the Stream does a little more, and nothing is lost.
 type quieter interface{ SetQuiet(quiet bool) }
 
-// New joins the layers of a connection as startup has agreed. Start and Receive must be called
-// next.
+// New joins the layers of a connection as startup has agreed. From then on the trace is called in
+// goroutines of its own. Start and Receive must be called next.
 func New(cfg Config) *Driver {
 	receiver := cfg.QP.Start(cfg.Start)
 	d := &Driver{
@@ -175,6 +175,7 @@ func New(cfg Config) *Driver {
 		}
 		d.rx.in, d.rx.bytes, d.tx.bytes = d.in, d.bytes, d.bytes
 	}
+	d.end.trace.HandOff(d.background.Go, func(value any) { d.Kill(d.end.panicked(value)) })
 	if cfg.Cause != nil {
 		d.end.setReason(cfg.Cause)
 		d.qp.Fail(cfg.Cause)
@@ -185,7 +186,6 @@ func New(cfg Config) *Driver {
 // Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
 // then have a goroutine call Receive. AllOpen returns owner for this connection.
 func (d *Driver) Start(owner any) {
-	d.end.trace.HandOff(d.background.Go, func(value any) { d.Kill(d.end.panicked(value)) })
 	d.count.Enlist(owner)
 	d.idle.start(d.lookIdle)
 	d.transmit()
