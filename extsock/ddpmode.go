@@ -280,12 +280,13 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 		}
 		return err
 	}
-	if err == nil && c.startup.IsClosed() {
-		err = net.ErrClosed
-	}
 	var told error
 	if c.trace != nil { // traceSwitch needs much stack; it comes before the events of calls that wait for the switch
-		told = guarded(func() error { c.traceSwitch(err); return nil })
+		why := err // Switched gets err itself: startup has not failed if the connection is closed
+		if err == nil && c.startup.IsClosed() {
+			why = net.ErrClosed
+		}
+		told = guarded(func() error { c.traceSwitch(why); return nil })
 	}
 	if closed := c.startup.Switched(err); closed && err == nil {
 		err = net.ErrClosed
