@@ -97,8 +97,8 @@ func (h *Handshake) cut() {
 		return
 	}
 	h.bound = boundCut
-	if err := h.stream.SetDeadline(past); err != nil {
-		h.stream.Close() // a stream without deadlines
+	if err := panics.Guard(func() error { return h.stream.SetDeadline(past) }); err != nil {
+		h.stream.Close() // a stream without deadlines, or whose SetDeadline has panicked
 	}
 }
 

@@ -401,6 +401,33 @@ func TestBounded(t *testing.T) {
 	})
 }
 
+// uncut is a stream whose SetDeadline panics when reads and writes are to end.
+type uncut struct{ toe.Stream }
+
+func (s uncut) SetDeadline(t time.Time) error {
+	if t.Equal(past) {
+		panic("in SetDeadline")
+	}
+	return s.Stream.SetDeadline(t)
+}
+
+// TestBoundedAfterAPanic: the context ends startup although the stream panics as it is told so.
+func TestBoundedAfterAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		i, _ := ends(Config{}, Config{})
+		i.stream = uncut{i.stream}
+		wantErr(t, "Begin", i.Begin(), nil)
+		begin := time.Now()
+		_, _, err := i.Initiate(ctx, time.Hour, &mpa.Config{})
+		wantErr(t, "Initiate", err, context.DeadlineExceeded)
+		if d := time.Since(begin); d != time.Second {
+			t.Errorf("Initiate took %v, want 1 s", d)
+		}
+	})
+}
+
 // A frames is a Tap.
 type frames struct {
 	sent, received [][]byte
