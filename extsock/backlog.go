@@ -157,7 +157,9 @@ func (b *backlog) run() {
 			b.mu.Unlock()
 			b.wakeAccept()
 		default:
-			_ = guarded(func() error { b.add(b.l.over(below)); return nil }) // after a panic of a Tap's maker, only this connection is lost
+			if guarded(func() error { b.add(b.l.over(below)); return nil }) != nil { // a panic of the program: only this connection is lost
+				_ = guarded(below.Close)
+			}
 		}
 	}
 }
@@ -223,17 +225,7 @@ func (b *backlog) wakeAccept() {
 // add adds a connection and begins its startup.
 func (b *backlog) add(c *Conn) {
 	err := c.startup.BeginForListener()
-
-	e := &entry{c: c}
-	b.mu.Lock()
-	closed := b.closed
-	e.place = b.waiting.PushBack(e)
-	if b.onlyDDP || b.seated == backlogSize { // run may have begun to accept before the last seat was taken
-		b.move(e, unseated)
-	} else {
-		b.move(e, seated)
-	}
-	b.mu.Unlock()
+	e, closed := b.enter(c)
 	b.arrived.Broadcast()
 	if closed { // close has not seen this connection
 		b.close()
@@ -248,6 +240,20 @@ func (b *backlog) add(c *Conn) {
 			c.verbs.engine.Receive()
 		}
 	})
+}
+
+// enter gives a connection a place. closed says that the backlog is closed.
+func (b *backlog) enter(c *Conn) (e *entry, closed bool) {
+	e = &entry{c: c}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.place = b.waiting.PushBack(e)
+	if b.onlyDDP || b.seated == backlogSize { // run may have begun to accept before the last seat was taken
+		b.move(e, unseated)
+	} else {
+		b.move(e, seated)
+	}
+	return e, b.closed
 }
 
 // outlives has Listener.Wait wait for a connection that has left the backlog, and that the program does

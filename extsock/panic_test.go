@@ -219,6 +219,36 @@ func TestPanicInAListener(t *testing.T) {
 	}
 }
 
+// nameless is a stream that panics when it is asked for the peer's address.
+type nameless struct{ toe.Stream }
+
+func (nameless) RemoteAddr() net.Addr { panic("in RemoteAddr") }
+
+// TestPanicAsAConnectionComes: a connection that panics as the Listener begins its startup is closed.
+func TestPanicAsAConnectionComes(t *testing.T) {
+	alone(t)
+	defer extsock.ResetPanics()
+	bubble(t, func(t *testing.T) {
+		below, err := simtoe.New(simtoe.Config{}).Listen(t.Context(), "sim", "sim:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := make(chan net.Conn, 1)
+		l := extsock.NewListener(lateListener{netListener{below}, late}, &extsock.Config{Startup: extsock.StartupRequire})
+		a, peer := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		late <- nameless{a}
+		peer.SetReadDeadline(time.Now().Add(time.Hour))
+		if _, err := peer.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the connection stays open")
+		}
+		close(late)
+		l.Close()
+		below.Close()
+		peer.Close()
+		settle()
+	})
+}
+
 // A badHandler panics at each event whose text contains what.
 type badHandler struct {
 	slog.Handler
