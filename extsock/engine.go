@@ -35,8 +35,8 @@ type engine interface {
 	PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error)
 
 	// CloseWrite, CloseRead and Close end the connection in order, or one of its ways. Kill ends it at
-	// once, and Reads still get what is unread. Reset is Kill for a program that closes: what is unread
-	// is thrown away.
+	// once; Reads of a driver still get what is unread, and on a device it is thrown away. Reset is Kill
+	// for a program that closes: what is unread is thrown away.
 	CloseWrite(err error)
 	CloseRead()
 	Close() error

@@ -233,10 +233,7 @@ func (e *Engine) post() error {
 			}
 			continue
 		}
-		e.mu.Lock()
-		e.m.held = e.posts.areDue()
-		a, ok := e.m.next(e.memory)
-		e.mu.Unlock()
+		a, ok := e.next()
 		if !ok {
 			return nil
 		}
@@ -244,6 +241,14 @@ func (e *Engine) post() error {
 			return err
 		}
 	}
+}
+
+// next returns what the machine posts next.
+func (e *Engine) next() (a action, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.m.held = e.posts.areDue()
+	return e.m.next(e.memory)
 }
 
 // flush is post for a connection that is up. A queue pair that has just been closed takes nothing any more;
@@ -443,14 +448,14 @@ func (e *Engine) CloseRead() {
 	e.flush()
 }
 
-// Kill ends the connection at once.
+// Kill ends the connection at once, and throws away what is unread.
 func (e *Engine) Kill(err error) {
 	e.mu.Lock()
 	e.m.kill(err)
 	e.unlock()
 }
 
-// Reset is Kill, which throws away what is unread.
+// Reset is Kill.
 func (e *Engine) Reset(err error) { e.Kill(err) }
 
 // Close ends the connection in order. It returns when the peer's device has everything, and after
