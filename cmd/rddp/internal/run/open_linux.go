@@ -137,20 +137,31 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 		p.Stay()
 		return p, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	p, err := process.Open(tid)
 	if err != nil {
 		return nil, err
 	}
-	if old := f.children[pid]; old != nil { // another one had the number
+	return f.adopt(p), nil
+}
+
+// adopt notes that p uses f, and returns p. If another call was faster, it closes p and returns what that call has
+// noted, since that one is in use.
+func (f *openFile) adopt(p *process.Process) *process.Process {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old := f.children[p.PID]
+	if old != nil && !old.HasEnded() {
+		_ = p.Close()
+		return old
+	}
+	if old != nil { // another process had the number
 		_ = old.Close()
 	}
 	if f.children == nil {
 		f.children = make(map[int]*process.Process)
 	}
-	f.children[pid] = p
-	return p, nil
+	f.children[p.PID] = p
+	return p
 }
 
 // known returns the process with this number if it has used f before.

@@ -45,3 +45,41 @@ func TestEnd(t *testing.T) {
 		t.Error("Read: no error")
 	}
 }
+
+// TestEndIsKnown: nobody waits for the answer whether a process has ended, even if the process keeps its memory from
+// coming and calls execve.
+func TestEndIsKnown(t *testing.T) {
+	p, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	p.mu.RLock() // as a call that waits for memory
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		p.Leave()
+	}()
+	prototest.Wait(t, "Leave", func() bool { // it waits now, and so does whoever comes behind it
+		free := p.mu.TryRLock()
+		if free {
+			p.mu.RUnlock()
+		}
+		return !free
+	})
+	known := make(chan struct{})
+	go func() {
+		defer close(known)
+		p.HasEnded()
+	}()
+	prototest.Wait(t, "the answer", func() bool {
+		select {
+		case <-known:
+			return true
+		default:
+			return false
+		}
+	})
+	p.mu.RUnlock()
+	<-left
+}

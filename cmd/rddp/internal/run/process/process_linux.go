@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -33,8 +34,10 @@ type Process struct {
 	mu sync.RWMutex // held by who makes one of the two calls
 	// the memory that the number stands for may not be this one any more
 	left bool // +checklocks:mu
-	// the process has ended, so that its number may be that of another one
-	ended bool // +checklocks:mu
+
+	// ended says that the process has ended, so that its number may be that of another one. It is not one of mu's:
+	// a call that waits for memory holds mu, and whoever asks must not wait for that.
+	ended atomic.Bool
 }
 
 // Open opens the process of the given thread.
@@ -79,20 +82,14 @@ func (p *Process) watch() error {
 			return n > 0
 		})
 		if err == nil { // or p is closed
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.ended = true
+			p.ended.Store(true)
 		}
 	}()
 	return nil
 }
 
 // HasEnded reports whether the process has ended, and the number is perhaps that of another one.
-func (p *Process) HasEnded() bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.ended
-}
+func (p *Process) HasEnded() bool { return p.ended.Load() }
 
 // Close releases what p needs of the system. The process itself goes on.
 func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close(), p.life.Close()) }
@@ -180,7 +177,7 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if p.left || p.ended {
+	if p.left || p.ended.Load() {
 		return errLeft
 	}
 	local := unix.Iovec{Base: &b[0]}
