@@ -139,3 +139,40 @@ func TestBlame(t *testing.T) {
 	a.want("the Read", 1, uverbs.Success)
 	a.want("the Write", 2, uverbs.RemoteAccessErr)
 }
+
+// TestOwnWorkBesideRefusal: a program's own work request completes though the peer's refused Write waits for a receive of
+// that program. The program may post a receive only once its work request has completed.
+func TestOwnWorkBesideRefusal(t *testing.T) {
+	for _, when := range []string{"before", "after"} {
+		t.Run(when, func(t *testing.T) {
+			a, b, qa, qb := pair(t)
+			lb := b.linkOf(t, qb)
+			data := []guest.SGE{a.mr.Part(0, 8)}
+			send := func() {
+				if err := qb.Post(guest.WR{ID: 7, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{b.mr.Part(0, 8)}}); err != nil {
+					t.Fatal(err)
+				}
+				prototest.Wait(t, "the program's Send", func() bool { return !lb.isIdle() || lb.ctx.Err() != nil })
+			}
+			if when == "before" {
+				send()
+			}
+			if err := qa.Post(
+				guest.WR{ID: 1, Op: guest.OpWriteImm, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: data},
+				guest.WR{ID: 2, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key + 1, List: data}); err != nil {
+				t.Fatal(err)
+			}
+			if when == "after" {
+				prototest.Wait(t, "the refusal", func() bool {
+					lb.receiver.mu.Lock()
+					defer lb.receiver.mu.Unlock()
+					return lb.receiver.idle != nil
+				})
+				send()
+			}
+			b.want("the program's Send", 7, uverbs.FlushErr)
+			a.want("the Write with immediate data, which has not been carried out", 1, uverbs.FlushErr)
+			a.want("the refused Write", 2, uverbs.RemoteAccessErr)
+		})
+	}
+}

@@ -85,8 +85,8 @@ func orNone(n int) int {
 }
 
 // Expect says that a connection manager connects the queue pair that a program wants to join with queue pair qpn of
-// the device at a. So this device does not connect it: the program may have the attributes from the connection
-// manager, and set them itself. The caller must call done when the manager has connected it, or does not any more.
+// the device at a. So this device does not connect it at once: the program may have the attributes from the connection
+// manager, and set them itself. See joinLater. The caller must call done when the manager has connected it, or does not any more.
 func (d *Device) Expect(a netip.Addr, qpn uint32) (done func()) {
 	p := far{uverbs.GID(a.As16()), qpn}
 	d.mu.Lock()
@@ -110,7 +110,7 @@ type far struct {
 	qpn uint32
 }
 
-// expects reports whether a connection manager connects the queue pair that is to be joined with p.
+// expects reports whether a connection manager may connect the queue pair that is to be joined with p.
 func (d *Device) expects(p far) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -4,13 +4,19 @@ package device
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // TestExpect: the device does not connect a queue pair that a connection manager connects, though the program joins it.
 func TestExpect(t *testing.T) {
 	p := newProgram(t, newDevice(t))
+	p.dev.managerTime = time.Hour
 	dials := func(peer uint32) bool {
 		qp := p.qp(nil)
 		for _, s := range []uint8{guest.Init, guest.RTR} {
@@ -38,5 +44,50 @@ func TestExpect(t *testing.T) {
 	second()
 	if !dials(peer) {
 		t.Error("it does not dial a peer that nobody expects")
+	}
+}
+
+// TestJoinBesideRequests: a request of a connection manager that happens to name the peer, and that no program answers,
+// does not keep a program from joining its queue pair.
+func TestJoinBesideRequests(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	qa, qb := a.qp(nil), b.qp(nil)
+	defer a.dev.Expect(localhost, qb.Num)()
+	defer b.dev.Expect(localhost, qa.Num)()
+	joinPair(t, a, b, qa, qb)
+	qb.PostRecv(7, b.mr.Part(0, 8))
+	if err := qa.Post(guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+		t.Fatal(err)
+	}
+	a.want("a Send", 1, uverbs.Success)
+	b.want("its receive", 7, uverbs.Success)
+}
+
+// TestManagedRefuses: a queue pair that a connection manager has connected refuses the Requests of others that waited.
+func TestManagedRefuses(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	num := p.qp(nil).Num
+	q := p.dev.find(num)
+	refused := make(chan error, 1)
+	go func() {
+		_, err := ask(t, num+1, num)
+		refused <- err
+	}()
+	prototest.Wait(t, "the Request", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return len(q.requests) > 0
+	})
+	near, far, err := near.SocketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	l := q.newLink(extsock.NewConn(near, true, nil), 0)
+	if !l.run(q.manage(l, q.life, &uverbs.Attributes{})) {
+		t.Fatal("it is not connected")
+	}
+	if err := <-refused; err == nil {
+		t.Error("the Request is accepted")
 	}
 }

@@ -35,16 +35,17 @@ type Config struct {
 
 // A Device is an RDMA device. Programs open it: see Open.
 type Device struct {
-	addresses []netip.Addr
-	log       *slog.Logger
-	faults    *fault.Injector
-	onlyTCP   bool // even to peers on this host
-	noAtomics bool // see Config
-	rnrTick   time.Duration
-	missMost  time.Duration
-	userOf    func(*extsock.Conn) user.Relation // userOf, if no test has another one
-	refusals  refusedPeers
-	guid      [8]byte
+	addresses   []netip.Addr
+	log         *slog.Logger
+	faults      *fault.Injector
+	onlyTCP     bool // even to peers on this host
+	noAtomics   bool // see Config
+	rnrTick     time.Duration
+	missMost    time.Duration
+	managerTime time.Duration
+	userOf      func(*extsock.Conn) user.Relation // userOf, if no test has another one
+	refusals    refusedPeers
+	guid        [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -67,7 +68,11 @@ func New(c Config) (*Device, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics, rnrTick: rnrTick, missMost: missMost, userOf: userOf, pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{})}
+	d := &Device{
+		addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
+		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
+		pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{}),
+	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])
 	d.guid[0] = d.guid[0]&^1 | 2 // as the address of an interface that nobody has assigned

@@ -221,14 +221,36 @@ func (l *link) receive() {
 
 // settleDebts tells the peer what has been carried out of what it has sent in front of something wrong. Frames may wait
 // for receives of the program. The Terminate, which Close sends, comes last.
+//
+// Nothing of the peer is read any more, so work requests of the program get neither acknowledgements nor answers. If
+// there are any, the program may post receives only once they have completed. So the frames do not wait for long then.
 func (l *link) settleDebts() {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = l.serving.Wait(l.ctx) // the peer may be gone before the program has posted a receive
 	}()
-	l.receiver.awaitIdle(ended)
+	l.receiver.awaitIdle(ended, l.busy())
 	_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // if it fails, the peer is gone
+}
+
+// ownWork is how long a work request of the program waits for receives of the same program.
+const ownWork = 100 * time.Millisecond
+
+// busy returns a channel that is closed once the program has a work request under way. Those of a queue pair that is
+// joined with itself are the peer's.
+func (l *link) busy() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	busy := make(chan struct{})
+	switch {
+	case l.isSelf():
+	case len(l.flights) > 0:
+		close(busy)
+	default:
+		l.begun = busy
+	}
+	return busy
 }
 
 func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }

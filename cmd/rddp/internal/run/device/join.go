@@ -280,6 +280,28 @@ func (q *queuePair) gidLocked() uverbs.GID {
 func (q *queuePair) join() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.joinLocked()
+}
+
+// joinLater joins q unless a connection manager has connected it soon. That some peer's request names the queue pair
+// which the program wants to join q with does not prove that the program wants to accept the request. life is that
+// of q. If a manager connects q later, that connection is faster: the peer's end does not want the other one.
+func (q *queuePair) joinLater(life uint64) {
+	time.AfterFunc(q.ctx.dev.managerTime, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.life == life && q.link == nil {
+			q.joinLocked()
+		}
+	})
+}
+
+// managerTime is how long a connection manager has for that, if no test has made it longer. A program accepts a request as
+// soon as it has taken its queue pair to RTR.
+const managerTime = 100 * time.Millisecond
+
+// +checklocks:q.mu
+func (q *queuePair) joinLocked() {
 	for _, p := range q.requests {
 		if q.wantsLocked(p) {
 			go q.answer(p, q.life)

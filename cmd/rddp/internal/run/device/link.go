@@ -38,6 +38,8 @@ type link struct {
 	mu sync.Mutex
 	// work requests whose completion is due, in order
 	flights []*flight // +checklocks:mu
+	// closed, and nil again, when a flight begins; nil unless settleDebts waits for that
+	begun chan struct{} // +checklocks:mu
 	// The frames that count. sent is the number of the last one, and acked of the last that the
 	// peer has acknowledged.
 	sent  uint32 // +checklocks:mu
@@ -188,6 +190,10 @@ func (q *queuePair) setLinkLocked(l *link, life uint64) bool {
 		q.patience.Stop()
 		q.patience = nil
 	}
+	for _, p := range q.requests { // a connection manager has not waited for the program to name the peer
+		p.refuse()
+	}
+	q.requests = nil
 	return true
 }
 

@@ -35,6 +35,8 @@ type queuePair struct {
 	datagrams  *datagramPort // of a UD queue pair
 	placing    sync.Mutex    // held while a datagram goes to the program's memory, and while receives are flushed
 	events     atomic.Uint32
+	// waits in ERR for receives that are posted later, to flush them; nil if nothing waits
+	flushing *lateReceive // +checklocks:placing
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
 	// looks, and looks again until no kick has come meanwhile.
@@ -279,13 +281,15 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	}
 	early := q.isEarly(from) // the doorbell may not have looked yet
 	q.setStateLocked(to)
-	managed := q.ctx.dev.expects(far{q.attrs.Address.DGID, q.attrs.DestQPN})
+	managed, life := q.ctx.dev.expects(far{q.attrs.Address.DGID, q.attrs.DestQPN}), q.life
 	q.mu.Unlock()
 	if early {
 		q.warnEarly(from)
 	}
 	switch {
-	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected() && !managed:
+	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected() && managed:
+		q.joinLater(life)
+	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected():
 		q.join()
 	case to == uverbs.RTS:
 		q.kick()

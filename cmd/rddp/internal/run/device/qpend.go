@@ -20,6 +20,8 @@ func (q *queuePair) reset() {
 	l := q.unlinkLocked()
 	q.abandoned, q.managed = false, false
 	q.mu.Unlock()
+	q.ctx.late.remove(q.flushing)
+	q.flushing = nil
 	q.placing.Unlock()
 	q.sender.forget()
 	entry := make([]byte, q.sq.EntryLen())
@@ -154,8 +156,9 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 		w, _ := uverbs.ParseRecvWR(entry)
 		q.recvCQ.complete(&uverbs.WC{ID: w.ID, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: q.num}, false)
 	}
-	if leave == 0 {
-		q.ctx.late.add(q.recv, func() { q.flushReceives(life, 0) }) // those that are posted later
+	if leave == 0 { // those that are posted later
+		q.ctx.late.remove(q.flushing)
+		q.flushing = q.ctx.late.add(q.recv, func() { q.flushReceives(life, 0) })
 	}
 }
 

@@ -405,3 +405,28 @@ func TestNoEventAfterDestroy(t *testing.T) {
 		})
 	}
 }
+
+// TestOneFlush: a queue pair that goes to ERR again and again waits once for receives to flush, and in RESET not at all.
+func TestOneFlush(t *testing.T) {
+	p := newProgram(t, newDevice(t))
+	qp := p.qp(nil)
+	late := &p.dev.find(qp.Num).ctx.late
+	waits := func() int {
+		late.mu.Lock()
+		defer late.mu.Unlock()
+		return len(late.waits)
+	}
+	for range 3 {
+		for _, x := range []struct {
+			state uverbs.State
+			want  int
+		}{{uverbs.Init, 0}, {uverbs.Err, 1}, {uverbs.Reset, 0}} {
+			if err := qp.Modify(uint8(x.state), p.gid, 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			if n := waits(); n != x.want {
+				t.Errorf("%d waits in %v, want %d", n, x.state, x.want)
+			}
+		}
+	}
+}

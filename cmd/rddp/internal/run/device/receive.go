@@ -318,23 +318,41 @@ func (r *receiver) completeLocked(f frame) {
 }
 
 // refuseLocked tells the peer that its frame is refused, and fails the receive that is being filled. The program may end
-// the queue pair once it sees that. So the answers to Reads and atomics in front of the frame leave first.
+// the queue pair once it sees that. So the answers to Reads and atomics in front of the frame leave first, unless the
+// peer does not take them.
 //
 // +checklocks:r.mu
 func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
-	if r.l.serving.OwesAnswer() {
-		r.state = receiverRefusing
-		time.AfterFunc(lookEvery, func() {
+	r.state = receiverRefusing
+	r.refuseAfterLocked(answerWait{}, ours, theirs)
+}
+
+// refuseAfterLocked is refuseLocked after w.
+//
+// +checklocks:r.mu
+func (r *receiver) refuseAfterLocked(w answerWait, ours, theirs uverbs.WCStatus) {
+	if r.l.serving.OwesAnswer() && w.again() {
+		time.AfterFunc(w.next, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if r.state == receiverRefusing {
-				r.refuseLocked(ours, theirs)
+				r.refuseAfterLocked(w, ours, theirs)
 			}
 		})
 		return
 	}
 	_ = r.l.post(frame{kind: frameRefuse, number: r.consumed + 1, status: theirs}) // an error ends run
 	r.failLocked(ours)
+}
+
+// An answerWait is a wait for answers that this end owes. It looks ever more rarely, and for Linger at most.
+type answerWait struct{ next, waited time.Duration }
+
+// again reports whether there is another look, after w.next.
+func (w *answerWait) again() bool {
+	w.waited += w.next
+	w.next = min(max(w.next+w.next/8, lookEvery), lookRarely)
+	return w.waited < Linger
 }
 
 // failLocked completes the receive that is being filled with an error, which ends the link.
@@ -374,8 +392,8 @@ func (r *receiver) noteIdleLocked() {
 }
 
 // awaitIdle waits until the receiver has acted on the frames that wait, or ended has been closed. No further frame may
-// come.
-func (r *receiver) awaitIdle(ended <-chan struct{}) {
+// come. Once busy has been closed, it waits for ownWork at most, and what waits then is not acted upon.
+func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
 	r.mu.Lock()
 	idle := make(chan struct{})
 	r.idle = idle
@@ -383,7 +401,20 @@ func (r *receiver) awaitIdle(ended <-chan struct{}) {
 	r.mu.Unlock()
 	select {
 	case <-idle:
+		return
 	case <-ended:
+		return
+	case <-busy:
+	}
+	select {
+	case <-idle:
+	case <-ended:
+	case <-time.After(ownWork):
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.state == receiverOpen {
+			r.state = receiverRefusing
+		}
 	}
 }
 

@@ -126,6 +126,10 @@ func (s *sender) next(q *queuePair, l *link) bool {
 	}
 	s.checkDepth(l)
 	l.flights = append(l.flights, s.flight)
+	if l.begun != nil {
+		close(l.begun)
+		l.begun = nil
+	}
 	l.watchLocked(s.patience)
 	if s.flight.status != uverbs.Success {
 		s.awaited = true // it completes behind those in front of it, which may be unsignaled
