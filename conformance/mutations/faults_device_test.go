@@ -68,7 +68,7 @@ var runDeviceFaults = []Fault{
 	{Name: "an event of a queue pair that has been destroyed", File: "cmd/rddp/internal/run/device/qp.go",
 		Old: "	if q.life != life {\n		return\n", New: "	if q.life < life {\n		return\n",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestNoEventAfterDestroy$"},
-	{Name: "a failure that the program sees before ERR", File: "cmd/rddp/internal/run/device/send.go",
+	{Name: "a failure that the program sees before ERR", File: "cmd/rddp/internal/run/device/qpend.go",
 		Old: "	life := q.toErr(nil, status, why)\n", New: "	life := uint64(0)\n	go q.fail(nil, status, why)\n",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestErrBeforeCompletion$"},
 	{Name: "a completion while the memory of the work request is read", File: "cmd/rddp/internal/run/device/end.go",

@@ -174,3 +174,30 @@ func (q *queuePair) breakDown() {
 		q.raise(life, uverbs.EventQPFatal)
 	}
 }
+
+// flush completes the work requests that have not become flights. As send, it does not stay for those that are posted
+// meanwhile.
+func (s *sender) flush(q *queuePair) {
+	s.forget()
+	for left := q.sq.Cap(); s.take(q); left-- {
+		s.complete(q, uverbs.FlushErr)
+		if left == 0 {
+			go q.kick()
+			return
+		}
+	}
+}
+
+// complete completes the work request that s has taken, and that is not a flight of a link.
+func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
+	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: s.flight.op, QPN: q.num}, false)
+}
+
+// fail completes the work request that s has taken with a status, and flushes those behind it. Before the program can see
+// either, q is in ERR: the program may reset q at once. q must have no link.
+func (s *sender) fail(q *queuePair, status uverbs.WCStatus, why string) {
+	life := q.toErr(nil, status, why)
+	s.complete(q, status)
+	s.flush(q)
+	go q.flushReceives(life, 0)
+}
