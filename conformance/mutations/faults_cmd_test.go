@@ -203,7 +203,7 @@ var cmdFaults = []Fault{
 	{Name: "a connect that waits for another one goes on without TLS", File: "cmd/rddp/internal/run/tcp_linux.go",
 		Old: "			return k.errno, k.answered\n		}\n		// The program", New: "			return 0, false\n		}\n		// The program",
 		Package: "cmd/rddp/internal/run", Tests: "^TestTLSIsNotGivenUpByTwo$"},
-	{Name: "a socket that has only a port counts as unbound", File: "cmd/rddp/internal/run/tcp_linux.go",
+	{Name: "a socket that has only a port counts as unbound", File: "cmd/rddp/internal/run/tcp_socket_linux.go",
 		Old: "return true, nil\n	}\n	return false, err", New: "return false, nil\n	}\n	return false, err",
 		Package: "cmd/rddp/internal/run", Tests: "^TestTCPUntouched$"},
 	{Name: "a socket that is connected anew stays untouched", File: "cmd/rddp/internal/run/tcp_linux.go",

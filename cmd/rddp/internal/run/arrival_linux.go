@@ -67,9 +67,11 @@ func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arr
 		}
 		return a
 	}
-	if (a.speaks == unknown || a.speaks == overTLS) && t.groupOf(listener) == mixed {
-		t.decideNow(a)
-		return a
+	if a.speaks == unknown || a.speaks == overTLS {
+		if g := t.groupOf(listener); g.mayBeShared() {
+			t.decideNow(a, g)
+			return a
+		}
 	}
 	t.arrive(a)
 	return nil

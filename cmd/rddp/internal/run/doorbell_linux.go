@@ -136,7 +136,9 @@ func (f *openFile) ring(lost bool) {
 	// The program's file has the same offset, and both this call and the program's write take its lock.
 	at, err := unix.Seek(f.fd, 0, 1)
 	from := f.heard
-	f.heard = at
+	if err == nil { // else the offset is not known, and the next look begins where this one has
+		f.heard = at
+	}
 	if lost || err != nil || at < from || at > bellAt+bellRange {
 		f.rewind(at)
 		f.ctx.Doorbell() // the program may have written something since, in front of the new offset

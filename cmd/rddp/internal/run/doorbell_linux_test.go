@@ -86,3 +86,23 @@ func TestDoorbellOverflow(t *testing.T) {
 		t.Errorf("the offset of a file stays at %d, %v", at, err)
 	}
 }
+
+// TestDoorbellWithoutOffset: a look that does not find the offset of a file changes nothing for the next one.
+func TestDoorbellWithoutOffset(t *testing.T) {
+	d, err := newDoorbell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	f := rungFile(t, d)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.rings = seekEvery
+	fd := f.fd
+	f.fd = -1
+	f.ring(false)
+	f.fd = fd
+	if f.heard != bellAt {
+		t.Errorf("heard up to %d, want %d", f.heard, bellAt)
+	}
+}

@@ -53,9 +53,14 @@ type group uint8
 
 const (
 	onlyOurs group = iota // the program has all of them, or the listener does not share its port
-	mixed                 // others may have some
+	mixed                 // others have some
+	unclear               // the kernel does not tell, so others may have some
 	ended                 // the listener is not among them any more
+	groups   = iota
 )
+
+// mayBeShared reports whether others have sockets of the group, or may have some.
+func (g group) mayBeShared() bool { return g == mixed || g == unclear }
 
 // groupOf looks at the group of a listener. A socket that the program has, and that it has neither listened with nor
 // accepted from since it started, is taken for another's.
@@ -63,9 +68,9 @@ func (t *connections) groupOf(s source) group {
 	if !s.reuses {
 		return onlyOurs
 	}
-	all, err := user.Listeners()
+	all, err := t.allListeners()
 	if err != nil {
-		return mixed
+		return unclear
 	}
 	if !slices.Contains(all, user.Listener{Port: s.port, Inode: s.inode}) {
 		return ended
@@ -80,11 +85,15 @@ func (t *connections) groupOf(s source) group {
 	return onlyOurs
 }
 
-// decideNow decides about a connection of a group that is mixed. The kernel has waited for the first bytes, and nothing
-// could wake the program later. With TLS, the program gets the connection before startup.
-func (t *connections) decideNow(a *arrival) {
-	t.mixedOnce.Do(func() {
-		t.log.Warn("other processes listen at the same port, so silent peers are plain at once, and with TLS accept comes before startup", "at", a.local)
+// decideNow decides about a connection of a group that may be shared. The kernel has waited for the first bytes, and
+// nothing could wake the program later. With TLS, the program gets the connection before startup.
+func (t *connections) decideNow(a *arrival, g group) {
+	t.sharedOnce[g].Do(func() {
+		why := "other processes listen at the same port"
+		if g == unclear {
+			why = "the kernel does not tell (sock_diag) whether other processes listen at the same port"
+		}
+		t.log.Warn(why+", so silent peers are plain at once, and with TLS accept comes before startup", "at", a.local)
 	})
 	if a.speaks == unknown && t.plainToo {
 		a.speaks = plain
@@ -103,7 +112,7 @@ func (t *connections) keep(ctx context.Context, a *arrival) (accepted bool) {
 	t.mu.Lock()
 	t.kept[a.from.inode] = append(t.kept[a.from.inode], a)
 	t.mu.Unlock()
-	for t.groupOf(a.from) == mixed && ctx.Err() == nil {
+	for t.groupOf(a.from).mayBeShared() && ctx.Err() == nil {
 		select {
 		case <-a.taken:
 			return true

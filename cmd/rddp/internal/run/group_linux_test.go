@@ -3,6 +3,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
@@ -192,5 +195,26 @@ func TestKept(t *testing.T) {
 				t.Error("it is still kept")
 			}
 		})
+	}
+}
+
+// TestGroupUnclear: if the kernel does not tell who listens, the group may be shared, and the warning says just that.
+func TestGroupUnclear(t *testing.T) {
+	var log bytes.Buffer
+	tr, err := newConnections(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), TCPListen: []rules.Rule{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.drain()
+	tr.allListeners = func() ([]user.Listener, error) { return nil, unix.EACCES }
+	g := tr.groupOf(source{reuses: true})
+	if !g.mayBeShared() {
+		t.Errorf("group %d is not shared", g)
+	}
+	for range 2 {
+		tr.decideNow(&arrival{}, g)
+	}
+	if n := strings.Count(log.String(), "the kernel does not tell"); n != 1 {
+		t.Errorf("%d warnings in %s", n, &log)
 	}
 }

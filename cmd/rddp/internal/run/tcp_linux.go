@@ -22,6 +22,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
@@ -83,7 +84,9 @@ type connections struct {
 	// by the listener: what waits for an accept without a token
 	kept map[uint32][]*arrival // +checklocks:mu
 
-	mixedOnce sync.Once // the first listener is told of that shares its port with other processes
+	sharedOnce [groups]sync.Once // by the group: the first listener is told of that shares its port, or may do so
+	// user.Listeners, if no test has another one
+	allListeners func() ([]user.Listener, error)
 }
 
 // A taken is a connection that is, or may become, one over DDP.
@@ -115,7 +118,7 @@ func newConnections(cfg Config) (*connections, error) {
 		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
 		own: make(map[uint32]struct{}), kept: make(map[uint32][]*arrival),
 		place4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, place6: meetingPlace{ip: net.IPv6loopback},
-		arrivals: make(chan *arrival), counts: cmp.Or(cfg.TCPCounts, new(TCPCounts)),
+		arrivals: make(chan *arrival), allListeners: user.Listeners, counts: cmp.Or(cfg.TCPCounts, new(TCPCounts)),
 	}
 	t.plainToo = !t.secure || cfg.PlainToo
 	if t.network, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE); err != nil {
@@ -322,85 +325,6 @@ func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Err
 	}
 	t.log.Warn("connection refused, because without TLS it must not be", "to", to, "why", why)
 	return syscall.ECONNREFUSED, true
-}
-
-var (
-	errBound     = errors.New("the program has bound the socket before connect")
-	errNamespace = errors.New("the program is in another network namespace than rddp run")
-	errDevice    = errors.New("the program has bound the socket to an interface")
-	errMPTCP     = errors.New("it is MPTCP")
-)
-
-// check reports whether the socket is one of TCP that is not connected yet. The error says why such a
-// socket cannot be taken over.
-func (t *connections) check(fd int) (fresh bool, err error) {
-	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
-	switch {
-	case err == nil && p == unix.IPPROTO_MPTCP:
-		return false, errMPTCP
-	case err != nil || p != unix.IPPROTO_TCP:
-		return false, nil // UDP, or no socket at all, about which the kernel has the right error
-	}
-	if closed, err := isClosed(fd); err != nil || !closed {
-		return false, err
-	}
-	if err := t.isHere(fd); err != nil {
-		return false, err
-	}
-	bound, err := isBound(fd)
-	if err == nil && bound {
-		err = errBound
-	}
-	return err == nil, err
-}
-
-// isBound reports whether the program has bound a closed socket. A socket that was connected before, or whose
-// connect has failed, still shows a port. The kernel tells the two apart: it refuses another bind of a bound
-// socket, and a bind to no address and no port changes nothing else in another one.
-func isBound(fd int) (bool, error) {
-	local, err := localAddress(fd)
-	if err != nil || !local.Addr().IsUnspecified() || local.Port() == 0 {
-		return err == nil && !local.Addr().IsUnspecified(), err
-	}
-	noPort, err := unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT)
-	if err == nil {
-		err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
-	}
-	if err != nil {
-		return false, err
-	}
-	var none unix.Sockaddr = &unix.SockaddrInet4{}
-	if !local.Addr().Is4() {
-		none = &unix.SockaddrInet6{}
-	}
-	err = unix.Bind(fd, none)
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, noPort) // as above
-	if errors.Is(err, unix.EINVAL) {
-		return true, nil
-	}
-	return false, err
-}
-
-// isClosed reports whether a socket of TCP is not connected, and not about to be.
-func isClosed(fd int) (bool, error) {
-	const closed = 7 // TCP_CLOSE
-	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-	return err == nil && info.State == closed, err
-}
-
-// isHere returns an error if loopback is not where the socket is.
-func (t *connections) isHere(fd int) error {
-	network, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
-	if err != nil {
-		return err
-	}
-	if network != t.network {
-		return errNamespace
-	}
-	if device, err := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE); err != nil || device != "" {
-		return errDevice
-	}
-	return nil
 }
 
 // dial connects to a peer that speaks DDP.
