@@ -121,6 +121,31 @@ func TestSignalToParent(t *testing.T) {
 	wantStatus(t, under("sh", "-c", `trap "exit 7" TERM; kill -ALRM $PPID; kill -TERM $PPID; while :; do sleep 0.01; done`).Run(), 7)
 }
 
+// A guardian that is stopped goes on, and the end of the program is known.
+func TestStoppedGuardian(t *testing.T) {
+	c := under("sh", "-c", "echo $PPID; kill -STOP $PPID; exit 7")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var guardian int
+	if _, err := fmt.Fscan(out, &guardian); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	t.Cleanup(func() {
+		if t.Failed() {
+			_ = unix.Kill(guardian, unix.SIGKILL)
+		}
+	})
+	prototest.Wait(t, "the end of the supervisor", func() bool { return len(ended) > 0 })
+	wantStatus(t, <-ended, 7)
+}
+
 // A program has the descriptors of its user, whatever their numbers are.
 func TestDescriptorsOfUser(t *testing.T) {
 	c := under("sh", "-c", "cat <&3; cat <&4; cat <&5")

@@ -23,7 +23,7 @@ import (
 // orphan of the program's tree becomes its child, whatever its process group and its session are. So when the
 // supervisor ends, by whatever means, the guardian can kill all that the supervisor leaves behind: without it,
 // their calls would fail with ENOSYS for ever, and their work requests would never complete. If the guardian
-// is killed, the supervisor does the same.
+// is killed, the supervisor does the same. If the guardian is stopped, the supervisor continues it.
 //
 // A process group of its own keeps it from signals that are for the group of the supervisor and the program.
 
@@ -130,6 +130,26 @@ func receiveProgram(report int) (pid, pidfd int, err error) {
 	}
 	return int(binary.NativeEndian.Uint32(b)), pidfd, nil
 }
+
+// keepGoing continues the guardian whenever something has stopped it: a SIGSTOP for all processes with the user's name,
+// for example. Otherwise the end of the program would never be known. It returns when the guardian has ended.
+func keepGoing(guardian int) {
+	for {
+		var what unix.Siginfo
+		// The status of its end is left for Wait.
+		err := unix.Waitid(unix.P_PID, guardian, &what, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil || what.Code != stopped:
+			return
+		default:
+			_ = unix.Waitid(unix.P_PID, guardian, nil, unix.WSTOPPED|unix.WNOHANG, nil) // it is known
+			_ = unix.Kill(guardian, unix.SIGCONT)                                       // it may end just now
+		}
+	}
+}
+
+const stopped = 5 // CLD_STOPPED
 
 // receiveStatus receives the status of the program. An error means that the guardian has not sent it.
 func receiveStatus(report int) (unix.WaitStatus, error) {

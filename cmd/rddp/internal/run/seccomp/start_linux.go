@@ -131,9 +131,10 @@ type Program struct {
 	*Listener
 	PID int
 
-	guardian int // the number of its process
-	report   int // the socket to it
-	pidfd    int // of the program
+	guardian int           // the number of its process
+	over     chan struct{} // closed when it has ended, or another goroutine has taken its status
+	report   int           // the socket to it
+	pidfd    int           // of the program
 }
 
 // Start runs the program args[0] with the arguments args[1:], with the standard streams and the
@@ -150,7 +151,7 @@ func Start(args []string, tcp TCP) (*Program, error) {
 		unix.Close(stage[1])
 		return nil, err
 	}
-	p := &Program{report: report[0], pidfd: -1}
+	p := &Program{report: report[0], pidfd: -1, over: make(chan struct{})}
 	p.guardian, err = passOn([]string{guardianName, strconv.Itoa(report[1]), strconv.Itoa(stage[1]), stages[tcp]}, args, report[1], stage[1])
 	unix.Close(stage[1])
 	unix.Close(report[1])
@@ -158,6 +159,10 @@ func Start(args []string, tcp TCP) (*Program, error) {
 		unix.Close(report[0])
 		return nil, err
 	}
+	go func() {
+		defer close(p.over)
+		keepGoing(p.guardian)
+	}()
 	if p.PID, p.pidfd, err = receiveProgram(report[0]); err == nil {
 		var fd int
 		if fd, err = receiveListener(stage[0]); err == nil {
@@ -195,6 +200,7 @@ func (p *Program) Wait() unix.WaitStatus {
 		endChildren()
 		status = unix.WaitStatus(unix.SIGKILL)
 	}
+	<-p.over
 	for {
 		if _, err := unix.Wait4(p.guardian, nil, 0, nil); !errors.Is(err, unix.EINTR) {
 			break
