@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
@@ -133,7 +134,7 @@ func TestNoDDPModeAfterEnd(t *testing.T) {
 	life := x.life
 	_ = x.unlinkLocked() // there is none
 	x.mu.Unlock()
-	x.answer(&request{conn: c.(*extsock.Conn), r: r}, life)
+	x.answer(&request{conn: c.(*extsock.Conn), r: r, user: user.Same}, life)
 	if err := <-answered; err == nil {
 		t.Error("the peer is in DDP mode with a queue pair that has ended")
 	}
