@@ -9,7 +9,7 @@
 # make check     make test, make gate and make wild
 #
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
-# make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x
+# make machines  the tests of the layers and of extsock on 386 (or arm), and under QEMU on arm64 and on big-endian s390x
 # make models    Spin searches all states of the Promela models
 # make tshark    Wireshark's decoder as judge of our captures
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer or a bad network can do; as root
@@ -97,7 +97,7 @@ wild: bin/tier
 
 nightly: bin/tier $(if $(LIST),,emulators)
 	@$(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
-		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 env' $(LIST) $(SHARD)
+		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 native $(EMULATED)' $(LIST) $(SHARD)
 
 stutter: bin/tier
 	@$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=40m -exec='$(CURDIR)/bin/tier stutter -off $(OFF) -on $(ON)' $(or $(PKG),$(WILD))
@@ -178,7 +178,7 @@ machine-arm64:
 	@./.ci/machine arm64 qemu-aarch64 $(subst |,\|,$(EMULATED)) $(LAYERS)
 
 machine-386:
-	@./.ci/machine 386 env $(LAYERS)
+	@./.ci/machine 386 native $(subst |,\|,$(EMULATED)) $(LAYERS)
 
 emulators:
 	@command -v qemu-aarch64 >/dev/null && command -v qemu-s390x >/dev/null || ./.ci/install qemu-user

@@ -56,7 +56,7 @@ func TestNightlyIsEverything(t *testing.T) {
 	n := nightly{
 		ctx: t.Context(), program: "tier", all: []string{"./...", "./toe/usertcp/...", "./conformance/lab/..."},
 		layers: []string{"./mpa/...", "./extsock/..."}, hostile: []string{"./conformance/hostile"},
-		wild: []string{"./conformance/hostile", "./toe/tun", "./toe/usertcp"}, machines: []string{"386 env", "s390x qemu-s390x -short"},
+		wild: []string{"./conformance/hostile", "./toe/tun", "./toe/usertcp"}, machines: []string{"386 native", "s390x qemu-s390x -short"},
 	}
 	if err := n.collect(40); err != nil {
 		t.Fatal(err)
