@@ -78,13 +78,16 @@ func TestManagedRefuses(t *testing.T) {
 		defer q.mu.Unlock()
 		return len(q.requests) > 0
 	})
+	q.mu.Lock()
+	life := q.life
+	q.mu.Unlock()
 	near, far, err := near.SocketPair()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer far.Close()
 	l := q.newLink(extsock.NewConn(near, true, nil), 0)
-	if !l.run(q.manage(l, q.life, &uverbs.Attributes{})) {
+	if !l.run(q.manage(l, life, &uverbs.Attributes{})) {
 		t.Fatal("it is not connected")
 	}
 	if err := <-refused; err == nil {

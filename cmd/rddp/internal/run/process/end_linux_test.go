@@ -63,7 +63,7 @@ func TestEndIsKnown(t *testing.T) {
 	prototest.Wait(t, "Leave", func() bool { // it waits now, and so does whoever comes behind it
 		free := p.mu.TryRLock()
 		if free {
-			p.mu.RUnlock()
+			p.mu.RUnlock() // +checklocksforce: TryRLock has locked it
 		}
 		return !free
 	})
