@@ -3,6 +3,7 @@
 package device
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/mpa"
 )
 
 // TestExpect: the device does not connect a queue pair that a connection manager connects, though the program joins it.
@@ -90,7 +92,7 @@ func TestManagedRefuses(t *testing.T) {
 	if !l.run(q.manage(l, life, &uverbs.Attributes{})) {
 		t.Fatal("it is not connected")
 	}
-	if err := <-refused; err == nil {
-		t.Error("the Request is accepted")
+	if reject := (*mpa.RejectError)(nil); !errors.As(<-refused, &reject) {
+		t.Error("the Request is not rejected")
 	}
 }
