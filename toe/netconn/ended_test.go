@@ -82,13 +82,17 @@ func TestCloseReadsOn(t *testing.T) {
 // TestWireOfEnded: the buffer for records does not outlive the last read, although bytes are left in it.
 func TestWireOfEnded(t *testing.T) {
 	_, b, below := wiredStreams(t)
-	if _, err := below.(interface{ NetConn() net.Conn }).NetConn().Write(make([]byte, 100_000)); err != nil { // no records
+	const size = 100_000 // TLS takes much less at once
+	none := make([]byte, size)
+	if _, err := below.(interface{ NetConn() net.Conn }).NetConn().Write(none); err != nil {
 		t.Fatal(err)
 	}
-	if n, _, err := toetest.ReadSegment(b, make([]byte, 1000)); n != 0 || err == nil {
-		t.Errorf("ReadSegment = %d, %v, of what is no record", n, err)
-	}
-	if netconn.HoldsRecords(b) {
-		t.Error("the buffer for records outlives the last read")
+	for range 2 { // the error stays
+		if n, _, err := toetest.ReadSegment(b, make([]byte, size)); n != 0 || err == nil {
+			t.Errorf("ReadSegment = %d, %v, of what is no record", n, err)
+		}
+		if netconn.HoldsRecords(b) {
+			t.Error("the buffer for records outlives the last read")
+		}
 	}
 }
