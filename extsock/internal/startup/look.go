@@ -61,7 +61,7 @@ func (h *Handshake) endLook(turn chan struct{}) {
 // lookAhead reads ahead what the stream has, unless another Read does, and copies all that is ahead to p. With
 // wait set it waits for more, and returns an error if nothing can come.
 func (h *Handshake) lookAhead(p []byte, alone, wait bool) (n int, end, err error) {
-	n, may, err := h.beginTry(p, wait)
+	n, may, err := h.beginTry(p, alone && !wait)
 	switch {
 	case err != nil:
 	case wait && h.hasEnd():
@@ -81,16 +81,16 @@ func (h *Handshake) lookAhead(p []byte, alone, wait bool) (n int, end, err error
 	return n + m, h.endTry(p[n:n+m], err), nil
 }
 
-// beginTry copies what is ahead to p, and bounds a read of the stream by tryTime unless it may wait. may reports
-// whether the stream has deadlines.
-func (h *Handshake) beginTry(p []byte, wait bool) (n int, may bool, err error) {
+// beginTry copies what is ahead to p. If bounds is set, it bounds a read of the stream by tryTime. That would also
+// end a Read that is under way, so the Look must be alone. may reports whether the stream has deadlines.
+func (h *Handshake) beginTry(p []byte, bounds bool) (n int, may bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n = copy(p, h.ahead)
 	switch {
 	case hasPassed(h.readDeadline):
 		return n, false, os.ErrDeadlineExceeded
-	case wait:
+	case !bounds:
 		return n, true, nil
 	}
 	until := time.Now().Add(tryTime)
