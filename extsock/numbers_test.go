@@ -56,11 +56,12 @@ func TestPeerStatesLongMessages(t *testing.T) {
 							}
 						}
 					}
+					p.s.Close()
+					c.Close()
+					c.Wait(t.Context()) // the handler of the trace may have been called in a goroutine
 					if s := log.String(); strings.Contains(s, "=-") {
 						t.Errorf("the trace shows a negative number:\n%s", s)
 					}
-					p.s.Close()
-					c.Close()
 					settle()
 				})
 			})
