@@ -1,9 +1,11 @@
 package driver
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -89,5 +91,36 @@ func TestNotes(t *testing.T) {
 		if int(note.Len) != n+1 || note.Op != rdmap.WorkRecv {
 			t.Errorf("Read %d gets %+v, want %d bytes", n, note, n+1)
 		}
+	}
+}
+
+// TestInvalidatedByAMessage: the STag that a message for Read invalidates is reported once, when it is invalid.
+func TestInvalidatedByAMessage(t *testing.T) {
+	m := newMachine(false)
+	a, b := m.ends[0], m.ends[1]
+	var reported []ddp.STag
+	b.d.rx.invalidated = func(s ddp.STag) {
+		reported = append(reported, s)
+		if _, err := b.domain.Check(s, b.region.TO(), 1, ddp.RemoteWrite, 1); err == nil {
+			t.Error("the STag is still valid")
+		}
+	}
+	stag := b.region.STag()
+	b.arrive(math.MaxInt)
+	a.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("one")})
+	a.post(rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Data: []byte("two"), Invalidate: stag})
+	a.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("three")})
+	b.arrive(math.MaxInt)
+	if len(reported) != 1 || reported[0] != stag {
+		t.Errorf("reported %v, want %v", reported, stag)
+	}
+	for range 3 {
+		b.beginRead(10, false)
+	}
+	if string(b.got) != "onetwothree" {
+		t.Errorf("Reads get %q", b.got)
+	}
+	if err := m.end(); err != nil {
+		t.Error(err)
 	}
 }

@@ -108,6 +108,42 @@ func TestWriteThatThePeerHasRead(t *testing.T) {
 	}
 }
 
+// TestWriteAfterTheEnd checks that a long Write fails if TCP has taken the last of it only after the
+// peer has closed in order: nobody reads these bytes.
+func TestWriteAfterTheEnd(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		m := newMachine(true)
+		a, b := m.ends[0], m.ends[1]
+		b.arrive(math.MaxInt)
+		a.takes(0)
+		const n = 3 * machineSize
+		a.beginWrite(n, 0)
+		if a.write == nil || a.rest == restNone {
+			t.Fatal("the Write does not wait for TCP")
+		}
+		a.goOn(t) // up to the wait
+		if left {
+			b.beginClose()
+			b.goOn(t)
+			a.arrive(math.MaxInt)
+		}
+		a.takes(math.MaxInt)
+		a.d.tx.token.pickUp()
+		a.writeRest()
+		if a.d.end.peerLeft() != left {
+			t.Fatalf("the connection is %v", a.d.end.life.state())
+		}
+		ended, _, _, k, err := a.d.writer.look(true)
+		if !ended || k != n || (err != nil) != left {
+			t.Errorf("the peer has left %v: look = %v, %d of %d bytes, %v", left, ended, k, n, err)
+		}
+		a.writeOver(k)
+		if err := m.end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // goOn has all go on that is woken at this end.
 func (e *machineEnd) goOn(t *testing.T) {
 	t.Helper()

@@ -2,6 +2,7 @@ package startup
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -199,6 +200,76 @@ func TestSniffLeavesTheRequest(t *testing.T) {
 		_, err := h.Enter(Reading)
 		wantErr(t, "Enter", err, io.ErrNoProgress)
 	})
+}
+
+// TestSniffSlowPeer: a peer that begins the key and then sends a byte now and then has Timeout from its
+// first byte on for all of it.
+func TestSniffSlowPeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, peer := sniffs(t, Config{Timeout: 5 * time.Second})
+		begin := time.Now()
+		go func() {
+			for _, b := range requestKey() {
+				time.Sleep(time.Second)
+				peer.Write([]byte{b})
+			}
+		}()
+		if found := h.Sniff(); found.Fallback.Reason != SniffTimeout {
+			t.Errorf("found %+v", found)
+		}
+		if d := time.Since(begin); d != 6*time.Second {
+			t.Errorf("plain after %v, want 6 s", d)
+		}
+		time.Sleep(minute) // until all is written
+		peer.Close()
+		if got, err := io.ReadAll(readerOf{h}); !bytes.Equal(got, requestKey()) || err != nil {
+			t.Errorf("Read gives %q, %v", got, err)
+		}
+	})
+}
+
+// TestSniffLeavesTheTime: the rest of a Request has no time of its own. It must come in what its first
+// byte has begun, unless the Request is left to a program that has not asked for it yet.
+func TestSniffLeavesTheTime(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		cfg  Config
+		left time.Duration // for the rest of the Request; 0: as much as the call gives
+	}{
+		{"startup goes on", Config{Timeout: 5 * time.Second}, 2 * time.Second},
+		{"left to the program", Config{Timeout: 5 * time.Second, Judge: true}, 0},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, peer := sniffs(t, tt.cfg)
+				key := requestKey()
+				peer.Write(key[:4])
+				time.AfterFunc(3*time.Second, func() { peer.Write(key[4:]) })
+				if found := h.Sniff(); found.Request != (tt.left > 0) || found.Fallback.Reason != 0 {
+					t.Fatalf("found %+v", found)
+				}
+				ctx, cancel := h.Until(t.Context())
+				defer cancel()
+				until, bounded := ctx.Deadline()
+				if bounded != (tt.left > 0) || bounded && time.Until(until) != tt.left {
+					t.Errorf("%v are left for the rest of the Request, %t, want %v", time.Until(until), bounded, tt.left)
+				}
+				if !bounded {
+					wantErr(t, "Begin", h.Begin(), nil)
+				}
+				begin, want := time.Now(), tt.left
+				if want == 0 {
+					want = minute
+				}
+				_, err := h.ReceiveRequest(ctx, minute)
+				wantErr(t, "ReceiveRequest", err, context.DeadlineExceeded)
+				if d := time.Since(begin); d != want {
+					t.Errorf("ReceiveRequest took %v, want %v", d, want)
+				}
+				peer.Close()
+			})
+		})
+	}
 }
 
 // TestSniffDeadline: the program's read deadline does not end the sniff, and holds afterwards.
