@@ -44,6 +44,9 @@ type Conn struct {
 
 	noDevice error // why the device of Config.Backend does not run the connection; nil: it has none, or does
 
+	plainIn  turn // of the Reads of TCP mode
+	plainOut turn // of the Writes of TCP mode
+
 	mu       locks.Mutex[locks.Conn]
 	fallback *fallbackError // +checklocks:mu
 
@@ -90,6 +93,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	c := &Conn{
 		stream: s, under: s, cfg: cfg, initiator: initiator, door: door,
 		trace: observe.NewTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
+		plainIn: newTurn(), plainOut: newTurn(),
 	}
 	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
 	c.closed = c.startup.Closed()

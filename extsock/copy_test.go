@@ -13,6 +13,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -107,10 +108,10 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// copier is a Stream with a ReadFrom and a WriteTo of its own, as the operating system's has.
+// A copier is a Stream that counts how often a copy uses its ReadFrom, as the operating system's has.
 type copier struct {
 	toe.Stream
-	readFrom, writeTo atomic.Int32
+	readFrom atomic.Int32
 }
 
 func (c *copier) ReadFrom(r io.Reader) (int64, error) {
@@ -118,43 +119,68 @@ func (c *copier) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c.Stream}, r)
 }
 
-func (c *copier) WriteTo(w io.Writer) (int64, error) {
-	c.writeTo.Add(1)
-	return io.Copy(w, struct{ io.Reader }{c.Stream})
+// A sink is a socket that counts the calls in which it could have the kernel move bytes.
+type sink struct {
+	*net.TCPConn
+	direct atomic.Int32
 }
 
-// TestCopyUsesTheStream: in TCP mode io.Copy reaches the stream's own ways, which may need no copy;
-// with a capture it does not, and what was read ahead comes first.
-func TestCopyUsesTheStream(t *testing.T) {
+func (s *sink) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if _, ok := l.R.(*net.TCPConn); ok {
+			s.direct.Add(1)
+		}
+	}
+	return s.TCPConn.ReadFrom(r)
+}
+
+// TestCopyInKernel: in TCP mode io.Copy of a file, and from one socket to another one, may need no
+// copy in the program. With a capture it is not used, and what was read ahead comes first.
+func TestCopyInKernel(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "content")
+	if err := os.WriteFile(name, []byte("unread MPA octets"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, captured := range []bool{false, true} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		x, y := &copier{Stream: a}, &copier{Stream: b}
-		cfg, want := extsock.Config{}, int32(1)
+		c, d := kernelStreams(t)
+		p, q := kernelStreams(t)
+		x, y := &copier{Stream: a}, &sink{TCPConn: p.(*net.TCPConn)}
+		cfg := extsock.Config{}
 		if captured {
-			cfg.Tap, want = new(recorder).tap, 0
+			cfg.Tap = new(recorder).tap
 		}
 		prefer := cfg
 		prefer.Startup = extsock.StartupPrefer
-		from, to := extsock.NewConn(x, true, &cfg), extsock.NewConn(y, false, &prefer)
-		if _, err := io.Copy(from, bytes.NewReader([]byte("unread"))); err != nil { // bytes.Reader has a WriteTo
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(from, io.LimitReader(bytes.NewReader([]byte("MPA octets")), 10)); err != nil {
+		from, to, relay := extsock.NewConn(x, true, &cfg), extsock.NewConn(b, false, &prefer), extsock.NewConn(d, false, &prefer)
+		if _, err := io.Copy(from, f); err != nil {
 			t.Fatal(err)
 		}
 		from.CloseWrite()
-		var got bytes.Buffer
-		if _, err := io.Copy(&got, to); err != nil || got.String() != "unreadMPA octets" {
-			t.Errorf("%q, %v", &got, err)
+		if _, err := io.Copy(c, to); err != nil { // no descriptor: through the program
+			t.Fatal(err)
 		}
-		if n := x.readFrom.Load(); n != want {
-			t.Errorf("capture %v: ReadFrom was used %d times, want %d", captured, n, want)
+		c.Close()
+		if _, err := io.Copy(y, relay); err != nil {
+			t.Fatal(err)
 		}
-		if n := y.writeTo.Load(); n != want {
-			t.Errorf("capture %v: WriteTo was used %d times, want %d", captured, n, want)
+		y.Close()
+		if got, err := io.ReadAll(q); err != nil || string(got) != "unread MPA octets" {
+			t.Errorf("%q, %v", got, err)
 		}
-		from.Close()
-		to.Close()
+		if n := x.readFrom.Load(); (n > 0) == captured {
+			t.Errorf("capture %v: ReadFrom of the stream was used %d times", captured, n)
+		}
+		if n := y.direct.Load(); (n > 0) == captured && kernel.TellsArrived {
+			t.Errorf("capture %v: the kernel moved bytes from socket to socket %d times", captured, n)
+		}
+		for _, c := range []io.Closer{f, from, to, relay, q} {
+			c.Close()
+		}
 	}
 }
 

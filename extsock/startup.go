@@ -234,13 +234,3 @@ func (c *Conn) awaitDelay(ctx context.Context) error {
 	c.trace.Debug("address waits", "for", wait)
 	return c.startup.AwaitDelay(ctx, wait, c.cfg.handshakeTimeout(false))
 }
-
-// readPlain is Read in TCP mode.
-func (c *Conn) readPlain(p []byte) (int, error) {
-	if c.startup.IsAhead() && wait.IsClosed(c.readDeadline.Done()) {
-		return 0, c.opError("read", os.ErrDeadlineExceeded) // as over TCP, even if data is there
-	}
-	n, err := c.startup.Read(p)
-	c.taps.Plain(p[:n], false)
-	return n, err
-}

@@ -24,6 +24,10 @@ import (
 // is closed, or could not write. If an RDMA device runs the connection, nobody sees its bytes, and the
 // error is errors.ErrUnsupported. When the connection has ended, the error is net.ErrClosed.
 //
+// In TCP mode a Read or Write under way is shown when it returns. If an io.Copy without a Tap has the
+// kernel move the bytes, those on their way at this moment are not shown: what had arrived from the
+// source, or 256 KiB of a file.
+//
 // When a connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {
 	if !c.ok() {

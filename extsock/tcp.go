@@ -238,9 +238,9 @@ const copySize = 32 << 10
 var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 
 // ReadFrom writes all data of r to the connection until r returns io.EOF, which is not an error. It
-// returns the number of bytes read. io.Copy uses it. In TCP mode it is TCP's ReadFrom, which can
-// send a file or data of another connection without a copy in the program; it counts as one Write
-// that lasts as long as ReadFrom. In DDP mode it calls Write with at most 32 KiB at a time.
+// returns the number of bytes read. io.Copy uses it. In TCP mode, while there is no Tap, the
+// kernel sends a file or data of another connection without a copy in the program; ReadFrom counts as
+// one Write that lasts as long as ReadFrom. In DDP mode it calls Write with at most 32 KiB at a time.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
@@ -251,20 +251,21 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	}
 	if !inDDP {
 		defer c.startup.Leave(startup.Writing)
-		if s, ok := c.stream.(io.ReaderFrom); ok && !c.taps.On() {
-			return s.ReadFrom(r)
+		n, end, err := c.sendInKernel(r)
+		if end || err != nil {
+			return n, err
 		}
-		n, err := copyThrough(plainWriter{c}, r)
-		return n, c.copyError("readfrom", err)
+		m, err := copyThrough(plainWriter{c}, r)
+		return n + m, c.copyError("readfrom", err)
 	}
 	n, err := copyThrough(onlyWriter{c}, r)
 	return n, c.copyError("readfrom", err)
 }
 
 // WriteTo writes all data that it reads from the connection to w until io.EOF, which is not an
-// error. It returns the number of bytes written. io.Copy uses it. In TCP mode it is TCP's WriteTo,
-// and it counts as one Read that lasts as long as WriteTo. In DDP mode it calls Read with a buffer
-// of 32 KiB.
+// error. It returns the number of bytes written. io.Copy uses it. In TCP mode, while there is no
+// Tap, the kernel moves data to another TCP connection or to a file; WriteTo counts as one Read that
+// lasts as long as WriteTo. In DDP mode it calls Read with a buffer of 32 KiB.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
@@ -293,11 +294,11 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if err != nil {
 		return n, c.copyError("writeto", err)
 	}
-	if s, ok := c.stream.(io.WriterTo); ok && !c.taps.On() {
-		m, err := s.WriteTo(w)
-		return n + m, err
+	m, end, err := c.receiveInKernel(w)
+	if n += m; end || err != nil {
+		return n, err
 	}
-	m, err := copyThrough(w, plainReader{c})
+	m, err = copyThrough(w, plainReader{c})
 	return n + m, c.copyError("writeto", err)
 }
 
@@ -327,9 +328,3 @@ type (
 
 func (r plainReader) Read(p []byte) (int, error)  { return r.c.readPlain(p) }
 func (w plainWriter) Write(p []byte) (int, error) { return w.c.writePlain(p) }
-
-// writePlain is Write in TCP mode.
-func (c *Conn) writePlain(p []byte) (int, error) {
-	c.taps.Plain(p, true)
-	return c.stream.Write(p)
-}

@@ -108,7 +108,7 @@ type CallOut struct{ base int }
 
 // isTurn has the ranks of what is held while the program's code is called, and for which nobody waits but
 // calls that have to come after it.
-var isTurn = map[rank]bool{rankOf[Writer](): true}
+var isTurn = map[rank]bool{rankOf[Writer](): true, rankOf[Plain](): true}
 
 // BeginCallOut begins a call of the program's code. It panics if this goroutine holds a lock.
 func BeginCallOut() CallOut {

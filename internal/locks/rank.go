@@ -6,7 +6,7 @@ type Rank interface{ ~struct{} }
 
 // order is the order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
 var order = [...]any{
-	Backlog{}, Writer{}, Conn{}, Startup{}, RSockets{}, Token{}, Poster{}, Device{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
+	Backlog{}, Writer{}, Plain{}, Conn{}, Startup{}, RSockets{}, Token{}, Poster{}, Device{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
 	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
 	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Trace{}, Signal{}, Deadline{}, Network{},
 	Buffered{}, Simulator{}, Stack{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
@@ -19,6 +19,7 @@ type (
 	Startup    struct{} // how a connection begins
 	RSockets   struct{} // both ways of a connection that speaks rsockets
 	Writer     struct{} // the one Write of a byte stream that is under way
+	Plain      struct{} // the one Read, or the one Write, of TCP mode that is under way
 	Token      struct{} // the transmit token
 	Poster     struct{} // what a connection on a device posts
 	Device     struct{} // a connection on a device
