@@ -14,7 +14,8 @@
 # make tshark    Wireshark's decoder as judge of our captures
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer or a bad network can do; as root
 # make mutations plants faults, one at a time, which the tests have to find
-# make foreign   the test suites of other projects, over TCP and over extsock, test by test; make foreignquick runs a selection
+# make foreign   the test suites of other projects, over TCP and over extsock, test by test; installs MariaDB, which one of them needs, as
+#                root; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX, some of TCP;
 #                installs them, as root; make verbsquick is the same as a step of a tier
@@ -81,7 +82,7 @@ TIER     = ./bin/tier
 
 .PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross crossall oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop verbs verbsquick commands \
-	verbs-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
+	verbs-programs foreign-programs benchonce soak fuzz bench bench-check bench-baseline bench-scale bench-peers bench-devices early study-cache study-filter study-striped study-memory study-reconfiguration study-web
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
@@ -95,7 +96,7 @@ gate: bin/tier
 wild: bin/tier
 	@$(TIER) run $(PARTS)
 
-nightly: bin/tier $(if $(LIST),,emulators)
+nightly: bin/tier $(if $(LIST),,emulators foreign-programs)
 	@$(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
 		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 native $(EMULATED)' $(LIST) $(SHARD)
 
@@ -211,11 +212,15 @@ mutations:
 	$(GO) test -count=1 -v -tags=mutations -timeout=60m -run=TestEachFaultIsCaught ./conformance/mutations
 
 # Suites that are fetched at test time run over TCP and over extsock; extsock has to pass what TCP passes. The table is at the end.
-foreign:
+foreign: foreign-programs
 	$(GO) test -count=1 -v -tags=foreign -timeout=150m -run=TestSuites ./conformance/foreign
 
-foreignquick:
+foreignquick: foreign-programs
 	$(GO) test -count=1 -v -tags=foreign -timeout=20m -run=TestSuites ./conformance/foreign -quick
+
+# The server of a database driver's suite.
+foreign-programs:
+	@./.ci/install mariadb-server
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x $(ALL)

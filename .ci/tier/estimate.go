@@ -40,15 +40,17 @@ var seconds = map[string]int{
 	"stutter ./conformance/lab/early":     20,
 	"stutter ./cmd/rddp/internal/hostile": 30,
 
-	"foreign nettest":            300,
-	"foreign Go net":             400,
-	"foreign Go net -race":       600,
-	"foreign net/http":           600,
-	"foreign net/http -short":    300,
-	"foreign x/net/http2":        400,
-	"foreign grpc/test":          500,
-	"foreign nats-server/test":   600,
-	"foreign nats-server/server": 600,
+	"foreign nettest":                300,
+	"foreign Go net":                 400,
+	"foreign Go net -race":           600,
+	"foreign net/http":               600,
+	"foreign net/http -short":        300,
+	"foreign x/net/http2":            400,
+	"foreign grpc/test":              500,
+	"foreign go-redis/internal/pool": 150,
+	"foreign go-sql-driver/mysql":    300,
+	"foreign nats-server/test":       600,
+	"foreign nats-server/server":     600,
 }
 
 // usual is the time of an item that is not in seconds, by the first word of its kind.

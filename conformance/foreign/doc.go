@@ -2,7 +2,7 @@
 //
 // The package itself is empty: its tests do everything, and they have the build tag foreign. `make
 // foreign` runs all suites. `make foreignquick`, which is part of `make wild`, runs the quick
-// suites.
+// suites. As root on Debian both first install the server that a suite needs.
 //
 // # How a suite runs
 //
@@ -20,6 +20,11 @@
 // internal to that tree. Then the suite is compiled in a tree of links to Go's own, which adds a
 // package foreign/x with the names of internal/x.
 //
+// The suite of a database driver needs a server. Package foreign starts Debian's at a Unix socket in a
+// temporary folder. The tests connect to a relay in front of it, in every column. The connections
+// between the tests and the relay begin as the column says, so the driver and its pool use extended
+// sockets, and the server sees plain byte streams.
+//
 // Each suite is compiled twice, with package net's TCP and with the stand-in, and runs in five
 // columns:
 //
@@ -34,10 +39,10 @@
 //
 // # How to read the table
 //
-// A cell says how many tests passed and failed, and how long they took. Subtests count as tests,
-// and a test that runs 20 times counts 20 times. The line below a suite says how many of the
-// connections that the suite dialed were in DDP mode when Dial returned ("ddp"), and how many had
-// fallen back to plain TCP ("plain").
+// A cell says how many tests passed and failed, and how long they took. Subtests and the specs of
+// Ginkgo count as tests, and a test that runs 20 times counts 20 times. The line below a suite says
+// how many of the connections that the suite dialed were in DDP mode when Dial returned ("ddp"), and
+// how many had fallen back to plain TCP ("plain").
 //
 // If a test fails that is not an exception, the suite runs again, at most twice, over TCP and in
 // the other columns. Many tests have time limits that a busy machine does not always meet. A test

@@ -7,17 +7,22 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
 var (
 	quick       = flag.Bool("quick", false, "run the quick suites only, and their tests less often")
 	onlyColumns = flag.String("columns", "", "run only these columns besides tcp, such as require,in-band; empty means all")
 )
+
+func TestMain(m *testing.M) { nopanic.Exit(m.Run()) } // relays are extended sockets
 
 // selected reports whether the flag selects the column.
 func (c column) selected() bool {
@@ -67,6 +72,13 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 		t.Error(err)
 		return row{s, results}
 	}
+	var running *service
+	if s.server != nil {
+		if running, err = s.server.start(t, filepath.Join(logs, filepath.Base(s.name)+".server.log")); err != nil {
+			t.Error(err)
+			return row{s, results}
+		}
+	}
 	programs := map[bool]string{}
 	for _, plain := range []bool{true, false} {
 		if programs[plain], err = w.build(s.test, plain, s.race); err != nil {
@@ -80,7 +92,7 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 		}
 		e := execution{
 			s: s, col: c, program: programs[c.plain], folder: folder,
-			log: logName(logs, s, c), patience: s.patience(results[0]),
+			log: logName(logs, s, c), patience: s.patience(results[0]), service: running,
 		}
 		if results[i], err = e.run(); err != nil {
 			t.Errorf("%s, %s: %v", s.name, c.name, err)

@@ -70,7 +70,9 @@ type execution struct {
 	col      column
 	program  string
 	folder   string
-	log      string // the output goes there
+	log      string   // the output goes there
+	service  *service // nil for none
+	env      []string // what tells the tests how to reach it
 	patience time.Duration
 }
 
@@ -82,6 +84,16 @@ const maxStarts = 8
 // why there is no result; tests that fail are part of the result.
 func (e *execution) run() (*result, error) {
 	r := &result{tests: map[string]tally{}, log: e.log}
+	if e.service != nil {
+		through, err := startRelay(e.col, e.service)
+		if err != nil {
+			return nil, err
+		}
+		defer through.close()
+		if e.env, err = through.env(); err != nil {
+			return nil, err
+		}
+	}
 	begin := time.Now()
 	for range e.s.repeats() {
 		once, err := e.runOnce()
@@ -174,8 +186,8 @@ func (r *result) include(once *result) {
 // whether the program came to its end: that is so unless a test has panicked or hung.
 func (e *execution) start(r *result) (out []byte, ended bool, err error) {
 	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String()}
-	if e.s.run != "" {
-		args = append(args, "-test.run="+e.s.run)
+	if run := e.s.pattern(); run != "" {
+		args = append(args, "-test.run="+run)
 	}
 	if e.s.short {
 		args = append(args, "-test.short")
@@ -183,15 +195,19 @@ func (e *execution) start(r *result) (out []byte, ended bool, err error) {
 	if skip := e.skip(r); skip != "" {
 		args = append(args, "-test.skip="+skip)
 	}
+	countsFile, report := e.log+".counts", e.log+".specs"
+	if err := errors.Join(os.RemoveAll(countsFile), os.RemoveAll(report)); err != nil {
+		return nil, false, err
+	}
+	if e.s.specs != "" {
+		args = append(args, "-ginkgo.no-color", "-ginkgo.json-report="+report, "-ginkgo.focus="+e.s.focus())
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience+time.Minute) // the program's own limit comes first
 	defer cancel()
 	cmd := exec.CommandContext(ctx, e.program, args...)
 	cmd.Dir = e.folder
-	countsFile := e.log + ".counts"
-	if err := os.RemoveAll(countsFile); err != nil {
-		return nil, false, err
-	}
 	cmd.Env = append(os.Environ(), standin.Variable+"="+string(e.col.mode), standin.CountsVariable+"="+countsFile)
+	cmd.Env = append(cmd.Env, e.env...)
 	cmd.WaitDelay = 10 * time.Second
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b
@@ -208,6 +224,9 @@ func (e *execution) start(r *result) (out []byte, ended bool, err error) {
 		r.counts.Fallback += c.Fallback
 		r.counts.Panics += c.Panics
 	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, false, err
+	}
+	if err := r.addSpecs(report, e.s.specs); err != nil {
 		return nil, false, err
 	}
 	return b.Bytes(), endsProperly(b.Bytes()), nil

@@ -16,13 +16,17 @@ type suite struct {
 	prepare func(w *workspace) error // writes tests of ours; nil for none
 	pipes   bool                     // net.Pipe makes TCP connections too
 	folder  string                   // of Go's tree, where the tests run; "" means where their sources are
+	server  *server                  // what the tests connect to; nil for nothing but what they start
+	specs   string                   // the test that has Ginkgo's specs; "" for none
 
-	run, skip string        // as for go test; skip has its reason in a comment
-	short     bool          // without the tests that the suite itself leaves out with -short
-	race      bool          // with the race detector
-	count     int           // how often each test runs; 0 means once
-	quick     int           // how often each test runs in make foreignquick; 0 means not at all
-	limit     time.Duration // for one process; 0 means three minutes
+	run, skip  string        // as for go test; skip has its reason in a comment
+	quickRun   string        // instead of run, in make foreignquick
+	quickSpecs string        // the same for specs; "" means all
+	short      bool          // without the tests that the suite itself leaves out with -short
+	race       bool          // with the race detector
+	count      int           // how often each test runs; 0 means once
+	quick      int           // how often each test runs in make foreignquick; 0 means not at all
+	limit      time.Duration // for one process; 0 means three minutes
 }
 
 const ourModule = "foreign.test"
@@ -30,8 +34,10 @@ const ourModule = "foreign.test"
 // The modules, each at the newest version that the Go release of our go.mod can build.
 const (
 	crypto     = "golang.org/x/crypto@v0.54.0"
+	goRedis    = "github.com/redis/go-redis/v9@v9.22.0"
 	grpc       = "google.golang.org/grpc@v1.85.0"
 	miniredis  = "github.com/alicebob/miniredis/v2@v2.40.0"
+	mysql      = "github.com/go-sql-driver/mysql@v1.10.1"
 	natsClient = "github.com/nats-io/nats.go@v1.55.0"
 	natsServer = "github.com/nats-io/nats-server/v2@v2.15.2"
 	raft       = "github.com/hashicorp/raft@v1.8.0"
@@ -125,6 +131,20 @@ var suites = []suite{
 		race: true, quick: 1,
 	},
 	{
+		name: "go-redis/internal/pool", module: goRedis, std: httptest, test: "github.com/redis/go-redis/v9/internal/pool",
+		specs:    "TestGinkgoSuite",
+		quickRun: "^(TestGinkgoSuite$|TestMaybeHasData_|TestIsHealthyConn)", quickSpecs: "conn_check", quick: 1,
+	},
+	{
+		name: "go-sql-driver/mysql", module: mysql, test: "github.com/go-sql-driver/mysql", server: mariadb,
+		// The first needs an address beyond loopback, and the next two want a server with TLS. The
+		// others skip themselves on a busy machine, where a query does not begin within 250 ms.
+		skip: "^(TestConnectorReturnsTimeout|TestTLS|TestIssue1567" +
+			"|TestContextCancel(Exec|Query|StmtExec|StmtQuery))$",
+		quickRun: "^(TestStaleConnectionChecks|TestRejectReadOnly)$", quick: 1, // the pool's look at idle connections
+		limit: 10 * time.Minute,
+	},
+	{
 		name: "x/net/netutil", module: xnet, test: "golang.org/x/net/netutil",
 		race: true,
 	},
@@ -191,6 +211,22 @@ func (s *suite) repeats() int {
 		return s.quick
 	}
 	return max(s.count, 1)
+}
+
+// pattern returns which tests run; "" means all.
+func (s *suite) pattern() string {
+	if *quick && s.quickRun != "" {
+		return s.quickRun
+	}
+	return s.run
+}
+
+// focus returns which specs run; "" means all.
+func (s *suite) focus() string {
+	if *quick {
+		return s.quickSpecs
+	}
+	return ""
 }
 
 // modules returns the modules whose imports change.

@@ -18,8 +18,8 @@ type TCPListener struct {
 	inBand *queue // nil except in ModeInBand
 }
 
-func newTCPListener(l *extsock.Listener) *TCPListener {
-	if mode != ModeInBand {
+func newTCPListener(l *extsock.Listener, m Mode) *TCPListener {
+	if m != ModeInBand {
 		return &TCPListener{Listener: l}
 	}
 	q := newQueue()

@@ -52,8 +52,8 @@ func modeOf(s string) Mode {
 }
 
 // config returns the Config of every connection; nil in the modes that do not need one.
-func config() *extsock.Config {
-	switch mode {
+func (m Mode) config() *extsock.Config {
+	switch m {
 	case ModePrefer:
 		return &extsock.Config{Startup: extsock.StartupPrefer}
 	case ModeRequire:
@@ -124,7 +124,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 }
 
 func (d *Dialer) dial(ctx context.Context, network, address string) (*TCPConn, error) {
-	x := extsock.Dialer{NetDialer: *(*net.Dialer)(d), Config: config()}
+	x := extsock.Dialer{NetDialer: *(*net.Dialer)(d), Config: mode.config()}
 	nc, err := x.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,16 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*T
 	if err != nil {
 		return nil, err
 	}
-	return newTCPListener(extsock.NewListener(l, config())), nil
+	return newTCPListener(extsock.NewListener(l, mode.config()), mode), nil
+}
+
+// Listen listens at address for connections that begin as m says, whatever RDDP_FOREIGN says.
+func (m Mode) Listen(network, address string) (net.Listener, error) {
+	l, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
+	}
+	return newTCPListener(extsock.NewListener(l, m.config()), m), nil
 }
 
 // ListenPacket is net.ListenConfig's.
