@@ -76,10 +76,12 @@ func TestStartTapDuringCopy(t *testing.T) {
 			pass(in[0], b, " and on")
 			pass(b, out[1], "during")
 			pass(b, out[1], " and on")
+			in[0].Close()
+			b.Close()
+			copies.Wait() // the Close of c would end the Tap, though a Write of the copy has not returned
 			for _, x := range all {
 				x.Close()
 			}
-			copies.Wait()
 			sent, received := tap.shown()
 			sent = bytes.TrimPrefix(sent, []byte("before")) // shown if that Write had not returned when the Tap began
 			if string(sent) != "during and on" || string(received) != "during and on" {
