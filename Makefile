@@ -96,9 +96,12 @@ gate: bin/tier
 wild: bin/tier
 	@$(TIER) run $(PARTS)
 
-nightly: bin/tier $(if $(LIST),,emulators foreign-programs)
-	@$(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
-		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 native $(EMULATED)' $(LIST) $(SHARD)
+NIGHTLY = $(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
+	-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 native $(EMULATED)'
+
+nightly: bin/tier $(if $(LIST),,emulators)
+	@$(if $(LIST),,if $(NIGHTLY) -list $(SHARD) | grep -q mysql; then ./.ci/install mariadb-server; fi)
+	@$(NIGHTLY) $(LIST) $(SHARD)
 
 stutter: bin/tier
 	@$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=40m -exec='$(CURDIR)/bin/tier stutter -off $(OFF) -on $(ON)' $(or $(PKG),$(WILD))
@@ -215,7 +218,7 @@ mutations:
 foreign: foreign-programs
 	$(GO) test -count=1 -v -tags=foreign -timeout=150m -run=TestSuites ./conformance/foreign
 
-foreignquick: foreign-programs
+foreignquick:
 	$(GO) test -count=1 -v -tags=foreign -timeout=20m -run=TestSuites ./conformance/foreign -quick
 
 # The server of a database driver's suite.

@@ -141,7 +141,6 @@ var suites = []suite{
 		// others skip themselves on a busy machine, where a query does not begin within 250 ms.
 		skip: "^(TestConnectorReturnsTimeout|TestTLS|TestIssue1567" +
 			"|TestContextCancel(Exec|Query|StmtExec|StmtQuery))$",
-		quickRun: "^(TestStaleConnectionChecks|TestRejectReadOnly)$", quick: 1, // the pool's look at idle connections
 		limit: 10 * time.Minute,
 	},
 	{

@@ -3,9 +3,11 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -18,8 +20,9 @@ import (
 // newSocketStage is a stage of socketpeer.
 func newSocketStage(t testing.TB) *stage { return newStage(t, "socketpeer", " succeeded on ") }
 
-// shard is for what takes hours: the nightly tier gives each shard some of the pairs.
-var shard = flag.String("shard", "1/1", "which of the pairs of TestSocketPairs meet: 2/11 is each 11th, from the second on")
+// shard is for what takes long: the nightly tier gives each shard some of the pairs, and .ci/run has a third of
+// them meet, by the variable PAIRS.
+var shard = flag.String("shard", cmp.Or(os.Getenv("PAIRS"), "1/1"), "which of the pairs of TestSocketPairs meet: 2/11 is each 11th, from the second on")
 
 // socketSessions are the sessions of socketpeer, with N of the tag conformance, and without it N on the
 // host, and N with an end in the emulated guest.
