@@ -121,9 +121,9 @@ func (c *Crowd) mayHoldLocked(s *source, n int) bool { return s.held+n <= c.most
 // room is the part of all places that newcomers may take back from those who have them on loan.
 const room = 16
 
-// turn is how many newcomers displace quiet connections of their own source before one of them is refused instead. Otherwise
-// proxies in a ring would never come to rest: each connection makes a newcomer, and that takes the place of one in the middle, whose end
-// never catches up with the newest.
+// turn is how many newcomers displace quiet connections of their own source before one of them is refused instead. In a ring of
+// proxies each connection makes a newcomer, and that takes the place of one in the middle, whose end never catches up with
+// the newest. A refusal of the newest ends a ring whose places are full. With many places a ring may still go on.
 const turn = 2048
 
 // isTurnLocked reports whether the newcomer is refused, though it could take the place of the loser.

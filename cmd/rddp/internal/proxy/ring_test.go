@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// TestRing: proxies that lead to each other come to rest, and their client learns that there is no way.
+// TestRing: proxies with few places that lead to each other come to rest, and their client learns that there is no way.
 func TestRing(t *testing.T) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) }) // when both proxies have ended
