@@ -26,8 +26,6 @@ type Crowd struct {
 	held int // +checklocks:mu
 	// of *Place, in the order in which they were lent
 	lent list.List // +checklocks:mu
-	// newcomers that a quiet connection of their own source was to make room for
-	turns int // +checklocks:mu
 }
 
 // New returns a Crowd in which at most most places are held or lent, and at most mostQuiet
@@ -120,22 +118,6 @@ func (c *Crowd) mayHoldLocked(s *source, n int) bool { return s.held+n <= c.most
 
 // room is the part of all places that newcomers may take back from those who have them on loan.
 const room = 16
-
-// turn is how many newcomers displace quiet connections of their own source before one of them is refused instead. In a ring of
-// proxies each connection makes a newcomer, and that takes the place of one in the middle, whose end never catches up with
-// the newest. A refusal of the newest ends a ring whose places are full. With many places a ring may still go on.
-const turn = 2048
-
-// isTurnLocked reports whether the newcomer is refused, though it could take the place of the loser.
-//
-// +checklocks:c.mu
-func (c *Crowd) isTurnLocked(newcomer, loser *Place) bool {
-	if c.mostQuiet > 0 || loser.state != quiet || loser.from != newcomer.from { // +checklocksignore: both are of c
-		return false
-	}
-	c.turns++
-	return c.turns%turn == 0
-}
 
 // loserLocked returns the place that a newcomer takes which has found no room, or the newcomer's own.
 //

@@ -138,7 +138,7 @@ func (c *Crowd) hushLocked(p *Place) {
 // quiet ones, it is that with more other connections, and then the connection goes that was accepted
 // first: connections that were accepted earlier never displace a quiet one that was accepted later,
 // whatever the order in which they enter. Enter does not wait for the other connection to end. If
-// the newcomer itself would have to go, or in its turn (see turn), Enter reports false, and the server refuses it. Enter must be
+// the newcomer itself would have to go, Enter reports false, and the server refuses it. Enter must be
 // called at most once.
 func (p *Place) Enter() bool {
 	c := p.all
@@ -148,9 +148,6 @@ func (p *Place) Enter() bool {
 	err := ErrQuiet
 	if c.isOverfullLocked() {
 		loser = c.loserLocked(p)
-		if c.isTurnLocked(p, loser) {
-			loser = p
-		}
 		if loser.state == lent { // +checklocksignore: loser.all is c
 			err = ErrShare
 		}

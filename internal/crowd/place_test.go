@@ -236,27 +236,3 @@ type name string
 
 func (name) Network() string  { return "sim" }
 func (n name) String() string { return string(n) }
-
-// TestTurn: of newcomers that displace silent ones of their own source, one now and then is refused. Those of other
-// sources are not.
-func TestTurn(t *testing.T) {
-	c := New(4, 0)
-	a, b := Source{name: "a"}, Source{name: "b"}
-	refused := 0
-	for range 3*turn + 4 {
-		if !c.New(a, func(error) {}).Enter() {
-			refused++
-		}
-	}
-	for range 2 * turn {
-		p := c.New(b, func(error) {})
-		if !p.Enter() {
-			t.Fatal("a newcomer of the other source was refused")
-		}
-		p.Leave()
-		c.New(a, func(error) {}).Enter() // there is room
-	}
-	if refused != 3 {
-		t.Errorf("%d were refused, want 3", refused)
-	}
-}

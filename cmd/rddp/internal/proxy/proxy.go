@@ -232,6 +232,10 @@ func abortOnPanic(e end) {
 // entrance serves a client.
 func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s *Summary) error {
 	from := &plainEnd{Conn: c}
+	if hasGone(c, false) { // see exit
+		from.abort()
+		return fail(ErrGone, "accepting the client")
+	}
 	to, err := p.dialDDP(ctx, s)
 	if err != nil {
 		from.abort()
@@ -246,7 +250,8 @@ func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s
 // that, place does.
 func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, s *Summary) error {
 	from := &ddpEnd{Conn: c, stream: c}
-	if under := c.NetConn(); under != nil { // nil if the connection has failed already
+	under := c.NetConn()
+	if under != nil { // nil if the connection has failed already
 		from.stream = under
 	}
 	request, err := from.ReceiveRequest(ctx)
@@ -257,6 +262,10 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 	if !place.Enter() {
 		p.refused.Add(1)
 		return p.reject(ctx, from, request, fail(ErrTooMany, "serving the entrance"))
+	}
+	if hasGone(under, true) { // or in a ring of proxies, connections that nobody has would go round and round
+		from.abort()
+		return fail(ErrGone, "MPA startup with the entrance")
 	}
 	to, err := p.dialPlain(ctx)
 	if err != nil {

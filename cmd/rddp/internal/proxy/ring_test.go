@@ -1,13 +1,19 @@
+//go:build unix
+
 package proxy
 
 import (
+	"context"
+	"errors"
 	"net"
+	"syscall"
 	"testing"
 
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// TestRing: proxies with few places that lead to each other come to rest, and their client learns that there is no way.
+// TestRing: proxies that lead to each other come to rest, whether their places are few, so that each newcomer displaces a
+// connection, or many.
 func TestRing(t *testing.T) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) }) // when both proxies have ended
@@ -28,11 +34,56 @@ func TestRing(t *testing.T) {
 		}()
 	}
 	c, err := net.Dial("tcp", entrance.Addr().Address)
-	if err != nil {
+	if err == nil {
+		defer c.Close()
+	} else if !errors.Is(err, syscall.ECONNRESET) { // it may have been displaced already
 		t.Fatal(err)
 	}
-	defer c.Close()
 	prototest.Wait(t, "the ring is at rest", func() bool {
-		return entrance.Stats().Refused+exit.Stats().Refused > 0 && entrance.Stats().Open == 0 && exit.Stats().Open == 0
+		return entrance.Stats().Ended > 0 && entrance.Stats().Open == 0 && exit.Stats().Open == 0
 	})
+}
+
+// TestGone: a Proxy does not connect anybody who has given the connection up, before the Proxy accepts it.
+func TestGone(t *testing.T) {
+	for name, tt := range map[string]struct{ listen, to, says string }{
+		"entrance": {"127.0.0.1:0", "rddp://", ""},
+		"exit":     {"rddp://127.0.0.1:0", "", "MPA ID Req Frame\x40\x01\x00\x00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer target.Close()
+			ended := make(chan Summary, 1)
+			p, err := Listen(t.Context(), address(t, tt.listen), address(t, tt.to+target.Addr().String()), &Config{Ended: func(s Summary) { ended <- s }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := net.Dial("tcp", p.Addr().Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write([]byte(tt.says)); err != nil {
+				t.Fatal(err)
+			}
+			if tt.says == "" { // or the end could be that of one direction
+				err = c.(*net.TCPConn).SetLinger(0)
+			}
+			if err := errors.Join(err, c.Close()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			served := make(chan error)
+			go func() { served <- p.Serve(ctx) }()
+			if s := <-ended; !errors.Is(s.Err, ErrGone) {
+				t.Errorf("the connection ends with %v", s.Err)
+			}
+			cancel()
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
