@@ -7,6 +7,8 @@
 #                LIST=-list it only says what that is
 # make stutter   the wild tier's tests, or those of PKG, stopped for OFF and continued for ON all the time
 # make check     make test, make gate and make wild
+#                With SHARE=2/3 in the environment, gate and wild do the second of three shares of what takes long: packages under the race
+#                detector, targets of cross builds, other projects' suites, pairs of programs
 #
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
 # make machines  the tests of the layers and of extsock on 386 (or arm), and under QEMU on arm64 and on big-endian s390x
@@ -120,7 +122,7 @@ build:
 
 # At its end a test binary waits for races of goroutines that are left: by default for a second, in which no other package takes its place.
 race: bin/tier
-	skip=$$($(TIER) names timing $(ALL)) && GORACE=atexit_sleep_ms=100 $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $(RACY)
+	skip=$$($(TIER) names timing $(ALL)) && GORACE=atexit_sleep_ms=100 $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $$($(TIER) share $(RACY))
 
 # What can't run under the race detector: allocation counts, memory figures, buffers of 4 GiB.
 norace: bin/tier
@@ -133,7 +135,7 @@ lists:
 	$(GO) test -count=1 . ./conformance/requirements
 
 wild-race: bin/tier
-	$(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $(WILD)
+	$(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $$($(TIER) share $(WILD))
 
 wild-norace: bin/tier
 	$(TIER) only norace -retries=2 -- -count=1 -p=1 -timeout=10m $(WILD)
@@ -161,8 +163,8 @@ locks:
 	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=$(TAGS) $(ALL)
 
 # The root module builds, tests included, for each target; crossall also builds the other modules. vet has built them for this machine.
-cross:
-	@for t in $(TARGETS); do \
+cross: bin/tier
+	@for t in $$($(TIER) share $(TARGETS)); do \
 		echo "building for $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet $(CROSSED) || exit 1; \
 	done

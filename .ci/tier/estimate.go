@@ -40,6 +40,24 @@ var seconds = map[string]int{
 	"stutter ./conformance/lab/early":     20,
 	"stutter ./cmd/rddp/internal/hostile": 30,
 
+	"race ./cmd/rddp":                     150,
+	"race ./cmd/rddp/internal/filecopy":   64,
+	"race ./cmd/rddp/internal/perf":       50,
+	"race ./cmd/rddp/internal/proxy":      54,
+	"race ./cmd/rddp/internal/run":        260,
+	"race ./cmd/rddp/internal/run/device": 54,
+	"race ./ddp":                          26,
+	"race ./extsock":                      230,
+	"race ./extsock/internal/driver":      20,
+	"race ./toe/netconn":                  48,
+	"race ./toe/simtoe":                   56,
+	"race ./toe/usertcp/sockets":          26,
+	"race ./conformance/lab/apps":         47,
+	"race ./conformance/hostile":          97,
+	"race ./cmd/rddp/internal/hostile":    19,
+	"race ./toe/usertcp":                  38,
+	"race ./toe/usertcp/hostile":          33,
+
 	"foreign nettest":                300,
 	"foreign Go net":                 400,
 	"foreign Go net -race":           600,
@@ -54,7 +72,7 @@ var seconds = map[string]int{
 }
 
 // usual is the time of an item that is not in seconds, by the first word of its kind.
-var usual = map[string]int{"conformance": 20, "machine": 20, "stutter": 60, "foreign": 120, "interop": 240, "models": 80, "tshark": 60, "benchonce": 120, "oldest": 90, "crossall": 400}
+var usual = map[string]int{"conformance": 20, "race": 7, "machine": 20, "stutter": 60, "foreign": 120, "interop": 240, "models": 80, "tshark": 60, "benchonce": 120, "oldest": 90, "crossall": 400}
 
 // estimate returns about how many seconds an item takes.
 func estimate(what, of string) int {

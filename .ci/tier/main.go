@@ -6,6 +6,7 @@
 //	tier only KIND [-retries N] [-- FLAGS] PKG... go test of the functions of a kind, and of no others
 //	tier names KIND PKG...                        a pattern of these functions, for -run and -skip
 //	tier nightly [-list] SHARD PKG-LISTS...       one shard, such as 3/60, of what takes hours
+//	tier share WORD...                            the words, packages for instance, of the share that SHARE names
 //	tier stutter [-off TIME] [-on TIME] PROGRAM... a program that is stopped and continued all the time
 //
 // The kinds are norace, for what must run without the race detector, and timing, for the functions in
@@ -27,6 +28,7 @@ var commands = map[string]func(ctx context.Context, args []string) error{
 	"only":    onlyCommand,
 	"names":   namesCommand,
 	"nightly": nightlyCommand,
+	"share":   shareCommand,
 	"stutter": stutterCommand,
 }
 
@@ -34,7 +36,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: tier run|test|only|names|nightly|stutter; see .ci/tier/main.go")
+		fmt.Fprintln(os.Stderr, "usage: tier run|test|only|names|nightly|share|stutter; see .ci/tier/main.go")
 		os.Exit(2)
 	}
 	if err := commands[os.Args[1]](ctx, os.Args[2:]); err != nil {

@@ -67,6 +67,9 @@ func nightlyCommand(ctx context.Context, args []string) error {
 	if n.program, err = os.Executable(); err != nil {
 		return err
 	}
+	if err := os.Unsetenv(shareVariable); err != nil { // it is for the other tiers
+		return err
+	}
 	if err := n.collect(s.of); err != nil {
 		return err
 	}
@@ -94,14 +97,8 @@ func (n *nightly) collect(shards int) error {
 			return err
 		}
 	}
-	for part := range faultParts {
-		n.add(fmt.Sprintf("mutations %d/%d", part+1, faultParts), 75, goCommand(), "test", "-count=1", "-v", "-tags=mutations", "-timeout=60m",
-			"-run=TestEachFaultIsCaught", "./conformance/mutations", fmt.Sprintf("-shard=%d/%d", part+1, faultParts))
-	}
-	for part := range pairParts {
-		n.add(fmt.Sprintf("interop pairs %d/%d", part+1, pairParts), estimate("interop", ""), goCommand(), "test", "-count=1", "-v", "-tags=interop,conformance",
-			"-timeout=60m", "-run=^TestSocketPairs$", "./conformance/interop", fmt.Sprintf("-shard=%d/%d", part+1, pairParts))
-	}
+	n.addShares("mutations", faultParts, 75, "-tags=mutations", "-run=TestEachFaultIsCaught", "./conformance/mutations")
+	n.addShares("interop pairs", pairParts, estimate("interop", ""), "-tags=interop,conformance", "-run=^TestSocketPairs$", "./conformance/interop")
 	soak := max(n.soakTime/time.Duration(shards), 20*time.Second)
 	seconds := int(soak.Seconds())
 	n.add("soak, faults", seconds+10, goCommand(), "test", "-count=1", "-v", "-tags=soak", "-timeout=0", "-run=^TestSoak$", "./conformance/hostile")
@@ -122,6 +119,15 @@ func (n *nightly) collect(shards int) error {
 
 func (n *nightly) add(name string, seconds int, args ...string) {
 	n.items = append(n.items, item{step{name: name, args: args}, seconds})
+}
+
+// addShares adds an item for each share of what a test does.
+func (n *nightly) addShares(what string, parts, seconds int, test ...string) {
+	for part := range parts {
+		share := fmt.Sprintf("%d/%d", part+1, parts)
+		n.add(what+" "+share, seconds, slices.Concat([]string{goCommand(), "test", "-count=1", "-v", "-timeout=60m"}, test)...)
+		n.items[len(n.items)-1].env = []string{shareVariable + "=" + share}
+	}
 }
 
 // addPackages adds an item for each package, or several for a package that takes long. The command

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 var (
@@ -36,12 +37,14 @@ func TestSuites(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the output of the suites is in %s", logs)
-	var rows []row
+	var selected []*suite
 	for i := range suites {
-		s := &suites[i]
-		if *quick && s.quick == 0 {
-			continue
+		if s := &suites[i]; !*quick || s.quick > 0 {
+			selected = append(selected, s)
 		}
+	}
+	var rows []row
+	for _, s := range testmode.Share(t, selected) {
 		t.Run(strings.NewReplacer("/", "_", " ", "_").Replace(s.name), func(t *testing.T) {
 			rows = append(rows, runSuite(t, s, logs))
 		})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // behaviorLimit is how long the tests of extsock may take on one device.
@@ -18,10 +20,10 @@ const behaviorLimit = 10 * time.Minute
 func TestBehaviorOnDevices(t *testing.T) {
 	s := builtStage(t, "extsock.test", "--- PASS: TestBehavior", "test", "-c", "../../extsock")
 	const args = " -test.v -test.short -test.run=^TestBehavior$ -device="
-	for _, at := range []struct {
+	for _, at := range testmode.Share(t, []struct {
 		place  place
 		device string
-	}{{underRun, "@127.0.0.1"}, {joinedRun, "@127.0.0.1"}, {overSiw, "siw0@" + GuestIP}, {overRxe, "rxe0@" + rxeAddress}} {
+	}{{underRun, "@127.0.0.1"}, {joinedRun, "@127.0.0.1"}, {overSiw, "siw0@" + GuestIP}, {overRxe, "rxe0@" + rxeAddress}}) {
 		t.Run(string(at.place), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), behaviorLimit)
 			defer cancel()

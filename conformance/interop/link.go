@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -366,7 +367,7 @@ var LinkSettings = []LinkSetting{
 
 // eachLink runs f over every setting, with siw as the Initiator and as the Responder.
 func eachLink(t *testing.T, f func(t *testing.T, g *Guest, c LinkConfig)) {
-	EachOf(t, LinkSettings, func(t *testing.T) *Guest { return Start(t) }, f)
+	EachOf(t, testmode.Share(t, LinkSettings), func(t *testing.T) *Guest { return Start(t) }, f)
 }
 
 // EachOf runs f over some settings, with the guest that start returns.

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 const (
@@ -56,20 +58,28 @@ var pingSettings = []pingSetting{
 
 // eachPing runs f over all settings, the first four in all sizes and the others in one.
 func eachPing(t *testing.T, settings []pingSetting, f func(t *testing.T, g *Guest, s pingSetting, size int)) {
+	type ping struct {
+		pingSetting
+		size int
+	}
+	var pings []ping
 	for i, s := range settings {
 		sizes := []int{64, 1000, rpingMost}
 		if i >= 4 {
 			sizes = sizes[1:2]
 		}
-		t.Run(s.desc, func(t *testing.T) {
+		for _, size := range sizes {
+			pings = append(pings, ping{s, size})
+		}
+	}
+	for _, p := range testmode.Share(t, pings) {
+		t.Run(fmt.Sprintf("%s/%d", p.desc, p.size), func(t *testing.T) {
 			g := Start(t)
-			g.SetSiw(t, s.siw...)
-			if s.crc {
+			g.SetSiw(t, p.siw...)
+			if p.crc {
 				g.SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"
 			}
-			for _, size := range sizes {
-				t.Run(fmt.Sprint(size), func(t *testing.T) { f(t, Start(t), s, size) })
-			}
+			f(t, g, p.pingSetting, p.size)
 		})
 	}
 }

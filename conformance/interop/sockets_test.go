@@ -3,11 +3,8 @@
 package interop
 
 import (
-	"cmp"
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -19,10 +16,6 @@ import (
 
 // newSocketStage is a stage of socketpeer.
 func newSocketStage(t testing.TB) *stage { return newStage(t, "socketpeer", " succeeded on ") }
-
-// shard is for what takes long: the nightly tier gives each shard some of the pairs, and .ci/run has a third of
-// them meet, by the variable PAIRS.
-var shard = flag.String("shard", cmp.Or(os.Getenv("PAIRS"), "1/1"), "which of the pairs of TestSocketPairs meet: 2/11 is each 11th, from the second on")
 
 // socketSessions are the sessions of socketpeer, with N of the tag conformance, and without it N on the
 // host, and N with an end in the emulated guest.
@@ -50,20 +43,6 @@ func socketPairs() (pairs [][2]place) {
 	return append(pairs, [2]place{overRxe, overRxe}, [2]place{joinedRun, joinedRun})
 }
 
-// pairsOf returns the pairs of a shard.
-func pairsOf(t *testing.T, shard string) (pairs [][2]place) {
-	t.Helper()
-	var index, of int
-	if _, err := fmt.Sscanf(shard, "%d/%d", &index, &of); err != nil || index < 1 || index > of {
-		t.Fatalf("-shard=%s should be as 2/11", shard)
-	}
-	all := socketPairs()
-	for i := index - 1; i < len(all); i += of {
-		pairs = append(pairs, all[i])
-	}
-	return pairs
-}
-
 // Every place meets every other one, as the end that listens and as the one that dials.
 func TestSocketPairs(t *testing.T) {
 	s := newSocketStage(t)
@@ -73,7 +52,7 @@ func TestSocketPairs(t *testing.T) {
 		fmt.Fprintf(&table, " %s |", session.desc)
 	}
 	table.WriteString("\n|" + strings.Repeat(" --- |", len(socketSessions)+2) + "\n")
-	for _, pair := range pairsOf(t, *shard) {
+	for _, pair := range testmode.Share(t, socketPairs()) {
 		fmt.Fprintf(&table, "| %s | %s |", pair[0], pair[1])
 		for _, session := range socketSessions {
 			n := session.onHost
@@ -101,7 +80,7 @@ func TestSocketPairs(t *testing.T) {
 // return a typed error, which is no end of the stream.
 func TestSocketProgramKilled(t *testing.T) {
 	s := newSocketStage(t)
-	for _, pair := range socketPairs() {
+	for _, pair := range testmode.Share(t, socketPairs()) {
 		for _, session := range []string{"endless", "silent"} {
 			for _, listener := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s listens, %s dials, %s, the one that listens is killed: %v", pair[0], pair[1], session, listener), func(t *testing.T) {

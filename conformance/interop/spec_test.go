@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/conformance/spec"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and
 // nothing else is wrong.
 func TestSpecSiw(t *testing.T) {
-	for _, part := range []spec.Part{spec.Responder, spec.Initiator} {
+	for _, part := range testmode.Share(t, []spec.Part{spec.Responder, spec.Initiator}) {
 		t.Run(part.String(), func(t *testing.T) {
 			g := Start(t)
 			g.SetSiw(t, "fix_split_trailer=1") // else the NAT decides where this fault is seen

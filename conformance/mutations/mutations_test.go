@@ -4,8 +4,6 @@ package mutations
 
 import (
 	"encoding/json"
-	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,23 +13,10 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/conformance/requirements"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^panic: (.*)|^fatal error: (.*)`)
-
-var shard = flag.String("shard", "1/1", "which of the faults to plant: 2/48 is each 48th, from the second on")
-
-// faultsOf returns the faults of a shard.
-func faultsOf(shard string) (faults []Fault, err error) {
-	var index, of int
-	if _, err := fmt.Sscanf(shard, "%d/%d", &index, &of); err != nil || index < 1 || index > of {
-		return nil, fmt.Errorf("-shard=%s should be as 2/48", shard)
-	}
-	for i := index - 1; i < len(Faults); i += of {
-		faults = append(faults, Faults[i])
-	}
-	return faults, nil
-}
 
 // TestEachFaultIsCaught plants the faults, one in each run of the tests, in an overlay: no file of
 // the tree changes.
@@ -40,10 +25,7 @@ func TestEachFaultIsCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults, err := faultsOf(*shard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	faults := testmode.Share(t, Faults)
 	var caught atomic.Int64
 	t.Run("faults", func(t *testing.T) {
 		for _, f := range faults {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // These tests run the programs of rdma-core and perftest, as the system has them. `make verbs`
@@ -55,7 +57,7 @@ var programPairs = []string{
 }
 
 func TestProgramPairs(t *testing.T) {
-	for _, line := range programPairs {
+	for _, line := range testmode.Share(t, programPairs) {
 		t.Run(line, func(t *testing.T) { runProgramPair(t, supervise, line, line+" 127.0.0.1") })
 	}
 }
@@ -98,7 +100,7 @@ func TestDatagramPairs(t *testing.T) {
 
 func TestConnectedPairs(t *testing.T) {
 	for _, face := range []string{supervise, superviseIWARP} {
-		for _, lines := range connectedPairs {
+		for _, lines := range testmode.Share(t, connectedPairs) {
 			t.Run(face+" "+lines[1], func(t *testing.T) { runProgramPair(t, face, lines[0], lines[1]) })
 		}
 	}

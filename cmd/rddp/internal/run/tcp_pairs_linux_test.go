@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 const nginxConf = `worker_processes 2; pid DIR/nginx.pid; error_log DIR/error.log; daemon DAEMON;
@@ -213,7 +214,7 @@ var pairings = []pairing{
 // TestTCPPairs runs servers and clients of the system: as they are, with the server under a supervisor, and with
 // both. The clients print the same, and end with the same status.
 func TestTCPPairs(t *testing.T) {
-	for i, p := range pairings {
+	for i, p := range testmode.Share(t, pairings) {
 		t.Run(p.desc, func(t *testing.T) {
 			// No other test has this address of loopback.
 			at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, byte(os.Getpid() >> 8), byte(os.Getpid()), byte(i + 2)}), 7000)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// shareVariable names the variable that has make gate and make wild do a part of what takes long: with
+// SHARE=2/3 the second of three shares, which together are everything. Package testmode reads it too.
+const shareVariable = "SHARE"
+
+// shareCommand prints this run's share of the words, in their order. A word that is a package counts
+// for what it takes under the race detector.
+func shareCommand(_ context.Context, words []string) error {
+	own, err := shareOf(os.Getenv(shareVariable), words)
+	if err != nil {
+		return fmt.Errorf("%s: %w", shareVariable, err)
+	}
+	fmt.Println(strings.Join(own, " "))
+	return nil
+}
+
+func shareOf(share string, words []string) ([]string, error) {
+	if share == "" {
+		return words, nil
+	}
+	s, err := parseShard(share)
+	if err != nil {
+		return nil, err
+	}
+	var items []item
+	for _, word := range words {
+		folder := strings.Replace(word, "github.com/rddp/rddp", ".", 1)
+		items = append(items, item{step{name: word}, estimate("race", folder)})
+	}
+	own := divide(items, s.of)[s.index-1]
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return !slices.ContainsFunc(own, func(it item) bool { return it.name == word })
+	}), nil
+}
