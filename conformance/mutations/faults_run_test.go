@@ -323,4 +323,14 @@ var runFaults = []Fault{
 	{Name: "a peer that has half closed is one of another host", File: "cmd/rddp/internal/run/user/socket_linux.go",
 		Old: "	case err == nil, isHere(remote.Addr().Unmap()):", New: "	case false:",
 		Package: "cmd/rddp/internal/run/user", Tests: "^TestOfTCP$"},
+
+	{Name: "attempts that do not become rarer", File: "cmd/rddp/internal/retry/retry.go",
+		Old: "max(2*w.last, First)", New: "First",
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestJoinAgain$"},
+	{Name: "a warning for each attempt to join a queue pair with itself", File: "cmd/rddp/internal/run/device/self.go",
+		Old: "; level = slog.LevelDebug {", New: "; {",
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestJoinAgain$"},
+	{Name: "a warning for each failure of Accept", File: "cmd/rddp/internal/accept/accept.go",
+		Old: "	if again.HasBegun() {", New: "	if false {",
+		Package: "cmd/rddp/internal/accept", Tests: "^TestFailures$"},
 }

@@ -17,8 +17,8 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
-	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/internal/crowd"
 )
 
@@ -56,7 +56,7 @@ type Loop[C any] struct {
 	Refuse func(c C, ending bool)
 	// Go runs a function in a goroutine, as sync.WaitGroup.Go does.
 	Go func(func())
-	// Log gets an event for each failure of Accept.
+	// Log gets a warning when Accept fails, and Debug events when it fails again.
 	Log *slog.Logger
 }
 
@@ -74,15 +74,12 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 // Source is a Loop's From: the source of the peer's address.
 func Source[C net.Conn](c C) crowd.Source { return crowd.SourceOf(c.RemoteAddr()) }
 
-// PauseTime is how long a server waits after a failure of Accept. Most such failures pass, for
-// instance when there are too many open files.
-const PauseTime = 100 * time.Millisecond
-
 // Run accepts connections until ctx is done, and then returns nil, or until the listener is closed,
 // and then returns net.ErrClosed. Run does not interrupt Accept when ctx is done; the caller must
 // close the listener. Run does not wait for the connections to end.
 func (l *Loop[C]) Run(ctx context.Context) error {
 	all := crowd.New(l.Most, l.MostQuiet)
+	var again retry.Wait
 	for {
 		c, err := l.Accept()
 		switch {
@@ -94,12 +91,12 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 		case errors.Is(err, net.ErrClosed):
 			return err
 		case err != nil:
-			l.Log.Warn("accept", "err", err)
-			if !Pause(ctx, PauseTime) {
+			if !Failed(ctx, l.Log, err, &again) {
 				return nil
 			}
 			continue
 		}
+		again.Reset()
 		var from crowd.Source
 		if l.From != nil {
 			from = l.From(c)
@@ -129,28 +126,29 @@ func (l *Loop[C]) recovered(c C) {
 	}
 }
 
+// Failed notes that Accept has failed, and waits. Most such failures pass, for instance when there are too many open files.
+// It warns only of the first one in a row. It reports whether ctx is still not done.
+func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait) bool {
+	level := slog.LevelWarn
+	if again.HasBegun() {
+		level = slog.LevelDebug
+	}
+	log.Log(ctx, level, "accept", "err", err)
+	return again.Pause(ctx)
+}
+
 // Each calls serve in a goroutine of its own for each connection of l, until l is closed or ctx is done. After a
 // failure of Accept it pauses, and goes on. Each does not interrupt Accept when ctx is done.
 func Each(ctx context.Context, l net.Listener, serve func(net.Conn)) {
+	var again retry.Wait
 	for {
 		c, err := l.Accept()
 		switch {
 		case err == nil:
+			again.Reset()
 			go serve(c)
-		case errors.Is(err, net.ErrClosed), !Pause(ctx, PauseTime):
+		case errors.Is(err, net.ErrClosed), !again.Pause(ctx):
 			return
 		}
-	}
-}
-
-// Pause waits for d and reports whether ctx is still not done.
-func Pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 )
 
 // TestLoop: each connection is served, a passing error costs a pause, and a connection that comes
@@ -57,8 +59,8 @@ func TestLoop(t *testing.T) {
 		come("", errors.New("too many open files"))
 		begin := time.Now()
 		comes <- accepted{"c", nil}
-		if d := time.Since(begin); d != PauseTime {
-			t.Errorf("the next connection was accepted %v after an error, want %v", d, PauseTime)
+		if d := time.Since(begin); d != retry.First {
+			t.Errorf("the next connection was accepted %v after an error, want %v", d, retry.First)
 		}
 		synctest.Wait()
 		cancel()
@@ -75,6 +77,33 @@ func TestLoop(t *testing.T) {
 		come("", net.ErrClosed)
 		if err := <-ran; !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Run of a closed listener = %v", err)
+		}
+	})
+}
+
+// TestFailures: a server warns of the first failure of Accept in a row, and tries ever more rarely.
+func TestFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		calls, begin := 0, time.Now()
+		l := Loop[string]{
+			Accept: func() (string, error) {
+				switch calls++; {
+				case calls == 8:
+					return "one", nil
+				case time.Since(begin) >= time.Minute:
+					return "", net.ErrClosed
+				}
+				return "", errors.New("too many open files")
+			},
+			Serve: func(context.Context, string, *Place) {}, Go: func(f func()) { f() },
+			Context: t.Context(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		}
+		if err := l.Run(t.Context()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Run = %v", err)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 || calls < 60 || calls > 80 {
+			t.Errorf("%d calls of Accept in a minute, with %d warnings before and after one that did not fail, want one for each", calls, n)
 		}
 	})
 }
@@ -215,15 +244,6 @@ func TestServePanics(t *testing.T) {
 			t.Errorf("the log is %q", log.String())
 		}
 	})
-}
-
-// TestPauseEnds: a server that ends does not wait.
-func TestPauseEnds(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if Pause(ctx, time.Hour) {
-		t.Error("Pause says that there is time")
-	}
 }
 
 // TestEach: each connection is served, after an Accept that failed too, until the listener is closed or ctx is done.

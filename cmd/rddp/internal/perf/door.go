@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -76,11 +77,11 @@ var errNoMemory = errors.New("the connections need too much memory")
 func (d *door) run(ctx, until context.Context, conns int) {
 	var all sync.WaitGroup
 	defer all.Wait()
+	var again retry.Wait
 	for range conns {
 		c, err := d.accept()
 		for err != nil && !errors.Is(err, net.ErrClosed) {
-			d.s.Log.Warn("accept", "err", err)
-			if !accept.Pause(ctx, accept.PauseTime) {
+			if !accept.Failed(ctx, d.s.Log, err, &again) {
 				return
 			}
 			c, err = d.accept()
@@ -88,6 +89,7 @@ func (d *door) run(ctx, until context.Context, conns int) {
 		if err != nil {
 			return
 		}
+		again.Reset()
 		k := &closer{c: c}
 		all.Go(func() {
 			defer k.over(until)

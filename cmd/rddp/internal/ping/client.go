@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/tlspeer"
@@ -98,7 +98,7 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 	defer cancel()
 	var begun time.Time // the last ping
 	for n := 0; c.cfg.Count == 0 || n < c.cfg.Count; n++ {
-		if ctx.Err() != nil || n > 0 && !accept.Pause(ctx, time.Until(begun.Add(c.cfg.Interval))) {
+		if ctx.Err() != nil || n > 0 && !retry.Pause(ctx, time.Until(begun.Add(c.cfg.Interval))) {
 			return c.interrupted(n)
 		}
 		begun = time.Now()

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
@@ -77,12 +78,6 @@ func (i *id) source() uint8 {
 	return uint8(max(slices.Index(i.cm.dev.Addresses(), i.src.Addr().Unmap()), 0))
 }
 
-const (
-	// A question is repeated after askAgain at first, and then ever more slowly, up to askSlowly.
-	askAgain  = 20 * time.Millisecond
-	askSlowly = time.Second
-)
-
 // Reasons of a no, as InfiniBand numbers them.
 const (
 	noService = 1
@@ -145,8 +140,9 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 	b := make([]byte, messageLen+longestPrivateData+1)
 	asked := m.appendTo(nil)
 	until := time.Now().Add(refusedFor)
-	for wait := askAgain; ; wait = min(2*wait, askSlowly) {
-		next := time.Now().Add(wait)
+	var again retry.Wait
+	for {
+		next := time.Now().Add(again.Next())
 		if _, err = conn.Write(asked); err == nil { // an error may be that of the question before
 			err = conn.SetReadDeadline(next)
 		}
@@ -225,15 +221,17 @@ func (i *id) listenDatagrams() syscall.Errno {
 // serveDatagrams takes questions until the socket is closed.
 func (i *id) serveDatagrams(s *service) {
 	b, control := make([]byte, messageLen+longestPrivateData+1), make([]byte, 128)
+	var again retry.Wait
 	for {
 		n, nc, _, from, err := s.conn.ReadMsgUDPAddrPort(b, control)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil { // n is -1 then
-			time.Sleep(askAgain)
+			time.Sleep(again.Next())
 			continue
 		}
+		again.Reset()
 		if m, ok := parseMessage(b[:n]); ok && m.kind == question {
 			i.asked(s, &m, from, bytes.Clone(control[:nc]))
 		}

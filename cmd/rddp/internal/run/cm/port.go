@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/extsock"
 )
@@ -138,26 +139,21 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 	return net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(src), Control: share}
 }
 
-// A connection that is refused is tried again, every redial for refusedFor. perftest's server listens
-// anew for its second connection while the client may connect already; the client does not survive a
-// rejection.
-const (
-	redial     = 20 * time.Millisecond
-	refusedFor = 500 * time.Millisecond
-)
+// A connection that is refused is tried again for refusedFor. perftest's server listens anew for its second connection
+// while the client may connect already; the client does not survive a rejection.
+const refusedFor = 500 * time.Millisecond
 
 // dial connects to dst.
 func dial(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extsock.Config) (*extsock.Conn, error) {
 	d := extsock.Dialer{Config: cfg, NetDialer: dialer}
+	var again retry.Wait
 	for until := time.Now().Add(refusedFor); ; {
 		c, err := d.DialDDP(ctx, "tcp", dst.String())
 		if !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(until) {
 			return c, err
 		}
-		select {
-		case <-ctx.Done():
+		if !again.Pause(ctx) {
 			return nil, err
-		case <-time.After(redial):
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -330,16 +331,15 @@ func sayHere(c *extsock.Conn) error {
 	return err
 }
 
-// redial is how long a dial waits before it tries again.
-const redial = 20 * time.Millisecond
-
-// dial connects to the peer until that succeeds or ctx is done. life is that of q.
+// dial connects to the peer until that succeeds or ctx is done. It tries ever more rarely: a program may name a peer that
+// never comes. life is that of q.
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
 	d := extsock.Dialer{Config: q.config(dialer)}
 	d.Config.PrivateData = h.appendTo(nil)
 	me, to := netip.AddrPortFrom(from, uint16(h.from>>8)), netip.AddrPortFrom(netip.AddrFrom16(peer).Unmap(), uint16(h.to>>8))
+	var again retry.Wait
 	for {
 		c, err := q.ctx.dev.DialNear(ctx, me, to, d.Config)
 		if c == nil && err == nil {
@@ -351,10 +351,9 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 			}
 			q.giveUp(c)
 		}
-		select {
-		case <-ctx.Done():
+		q.ctx.dev.log.Debug("no connection to the peer yet", "qpn", q.num, "peer", h.to, "err", err)
+		if !again.Pause(ctx) {
 			return
-		case <-time.After(redial):
 		}
 	}
 }

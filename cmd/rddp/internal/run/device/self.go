@@ -3,9 +3,10 @@ package device
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
-	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
@@ -23,35 +24,40 @@ func (q *queuePair) isSelfLocked() bool {
 	return q.attrs.DestQPN == q.num && q.ctx.dev.has(q.attrs.Address.DGID)
 }
 
-// joinSelf joins q with itself. It tries until that succeeds, as descriptors may be missing, or ctx is done.
+// joinSelf joins q with itself. It tries until that succeeds, as descriptors may be missing, or ctx is done: ever more
+// rarely, and with one warning.
 func (q *queuePair) joinSelf(ctx context.Context, life uint64) {
-	for !q.tryJoinSelf(ctx, life) {
-		select {
-		case <-ctx.Done():
+	level := slog.LevelWarn
+	for again := (retry.Wait{}); ; level = slog.LevelDebug {
+		err := q.tryJoinSelf(ctx, life)
+		if err == nil || ctx.Err() != nil {
 			return
-		case <-time.After(redial):
+		}
+		q.ctx.dev.log.Log(ctx, level, "a queue pair waits for its connection with itself", "qpn", q.num, "err", err)
+		if !again.Pause(ctx) {
+			return
 		}
 	}
 }
 
-func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) bool {
+func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 	a, b, err := near.SocketPair()
 	if err != nil {
-		q.ctx.dev.log.Warn("a queue pair waits for its connection with itself", "qpn", q.num, "err", err)
-		return false
+		return err
 	}
 	cfg := nearConfig(q.config(net.Dialer{}))
 	asking, serving := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
-	if err := q.startUpSelf(ctx, asking, serving, life); err == nil {
+	if err = q.startUpSelf(ctx, asking, serving, life); err == nil {
 		l := q.newLink(asking, q.num)
 		l.serving, l.served = serving, make(chan struct{})
 		if q.startLink(l, life) {
-			return true
+			return nil
 		}
+		err = errNotReady
 	}
 	q.giveUp(serving)
 	_ = asking.Close() // nothing can be done about it
-	return false
+	return err
 }
 
 // startUpSelf does MPA startup between the two ends.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 )
 
@@ -268,6 +269,7 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // serve receives the hellos of peers until the listener is closed. A slow one delays no other.
 func (l *listener) serve() {
+	var again retry.Wait
 	for {
 		select {
 		case l.hellos <- struct{}{}:
@@ -277,13 +279,14 @@ func (l *listener) serve() {
 		c, err := l.l.AcceptUnix()
 		if err == nil {
 			go l.receive(c)
+			again.Reset()
 			continue
 		}
 		<-l.hellos
 		select {
 		case <-l.closed:
 			return
-		case <-time.After(100 * time.Millisecond): // no descriptors are left, for example
+		case <-time.After(again.Next()): // no descriptors are left, for example
 		}
 	}
 }
