@@ -1,6 +1,7 @@
 package rddp_test
 
 import (
+	"go/ast"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +71,14 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestDesignIsShort: it is read in an hour. What belongs to one package is in the documentation of
+// that package.
+func TestDesignIsShort(t *testing.T) {
+	if n := strings.Count(markdown(t)["DESIGN.md"], "\n"); n > 600 {
+		t.Errorf("DESIGN.md has %d lines, want at most 600", n)
+	}
+}
+
 // TestDesignIsNarrow: its lines fit beside code. A row of a table is one line.
 func TestDesignIsNarrow(t *testing.T) {
 	for i, line := range strings.Split(markdown(t)["DESIGN.md"], "\n") {
@@ -76,6 +86,72 @@ func TestDesignIsNarrow(t *testing.T) {
 			t.Errorf("DESIGN.md:%d has %d columns, want at most 100", i+1, n)
 		}
 	}
+}
+
+// TestDesignNamesWhatExists: the packages, files and functions that DESIGN.md names exist, and it
+// names each package of the layers.
+func TestDesignNamesWhatExists(t *testing.T) {
+	design := markdown(t)["DESIGN.md"]
+	named := make(map[string]bool)
+	for _, m := range codeSpan.FindAllString(design, -1) {
+		name := strings.Trim(m, "`")
+		named[name] = true
+		if !regexp.MustCompile(`^[a-z0-9_.-]+(/[a-zA-Z0-9_.-]+)+$`).MatchString(name) || strings.HasPrefix(name, "github.com/") || isElsewhere(name) {
+			continue
+		}
+		if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
+			t.Errorf("DESIGN.md names %s: %v", name, err)
+		}
+	}
+	for _, p := range list(t) {
+		switch top, _, _ := strings.Cut(p.name(), "/"); top {
+		case "mpa", "ddp", "rdmap", "extsock", "internal":
+			if !named[p.name()] {
+				t.Errorf("DESIGN.md does not name the package %s", p.name())
+			}
+		}
+	}
+	functions := declared(t)
+	for row := range strings.Lines(design) {
+		cells := strings.Split(row, "|")
+		if len(cells) != 6 || !regexp.MustCompile(`^ [0-9]* $`).MatchString(cells[1]) {
+			continue // no hop
+		}
+		file, has := strings.TrimSpace(cells[3]), false
+		for _, m := range codeSpan.FindAllString(cells[2], -1) {
+			parts := strings.Split(strings.Trim(m, "`"), ".")
+			files := functions[strings.Join(parts[max(len(parts)-2, 0):], ".")]
+			if len(files) == 0 {
+				t.Errorf("DESIGN.md names %s, which no package declares", m)
+			}
+			has = has || slices.Contains(files, file) || slices.Contains(files, "cmd/rddp/internal/run/"+file)
+		}
+		if strings.HasSuffix(file, ".go") && !has {
+			t.Errorf("DESIGN.md: %s declares none of%s", file, cells[2])
+		}
+	}
+}
+
+// isElsewhere reports whether a name in DESIGN.md with the form of a path is none of this repository.
+func isElsewhere(name string) bool {
+	return name == "klauspost/crc32" || name == "x/sys" || name == "testing/synctest"
+}
+
+// declared returns the functions that packages of this repository declare, methods with their type, and
+// the files that do so.
+func declared(t *testing.T) map[string][]string {
+	all := make(map[string][]string)
+	for name := range filesOf(t, ".go") {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, d := range parse(t, name).Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				all[funcName(f)] = append(all[funcName(f)], name)
+			}
+		}
+	}
+	return all
 }
 
 // british are words, and beginnings of words, that American spelling does not have.

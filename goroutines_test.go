@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// This file holds DESIGN.md §6 to the code: a panic ends a connection and not the process, so each
+// This file compares docs/goroutines.md with the code: a panic ends a connection and not the process, so each
 // goroutine and timer has a recover where it calls the program, and no recover is defeated by a lock.
 
 // TestGoroutinesHaveRows: each function of what a program links that starts a goroutine, or gives a
-// function to a timer, has a row in the table of DESIGN.md, and each row has such a function.
+// function to a timer, has a row in the table of docs/goroutines.md, and each row has such a function.
 func TestGoroutinesHaveRows(t *testing.T) {
 	var pkgs []pkg
 	decode(t, &pkgs, ".", "list", "-deps", "-json=ImportPath,Standard", "./extsock", "./extsock/capture", "./extsock/metrics")
@@ -40,22 +40,22 @@ func TestGoroutinesHaveRows(t *testing.T) {
 			}
 		}
 	}
-	design, err := os.ReadFile("DESIGN.md")
+	document, err := os.ReadFile(filepath.Join("docs", "goroutines.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := make(map[string]bool)
-	for _, m := range regexp.MustCompile("(?m)^\\| (`[a-z0-9_/]+\\.go` `[A-Za-z.]+`) \\|").FindAllSubmatch(design, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| (`[a-z0-9_/]+\\.go` `[A-Za-z.]+`) \\|").FindAllSubmatch(document, -1) {
 		rows[string(m[1])] = true
 	}
 	for _, f := range slices.Sorted(maps.Keys(starts)) {
 		if !rows[f] {
-			t.Errorf("%s starts a goroutine or a timer, and the table in DESIGN.md §6 does not say which recover stands there", f)
+			t.Errorf("%s starts a goroutine or a timer, and docs/goroutines.md does not say which recover belongs to it", f)
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(rows)) {
 		if !starts[f] {
-			t.Errorf("the table in DESIGN.md §6 has %s, which starts no goroutine and no timer", f)
+			t.Errorf("docs/goroutines.md has %s, which starts no goroutine and no timer", f)
 		}
 	}
 }

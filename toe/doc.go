@@ -15,7 +15,8 @@
 //   - knows its EMSS, from which MPA computes the MULPDU (RFC 5044 §4.5).
 //
 // Every backend implements all of it. What a transport cannot do, its backend declares:
-// [Capabilities] is a value, so no caller asserts the type of a Stream.
+// [Capabilities] is a value, so no caller needs the type of a Stream. Two methods are optional,
+// ShowEarly and SetQuiet, and a wrapper that hides them does no harm.
 //
 // # Backends
 //
@@ -27,6 +28,20 @@
 //
 // A [Backend] is a value that is passed in; there is no registry. Package toe/toetest checks that a
 // Stream keeps the contract.
+//
+// # Why so
+//
+//   - ReadSegment waits and reads in one call. A call that waits and a call that reads would need
+//     two system calls instead of one. A [Lender] is one interface, so passing it costs no
+//     allocation.
+//   - There is no batch write that waits: a caller could not take its payload back meanwhile. A
+//     write that never waits lets the goroutine that receives also answer.
+//   - Capabilities are a value, because a wrapper around a Stream loses the methods that a type
+//     assertion asks for. The zero value means that the stream does without, so a new field changes
+//     no backend.
+//   - A Stream does nothing of the layers above TCP. Every engine that exists takes a connection as
+//     a whole, as siw, rxe and the device of "rddp run" do; [Device] is for those. An interface for
+//     an engine that does only CRCs or framing would have a simulator as its only user.
 //
 // # Limits
 //

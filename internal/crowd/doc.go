@@ -21,10 +21,11 @@
 //
 // Peers that have spoken could still hold all places, by saying a little and then nothing. So a
 // source may hold as many places as it leaves free: one source at most half of them, two sources a
-// third each. Nobody takes a place that is held. What a source needs beyond that it has on loan as
-// long as no connection that may hold a place needs it; the place that was lent last goes first. So
-// a single source can use all places, and yet any other one finds room. With n sources that take
-// what they can, 1/(n+1) of the places are free for others.
+// third each. (Switches share their buffers in this way: Choudhury and Hahne, 1998.) Nobody takes a
+// place that is held. What a source needs beyond that it has on loan as long as no connection that
+// may hold a place needs it; the place that was lent last goes first. So a single source can use
+// all places, and yet any other one finds room. With n sources that take what they can, 1/(n+1) of
+// the places are free for others.
 //
 // If quiet connections share the places with the others, they may take back lent ones, but not more
 // than a sixteenth of all places: then they compete with each other.

@@ -1,5 +1,5 @@
 // Package panics makes errors of panics, where a goroutine or a timer of ours runs code that may
-// panic: that of the program most of all. DESIGN.md §6 lists these places.
+// panic: that of the program most of all. docs/goroutines.md lists these places.
 package panics
 
 import (

@@ -13,10 +13,29 @@
 // from a pool. The package uses file descriptors through syscall.RawConn only, which keeps them
 // from being reused meanwhile.
 //
-// If both ends of a TCP connection are on this machine, the first long batch sets the send buffer to
-// 1 MiB, because data that wait in a larger one leave the CPU's cache. A size that the program has
-// chosen stays (SetWriteBuffer), and the program may choose one at any time. Kernels before Linux
-// 5.14, and systems whose net.core.wmem_max is less than 1 MiB, keep the automatic size.
+// If both ends of a TCP connection are on this machine, the first long batch sets the send buffer
+// to 1 MiB, because data that wait in a larger one leave the CPU's cache: with both ends on one CPU
+// and rings of 16 MiB, Writes of 1 MiB rose from 0.69 to 0.77 of plain TCP (cubic). A size that the
+// program has chosen stays (SetWriteBuffer), and the program may choose one at any time. Kernels
+// before Linux 5.14, and systems whose net.core.wmem_max is less than 1 MiB, keep the automatic
+// size.
+//
+// # Watching a socket
+//
+// Go's netpoller wakes a goroutine that waits in it for a socket, and has no other way to report
+// the socket. So a watched socket is also in an epoll instance of this package, for which one
+// goroutine of the process waits: see watch and watcher. A report is late while no thread waits in
+// the netpoller, for example because the thread that waited runs a program that computes. Three
+// things prevent that:
+//
+//   - Reads that have waited are visible to the scheduler, or a timer of 20 ms keeps the runtime's
+//     monitor awake: see beat. A timer of 5 ms took 7 to 10 % more processor time of an atomic.
+//   - Arming a watch makes a second goroutine ready, so that the runtime wakes a thread for it.
+//   - After 64 watches without a report the second goroutine waits for reports itself, in a thread
+//     of its own, unless the runtime has one processor.
+//
+// Without them an operation of the peer waited for the end of the program's computation. With the
+// first one its median was 8 ms, and with the first two 0.1 ms (TestOperationsOfABusyProgram).
 //
 // # Other systems
 //

@@ -7,6 +7,18 @@
 // The method is that of "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction"
 // (Intel, 2009); fold.go explains the constants. A CPU without these instructions uses
 // github.com/klauspost/crc32. The tests compare each kernel with that package.
+//
+// The multiplication and the CRC32 instruction work side by side, because most CPUs have a unit for
+// each. BenchmarkUpdate, in GB/s on one core of an AMD EPYC (Zen 4):
+//
+//	kernel    CPU                      4 KiB in the cache   64 KiB pieces of 16 MiB
+//	avx512    VPCLMULQDQ, AVX-512VL    56                   56
+//	avx2      VPCLMULQDQ, AVX2         41                   35
+//	sse       PCLMULQDQ, SSE4.2        29                   32
+//	portable  any                      26                   7
+//
+// The kernel pmull (arm64 with PMULL and CRC32) has run under QEMU only. The present kernels have
+// not been measured on an Intel CPU.
 package crc32c
 
 import (
