@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// shareVariable names the variable that has make gate and make wild do a part of what takes long: with
-// SHARE=2/3 the second of three shares, which together are everything. Package testmode reads it too.
+// shareVariable names the environment variable that limits make gate and make wild to a part of their
+// long steps. With SHARE=2/3 they run the second of three shares; the three together are everything.
+// Package testmode reads it too.
 const shareVariable = "SHARE"
 
 // shareCommand prints this run's share of the words, in their order. A word that is a package counts

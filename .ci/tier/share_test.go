@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestSharesAreEverything: each package is in one share, and the shares take about as long as each
-// other.
+// TestSharesAreEverything: each package is in exactly one share.
 func TestSharesAreEverything(t *testing.T) {
 	t.Chdir("../..")
 	packages, err := listTests(context.Background(), nil, []string{"./..."})

@@ -20,7 +20,7 @@ var (
 	ErrGrace = errors.New("the proxy ends")
 	// ErrTooMany means that there are already Config.MaxConns connections.
 	ErrTooMany = errors.New("too many connections")
-	// ErrGone means that the peer gave the connection up before the Proxy had connected it.
+	// ErrGone means that the peer closed the connection before the Proxy dialed on.
 	ErrGone = errors.New("the peer has gone")
 
 	errPanic = errors.New("panic; the log has it")

@@ -4,5 +4,5 @@ package proxy
 
 import "net"
 
-// hasGone cannot tell here.
+// hasGone always returns false: only unix systems can look at a socket without reading from it.
 func hasGone(net.Conn, bool) bool { return false }

@@ -232,7 +232,7 @@ func abortOnPanic(e end) {
 // entrance serves a client.
 func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s *Summary) error {
 	from := &plainEnd{Conn: c}
-	if hasGone(c, false) { // see exit
+	if hasGone(c, false) { // exit says why
 		from.abort()
 		return fail(ErrGone, "accepting the client")
 	}
@@ -263,7 +263,9 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 		p.refused.Add(1)
 		return p.reject(ctx, from, request, fail(ErrTooMany, "serving the entrance"))
 	}
-	if hasGone(under, true) { // or in a ring of proxies, connections that nobody has would go round and round
+	// Without this check, two proxies that lead to each other would go on for a client that has gone: each
+	// would dial before it learned that its own peer has closed the connection.
+	if hasGone(under, true) {
 		from.abort()
 		return fail(ErrGone, "MPA startup with the entrance")
 	}

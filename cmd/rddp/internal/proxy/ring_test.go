@@ -12,8 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// TestRing: proxies that lead to each other come to rest, whether their places are few, so that each newcomer displaces a
-// connection, or many.
+// TestRing: two proxies with few places that lead to each other come to rest.
 func TestRing(t *testing.T) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) }) // when both proxies have ended
@@ -44,7 +43,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// TestGone: a Proxy does not connect anybody who has given the connection up, before the Proxy accepts it.
+// TestGone: a Proxy dials nothing for a peer that closed its connection before the Proxy accepted it.
 func TestGone(t *testing.T) {
 	for name, tt := range map[string]struct{ listen, to, says string }{
 		"entrance": {"127.0.0.1:0", "rddp://", ""},
@@ -55,9 +54,10 @@ func TestGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer target.Close()
-			ended := make(chan Summary, 1)
-			p, err := Listen(t.Context(), address(t, tt.listen), address(t, tt.to+target.Addr().String()), &Config{Ended: func(s Summary) { ended <- s }})
+			target.Close() // a Proxy that dials it fails in another way
+			r := &running{ended: make(chan Summary, 1)}
+			cfg := Config{Grace: -1, Ended: func(s Summary) { r.ended <- s }}
+			p, err := Listen(t.Context(), address(t, tt.listen), address(t, tt.to+target.Addr().String()), &cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,12 +77,14 @@ func TestGone(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			served := make(chan error)
 			go func() { served <- p.Serve(ctx) }()
-			if s := <-ended; !errors.Is(s.Err, ErrGone) {
-				t.Errorf("the connection ends with %v", s.Err)
-			}
-			cancel()
-			if err := <-served; err != nil {
-				t.Error(err)
+			defer func() {
+				cancel()
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+			}()
+			if s := r.next(t); !errors.Is(s.Err, ErrGone) {
+				t.Errorf("the connection ends with %v, want ErrGone", s.Err)
 			}
 		})
 	}
