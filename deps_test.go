@@ -174,7 +174,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/monitor":  {"extsock", "extsock/metrics", "extsock/stats", "internal/tlspeer"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/cause", "cmd/rddp/internal/grammar", "cmd/rddp/internal/retry", "internal/tlspeer", "toe/kernel", "toe/netconn"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/cause", "cmd/rddp/internal/retry", "internal/tlspeer"},
-	"cmd/rddp/internal/proxy":    {"internal/crowd", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/cause", "cmd/rddp/internal/grammar", "internal/tlspeer"},
+	"cmd/rddp/internal/proxy":    {"internal/crowd", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "cmd/rddp/internal/cause", "cmd/rddp/internal/grammar", "internal/tlspeer"},
 	"cmd/rddp/internal/retry":    {},
 	"cmd/rddp/internal/secure":   {},
 	"cmd/rddp/internal/tcptest":  {"internal/prototest"},

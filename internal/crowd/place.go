@@ -13,6 +13,8 @@ type Place struct {
 
 	source Source     // +checklocks:all.mu
 	state  placeState // +checklocks:all.mu
+	// see HasDisplaced
+	displaced bool // +checklocks:all.mu
 	// nil unless the connection is counted
 	from *source // +checklocks:all.mu
 	// in from.quiet if the connection is quiet, in Crowd.lent if its place is lent
@@ -152,12 +154,20 @@ func (p *Place) Enter() bool {
 			err = ErrShare
 		}
 		c.becomeLocked(loser, outside) // +checklocksignore: loser.all is c
+		p.displaced = loser != p
 	}
 	c.mu.Unlock()
 	if loser != nil && loser != p {
 		loser.displace(err)
 	}
 	return loser != p
+}
+
+// HasDisplaced reports whether Enter took the place of another connection.
+func (p *Place) HasDisplaced() bool {
+	p.all.mu.Lock()
+	defer p.all.mu.Unlock()
+	return p.displaced
 }
 
 // Heard notes that the peer of an entered connection has said something, so newcomers cannot

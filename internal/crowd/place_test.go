@@ -236,3 +236,23 @@ type name string
 
 func (name) Network() string  { return "sim" }
 func (n name) String() string { return string(n) }
+
+// TestHasDisplaced: a newcomer knows whether another connection lost its place to it.
+func TestHasDisplaced(t *testing.T) {
+	c := New(1, 0)
+	var displaced []string
+	come := func(name string) *Place { return c.New(Source{name: "a"}, func(error) { displaced = append(displaced, name) }) }
+	first, second := come("first"), come("second")
+	if !first.Enter() || first.HasDisplaced() {
+		t.Error("the first connection had room")
+	}
+	if second.HasDisplaced() {
+		t.Error("the second connection has not entered")
+	}
+	if !second.Enter() || !second.HasDisplaced() || !slices.Equal(displaced, []string{"first"}) {
+		t.Errorf("%v were displaced, want the first", displaced)
+	}
+	if second.Heard(); come("third").Enter() {
+		t.Error("the third connection has entered, though the only place is held")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -229,12 +230,30 @@ func abortOnPanic(e end) {
 	}
 }
 
+// loopPause is longer than two proxies usually take to pass the end of a connection on.
+const loopPause = 100 * time.Millisecond
+
+// stillThere returns ErrGone if the peer of an accepted connection has closed it, so there is nobody to
+// dial for. It ends loops of proxies that lead to each other. A loop grows by a connection with each
+// dial until all places are taken. Then each new connection displaces the oldest one, and the end of
+// that one follows the loop from one connection to the next. It must reach the newest one, so a
+// connection that has displaced another one waits first.
+func stillThere(ctx context.Context, c net.Conn, starting bool, place *accept.Place) error {
+	if place.HasDisplaced() && !retry.Pause(ctx, loopPause) {
+		return context.Cause(ctx)
+	}
+	if hasGone(c, starting) {
+		return ErrGone
+	}
+	return nil
+}
+
 // entrance serves a client.
 func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s *Summary) error {
 	from := &plainEnd{Conn: c}
-	if hasGone(c, false) { // exit says why
+	if err := stillThere(ctx, c, false, place); err != nil {
 		from.abort()
-		return fail(ErrGone, "accepting the client")
+		return fail(p.cause(ctx, err), "accepting the client")
 	}
 	to, err := p.dialDDP(ctx, s)
 	if err != nil {
@@ -263,11 +282,9 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 		p.refused.Add(1)
 		return p.reject(ctx, from, request, fail(ErrTooMany, "serving the entrance"))
 	}
-	// Without this check, two proxies that lead to each other would go on for a client that has gone: each
-	// would dial before it learned that its own peer has closed the connection.
-	if hasGone(under, true) {
+	if err := stillThere(ctx, under, true, place); err != nil {
 		from.abort()
-		return fail(ErrGone, "MPA startup with the entrance")
+		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
 	to, err := p.dialPlain(ctx)
 	if err != nil {
