@@ -241,7 +241,9 @@ func (n name) String() string { return string(n) }
 func TestHasDisplaced(t *testing.T) {
 	c := New(1, 0)
 	var displaced []string
-	come := func(name string) *Place { return c.New(Source{name: "a"}, func(error) { displaced = append(displaced, name) }) }
+	come := func(name string) *Place {
+		return c.New(Source{name: "a"}, func(error) { displaced = append(displaced, name) })
+	}
 	first, second := come("first"), come("second")
 	if !first.Enter() || first.HasDisplaced() {
 		t.Error("the first connection had room")
