@@ -227,16 +227,17 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 			g := Start(t)
 			l := newLink(t, g, LinkConfig{})
 			r := &raw{t: t, c: l.tcp, crc: true}
+			var b []byte
 			if tt.ulpdu == nil {
-				b := r.fpdu(r.send(payload))
+				b = r.fpdu(r.send(payload))
 				b[len(b)-1] ^= 1
-				r.write(b)
 			} else {
-				r.write(r.fpdu(tt.ulpdu(r, l.region)))
+				b = r.fpdu(tt.ulpdu(r, l.region))
 			}
-			if tt.want == (codes{2, 0, 3}) {
-				r.write(r.fpdu(r.send(nil))) // siw reads on for the header first
+			if tt.want == (codes{2, 0, 3}) { // siw may read on for the header first
+				b = append(b, r.fpdu(r.send(nil))...)
 			}
+			r.write(b) // all at once: siw may close the connection after the first FPDU
 			l.wantTheirs(l.flushed(), tt.want, tt.octets)
 			l.siw.Do("event name=disconnected")
 			wantLog(t, g, "sent TERM: ", 1)
