@@ -7,7 +7,7 @@
 #                LIST=-list it only says what that is
 # make stutter   the wild tier's tests, or those of PKG, stopped for OFF and continued for ON all the time
 # make check     make test, make gate and make wild
-#                With SHARE=2/3 in the environment, gate and wild do the second of three shares of what takes long: packages under the race
+#                With SHARE=2/4 in the environment, gate and wild do the second of four shares of what takes long: packages under the race
 #                detector, targets of cross builds, other projects' suites, pairs of programs
 #
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
@@ -122,7 +122,7 @@ build:
 
 # At its end a test binary waits for races of goroutines that are left: by default for a second, in which no other package takes its place.
 race: bin/tier
-	skip=$$($(TIER) names timing $(ALL)) && GORACE=atexit_sleep_ms=100 $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $$($(TIER) share $(RACY))
+	skip=$$($(TIER) names timing $(ALL)) && own=$$($(TIER) share $(RACY)) && GORACE=atexit_sleep_ms=100 $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $$own
 
 # What can't run under the race detector: allocation counts, memory figures, buffers of 4 GiB.
 norace: bin/tier
@@ -135,7 +135,7 @@ lists:
 	$(GO) test -count=1 . ./conformance/requirements
 
 wild-race: bin/tier
-	$(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $$($(TIER) share $(WILD))
+	own=$$($(TIER) share $(WILD)) && $(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $$own
 
 wild-norace: bin/tier
 	$(TIER) only norace -retries=2 -- -count=1 -p=1 -timeout=10m $(WILD)
@@ -147,8 +147,7 @@ format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
 
 vet:
-	$(GO) vet $(ALL) ./.ci/tier
-	$(GO) vet -tags=$(TAGS) $(ALL)
+	$(GO) vet -tags=$(TAGS) $(ALL) ./.ci/tier
 
 # The tools that check need modules that ours do not, so they have a go.mod of their own.
 lint:
@@ -159,12 +158,11 @@ lint:
 # counts those too that nothing ever changes.
 locks:
 	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/checklocks' gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
-	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false $(ALL)
 	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=$(TAGS) $(ALL)
 
 # The root module builds, tests included, for each target; crossall also builds the other modules. vet has built them for this machine.
 cross: bin/tier
-	@for t in $$($(TIER) share $(TARGETS)); do \
+	@own=$$($(TIER) share $(TARGETS)) && for t in $$own; do \
 		echo "building for $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet $(CROSSED) || exit 1; \
 	done

@@ -62,7 +62,7 @@ func nightlyCommand(ctx context.Context, args []string) error {
 	}
 	s, err := parseShard(flags.Arg(0))
 	if err != nil {
-		return err
+		return fmt.Errorf("SHARD: %w", err)
 	}
 	if n.program, err = os.Executable(); err != nil {
 		return err

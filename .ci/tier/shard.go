@@ -23,7 +23,7 @@ func parseShard(s string) (shard, error) {
 	i, err1 := strconv.Atoi(index)
 	n, err2 := strconv.Atoi(of)
 	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return shard{}, fmt.Errorf("SHARD is %q, and should be as 3/60", s)
+		return shard{}, fmt.Errorf("%q should be as 3/60", s)
 	}
 	return shard{i, n}, nil
 }
