@@ -109,7 +109,7 @@ func (c *caller) Process() (device.Process, error) {
 	if err == nil && !c.s.program.Waits(c.call) { // it may be another process with the number of a thread that was killed
 		return nil, syscall.ESRCH
 	}
-	return p, err
+	return &registered{Process: p, file: c.file}, err
 }
 
 // NewChannel makes a channel.

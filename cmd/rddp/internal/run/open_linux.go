@@ -328,8 +328,10 @@ func (s *supervisor) forgetUnused() {
 }
 
 // isHeld reports whether the opener has a descriptor of f.
-func (f *openFile) isHeld() bool {
-	dir := fmt.Sprintf("/proc/%d/fd/", f.opener.PID)
+func (f *openFile) isHeld() bool { return f.isHeldBy(f.opener.PID) }
+
+func (f *openFile) isHeldBy(pid int) bool {
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
 	all, err := os.ReadDir(dir)
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)

@@ -100,7 +100,7 @@ var programs = map[string]func(args []string) error{
 	"pair": pairProgram, "leak": leakProgram, "unused": unusedProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
 	"connect": connectProgram, "refusal": refusalProgram, "errno": errnoProgram, "abuse-cm": abuseCMProgram, "killed": killedProgram,
 	"bereaved": bereavedProgram, "interrupt": interruptProgram, "leak-cm": leakCMProgram,
-	"stranger": strangerProgram, "immediate": immediateProgram, "datagrams": datagramsProgram, "race": raceProgram, "crowd": crowdProgram,
+	"share": shareProgram, "stranger": strangerProgram, "immediate": immediateProgram, "datagrams": datagramsProgram, "race": raceProgram, "crowd": crowdProgram,
 }
 
 // pages returns n bytes that the garbage collector does not know.

@@ -196,33 +196,12 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 // Check returns an error unless all of the n bytes at addr are mapped and may be read, and written
 // if write is true.
 func (p *Process) Check(addr, n uint64, write bool) error {
-	if n == 0 {
-		return nil
-	}
-	end := addr + n
-	if end < addr {
-		return errFault
-	}
-	table, err := p.readMaps()
-	if err != nil {
-		return err
-	}
-	for len(table) > 0 && addr < end {
-		var line []byte
-		line, table, _ = bytes.Cut(table, []byte("\n"))
-		from, to, rights, ok := parseMap(line)
-		switch {
-		case !ok || to <= addr:
-			continue
-		case from > addr || rights[0] != 'r' || write && rights[1] != 'w':
+	return p.walk(addr, n, func(m mapping) error {
+		if !m.allows(write) {
 			return errFault
 		}
-		addr = to
-	}
-	if addr < end {
-		return errFault
-	}
-	return nil
+		return nil
+	})
 }
 
 func (p *Process) readMaps() ([]byte, error) {

@@ -1,0 +1,109 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+)
+
+// A Shared is a part of a process's memory that other processes may have too, by MAP_SHARED.
+type Shared struct {
+	From, To uint64
+	object   object
+}
+
+// An object is what a mapping shows: a file, or memory that only a process and its children have.
+type object struct {
+	device string
+	inode  uint64
+	base   uint64 // the offset in the object that address 0 would have
+}
+
+// Shared is Check, and returns the parts of the n bytes at addr that other processes may have too.
+func (p *Process) Shared(addr, n uint64, write bool) (all []Shared, err error) {
+	err = p.walk(addr, n, func(m mapping) error {
+		if !m.allows(write) {
+			return errFault
+		}
+		o, ok := m.object()
+		if !ok {
+			return nil
+		}
+		if l := len(all); l > 0 && all[l-1].To == m.from && all[l-1].object == o {
+			all[l-1].To = m.to
+		} else {
+			all = append(all, Shared{m.from, m.to, o})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Has returns an error unless the n bytes at addr are of parts, which another process has, and p has the same at the same
+// address, to read, and to write if write is true.
+func (p *Process) Has(parts []Shared, addr, n uint64, write bool) error {
+	return p.walk(addr, n, func(m mapping) error {
+		o, ok := m.object()
+		from, to := max(m.from, addr), min(m.to, addr+n)
+		for _, s := range parts {
+			if ok && m.allows(write) && s.object == o && s.From <= from && to <= s.To {
+				return nil
+			}
+		}
+		return errFault
+	})
+}
+
+// A mapping is a line of /proc/PID/maps: "from-to rights offset device inode path".
+type mapping struct {
+	from, to uint64
+	rest     []byte // from the rights on
+}
+
+func (m mapping) allows(write bool) bool { return m.rest[0] == 'r' && (!write || m.rest[1] == 'w') }
+
+// object returns what m shows. ok is false if m is memory of its process alone.
+func (m mapping) object() (o object, ok bool) {
+	fields := bytes.Fields(m.rest)
+	if m.rest[3] != 's' || len(fields) < 4 {
+		return object{}, false
+	}
+	offset, err1 := strconv.ParseUint(string(fields[1]), 16, 64)
+	inode, err2 := strconv.ParseUint(string(fields[3]), 10, 64)
+	return object{string(fields[2]), inode, offset - m.from}, errors.Join(err1, err2) == nil
+}
+
+// walk calls do for each mapping of the n bytes at addr, until that returns an error. It returns an error if there is no
+// memory somewhere.
+func (p *Process) walk(addr, n uint64, do func(m mapping) error) error {
+	if n == 0 {
+		return nil
+	}
+	end := addr + n
+	if end < addr {
+		return errFault
+	}
+	table, err := p.readMaps()
+	if err != nil {
+		return err
+	}
+	for len(table) > 0 && addr < end {
+		var line []byte
+		line, table, _ = bytes.Cut(table, []byte("\n"))
+		from, to, rest, ok := parseMap(line)
+		switch {
+		case !ok || to <= addr:
+			continue
+		case from > addr:
+			return errFault
+		}
+		if err := do(mapping{from, to, rest}); err != nil {
+			return err
+		}
+		addr = to
+	}
+	if addr < end {
+		return errFault
+	}
+	return nil
+}
