@@ -39,7 +39,8 @@ func isHere(a netip.Addr) bool {
 // state and user.
 const (
 	sockDiagByFamily = 20
-	established      = 1 // TCP_ESTABLISHED
+	established      = 1  // TCP_ESTABLISHED
+	listening        = 10 // TCP_LISTEN
 
 	requestLen = 16 + 8 + 48
 	answerLen  = 16 + 4 + 48 + 5*4
@@ -109,9 +110,13 @@ func ask(question []byte) (a answer, err error) {
 	return parseAnswer(b[:n])
 }
 
-// parseAnswer parses the kernel's answer. That a socket does not exist is an error too.
+// parseAnswer parses the kernel's answer. That a socket does not exist is an error too. Then the kernel may answer with a
+// listener for all addresses that has its port by chance.
 func parseAnswer(b []byte) (a answer, err error) {
 	if len(b) < answerLen || native.Uint16(b[4:]) != sockDiagByFamily {
+		return a, unix.ENOENT
+	}
+	if b[17] == listening {
 		return a, unix.ENOENT
 	}
 	return answer{state: b[17], uid: native.Uint32(b[16+4+48+12:])}, nil

@@ -138,10 +138,16 @@ func TestOfNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	all, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	far := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), addr(all.Addr()).Port()) // of another host, with a port that is one here
 	for _, tt := range []struct {
 		remote netip.AddrPort
 		want   Relation
-	}{{netip.MustParseAddrPort("192.0.2.1:7"), Unknown}, {addr(l.Addr()), Ending}, {netip.MustParseAddrPort("127.0.0.2:1"), Ending}} {
+	}{{far, Unknown}, {netip.MustParseAddrPort("192.0.2.1:7"), Unknown}, {addr(l.Addr()), Ending}, {netip.MustParseAddrPort("127.0.0.2:1"), Ending}} {
 		if got := OfTCP(netip.MustParseAddrPort("127.0.0.1:1"), tt.remote); got != tt.want {
 			t.Errorf("a peer at %v: %v, want %v", tt.remote, got, tt.want)
 		}
