@@ -213,7 +213,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
 	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user"},
+	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
 	"golang.org/x/term":                   {"cmd/rddp"},

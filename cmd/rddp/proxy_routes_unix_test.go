@@ -4,10 +4,12 @@ package main
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -171,4 +173,43 @@ func TestProxyHealth(t *testing.T) {
 	if err := entrance.end(t); err != nil {
 		t.Errorf("the entrance: %v", err)
 	}
+}
+
+// TestHealthWithoutDescriptors: a proxy that has no descriptor left still lives, and is not ready. It is ready again when it has
+// some.
+func TestHealthWithoutDescriptors(t *testing.T) {
+	exit := newProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", "127.0.0.1:1", "-timeout", "1h", "-health", "127.0.0.1:0")
+	exit.cmd.Args = slices.Concat([]string{"/bin/sh", "-c", `ulimit -n 48 && exec "$@"`, "sh"}, exit.cmd.Args)
+	exit.cmd.Path = "/bin/sh"
+	exit.start(t)
+	_, health, _ := strings.Cut(exit.text(t, ` msg=health at=127\.0\.0\.1:\d+$`), " at=")
+	address := strings.TrimPrefix(exit.line(t, " msg=listening "), "rddp://")
+	var silent []*net.TCPConn
+	for range 64 { // those that are not accepted wait in the listener
+		silent = append(silent, tcptest.Dial(t, address))
+	}
+	exit.text(t, "level=WARN msg=accept .*too many open files")
+	ask := func(client *http.Client, path string) int {
+		r, err := client.Get("http://" + health + path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return 0
+		}
+		defer r.Body.Close()
+		io.Copy(io.Discard, r.Body)
+		return r.StatusCode
+	}
+	for range 3 { // clients that keep their connections
+		client := &http.Client{Timeout: prototest.Patience(t), Transport: &http.Transport{}}
+		defer client.CloseIdleConnections()
+		if live := ask(client, "/live"); live != http.StatusOK {
+			t.Errorf("/live %d", live)
+		}
+		prototest.Wait(t, "the proxy is not ready", func() bool { return ask(client, "/ready") == http.StatusServiceUnavailable })
+	}
+	for _, c := range silent {
+		c.Close()
+	}
+	client := &http.Client{Timeout: prototest.Patience(t)}
+	prototest.Wait(t, "the proxy is ready again", func() bool { return ask(client, "/ready") == http.StatusOK })
 }

@@ -342,4 +342,13 @@ var runFaults = []Fault{
 	{Name: "a port that a listener has by chance is that of a peer here", File: "cmd/rddp/internal/run/user/socket_linux.go",
 		Old: "	if b[17] == listening {", New: "	if false {",
 		Package: "cmd/rddp/internal/run/user", Tests: "^TestOfNoSocket$"},
+	{Name: "a question about health that waits for a descriptor", File: "cmd/rddp/internal/monitor/spare.go",
+		Old: "		if !isShort(err) {", New: "		if true {",
+		Package: "cmd/rddp/internal/monitor", Tests: "^TestReserve$"},
+	{Name: "a client that has a connection keeps the last descriptor", File: "cmd/rddp/internal/monitor/spare.go",
+		Old: "case len(l.idle) > 0:", New: "case false:",
+		Package: "cmd/rddp/internal/monitor", Tests: "^TestReserve$"},
+	{Name: "a proxy without descriptors says that it is ready", File: "cmd/rddp/internal/proxy/proxy.go",
+		Old: "	p.stuck.Store(err != nil)\n", New: "",
+		Package: "cmd/rddp", Tests: "^TestHealthWithoutDescriptors$"},
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 )
@@ -21,19 +22,22 @@ type clients struct {
 	// connections
 	n int // +checklocks:mu
 	// those without a request, in the order in which that began
-	idle   []*client // +checklocks:mu
-	closed bool      // +checklocks:mu
+	idle []*client // +checklocks:mu
+	// a descriptor for a client that comes when there is no other one; nil if none was free
+	spare  *os.File // +checklocks:mu
+	closed bool     // +checklocks:mu
 }
 
 func limitClients(l net.Listener, limit int) *clients {
 	c := &clients{Listener: l, limit: limit}
 	c.cond = sync.NewCond(&c.mu)
+	c.reserveLocked() // +checklocksignore: nobody else has c yet
 	return c
 }
 
 // Accept waits for the next connection, and then for room.
 func (l *clients) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
+	conn, err := l.accept()
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +54,7 @@ func (l *clients) Accept() (net.Conn, error) {
 		_ = conn.Close() // nothing can be done about it
 		return nil, net.ErrClosed
 	}
+	l.reserveLocked()
 	c := &client{Conn: conn, of: l}
 	l.n++
 	l.idle = append(l.idle, c)
@@ -61,6 +66,10 @@ func (l *clients) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.cond.Broadcast()
+	if l.spare != nil {
+		_ = l.spare.Close() // nothing can be done about it
+		l.spare = nil
+	}
 	l.mu.Unlock()
 	return l.Listener.Close()
 }
@@ -89,6 +98,7 @@ func (c *client) closeLocked() {
 		return
 	}
 	c.closed, c.err = true, c.Conn.Close()
+	c.of.reserveLocked()
 	c.of.n--
 	c.of.leaveLocked(c)
 	c.of.cond.Signal()

@@ -22,6 +22,7 @@ type Proxy struct {
 	listen Address
 	to     atomic.Pointer[Address]
 	state  atomic.Int32 // a State; see become
+	stuck  atomic.Bool  // the last Accept has failed, and the next one has not begun
 	socket extsock.Config
 	l      listener
 
@@ -116,6 +117,17 @@ func (p *Proxy) Close() error {
 	return p.l.close()
 }
 
+// accept is Accept of the listener.
+func (p *Proxy) accept() (net.Conn, error) {
+	p.stuck.Store(false)
+	c, err := p.l.accept()
+	p.stuck.Store(err != nil)
+	return c, err
+}
+
+// isReady reports whether p takes newcomers: it is serving, and does not lack the descriptors for them.
+func (p *Proxy) isReady() bool { return p.State() == StateServing && !p.stuck.Load() }
+
 // Target returns the address that the Proxy connects to.
 func (p *Proxy) Target() Address { return *p.to.Load() }
 
@@ -151,7 +163,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { p.Close() })()
 	defer p.l.close()
 	l := accept.Loop[net.Conn]{
-		Accept: p.l.accept, Most: p.cfg.maxConns(), Go: conns.Go, Log: p.cfg.log(),
+		Accept: p.accept, Most: p.cfg.maxConns(), Go: conns.Go, Log: p.cfg.log(),
 		Serve: p.serve, Context: late, EnterAtOnce: !p.listen.DDP, From: accept.Source[net.Conn],
 		Refuse: func(c net.Conn, ending bool) {
 			if !ending {

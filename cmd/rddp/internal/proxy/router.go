@@ -159,12 +159,12 @@ func (r *Router) awaitSet() {
 	defer r.setting.Unlock()
 }
 
-// IsReady reports whether all routes are served, and there is one.
+// IsReady reports whether all routes take newcomers, and there is one.
 func (r *Router) IsReady() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.routes {
-		if p.State() != StateServing {
+		if !p.isReady() {
 			return false
 		}
 	}

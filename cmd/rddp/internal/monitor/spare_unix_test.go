@@ -1,0 +1,77 @@
+//go:build unix
+
+package monitor
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+)
+
+// A last is a listener of a process that has one descriptor left: a reserve or a connection.
+type last struct {
+	pipes
+	clients *clients
+	taken   bool
+}
+
+// A holder is the connection that has it.
+type holder struct {
+	net.Conn
+	l *last
+}
+
+func (h holder) Close() error { h.l.taken = false; return h.Conn.Close() }
+
+func (l *last) Accept() (net.Conn, error) {
+	l.clients.mu.Lock()
+	defer l.clients.mu.Unlock()
+	if l.taken || l.clients.spare != nil {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	l.taken = true
+	here, _ := net.Pipe()
+	return holder{here, l}, nil
+}
+
+// TestReserve: the reserve is for a client, then the next client gets the descriptor of one that asks for nothing, and
+// no client loses it in the middle of a request.
+func TestReserve(t *testing.T) {
+	l := &last{}
+	c := limitClients(l, maxClients)
+	l.clients = c
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+			t.Error(err)
+		}
+	}()
+	first, err := c.Accept()
+	if err != nil {
+		t.Fatalf("with the reserve: %v", err)
+	}
+	second, err := c.Accept()
+	if err != nil {
+		t.Fatalf("with a client that asks for nothing: %v", err)
+	}
+	if !first.(*client).closed {
+		t.Error("the client that asks for nothing still has its connection")
+	}
+	second.(*client).busy()
+	if _, err := c.Accept(); !errors.Is(err, syscall.EMFILE) || second.(*client).closed {
+		t.Errorf("in the middle of a request: Accept = %v, the client has lost its connection: %v", err, second.(*client).closed)
+	}
+	second.(*client).idles()
+	if _, err := c.Accept(); err != nil {
+		t.Errorf("after the request: %v", err)
+	}
+}
