@@ -39,20 +39,17 @@ var testsRequire = map[string][]string{
 // mayImport states, for each package, which packages of ours it may import. The packages stand in
 // the order of the drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa,
 // ddp and toe do not know one another. A "*" stands for every package on the same floor or below,
-// in the same module or those before it.
-// internal/locks is open to all layers: the order of locks is one for all of them, and in a normal
-// build that package is nothing but names for the mutexes of package sync. So is internal/ring, a
-// data structure that imports nothing.
+// in the same module or those before it. Every package may import those of forAll, too.
 var mayImport = map[string][]string{
 	"":                                {},
 	"toe":                             {},
 	"toe/badlink":                     {},
 	"toe/internal/deadline":           {},
-	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks", "internal/panics", "internal/tlspeer"},
-	"toe/kernel":                      {"toe", "toe/netconn", "internal/locks"},
-	"toe/simtoe":                      {"toe", "toe/internal/deadline", "internal/locks"},
+	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/panics", "internal/tlspeer"},
+	"toe/kernel":                      {"toe", "toe/netconn"},
+	"toe/simtoe":                      {"toe", "toe/internal/deadline"},
 	"toe/simtoe/pipeline":             {},
-	"toe/usertcp":                     {"toe", "toe/internal/deadline", "toe/usertcp/internal/clock", "internal/locks"},
+	"toe/usertcp":                     {"toe", "toe/internal/deadline", "toe/usertcp/internal/clock"},
 	"toe/usertcp/examples/badnetwork": {"extsock", "extsock/stats", "toe/badlink", "toe/usertcp"},
 	"toe/usertcp/hostile":             {},
 	"toe/usertcp/internal/clock":      {},
@@ -62,38 +59,38 @@ var mayImport = map[string][]string{
 	"toe/usertcp/tcpscript":           {},
 	"toe/toetest":                     {"toe", "internal/prototest", "internal/testmode"},
 	"toe/tun":                         {},
-	"toe/verbs":                       {"toe", "toe/kernel", "internal/ring", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
+	"toe/verbs":                       {"toe", "toe/kernel", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"mpa":                             {},
 	"internal/fpdu":                   {"mpa", "internal/fpdu/internal/crc32c"},
 	"internal/fpdu/internal/crc32c":   {"internal/cpuid"},
 	"internal/ddphdr":                 {},
-	"ddp":                             {"ddp/internal/place", "internal/ddphdr", "internal/locks"},
+	"ddp":                             {"ddp/internal/place", "internal/ddphdr"},
 	"ddp/internal/place":              {"internal/cpuid"},
-	"rdmap":                           {"ddp", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring"},
+	"rdmap":                           {"ddp", "internal/ddphdr", "internal/rdmaphdr"},
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/device", "extsock/internal/counters", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/locks", "internal/panics", "internal/tlspeer",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/panics", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/panics", "internal/ring",
+		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/panics",
 	},
 	"extsock/internal/device": {
 		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/panics", "internal/ring",
+		"toe", "ddp", "rdmap", "internal/rdmaphdr", "internal/panics",
 	},
 	"extsock/internal/device/devicetest":   {"toe"},
-	"extsock/internal/counters":            {"internal/locks", "internal/rdmaphdr"},
-	"extsock/internal/observe":             {"toe", "internal/locks"},
-	"extsock/internal/wait":                {"internal/locks"},
+	"extsock/internal/counters":            {"internal/rdmaphdr"},
+	"extsock/internal/observe":             {"toe"},
+	"extsock/internal/wait":                {},
 	"extsock/internal/bufpool":             {},
-	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/locks", "internal/panics", "internal/tlspeer"},
+	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/panics", "internal/tlspeer"},
 	"extsock/internal/bytestream/rsockets": {"ddp", "extsock/internal/bytestream", "rdmap"},
-	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool", "internal/ring"},
+	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool"},
 
 	"internal/dissect":       {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "rdmap", "internal/rdmaphdr"},
 	"internal/rawpeer":       {"mpa", "internal/fpdu"},
@@ -102,10 +99,11 @@ var mayImport = map[string][]string{
 	"internal/nopanic":       {"extsock"},
 	"internal/testmode":      {},
 	"conformance/lab/report": {},
-	"internal/crowd":         {"internal/locks"},
+	"internal/crowd":         {},
 	"internal/locks":         {},
 	"internal/panics":        {},
 	"internal/ring":          {},
+	"internal/states":        {},
 	// The kernel's interface for RDMA, as rddp run answers it and toe/verbs uses it.
 	"internal/rdmaabi/ring":   {},
 	"internal/rdmaabi/siw":    {"internal/rdmaabi/uverbs"},
@@ -226,9 +224,13 @@ var door = map[string][]string{
 	"github.com/schollz/progressbar/v3":   {"cmd/rddp"},
 }
 
+// forAll may be imported by every package, and imports none of ours. The order of locks is one for all layers, and in
+// a normal build internal/locks is nothing but names for the mutexes of package sync. The others are data structures.
+var forAll = []string{"internal/locks", "internal/ring", "internal/states"}
+
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "internal/ddphdr", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "internal/ddphdr", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/states", "internal/cpuid", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 
@@ -337,6 +339,9 @@ func TestRowsAreOfPackages(t *testing.T) {
 			if _, exists := pkgs[n]; !exists && n != "*" {
 				t.Errorf("mayImport[%q] names %q, which is no package", name, n)
 			}
+			if slices.Contains(forAll, n) && n != name {
+				t.Errorf("mayImport[%q] names %q, which every package may import", name, n)
+			}
 		}
 	}
 	var required []string
@@ -357,7 +362,8 @@ func TestRowsAreOfPackages(t *testing.T) {
 
 // below says whether name may import own, both packages of ours.
 func below(name, own string) bool {
-	return slices.Contains(mayImport[name], own) || slices.Contains(mayImport[name], "*") && onFloor(name, own)
+	return slices.Contains(mayImport[name], own) || slices.Contains(mayImport[name], "*") && onFloor(name, own) ||
+		slices.Contains(forAll, own) && !slices.Contains(forAll, name)
 }
 
 // onFloor says whether own is on the floor of name or below, or on none.

@@ -11,6 +11,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -51,6 +52,16 @@ const (
 	listenFailing             // err says why; connections may still wait for Accept
 	listenClosed              // no connection waits any more
 )
+
+var listenNames = [...]string{"accepting", "failing", "closed"}
+
+func (s listening) String() string { return listenNames[s] }
+
+var listenNext = states.Table[listening]{
+	listenAccepting: states.To(listenFailing, listenClosed),
+	listenFailing:   states.To(listenClosed),
+	listenClosed:    0,
+}
 
 // listenOnDevice listens on the device of cfg.Backend. If it returns no listener, err is nil or an
 // *toe.UnavailableError, and connections must be in this process, or Listen fails with err.
@@ -145,17 +156,18 @@ func (d *deviceListener) acceptOne(ctx context.Context) (c *Conn, err error) {
 	return e.join(qp, p, false), nil
 }
 
-// become takes the listener to a later state, and is the only place that changes it.
+// become takes the listener to another state, and is the only place that changes it. An error after the first, or
+// after Close, changes nothing, and neither does a second Close.
 func (d *deviceListener) become(next listening, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if next <= d.state {
+	if next == d.state || d.state == listenClosed {
 		return
 	}
 	if d.state == listenAccepting {
 		d.cancel()
 	}
-	if d.state = next; next == listenClosed {
+	if listenNext.Become(&d.state, next); next == listenClosed {
 		d.closed.Set()
 	} else {
 		d.err = err

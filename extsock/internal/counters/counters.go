@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A Kind is what a count counts. The kinds of traffic count for Sent or for Received, as in Sent+FPDUs.
@@ -71,7 +72,7 @@ type Sums [kinds]uint64
 // Counters holds the counts of one connection. Any goroutine may count and read. No count ever
 // decreases.
 type Counters struct {
-	state      atomic.Uint32 // changes only under live.mu
+	state      states.Atomic[state] // changes only under live.mu
 	n          [kinds]atomic.Uint64
 	next, prev *Counters // in live.changed; guarded by live.mu
 	// summed is the part of the counts that live.sum has, nil for none. It has memory only if somebody

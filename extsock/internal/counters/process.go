@@ -2,33 +2,37 @@ package counters
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 )
 
-// The states of Counters. Who counts changes the count first and looks at the state then, and Totals
+// A state is that of Counters. A goroutine that counts changes the count first and looks at the state then, and Totals
 // changes the state first and looks at the counts then. So one of the two sees what the other did, and
 // no count is lost.
 //
 //	apart ──Enlist──▶ changed ──Totals──▶ summed
 //	  │                │    ▲──a count──────┤
 //	  └────Retire──────┴────────────────────┴──▶ ended
+type state uint8
+
 const (
-	stateApart   uint32 = iota // it is not in the process's table
-	stateChanged               // it is in live.changed, because it may have counted since the last Totals
-	stateSummed                // live.sum had all counts when the state began
-	stateEnded                 // as stateSummed, and what it counts from now on goes to live.sum at once
+	stateApart   state = iota // it is not in the process's table
+	stateChanged              // it is in live.changed, because it may have counted since the last Totals
+	stateSummed               // live.sum had all counts when the state began
+	stateEnded                // as stateSummed, and what it counts from now on goes to live.sum at once
 )
 
 var stateNames = [...]string{"apart", "changed", "summed", "ended"}
 
-var stateNext = [...]uint{
-	stateApart:   1<<stateChanged | 1<<stateEnded,
-	stateChanged: 1<<stateSummed | 1<<stateEnded,
-	stateSummed:  1<<stateChanged | 1<<stateEnded,
+func (s state) String() string { return stateNames[s] }
+
+var stateNext = states.Table[state]{
+	stateApart:   states.To(stateChanged, stateEnded),
+	stateChanged: states.To(stateSummed, stateEnded),
+	stateSummed:  states.To(stateChanged, stateEnded),
 	stateEnded:   0,
 }
 
@@ -82,18 +86,15 @@ func (l *list) remove(c *Counters) {
 // live.changed.
 //
 // +checklocks:live.mu
-func (c *Counters) become(next uint32) {
+func (c *Counters) become(next state) {
 	old := c.state.Load()
-	if stateNext[old]&(1<<next) == 0 {
-		panic(fmt.Sprintf("counters: from %s to %s", stateNames[old], stateNames[next]))
-	}
+	c.state.Become(next, stateNext)
 	if old == stateChanged {
 		live.changed.remove(c)
 	}
 	if next == stateChanged {
 		live.changed.add(c)
 	}
-	c.state.Store(next)
 }
 
 // addUp adds to live.sum what it does not have of the counts.

@@ -2,13 +2,13 @@ package device
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/internal/ring"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -30,7 +30,12 @@ var lifeNames = [...]string{"open", "ending", "lingering", "over"}
 
 func (l life) String() string { return lifeNames[l] }
 
-var lifeNext = [...][]life{open: {ending, over}, ending: {lingering, over}, lingering: {over}, over: {}}
+var lifeNext = states.Table[life]{
+	open:      states.To(ending, over),
+	ending:    states.To(lingering, over),
+	lingering: states.To(over),
+	over:      0,
+}
 
 // The numbers of work requests: those of receives are the numbers of their buffers.
 const (
@@ -90,7 +95,10 @@ type machine struct {
 	writeErr error // why nothing can be written any more; nil: reason is why
 }
 
-// A step is how far something has come that is done once.
+// A step is how far something has come that is done once, or never:
+//
+//	ahead ──▶ posted ──▶ done
+//	  └──▶ never
 type step uint8
 
 const (
@@ -99,6 +107,20 @@ const (
 	done
 	never
 )
+
+var stepNames = [...]string{"ahead", "posted", "done", "never"}
+
+func (s step) String() string { return stepNames[s] }
+
+var stepNext = states.Table[step]{
+	ahead:  states.To(posted, never),
+	posted: states.To(done),
+	done:   0,
+	never:  0,
+}
+
+// setFlush is the only place where flush changes.
+func (m *machine) setFlush(next step) { stepNext.Become(&m.flush, next) }
 
 // A message is bytes that no Read has taken yet.
 type message struct {
@@ -139,7 +161,7 @@ func newMachine(l layout) *machine {
 func (m *machine) begin(p peerConfig) {
 	m.begun, m.waits = true, p.waits
 	if p.messages && p.isRNIC { // iWARP of others may serve no Reads, and needs none here
-		m.flush = never
+		m.setFlush(never)
 	}
 	if p.messages {
 		return
@@ -153,15 +175,7 @@ func (m *machine) begin(p peerConfig) {
 }
 
 // become is the only place where the life changes.
-func (m *machine) become(next life) {
-	for _, l := range lifeNext[m.life] {
-		if l == next {
-			m.life = next
-			return
-		}
-	}
-	panic(fmt.Sprintf("BUG: %v becomes %v", m.life, next))
-}
+func (m *machine) become(next life) { lifeNext.Become(&m.life, next) }
 
 // end ends the connection because of reason. The first reason stays.
 func (m *machine) end(reason error) {
@@ -198,7 +212,7 @@ func (m *machine) next(memory []byte) (a action, ok bool) {
 	case m.tx != nil && len(m.free) > 0 && m.tx.Next(&m.wr):
 		return m.send(memory), true
 	case m.life == ending && m.flush == ahead && m.isWritten():
-		m.flush = posted
+		m.setFlush(posted)
 		return action{op: postFlush, id: flushID}, true
 	}
 	return action{}, false
@@ -277,7 +291,7 @@ func (m *machine) completed(c *toe.Completion, memory []byte) {
 			m.tx.Completed([]rdmap.Completion{{ID: id}})
 		}
 	case c.ID == flushID:
-		m.flush = done
+		m.setFlush(done)
 	case c.ID < uint64(m.receives):
 		m.waits = false
 		if c.Len < 0 || c.Len > m.receiveLen {

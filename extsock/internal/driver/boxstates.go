@@ -3,6 +3,7 @@ package driver
 import (
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -35,14 +36,14 @@ var readerNames = [...]string{"absent", "waiting", "served"}
 
 func (s readerState) String() string { return readerNames[s] }
 
-var readerNext = states{
-	readerAbsent:  1 << readerWaiting,
-	readerWaiting: 1<<readerServed | 1<<readerAbsent,
-	readerServed:  1 << readerAbsent,
+var readerNext = states.Table[readerState]{
+	readerAbsent:  states.To(readerWaiting),
+	readerWaiting: states.To(readerServed, readerAbsent),
+	readerServed:  states.To(readerAbsent),
 }
 
 // become is the only place where the state of the reader changes.
-func (r *reader) become(next readerState) { become(&r.state, next, readerNext) }
+func (r *reader) become(next readerState) { readerNext.Become(&r.state, next) }
 
 // isThere reports whether a Read waits, and isServed whether it has got something.
 func (r *reader) isThere() bool  { return r.state != readerAbsent }
@@ -83,15 +84,15 @@ var placingNames = [...]string{"none", "pooled", "direct", "stays"}
 
 func (s placingState) String() string { return placingNames[s] }
 
-var placingNext = states{
-	placingNone:   1<<placingPooled | 1<<placingDirect | 1<<placingStays,
-	placingPooled: 1 << placingNone,
-	placingDirect: 1 << placingNone,
-	placingStays:  1 << placingNone,
+var placingNext = states.Table[placingState]{
+	placingNone:   states.To(placingPooled, placingDirect, placingStays),
+	placingPooled: states.To(placingNone),
+	placingDirect: states.To(placingNone),
+	placingStays:  states.To(placingNone),
 }
 
 // become is the only place where the state of the placing changes.
-func (p *placing) become(next placingState) { become(&p.state, next, placingNext) }
+func (p *placing) become(next placingState) { placingNext.Become(&p.state, next) }
 
 // holdsReader reports whether the waiting Read must not leave, because its memory is being written
 // to, or will be as soon as the message is accepted.
@@ -113,9 +114,9 @@ var tailNames = [...]string{"open", "behind", "ended"}
 
 func (s tail) String() string { return tailNames[s] }
 
-var tailNext = states{
-	tailOpen:   1<<tailBehind | 1<<tailEnded,
-	tailBehind: 1 << tailEnded,
+var tailNext = states.Table[tail]{
+	tailOpen:   states.To(tailBehind, tailEnded),
+	tailBehind: states.To(tailEnded),
 	tailEnded:  0,
 }
 
@@ -134,9 +135,9 @@ var sinkNames = [...]string{"taking", "discarding", "losing"}
 
 func (s sink) String() string { return sinkNames[s] }
 
-var sinkNext = states{
-	sinkTaking:     1 << sinkDiscarding,
-	sinkDiscarding: 1 << sinkLosing,
+var sinkNext = states.Table[sink]{
+	sinkTaking:     states.To(sinkDiscarding),
+	sinkDiscarding: states.To(sinkLosing),
 	sinkLosing:     0,
 }
 
@@ -155,18 +156,18 @@ var delayNames = [...]string{"none", "short", "paused"}
 
 func (s delay) String() string { return delayNames[s] }
 
-var delayNext = states{
-	delayNone:   1<<delayShort | 1<<delayPaused,
-	delayShort:  1 << delayNone,
-	delayPaused: 1 << delayNone,
+var delayNext = states.Table[delay]{
+	delayNone:   states.To(delayShort, delayPaused),
+	delayShort:  states.To(delayNone),
+	delayPaused: states.To(delayNone),
 }
 
 // setTail, setSink and setDelay are the only places where these states change.
-func (b *box) setTail(next tail) { become(&b.tail, next, tailNext) }
-func (b *box) setSink(next sink) { become(&b.sink, next, sinkNext) }
+func (b *box) setTail(next tail) { tailNext.Become(&b.tail, next) }
+func (b *box) setSink(next sink) { sinkNext.Become(&b.sink, next) }
 func (b *box) setDelay(next delay) {
 	if next != b.delay {
-		become(&b.delay, next, delayNext)
+		delayNext.Become(&b.delay, next)
 	}
 }
 

@@ -16,7 +16,6 @@
 //	wayout.go    from Work Requests to FPDUs
 //	box.go, boxstates.go, rest.go, lent.go
 //	             the messages that wait for Read, within the memory of memory.go and window.go
-//	states.go    the one way in which a state changes
 //
 // Around them stand the goroutines, the system calls and the time:
 //

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A lifeState is how far a connection in DDP mode has come. It only moves forward:
@@ -33,12 +34,12 @@ var lifeNames = [...]string{"open", "ending", "lost", "killed", "finished", "clo
 
 func (s lifeState) String() string { return lifeNames[s] }
 
-var lifeNext = states{
-	lifeOpen:     1 << lifeEnding,
-	lifeEnding:   1<<lifeLost | 1<<lifeKilled | 1<<lifeFinished,
-	lifeLost:     1<<lifeKilled | 1<<lifeFinished,
-	lifeKilled:   1 << lifeFinished,
-	lifeFinished: 1 << lifeClosed,
+var lifeNext = states.Table[lifeState]{
+	lifeOpen:     states.To(lifeEnding),
+	lifeEnding:   states.To(lifeLost, lifeKilled, lifeFinished),
+	lifeLost:     states.To(lifeKilled, lifeFinished),
+	lifeKilled:   states.To(lifeFinished),
+	lifeFinished: states.To(lifeClosed),
 	lifeClosed:   0,
 }
 
@@ -81,7 +82,7 @@ func (l *life) isFinished() bool { return l.state() >= lifeFinished }
 // +checklocks:l.mu
 func (l *life) setState(next lifeState) {
 	now := l.state()
-	become(&now, next, lifeNext)
+	lifeNext.Become(&now, next)
 	l.now.Store(uint32(now))
 	switch next {
 	case lifeEnding:

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -80,11 +81,11 @@ var intakeNames = [...]string{"open", "stalled", "paused", "resting", "over"}
 
 func (i intake) String() string { return intakeNames[i] }
 
-var intakeNext = states{
-	intakeOpen:    1<<intakeStalled | 1<<intakePaused | 1<<intakeResting | 1<<intakeOver,
-	intakeStalled: 1<<intakeOpen | 1<<intakeOver,
-	intakePaused:  1<<intakeOpen | 1<<intakeOver,
-	intakeResting: 1<<intakeOpen | 1<<intakeOver,
+var intakeNext = states.Table[intake]{
+	intakeOpen:    states.To(intakeStalled, intakePaused, intakeResting, intakeOver),
+	intakeStalled: states.To(intakeOpen, intakeOver),
+	intakePaused:  states.To(intakeOpen, intakeOver),
+	intakeResting: states.To(intakeOpen, intakeOver),
 	intakeOver:    0,
 }
 
@@ -98,7 +99,7 @@ func (i intake) isHomes() bool { return i == intakeStalled || i == intakeOver }
 // setIntake is the only place where the intake changes.
 func (w *wayIn) setIntake(next intake) {
 	if next != w.intake {
-		become(&w.intake, next, intakeNext)
+		intakeNext.Become(&w.intake, next)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -49,11 +50,11 @@ var stageNames = [...]string{"idle", "begun", "whole", "part"}
 func (s stage) String() string { return stageNames[s] }
 
 // From every stage, abandon leads to stageIdle.
-var stageNext = states{
-	stageIdle:  1<<stageBegun | 1<<stageWhole,
-	stageBegun: 1<<stageIdle | 1<<stagePart,
-	stageWhole: 1 << stageIdle,
-	stagePart:  1 << stageBegun,
+var stageNext = states.Table[stage]{
+	stageIdle:  states.To(stageBegun, stageWhole),
+	stageBegun: states.To(stageIdle, stagePart),
+	stageWhole: states.To(stageIdle),
+	stagePart:  states.To(stageBegun),
 }
 
 // isMiddle reports whether a part of the present message is not yet in the batch, and isUnsent
@@ -62,7 +63,7 @@ func (s stage) isMiddle() bool { return s == stageBegun || s == stagePart }
 func (s stage) isUnsent() bool { return s >= stageWhole }
 
 // setStage is the only place where the stage changes, apart from abandon.
-func (w *wayOut) setStage(next stage) { become(&w.stage, next, stageNext) }
+func (w *wayOut) setStage(next stage) { stageNext.Become(&w.stage, next) }
 
 // abandon gives up what TCP has not taken, because the way out ends. After that nothing refers to
 // the memory of a message, and the queue pair may end all of them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -58,7 +59,7 @@ type Handshake struct {
 	// closed is set, with mu held, when the connection is closed. It is no phase, because startup
 	// that belongs to a Listener goes on after Close, through its remaining phases.
 	closed wait.Latch
-	phase  atomic.Int32 // a Phase; setPhase changes it with mu held, and calls in DDP mode read it without
+	phase  states.Atomic[Phase] // setPhase changes it with mu held, and calls in DDP mode read it without
 	// isAhead says that ahead or aheadErr is set. Each Read in TCP mode looks at it without mu.
 	isAhead atomic.Bool
 
@@ -115,7 +116,7 @@ func New(s toe.Stream, cfg Config) *Handshake {
 	h := &Handshake{stream: s, cfg: cfg}
 	h.closed.Init()
 	if cfg.Off {
-		h.phase.Store(int32(Plain)) // no transition: this is where it begins
+		h.phase.Init(Plain)
 	}
 	return h
 }

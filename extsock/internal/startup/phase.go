@@ -1,6 +1,6 @@
 package startup
 
-import "fmt"
+import "github.com/rddp/rddp/internal/states"
 
 // A Phase is how far a connection has come with its startup.
 //
@@ -17,7 +17,7 @@ import "fmt"
 // Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
 // by itself. Sniffing, Requesting, Receiving and Answering may end in Failed, and so may Plain. A
 // closed connection is no phase: see Handshake.closed.
-type Phase int32
+type Phase uint8
 
 const (
 	// Undecided means that nothing has begun. The first use of the connection begins startup.
@@ -45,53 +45,33 @@ const (
 	Terminating
 	// Failed means that the connection cannot be used any more. Handshake.err says why.
 	Failed
-
-	phases
 )
 
-var phaseNames = [phases]string{
+var phaseNames = [...]string{
 	"Undecided", "Plain", "Sniffing", "Recognized", "Requesting", "Receiving", "Asked", "Answering", "DDP", "Terminating", "Failed",
 }
 
-func (p Phase) String() string {
-	if p < 0 || p >= phases {
-		return fmt.Sprintf("Phase(%d)", int32(p))
-	}
-	return phaseNames[p]
-}
+func (p Phase) String() string { return phaseNames[p] }
 
-// arrows holds the Phases that may follow each Phase, as bits.
-var arrows = [phases]uint32{
-	Undecided:  bits(Plain, Sniffing, Requesting, Receiving, DDP),
-	Plain:      bits(Requesting, Receiving, Failed),
-	Sniffing:   bits(Plain, Recognized, Receiving, Failed),
-	Recognized: bits(Receiving),
-	Requesting: bits(DDP, Terminating, Plain, Failed),
-	Receiving:  bits(Asked, Failed),
-	Asked:      bits(Answering),
-	Answering:  bits(DDP, Plain, Failed),
-}
-
-func bits(ps ...Phase) (b uint32) {
-	for _, p := range ps {
-		b |= 1 << p
-	}
-	return b
+var phaseNext = states.Table[Phase]{
+	Undecided:  states.To(Plain, Sniffing, Requesting, Receiving, DDP),
+	Plain:      states.To(Requesting, Receiving, Failed),
+	Sniffing:   states.To(Plain, Recognized, Receiving, Failed),
+	Recognized: states.To(Receiving),
+	Requesting: states.To(DDP, Terminating, Plain, Failed),
+	Receiving:  states.To(Asked, Failed),
+	Asked:      states.To(Answering),
+	Answering:  states.To(DDP, Plain, Failed),
+	DDP:        0, Terminating: 0, Failed: 0,
 }
 
 // setPhase is the only place that changes the phase.
 //
 // +checklocks:h.mu
-func (h *Handshake) setPhase(to Phase) {
-	from := h.Phase()
-	if arrows[from]&(1<<to) == 0 {
-		panic(fmt.Sprintf("BUG: startup goes from %v to %v", from, to))
-	}
-	h.phase.Store(int32(to))
-}
+func (h *Handshake) setPhase(to Phase) { h.phase.Become(to, phaseNext) }
 
 // Phase returns the present phase.
-func (h *Handshake) Phase() Phase { return Phase(h.phase.Load()) }
+func (h *Handshake) Phase() Phase { return h.phase.Load() }
 
 // IsWaited reports whether startup is under way, or has yet to begin, so that no byte of the program has come.
 func (h *Handshake) IsWaited() bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A Proxy is an entrance or an exit.
@@ -21,8 +22,8 @@ type Proxy struct {
 	cfg    *Config
 	listen Address
 	to     atomic.Pointer[Address]
-	state  atomic.Int32 // a State; see become
-	stuck  atomic.Bool  // the last Accept has failed, and the next one has not begun
+	state  states.Atomic[State] // see become
+	stuck  atomic.Bool          // the last Accept has failed, and the next one has not begun
 	socket extsock.Config
 	l      listener
 

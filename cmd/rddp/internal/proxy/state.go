@@ -1,10 +1,12 @@
 package proxy
 
+import "github.com/rddp/rddp/internal/states"
+
 // A State is what a Proxy does with newcomers. It only moves on:
 //
 //	StateListening ──Serve──► StateServing ──the end of ctx, or Close──► StateDraining ──► StateEnded
-//	       └─────────────────────────Close───────────────────────────────►─┘
-type State int32
+//	       └─────────────────────────Close────────────────────────────────────▲
+type State uint8
 
 const (
 	StateListening State = iota // newcomers wait in the listener
@@ -13,18 +15,25 @@ const (
 	StateEnded                  // nothing is left
 )
 
-func (s State) String() string {
-	return [...]string{"listening", "serving", "draining", "ended"}[s]
+var stateNames = [...]string{"listening", "serving", "draining", "ended"}
+
+func (s State) String() string { return stateNames[s] }
+
+var stateNext = states.Table[State]{
+	StateListening: states.To(StateServing, StateDraining),
+	StateServing:   states.To(StateDraining),
+	StateDraining:  states.To(StateEnded),
+	StateEnded:     0,
 }
 
 // State returns the state.
-func (p *Proxy) State() State { return State(p.state.Load()) }
+func (p *Proxy) State() State { return p.state.Load() }
 
 // become is the one place where the state changes. A state that has passed does not come back.
 func (p *Proxy) become(next State) {
 	for {
 		now := p.state.Load()
-		if int32(next) <= now || p.state.CompareAndSwap(now, int32(next)) {
+		if next <= now || p.state.Move(now, next, stateNext) {
 			return
 		}
 	}

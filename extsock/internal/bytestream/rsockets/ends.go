@@ -1,5 +1,7 @@
 package rsockets
 
+import "github.com/rddp/rddp/internal/states"
+
 // An End is how far one end of a stream has come to its end:
 //
 //	open ──Shutdown──▶ shut ──Disconnect──▶ gone
@@ -17,13 +19,19 @@ var endNames = [...]string{"open", "shut", "gone"}
 
 func (e End) String() string { return endNames[e] }
 
+var endNext = states.Table[End]{
+	EndOpen: states.To(EndShut, EndGone),
+	EndShut: states.To(EndGone),
+	EndGone: 0,
+}
+
 // become changes e, the only place where an End changes. It reports false if e is next already, or
 // further.
 func (e *End) become(next End) bool {
-	if next <= *e {
+	if !endNext.Has(*e, next) {
 		return false
 	}
-	*e = next
+	endNext.Become(e, next)
 	return true
 }
 

@@ -2,7 +2,7 @@
 
 package cm
 
-import "fmt"
+import "github.com/rddp/rddp/internal/states"
 
 // A state is the state of an id.
 //
@@ -37,15 +37,17 @@ var stateNames = [...]string{
 // String returns the name of the state.
 func (s state) String() string { return stateNames[s] }
 
-// nextStates are the changes of state that happen, apart from those to destroyed.
-var nextStates = map[state][]state{
-	idle:       {bound, addressed},
-	bound:      {addressed, listening},
-	addressed:  {routed},
-	routed:     {connecting},
-	requested:  {connecting, over},
-	connecting: {connected, over},
-	connected:  {over},
+var stateNext = states.Table[state]{
+	idle:       states.To(bound, addressed, destroyed),
+	bound:      states.To(addressed, listening, destroyed),
+	addressed:  states.To(routed, destroyed),
+	routed:     states.To(connecting, destroyed),
+	connecting: states.To(connected, over, destroyed),
+	connected:  states.To(over, destroyed),
+	over:       states.To(destroyed),
+	listening:  states.To(destroyed),
+	requested:  states.To(connecting, over, destroyed),
+	destroyed:  states.To(destroyed), // an unaccepted id, by the end of the channel and with its listener
 }
 
 // become is the one place that changes the state.
@@ -54,14 +56,5 @@ func (i *id) become(to state) {
 		i.expected()
 		i.expected = nil
 	}
-	for _, s := range nextStates[i.state] {
-		if s == to {
-			i.state = to
-			return
-		}
-	}
-	if to != destroyed {
-		panic(fmt.Sprintf("BUG: an id goes from %v to %v", i.state, to))
-	}
-	i.state = to
+	stateNext.Become(&i.state, to)
 }

@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -11,6 +10,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A queuePair is a QP.
@@ -80,19 +80,20 @@ type queuePair struct {
 	told uverbs.State // +checklocks:mu
 }
 
-// stateChanges are the changes of state that happen. Those that a program asks for are fewer: see
+// stateNext has the changes of state that happen. Those that a program asks for are fewer: see
 // uverbs.Change.Allowed.
 //
 //	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
 //	  ▲        │        │       │        │
 //	  └────────┴────────┴── ERR ◀────────┘     and from each of them back to RESET
-var stateChanges = map[uverbs.State][]uverbs.State{
-	uverbs.Reset: {uverbs.Reset, uverbs.Init},
-	uverbs.Init:  {uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.Err},
-	uverbs.RTR:   {uverbs.Reset, uverbs.RTS, uverbs.Err},
-	uverbs.RTS:   {uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err},
-	uverbs.SQD:   {uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err},
-	uverbs.Err:   {uverbs.Reset, uverbs.Err},
+var stateNext = states.Table[uverbs.State]{
+	uverbs.Reset: states.To(uverbs.Reset, uverbs.Init),
+	uverbs.Init:  states.To(uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.Err),
+	uverbs.RTR:   states.To(uverbs.Reset, uverbs.RTS, uverbs.Err),
+	uverbs.RTS:   states.To(uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err),
+	uverbs.SQD:   states.To(uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err),
+	uverbs.SQE:   0, // no queue pair of this device goes there
+	uverbs.Err:   states.To(uverbs.Reset, uverbs.Err),
 }
 
 // setStateLocked is the one place that changes the state. The faults to order that begin with RTS begin
@@ -100,18 +101,12 @@ var stateChanges = map[uverbs.State][]uverbs.State{
 //
 // +checklocks:q.mu
 func (q *queuePair) setStateLocked(to uverbs.State) {
-	for _, s := range stateChanges[q.attrs.State] {
-		if s == to {
-			q.attrs.State = to
-			q.attrs.Draining = to == uverbs.SQD
-			q.attrs.SQDNotify = q.attrs.SQDNotify && to == uverbs.SQD // a later stay in SQD may be without the event
-			if to == uverbs.RTS && q.stopFaults == nil {
-				q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
-			}
-			return
-		}
+	stateNext.Become(&q.attrs.State, to)
+	q.attrs.Draining = to == uverbs.SQD
+	q.attrs.SQDNotify = q.attrs.SQDNotify && to == uverbs.SQD // a later stay in SQD may be without the event
+	if to == uverbs.RTS && q.stopFaults == nil {
+		q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
 	}
-	panic(fmt.Sprintf("BUG: a QP goes from %v to %v", q.attrs.State, to))
 }
 
 // checkCaps returns the sizes that a queue pair gets, or an error for sizes that it can't have.
