@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A backlog holds the connections of a Listener from their arrival until Accept returns them, in
@@ -71,7 +72,12 @@ type entry struct {
 	seat  chan struct{} // closed when the entry does not ask any more
 }
 
-// A stage is how far an entry has come. backlog.move changes it.
+// A stage is how far an entry has come. backlog.move changes it. Each but the last may become gone, and an
+// entry may begin as seated:
+//
+//	unseated ──the Request──▶ asking ──a seat is free──▶ seated ──DDP mode──▶ switched     gone
+//	    ▲                                                  │
+//	    └───────AcceptDDP, and the Request has not come────┘
 type stage uint8
 
 const (
@@ -81,6 +87,18 @@ const (
 	switched // seated, and in DDP mode
 	gone     // the entry is not in the backlog any more
 )
+
+var stageNames = [...]string{"unseated", "asking", "seated", "switched", "gone"}
+
+func (s stage) String() string { return stageNames[s] }
+
+var stageNext = states.Table[stage]{
+	unseated: states.To(unseated, asking, seated, gone),
+	asking:   states.To(seated, gone),
+	seated:   states.To(unseated, switched, gone),
+	switched: states.To(gone),
+	gone:     0,
+}
 
 // move brings an entry to another stage. The caller then calls settle.
 //
@@ -96,7 +114,7 @@ func (b *backlog) move(e *entry, to stage) {
 		b.asking.Remove(e.turn)
 		close(e.seat)
 	}
-	switch e.stage = to; to {
+	switch stageNext.Become(&e.stage, to); to {
 	case unseated:
 		e.c.startup.CountSilent()
 	case asking:

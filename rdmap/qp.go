@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // defaultDepth is the number of requests that a queue holds if the Config does not say.
@@ -93,11 +94,17 @@ const (
 var stateNames = [...]string{"Idle", "RTS", "Closing", "Failing", "Owing", "Terminate", "Error", "Closed"}
 
 // String returns the state's name in the verbs model.
-func (s state) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("state %d", uint8(s))
+func (s state) String() string { return stateNames[s] }
+
+var stateNext = states.Table[state]{
+	stateIdle:        states.To(stateRTS, stateError, stateClosed),
+	stateRTS:         states.To(stateClosing, stateFailing, stateOwing, stateTerminating, stateError),
+	stateClosing:     states.To(stateTerminating, stateError, stateClosed),
+	stateFailing:     states.To(stateOwing, stateTerminating, stateError),
+	stateOwing:       states.To(stateTerminating, stateError),
+	stateTerminating: states.To(stateError),
+	stateError:       0,
+	stateClosed:      states.To(stateError),
 }
 
 // A QP (queue pair) is one end of an RDMAP Stream. The requests that its user posts become messages
@@ -267,7 +274,7 @@ func (q *QP) Err() error {
 //
 // +checklocks:q.mu
 func (q *QP) setState(s state) {
-	q.state = s
+	stateNext.Become(&q.state, s)
 	q.stateNow.Store(uint32(s))
 }
 

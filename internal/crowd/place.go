@@ -3,6 +3,8 @@ package crowd
 import (
 	"container/heap"
 	"container/list"
+
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A Place is the place of one connection in a Crowd. Any goroutine may call its methods.
@@ -31,7 +33,16 @@ const (
 	lent
 )
 
-func (s placeState) String() string { return [...]string{"outside", "quiet", "held", "lent"}[s] }
+var placeNames = [...]string{"outside", "quiet", "held", "lent"}
+
+func (s placeState) String() string { return placeNames[s] }
+
+var placeNext = states.Table[placeState]{
+	outside: states.To(quiet),
+	quiet:   states.To(outside, held, lent),
+	held:    states.To(outside),
+	lent:    states.To(outside, held),
+}
 
 // becomeLocked is the one place where the state of a Place changes, and the counts with it.
 //
@@ -52,7 +63,8 @@ func (c *Crowd) becomeLocked(p *Place, next placeState) {
 		p.from.lent--
 		c.sortLocked(p.from)
 	}
-	p.state, p.element = next, nil
+	placeNext.Become(&p.state, next)
+	p.element = nil
 	switch next {
 	case outside:
 		c.forgetLocked(p)

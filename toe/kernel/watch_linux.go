@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -52,7 +53,11 @@ const (
 	remove // have the kernel forget the socket
 )
 
-// A watchState says what there is of a watch outside the socket.
+// A watchState says what there is of a watch outside the socket:
+//
+//	unwatched ──Watch──▶ registered ──Close──▶ closed
+//	    │  └────Watch──▶ refused ──────Close─────▲
+//	    └──────────────────────────────Close─────▲
 type watchState uint8
 
 const (
@@ -61,6 +66,22 @@ const (
 	refused                      // nothing: the operating system did not allow it, and won't be asked again
 	closed                       // nothing: Close was called, or nothing more arrives
 )
+
+var watchNames = [...]string{"unwatched", "registered", "refused", "closed"}
+
+func (s watchState) String() string { return watchNames[s] }
+
+var watchNext = states.Table[watchState]{
+	unwatched:  states.To(registered, refused, closed),
+	registered: states.To(closed),
+	refused:    states.To(closed),
+	closed:     states.To(closed), // Close may come after the end of what arrives
+}
+
+// become is the only place where the state changes.
+//
+// +checklocks:w.mu
+func (w *watch) become(next watchState) { watchNext.Become(&w.state, next) }
 
 // What is asked of epoll. A report ends with itself, until the socket is armed again. (Without
 // EPOLLONESHOT a socket that nobody reads would be reported without end, and a disarmed one too:
@@ -129,10 +150,11 @@ func (s *socket) armWatch(fd uintptr) {
 		w.errno = epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, armedEvents, w.id)
 		return
 	}
-	w.state = registered
 	if w.errno = w.register(fd); w.errno != 0 {
-		w.state = refused
+		w.become(refused)
+		return
 	}
+	w.become(registered)
 }
 
 // Unwatch disarms the watch, unless it has fired. Without that the watcher would be woken in addition
@@ -160,7 +182,7 @@ func (s *socket) endWatch() *toe.Gate {
 		s.raw.Control(w.controlFunc) // an error means that the descriptor is closed
 		unused = w.watcher.unregister(w.id)
 	}
-	w.state = closed
+	w.become(closed)
 	w.armed.Store(false)
 	g := w.gate.Swap(nil)
 	w.mu.Unlock()

@@ -11,14 +11,18 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/panics"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
 // handshakeTimeout bounds a TLS handshake, whatever the deadlines are.
 const handshakeTimeout = 10 * time.Second
 
-// A handshake is how far the handshake of a net.Conn has come.
-type handshake int
+// A handshake is how far the handshake of a net.Conn has come. It begins as idle or as shaken:
+//
+//	idle ──▶ shaking ──▶ shaken
+//	            └──────▶ failed
+type handshake uint8
 
 const (
 	shakeIdle   handshake = iota // nobody has used the stream
@@ -26,6 +30,17 @@ const (
 	shaken                       // it is done, or the net.Conn has none
 	shakeFailed                  // it has failed
 )
+
+var handshakeNames = [...]string{"idle", "shaking", "shaken", "failed"}
+
+func (h handshake) String() string { return handshakeNames[h] }
+
+var handshakeNext = states.Table[handshake]{
+	shakeIdle:   states.To(shaking),
+	shaking:     states.To(shaken, shakeFailed),
+	shaken:      0,
+	shakeFailed: 0,
+}
 
 // ready waits until the handshake is done. It returns why nothing can be read, whether bytes are
 // there or not. An empty read does not wait.
@@ -95,7 +110,7 @@ func (s *stream) TLS() *tls.ConnectionState {
 // +checklocks:s.mu
 func (s *stream) startHandshake() {
 	if s.handshake == shakeIdle {
-		s.handshake = shaking
+		handshakeNext.Become(&s.handshake, shaking)
 		go s.shake()
 	}
 }
@@ -119,10 +134,11 @@ func (s *stream) shake() {
 	defer s.mu.Unlock()
 	defer s.changed.Broadcast()
 	if err != nil {
-		s.handshake, s.shakeErr, s.err = shakeFailed, err, err
+		handshakeNext.Become(&s.handshake, shakeFailed)
+		s.shakeErr, s.err = err, err
 		return
 	}
-	s.handshake = shaken
+	handshakeNext.Become(&s.handshake, shaken)
 	if !s.closed {
 		at := s.readDeadline.At()
 		_ = panics.Guard(func() error { return s.conn.SetReadDeadline(at) }) // a Read gets the error

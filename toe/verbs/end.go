@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // patience is how long a call that makes a connection waits if its context has no deadline.
@@ -27,14 +28,26 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 // resolveTime is how long the device looks for an address or a route, in milliseconds.
 const resolveTime = 5000
 
-// A state is that of an end. It only moves forward, in end.fail and end.close.
+// A state is that of an end, which end.failLocked and end.close change:
+//
+//	live ──▶ failing ──▶ closed
 type state uint8
 
 const (
 	live    state = iota
-	failing       // err says why; what the device holds is still there
+	failing       // why says why; what the device holds is still there
 	closed        // nothing is left
 )
+
+var stateNames = [...]string{"live", "failing", "closed"}
+
+func (s state) String() string { return stateNames[s] }
+
+var stateNext = states.Table[state]{
+	live:    states.To(failing),
+	failing: states.To(closed),
+	closed:  0,
+}
 
 // An end is an id of rdma_cm: a connection or a listener.
 type end struct {
@@ -127,7 +140,8 @@ func (e *end) failLocked(err error) {
 	if e.state != live {
 		return
 	}
-	e.state, e.why = failing, err
+	stateNext.Become(&e.state, failing)
+	e.why = err
 	close(e.over)
 	e.wake()
 }
@@ -156,7 +170,7 @@ func (e *end) close() {
 	e.closing.Do(func() {
 		e.fail(os.ErrClosed)
 		e.mu.Lock()
-		e.state = closed
+		stateNext.Become(&e.state, closed)
 		e.wake() // of an end that has failed before, Wait may wait for what is flushed
 		finish := e.finish
 		e.mu.Unlock()

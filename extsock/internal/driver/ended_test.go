@@ -15,7 +15,7 @@ import (
 // It must not take that for a call that is over.
 func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	var r role
-	r.holder.Store(roleReader)
+	r.holder.Init(roleReader)
 	if r.isVacantSoon() {
 		t.Error("the role is vacant soon, and its holder does not leave")
 	}
@@ -29,7 +29,7 @@ func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	for range 1000 {
 		runtime.Gosched()
 	}
-	r.holder.Store(roleVacant)
+	r.holder.Init(roleVacant)
 	r.leaving.Store(false)
 	if !<-vacant {
 		t.Error("the home goroutine does not wait for a holder that leaves")

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"errors"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -46,7 +45,7 @@ var lifeNext = states.Table[lifeState]{
 // A life is the state of a connection in DDP mode, and why the connection has ended. Any goroutine
 // may call its methods.
 type life struct {
-	now atomic.Uint32 // a lifeState; stores need mu
+	now states.Atomic[lifeState] // changes need mu
 
 	// Goroutines wait for a state on these channels: ending is closed on the way to lifeEnding,
 	// finished on the way to lifeFinished.
@@ -69,7 +68,7 @@ func (l *life) init() {
 }
 
 // state returns the present state.
-func (l *life) state() lifeState { return lifeState(l.now.Load()) }
+func (l *life) state() lifeState { return l.now.Load() }
 
 // maySend reports whether the driver may give TCP more output.
 func (l *life) maySend() bool { return l.state() <= lifeEnding }
@@ -81,9 +80,7 @@ func (l *life) isFinished() bool { return l.state() >= lifeFinished }
 //
 // +checklocks:l.mu
 func (l *life) setState(next lifeState) {
-	now := l.state()
-	lifeNext.Become(&now, next)
-	l.now.Store(uint32(now))
+	l.now.Become(next, lifeNext)
 	switch next {
 	case lifeEnding:
 		close(l.ending)

@@ -27,7 +27,7 @@ func TestLifeMovesForward(t *testing.T) {
 			}
 			var l life
 			l.init()
-			l.now.Store(uint32(from))
+			l.now.Init(from)
 			panicked := func() (panicked bool) {
 				defer func() { panicked = recover() != nil }()
 				l.mu.Lock()

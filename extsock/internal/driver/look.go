@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // This file has Look, which shows what a Read would return without reading it.
@@ -37,6 +38,19 @@ const (
 	askAnswered             // it has taken all that was there
 )
 
+var askNames = [...]string{"asked", "trying", "answered"}
+
+func (s askingState) String() string { return askNames[s] }
+
+var askNext = states.Table[askingState]{
+	askAsked:    states.To(askTrying, askAnswered),
+	askTrying:   states.To(askAsked, askAnswered),
+	askAnswered: 0,
+}
+
+// become is the only place where the state of an asking changes.
+func (a *asking) become(next askingState) { askNext.Become(&a.state, next) }
+
 const (
 	// tryTime is how long a read lasts of a stream that cannot tell whether it has something.
 	tryTime = time.Millisecond
@@ -51,7 +65,7 @@ type readier interface{ Ready() bool }
 // answer ends the wait of a Look, if there is one.
 func (d *Driver) answer() {
 	if a := d.asking.Load(); a != nil && a.state != askAnswered {
-		a.state = askAnswered
+		a.become(askAnswered)
 		close(a.answered)
 	}
 }
@@ -67,7 +81,7 @@ func (d *Driver) beginTry() {
 		d.answer()
 		return
 	}
-	a.state = askTrying
+	a.become(askTrying)
 	d.bound.interruptAt(time.Now().Add(tryTime))
 }
 
@@ -79,7 +93,7 @@ func (d *Driver) endTry(interrupted bool) {
 	case interrupted:
 		d.answer()
 	default:
-		a.state = askAsked
+		a.become(askAsked)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -40,7 +41,7 @@ type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
 	lends  bool
-	holder atomic.Uint32 // vacant, home or reader
+	holder states.Atomic[holder]
 
 	stream  toe.Stream
 	owner   *ending     // counts panics of the stream
@@ -93,12 +94,24 @@ func (t *trust) shrink(step int32) {
 	t.streak.CompareAndSwap(streak, max(streak/2, streak-lateWaits*step))
 }
 
-// The holders of the role.
+// A holder is what has the role.
+type holder uint8
+
 const (
-	roleVacant uint32 = iota
-	roleHome          // the connection's home goroutine
-	roleReader        // a Read
+	roleVacant holder = iota // nothing
+	roleHome                 // the connection's home goroutine
+	roleReader               // a Read
 )
+
+var holderNames = [...]string{"vacant", "home", "reader"}
+
+func (h holder) String() string { return holderNames[h] }
+
+var holderNext = states.Table[holder]{
+	roleVacant: states.To(roleHome, roleReader),
+	roleHome:   states.To(roleVacant),
+	roleReader: states.To(roleVacant),
+}
 
 const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
@@ -120,7 +133,7 @@ func (r *role) init(s toe.Stream) {
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
 	r.gate = toe.NewGate(can.Watch)
-	r.holder.Store(roleHome)
+	r.holder.Init(roleHome)
 	r.offer = make(chan struct{}, 1)
 	for i := range r.trust {
 		r.trust[i].after.Store(trustFirst)
@@ -251,9 +264,9 @@ func (r *role) end() {
 	}
 }
 
-// take gives the role to holder if it is vacant.
-func (r *role) take(holder uint32) bool {
-	if !r.holder.CompareAndSwap(roleVacant, holder) {
+// take gives the role to h if it is vacant.
+func (r *role) take(h holder) bool {
+	if !r.holder.Move(roleVacant, h, holderNext) {
 		return false
 	}
 	if r.armed.Load() {
@@ -296,7 +309,7 @@ func (r *role) leave(hurry bool) {
 			r.watches, call = false, true
 		}
 	}
-	r.holder.Store(roleVacant)
+	r.holder.Become(roleVacant, holderNext)
 	if watch {
 		r.leaving.Store(false)
 	}

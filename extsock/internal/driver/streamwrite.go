@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits. The goroutines of
@@ -353,6 +354,7 @@ func (w *streamWriter) isPosted() bool {
 // ones fail. So a program that writes once and then reads gets the peer's last words.
 //
 //	ahead ──▶ begun ──▶ over
+//	  └───────────────────▲
 type lastWrite uint8
 
 const (
@@ -360,6 +362,25 @@ const (
 	lastBegun           // that Write is under way, or was the latest
 	lastOver
 )
+
+var lastNames = [...]string{"ahead", "begun", "over"}
+
+func (l lastWrite) String() string { return lastNames[l] }
+
+var lastNext = states.Table[lastWrite]{
+	lastAhead: states.To(lastBegun, lastOver),
+	lastBegun: states.To(lastOver),
+	lastOver:  0,
+}
+
+// setLastLocked is the only place where last changes.
+//
+// +checklocks:s.mu
+func (s *byteStream) setLastLocked(next lastWrite) {
+	if next != s.last {
+		lastNext.Become(&s.last, next)
+	}
+}
 
 // beginLocked returns why no Write may begin, or nil if one may. last says that it is the last
 // Write; the peer throws its bytes away.
@@ -371,10 +392,10 @@ func (w *streamWriter) beginLocked() (last bool, err error) {
 		return false, nil
 	}
 	if s.last == lastAhead && s.writeErr == nil && w.end.peerLeft() {
-		s.last = lastBegun
+		s.setLastLocked(lastBegun)
 		return true, nil
 	}
-	s.last = lastOver
+	s.setLastLocked(lastOver)
 	return false, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A token is the transmit token. The goroutine that holds it owns the way out, tx.
@@ -18,24 +19,37 @@ import (
 // when it is free or down. Borrowing never takes long: a holder that does not wait soon has nothing
 // left to send, or looks for borrowers between two batches.
 type token struct {
-	state     atomic.Uint32
+	state     states.Atomic[tokenState]
 	borrowers atomic.Int32 // goroutines that wait to borrow the token, or have borrowed it
 
 	mu    locks.Mutex[locks.Borrowed]
 	moved sync.Cond // of mu: the token has become free or down, or a borrower has given it back
 }
 
+// A tokenState says whether a goroutine has the token.
+type tokenState uint8
+
 const (
-	tokenFree uint32 = iota
+	tokenFree tokenState = iota
 	tokenHeld
 	tokenDown
 )
+
+var tokenNames = [...]string{"free", "held", "down"}
+
+func (s tokenState) String() string { return tokenNames[s] }
+
+var tokenNext = states.Table[tokenState]{
+	tokenFree: states.To(tokenHeld),
+	tokenHeld: states.To(tokenFree, tokenDown),
+	tokenDown: states.To(tokenHeld),
+}
 
 func (k *token) init() { k.moved.L = &k.mu }
 
 // tryTake takes the token if it is free, and reports whether it did.
 func (k *token) tryTake() bool {
-	if !k.state.CompareAndSwap(tokenFree, tokenHeld) {
+	if !k.state.Move(tokenFree, tokenHeld, tokenNext) {
 		return false
 	}
 	locks.Acquired[locks.Token]()
@@ -46,7 +60,7 @@ func (k *token) tryTake() bool {
 // the caller must look again.
 func (k *token) free() {
 	locks.Released[locks.Token]()
-	k.state.Store(tokenFree)
+	k.state.Become(tokenFree, tokenNext)
 	k.tell()
 }
 
@@ -57,15 +71,15 @@ func (k *token) takeOver() { locks.Acquired[locks.Token]() }
 // setDown sets the token down: borrowers may take it until pickUp.
 func (k *token) setDown() {
 	locks.Released[locks.Token]()
-	k.state.Store(tokenDown)
+	k.state.Become(tokenDown, tokenNext)
 	k.tell()
 }
 
 // pickUp takes the token up after setDown. It waits while borrowers want the token or have it.
 func (k *token) pickUp() {
-	if k.borrowers.Load() > 0 || !k.state.CompareAndSwap(tokenDown, tokenHeld) {
+	if k.borrowers.Load() > 0 || !k.state.Move(tokenDown, tokenHeld, tokenNext) {
 		k.mu.Lock()
-		for k.borrowers.Load() > 0 || !k.state.CompareAndSwap(tokenDown, tokenHeld) {
+		for k.borrowers.Load() > 0 || !k.state.Move(tokenDown, tokenHeld, tokenNext) {
 			k.moved.Wait()
 		}
 		k.mu.Unlock()
@@ -83,11 +97,11 @@ func (k *token) yield() {
 
 // borrow takes the token when it is free or down, and waits until then. The caller passes the
 // result to giveBack.
-func (k *token) borrow() (from uint32) {
+func (k *token) borrow() (from tokenState) {
 	k.borrowers.Add(1)
 	k.mu.Lock()
-	for from = tokenFree; !k.state.CompareAndSwap(from, tokenHeld); {
-		if from = tokenDown; k.state.CompareAndSwap(from, tokenHeld) {
+	for from = tokenFree; !k.state.Move(from, tokenHeld, tokenNext); {
+		if from = tokenDown; k.state.Move(from, tokenHeld, tokenNext) {
 			break
 		}
 		k.moved.Wait()
@@ -100,9 +114,9 @@ func (k *token) borrow() (from uint32) {
 
 // giveBack ends borrow. If the token was free, work may have been queued meanwhile, so the caller
 // must look.
-func (k *token) giveBack(from uint32) {
+func (k *token) giveBack(from tokenState) {
 	locks.Released[locks.Token]()
-	k.state.Store(from)
+	k.state.Become(from, tokenNext)
 	k.borrowers.Add(-1)
 	k.mu.Lock()
 	defer k.mu.Unlock()

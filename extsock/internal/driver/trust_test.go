@@ -62,10 +62,10 @@ func TestTrustOutlivesLateWaits(t *testing.T) {
 		}
 		r.distrust()
 		wait(trustFirst, quick/2)
-		r.holder.Store(roleReader)
+		r.holder.Init(roleReader)
 		r.oneSided()
 		want("a one-sided operation that a Read receives", trustFirst, true)
-		r.holder.Store(roleHome)
+		r.holder.Init(roleHome)
 		r.oneSided()
 		want("a one-sided operation", 0, false)
 		wait(trustFirst, quick/2)
@@ -153,7 +153,7 @@ func TestSentinelWhileReadLeaves(t *testing.T) {
 				r.trust[i].streak.Store(trustFirst)
 				r.trust[i].after.Store(trustFirst)
 			}
-			r.holder.Store(roleReader)
+			r.holder.Init(roleReader)
 			r.guarded.Store(true) // from an earlier vacancy
 			// look has found that the role is not vacant
 			if leavesFirst {
@@ -195,7 +195,7 @@ func TestSparseReads(t *testing.T) {
 				lastWaiter.Store(r.patience.id - 1)
 			}
 			r.guarded.Store(false)
-			r.holder.Store(roleReader)
+			r.holder.Init(roleReader)
 			r.leave(false)
 			if watch := r.armed.Load(); watch != tt.watch || r.guarded.Load() == tt.watch {
 				t.Errorf("waited %v, alone %v: the watch is armed: %v, want %v", tt.waited, tt.alone, watch, tt.watch)
@@ -422,7 +422,7 @@ func TestTrustInBatches(t *testing.T) {
 		mayPost := func(*rdmap.WorkRequest) error { return nil }
 		post := func(op rdmap.WorkOp) {
 			a.role.lastRead().streak.Store(trustFirst)
-			a.role.holder.Store(roleVacant) // as after a Read that is trusted
+			a.role.holder.Init(roleVacant) // as after a Read that is trusted
 			a.PostBatch([]rdmap.WorkRequest{{Op: op}}, mayPost)
 		}
 		synctest.Wait()
@@ -432,7 +432,7 @@ func TestTrustInBatches(t *testing.T) {
 		if post(rdmap.WorkRead); a.role.isTrusted() {
 			t.Error("a Read is trusted after a batch with an answer")
 		}
-		a.role.holder.Store(roleHome)
+		a.role.holder.Init(roleHome)
 		end(a)
 		end(b)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/states"
 )
 
 // A receiver is the half of a link that takes frames. One goroutine reads them; it never waits for
@@ -50,6 +51,21 @@ const (
 	receiverRefusing                      // it is behind one that is to be refused, and nobody looks at it
 	receiverClosed                        // nobody looks at it
 )
+
+var receiverNames = [...]string{"open", "refusing", "closed"}
+
+func (s receiverState) String() string { return receiverNames[s] }
+
+var receiverNext = states.Table[receiverState]{
+	receiverOpen:     states.To(receiverRefusing, receiverClosed),
+	receiverRefusing: states.To(receiverClosed),
+	receiverClosed:   states.To(receiverClosed), // a link that ends after a receive has failed
+}
+
+// becomeLocked is the only place where the state changes.
+//
+// +checklocks:r.mu
+func (r *receiver) becomeLocked(next receiverState) { receiverNext.Become(&r.state, next) }
 
 // A heldFrame is a frame that could not be acted upon when it came.
 type heldFrame struct {
@@ -323,7 +339,7 @@ func (r *receiver) completeLocked(f frame) {
 //
 // +checklocks:r.mu
 func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
-	r.state = receiverRefusing
+	r.becomeLocked(receiverRefusing)
 	r.refuseAfterLocked(answerWait{}, ours, theirs)
 }
 
@@ -377,7 +393,7 @@ func (r *receiver) failLocked(status uverbs.WCStatus) {
 
 // +checklocks:r.mu
 func (r *receiver) closeLocked() {
-	r.state = receiverClosed
+	r.becomeLocked(receiverClosed)
 	r.noteIdleLocked()
 }
 
@@ -413,7 +429,7 @@ func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.state == receiverOpen {
-			r.state = receiverRefusing
+			r.becomeLocked(receiverRefusing)
 		}
 	}
 }
