@@ -61,7 +61,7 @@ func TestIdle(t *testing.T) {
 func TestStateAndErrorTexts(t *testing.T) {
 	for s, want := range map[state]string{
 		stateIdle: "Idle", stateRTS: "RTS", stateClosing: "Closing", stateTerminating: "Terminate",
-		stateError: "Error", stateClosed: "Closed", 9: "state 9",
+		stateError: "Error", stateClosed: "Closed",
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
