@@ -429,6 +429,7 @@ type pkg struct {
 	ImportPath                         string
 	Standard                           bool
 	Imports, TestImports, XTestImports []string
+	GoFiles                            []string
 }
 
 // name is the folder of the package in the module, "" for the module's own.

@@ -273,6 +273,13 @@ func TestAdvance(t *testing.T) {
 
 // The states that a thread may not reach panic.
 func TestTransitions(t *testing.T) {
+	transitions := map[State][]State{
+		Idle:            {CoarseGrained, FineGrained},
+		CoarseGrained:   {Idle},
+		FineGrained:     {FineGrainedDone, Idle},
+		FineGrainedDone: {FineGrained, LastFragment},
+		LastFragment:    {Idle},
+	}
 	for from := Idle; from <= LastFragment; from++ {
 		for to := Idle; to <= LastFragment; to++ {
 			panics := func() (v any) {

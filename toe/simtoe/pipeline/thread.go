@@ -1,6 +1,10 @@
 package pipeline
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rddp/rddp/internal/states"
+)
 
 // A State is the state of the thread of a stage. conformance/models/pipeline.pml has the same
 // states, and a test there compares them. A transition that is not drawn is a bug.
@@ -36,13 +40,12 @@ func (s State) String() string {
 	return [...]string{"Idle", "CoarseGrained", "FineGrained", "FineGrainedDone", "LastFragment"}[s]
 }
 
-// transitions has, for each State, those that may follow it.
-var transitions = map[State][]State{
-	Idle:            {CoarseGrained, FineGrained},
-	CoarseGrained:   {Idle},
-	FineGrained:     {FineGrainedDone, Idle},
-	FineGrainedDone: {FineGrained, LastFragment},
-	LastFragment:    {Idle},
+var stateNext = states.Table[State]{
+	Idle:            states.To(CoarseGrained, FineGrained),
+	CoarseGrained:   states.To(Idle),
+	FineGrained:     states.To(FineGrainedDone, Idle),
+	FineGrainedDone: states.To(FineGrained, LastFragment),
+	LastFragment:    states.To(Idle),
 }
 
 // A packet is on its way through the stages. It may be in several of them at once.
@@ -76,15 +79,7 @@ type thread struct {
 }
 
 // setState is the only place where the state changes.
-func (t *thread) setState(s State) {
-	for _, next := range transitions[t.state] {
-		if s == next {
-			t.state = s
-			return
-		}
-	}
-	panic(fmt.Sprintf("BUG: %v goes from %v to %v", t.stage, t.state, s))
-}
+func (t *thread) setState(s State) { stateNext.Become(&t.state, s) }
 
 // next returns the state of the transfer that may begin now, and its fragments. ok is false if the
 // thread must wait. threshold is that of a packet's beginning.

@@ -50,7 +50,7 @@ func TestBindAddress(t *testing.T) {
 		if a == "::1" && !isOurs(netip.MustParseAddr(a)) {
 			want = syscall.EADDRNOTAVAIL
 		}
-		if e := c.cm.newLocked(c, ucma.TCP).bind(netip.AddrPortFrom(netip.MustParseAddr(a), 0)); e != want {
+		if e := c.cm.newLocked(c, ucma.TCP, idle).bind(netip.AddrPortFrom(netip.MustParseAddr(a), 0)); e != want {
 			t.Errorf("%s: %v, want %v", a, e, want)
 		}
 	}

@@ -104,14 +104,14 @@ type id struct {
 	reported uint32 // events that the program has taken
 }
 
-// newLocked makes an id.
+// newLocked makes an id in its first state.
 //
 // +checklocks:m.mu
-func (m *CM) newLocked(ch *Channel, space ucma.PortSpace) *id {
+func (m *CM) newLocked(ch *Channel, space ucma.PortSpace, first state) *id {
 	for m.ids[m.last] != nil {
 		m.last++
 	}
-	i := &id{cm: m, num: m.last, ch: ch, space: space, ackTimeout: -1, psn: newPSN()}
+	i := &id{cm: m, num: m.last, ch: ch, space: space, state: first, ackTimeout: -1, psn: newPSN()}
 	m.last++
 	m.ids[i.num] = i
 	return i

@@ -89,7 +89,7 @@ func (c *Channel) createLocked(_ Caller, in []byte, room int) (a answer, e sysca
 	case r.PortSpace != ucma.TCP && r.PortSpace != ucma.UDP && r.PortSpace != ucma.IB && r.PortSpace != ucma.IPoIB:
 		return a, syscall.EINVAL
 	}
-	i := c.cm.newLocked(c, r.PortSpace)
+	i := c.cm.newLocked(c, r.PortSpace, idle)
 	i.uid = r.UID
 	return number(r.Response, i.num), 0
 }

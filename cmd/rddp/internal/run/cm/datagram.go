@@ -255,8 +255,8 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	}
 	s.users++
 	i.pending++
-	child := i.cm.newLocked(i.ch, i.space)
-	child.state, child.near, child.datagramRequest = requested, true, q
+	child := i.cm.newLocked(i.ch, i.space, requested)
+	child.near, child.datagramRequest = true, q
 	child.src = netip.AddrPortFrom(to, i.src.Port())
 	child.dst = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	i.ch.addLocked(&event{

@@ -70,7 +70,7 @@ func newCM(t *testing.T) *Channel {
 // +checklocks:c.cm.mu
 func (c *Channel) datagramIDLocked(t *testing.T) *id {
 	t.Helper()
-	i := c.cm.newLocked(c, ucma.UDP)
+	i := c.cm.newLocked(c, ucma.UDP, idle)
 	i.uid, i.backlog = 1, maxBacklog
 	if e := i.bind(netip.MustParseAddrPort("127.0.0.1:0")); e != 0 {
 		t.Fatal(e)

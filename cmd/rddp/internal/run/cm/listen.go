@@ -104,8 +104,7 @@ func (i *id) receive(c *extsock.Conn) {
 		return
 	}
 	i.pending++
-	child := i.cm.newLocked(i.ch, i.space)
-	child.state = requested
+	child := i.cm.newLocked(i.ch, i.space, requested)
 	child.request, child.src, child.dst, child.near = q, src, addrPort(c.RemoteAddr()), true
 	child.peer, child.peerQPN = peer, q.qpn
 	if q.wire == device.Frames {
