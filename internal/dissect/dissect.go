@@ -20,7 +20,7 @@ const maxConnections = 1 << 16
 // cut off, gives a *FileError, after the records of the packets before that place. What is wrong
 // with a single connection is no error of Read: it is emitted as a record of KindError.
 func Read(r io.Reader, emit func(Record) error) error {
-	d := &dissector{emit: emit, decoder: newDecoder(), connections: map[pair]*connection{}, fragmented: map[[2]netip.Addr]bool{}}
+	d := &dissector{emit: emit, connections: map[pair]*connection{}, fragmented: map[[2]netip.Addr]bool{}}
 	fileErr := d.readPackets(r)
 	if d.err == nil {
 		d.finish()
@@ -34,9 +34,8 @@ func Read(r io.Reader, emit func(Record) error) error {
 
 // dissector is the state of one Read.
 type dissector struct {
-	emit    func(Record) error
-	err     error // what emit returned; nothing is emitted after it
-	decoder *decoder
+	emit func(Record) error
+	err  error // what emit returned; nothing is emitted after it
 
 	start, now  time.Time    // of the first packet, and of the one at hand
 	packets     [unreads]int // by what they are
@@ -79,7 +78,7 @@ func (d *dissector) readPackets(r io.Reader) error {
 }
 
 func (d *dissector) packet(p packet) {
-	s, why := d.decoder.segment(p)
+	s, why := p.segment()
 	d.packets[why]++
 	switch {
 	case why == readable:

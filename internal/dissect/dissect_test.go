@@ -261,7 +261,7 @@ func TestReadAnyPackets(t *testing.T) {
 
 func sender(t *testing.T, p packet) segment {
 	t.Helper()
-	s, why := newDecoder().segment(p)
+	s, why := p.segment()
 	if why != readable {
 		t.Fatal("a packet without TCP")
 	}
@@ -442,7 +442,7 @@ func segmentFrom(number uint32) segment {
 
 // TestForget: room for a connection is where others are over, or have shown no MPA frame, and nowhere else.
 func TestForget(t *testing.T) {
-	d := &dissector{emit: func(Record) error { return nil }, decoder: newDecoder(), connections: map[pair]*connection{}}
+	d := &dissector{emit: func(Record) error { return nil }, connections: map[pair]*connection{}}
 	live := fill(t, d, maxConnections-4, true)
 	idle := fill(t, d, 3, false)
 	over := fill(t, d, 1, true)

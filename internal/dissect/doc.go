@@ -52,6 +52,4 @@
 // connections at a time. Fragments of IP packets are not put together; they are
 // counted, and an error of a direction tells of them. After a gap in the capture a
 // direction is not taken up again.
-//
-// This package is the one door of github.com/google/gopacket.
 package dissect

@@ -7,7 +7,7 @@ import (
 
 // TestFullTable: a connection for which there is no room costs no more than another one.
 func TestFullTable(t *testing.T) {
-	d := &dissector{emit: func(Record) error { return nil }, decoder: newDecoder(), connections: map[pair]*connection{}}
+	d := &dissector{emit: func(Record) error { return nil }, connections: map[pair]*connection{}}
 	start := time.Now()
 	fill(t, d, maxConnections, true)
 	room := time.Since(start)

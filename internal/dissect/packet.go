@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
 )
 
 // Link types as the capture files number them (LINKTYPE_ values). BSD systems write raw IP under
@@ -33,16 +30,9 @@ type segment struct {
 	payload            []byte
 }
 
-// decoder takes packets apart down to TCP. It is the reading half of the door to gopacket.
-type decoder struct {
-	tcp layers.TCP
-}
-
-func newDecoder() *decoder { return &decoder{} }
-
 // segment finds the TCP segment in a packet. Of a packet without one that can be read, why tells
 // what it is, and s has only the addresses of an IP fragment of TCP.
-func (d *decoder) segment(p packet) (s segment, why unread) {
+func (p packet) segment() (s segment, why unread) {
 	b, why := network(p.link, p.data)
 	if why != readable {
 		return segment{}, why
@@ -55,16 +45,37 @@ func (d *decoder) segment(p packet) (s segment, why unread) {
 	case why != readable:
 		return segment{}, why
 	}
-	if err := d.tcp.DecodeFromBytes(h.payload, gopacket.NilDecodeFeedback); err != nil {
+	s, why = parseTCP(h)
+	s.cut = p.cut
+	return s, why
+}
+
+// Flags of TCP, in the octet at 13.
+const (
+	flagFIN = 1 << iota
+	flagSYN
+	flagRST
+	_
+	flagACK
+)
+
+// parseTCP parses a header. Its options say nothing about the payload, and like a receiver's TCP it
+// takes a segment whose options are damaged.
+func parseTCP(h datagram) (segment, unread) {
+	b := h.payload
+	if len(b) < 20 {
+		return segment{}, damaged
+	}
+	header, flags := int(b[12]>>4)*4, b[13]
+	if header < 20 || header > len(b) {
 		return segment{}, damaged
 	}
 	return segment{
-		src: netip.AddrPortFrom(h.src, uint16(d.tcp.SrcPort)),
-		dst: netip.AddrPortFrom(h.dst, uint16(d.tcp.DstPort)),
-		seq: d.tcp.Seq,
-		syn: d.tcp.SYN, ack: d.tcp.ACK, fin: d.tcp.FIN, rst: d.tcp.RST,
-		cut:     p.cut,
-		payload: d.tcp.Payload,
+		src: netip.AddrPortFrom(h.src, binary.BigEndian.Uint16(b)),
+		dst: netip.AddrPortFrom(h.dst, binary.BigEndian.Uint16(b[2:])),
+		seq: binary.BigEndian.Uint32(b[4:]),
+		syn: flags&flagSYN != 0, ack: flags&flagACK != 0, fin: flags&flagFIN != 0, rst: flags&flagRST != 0,
+		payload: b[header:],
 	}, readable
 }
 

@@ -105,16 +105,16 @@ func checkPackets(t *testing.T, file []byte, client string) {
 	next, acked := map[string]uint32{}, map[string]uint32{}
 	var flags []string
 	last := time.Time{}
-	d := newDecoder()
 	for i, p := range splitFile(t, file) {
-		s, why := d.segment(p)
+		s, why := p.segment()
 		if why != readable {
 			t.Fatalf("packet %d has no TCP", i)
 		}
-		if want := next[s.dst.String()]; s.ack && d.tcp.Ack != want {
-			t.Errorf("packet %d: acknowledges %d, want %d", i, d.tcp.Ack, want)
+		ack := judged(t, p).Ack
+		if want := next[s.dst.String()]; s.ack && ack != want {
+			t.Errorf("packet %d: acknowledges %d, want %d", i, ack, want)
 		}
-		acked[s.src.String()] = d.tcp.Ack
+		acked[s.src.String()] = ack
 		if open := s.seq + uint32(len(s.payload)) - acked[s.dst.String()]; len(s.payload) > 0 && open > ackEvery+maxSegment {
 			t.Errorf("packet %d: %d bytes are not acknowledged", i, open)
 		}
@@ -339,9 +339,9 @@ func TestPacketsBeginWithAnFPDU(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d, at, begin := newDecoder(), 0, 0 // begin: of the FPDU at the beginning of the packet
+	at, begin := 0, 0 // begin: of the FPDU at the beginning of the packet
 	for i, p := range splitFile(t, file.Bytes()) {
-		s, why := d.segment(p)
+		s, why := p.segment()
 		if why != readable || len(s.payload) == 0 {
 			continue
 		}
