@@ -61,31 +61,29 @@ var mayImport = map[string][]string{
 	"toe/toetest":                     {"toe", "internal/prototest", "internal/testmode"},
 	"toe/tun":                         {},
 	"toe/verbs":                       {"toe", "toe/kernel", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
-	"mpa":                             {},
-	"internal/fpdu":                   {"mpa", "internal/fpdu/internal/crc32c"},
-	"internal/fpdu/internal/crc32c":   {"internal/cpuid"},
-	"internal/ddphdr":                 {},
-	"ddp":                             {"ddp/internal/place", "internal/ddphdr"},
+	"mpa":                             {"mpa/internal/crc32c"},
+	"mpa/internal/crc32c":             {"internal/cpuid"},
+	"ddp":                             {"ddp/internal/place"},
 	"ddp/internal/place":              {"internal/cpuid"},
-	"rdmap":                           {"ddp", "internal/ddphdr", "internal/rdmaphdr"},
+	"rdmap":                           {"ddp"},
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/device", "extsock/internal/counters", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/rdmaphdr", "internal/panics", "internal/tlspeer",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/panics", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/panics",
+		"toe", "mpa", "ddp", "rdmap", "internal/panics",
 	},
 	"extsock/internal/device": {
 		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "ddp", "rdmap", "internal/rdmaphdr", "internal/panics",
+		"toe", "ddp", "rdmap", "internal/panics",
 	},
 	"extsock/internal/device/devicetest":   {"toe"},
-	"extsock/internal/counters":            {"internal/rdmaphdr"},
+	"extsock/internal/counters":            {"rdmap"},
 	"extsock/internal/observe":             {"toe"},
 	"extsock/internal/wait":                {},
 	"extsock/internal/bufpool":             {},
@@ -93,10 +91,9 @@ var mayImport = map[string][]string{
 	"extsock/internal/bytestream/rsockets": {"ddp", "extsock/internal/bytestream", "rdmap"},
 	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool"},
 
-	"internal/dissect":       {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "rdmap", "internal/rdmaphdr"},
-	"internal/rawpeer":       {"mpa", "internal/fpdu"},
-	"internal/pcapng":        {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "internal/rdmaphdr"},
-	"internal/rdmaphdr":      {"ddp", "internal/ddphdr"},
+	"internal/dissect":       {"mpa", "ddp", "rdmap"},
+	"internal/rawpeer":       {"mpa"},
+	"internal/pcapng":        {"mpa", "ddp", "rdmap"},
 	"internal/nopanic":       {"extsock"},
 	"internal/testmode":      {},
 	"conformance/lab/report": {},
@@ -132,12 +129,12 @@ var mayImport = map[string][]string{
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},
 	"conformance/lab/baseline":        {},
-	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/fpdu", "toe/kernel", "conformance/lab/plot"},
+	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "conformance/lab/plot"},
 	"conformance/lab/dashboard":       {},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
-	"conformance/lab/early":           {"ddp", "extsock", "extsock/stats", "mpa", "rdmap", "toe", "internal/ddphdr", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
+	"conformance/lab/early":           {"ddp", "extsock", "extsock/stats", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/studies/harness": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/studies/cache":   {"ddp", "extsock", "toe/verbs", "conformance/lab/plot", "conformance/lab/studies/harness"},
 	"conformance/lab/studies/striped": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/studies/harness"},
@@ -186,7 +183,7 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
 	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
-	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "ddp", "extsock", "internal/ddphdr", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "ddp", "extsock", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"cmd/rddp/internal/run/guest":   {},
 	"cmd/rddp/internal/run/near":    {"cmd/rddp/internal/retry", "toe", "toe/kernel", "cmd/rddp/internal/run/user"},
@@ -208,10 +205,10 @@ var floor = map[string]int{
 // door names the packages that may import a foreign module. Without a door nobody imports it,
 // except in tests.
 var door = map[string][]string{
-	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
+	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "conformance/lab/breakdown", "conformance/lab/studies/harness"},
-	// internal/fpdu/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                    {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user"},
+	// mpa/internal/crc32c needs only its package cpu.
+	"golang.org/x/sys":                    {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "toe/verbs", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/run", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/guest", "cmd/rddp/internal/run/near", "cmd/rddp/internal/run/process", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user"},
 	"github.com/pires/go-proxyproto":      {"cmd/rddp/internal/proxy"},
 	"github.com/prometheus/client_golang": {"extsock/metrics", "cmd/rddp", "cmd/rddp/internal/monitor"},
 	"golang.org/x/term":                   {"cmd/rddp"},
@@ -230,7 +227,7 @@ var forAll = []string{"internal/locks", "internal/ring", "internal/states"}
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "internal/ddphdr", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/states", "internal/cpuid", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 
@@ -495,7 +492,7 @@ func decode[T any](t *testing.T, values *[]T, folder string, args ...string) {
 // TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which
 // may make a test shorter but not skip it, or end it early.
 func TestShortLeavesNothingOut(t *testing.T) {
-	for _, pattern := range []string{"mpa", "internal/fpdu", "internal/fpdu/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*", "toe/usertcp/*"} {
+	for _, pattern := range []string{"mpa", "mpa/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*", "toe/usertcp/*"} {
 		files, err := filepath.Glob(filepath.Join(pattern, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", pattern, err)

@@ -5,7 +5,7 @@
 //	extsock  the extended socket: a net.Conn that a program can switch into DDP mode
 //	rdmap    RDMAP (RFC 5040, RFC 7306): operations, queue pairs, completions, Terminate
 //	ddp      DDP (RFC 5041): segments, registered memory, placement and delivery
-//	mpa      MPA (RFC 5044, RFC 6581): startup and errors; its FPDUs are in internal/fpdu
+//	mpa      MPA (RFC 5044, RFC 6581): startup, framing with Markers and CRC, errors
 //	toe      the TCP under it all: kernel TCP, a simulator, any net.Conn
 //
 // Data flows one way through them. On the way down a Work Request becomes a Message, a Message

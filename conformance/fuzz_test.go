@@ -13,10 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -64,16 +61,16 @@ func FuzzConnection(f *testing.F) {
 	// What reaches over an end of the Region, with all that repair does for it.
 	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
 	for _, to := range []uint64{0, 4095} {
-		h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 2, TO: to}
+		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 2, TO: to}
 		f.Add(append(bytes.Clone(request), framed(append(h.AppendTo(nil), "octets"...))...), false, true, true)
-		u := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: 1}
-		read := rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
+		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
+		read := rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
 		f.Add(append(bytes.Clone(request), framed(read.AppendTo(u.AppendTo(nil)))...), false, true, true)
 	}
 	for _, sends := range byteStreams {
 		in := mpa.Frame{Revision: 1, CRC: true, PrivateData: rddpRecord}.AppendTo(nil)
 		for i, m := range sends {
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: uint32(i + 1)}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: uint32(i + 1)}
 			in = append(in, framed(append(h.AppendTo(nil), m...))...)
 		}
 		f.Add(in, false, true, false)
@@ -246,7 +243,7 @@ func directions(f *testing.F, file []byte) (streams []stream) {
 
 // framed makes an FPDU, without Markers, of a ULPDU.
 func framed(ulpdu []byte) []byte {
-	return rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), ulpdu)
+	return rawpeer.FPDUs(mpa.NewSender(mpa.Agreement{CRC: true}), ulpdu)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -274,14 +271,14 @@ func repair(in []byte, h rdmap.Handle) {
 // what it is about.
 func aim(ulpdu []byte, h rdmap.Handle) {
 	at := 2
-	if !ddphdr.IsTagged(ulpdu) {
-		u, _, err := ddphdr.ParseUntagged(ulpdu)
-		if err != nil || u.QN != ddphdr.QNReadRequest {
+	if !ddp.IsTagged(ulpdu) {
+		u, _, err := ddp.ParseUntagged(ulpdu)
+		if err != nil || u.QN != ddp.QNReadRequest {
 			return
 		}
-		at = ddphdr.UntaggedHeaderLen + 16 // behind the sink's STag, TO and the size
-		if op, _ := rdmaphdr.ParseControl(u.RsvdULP); op == rdmaphdr.OpAtomicRequest {
-			at = ddphdr.UntaggedHeaderLen + 8
+		at = ddp.UntaggedHeaderLen + 16 // behind the sink's STag, TO and the size
+		if op, _ := rdmap.ParseControl(u.RsvdULP); op == rdmap.OpAtomicRequest {
+			at = ddp.UntaggedHeaderLen + 8
 		}
 	}
 	if len(ulpdu) < at+12 || ulpdu[at+3]%2 != 0 {

@@ -3,7 +3,6 @@ package ddp
 import (
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -46,7 +45,7 @@ func TestAllocsReceiver(t *testing.T) {
 	w := write(r, 0, make([]byte, 5000))
 	tagged := cut(&p.s, &w, 1448)
 	buffer := make([]byte, 5000)
-	u := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}
+	u := UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}
 	untagged := append(u.AppendTo(nil), make([]byte, 1400)...)
 	wantNoAllocs(t, "Place and Deliver", func() {
 		for _, s := range tagged {

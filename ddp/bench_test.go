@@ -3,8 +3,6 @@ package ddp
 import (
 	"fmt"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func BenchmarkSender(b *testing.B) {
@@ -33,7 +31,7 @@ func BenchmarkPlaceTagged(b *testing.B) {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			p := newPair(b)
 			r := p.register(make([]byte, size), RemoteWrite)
-			ulpdu := append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
+			ulpdu := append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -51,7 +49,7 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 	for _, size := range benchPayloads {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			p := newPair(b)
-			h := ddphdr.UntaggedHeader{Last: true, MSN: 1}
+			h := UntaggedHeader{Last: true, MSN: 1}
 			ulpdu := append(h.AppendTo(nil), make([]byte, size)...)
 			buffer := make([]byte, size)
 			b.SetBytes(int64(size))
@@ -76,9 +74,9 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 func BenchmarkPlaceAmongEarly(b *testing.B) {
 	p := newPair(b)
 	r := p.register(make([]byte, 4096), RemoteWrite)
-	h := ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
 	for i := range uint64(maxEarly) {
-		early := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO() + 8 + i}.AppendTo(nil)
+		early := TaggedHeader{STag: uint32(r.STag()), TO: r.TO() + 8 + i}.AppendTo(nil)
 		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
 			b.Fatal("not placed early")
 		}

@@ -5,7 +5,6 @@ package ddp
 import (
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -17,7 +16,7 @@ func TestBindTakesNoLock(t *testing.T) {
 	m := send(buffer)
 	before := locks.Counts()
 	for range 100 {
-		if !p.r.Bind(ddphdr.QNSend, buffer[:10], buffer[10:]) {
+		if !p.r.Bind(QNSend, buffer[:10], buffer[10:]) {
 			t.Fatal("Bind = false")
 		}
 		ulpdus := cut(&p.s, &m, 18+60)

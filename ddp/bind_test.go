@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // bind binds a buffer with guard octets around its head and around the rest.
-func (p *pair) bind(qn ddphdr.QN, head, n int) (h, b guarded) {
+func (p *pair) bind(qn QN, head, n int) (h, b guarded) {
 	p.Helper()
 	h, b = newGuarded(head), newGuarded(n)
 	if !p.r.Bind(qn, h.mem, b.mem) {
@@ -28,7 +26,7 @@ func TestBind(t *testing.T) {
 			p := newPair(t)
 			want := randomBytes(seeded(t), tt.n)
 			for round := range 3 {
-				head, b := p.bind(ddphdr.QNSend, tt.head, tt.room)
+				head, b := p.bind(QNSend, tt.head, tt.room)
 				p.send(send(want), tt.mulpdu)
 				m := p.wantMessage("bound")
 				if !m.Bound || m.ID != 0 || m.Len != uint32(tt.n) || m.MSN != uint32(round+1) {
@@ -56,7 +54,7 @@ func TestBindBeforeDelivery(t *testing.T) {
 	var want [][]byte
 	for i := range 5 {
 		want = append(want, bytes.Repeat([]byte{byte(i + 1)}, 10*i+3))
-		p.bind(ddphdr.QNSend, 3, 60)
+		p.bind(QNSend, 3, 60)
 		p.send(send(want[i]), 25)
 	}
 	for i, w := range want {
@@ -70,10 +68,10 @@ func TestBindBeforeDelivery(t *testing.T) {
 // A buffer is for one message of one queue. The next one finds none.
 func TestBindIsForOneMessage(t *testing.T) {
 	for _, first := range []Message{send(nil), send(make([]byte, 5)), {RsvdULP: 0x48, Payload: [][]byte{make([]byte, 8)}, Len: 8}} {
-		p := newPairWith(t, func(c *ReceiverConfig) { c.InMessage = func(v uint8, _ ddphdr.QN) bool { return v == 0x48 } })
-		p.bind(ddphdr.QNSend, 0, 5)
-		p.bind(ddphdr.QNReadRequest, 0, 5)
-		p.send(Message{QN: ddphdr.QNReadRequest, Payload: [][]byte{[]byte("other")}, Len: 5}, 100)
+		p := newPairWith(t, func(c *ReceiverConfig) { c.InMessage = func(v uint8, _ QN) bool { return v == 0x48 } })
+		p.bind(QNSend, 0, 5)
+		p.bind(QNReadRequest, 0, 5)
+		p.send(Message{QN: QNReadRequest, Payload: [][]byte{[]byte("other")}, Len: 5}, 100)
 		if m := p.wantMessage("of another queue"); !m.Bound || string(m.Buffer) != "other" {
 			t.Errorf("message %+v", m)
 		}
@@ -84,20 +82,20 @@ func TestBindIsForOneMessage(t *testing.T) {
 		m := send([]byte("more"))
 		ulpdu := cut(&p.s, &m, 100)[0]
 		p.place(ulpdu)
-		p.wantFailure(ulpdu, ddphdr.CodeNoBuffer)
+		p.wantFailure(ulpdu, CodeNoBuffer)
 	}
 }
 
 func TestBindTooLong(t *testing.T) {
 	for _, mulpdu := range []int{100, 18 + 7} {
 		p := newPair(t)
-		head, b := p.bind(ddphdr.QNSend, 6, 7)
+		head, b := p.bind(QNSend, 6, 7)
 		m := send(bytes.Repeat([]byte{1}, 14))
 		ulpdus := cut(&p.s, &m, mulpdu)
 		for _, u := range ulpdus {
 			p.place(u)
 		}
-		p.wantFailure(ulpdus[len(ulpdus)-1], ddphdr.CodeTooLong)
+		p.wantFailure(ulpdus[len(ulpdus)-1], CodeTooLong)
 		if !head.intact() || !b.intact() {
 			t.Error("octets outside the buffer have changed")
 		}
@@ -106,8 +104,8 @@ func TestBindTooLong(t *testing.T) {
 
 func TestBindReplaces(t *testing.T) {
 	p := newPair(t)
-	_, first := p.bind(ddphdr.QNSend, 0, 64)
-	p.bind(ddphdr.QNSend, 0, 64)
+	_, first := p.bind(QNSend, 0, 64)
+	p.bind(QNSend, 0, 64)
 	p.send(send([]byte("hello")), 100)
 	if m := p.wantMessage("bound"); string(m.Buffer) != "hello" || !untouched(first.all) {
 		t.Errorf("received %q; first buffer %q", m.Buffer, first.mem)
@@ -124,9 +122,9 @@ func TestBindTooLate(t *testing.T) {
 			t.Run(fmt.Sprintf("posted=%t early=%t", posted, early), func(t *testing.T) {
 				p := newPair(t)
 				if posted {
-					p.post(ddphdr.QNSend, 64, 1)
+					p.post(QNSend, 64, 1)
 				} else {
-					p.bind(ddphdr.QNSend, 0, 64)
+					p.bind(QNSend, 0, 64)
 				}
 				if early {
 					if !p.r.TryPlace(p.off+fpduLen(ulpdus[0]), ulpdus[1]) {
@@ -136,7 +134,7 @@ func TestBindTooLate(t *testing.T) {
 					p.place(ulpdus[0])
 				}
 				late := newGuarded(64)
-				if p.r.Bind(ddphdr.QNSend, nil, late.mem) {
+				if p.r.Bind(QNSend, nil, late.mem) {
 					t.Error("Bind = true in the middle of a message")
 				}
 				if early {
@@ -151,7 +149,7 @@ func TestBindTooLate(t *testing.T) {
 				if got := p.wantMessage("whole"); string(got.Buffer) != string(m.Payload[0]) || got.Bound == posted || !untouched(late.all) {
 					t.Errorf("message %+v with %q; late buffer %q", got, got.Buffer, late.mem)
 				}
-				if !p.r.Bind(ddphdr.QNSend, nil, late.mem) {
+				if !p.r.Bind(QNSend, nil, late.mem) {
 					t.Error("Bind = false for the next message")
 				}
 			})
@@ -164,7 +162,7 @@ func TestBindAfterFailure(t *testing.T) {
 	m := send([]byte("no buffer"))
 	p.place(cut(&p.s, &m, 100)[0])
 	late := newGuarded(64)
-	if p.r.Bind(ddphdr.QNSend, nil, late.mem) {
+	if p.r.Bind(QNSend, nil, late.mem) {
 		t.Error("Bind = true after a failure")
 	}
 	m = send([]byte("too late"))
@@ -184,7 +182,7 @@ func TestBindEarly(t *testing.T) {
 	for _, u := range ulpdus {
 		offs = append(offs, offs[len(offs)-1]+fpduLen(u))
 	}
-	head, b := p.bind(ddphdr.QNSend, 25, 39)
+	head, b := p.bind(QNSend, 25, 39)
 	if p.r.TryPlace(offs[len(ulpdus)], cut(&p.s, &next, 100)[0]) {
 		t.Error("a segment of the next message is placed")
 	}
@@ -207,7 +205,7 @@ func TestBindEarly(t *testing.T) {
 	}
 
 	// Beyond the buffer nothing is placed early; the segment fails in its turn.
-	_, short := p.bind(ddphdr.QNSend, 0, 30)
+	_, short := p.bind(QNSend, 0, 30)
 	long := send(want)
 	ulpdus = cut(&p.s, &long, 18+20)
 	if p.r.TryPlace(p.off+fpduLen(ulpdus[0]), ulpdus[1]) || !untouched(short.all) {
@@ -218,8 +216,8 @@ func TestBindEarly(t *testing.T) {
 // Immediate Data uses a bound buffer up without touching it, and needs no room in it.
 func TestBindInMessage(t *testing.T) {
 	for _, n := range []int{0, 64} {
-		p := newPairWith(t, func(c *ReceiverConfig) { c.InMessage = func(v uint8, _ ddphdr.QN) bool { return v == 0x48 } })
-		_, b := p.bind(ddphdr.QNSend, 0, n)
+		p := newPairWith(t, func(c *ReceiverConfig) { c.InMessage = func(v uint8, _ QN) bool { return v == 0x48 } })
+		_, b := p.bind(QNSend, 0, n)
 		p.send(Message{RsvdULP: 0x48, Payload: [][]byte{[]byte("8 octets")}, Len: 8}, 100)
 		if m := p.wantMessage("in the message"); !m.Bound || string(m.Buffer) != "8 octets" || !untouched(b.all) {
 			t.Errorf("message %+v with %q; buffer %x", m, m.Buffer, b.mem)
@@ -230,13 +228,13 @@ func TestBindInMessage(t *testing.T) {
 // Posted buffers are for the messages that have no bound one, and Flush takes back none but them.
 func TestBindAndQueue(t *testing.T) {
 	p := newPair(t)
-	p.post(ddphdr.QNSend, 64, 7)
+	p.post(QNSend, 64, 7)
 	p.send(send([]byte("posted")), 100)
-	p.bind(ddphdr.QNSend, 0, 64)
+	p.bind(QNSend, 0, 64)
 	p.send(send([]byte("bound")), 100)
-	p.post(ddphdr.QNSend, 64, 8)
+	p.post(QNSend, 64, 8)
 	p.send(send([]byte("posted again")), 100)
-	p.bind(ddphdr.QNSend, 0, 64)
+	p.bind(QNSend, 0, 64)
 	for _, want := range []struct {
 		text  string
 		id    uint64
@@ -246,8 +244,8 @@ func TestBindAndQueue(t *testing.T) {
 			t.Errorf("message %+v with %q, want %+v", m, m.Buffer, want)
 		}
 	}
-	p.post(ddphdr.QNSend, 64, 9)
-	if ids := p.queues[ddphdr.QNSend].Flush(); fmt.Sprint(ids) != "[9]" {
+	p.post(QNSend, 64, 9)
+	if ids := p.queues[QNSend].Flush(); fmt.Sprint(ids) != "[9]" {
 		t.Errorf("Flush = %v, want [9]", ids)
 	}
 	p.send(send([]byte("after the Flush")), 100)
@@ -260,7 +258,7 @@ func TestBindAndQueue(t *testing.T) {
 func TestBindIsForgotten(t *testing.T) {
 	p := newPair(t)
 	for range 3 {
-		p.bind(ddphdr.QNSend, 4, 60)
+		p.bind(QNSend, 4, 60)
 		p.send(send(make([]byte, 30)), 100)
 	}
 	for range 3 {
@@ -272,7 +270,7 @@ func TestBindIsForgotten(t *testing.T) {
 			t.Errorf("delivery %d refers to a buffer", i)
 		}
 	}
-	if b := p.r.untagged[ddphdr.QNSend].bound; b.head != nil || b.b != nil || p.r.ready.delivered != nil || p.r.untagged[ddphdr.QNSend].Buffer != nil {
+	if b := p.r.untagged[QNSend].bound; b.head != nil || b.b != nil || p.r.ready.delivered != nil || p.r.untagged[QNSend].Buffer != nil {
 		t.Error("the Receiver refers to a buffer")
 	}
 }
@@ -287,11 +285,11 @@ func TestBindRandom(t *testing.T) {
 		head := r.IntN(len(want) + 1)
 		bound := r.IntN(3) > 0
 		h, b := newGuarded(head), newGuarded(len(want)-head+r.IntN(10))
-		if bound && !p.r.Bind(ddphdr.QNSend, h.mem, b.mem) {
+		if bound && !p.r.Bind(QNSend, h.mem, b.mem) {
 			t.Fatal("Bind = false")
 		}
 		if !bound {
-			if err := post(p.queues[ddphdr.QNSend], h.mem, b.mem, uint64(i)); err != nil {
+			if err := post(p.queues[QNSend], h.mem, b.mem, uint64(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -336,10 +334,10 @@ func isPlacedEarly(r *Receiver, off uint64) bool {
 func TestAllocsBind(t *testing.T) {
 	p := newPair(t)
 	head, buffer := make([]byte, 12), make([]byte, 5000)
-	u := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}
+	u := UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}
 	ulpdu := append(u.AppendTo(nil), make([]byte, 1400)...)
 	wantNoAllocs(t, "Bind, Place and Deliver", func() {
-		if !p.r.Bind(ddphdr.QNSend, head, buffer) {
+		if !p.r.Bind(QNSend, head, buffer) {
 			t.Error("Bind = false")
 		}
 		u.AppendTo(ulpdu[:0])

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -111,7 +110,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 	if need != RemoteWrite || on != stream || n == 0 || n > uint64(len(payload)) {
 		return true
 	}
-	b := ddphdr.TaggedHeader{Last: true, STag: uint32(s), TO: to}.AppendTo(w.scratch[:0])
+	b := TaggedHeader{Last: true, STag: uint32(s), TO: to}.AppendTo(w.scratch[:0])
 	b = append(b, payload[:n]...)
 	w.scratch = b
 	w.r.Place(w.off, b)
@@ -123,7 +122,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 	}
 	if !ok {
 		// "wrap → code 0x03", and so on: RFC 5041 §7.2. Rights have no code of their own.
-		code := [...]Code{ddphdr.CodeInvalidSTag, ddphdr.CodeNotAssociated, ddphdr.CodeInvalidSTag, ddphdr.CodeTOWrap, ddphdr.CodeBounds}[kind]
+		code := [...]Code{CodeInvalidSTag, CodeNotAssociated, CodeInvalidSTag, CodeTOWrap, CodeBounds}[kind]
 		if e, is := w.r.Err().(*Error); !is || e.Code != code {
 			w.Errorf("%d octets at %#x of %v: error %v, want code %d", n, to, s, w.r.Err(), code)
 			return false
@@ -294,7 +293,7 @@ func TestBoundsOfManySegments(t *testing.T) {
 			if good {
 				copy(before[64+to-r.base:], payload[:length])
 			}
-			w.place(append(ddphdr.TaggedHeader{Last: seg == 3, STag: uint32(r.stag), TO: to}.AppendTo(nil), payload[:length]...))
+			w.place(append(TaggedHeader{Last: seg == 3, STag: uint32(r.stag), TO: to}.AppendTo(nil), payload[:length]...))
 			to += length
 		}
 		if delivered := w.r.Deliver(w.off); delivered != good || good == (w.r.Err() != nil) {

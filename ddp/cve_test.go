@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // The tests here have the shape of faults that other implementations had; conformance/cves.md lists
@@ -183,19 +181,19 @@ func TestCVE_2024_40992_SendLongerThanItsBuffer(t *testing.T) {
 		for n := range 60 {
 			for first := range min(n, room) + 1 { // octets in a first segment
 				p := newPair(t)
-				g := p.post(ddphdr.QNSend, room, 1)
+				g := p.post(QNSend, room, 1)
 				payload := bytes.Repeat([]byte{0x11}, n)
 				if first > 0 {
-					p.place(append(ddphdr.UntaggedHeader{MSN: 1}.AppendTo(nil), payload[:first]...))
+					p.place(append(UntaggedHeader{MSN: 1}.AppendTo(nil), payload[:first]...))
 				}
-				bad := append(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: uint32(first)}.AppendTo(nil), payload[first:]...)
+				bad := append(UntaggedHeader{Last: true, MSN: 1, MO: uint32(first)}.AppendTo(nil), payload[first:]...)
 				p.place(bad)
 				if n <= room {
 					if m := p.wantMessage("a Send that fits"); len(m.Buffer) != n {
 						t.Errorf("%d octets delivered, want %d", len(m.Buffer), n)
 					}
 				} else {
-					p.wantFailure(bad, ddphdr.CodeTooLong)
+					p.wantFailure(bad, CodeTooLong)
 					if !untouched(g.mem[first:]) {
 						t.Errorf("octets of the segment that is too long are placed: %x", g.mem)
 					}

@@ -3,8 +3,6 @@ package ddp
 import (
 	"bytes"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // TestReceiverDestination checks that Destination returns the memory that Place fills, and nil for a
@@ -20,17 +18,17 @@ func TestReceiverDestination(t *testing.T) {
 	gone.Deregister()
 	payload := []byte{1, 2, 3, 4}
 	segment := func(r *Region, at uint64) []byte {
-		return append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + at}.AppendTo(nil), payload...)
+		return append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + at}.AppendTo(nil), payload...)
 	}
 	if d := p.r.Destination(segment(r, 8)); len(d) != len(payload) || &d[0] != &g.mem[8] {
 		t.Errorf("Destination = %d bytes, want the %d at offset 8", len(d), len(payload))
 	}
 	none := map[string][]byte{
 		"nothing":          nil,
-		"short header":     segment(r, 8)[:ddphdr.TaggedHeaderLen-1],
-		"no payload":       segment(r, 8)[:ddphdr.TaggedHeaderLen],
+		"short header":     segment(r, 8)[:TaggedHeaderLen-1],
+		"no payload":       segment(r, 8)[:TaggedHeaderLen],
 		"version":          append([]byte{0x80}, segment(r, 8)[1:]...),
-		"untagged":         append(ddphdr.UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil), payload...),
+		"untagged":         append(UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil), payload...),
 		"out of bounds":    segment(r, 61),
 		"no right":         segment(unwritable, 8),
 		"another stream":   segment(others, 8),
@@ -57,10 +55,10 @@ func TestReceiverDestination(t *testing.T) {
 // A Receiver whose ULP does not accept the segment has no destination for it.
 func TestReceiverDestinationRefused(t *testing.T) {
 	p := newPairWith(t, func(c *ReceiverConfig) {
-		c.Admit = func(bool, uint8, ddphdr.QN) (Access, error) { return 0, &Error{Code: ddphdr.CodeULP} }
+		c.Admit = func(bool, uint8, QN) (Access, error) { return 0, &Error{Code: CodeULP} }
 	})
 	r := p.register(make([]byte, 64), RemoteWrite)
-	ulpdu := append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), 1)
+	ulpdu := append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), 1)
 	if d := p.r.Destination(ulpdu); d != nil {
 		t.Errorf("Destination = %d bytes, want nil", len(d))
 	}

@@ -2,8 +2,15 @@
 // segments. Each segment says where in the peer's memory its payload goes, and the package makes
 // sure that the payload goes nowhere else.
 //
-// A program that uses connections of package extsock needs the rights of [Access], perhaps a [Domain]
-// with its Regions, and the errors. All else is for the layer above.
+// # For whom
+//
+//   - Programs that use connections of package extsock: the rights of [Access], perhaps a [Domain] with
+//     its Regions, and the errors [Error] and [AccessError] with their [Code].
+//   - The layer above, which is RDMAP or another: [Sender], [Receiver], [Queue], [Message] and
+//     [Segment].
+//   - Whoever reads or builds single segments, such as tools that read captures: [TaggedHeader] and
+//     [UntaggedHeader]. AppendTo writes reserved bits as zero, and [ParseTagged] and [ParseUntagged]
+//     ignore them. Those two keep nothing of their argument; what they return as the rest aliases it.
 //
 // The package lies between RDMAP, which gives messages a meaning, and MPA, which carries segments
 // over TCP, and depends on neither. It does no I/O, starts no goroutine and uses no clock.

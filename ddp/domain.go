@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -98,11 +97,11 @@ func (d *Domain) Invalidate(s STag, stream uint64) error {
 	r := d.lookup(s)
 	switch {
 	case r == nil:
-		return &AccessError{Code: ddphdr.CodeInvalidSTag, STag: s, Stream: stream}
+		return &AccessError{Code: CodeInvalidSTag, STag: s, Stream: stream}
 	case r.stream == 0:
 		return errNotInvalidatable
 	case r.stream != stream:
-		return &AccessError{Code: ddphdr.CodeNotAssociated, STag: s, Stream: stream}
+		return &AccessError{Code: CodeNotAssociated, STag: s, Stream: stream}
 	case r.access&ReadSink != 0:
 		return errNotInvalidatable
 	}
@@ -116,7 +115,7 @@ func (d *Domain) Invalidate(s STag, stream uint64) error {
 func (d *Domain) hold(s STag, to, n uint64, need Access, stream uint64) (*Region, []byte, error) {
 	r := d.lookup(s)
 	if r == nil {
-		return nil, nil, &AccessError{Code: ddphdr.CodeInvalidSTag, STag: s, TO: to, N: n, Need: need, Stream: stream}
+		return nil, nil, &AccessError{Code: CodeInvalidSTag, STag: s, TO: to, N: n, Need: need, Stream: stream}
 	}
 	mem, err := r.hold(to, n, need, stream)
 	return r, mem, err

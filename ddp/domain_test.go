@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -77,9 +76,9 @@ func TestLongestBuffers(t *testing.T) {
 				t.Error("Bind of 2^32 octets does not panic")
 			}
 		}()
-		NewReceiver(ReceiverConfig{}).Bind(ddphdr.QNSend, b[:1], b[1:])
+		NewReceiver(ReceiverConfig{}).Bind(QNSend, b[:1], b[1:])
 	}()
-	if !NewReceiver(ReceiverConfig{}).Bind(ddphdr.QNSend, b[:1], b[1:n]) {
+	if !NewReceiver(ReceiverConfig{}).Bind(QNSend, b[:1], b[1:n]) {
 		t.Error("Bind of 2^32-1 octets = false")
 	}
 	if err := post(NewQueue(1, 0), nil, b[:n], 1); err != nil {

@@ -3,8 +3,6 @@ package ddp
 import (
 	"cmp"
 	"slices"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // maxEarly is the maximum number of segments per stream that are placed before their turn.
@@ -14,7 +12,7 @@ const maxEarly = 256
 // header like that of a segment that has just arrived, but does not copy its payload again.
 type earlySegment struct {
 	off    uint64
-	header [ddphdr.UntaggedHeaderLen]byte
+	header [UntaggedHeaderLen]byte
 	length int // of the whole segment, in bytes
 	span   span
 }
@@ -38,7 +36,7 @@ func (r *Region) span(to, n uint64) span {
 	return span{buffer: uint64(r.stag), from: to, to: to + n}
 }
 
-func untaggedSpan(h ddphdr.UntaggedHeader, n uint64) span {
+func untaggedSpan(h UntaggedHeader, n uint64) span {
 	return span{buffer: untaggedBuffer | uint64(h.MSN), from: uint64(h.MO), to: uint64(h.MO) + n}
 }
 
@@ -98,7 +96,7 @@ func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 	}
 	var where span
 	var placed bool
-	if ddphdr.IsTagged(ulpdu) {
+	if IsTagged(ulpdu) {
 		where, placed = r.tryTagged(ulpdu)
 	} else {
 		where, placed = r.tryUntagged(ulpdu)
@@ -114,7 +112,7 @@ func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 }
 
 func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
-	h, payload, err := ddphdr.ParseTagged(ulpdu)
+	h, payload, err := ParseTagged(ulpdu)
 	if err != nil || len(payload) == 0 {
 		return where, false
 	}
@@ -136,16 +134,16 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 }
 
 func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
-	h, payload, err := ddphdr.ParseUntagged(ulpdu)
-	q := r.config.Queues[ddphdr.QNSend]
-	if err != nil || len(payload) == 0 || h.QN != ddphdr.QNSend || q == nil {
+	h, payload, err := ParseUntagged(ulpdu)
+	q := r.config.Queues[QNSend]
+	if err != nil || len(payload) == 0 || h.QN != QNSend || q == nil {
 		return where, false
 	}
-	if _, err := r.config.Admit(false, h.RsvdULP, ddphdr.QNSend); err != nil || r.config.InMessage(h.RsvdULP, ddphdr.QNSend) {
+	if _, err := r.config.Admit(false, h.RsvdULP, QNSend); err != nil || r.config.InMessage(h.RsvdULP, QNSend) {
 		return where, false
 	}
 	where = untaggedSpan(h, uint64(len(payload)))
-	m := &r.untagged[ddphdr.QNSend]
+	m := &r.untagged[QNSend]
 	ahead := h.MSN - m.MSN // messages, modulo 2^32
 	placedAlready := ahead == 0 && h.MO < m.Len
 	if placedAlready || r.earlySpans.overlap(where) {
@@ -188,7 +186,7 @@ func (r *Receiver) placeEarly(end uint64) {
 	for ; n < len(r.early) && r.early[n].off < end; n++ {
 		e := &r.early[n]
 		r.earlySpans.remove(e.span)
-		r.place(&segment{off: e.off, header: e.header[:ddphdr.HeaderLen(e.header[:])], length: e.length})
+		r.place(&segment{off: e.off, header: e.header[:HeaderLen(e.header[:])], length: e.length})
 	}
 	r.early = slices.Delete(r.early, 0, n)
 	r.SavedCopies += uint64(n)

@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -39,7 +38,7 @@ func drawScript(t *rapid.T) (s script) {
 		case 0:
 			m.RsvdULP = 0x43
 		case 1:
-			m.QN = ddphdr.QNReadRequest
+			m.QN = QNReadRequest
 		case 2:
 			m.RsvdULP, m.Len = inMessage, min(m.Len, 8)
 		default:
@@ -88,7 +87,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{pair: newPairWith(t, func(c *ReceiverConfig) {
-		c.InMessage = func(rsvdULP uint8, qn ddphdr.QN) bool { return rsvdULP == inMessage && qn == ddphdr.QNSend }
+		c.InMessage = func(rsvdULP uint8, qn QN) bool { return rsvdULP == inMessage && qn == QNSend }
 	})}
 	for i := range STag(2) {
 		g := newGuarded(worldRegion)
@@ -101,7 +100,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.move(window, worldSTag+2, worldTO)
 	for id := range uint64(12) {
-		w.memory = append(w.memory, w.post(ddphdr.QNSend, worldBuffer, id), w.post(ddphdr.QNReadRequest, worldBuffer, 100+id))
+		w.memory = append(w.memory, w.post(QNSend, worldBuffer, id), w.post(QNReadRequest, worldBuffer, 100+id))
 	}
 	return w
 }
@@ -165,7 +164,7 @@ func (w *world) withHints(t *rapid.T, s script) (early uint64) {
 // other returns a segment with the same header and other payload.
 func other(ulpdu []byte) []byte {
 	u := bytes.Clone(ulpdu)
-	for i := min(len(u), ddphdr.HeaderLen(u)); i < len(u); i++ {
+	for i := min(len(u), HeaderLen(u)); i < len(u); i++ {
 		u[i] ^= 0xFF
 	}
 	return u
@@ -226,35 +225,35 @@ func TestTryPlaceChangesNoFault(t *testing.T) {
 }
 
 func TestTryPlaceRefuses(t *testing.T) {
-	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1, MO: 10}
+	h := UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1, MO: 10}
 	tests := []struct {
 		desc  string
 		ulpdu func(x *target) []byte
 		want  bool
 	}{
 		{"a Write", func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
+			return tagged(TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
 		}, true},
 		{"a Write without payload", func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 0)
+			return tagged(TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 0)
 		}, false},
 		{"a Write without right", func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{STag: uint32(x.readOnly.STag()), TO: x.readOnly.TO()}, 8)
+			return tagged(TaggedHeader{STag: uint32(x.readOnly.STag()), TO: x.readOnly.TO()}, 8)
 		}, false},
 		{"a Write beyond the end", func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO() + 60}, 8)
+			return tagged(TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO() + 60}, 8)
 		}, false},
 		{"the rest of the message", func(*target) []byte { return untagged(h, 22) }, true},
 		{"too long", func(*target) []byte { return untagged(h, 23) }, false},
-		{"what has been placed already", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 1, MO: 9}, 1) }, false},
-		{"the next buffer", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 2, MO: 31}, 1) }, true},
-		{"no payload", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 2, MO: 31}, 0) }, false},
-		{"the buffer after the last", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 3}, 1) }, false},
-		{"a message before", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 0}, 1) }, false},
-		{"MO beyond 2^32", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{MSN: 2, MO: math.MaxUint32}, 2) }, false},
-		{"QN 2, which has a buffer", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{QN: 2, MSN: 1}, 1) }, false},
-		{"QN 4", func(*target) []byte { return untagged(ddphdr.UntaggedHeader{QN: 4, MSN: 1}, 1) }, false},
-		{"bad version", func(*target) []byte { return version(untagged(ddphdr.UntaggedHeader{MSN: 2}, 1), 2) }, false},
+		{"what has been placed already", func(*target) []byte { return untagged(UntaggedHeader{MSN: 1, MO: 9}, 1) }, false},
+		{"the next buffer", func(*target) []byte { return untagged(UntaggedHeader{MSN: 2, MO: 31}, 1) }, true},
+		{"no payload", func(*target) []byte { return untagged(UntaggedHeader{MSN: 2, MO: 31}, 0) }, false},
+		{"the buffer after the last", func(*target) []byte { return untagged(UntaggedHeader{MSN: 3}, 1) }, false},
+		{"a message before", func(*target) []byte { return untagged(UntaggedHeader{MSN: 0}, 1) }, false},
+		{"MO beyond 2^32", func(*target) []byte { return untagged(UntaggedHeader{MSN: 2, MO: math.MaxUint32}, 2) }, false},
+		{"QN 2, which has a buffer", func(*target) []byte { return untagged(UntaggedHeader{QN: 2, MSN: 1}, 1) }, false},
+		{"QN 4", func(*target) []byte { return untagged(UntaggedHeader{QN: 4, MSN: 1}, 1) }, false},
+		{"bad version", func(*target) []byte { return version(untagged(UntaggedHeader{MSN: 2}, 1), 2) }, false},
 		{"nothing", func(*target) []byte { return nil }, false},
 	}
 	for _, tt := range tests {
@@ -274,14 +273,14 @@ func TestTryPlaceRefuses(t *testing.T) {
 // A hint is judged when its turn comes, by what is so then.
 func TestTryPlaceJudgedInOrder(t *testing.T) {
 	x := newTarget(t)
-	ulpdu := tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
+	ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
 	if !x.r.TryPlace(x.off, ulpdu) {
 		t.Fatal("TryPlace = false")
 	}
 	x.region.Deregister()
 	copy(x.memory[0].mem, bytes.Repeat([]byte{guard}, 8))
 	x.off++
-	x.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
+	x.wantFailure(ulpdu, CodeInvalidSTag)
 	x.wantUnchanged()
 }
 
@@ -290,7 +289,7 @@ func TestTryPlaceFirstWins(t *testing.T) {
 	p := newPair(t)
 	mem := make([]byte, 16)
 	r := p.register(mem, RemoteWrite)
-	h := ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
 	first := append(h.AppendTo(nil), 1, 2, 3)
 	h.TO, h.RsvdULP = h.TO+8, 9
 	second := append(h.AppendTo(nil), 4, 5, 6)
@@ -310,7 +309,7 @@ func TestTryPlaceFirstWins(t *testing.T) {
 
 // A segment that is wrong, since its octets have come before, does not change a message before it.
 func TestTryPlaceOverlapsUntagged(t *testing.T) {
-	right, wrong := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1}, 20), untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 10)
+	right, wrong := untagged(UntaggedHeader{Last: true, MSN: 1}, 20), untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 10)
 	wrong = other(wrong)
 	for _, rightFirst := range []bool{true, false} {
 		p := newPair(t)
@@ -332,7 +331,7 @@ func TestTryPlaceOverlapsUntagged(t *testing.T) {
 		if m := p.wantMessage("the right one"); m.Len != 20 || !bytes.Equal(m.Buffer, make([]byte, 20)) || !g.intact() {
 			t.Errorf("delivered %+v", m)
 		}
-		p.wantFailure(wrong, ddphdr.CodeMSNRange)
+		p.wantFailure(wrong, CodeMSNRange)
 	}
 }
 
@@ -341,8 +340,8 @@ func TestTryPlaceNextMessage(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 32, 1)
 	g := p.post(0, 32, 2)
-	p.place(untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1}, 20))
-	if !p.r.TryPlace(p.off+100, untagged(ddphdr.UntaggedHeader{MSN: 2, MO: 5}, 5)) || untouched(g.mem[5:10]) || !untouched(g.mem[10:]) {
+	p.place(untagged(UntaggedHeader{Last: true, MSN: 1}, 20))
+	if !p.r.TryPlace(p.off+100, untagged(UntaggedHeader{MSN: 2, MO: 5}, 5)) || untouched(g.mem[5:10]) || !untouched(g.mem[10:]) {
 		t.Errorf("the next message is not placed early: %x", g.mem)
 	}
 }
@@ -380,7 +379,7 @@ func TestTryPlaceBounded(t *testing.T) {
 	want := make([]byte, 1000)
 	var segments [][]byte
 	for i := range 300 {
-		h := ddphdr.TaggedHeader{Last: true, RsvdULP: uint8(i), STag: uint32(r.STag()), TO: r.TO() + uint64(i)}
+		h := TaggedHeader{Last: true, RsvdULP: uint8(i), STag: uint32(r.STag()), TO: r.TO() + uint64(i)}
 		segments = append(segments, append(h.AppendTo(nil), byte(i+1)))
 		want[i] = byte(i + 1)
 	}

@@ -3,8 +3,6 @@ package ddp
 import (
 	"errors"
 	"fmt"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 var (
@@ -18,49 +16,62 @@ var (
 
 // A Code is an error number of DDP. The high byte is the Error Type and the low byte is the Error
 // Code. "The following error numbers MUST be used when reporting errors to the ULP." (RFC 5041
-// §7.2) String knows them all. These depend on what this end has registered and posted, and all
-// others mean that the peer breaks DDP itself, whatever this end does:
-//
-//	0x100  there is no such Region, or it does not grant the access
-//	0x101  the access is not wholly inside the Region
-//	0x102  the Region belongs to another stream
-//	0x103  TO and length add up to 2^64 or more
-//	0x202  no Untagged Buffer is posted for the message
-//	0x205  the message is longer than the Untagged Buffer
-//
-// 0xFFFF is not a number of the RFC. It means that DDP refused the segment for a reason that has no
-// number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit returned none,
-// the segment has another RsvdULP byte than the first segment of its message.
+// §7.2)
 type Code uint16
+
+// The codes that depend on what this end has registered and posted.
+const (
+	CodeInvalidSTag   Code = 0x100 // there is no such Region, or it does not grant the access
+	CodeBounds        Code = 0x101 // the access is not wholly inside the Region
+	CodeNotAssociated Code = 0x102 // the Region belongs to another stream
+	CodeTOWrap        Code = 0x103 // TO and length add up to 2^64 or more
+	CodeNoBuffer      Code = 0x202 // no Untagged Buffer is posted for the message
+	CodeTooLong       Code = 0x205 // the message is longer than the Untagged Buffer
+)
+
+// The codes which mean that the peer breaks DDP itself, whatever this end does.
+const (
+	CodeLocalCatastrophic Code = 0x000
+	CodeTaggedVersion     Code = 0x104
+	CodeInvalidQN         Code = 0x201
+	CodeMSNRange          Code = 0x203
+	CodeInvalidMO         Code = 0x204
+	CodeUntaggedVersion   Code = 0x206
+)
+
+// CodeULP is not a number of the RFC. It means that DDP refused the segment for a reason that has
+// no number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit returned none,
+// the segment has another RsvdULP byte than the first segment of its message.
+const CodeULP Code = 0xFFFF
 
 // String returns the name that RFC 5041 §7.2 gives the code.
 func (c Code) String() string {
 	switch c {
-	case ddphdr.CodeLocalCatastrophic:
+	case CodeLocalCatastrophic:
 		return "Local Catastrophic"
-	case ddphdr.CodeInvalidSTag:
+	case CodeInvalidSTag:
 		return "Tagged Buffer Error: Invalid STag"
-	case ddphdr.CodeBounds:
+	case CodeBounds:
 		return "Tagged Buffer Error: Base or bounds violation"
-	case ddphdr.CodeNotAssociated:
+	case CodeNotAssociated:
 		return "Tagged Buffer Error: STag not associated with DDP Stream"
-	case ddphdr.CodeTOWrap:
+	case CodeTOWrap:
 		return "Tagged Buffer Error: TO wrap"
-	case ddphdr.CodeTaggedVersion:
+	case CodeTaggedVersion:
 		return "Tagged Buffer Error: Invalid DDP version"
-	case ddphdr.CodeInvalidQN:
+	case CodeInvalidQN:
 		return "Untagged Buffer Error: Invalid QN"
-	case ddphdr.CodeNoBuffer:
+	case CodeNoBuffer:
 		return "Untagged Buffer Error: Invalid MSN - no buffer available"
-	case ddphdr.CodeMSNRange:
+	case CodeMSNRange:
 		return "Untagged Buffer Error: Invalid MSN - MSN range is not valid"
-	case ddphdr.CodeInvalidMO:
+	case CodeInvalidMO:
 		return "Untagged Buffer Error: Invalid MO"
-	case ddphdr.CodeTooLong:
+	case CodeTooLong:
 		return "Untagged Buffer Error: DDP Message too long for available buffer"
-	case ddphdr.CodeUntaggedVersion:
+	case CodeUntaggedVersion:
 		return "Untagged Buffer Error: Invalid DDP version"
-	case ddphdr.CodeULP:
+	case CodeULP:
 		return "refused by the ULP"
 	}
 	return fmt.Sprintf("error type 0x%X code 0x%02X", uint8(c>>8), uint8(c))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // One message into the peer's registered memory and one into a buffer that it has posted. The LLP
@@ -24,12 +23,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	receiver := ddp.NewReceiver(ddp.ReceiverConfig{Domain: domain, Stream: 1, Queues: [4]*ddp.Queue{ddphdr.QNSend: queue}})
+	receiver := ddp.NewReceiver(ddp.ReceiverConfig{Domain: domain, Stream: 1, Queues: [4]*ddp.Queue{ddp.QNSend: queue}})
 
 	// The Data Source has been told STag and TO by some other way.
 	messages := []ddp.Message{
 		{Tagged: true, STag: region.STag(), TO: region.TO() + 3, Payload: [][]byte{[]byte("into "), []byte("memory")}, Len: 11},
-		{QN: ddphdr.QNSend, Payload: [][]byte{[]byte("into a buffer")}, Len: 13},
+		{QN: ddp.QNSend, Payload: [][]byte{[]byte("into a buffer")}, Len: 13},
 	}
 	var sender ddp.Sender
 	var off uint64

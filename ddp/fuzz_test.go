@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Whatever a peer sends, and in whatever order it is shown: no panic, no octet outside the buffers,
@@ -14,8 +12,8 @@ import (
 // The input is a list of steps: what to do, how many octets the segment has, the segment.
 func FuzzReceiver(f *testing.F) {
 	step := func(what byte, ulpdu []byte) []byte { return append([]byte{what, byte(len(ulpdu))}, ulpdu...) }
-	h := ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(worldSTag), TO: worldTO}
-	u := ddphdr.UntaggedHeader{RsvdULP: 0x43, MSN: 1}
+	h := TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(worldSTag), TO: worldTO}
+	u := UntaggedHeader{RsvdULP: 0x43, MSN: 1}
 	f.Add(append(step(0, append(h.AppendTo(nil), 1, 2, 3)), step(0, append(u.AppendTo(nil), 4, 5))...))
 	f.Add(append(step(2, append(h.AppendTo(nil), 1, 2, 3)), step(1, append(u.AppendTo(nil), 4, 5))...))
 	for _, v := range vectors {
@@ -53,7 +51,7 @@ func (w *world) checkDeliveries(t *testing.T, delivered map[uint64]bool) {
 		if m.Tagged {
 			continue
 		}
-		if delivered[m.ID] || uint32(len(m.Buffer)) != m.Len || m.QN > ddphdr.QNReadRequest {
+		if delivered[m.ID] || uint32(len(m.Buffer)) != m.Len || m.QN > QNReadRequest {
 			t.Errorf("delivered %+v", m)
 		}
 		delivered[m.ID] = true
@@ -66,7 +64,7 @@ func (w *world) checkSilence(t *testing.T) {
 		return
 	}
 	before := bytes.Clone(w.memory[0].mem)
-	h := ddphdr.TaggedHeader{Last: true, STag: uint32(worldSTag), TO: worldTO}.AppendTo(nil)
+	h := TaggedHeader{Last: true, STag: uint32(worldSTag), TO: worldTO}.AppendTo(nil)
 	w.place(binary.BigEndian.AppendUint64(h, ^binary.BigEndian.Uint64(before)))
 	if w.r.Deliver(w.off) || !bytes.Equal(w.memory[0].mem, before) {
 		t.Error("a segment after the error is placed or delivered")

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func TestHeaderVectors(t *testing.T) {
@@ -13,7 +11,7 @@ func TestHeaderVectors(t *testing.T) {
 		t.Run(v.desc, func(t *testing.T) {
 			wire := unhex(v.hex)
 			if wire[0]&0x80 != 0 {
-				h, payload, err := ddphdr.ParseTagged(wire)
+				h, payload, err := ParseTagged(wire)
 				if h != v.tagged || err != nil {
 					t.Errorf("ParseTagged(%x) = %+v, %v, want %+v", wire, h, err, v.tagged)
 				}
@@ -23,12 +21,12 @@ func TestHeaderVectors(t *testing.T) {
 				if got := v.tagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:14]...)) {
 					t.Errorf("AppendTo = %x, want aa %x", got, wire[:14])
 				}
-				if _, _, err := ddphdr.ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, ddphdr.ErrModel) {
+				if _, _, err := ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, ErrModel) {
 					t.Errorf("ParseUntagged of a tagged segment: %v, want ErrModel", err)
 				}
 				return
 			}
-			h, payload, err := ddphdr.ParseUntagged(wire)
+			h, payload, err := ParseUntagged(wire)
 			if h != v.untagged || err != nil {
 				t.Errorf("ParseUntagged(%x) = %+v, %v, want %+v", wire, h, err, v.untagged)
 			}
@@ -38,7 +36,7 @@ func TestHeaderVectors(t *testing.T) {
 			if got := v.untagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:18]...)) {
 				t.Errorf("AppendTo = %x, want aa %x", got, wire[:18])
 			}
-			if _, _, err := ddphdr.ParseTagged(wire); !errors.Is(err, ddphdr.ErrModel) {
+			if _, _, err := ParseTagged(wire); !errors.Is(err, ErrModel) {
 				t.Errorf("ParseTagged of an untagged segment: %v, want ErrModel", err)
 			}
 		})
@@ -54,7 +52,7 @@ func TestMessageVectors(t *testing.T) {
 		}
 		t.Run(v.desc, func(t *testing.T) {
 			var s Sender
-			m := Message{Tagged: ddphdr.IsTagged(wire)}
+			m := Message{Tagged: IsTagged(wire)}
 			if m.Tagged {
 				m.RsvdULP, m.STag, m.TO = v.tagged.RsvdULP, STag(v.tagged.STag), v.tagged.TO
 				m.Payload = [][]byte{wire[14:]}
@@ -86,8 +84,8 @@ func TestMessageVectors(t *testing.T) {
 			if !m.Tagged && !bytes.Equal(got.Buffer, wire[18:]) {
 				t.Errorf("Buffer = %x, want %x", got.Buffer, wire[18:])
 			}
-			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:ddphdr.HeaderLen(wire)]) || n != len(wire) {
-				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:ddphdr.HeaderLen(wire)], len(wire))
+			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:HeaderLen(wire)]) || n != len(wire) {
+				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:HeaderLen(wire)], len(wire))
 			}
 		})
 	}

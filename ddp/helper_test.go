@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
@@ -19,7 +18,7 @@ type pair struct {
 	s      Sender
 	r      *Receiver
 	domain *Domain
-	queues [ddphdr.NumQueues]*Queue
+	queues [NumQueues]*Queue
 	off    uint64 // where the next segment begins
 
 	scratch []byte // of place
@@ -62,7 +61,7 @@ func (p *pair) move(r *Region, s STag, to uint64) {
 }
 
 // post posts a buffer of n octets with guard octets around it.
-func (p *pair) post(qn ddphdr.QN, n int, id uint64) guarded {
+func (p *pair) post(qn QN, n int, id uint64) guarded {
 	p.Helper()
 	g := newGuarded(n)
 	if err := post(p.queues[qn], nil, g.mem, id); err != nil {
@@ -151,8 +150,8 @@ func (p *pair) wantFailure(bad []byte, code Code) {
 		p.Errorf("message delivered: %+v", p.r.Message())
 	}
 	e := wantError(p, p.r.Err(), code)
-	want := bad[:min(len(bad), ddphdr.HeaderLen(bad))]
-	if code == ddphdr.CodeLocalCatastrophic {
+	want := bad[:min(len(bad), HeaderLen(bad))]
+	if code == CodeLocalCatastrophic {
 		want = nil
 	}
 	if !bytes.Equal(e.Header, want) || e.SegmentLen != len(bad) {
@@ -221,20 +220,20 @@ const (
 
 // checkOf returns the check that failed.
 func checkOf(e *AccessError) accessCheck {
-	if e.Denied && e.Code == ddphdr.CodeInvalidSTag {
+	if e.Denied && e.Code == CodeInvalidSTag {
 		return checkAccess
 	}
 	return map[Code]accessCheck{
-		ddphdr.CodeInvalidSTag: checkInvalidSTag, ddphdr.CodeNotAssociated: checkNotAssociated, ddphdr.CodeTOWrap: checkWrap, ddphdr.CodeBounds: checkBounds,
+		CodeInvalidSTag: checkInvalidSTag, CodeNotAssociated: checkNotAssociated, CodeTOWrap: checkWrap, CodeBounds: checkBounds,
 	}[e.Code]
 }
 
 // What isError compares by Code and Denied.
 var (
-	errInvalid     error = &AccessError{Code: ddphdr.CodeInvalidSTag}
-	errOtherStream error = &AccessError{Code: ddphdr.CodeNotAssociated}
-	errDenied      error = &AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true}
-	errOutside     error = &AccessError{Code: ddphdr.CodeBounds}
+	errInvalid     error = &AccessError{Code: CodeInvalidSTag}
+	errOtherStream error = &AccessError{Code: CodeNotAssociated}
+	errDenied      error = &AccessError{Code: CodeInvalidSTag, Denied: true}
+	errOutside     error = &AccessError{Code: CodeBounds}
 )
 
 // isError reports whether err is want, or an access error of the same kind.

@@ -3,8 +3,6 @@ package ddp
 import (
 	"bytes"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // longLens are payloads for which the copy to a Region may use assembly, and one for which it does
@@ -75,8 +73,8 @@ func TestLongUntagged(t *testing.T) {
 			p, g := newPair(t), newGuarded(n+20)
 			head, b := g.mem[:33], g.mem[33:]
 			if bound {
-				p.r.Bind(ddphdr.QNSend, head, b)
-			} else if err := post(p.queues[ddphdr.QNSend], head, b, 1); err != nil {
+				p.r.Bind(QNSend, head, b)
+			} else if err := post(p.queues[QNSend], head, b, 1); err != nil {
 				t.Fatal(err)
 			}
 			payload := randomBytes(r, n)

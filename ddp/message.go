@@ -1,7 +1,5 @@
 package ddp
 
-import "github.com/rddp/rddp/internal/ddphdr"
-
 // maxMessageLen is the length of the longest payload of a DDP Message, in bytes (RFC 5041 §1.2).
 const maxMessageLen = 1<<32 - 1
 
@@ -18,8 +16,8 @@ type Message struct {
 	STag STag
 	TO   uint64
 
-	QN  ddphdr.QN // untagged
-	MSN uint32    // untagged only; set by Sender and Receiver, never by the caller
+	QN  QN     // untagged
+	MSN uint32 // untagged only; set by Sender and Receiver, never by the caller
 
 	Len uint32 // payload bytes
 
@@ -49,7 +47,7 @@ type Message struct {
 
 	// From a Receiver. The DDP Header and the length of the Message's last segment, for a Terminate
 	// that must name that segment.
-	Header     [ddphdr.UntaggedHeaderLen]byte
+	Header     [UntaggedHeaderLen]byte
 	HeaderLen  int
 	SegmentLen int
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -24,7 +23,7 @@ type slowQueue struct {
 // A slowModel says what comes of a list of segments: RFC 5041 §7.1's checks, and §5.4's rules of
 // delivery.
 type slowModel struct {
-	queues map[ddphdr.QN]*slowQueue
+	queues map[QN]*slowQueue
 	memory map[STag]map[uint64]byte // the octets of Regions, by TO
 	wrote  int                      // octets of the tagged message at hand, as far as it has come
 	log    []string
@@ -35,7 +34,7 @@ func (m *slowModel) segment(u []byte) {
 	if m.over {
 		return
 	}
-	if ddphdr.IsTagged(u) {
+	if IsTagged(u) {
 		m.tagged(u)
 	} else {
 		m.untagged(u)
@@ -48,19 +47,19 @@ func (m *slowModel) fail(code Code) {
 }
 
 func (m *slowModel) untagged(u []byte) {
-	h, payload, _ := ddphdr.ParseUntagged(u)
+	h, payload, _ := ParseUntagged(u)
 	q := m.queues[h.QN]
 	switch {
 	case q == nil:
-		m.fail(ddphdr.CodeInvalidQN)
+		m.fail(CodeInvalidQN)
 	case uint64(h.MSN) != uint64(q.delivered)+1:
-		m.fail(ddphdr.CodeMSNRange)
+		m.fail(CodeMSNRange)
 	case q.delivered >= len(q.room):
-		m.fail(ddphdr.CodeNoBuffer)
+		m.fail(CodeNoBuffer)
 	case uint64(h.MO) != q.length:
-		m.fail(ddphdr.CodeInvalidMO)
+		m.fail(CodeInvalidMO)
 	case uint64(h.MO)+uint64(len(payload)) > q.room[q.delivered]:
-		m.fail(ddphdr.CodeTooLong)
+		m.fail(CodeTooLong)
 	default:
 		for i, o := range payload {
 			q.octets[uint64(h.MO)+uint64(i)] = o
@@ -79,15 +78,15 @@ func (m *slowModel) untagged(u []byte) {
 }
 
 func (m *slowModel) tagged(u []byte) {
-	h, payload, _ := ddphdr.ParseTagged(u)
+	h, payload, _ := ParseTagged(u)
 	region := m.memory[STag(h.STag)]
 	if region == nil && len(payload) > 0 {
-		m.fail(ddphdr.CodeInvalidSTag)
+		m.fail(CodeInvalidSTag)
 		return
 	}
 	for i := range payload {
 		if _, ok := region[h.TO+uint64(i)]; !ok {
-			m.fail(ddphdr.CodeBounds)
+			m.fail(CodeBounds)
 			return
 		}
 	}
@@ -119,9 +118,9 @@ const (
 func newOrderWorld(t testing.TB, buffers int) *orderWorld {
 	w := &orderWorld{
 		pair: newPairWith(t, func(c *ReceiverConfig) { c.Queues[3] = nil }), buffers: map[string]guarded{}, regions: map[STag]guarded{},
-		model: &slowModel{queues: map[ddphdr.QN]*slowQueue{}, memory: map[STag]map[uint64]byte{}},
+		model: &slowModel{queues: map[QN]*slowQueue{}, memory: map[STag]map[uint64]byte{}},
 	}
-	for qn := range ddphdr.QN(3) {
+	for qn := range QN(3) {
 		q := &slowQueue{octets: map[uint64]byte{}}
 		for i := range buffers {
 			n := orderBuffer
@@ -197,8 +196,8 @@ func (w *orderWorld) same(desc string, segments [][]byte) bool {
 	return true
 }
 
-func u(qn ddphdr.QN, msn, mo uint32, last bool, payload string) []byte {
-	return append(ddphdr.UntaggedHeader{Last: last, RsvdULP: 0x43, QN: qn, MSN: msn, MO: mo}.AppendTo(nil), payload...)
+func u(qn QN, msn, mo uint32, last bool, payload string) []byte {
+	return append(UntaggedHeader{Last: last, RsvdULP: 0x43, QN: qn, MSN: msn, MO: mo}.AppendTo(nil), payload...)
 }
 
 // permutations calls f with every order of 0..n-1.
@@ -362,7 +361,7 @@ func drawSegments(rnd *rand.Rand, buffers int) (script [][]byte) {
 		payload := randomBytes(rnd, rnd.IntN(9))
 		last := rnd.IntN(2) == 0
 		if rnd.IntN(3) == 0 || open {
-			h := ddphdr.TaggedHeader{Last: last, STag: uint32(0x100 + rnd.IntN(2)), TO: orderTO + uint64(rnd.IntN(orderRegion-8))}
+			h := TaggedHeader{Last: last, STag: uint32(0x100 + rnd.IntN(2)), TO: orderTO + uint64(rnd.IntN(orderRegion-8))}
 			open = !last
 			switch rnd.IntN(30) {
 			case 0:
@@ -373,9 +372,9 @@ func drawSegments(rnd *rand.Rand, buffers int) (script [][]byte) {
 			script = append(script, append(h.AppendTo(nil), payload...))
 			continue
 		}
-		qn := ddphdr.QN(rnd.IntN(3))
+		qn := QN(rnd.IntN(3))
 		q := &next[qn]
-		h := ddphdr.UntaggedHeader{Last: last, RsvdULP: 0x43, QN: qn, MSN: q.msn + 1, MO: q.mo}
+		h := UntaggedHeader{Last: last, RsvdULP: 0x43, QN: qn, MSN: q.msn + 1, MO: q.mo}
 		switch rnd.IntN(60) {
 		case 0:
 			h.MSN += uint32(rnd.IntN(5)) - 2
@@ -384,7 +383,7 @@ func drawSegments(rnd *rand.Rand, buffers int) (script [][]byte) {
 		case 2:
 			h.MSN, h.MO = rnd.Uint32(), rnd.Uint32()
 		case 3:
-			h.QN = ddphdr.QN(rnd.Uint32() >> rnd.IntN(32))
+			h.QN = QN(rnd.Uint32() >> rnd.IntN(32))
 		}
 		q.mo += uint32(len(payload))
 		if last {

@@ -1,7 +1,5 @@
 package ddp
 
-import "github.com/rddp/rddp/internal/ddphdr"
-
 // This file contains the checks of RFC 5041 §7.1. Both kinds of segment are checked in the same
 // order: first the header, then the ULP's decision, then the destination. Only then is a byte
 // written.
@@ -29,7 +27,7 @@ type untaggedMessage struct {
 
 // placeTagged checks and places a segment for a Tagged Buffer.
 func (r *Receiver) placeTagged(s *segment) error {
-	h, _, err := ddphdr.ParseTagged(s.header)
+	h, _, err := ParseTagged(s.header)
 	if err != nil {
 		return err
 	}
@@ -67,12 +65,12 @@ func (r *Receiver) placeTagged(s *segment) error {
 }
 
 // putTagged places the payload of a segment that has a payload.
-func (r *Receiver) putTagged(s *segment, h ddphdr.TaggedHeader, need Access) error {
+func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	// A Region can't be larger than the longest message, so a message that is longer writes to the
 	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
 	// message that is out of range.
 	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
-		return &AccessError{Code: ddphdr.CodeBounds, STag: STag(h.STag), TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+		return &AccessError{Code: CodeBounds, STag: STag(h.STag), TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
 	}
 	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, s.n(), need, r.config.Stream)
 	if err != nil {
@@ -94,7 +92,7 @@ func (r *Receiver) putTagged(s *segment, h ddphdr.TaggedHeader, need Access) err
 // placeUntagged checks and places a segment for an Untagged Buffer. Unlike for tagged segments, all
 // checks also apply to segments without payload, because these consume a buffer.
 func (r *Receiver) placeUntagged(s *segment) error {
-	h, _, err := ddphdr.ParseUntagged(s.header)
+	h, _, err := ParseUntagged(s.header)
 	if err != nil {
 		return err
 	}
@@ -102,15 +100,15 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return err
 	}
 	// "The QN is valid for this stream." (RFC 5041 §7.1)
-	if h.QN >= ddphdr.NumQueues || r.config.Queues[h.QN] == nil {
-		return &Error{Code: ddphdr.CodeInvalidQN}
+	if h.QN >= NumQueues || r.config.Queues[h.QN] == nil {
+		return &Error{Code: CodeInvalidQN}
 	}
 	m := &r.untagged[h.QN]
 	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the
 	// queue defined by the QN." (RFC 5041 §7.1) Segments arrive in order here, so exactly one
 	// number is legal.
 	if h.MSN != m.MSN {
-		return &Error{Code: ddphdr.CodeMSNRange}
+		return &Error{Code: CodeMSNRange}
 	}
 	if m.begun && m.RsvdULP != h.RsvdULP {
 		return errRsvdULPChanged
@@ -145,7 +143,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 
 // put places the segment's payload in the buffer of the message. That is the bound buffer, or else
 // the first buffer of q that is not full. In the latter case a Flush waits meanwhile.
-func (m *untaggedMessage) put(q *Queue, s *segment, h *ddphdr.UntaggedHeader) error {
+func (m *untaggedMessage) put(q *Queue, s *segment, h *UntaggedHeader) error {
 	if m.isBound {
 		return m.fill(m.bound, s, h)
 	}
@@ -155,7 +153,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h *ddphdr.UntaggedHeader) er
 	// §7.1)
 	b, ok := q.atLocked(0)
 	if !ok {
-		return &Error{Code: ddphdr.CodeNoBuffer}
+		return &Error{Code: CodeNoBuffer}
 	}
 	if err := m.fill(b, s, h); err != nil {
 		return err
@@ -167,20 +165,20 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h *ddphdr.UntaggedHeader) er
 }
 
 // fill places the segment's payload in b, or in the message itself if the payload belongs there.
-func (m *untaggedMessage) fill(b *buffer, s *segment, h *ddphdr.UntaggedHeader) error {
+func (m *untaggedMessage) fill(b *buffer, s *segment, h *UntaggedHeader) error {
 	if m.inMessage {
 		b = &buffer{b: m.inline[:]}
 	}
 	// "The MO falls in the range of legal offsets associated with the Untagged Buffer." (RFC 5041
 	// §7.1) Segments arrive in order, so only the offset just after the previous bytes is legal.
 	if h.MO != m.Len {
-		return &Error{Code: ddphdr.CodeInvalidMO}
+		return &Error{Code: CodeInvalidMO}
 	}
 	// "The sum of the DDP Segment payload length and the MO falls in the range of legal offsets
 	// associated with the Untagged Buffer." (RFC 5041 §7.1)
 	end := uint64(h.MO) + s.n()
 	if end > b.room() {
-		return &Error{Code: ddphdr.CodeTooLong}
+		return &Error{Code: CodeTooLong}
 	}
 	b.put(uint64(h.MO), s.payload)
 	m.Len = uint32(end)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func TestQueuePost(t *testing.T) {
@@ -82,7 +80,7 @@ func TestQueueFlushOrder(t *testing.T) {
 	}
 	p.wantIdle("message 1, whose buffer was taken back")
 	p.place(segments[1])
-	p.wantFailure(segments[1], ddphdr.CodeNoBuffer)
+	p.wantFailure(segments[1], CodeNoBuffer)
 }
 
 // The ring comes round many times with all depths.
@@ -222,7 +220,7 @@ func TestQueueOwnBuffers(t *testing.T) {
 	}
 	msn, seen := uint32(1), map[*byte]bool{}
 	place := func() {
-		p.place(untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size))
+		p.place(untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size))
 		msn++
 	}
 	deliver := func() {
@@ -250,9 +248,9 @@ func TestQueueOwnBuffers(t *testing.T) {
 	for range depth {
 		deliver()
 	}
-	over := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size)
+	over := untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size)
 	p.place(over)
-	p.wantFailure(over, ddphdr.CodeNoBuffer)
+	p.wantFailure(over, CodeNoBuffer)
 	if ids := q.Flush(); len(ids) != 0 || q.Post(nil, nil, 0) {
 		t.Errorf("Flush returns %v, and Post takes another", ids)
 	}
@@ -262,8 +260,8 @@ func TestQueueOwnBuffers(t *testing.T) {
 func TestQueueOwnOfNoDepth(t *testing.T) {
 	q := NewQueue(0, 28)
 	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })
-	bad := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
+	bad := untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
 	p.place(bad)
-	p.wantFailure(bad, ddphdr.CodeNoBuffer)
+	p.wantFailure(bad, CodeNoBuffer)
 	q.Flush()
 }

@@ -3,8 +3,6 @@ package ddp
 import (
 	"bytes"
 	"fmt"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // A ReceiverConfig says what an inbound stream may reach.
@@ -16,7 +14,7 @@ type ReceiverConfig struct {
 
 	// Queues holds the Untagged Buffers by QN. A nil Queue means that the QN is not valid on the
 	// stream.
-	Queues [ddphdr.NumQueues]*Queue
+	Queues [NumQueues]*Queue
 
 	// Admit decides by a segment's RsvdULP byte whether the ULP accepts the segment. The Receiver
 	// calls it after it has checked the DDP version, and before all other checks. For a tagged
@@ -25,13 +23,13 @@ type ReceiverConfig struct {
 	// untagged segment. Admit must leave a qn that is not in Queues to the Receiver, which checks
 	// it afterwards. Admit must be pure: the same arguments give the same result. A nil Admit
 	// accepts everything and asks for RemoteWrite.
-	Admit func(tagged bool, rsvdULP uint8, qn ddphdr.QN) (need Access, err error)
+	Admit func(tagged bool, rsvdULP uint8, qn QN) (need Access, err error)
 
 	// InMessage reports whether an untagged message that Admit accepts brings its payload, of at
 	// most 8 bytes, in the Message itself. Message.Buffer is then not the message's buffer. Such a
 	// message uses up a buffer all the same, whose length does not matter (RFC 7306 §6: Immediate
 	// Data). A nil InMessage means that there are no such messages.
-	InMessage func(rsvdULP uint8, qn ddphdr.QN) bool
+	InMessage func(rsvdULP uint8, qn QN) bool
 }
 
 // A Receiver places the payload of one stream's inbound segments and delivers their messages. At
@@ -62,7 +60,7 @@ type Receiver struct {
 	failed     failure
 	err        error // failed.err, once all messages before the failure are delivered
 
-	untagged [ddphdr.NumQueues]untaggedMessage // QNSend, the busiest one, is the first
+	untagged [NumQueues]untaggedMessage // QNSend, the busiest one, is the first
 	tagged   taggedMessage
 }
 
@@ -89,10 +87,10 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 		c.Domain = new(Domain)
 	}
 	if c.Admit == nil {
-		c.Admit = func(bool, uint8, ddphdr.QN) (Access, error) { return RemoteWrite, nil }
+		c.Admit = func(bool, uint8, QN) (Access, error) { return RemoteWrite, nil }
 	}
 	if c.InMessage == nil {
-		c.InMessage = func(uint8, ddphdr.QN) bool { return false }
+		c.InMessage = func(uint8, QN) bool { return false }
 	}
 	r := &Receiver{config: c}
 	for qn := range r.untagged {
@@ -107,10 +105,10 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 // Destination changes nothing, and the ULPDU need not be verified: a wrong one has the destination
 // that its header names, or none. The goroutine that uses the Receiver calls Destination.
 func (r *Receiver) Destination(ulpdu []byte) []byte {
-	if !ddphdr.IsTagged(ulpdu) {
+	if !IsTagged(ulpdu) {
 		return nil
 	}
-	h, payload, err := ddphdr.ParseTagged(ulpdu)
+	h, payload, err := ParseTagged(ulpdu)
 	if err != nil || len(payload) == 0 {
 		return nil
 	}
@@ -150,13 +148,13 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 // Bind returns false, and the buffer stays the caller's, if a segment of the message has already
 // been placed, in order or early, or if an error has ended the stream. A buffer of more than 2^32-1
 // bytes is a bug of the caller.
-func (r *Receiver) Bind(qn ddphdr.QN, head, b []byte) bool {
+func (r *Receiver) Bind(qn QN, head, b []byte) bool {
 	bound := buffer{head: head, b: b}
 	if n := bound.room(); n > maxMessageLen {
 		panic(fmt.Sprintf("BUG: Untagged Buffer of %d bytes", n))
 	}
 	m := &r.untagged[qn]
-	if m.begun || r.failed.err != nil || qn == ddphdr.QNSend && r.isEarly(m.MSN) {
+	if m.begun || r.failed.err != nil || qn == QNSend && r.isEarly(m.MSN) {
 		return false
 	}
 	if m.bound == nil {
@@ -174,7 +172,7 @@ func (r *Receiver) Place(off uint64, ulpdu []byte) {
 	if off < r.next {
 		return
 	}
-	n := min(ddphdr.HeaderLen(ulpdu), len(ulpdu))
+	n := min(HeaderLen(ulpdu), len(ulpdu))
 	r.place(&segment{off: off, header: ulpdu[:n], payload: ulpdu[n:], length: len(ulpdu)})
 }
 
@@ -186,7 +184,7 @@ func (r *Receiver) place(s *segment) {
 		return
 	}
 	var err error
-	if ddphdr.IsTagged(s.header) {
+	if IsTagged(s.header) {
 		err = r.placeTagged(s)
 	} else {
 		err = r.placeUntagged(s)
@@ -200,11 +198,11 @@ func (r *Receiver) place(s *segment) {
 // error report the DDP Header, the type of error, and the length of the DDP segment, if available."
 // (RFC 5041 §7.1)
 func segmentError(s *segment, err error) error {
-	e := &Error{Code: ddphdr.CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
+	e := &Error{Code: CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
 	switch err := err.(type) {
-	case ddphdr.Error:
+	case HeaderError:
 		e.Code, e.Err = Code(err), nil
-		if err == ddphdr.ErrShort {
+		if err == ErrShort {
 			e.Header = nil // the segment is too short to have one
 		}
 	case *Error:

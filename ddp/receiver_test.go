@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Messages of every kind between them, each segment alone.
@@ -71,9 +69,9 @@ func TestReceiverContiguous(t *testing.T) {
 	r1, r2 := p.register(make([]byte, 100), RemoteWrite), p.register(make([]byte, 100), RemoteWrite)
 	p.move(r2, r2.stag, r1.base)
 	at := func(r *Region, off uint64, n int, last bool) []byte {
-		return ddphdr.TaggedHeader{Last: last, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(make([]byte, 0, 14+n))[:14+n]
+		return TaggedHeader{Last: last, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(make([]byte, 0, 14+n))[:14+n]
 	}
-	bad := ddphdr.TaggedHeader{STag: 0xBAD, TO: math.MaxUint64}
+	bad := TaggedHeader{STag: 0xBAD, TO: math.MaxUint64}
 	badLast := bad
 	badLast.Last = true
 	tests := []struct {
@@ -110,14 +108,14 @@ func TestReceiverTaggedMessageTooLong(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(8)
 	r := p.register(g.mem, RemoteWrite)
-	h := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}
 	p.place(append(h.AppendTo(nil), 1, 2, 3, 4))
 	p.r.tagged.Len = math.MaxUint32 - 4 // as if as much had come
 	p.place(append(h.AppendTo(nil), 5, 6, 7, 8))
 	p.wantIdle("2^32-1 octets")
 	bad := append(h.AppendTo(nil), 9)
 	p.place(bad)
-	p.wantFailure(bad, ddphdr.CodeBounds)
+	p.wantFailure(bad, CodeBounds)
 	if !bytes.Equal(g.mem, []byte{5, 6, 7, 8, guard, guard, guard, guard}) || !g.intact() {
 		t.Errorf("memory = %x", g.all)
 	}
@@ -131,7 +129,7 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 	w, u := write(r, 0, payload), send(payload)
 	for _, m := range []Message{w, u} {
 		p := newPair(t)
-		p.r.config.Domain, p.r.config.Queues = r.domain, [ddphdr.NumQueues]*Queue{NewQueue(1, 0)}
+		p.r.config.Domain, p.r.config.Queues = r.domain, [NumQueues]*Queue{NewQueue(1, 0)}
 		p.queues = p.r.config.Queues
 		g := p.post(0, 100, 0)
 		segments := cut(&p.s, &m, 30)
@@ -142,10 +140,10 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 			t.Error("message delivered")
 		}
 		var e *Error
-		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != ddphdr.CodeULP {
-			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with ddphdr.CodeULP", err)
+		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != CodeULP {
+			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with CodeULP", err)
 		}
-		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:ddphdr.HeaderLen(segments[1])]) || n != len(segments[1]) {
+		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:HeaderLen(segments[1])]) || n != len(segments[1]) {
 			t.Errorf("Segment = %x, %d", header, n)
 		}
 		if !m.Tagged && !untouched(g.mem[12:]) {
@@ -160,7 +158,7 @@ func TestReceiverAdmit(t *testing.T) {
 	var asked []string
 	p := newPairWith(t, func(c *ReceiverConfig) {
 		c.Queues[3] = nil
-		c.Admit = func(tagged bool, rsvdULP uint8, qn ddphdr.QN) (Access, error) {
+		c.Admit = func(tagged bool, rsvdULP uint8, qn QN) (Access, error) {
 			asked = append(asked, fmt.Sprint(tagged, rsvdULP, qn))
 			switch rsvdULP {
 			case 0xEE:
@@ -180,13 +178,13 @@ func TestReceiverAdmit(t *testing.T) {
 		refused bool
 		asked   string
 	}{
-		{"Read Response to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x42, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
-		{"Write to a sink", ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), ddphdr.CodeInvalidSTag, false, "true 64 0"},
-		{"refused, tagged", ddphdr.TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, true, "true 238 0"},
-		{"refused, untagged", ddphdr.UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, true, "false 238 1"},
-		{"refused, before the QN is looked at", ddphdr.UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, true, "false 238 7"},
-		{"QN without a queue", ddphdr.UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), ddphdr.CodeInvalidQN, false, "false 0 3"},
-		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), ddphdr.CodeUntaggedVersion, false, ""},
+		{"Read Response to a sink", TaggedHeader{Last: true, RsvdULP: 0x42, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
+		{"Write to a sink", TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), CodeInvalidSTag, false, "true 64 0"},
+		{"refused, tagged", TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, true, "true 238 0"},
+		{"refused, untagged", UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, true, "false 238 1"},
+		{"refused, before the QN is looked at", UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, true, "false 238 7"},
+		{"QN without a queue", UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), CodeInvalidQN, false, "false 0 3"},
+		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), CodeUntaggedVersion, false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -201,7 +199,7 @@ func TestReceiverAdmit(t *testing.T) {
 			case tt.refused:
 				p.r.Deliver(p.off)
 				var e *Error
-				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || e.Code != ddphdr.CodeULP || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
+				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || e.Code != CodeULP || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
 					t.Errorf("Err = %v", err)
 				}
 			case tt.code != 0:
@@ -219,7 +217,7 @@ func TestReceiverAdmit(t *testing.T) {
 // Immediate Data comes in the Message; the buffer that it uses up may be of any length.
 func TestReceiverInMessage(t *testing.T) {
 	p := newPairWith(t, func(c *ReceiverConfig) {
-		c.InMessage = func(rsvdULP uint8, qn ddphdr.QN) bool { return rsvdULP == 0x48 && qn == ddphdr.QNSend }
+		c.InMessage = func(rsvdULP uint8, qn QN) bool { return rsvdULP == 0x48 && qn == QNSend }
 	})
 	data := []byte("8 octets")
 	buffers := []guarded{p.post(0, 0, 1), p.post(0, 20, 2), p.post(0, 20, 3), p.post(0, 20, 4)}
@@ -239,17 +237,17 @@ func TestReceiverInMessage(t *testing.T) {
 		}
 	}
 	p.post(0, 20, 5)
-	bad := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x48, MSN: 5}.AppendTo(nil)
+	bad := UntaggedHeader{Last: true, RsvdULP: 0x48, MSN: 5}.AppendTo(nil)
 	bad = append(bad, make([]byte, 9)...)
 	p.place(bad)
-	p.wantFailure(bad, ddphdr.CodeTooLong)
+	p.wantFailure(bad, CodeTooLong)
 }
 
 // TestReceiverForgetsBuffer: what has been delivered is not kept for longer than the Message.
 func TestReceiverForgetsBuffer(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 100, 1)
-	p.place(untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 10))
+	p.place(untagged(UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 10))
 	if m := p.wantMessage("the only one"); len(m.Buffer) != 10 {
 		t.Fatalf("buffer of %d octets, want 10", len(m.Buffer))
 	}
@@ -296,7 +294,7 @@ func TestReceiverErrorWaitsForEdge(t *testing.T) {
 	p.post(0, 10, 1)
 	p.send(send([]byte("good")), 128)
 	edge := p.off
-	bad := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1)
+	bad := untagged(UntaggedHeader{Last: true, MSN: 1}, 1)
 	p.place(bad)
 	if p.r.Deliver(0) || p.r.Err() != nil {
 		t.Errorf("at edge 0: delivered %+v, %v", p.r.Message(), p.r.Err())
@@ -304,7 +302,7 @@ func TestReceiverErrorWaitsForEdge(t *testing.T) {
 	if !p.r.Deliver(edge) || p.r.Deliver(edge) || p.r.Err() != nil {
 		t.Errorf("below the bad segment: Err = %v, want one message", p.r.Err())
 	}
-	p.wantFailure(bad, ddphdr.CodeMSNRange)
+	p.wantFailure(bad, CodeMSNRange)
 }
 
 // Offsets of 2^32-1 and so on do not wrap, whatever has been received.
@@ -312,11 +310,11 @@ func TestReceiverErrorWaitsForEdge(t *testing.T) {
 func TestReceiverUntaggedMessageNear32Bits(t *testing.T) {
 	p := newPair(t)
 	g := p.post(0, 32, 1)
-	p.place(untagged(ddphdr.UntaggedHeader{MSN: 1}, 0))
+	p.place(untagged(UntaggedHeader{MSN: 1}, 0))
 	p.r.untagged[0].Len = math.MaxUint32 - 1 // as if as much had come
-	bad := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32 - 1}, 4)
+	bad := untagged(UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32 - 1}, 4)
 	p.place(bad)
-	p.wantFailure(bad, ddphdr.CodeTooLong)
+	p.wantFailure(bad, CodeTooLong)
 	if !untouched(g.all) {
 		t.Errorf("memory = %x", g.all)
 	}
@@ -324,15 +322,15 @@ func TestReceiverUntaggedMessageNear32Bits(t *testing.T) {
 
 func TestReceiverWithNothing(t *testing.T) {
 	for _, ulpdu := range [][]byte{
-		append(ddphdr.TaggedHeader{Last: true, STag: 1}.AppendTo(nil), 1),
-		ddphdr.UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil),
+		append(TaggedHeader{Last: true, STag: 1}.AppendTo(nil), 1),
+		UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil),
 	} {
 		p := &pair{TB: t, r: NewReceiver(ReceiverConfig{})}
 		p.place(ulpdu)
-		if ddphdr.IsTagged(ulpdu) {
-			p.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
+		if IsTagged(ulpdu) {
+			p.wantFailure(ulpdu, CodeInvalidSTag)
 		} else {
-			p.wantFailure(ulpdu, ddphdr.CodeInvalidQN)
+			p.wantFailure(ulpdu, CodeInvalidQN)
 		}
 		if r := NewReceiver(ReceiverConfig{}); r.TryPlace(0, ulpdu) {
 			t.Errorf("TryPlace(%x) = true", ulpdu)

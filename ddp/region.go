@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/rddp/rddp/ddp/internal/place"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -222,14 +221,14 @@ func (r *Region) put(mem, payload []byte) {
 func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessError {
 	// "The STag is valid for this stream." (RFC 5041 §7.1)
 	if r.gone {
-		return r.refuse(ddphdr.CodeInvalidSTag, to, n, need, stream)
+		return r.refuse(CodeInvalidSTag, to, n, need, stream)
 	}
 	if r.stream != 0 && r.stream != stream {
-		return r.refuse(ddphdr.CodeNotAssociated, to, n, need, stream)
+		return r.refuse(CodeNotAssociated, to, n, need, stream)
 	}
 	// "The STag has an associated buffer that allows Placement of the payload." (RFC 5041 §7.1)
 	if r.access&need != need {
-		err := r.refuse(ddphdr.CodeInvalidSTag, to, n, need, stream)
+		err := r.refuse(CodeInvalidSTag, to, n, need, stream)
 		err.Denied = true
 		return err
 	}
@@ -238,13 +237,13 @@ func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessEr
 	// wraps is always out of bounds, too.
 	end, carry := bits.Add64(to, n, 0)
 	if carry != 0 {
-		return r.refuse(ddphdr.CodeTOWrap, to, n, need, stream)
+		return r.refuse(CodeTOWrap, to, n, need, stream)
 	}
 	// "The TO falls in the range of legal offsets registered for the STag." and "The sum of the DDP
 	// Segment payload length and the TO falls in the range of legal offsets registered for the
 	// STag." (RFC 5041 §7.1) The sum of base and length can't wrap.
 	if to < r.base || end > r.base+uint64(r.size) {
-		return r.refuse(ddphdr.CodeBounds, to, n, need, stream)
+		return r.refuse(CodeBounds, to, n, need, stream)
 	}
 	return nil
 }

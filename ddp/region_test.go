@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
@@ -165,7 +164,7 @@ func TestInvalidate(t *testing.T) {
 func TestZeroRegion(t *testing.T) {
 	r := new(Region)
 	var access *AccessError
-	if _, err := r.Window(0, 1, 0); !errors.As(err, &access) || access.Code != ddphdr.CodeInvalidSTag {
+	if _, err := r.Window(0, 1, 0); !errors.As(err, &access) || access.Code != CodeInvalidSTag {
 		t.Errorf("Window = %v", err)
 	}
 	if _, err := r.Update64(0, func(v uint64) uint64 { return v }); !errors.As(err, &access) {

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -30,19 +29,19 @@ type advertisement struct {
 // run writes one octet, its own, to its quarter of what is advertised.
 func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quarter uint64) {
 	defer p.over.Store(true)
-	segment := bytes.Repeat([]byte{byte(quarter + 1)}, ddphdr.TaggedHeaderLen+revokedMemory/4)
+	segment := bytes.Repeat([]byte{byte(quarter + 1)}, TaggedHeaderLen+revokedMemory/4)
 	for !stop.Load() {
 		runtime.Gosched() // the others are to have their turn, wherever this one is
 		a := ad.Load()
-		ddphdr.TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to + quarter*a.n/4}.AppendTo(segment[:0])
-		p.pair.r.Place(p.pair.off, segment[:ddphdr.TaggedHeaderLen+a.n/4])
+		TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to + quarter*a.n/4}.AppendTo(segment[:0])
+		p.pair.r.Place(p.pair.off, segment[:TaggedHeaderLen+a.n/4])
 		p.pair.off += fpduLen(segment)
 		if p.pair.r.Deliver(p.pair.off) {
 			p.good.Add(1)
 			continue
 		}
 		p.bad++
-		if e, ok := p.pair.r.Err().(*Error); !ok || e.Code != ddphdr.CodeInvalidSTag {
+		if e, ok := p.pair.r.Err().(*Error); !ok || e.Code != CodeInvalidSTag {
 			p.failed = "the error of a revoked STag is " + p.pair.r.Err().Error()
 			return
 		}

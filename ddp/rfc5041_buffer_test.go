@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Tests of RFC 5041 §1.2, §5.1, §5.2 and §8.2: where a message goes, and what names it.
@@ -23,10 +21,10 @@ func TestRFC5041_1_2_WhereAMessageStarts(t *testing.T) {
 		if !bytes.Equal(region.mem[off:][:4], []byte{1, 2, 3, 4}) || !untouched(region.mem[:off]) || !untouched(region.mem[off+4:]) {
 			t.Errorf("Write at %d: %x", off, region.mem)
 		}
-		segment := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: uint32(off)}, 4)
+		segment := untagged(UntaggedHeader{Last: true, MSN: 1, MO: uint32(off)}, 4)
 		p.place(segment)
 		if off > 0 {
-			p.wantFailure(segment, ddphdr.CodeInvalidMO)
+			p.wantFailure(segment, CodeInvalidMO)
 			if !untouched(posted.all) {
 				t.Errorf("a message that begins at MO %d: %x", off, posted.mem)
 			}
@@ -61,9 +59,9 @@ func TestRFC5041_5_1_1_WrittenAgain(t *testing.T) {
 // DDP-5041-5.2-6
 func TestRFC5041_5_2_QNAndMSN(t *testing.T) {
 	p := newPair(t)
-	var posted [ddphdr.NumQueues][3]guarded
-	var segments [ddphdr.NumQueues][][]byte
-	for qn := range ddphdr.QN(ddphdr.NumQueues) {
+	var posted [NumQueues][3]guarded
+	var segments [NumQueues][][]byte
+	for qn := range QN(NumQueues) {
 		for k := range posted[qn] {
 			posted[qn][k] = p.post(qn, 40, uint64(qn)<<8|uint64(k+1))
 			m := Message{QN: qn, Payload: [][]byte{bytes.Repeat([]byte{byte(qn)<<4 | byte(k+1)}, 40)}, Len: 40}
@@ -71,12 +69,12 @@ func TestRFC5041_5_2_QNAndMSN(t *testing.T) {
 		}
 	}
 	for i := range segments[0] {
-		for qn := range ddphdr.QN(ddphdr.NumQueues) {
+		for qn := range QN(NumQueues) {
 			p.place(segments[qn][i])
 		}
 	}
 	for k := range uint32(3) {
-		for qn := range ddphdr.QN(ddphdr.NumQueues) {
+		for qn := range QN(NumQueues) {
 			m := p.wantMessage("message")
 			want := bytes.Repeat([]byte{byte(qn)<<4 | byte(k+1)}, 40)
 			if m.QN != qn || m.MSN != k+1 || m.ID != uint64(qn)<<8|uint64(k+1) || !bytes.Equal(posted[qn][k].mem, want) {
@@ -95,16 +93,16 @@ func TestRFC5041_5_2_MessageWithAHole(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(12)
 	r := p.register(g.mem, RemoteWrite)
-	p.place(tagged(ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}, 4))
-	p.place(tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + 8}, 4))
+	p.place(tagged(TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}, 4))
+	p.place(tagged(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + 8}, 4))
 	if m := p.wantMessage("Tagged, with a hole"); m.Len != 8 || m.Contiguous || !untouched(g.mem[4:8]) || g.mem[3] != 0 || g.mem[8] != 0 {
 		t.Errorf("delivered %+v, memory %x", m, g.mem)
 	}
 	posted := p.post(0, 12, 1)
-	p.place(untagged(ddphdr.UntaggedHeader{MSN: 1}, 4))
-	hole := untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 8}, 4)
+	p.place(untagged(UntaggedHeader{MSN: 1}, 4))
+	hole := untagged(UntaggedHeader{Last: true, MSN: 1, MO: 8}, 4)
 	p.place(hole)
-	p.wantFailure(hole, ddphdr.CodeInvalidMO)
+	p.wantFailure(hole, CodeInvalidMO)
 	if !untouched(posted.mem[4:]) {
 		t.Errorf("buffer %x", posted.mem)
 	}
@@ -126,7 +124,7 @@ func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 				}
 				g := newGuarded(8)
 				r := register(t, d, g.mem, RemoteWrite, stream+1)
-				ulpdu := tagged(ddphdr.TaggedHeader{Last: v&1 == 0, RsvdULP: uint8(v), STag: uint32(r.STag()), TO: r.TO()}, 8)
+				ulpdu := tagged(TaggedHeader{Last: v&1 == 0, RsvdULP: uint8(v), STag: uint32(r.STag()), TO: r.TO()}, 8)
 				ulpdu[0] |= byte(rsvd) << 2
 				if p.r.TryPlace(p.off, ulpdu) {
 					t.Fatalf("segment %x is placed early", ulpdu)
@@ -170,13 +168,13 @@ func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 		for range 20 { // the same with one octet of the header something else
 			x := newTarget(t)
 			bad := c.bad(x)
-			if n := min(len(bad), ddphdr.HeaderLen(bad)); n > 0 {
+			if n := min(len(bad), HeaderLen(bad)); n > 0 {
 				bad[rnd.IntN(n)] = byte(rnd.Uint32())
 			}
 			x.place(bad)
 			x.r.Deliver(x.off)
 			var e *Error
-			if err := x.r.Err(); err != nil && (!errors.As(err, &e) || e.Code != ddphdr.CodeULP) {
+			if err := x.r.Err(); err != nil && (!errors.As(err, &e) || e.Code != CodeULP) {
 				note(c.desc+", changed", err)
 			}
 		}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Tests of RFC 5041 §7 and §8: what is refused, with which number, and that nothing of it is
@@ -39,7 +37,7 @@ func newTarget(t testing.TB) *target {
 	x.foreign = region(x.domain, RemoteWrite, stream+1)
 	x.alien = region(new(Domain), RemoteWrite, stream)
 	x.memory = append(x.memory, x.post(0, 32, 1), x.post(0, 32, 2))
-	x.begun = untagged(ddphdr.UntaggedHeader{MSN: 1}, 10)
+	x.begun = untagged(UntaggedHeader{MSN: 1}, 10)
 	copy(x.begun[18:], bytes.Repeat([]byte{guard}, 10)) // so that "unchanged" stays easy to tell
 	x.place(x.begun)
 	x.wantIdle("a message has begun")
@@ -56,10 +54,10 @@ func (x *target) wantUnchanged() {
 }
 
 // untagged and tagged return a segment with n octets of payload.
-func untagged(h ddphdr.UntaggedHeader, n int) []byte {
+func untagged(h UntaggedHeader, n int) []byte {
 	return append(h.AppendTo(nil), make([]byte, n)...)
 }
-func tagged(h ddphdr.TaggedHeader, n int) []byte { return append(h.AppendTo(nil), make([]byte, n)...) }
+func tagged(h TaggedHeader, n int) []byte { return append(h.AppendTo(nil), make([]byte, n)...) }
 
 // version changes a segment's DV.
 func version(ulpdu []byte, dv byte) []byte {
@@ -76,11 +74,11 @@ type errorCase struct {
 // at makes an errorCase of a tagged segment of n octets for TO off of a Region.
 func at(desc string, code uint8, r func(x *target) *Region, off uint64, n int) errorCase {
 	return errorCase{desc, 0x100 | Code(code), func(x *target) []byte {
-		return tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(r(x).STag()), TO: r(x).TO() + off}, n)
+		return tagged(TaggedHeader{Last: true, STag: uint32(r(x).STag()), TO: r(x).TO() + off}, n)
 	}}
 }
 
-func queued(desc string, code uint8, h ddphdr.UntaggedHeader, n int) errorCase {
+func queued(desc string, code uint8, h UntaggedHeader, n int) errorCase {
 	return errorCase{desc, 0x200 | Code(code), func(*target) []byte { return untagged(h, n) }}
 }
 
@@ -93,12 +91,12 @@ func alien(x *target) *Region    { return x.alien }
 // errorCases provokes every error of RFC 5041 §7.2, one fault at a time where that can be.
 func errorCases() []errorCase {
 	cases := []errorCase{
-		{"STag 0", 0x100, func(*target) []byte { return tagged(ddphdr.TaggedHeader{Last: true}, 1) }},
+		{"STag 0", 0x100, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 1) }},
 		{"STag unknown", 0x100, func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag() ^ 0x00010000), TO: x.region.TO()}, 8)
+			return tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag() ^ 0x00010000), TO: x.region.TO()}, 8)
 		}},
 		{"STag of which the last octet is wrong", 0x100, func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag() ^ 1), TO: x.region.TO()}, 8)
+			return tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag() ^ 1), TO: x.region.TO()}, 8)
 		}},
 		at("STag revoked", 0, gone, 0, 8),
 		at("STag of another Domain", 0, alien, 0, 8),
@@ -111,48 +109,48 @@ func errorCases() []errorCase {
 		at("TO far away", 1, region, 1<<32, 1),
 		at("not the last segment", 1, region, 64, 1),
 		at("of another stream", 2, foreign, 0, 8),
-		queued("QN without buffers, first MSN", 2, ddphdr.UntaggedHeader{Last: true, QN: 1, MSN: 1}, 1),
-		queued("QN without buffers, no payload", 2, ddphdr.UntaggedHeader{Last: true, QN: 1, MSN: 1}, 0),
-		queued("QN without buffers, MO too", 2, ddphdr.UntaggedHeader{Last: true, QN: 1, MSN: 1, MO: 9}, 1),
-		queued("QN not valid here", 1, ddphdr.UntaggedHeader{Last: true, QN: 3, MSN: 1}, 1),
-		queued("QN 4", 1, ddphdr.UntaggedHeader{Last: true, QN: 4, MSN: 1}, 1),
-		queued("QN 7, no payload", 1, ddphdr.UntaggedHeader{Last: true, QN: 7, MSN: 1}, 0),
-		queued("QN 2^32-1", 1, ddphdr.UntaggedHeader{Last: true, QN: math.MaxUint32, MSN: 1}, 1),
-		queued("MSN 0", 3, ddphdr.UntaggedHeader{Last: true, MO: 10}, 1),
-		queued("MSN of the next buffer", 3, ddphdr.UntaggedHeader{Last: true, MSN: 2}, 1),
-		queued("MSN beyond the buffers", 3, ddphdr.UntaggedHeader{Last: true, MSN: 3}, 1),
-		queued("MSN far ahead, no payload", 3, ddphdr.UntaggedHeader{Last: true, MSN: 0x80000001, MO: 10}, 0),
-		queued("MSN wrong in a QN without buffers", 3, ddphdr.UntaggedHeader{Last: true, QN: 1, MSN: 2}, 1),
-		queued("MO 0 again", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1),
-		queued("MO one too low", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 9}, 1),
-		queued("MO with a hole before", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1),
-		queued("MO with a hole before, no payload", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 11}, 0),
-		queued("MO at the buffer's end", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 32}, 1),
-		queued("MO 2^32-1", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32}, 1),
-		queued("MO 2^32-1 with so much that 32 bits wrap", 4, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32}, 12),
-		queued("first MO of a message is 4", 4, ddphdr.UntaggedHeader{Last: true, QN: 2, MSN: 1, MO: 4}, 1),
-		queued("one octet too long", 5, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23),
-		queued("one octet too long, not the last segment", 5, ddphdr.UntaggedHeader{MSN: 1, MO: 10}, 23),
-		queued("far too long", 5, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 64750),
+		queued("QN without buffers, first MSN", 2, UntaggedHeader{Last: true, QN: 1, MSN: 1}, 1),
+		queued("QN without buffers, no payload", 2, UntaggedHeader{Last: true, QN: 1, MSN: 1}, 0),
+		queued("QN without buffers, MO too", 2, UntaggedHeader{Last: true, QN: 1, MSN: 1, MO: 9}, 1),
+		queued("QN not valid here", 1, UntaggedHeader{Last: true, QN: 3, MSN: 1}, 1),
+		queued("QN 4", 1, UntaggedHeader{Last: true, QN: 4, MSN: 1}, 1),
+		queued("QN 7, no payload", 1, UntaggedHeader{Last: true, QN: 7, MSN: 1}, 0),
+		queued("QN 2^32-1", 1, UntaggedHeader{Last: true, QN: math.MaxUint32, MSN: 1}, 1),
+		queued("MSN 0", 3, UntaggedHeader{Last: true, MO: 10}, 1),
+		queued("MSN of the next buffer", 3, UntaggedHeader{Last: true, MSN: 2}, 1),
+		queued("MSN beyond the buffers", 3, UntaggedHeader{Last: true, MSN: 3}, 1),
+		queued("MSN far ahead, no payload", 3, UntaggedHeader{Last: true, MSN: 0x80000001, MO: 10}, 0),
+		queued("MSN wrong in a QN without buffers", 3, UntaggedHeader{Last: true, QN: 1, MSN: 2}, 1),
+		queued("MO 0 again", 4, UntaggedHeader{Last: true, MSN: 1}, 1),
+		queued("MO one too low", 4, UntaggedHeader{Last: true, MSN: 1, MO: 9}, 1),
+		queued("MO with a hole before", 4, UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1),
+		queued("MO with a hole before, no payload", 4, UntaggedHeader{Last: true, MSN: 1, MO: 11}, 0),
+		queued("MO at the buffer's end", 4, UntaggedHeader{Last: true, MSN: 1, MO: 32}, 1),
+		queued("MO 2^32-1", 4, UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32}, 1),
+		queued("MO 2^32-1 with so much that 32 bits wrap", 4, UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32}, 12),
+		queued("first MO of a message is 4", 4, UntaggedHeader{Last: true, QN: 2, MSN: 1, MO: 4}, 1),
+		queued("one octet too long", 5, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23),
+		queued("one octet too long, not the last segment", 5, UntaggedHeader{MSN: 1, MO: 10}, 23),
+		queued("far too long", 5, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 64750),
 	}
 	for n := range uint64(2) {
-		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), ddphdr.CodeTOWrap, func(x *target) []byte {
-			return tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: math.MaxUint64}, int(n+1))
+		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), CodeTOWrap, func(x *target) []byte {
+			return tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: math.MaxUint64}, int(n+1))
 		}})
 	}
 	for _, dv := range []byte{0, 2, 3} {
 		cases = append(cases,
-			errorCase{fmt.Sprintf("tagged, DV %d", dv), ddphdr.CodeTaggedVersion, func(x *target) []byte {
-				return version(tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8), dv)
+			errorCase{fmt.Sprintf("tagged, DV %d", dv), CodeTaggedVersion, func(x *target) []byte {
+				return version(tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8), dv)
 			}},
-			errorCase{fmt.Sprintf("untagged, DV %d", dv), ddphdr.CodeUntaggedVersion, func(*target) []byte {
-				return version(untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 8), dv)
+			errorCase{fmt.Sprintf("untagged, DV %d", dv), CodeUntaggedVersion, func(*target) []byte {
+				return version(untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 8), dv)
 			}})
 	}
 	for _, n := range []int{0, 1, 13} {
-		cases = append(cases, errorCase{fmt.Sprintf("%d octets", n), 0, func(*target) []byte { return tagged(ddphdr.TaggedHeader{Last: true}, 0)[:n] }})
+		cases = append(cases, errorCase{fmt.Sprintf("%d octets", n), 0, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 0)[:n] }})
 	}
-	return append(cases, errorCase{"17 octets", 0, func(*target) []byte { return untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 0)[:17] }})
+	return append(cases, errorCase{"17 octets", 0, func(*target) []byte { return untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 0)[:17] }})
 }
 
 // "For non-zero-length Untagged DDP Segments, the DDP Segment MUST be validated before Placement by
@@ -221,11 +219,11 @@ func TestRFC5041_7_1_DropsWhatFollows(t *testing.T) {
 			bad := c.bad(x)
 			x.place(bad)
 			// And some come after it, right ones and wrong ones.
-			x.place(tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(good.STag()), TO: good.TO() + 1}, 8))
-			x.place(untagged(ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1))
-			x.place(untagged(ddphdr.UntaggedHeader{Last: true, QN: 9}, 1))
+			x.place(tagged(TaggedHeader{Last: true, STag: uint32(good.STag()), TO: good.TO() + 1}, 8))
+			x.place(untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1))
+			x.place(untagged(UntaggedHeader{Last: true, QN: 9}, 1))
 			x.place(nil)
-			if x.r.TryPlace(x.off, tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(good.STag()), TO: good.TO()}, 8)) {
+			if x.r.TryPlace(x.off, tagged(TaggedHeader{Last: true, STag: uint32(good.STag()), TO: good.TO()}, 8)) {
 				t.Error("segment placed early after the failure")
 			}
 			if err := x.r.Err(); err != nil {
@@ -260,13 +258,13 @@ func TestRFC5041_7_2_TerminateVectors(t *testing.T) {
 		posted    int
 		terminate string // first 6 octets of the Terminate header, then the terminated DDP header
 	}{
-		{"V5: Write to an STag that does not exist", tagged(ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: 0xDEADBE00, TO: 0x1000}, 8),
+		{"V5: Write to an STag that does not exist", tagged(TaggedHeader{Last: true, RsvdULP: 0x40, STag: 0xDEADBE00, TO: 0x1000}, 8),
 			-1, "1100c0000016" + "c140deadbe000000000000001000"},
-		{"V6: Write of 8 octets, one beyond the end", tagged(ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: 0x12345601, TO: 0x10F9}, 8),
+		{"V6: Write of 8 octets, one beyond the end", tagged(TaggedHeader{Last: true, RsvdULP: 0x40, STag: 0x12345601, TO: 0x10F9}, 8),
 			-1, "1101c0000016" + "c1401234560100000000000010f9"},
-		{"V20: Send of 9 octets to a buffer of 8", untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 9),
+		{"V20: Send of 9 octets to a buffer of 8", untagged(UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 9),
 			8, "1205c000001b" + "414300000000000000000000000100000000"},
-		{"V21: Send without a buffer", untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 5),
+		{"V21: Send without a buffer", untagged(UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 5),
 			-1, "1202c0000017" + "414300000000000000000000000100000000"},
 	}
 	for _, tt := range tests {
@@ -293,7 +291,7 @@ func TestRFC5041_7_2_TerminateVectors(t *testing.T) {
 func TestRFC5041_7_1_WholeRangeIsLegal(t *testing.T) {
 	for _, c := range []struct{ off, n uint64 }{{0, 1}, {1, 1}, {0, 64}, {63, 1}, {13, 51}} {
 		x := newTarget(t)
-		x.place(tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO() + c.off}, int(c.n)))
+		x.place(tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO() + c.off}, int(c.n)))
 		x.wantMessage("Write")
 		g := x.memory[0]
 		if !untouched(g.mem[:c.off]) || !untouched(g.mem[c.off+c.n:]) || !g.intact() || bytes.Count(g.mem[c.off:][:c.n], []byte{0}) != int(c.n) {
@@ -320,9 +318,9 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 	}{
 		{"this stream's", true, stream, 0},
 		{"every stream's", true, 0, 0},
-		{"another stream's", true, stream + 1, ddphdr.CodeNotAssociated},
-		{"another Domain's, same stream number", false, stream, ddphdr.CodeInvalidSTag},
-		{"another Domain's, every stream's", false, 0, ddphdr.CodeInvalidSTag},
+		{"another stream's", true, stream + 1, CodeNotAssociated},
+		{"another Domain's, same stream number", false, stream, CodeInvalidSTag},
+		{"another Domain's, every stream's", false, 0, CodeInvalidSTag},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -333,7 +331,7 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 			}
 			g := newGuarded(8)
 			r := register(t, d, g.mem, RemoteRead|RemoteWrite|RemoteAtomic, tt.stream)
-			ulpdu := tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}, 8)
+			ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}, 8)
 			if tt.code != 0 && p.r.TryPlace(p.off, ulpdu) {
 				t.Error("placed early")
 			}
@@ -374,10 +372,10 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		p := newPair(t)
 		g := newGuarded(64)
 		part := p.register(g.mem[8:16], granted)
-		ulpdu := tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(part.STag()), TO: part.TO()}, 8)
+		ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(part.STag()), TO: part.TO()}, 8)
 		if granted&RemoteWrite == 0 {
 			p.place(ulpdu)
-			p.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
+			p.wantFailure(ulpdu, CodeInvalidSTag)
 			if !untouched(g.all) {
 				t.Errorf("%v: memory = %x", granted, g.all)
 			}
@@ -391,7 +389,7 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		part.Deregister()
 		copy(g.mem[8:16], bytes.Repeat([]byte{guard}, 8))
 		p.place(ulpdu)
-		p.wantFailure(ulpdu, ddphdr.CodeInvalidSTag)
+		p.wantFailure(ulpdu, CodeInvalidSTag)
 		if !untouched(g.all) {
 			t.Errorf("%v: after Deregister: memory = %x", granted, g.all)
 		}
@@ -409,14 +407,14 @@ func TestErrorStrings(t *testing.T) {
 			seen[s] = true
 		}
 	}
-	e := &Error{Code: ddphdr.CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
+	e := &Error{Code: CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
 	if want := "ddp: Untagged Buffer Error: DDP Message too long for available buffer (segment of 27 bytes, header 41)"; e.Error() != want {
 		t.Errorf("Error = %q, want %q", e, want)
 	}
-	if s := Code(ddphdr.CodeULP).String(); s == "" || seen[s] {
+	if s := Code(CodeULP).String(); s == "" || seen[s] {
 		t.Errorf("CodeULP is %q", s)
 	}
-	denied := &AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true, STag: 1, TO: 2, N: 3, Need: RemoteRead, Stream: 4}
+	denied := &AccessError{Code: CodeInvalidSTag, Denied: true, STag: 1, TO: 2, N: 3, Need: RemoteRead, Stream: 4}
 	if want := "ddp: access rights violation: STag 0x00000001, TO 0x2, 3 bytes, stream 4, for remote read"; denied.Error() != want {
 		t.Errorf("Error = %q, want %q", denied, want)
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Tests of RFC 5041 §4: headers, and who sees to it that their fields are right. Each names the
@@ -28,7 +26,7 @@ func segmentCases(t testing.TB) (cases []segmentCase) {
 	for i, n := range []int{0, 1, 2, 3, 100} {
 		rsvd := []uint8{0x40, 0xA5, 0x5A, 0xFF, 0x00}[i]
 		tagged := Message{Tagged: true, RsvdULP: rsvd, STag: 0x12345601, TO: 0x1000, Payload: [][]byte{data}, Len: uint32(n * 114)}
-		untagged := Message{RsvdULP: rsvd, RsvdULP32: 0xA1B2C3D4, QN: ddphdr.QN(i % ddphdr.NumQueues), Payload: [][]byte{data}, Len: uint32(n * 110)}
+		untagged := Message{RsvdULP: rsvd, RsvdULP32: 0xA1B2C3D4, QN: QN(i % NumQueues), Payload: [][]byte{data}, Len: uint32(n * 110)}
 		fromRegion := tagged
 		fromRegion.Source, fromRegion.SourceTO = source, source.TO()
 		for _, m := range []Message{tagged, untagged, fromRegion} {
@@ -139,13 +137,13 @@ func TestRFC5041_4_1_ControlField(t *testing.T) {
 	p := newPair(t)
 	for rsvd := range byte(16) {
 		p.post(0, 0, uint64(rsvd))
-		u := ddphdr.UntaggedHeader{Last: true, MSN: uint32(rsvd) + 1}.AppendTo(nil)
+		u := UntaggedHeader{Last: true, MSN: uint32(rsvd) + 1}.AppendTo(nil)
 		u[0] |= rsvd << 2
 		p.place(u)
 		if p.wantMessage("reserved bits in an untagged segment").Tagged {
 			t.Error("message is tagged")
 		}
-		g := ddphdr.TaggedHeader{Last: true}.AppendTo(nil)
+		g := TaggedHeader{Last: true}.AppendTo(nil)
 		g[0] |= rsvd << 2
 		p.place(g)
 		if !p.wantMessage("reserved bits in a tagged segment").Tagged {
@@ -204,7 +202,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 			g := newGuarded(16)
 			r := p.register(g.mem, RemoteWrite)
 			m := write(r, 0, make([]byte, 16))
-			code := Code(ddphdr.CodeInvalidSTag)
+			code := Code(CodeInvalidSTag)
 			switch desc {
 			case "unknown":
 				m.STag++
@@ -212,7 +210,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 				r.Deregister()
 			case "of another stream":
 				other := register(t, p.domain, g.mem, RemoteWrite, stream+1)
-				m.STag, m.TO, code = other.STag(), other.TO(), ddphdr.CodeNotAssociated
+				m.STag, m.TO, code = other.STag(), other.TO(), CodeNotAssociated
 			}
 			bad := cut(&p.s, &m, 128)[0]
 			if p.r.TryPlace(p.off, bad) {
@@ -276,12 +274,12 @@ func TestRFC5041_4_3_RsvdULPDelivered(t *testing.T) {
 func TestRFC5041_4_3_MSNCounts(t *testing.T) {
 	rnd := seeded(t)
 	var s Sender
-	var sent [ddphdr.NumQueues]uint32
+	var sent [NumQueues]uint32
 	for range 4000 {
-		m := Message{QN: ddphdr.QN(rnd.Uint32N(ddphdr.NumQueues)), Payload: [][]byte{make([]byte, 200)}, Len: rnd.Uint32N(200)}
+		m := Message{QN: QN(rnd.Uint32N(NumQueues)), Payload: [][]byte{make([]byte, 200)}, Len: rnd.Uint32N(200)}
 		sent[m.QN]++
 		for _, segment := range cut(&s, &m, 128) {
-			if h, _, err := ddphdr.ParseUntagged(segment); err != nil || h.MSN != sent[m.QN] || m.MSN != h.MSN {
+			if h, _, err := ParseUntagged(segment); err != nil || h.MSN != sent[m.QN] || m.MSN != h.MSN {
 				t.Fatalf("message %d on QN %d: MSN %d, %v", sent[m.QN], m.QN, h.MSN, err)
 			}
 		}
@@ -289,7 +287,7 @@ func TestRFC5041_4_3_MSNCounts(t *testing.T) {
 	}
 	p := newPair(t)
 	for range 1000 {
-		qn := ddphdr.QN(rnd.Uint32N(ddphdr.NumQueues))
+		qn := QN(rnd.Uint32N(NumQueues))
 		p.post(qn, 0, 0)
 		p.send(Message{QN: qn}, 128)
 		if m := p.wantMessage("message"); m.QN != qn || m.MSN != p.s.sent[qn] {
@@ -348,13 +346,13 @@ func TestRFC5041_4_3_MSNWrapsEarly(t *testing.T) {
 // "Each DDP Segment MUST contain a DDP Header."
 // DDP-5041-4.4-1
 func TestRFC5041_4_4_EverySegmentHasHeader(t *testing.T) {
-	tagged, untagged := ddphdr.TaggedHeader{Last: true}.AppendTo(nil), ddphdr.UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil)
+	tagged, untagged := TaggedHeader{Last: true}.AppendTo(nil), UntaggedHeader{Last: true, MSN: 1}.AppendTo(nil)
 	for _, full := range [][]byte{tagged, untagged} {
 		for n := range full {
 			p := newPair(t)
 			p.post(0, 10, 0)
 			p.place(full[:n])
-			p.wantFailure(full[:n], ddphdr.CodeLocalCatastrophic)
+			p.wantFailure(full[:n], CodeLocalCatastrophic)
 			if p.r.TryPlace(p.off, full[:n]) {
 				t.Errorf("TryPlace(%x) = true", full[:n])
 			}

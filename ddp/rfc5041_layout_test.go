@@ -3,8 +3,6 @@ package ddp
 import (
 	"bytes"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Tests of the figures of RFC 5041 §4, octet by octet, worked out by hand: no codec of this package
@@ -45,7 +43,7 @@ func TestRFC5041_4_3_Figure5(t *testing.T) {
 	p := newPair(t)
 	bad := unhex("41" + "5e" + "a1b2c3d4" + "01020300" + "00000001" + "00000000")
 	p.place(bad)
-	p.wantFailure(bad, ddphdr.CodeInvalidQN)
+	p.wantFailure(bad, CodeInvalidQN)
 
 	p = newPair(t)
 	p.s.sent[3], p.r.untagged[3].MSN = 0x0506070A-1, 0x0506070A
@@ -91,9 +89,9 @@ func TestRFC5041_4_1_Figure3(t *testing.T) {
 		p.place(ulpdu)
 		switch {
 		case c&0x03 != 1 && c&0x80 != 0:
-			p.wantFailure(ulpdu, ddphdr.CodeTaggedVersion)
+			p.wantFailure(ulpdu, CodeTaggedVersion)
 		case c&0x03 != 1:
-			p.wantFailure(ulpdu, ddphdr.CodeUntaggedVersion)
+			p.wantFailure(ulpdu, CodeUntaggedVersion)
 		case c&0x40 == 0:
 			p.wantIdle("L is not set")
 		default:

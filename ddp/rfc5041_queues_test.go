@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Every queue has the checks, and a buffer in two pieces as well: "the DDP Segment MUST be
@@ -17,26 +15,26 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 		desc  string
 		begun bool // 10 octets have come
 		code  Code
-		bad   ddphdr.UntaggedHeader
+		bad   UntaggedHeader
 		n     int
 	}{
-		{"no buffer", false, ddphdr.CodeNoBuffer, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"MSN 0", true, ddphdr.CodeMSNRange, ddphdr.UntaggedHeader{Last: true, MO: 10}, 1},
-		{"MSN of the next buffer", true, ddphdr.CodeMSNRange, ddphdr.UntaggedHeader{Last: true, MSN: 2}, 1},
-		{"first MO 4", false, ddphdr.CodeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
-		{"MO 0 again", true, ddphdr.CodeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"a hole", true, ddphdr.CodeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
-		{"one octet too long", true, ddphdr.CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
-		{"one octet too long at once", false, ddphdr.CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 33},
-		{"far too long", false, ddphdr.CodeTooLong, ddphdr.UntaggedHeader{MSN: 1}, 60000},
-		{"DDP version", true, ddphdr.CodeUntaggedVersion, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
+		{"no buffer", false, CodeNoBuffer, UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"MSN 0", true, CodeMSNRange, UntaggedHeader{Last: true, MO: 10}, 1},
+		{"MSN of the next buffer", true, CodeMSNRange, UntaggedHeader{Last: true, MSN: 2}, 1},
+		{"first MO 4", false, CodeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
+		{"MO 0 again", true, CodeInvalidMO, UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"a hole", true, CodeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
+		{"one octet too long", true, CodeTooLong, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
+		{"one octet too long at once", false, CodeTooLong, UntaggedHeader{Last: true, MSN: 1}, 33},
+		{"far too long", false, CodeTooLong, UntaggedHeader{MSN: 1}, 60000},
+		{"DDP version", true, CodeUntaggedVersion, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
 	} {
-		for qn := range ddphdr.QN(ddphdr.NumQueues) {
+		for qn := range QN(NumQueues) {
 			for _, head := range []int{0, 4} {
 				t.Run(fmt.Sprintf("%s, QN %d, head %d", tt.desc, qn, head), func(t *testing.T) {
 					p := newPair(t)
 					a, b := newGuarded(head), newGuarded(32-head)
-					if tt.code != ddphdr.CodeNoBuffer {
+					if tt.code != CodeNoBuffer {
 						for range 2 {
 							if err := post(p.queues[qn], a.mem, b.mem, 1); err != nil {
 								t.Fatal(err)
@@ -44,12 +42,12 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 						}
 					}
 					if tt.begun {
-						p.place(append(ddphdr.UntaggedHeader{QN: qn, MSN: 1}.AppendTo(nil), bytes.Repeat([]byte{guard}, 10)...))
+						p.place(append(UntaggedHeader{QN: qn, MSN: 1}.AppendTo(nil), bytes.Repeat([]byte{guard}, 10)...))
 						p.wantIdle("a message has begun")
 					}
 					tt.bad.QN = qn
 					bad := untagged(tt.bad, tt.n)
-					if tt.code == ddphdr.CodeUntaggedVersion {
+					if tt.code == CodeUntaggedVersion {
 						bad = version(bad, 2)
 					}
 					p.place(bad)
@@ -82,9 +80,9 @@ func TestRFC5041_5_2_AllOctetsOfWhatIsDetached(t *testing.T) {
 			var got []byte
 			s.Start(&m)
 			next := func() bool {
-				ok := s.Next(100 + ddphdr.UntaggedHeaderLen)
+				ok := s.Next(100 + UntaggedHeaderLen)
 				if ok {
-					got = append(got, wire(&s)[ddphdr.UntaggedHeaderLen:]...)
+					got = append(got, wire(&s)[UntaggedHeaderLen:]...)
 				}
 				s.Release()
 				return ok

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -67,7 +66,7 @@ func testTransfer(t *testing.T, data []byte, n, mulpdu int) {
 	posted := p.post(0, n, 1)
 
 	m := Message{Tagged: true, STag: r.STag(), TO: r.TO() + 7, Payload: pieces, Len: uint32(n)}
-	checkSegments(t, cut(&p.s, &m, mulpdu), n, mulpdu, ddphdr.TaggedHeaderLen)
+	checkSegments(t, cut(&p.s, &m, mulpdu), n, mulpdu, TaggedHeaderLen)
 	p.send(m, mulpdu)
 	if got := p.wantMessage("tagged"); got.Len != uint32(n) || !got.Contiguous {
 		t.Errorf("delivered %+v", got)
@@ -80,7 +79,7 @@ func testTransfer(t *testing.T, data []byte, n, mulpdu int) {
 		back := newGuarded(n)
 		sink, source := p.register(back.mem, RemoteWrite), p.register(g.mem, RemoteRead)
 		m := Message{Tagged: true, STag: sink.STag(), TO: sink.TO(), Source: source, SourceTO: source.TO() + 7, Len: uint32(n)}
-		checkSegments(t, cut(&p.s, &m, mulpdu), n, mulpdu, ddphdr.TaggedHeaderLen)
+		checkSegments(t, cut(&p.s, &m, mulpdu), n, mulpdu, TaggedHeaderLen)
 		p.send(m, mulpdu)
 		if got := p.wantMessage("from a Region"); got.Len != uint32(n) || !got.Contiguous || !bytes.Equal(back.mem, g.mem[7:]) || !back.intact() {
 			t.Errorf("delivered %+v from a Region", got)
@@ -208,7 +207,7 @@ func TestRFC5041_5_2_ZeroLength(t *testing.T) {
 		t.Fatalf("segments = %x, want one of 14 octets with L=1", segments)
 	}
 	// A longer message may have segments without payload, and they are not checked either.
-	h := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}
 	p.place(append(h.AppendTo(nil), 1, 2, 3))
 	p.place(segmentsOf(t, write)[0])
 	if m := p.wantMessage("the end has no payload"); m.Len != 3 || m.STag != r.STag() || !m.Contiguous {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Tests of RFC 5042 where DDP alone answers for it: STags, and the memory behind them.
@@ -36,9 +34,9 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := newGuarded(8)
 			r := register(t, mine, g.mem, all, tt.scope)
-			ulpdu := tagged(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}, 8)
+			ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}, 8)
 			receiver := func() *Receiver {
-				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [ddphdr.NumQueues]*Queue{NewQueue(1, 0)}})
+				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [NumQueues]*Queue{NewQueue(1, 0)}})
 			}
 			rx := receiver()
 			rx.Place(0, bytes.Clone(ulpdu))

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -50,13 +49,13 @@ func BenchmarkPlaceAmongRegions(b *testing.B) {
 			p := newPair(b)
 			all := registerMany(b, p.domain, n)
 			rand.New(rand.NewPCG(1, 2)).Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
-			ulpdu := make([]byte, ddphdr.TaggedHeaderLen+8)
+			ulpdu := make([]byte, TaggedHeaderLen+8)
 			i := 0
 			b.ReportAllocs()
 			for b.Loop() {
 				r := all[i%n]
 				i++
-				ddphdr.TaggedHeader{Last: true, STag: uint32(r.stag), TO: r.base}.AppendTo(ulpdu[:0])
+				TaggedHeader{Last: true, STag: uint32(r.stag), TO: r.base}.AppendTo(ulpdu[:0])
 				p.r.Place(p.off, ulpdu)
 				p.off += fpduLen(ulpdu)
 				if !p.r.Deliver(p.off) {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // A buffer in two pieces takes a message as one piece of the same length would, however it is cut,
@@ -23,11 +21,11 @@ func TestPostInTwoPieces(t *testing.T) {
 			if err := post(q, h, b, 7); err != nil {
 				t.Fatal(err)
 			}
-			r := NewReceiver(ReceiverConfig{Queues: [ddphdr.NumQueues]*Queue{ddphdr.QNSend: q}})
+			r := NewReceiver(ReceiverConfig{Queues: [NumQueues]*Queue{QNSend: q}})
 			off := uint64(0)
 			for at := 0; ; at += size {
 				end := min(at+size, n)
-				u := ddphdr.UntaggedHeader{Last: end == n, QN: ddphdr.QNSend, MSN: 1, MO: uint32(at)}.AppendTo(nil)
+				u := UntaggedHeader{Last: end == n, QN: QNSend, MSN: 1, MO: uint32(at)}.AppendTo(nil)
 				r.Place(off, append(u, payload[at:end]...))
 				off++
 				if end == n {
@@ -50,8 +48,8 @@ func TestPostInTwoPieces(t *testing.T) {
 	if err := post(q, make([]byte, head), make([]byte, body), 0); err != nil {
 		t.Fatal(err)
 	}
-	r := NewReceiver(ReceiverConfig{Queues: [ddphdr.NumQueues]*Queue{ddphdr.QNSend: q}})
-	r.Place(0, append(ddphdr.UntaggedHeader{Last: true, QN: ddphdr.QNSend, MSN: 1}.AppendTo(nil), make([]byte, head+body+1)...))
+	r := NewReceiver(ReceiverConfig{Queues: [NumQueues]*Queue{QNSend: q}})
+	r.Place(0, append(UntaggedHeader{Last: true, QN: QNSend, MSN: 1}.AppendTo(nil), make([]byte, head+body+1)...))
 	if r.Deliver(1) || r.Err() == nil {
 		t.Errorf("a message longer than the buffer: %v", r.Err())
 	}
@@ -68,7 +66,7 @@ func TestRedirect(t *testing.T) {
 	}
 	rx := NewReceiver(ReceiverConfig{Domain: d, Stream: 1})
 	write := func(off uint64, p string) {
-		rx.Place(off, append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(nil), p...))
+		rx.Place(off, append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(nil), p...))
 		if !rx.Deliver(off + 1) {
 			t.Fatal(rx.Err())
 		}

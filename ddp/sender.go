@@ -2,8 +2,6 @@ package ddp
 
 import (
 	"fmt"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // A Segment is one DDP Segment to send. Header and Payload are valid until the next call of the
@@ -25,7 +23,7 @@ type Segment struct {
 //	}
 //	if err := s.Err(); err != nil { … }
 type Sender struct {
-	sent [ddphdr.NumQueues]uint32 // by QN: messages started, modulo 2^32
+	sent [NumQueues]uint32 // by QN: messages started, modulo 2^32
 
 	m       *Message // nil if there is none, or it has been cut to its end
 	done    uint64   // payload bytes of m that have been cut
@@ -35,7 +33,7 @@ type Sender struct {
 	held    *Region // locked for reading, because segment.Payload is its memory
 	err     error
 
-	header  [ddphdr.UntaggedHeaderLen]byte
+	header  [UntaggedHeaderLen]byte
 	payload [][]byte // segment.Payload, kept for its capacity
 	fetched []byte   // the payload of a Segment from far memory, kept for its capacity
 }
@@ -57,7 +55,7 @@ func (s *Sender) Start(m *Message) {
 	if m.Tagged {
 		return
 	}
-	if m.QN >= ddphdr.NumQueues {
+	if m.QN >= NumQueues {
 		panic(fmt.Sprintf("BUG: DDP Message for QN %d", m.QN))
 	}
 	// "The Message Sequence Number specifies a sequence number that MUST be increased by one
@@ -77,9 +75,9 @@ func (s *Sender) Next(mulpdu int) bool {
 	if m == nil {
 		return false
 	}
-	headerLen := ddphdr.UntaggedHeaderLen
+	headerLen := UntaggedHeaderLen
 	if m.Tagged {
-		headerLen = ddphdr.TaggedHeaderLen
+		headerLen = TaggedHeaderLen
 	}
 	if mulpdu <= headerLen {
 		panic(fmt.Sprintf("BUG: MULPDU of %d bytes", mulpdu))
@@ -163,7 +161,7 @@ func (s *Sender) cut(n uint64) bool {
 		}
 		s.held = m.Source
 		if m.Source.domain.Discards(m.SourceStream) {
-			s.err = m.Source.refuse(ddphdr.CodeInvalidSTag, m.SourceTO+s.done, n, 0, m.SourceStream)
+			s.err = m.Source.refuse(CodeInvalidSTag, m.SourceTO+s.done, n, 0, m.SourceStream)
 			s.Release()
 			return false
 		}
@@ -215,9 +213,9 @@ func (s *Sender) appendHeader(last bool) []byte {
 		// "the TO MUST be set to the octet offset from the first octet in the associated ULP
 		// Message to the first octet in the ULP Payload contained in the DDP Segment, plus the TO
 		// assigned to the first octet in the associated ULP Message." (RFC 5041 §5.2)
-		return ddphdr.TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: uint32(m.STag), TO: m.TO + s.done}.AppendTo(s.header[:0])
+		return TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: uint32(m.STag), TO: m.TO + s.done}.AppendTo(s.header[:0])
 	}
-	return ddphdr.UntaggedHeader{
+	return UntaggedHeader{
 		Last: last, RsvdULP: m.RsvdULP, RsvdULP32: m.RsvdULP32, QN: m.QN, MSN: m.MSN, MO: uint32(s.done),
 	}.AppendTo(s.header[:0])
 }

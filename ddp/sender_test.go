@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func TestSenderGather(t *testing.T) {
@@ -30,7 +28,7 @@ func TestSenderGather(t *testing.T) {
 			var s Sender
 			var got []byte
 			for _, ulpdu := range cut(&s, &Message{Payload: tt.pieces, Len: uint32(tt.len)}, 100) {
-				h, payload, err := ddphdr.ParseUntagged(ulpdu)
+				h, payload, err := ParseUntagged(ulpdu)
 				if err != nil || h.MO != uint32(len(got)) {
 					t.Errorf("segment %+v, %v, want MO %d", h, err, len(got))
 				}
@@ -93,7 +91,7 @@ func TestSenderSource(t *testing.T) {
 			t.Error("the Region is not held while its segment is out")
 			r.mu.Unlock()
 		}
-		h, payload, err := ddphdr.ParseTagged(wire(&s))
+		h, payload, err := ParseTagged(wire(&s))
 		if err != nil || h.TO != 1000+uint64(len(got)) || h.STag != 9 {
 			t.Errorf("segment %+v, %v, want TO %d", h, err, 1000+len(got))
 		}
@@ -146,7 +144,7 @@ func TestSenderSourceGoesAway(t *testing.T) {
 			if s.Next(114) {
 				t.Error("Next = true after an error")
 			}
-			if got := cut(&s, &Message{QN: ddphdr.QNTerminate}, 114); len(got) != 1 || s.Err() != nil {
+			if got := cut(&s, &Message{QN: QNTerminate}, 114); len(got) != 1 || s.Err() != nil {
 				t.Errorf("the next message: %d segments, %v, want 1", len(got), s.Err())
 			}
 		})
@@ -158,7 +156,7 @@ func TestSenderStartGivesUpMessage(t *testing.T) {
 	var s Sender
 	s.Start(&Message{Tagged: true, Source: r, SourceTO: r.TO(), Len: 300})
 	s.Next(114)
-	if got := cut(&s, &Message{QN: ddphdr.QNTerminate, RsvdULP: 0x47}, 114); len(got) != 1 || got[0][1] != 0x47 {
+	if got := cut(&s, &Message{QN: QNTerminate, RsvdULP: 0x47}, 114); len(got) != 1 || got[0][1] != 0x47 {
 		t.Errorf("segments = %x, want one of the second message", got)
 	}
 	r.Deregister() // would wait forever if the Region were still held
@@ -201,7 +199,7 @@ func TestRFC5041_5_2_LongestMessage(t *testing.T) {
 	s.Start(&Message{Payload: pieces, Len: maxMessageLen})
 	var end, n uint64
 	for s.Next(64768) {
-		h, _, err := ddphdr.ParseUntagged(s.Segment().Header)
+		h, _, err := ParseUntagged(s.Segment().Header)
 		if err != nil || uint64(h.MO) != end {
 			t.Fatalf("segment %d: MO %d, %v, want %d", n, h.MO, err, end)
 		}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -144,7 +143,7 @@ func TestGuessedSTags(t *testing.T) {
 		r := NewReceiver(c) // a new connection
 		var off uint64
 		for range 2 { // the second attempt finds no stream any more
-			u := append(ddphdr.TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to}.AppendTo(nil), payload...)
+			u := append(TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to}.AppendTo(nil), payload...)
 			r.Place(off, u)
 			off += fpduLen(u)
 			if r.Deliver(off) {
@@ -152,7 +151,7 @@ func TestGuessedSTags(t *testing.T) {
 			}
 		}
 		var e *Error
-		if !errors.As(r.Err(), &e) || e.Code != ddphdr.CodeInvalidSTag && e.Code != ddphdr.CodeNotAssociated {
+		if !errors.As(r.Err(), &e) || e.Code != CodeInvalidSTag && e.Code != CodeNotAssociated {
 			t.Fatalf("STag %v: %v", a.stag, r.Err())
 		}
 		if r.failed.off != 0 {
@@ -286,7 +285,7 @@ func TestNoAddresses(t *testing.T) {
 		b := make([]byte, 64)
 		r := register(t, d, b, RemoteRead, 0)
 		address := address(b)
-		wire := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)
+		wire := TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)
 		r.Deregister()
 		var be, le [8]byte
 		binary.BigEndian.PutUint64(be[:], address)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func TestStore(t *testing.T) {
@@ -21,8 +20,8 @@ func TestStore(t *testing.T) {
 		{desc: "end", off: 4, p: "ef", want: "1234ef"},
 		{desc: "all", p: "abcdef", want: "abcdef"},
 		{desc: "nothing", off: 6, want: "123456"},
-		{desc: "an octet too long", off: 5, p: "fg", code: ddphdr.CodeBounds},
-		{desc: "in front", off: -1, p: "a", code: ddphdr.CodeBounds},
+		{desc: "an octet too long", off: 5, p: "fg", code: ddp.CodeBounds},
+		{desc: "in front", off: -1, p: "a", code: ddp.CodeBounds},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -44,8 +43,8 @@ func TestStore(t *testing.T) {
 				t.Errorf("the memory is %q, want %q", memory, tt.want)
 			}
 			r.Deregister()
-			if e := (*ddp.AccessError)(nil); !errors.As(r.Store(0, []byte("a")), &e) || e.Code != ddphdr.CodeInvalidSTag {
-				t.Errorf("Store after Deregister: %v, want %v", e, ddphdr.CodeInvalidSTag)
+			if e := (*ddp.AccessError)(nil); !errors.As(r.Store(0, []byte("a")), &e) || e.Code != ddp.CodeInvalidSTag {
+				t.Errorf("Store after Deregister: %v, want %v", e, ddp.CodeInvalidSTag)
 			}
 		})
 	}

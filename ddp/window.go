@@ -3,7 +3,6 @@ package ddp
 import (
 	"errors"
 
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -27,11 +26,11 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	access &= everyRight
 	switch {
 	case r.domain == nil:
-		return nil, r.refuse(ddphdr.CodeInvalidSTag, to, uint64(n), access, r.stream)
+		return nil, r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
-		return nil, r.refuse(ddphdr.CodeBounds, to, uint64(n), access, r.stream)
+		return nil, r.refuse(CodeBounds, to, uint64(n), access, r.stream)
 	case access&^r.access != 0 || r.access&ReadSink != 0:
-		err := r.refuse(ddphdr.CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
 		err.Denied = true
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	mem, gone := r.mem, r.gone || r.mem == nil // nil: r discards what arrives
 	r.mu.RUnlock()
 	if gone {
-		err := r.refuse(ddphdr.CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
 		if r.memory != nil {
 			err.Memory = errors.ErrUnsupported
 		}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -21,7 +19,7 @@ import (
 func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	t.Helper()
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
-	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 	synctest.Wait()
 	if err := postRead(c, rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 		t.Fatal(err)
@@ -47,7 +45,7 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []bool{false, true} { // a Read Request, the Write
-			if u, err := p.next(); err != nil || ddphdr.IsTagged(u) != want {
+			if u, err := p.next(); err != nil || ddp.IsTagged(u) != want {
 				t.Fatalf("the peer gets %x, %v", u, err)
 			}
 		}
@@ -68,7 +66,7 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 func TestCancelMakesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{ORD: 1, SendDepth: 3}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		synctest.Wait()
 		h := rdmap.Handle{STag: 7, Len: 8}
 		if err := postRead(c, h, make([]byte, 8)); err != nil {
@@ -98,7 +96,7 @@ func TestCancelMakesRoom(t *testing.T) {
 			t.Errorf("Post after two Reads were canceled: %v", err)
 		}
 		for _, want := range []bool{false, true, true} { // a Read Request, the two Writes
-			if u, err := p.next(); err != nil || ddphdr.IsTagged(u) != want {
+			if u, err := p.next(); err != nil || ddp.IsTagged(u) != want {
 				t.Fatalf("the peer gets %x, %v", u, err)
 			}
 		}
@@ -159,8 +157,8 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 			if err != nil {
 				t.Fatalf("after %d octets: %v", n, err)
 			}
-			if ddphdr.IsTagged(u) {
-				n += len(u) - ddphdr.TaggedHeaderLen
+			if ddp.IsTagged(u) {
+				n += len(u) - ddp.TaggedHeaderLen
 			}
 		}
 		c.Close()

@@ -16,14 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/capture"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/dissect"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -567,8 +566,8 @@ func TestCaptureAfterCapture(t *testing.T) {
 // are in the capture, each once. So is what comes behind an FPDU that DDP refuses.
 func TestCaptureOfAFault(t *testing.T) {
 	bad := []byte{0, 14, 0xC1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}
-	batch, tx := fpdu.NewBatch(512<<10), fpdu.NewSender(mpa.Agreement{CRC: true})
-	write := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil) // of nowhere
+	batch, tx := mpa.NewBatch(512<<10), mpa.NewSender(mpa.Agreement{CRC: true})
+	write := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}.AppendTo(nil) // of nowhere
 	for range 3 {
 		tx.Append(batch, true, write, []byte{1, 2, 3, 4})
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -320,7 +319,7 @@ func TestTheClosedAreForgotten(t *testing.T) {
 func TestCloseTimeoutResets(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{ORD: 1, CloseTimeout: time.Second}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		if _, err := c.Read(make([]byte, 4)); err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -46,7 +44,7 @@ func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
-		stream := append(reply, rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), untagged(rdmaphdr.OpSend, 0, 1, 0, 9))...)
+		stream := append(reply, rawpeer.FPDUs(mpa.NewSender(mpa.Agreement{CRC: true}), untagged(rdmap.OpSend, 0, 1, 0, 9))...)
 		for cut := 1; cut < len(stream); cut++ {
 			a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			c := extsock.NewConn(a, true, &extsock.Config{Messages: true})

@@ -17,9 +17,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -165,7 +163,7 @@ func TestPostAfterThePeersClose(t *testing.T) {
 func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{SendDepth: 1}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		errs := make(chan error, 2)
 		go func() {
 			_, err := c.Remote(rdmap.Handle{STag: 7, Len: 8}).ReadAt(make([]byte, 8), 0)
@@ -174,7 +172,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 		synctest.Wait()
 		go func() { _, err := c.Write([]byte("no room")); errs <- err }()
 		synctest.Wait()
-		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 		p.send(append(h.AppendTo(nil), prototest.Terminate(0x1101)...)...)
 		for range 2 {
 			var te *rdmap.TerminateError
@@ -193,7 +191,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 func TestFailedAndBlocked(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		written := make(chan error, 1)
 		go func() { _, err := c.Write(make([]byte, 8<<20)); written <- err }()
 		time.Sleep(time.Second)

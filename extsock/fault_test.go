@@ -14,11 +14,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -28,8 +25,8 @@ import (
 type rawPeer struct {
 	t  *testing.T
 	s  net.Conn
-	tx *fpdu.Sender
-	rx *fpdu.Receiver
+	tx *mpa.Sender
+	rx *mpa.Receiver
 	in uint64
 }
 
@@ -63,7 +60,7 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 
 // newRawPeer returns a peer that has gone through startup over s. a says what was agreed, as the peer sees it.
 func newRawPeer(t *testing.T, s net.Conn, a mpa.Agreement) *rawPeer {
-	return &rawPeer{t: t, s: s, tx: fpdu.NewSender(a), rx: rawpeer.NewReceiver(a)}
+	return &rawPeer{t: t, s: s, tx: mpa.NewSender(a), rx: rawpeer.NewReceiver(a)}
 }
 
 // send sends one ULPDU.
@@ -97,8 +94,8 @@ func (p *rawPeer) wantTerminate(layer, etype, code uint8) {
 	if err != nil {
 		p.t.Fatalf("no Terminate: %v", err)
 	}
-	h, rest, err := ddphdr.ParseUntagged(u)
-	if err != nil || h.QN != ddphdr.QNTerminate {
+	h, rest, err := ddp.ParseUntagged(u)
+	if err != nil || h.QN != ddp.QNTerminate {
 		p.t.Fatalf("got %x, want a Terminate", u)
 	}
 	got, err := rdmap.ParseTerminate(rest)
@@ -121,31 +118,31 @@ func TestFaultsEndInATerminate(t *testing.T) {
 		layer, etype, code uint8
 		ulpdu              func(stag ddp.STag, to uint64) []byte
 	}{
-		{"Write, unknown STag", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag^1, to) }},
-		{"Write, one octet before", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag, to-1) }},
-		{"Write, one octet behind", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag, to+61) }},
-		{"Write, TO wraps", 1, 1, 3, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag, 1<<64-2) }},
+		{"Write, unknown STag", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag^1, to) }},
+		{"Write, one octet before", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag, to-1) }},
+		{"Write, one octet behind", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag, to+61) }},
+		{"Write, TO wraps", 1, 1, 3, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag, 1<<64-2) }},
 		{"Write, DDP version 2", 1, 1, 4, func(stag ddp.STag, to uint64) []byte {
-			b := tagged(rdmaphdr.OpWrite, stag, to)
+			b := tagged(rdmap.OpWrite, stag, to)
 			b[0] = b[0]&^3 | 2
 			return b
 		}},
-		{"Send, wrong MSN", 1, 2, 3, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 0, 3, 0, 4) }},
-		{"Send, wrong MO", 1, 2, 4, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 0, 2, 1, 4) }},
-		{"Send, too long", 1, 2, 5, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 0, 2, 0, 65) }},
-		{"Send, queue 4", 1, 2, 1, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 4, 1, 0, 4) }},
+		{"Send, wrong MSN", 1, 2, 3, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 0, 3, 0, 4) }},
+		{"Send, wrong MO", 1, 2, 4, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 0, 2, 1, 4) }},
+		{"Send, too long", 1, 2, 5, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 0, 2, 0, 65) }},
+		{"Send, queue 4", 1, 2, 1, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 4, 1, 0, 4) }},
 		{"Send, DDP version 0", 1, 2, 6, func(ddp.STag, uint64) []byte {
-			b := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
+			b := untagged(rdmap.OpSend, 0, 2, 0, 4)
 			b[0] &^= 3
 			return b
 		}},
 		{"RDMAP version 2", 0, 2, 5, func(ddp.STag, uint64) []byte {
-			b := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
+			b := untagged(rdmap.OpSend, 0, 2, 0, 4)
 			b[1] = b[1]&0x3f | 0x80
 			return b
 		}},
 		{"unknown opcode", 0, 2, 6, func(ddp.STag, uint64) []byte { return untagged(0xf, 0, 2, 0, 4) }},
-		{"Read Response to nobody", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpReadResponse, stag, to) }},
+		{"Read Response to nobody", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpReadResponse, stag, to) }},
 		{"Read Request, unknown STag", 0, 1, 0, func(stag ddp.STag, to uint64) []byte { return readRequest(stag^1, to, 4) }},
 		{"Read Request, no right", 0, 1, 2, func(stag ddp.STag, to uint64) []byte { return readRequest(stag, to, 4) }},
 	}
@@ -162,7 +159,7 @@ func TestFaultsEndInATerminate(t *testing.T) {
 					}
 				})
 				r := register(t, c, memory, ddp.RemoteWrite)
-				p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+				p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 				p.send(tt.ulpdu(r.Handle().STag, r.Handle().TO)...)
 				p.wantTerminate(tt.layer, tt.etype, tt.code)
 				if d := complete(t, c.RecvCQ()); d.ID != 0 || d.Len != 4 {
@@ -187,13 +184,13 @@ func TestFaultsEndInATerminate(t *testing.T) {
 func TestBadCRCEndsInATerminate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-		b := fpdu.NewBatch(512 << 10)
-		p.tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 4))
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+		b := mpa.NewBatch(512 << 10)
+		p.tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 4))
 		octets := bytes.Join(b.Bufs(), nil)
 		octets[7] ^= 0x10
 		p.s.Write(octets)
-		p.send(untagged(rdmaphdr.OpSend, 0, 3, 0, 4)...)
+		p.send(untagged(rdmap.OpSend, 0, 3, 0, 4)...)
 		p.wantTerminate(2, 0, 2)
 		buf := make([]byte, 100)
 		if n, err := c.Read(buf); n != 4 || err != nil {
@@ -226,9 +223,9 @@ func TestFirstFPDUBad(t *testing.T) {
 func TestTerminateReceived(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		term := prototest.Terminate(0x1101)
-		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 		p.send(append(h.AppendTo(nil), term...)...)
 		if u, err := p.next(); err != io.EOF {
 			t.Errorf("the Terminate was answered with %x, %v", u, err)
@@ -295,7 +292,7 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 			p, _ := rawPair(t, cfg, nil)
 			memory := make([]byte, 64)
 			r := register(t, owner, memory, ddp.RemoteWrite)
-			p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
+			p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 			if shared {
 				p.wantTerminate(1, 1, 2) // STag not associated with this stream
 			} else {
@@ -309,19 +306,19 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 }
 
 // tagged returns a tagged segment with 4 bytes of payload.
-func tagged(op rdmaphdr.Opcode, stag ddp.STag, to uint64) []byte {
+func tagged(op rdmap.Opcode, stag ddp.STag, to uint64) []byte {
 	return prototest.Tagged(prototest.ControlTagged|uint16(op), stag, to, []byte{1, 2, 3, 4})
 }
 
 // untagged returns an untagged segment with n bytes of payload.
-func untagged(op rdmaphdr.Opcode, qn ddphdr.QN, msn, mo uint32, n int) []byte {
+func untagged(op rdmap.Opcode, qn ddp.QN, msn, mo uint32, n int) []byte {
 	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, mo, bytes.Repeat([]byte{7}, n))
 }
 
 // readRequest asks for n bytes; its sink does not matter.
 func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
-	const control = prototest.ControlUntagged | uint16(rdmaphdr.OpReadRequest)
-	return prototest.Untagged(control, ddphdr.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
+	const control = prototest.ControlUntagged | uint16(rdmap.OpReadRequest)
+	return prototest.Untagged(control, ddp.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
 }
 
 // TestMessageOffsets: an MO that is not the next one is invalid where the driver provides the receive
@@ -336,8 +333,8 @@ func TestMessageOffsets(t *testing.T) {
 						cfg = newSharedPool(t, 4, 8).side().cfg
 					}
 					p, _ := rawPair(t, cfg, nil)
-					p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-					p.send(untagged(rdmaphdr.OpSend, 0, 2, mo, 4)...)
+					p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+					p.send(untagged(rdmap.OpSend, 0, 2, mo, 4)...)
 					p.wantTerminate(1, 2, 4) // invalid MO
 				})
 			})
@@ -360,7 +357,7 @@ func TestReadBeyondTheRegion(t *testing.T) {
 func TestTerminateOnTheWire(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, _ := rawPair(t, extsock.Config{}, nil)
-		p.send(tagged(rdmaphdr.OpWrite, 0x01020304, 0x1122334455667788)...)
+		p.send(tagged(rdmap.OpWrite, 0x01020304, 0x1122334455667788)...)
 		u, err := p.next()
 		if err != nil {
 			t.Fatal(err)

@@ -10,9 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -57,7 +56,7 @@ func (l *lender) done(n int) {
 
 // place writes n octets to the beginning of the grant.
 func (l *lender) place(n int) {
-	th := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(l.h.STag), TO: l.h.TO}
+	th := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(l.h.STag), TO: l.h.TO}
 	l.p.send(append(th.AppendTo(nil), bytes.Repeat([]byte{'p'}, n)...)...)
 	synctest.Wait()
 }

@@ -8,13 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -91,8 +90,8 @@ func TestMemoryLimit(t *testing.T) {
 func TestBegunFPDU(t *testing.T) {
 	alone(t)
 	const length = 60_000
-	u := untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, 0, length)
-	fpdu := rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), u)
+	u := untagged(rdmap.OpSend, ddp.QNSend, 1, 0, length)
+	fpdu := rawpeer.FPDUs(mpa.NewSender(mpa.Agreement{CRC: true}), u)
 	begun := func(t *testing.T, p *rawPeer, c *extsock.Conn, n int, settled func(want int64) bool) {
 		defer c.Close()
 		if _, err := p.s.Write(fpdu[:n]); err != nil {

@@ -9,15 +9,15 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // sizes of messages: around everything that has an edge, for the given EMSS.
 func sizes(emss int) []int {
-	m := fpdu.MULPDU(emss, false)
+	m := mpa.MULPDU(emss, false)
 	return []int{0, 1, 2, 3, 4, 5, 127, 128, m - 19, m - 18, m - 17, m - 15, m - 14, m - 13, m - 1, m, m + 1, 65536}
 }
 

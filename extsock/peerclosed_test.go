@@ -10,8 +10,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -142,7 +140,7 @@ func TestFINInsideAMessage(t *testing.T) {
 			p.segment(2, 4, false, []byte(" of it")...)
 		}, true},
 		{"inside an RDMA Write", func(p *rawPeer, h rdmap.Handle) {
-			header := ddphdr.TaggedHeader{RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(h.STag), TO: h.TO}
+			header := ddp.TaggedHeader{RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(h.STag), TO: h.TO}
 			p.send(append(header.AppendTo(nil), "half"...)...)
 		}, true},
 		{"inside a Read Request", func(p *rawPeer, h rdmap.Handle) {

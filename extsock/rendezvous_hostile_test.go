@@ -10,9 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -117,7 +116,7 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 				synctest.Wait()
 				h := p.grantFor(1, n)
 				for _, w := range tt.writes {
-					header := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(h.STag), TO: h.TO + uint64(w.from)}
+					header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(h.STag), TO: h.TO + uint64(w.from)}
 					p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{'w'}, w.to-w.from)...)...)
 				}
 				p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, tt.done)...)

@@ -13,10 +13,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -70,7 +68,7 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		p.send(tagged(rdmaphdr.OpWrite, target.Handle().STag, target.Handle().TO)...)
+		p.send(tagged(rdmap.OpWrite, target.Handle().STag, target.Handle().TO)...)
 		synctest.Wait()
 		if !bytes.Equal(memory, make([]byte, 4)) {
 			t.Errorf("a Write that comes after the error is placed: %x", memory)
@@ -88,7 +86,7 @@ func TestErrorOfTheEndThatFindsTheFault(t *testing.T) {
 		desc string
 		send func(h rdmap.Handle) []byte
 	}{
-		{"a Write, which DDP refuses", func(h rdmap.Handle) []byte { return tagged(rdmaphdr.OpWrite, h.STag, h.TO) }},
+		{"a Write, which DDP refuses", func(h rdmap.Handle) []byte { return tagged(rdmap.OpWrite, h.STag, h.TO) }},
 		{"a Read, which RDMAP refuses", func(h rdmap.Handle) []byte { return readRequest(h.STag, h.TO, 4) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -122,7 +120,7 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 		a, b := kernelStreams(t)
 		a.SetDeadline(prototest.Deadline(t))
 		p, _ := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
-		more := bytes.Join([][]byte{tagged(rdmaphdr.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
+		more := bytes.Join([][]byte{tagged(rdmap.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
 		for range 40 {
 			p.send(more...) // the first is an error, and nobody looks at the others
 		}
@@ -141,11 +139,11 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 //
 // RDMAP-5040-7-4
 func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
-	terminate := append(ddphdr.UntaggedHeader{
-		Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1,
+	terminate := append(ddp.UntaggedHeader{
+		Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1,
 	}.AppendTo(nil), prototest.Terminate(0x1101)...)
 	for desc, ulpdu := range map[string][]byte{
-		"an error is found here": tagged(rdmaphdr.OpWrite, 9, 9),
+		"an error is found here": tagged(rdmap.OpWrite, 9, 9),
 		"a Terminate comes":      terminate,
 	} {
 		for _, polite := range []bool{true, false} {

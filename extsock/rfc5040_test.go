@@ -13,11 +13,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -36,7 +33,7 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 					a.SetReadDeadline(prototest.Deadline(t))
 					p, c := rawOver(t, a, b, mpa.Frame{CRC: crc, Markers: markers}, extsock.Config{NoCRC: !crc, Markers: markers, Messages: true})
-					p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+					p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 					if n, err := c.Read(make([]byte, 10)); n != 4 || err != nil {
 						t.Fatalf("a Send with RV 01b: Read = %d, %v", n, err)
 					}
@@ -46,7 +43,7 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 					if u, err := p.next(); err != nil || u[1]&0xC0 != 0x40 {
 						t.Errorf("sent %x, %v, want RV 01b", u, err)
 					}
-					old := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
+					old := untagged(rdmap.OpSend, 0, 2, 0, 4)
 					old[1] &^= 0xC0
 					p.send(old...)
 					p.wantTerminate(0, 2, 5)
@@ -82,8 +79,8 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 		defer cr.Close()
 		memory := make([]byte, 4)
 		r := register(t, cr, memory, ddp.RemoteWrite)
-		batch := fpdu.NewBatch(512 << 10)
-		fpdu.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO))
+		batch := mpa.NewBatch(512 << 10)
+		mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO))
 		fpdu := bytes.Join(batch.Bufs(), nil)
 		if _, err := ci.Write(fpdu); err != nil {
 			t.Fatal(err)
@@ -189,7 +186,7 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 						}
 						for i, u := range all {
 							wantRDMAMessage(t, u)
-							if isTerminate := u[1]&0xF == byte(rdmaphdr.OpTerminate); isTerminate != (fault && n == 1 && i == len(all)-1) {
+							if isTerminate := u[1]&0xF == byte(rdmap.OpTerminate); isTerminate != (fault && n == 1 && i == len(all)-1) {
 								t.Errorf("end %d, FPDU %d of %d: Terminate %t", n, i, len(all), isTerminate)
 							}
 						}
@@ -204,17 +201,17 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 // §4.1).
 func wantRDMAMessage(t *testing.T, u []byte) {
 	t.Helper()
-	op, rv := rdmaphdr.ParseControl(u[1])
-	isTagged := op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse
-	if op > rdmaphdr.OpAtomicResponse || rv != 1 || u[0]&3 != 1 || ddphdr.IsTagged(u) != isTagged {
+	op, rv := rdmap.ParseControl(u[1])
+	isTagged := op == rdmap.OpWrite || op == rdmap.OpReadResponse
+	if op > rdmap.OpAtomicResponse || rv != 1 || u[0]&3 != 1 || ddp.IsTagged(u) != isTagged {
 		t.Errorf("no RDMA Message: %x", u[:min(len(u), 18)])
 		return
 	}
 	if isTagged {
 		return
 	}
-	h, _, err := ddphdr.ParseUntagged(u)
-	want := map[rdmaphdr.Opcode]ddphdr.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
+	h, _, err := ddp.ParseUntagged(u)
+	want := map[rdmap.Opcode]ddp.QN{rdmap.OpReadRequest: 1, rdmap.OpAtomicRequest: 1, rdmap.OpTerminate: 2, rdmap.OpAtomicResponse: 3}[op]
 	if err != nil || h.QN != want {
 		t.Errorf("%v on queue %d, want %d (%v)", op, h.QN, want, err)
 	}
@@ -311,8 +308,8 @@ func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 			p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{IRD: ird, Messages: true})
 			source := register(t, c, make([]byte, 1<<20), ddp.RemoteRead)
 			ask := func(msn uint32) error {
-				h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: msn}
-				r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.Handle().STag, SourceTO: source.Handle().TO}
+				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
+				r := rdmap.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.Handle().STag, SourceTO: source.Handle().TO}
 				p.send(r.AppendTo(h.AppendTo(nil))...)
 				synctest.Wait()
 				return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
@@ -324,7 +321,7 @@ func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 			}
 			var e *ddp.Error
 			err := ask(uint32(ird + 2))
-			if !errors.As(err, &e) || e.Code != ddphdr.CodeNoBuffer {
+			if !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
 				t.Errorf("IRD %d, one request too many: %v", ird, err)
 			}
 			a.Close()

@@ -11,10 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -54,7 +51,7 @@ func (p *rawPeer) fpduWith(change func(b []byte), ulpdu []byte) []byte {
 // and receives, posted and under way, completes once, with it.
 // DDP-5041-6.2.2-1, DDP-5041-6.2.2-2, DDP-5041-6.2.2-4, DDP-5041-6.2.2-5, DDP-5041-7-1
 func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
-	good := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
+	good := untagged(rdmap.OpSend, 0, 1, 0, 4)
 	for _, tt := range []struct {
 		desc string
 		code mpa.Code
@@ -82,7 +79,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 						}
 					}
 				})
-				p.tx = fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
+				p.tx = mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 				p.send(good...)
 				if d := complete(t, c.RecvCQ()); d.ID != 0 {
 					t.Errorf("completion %v", d)
@@ -195,7 +192,7 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 			}
 		})
 		for msn := range uint32(10) {
-			p.send(untagged(rdmaphdr.OpSend, 0, msn+1, 0, 4)...)
+			p.send(untagged(rdmap.OpSend, 0, msn+1, 0, 4)...)
 		}
 		if d := complete(t, c.RecvCQ()); d.ID != 1 {
 			t.Errorf("completion %v", d)
@@ -205,7 +202,7 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 		if err := c.PostRecv(rdmap.RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
 			t.Error("PostRecv behind the end of the stream succeeds")
 		}
-		if err := postSend(c, nil); !errors.As(err, &e) || e.Code != ddphdr.CodeNoBuffer {
+		if err := postSend(c, nil); !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
 			t.Errorf("PostSend = %v, want the reason", err)
 		}
 		p.s.Close()

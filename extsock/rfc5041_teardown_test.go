@@ -14,9 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -103,12 +101,12 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		memory := make([]byte, 64)
 		r := register(t, c, memory, ddp.RemoteWrite)
-		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
-		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag^1, r.Handle().TO)...)
-		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+8)...) // behind the error, in the same breath
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag^1, r.Handle().TO)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+8)...) // behind the error, in the same breath
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		p.wantTerminate(1, 1, 0) // and then the FIN
-		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+16)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+16)...)
 		p.send(readRequest(r.Handle().STag, r.Handle().TO, 4)...)
 		synctest.Wait()
 		want := append([]byte{1, 2, 3, 4}, make([]byte, 60)...)
@@ -117,10 +115,10 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		}
 		var e *ddp.Error
 		for range 2 {
-			if n, err := c.Read(make([]byte, 9)); n != 0 || !errors.As(err, &e) || e.Code == ddphdr.CodeULP {
+			if n, err := c.Read(make([]byte, 9)); n != 0 || !errors.As(err, &e) || e.Code == ddp.CodeULP {
 				t.Errorf("Read = %d, %v, want the DDP error", n, err)
 			}
-			if err := postSend(c, nil); !errors.As(err, &e) || e.Code == ddphdr.CodeULP {
+			if err := postSend(c, nil); !errors.As(err, &e) || e.Code == ddp.CodeULP {
 				t.Errorf("PostSend = %v, want the DDP error", err)
 			}
 		}
@@ -137,7 +135,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		for desc, c := range map[string]*extsock.Conn{"source": ci, "sink": cr} {
 			var e *ddp.Error
 			var te *rdmap.TerminateError
-			if err := postSend(c, nil); c == cr && (!errors.As(err, &e) || e.Code == ddphdr.CodeULP) || c == ci && !errors.As(err, &te) {
+			if err := postSend(c, nil); c == cr && (!errors.As(err, &e) || e.Code == ddp.CodeULP) || c == ci && !errors.As(err, &te) {
 				t.Errorf("%s: PostSend = %v, want the DDP error, or the Terminate for it", desc, err)
 			}
 			c.Close()
@@ -272,7 +270,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newRawPeer(t, b, mpa.Agreement{CRC: true})
-	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 	if err := b.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -102,16 +100,16 @@ func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 		}
 		stalled, _ := rawPair(t, cfg, posts(10))
 		moving, _ := rawPair(t, cfg, posts(20))
-		begun := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
+		begun := untagged(rdmap.OpSend, 0, 1, 0, 4)
 		begun[0] &^= 0x40 // not the last segment
 		stalled.send(begun...)
 		for k := range uint32(2) {
-			moving.send(untagged(rdmaphdr.OpSend, 0, k+1, 0, 4)...)
+			moving.send(untagged(rdmap.OpSend, 0, k+1, 0, 4)...)
 			if d := complete(t, cfg.RecvCQ); d.ID != uint64(20+k) {
 				t.Errorf("completion %v", d)
 			}
 		}
-		stalled.send(untagged(rdmaphdr.OpSend, 0, 1, 4, 4)...)
+		stalled.send(untagged(rdmap.OpSend, 0, 1, 4, 4)...)
 		if d := complete(t, cfg.RecvCQ); d.ID != 10 || d.Len != 8 {
 			t.Errorf("completion %v", d)
 		}
@@ -135,7 +133,7 @@ func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h, _, err := ddphdr.ParseUntagged(u); err != nil || h.MSN != msn+1 {
+			if h, _, err := ddp.ParseUntagged(u); err != nil || h.MSN != msn+1 {
 				t.Errorf("sent %x, %v, want MSN %d", u, err, msn+1)
 			}
 		}
@@ -152,7 +150,7 @@ func TestRFC5041_6_1_BothDirections(t *testing.T) {
 	for desc, pair := range map[string]func() (*rawPeer, *extsock.Conn){"Responder": responder, "Initiator": initiator} {
 		t.Run(desc, func(t *testing.T) {
 			p, c := pair()
-			p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+			p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 			if n, err := c.Read(make([]byte, 9)); n != 4 || err != nil {
 				t.Errorf("Read = %d, %v", n, err)
 			}
@@ -213,8 +211,8 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 		cfg  extsock.Config
 		code uint8
 	}{
-		{"nothing shared", extsock.Config{}, uint8(ddphdr.CodeInvalidSTag & 0xFF)},
-		{"one Domain", extsock.Config{Domain: new(ddp.Domain)}, uint8(ddphdr.CodeNotAssociated & 0xFF)},
+		{"nothing shared", extsock.Config{}, uint8(ddp.CodeInvalidSTag & 0xFF)},
+		{"one Domain", extsock.Config{Domain: new(ddp.Domain)}, uint8(ddp.CodeNotAssociated & 0xFF)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -225,15 +223,15 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 				}
 				memory := make([]byte, 8)
 				r := register(t, owner, memory, ddp.RemoteWrite)
-				own.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
-				own.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...)
+				own.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
+				own.send(untagged(rdmap.OpSend, 0, 1, 0, 1)...)
 				if _, err := owner.Read(make([]byte, 1)); err != nil {
 					t.Fatal(err)
 				}
 				if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
 					t.Errorf("written by the peer: %x, want %x", memory, want)
 				}
-				stranger.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+4)...)
+				stranger.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+4)...)
 				stranger.wantTerminate(1, 1, tt.code)
 				if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
 					t.Errorf("written by a stranger: %x", memory)

@@ -14,8 +14,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/stats"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -101,11 +99,11 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 		ops  func(o stats.Traffic) uint64
 	}{
 		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
-			h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}
+			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}
 			p.send(h.AppendTo(nil)...)
 		}, func(o stats.Traffic) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
-			p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
+			p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 		}, func(o stats.Traffic) uint64 { return o.Writes }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -216,7 +214,7 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 			w.mu.Lock()
 			for what, p := range map[string][]byte{
 				"MPA startup": []byte(mpaKey), "payload": secret, "a handle": r.Handle().AppendTo(nil),
-				"a DDP header": ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(r.Handle().STag), TO: r.Handle().TO}.AppendTo(nil),
+				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(r.Handle().STag), TO: r.Handle().TO}.AppendTo(nil),
 			} {
 				if bytes.Contains(w.octets, p) != plain {
 					t.Errorf("without TLS: %t; %s is on the wire: %t", plain, what, !plain)

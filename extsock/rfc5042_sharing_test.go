@@ -9,11 +9,9 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -54,10 +52,10 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
+				p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
 				if tt.code == noTerminate {
 					p.send(readRequest(9, 9, 0)...)
-					if u, err := p.next(); err != nil || u[1] != rdmaphdr.Control(rdmaphdr.OpReadResponse) || !bytes.Equal(memory[:4], []byte{1, 2, 3, 4}) {
+					if u, err := p.next(); err != nil || u[1] != rdmap.Control(rdmap.OpReadResponse) || !bytes.Equal(memory[:4], []byte{1, 2, 3, 4}) {
 						t.Errorf("the Write: memory %x, answer %x, %v", memory, u, err)
 					}
 					return
@@ -110,10 +108,10 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 					t.Errorf("the IRD is %d, want %d at most", got, ird)
 				}
 				p := newRawPeer(t, a, mpa.Agreement{CRC: true})
-				b2 := fpdu.NewBatch(512 << 10) // one write: all of them come before one can be answered
+				b2 := mpa.NewBatch(512 << 10) // one write: all of them come before one can be answered
 				for msn := range uint32(ird + 1) {
-					h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
-					p.tx.Append(b2, true, rdmaphdr.ReadRequest{}.AppendTo(h.AppendTo(nil)))
+					h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: 1, MSN: msn + 1}
+					p.tx.Append(b2, true, rdmap.ReadRequest{}.AppendTo(h.AppendTo(nil)))
 				}
 				if _, err := a.Write(bytes.Join(b2.Bufs(), nil)); err != nil {
 					t.Fatal(err)
@@ -124,13 +122,13 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 					if err != nil {
 						t.Fatalf("after %d answers: %v", answers, err)
 					}
-					if u[1] == rdmaphdr.Control(rdmaphdr.OpReadResponse) {
+					if u[1] == rdmap.Control(rdmap.OpReadResponse) {
 						if answers++; answers > ird {
 							t.Fatal("the request too many is answered")
 						}
 						continue
 					}
-					if h, rest, _ := ddphdr.ParseUntagged(u); h.QN != ddphdr.QNTerminate || !bytes.HasPrefix(rest, []byte{0x12, 0x02}) {
+					if h, rest, _ := ddp.ParseUntagged(u); h.QN != ddp.QNTerminate || !bytes.HasPrefix(rest, []byte{0x12, 0x02}) {
 						t.Errorf("got %x, want a Terminate: no buffer", u)
 					}
 					break

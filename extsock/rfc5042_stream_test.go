@@ -9,8 +9,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -25,7 +23,7 @@ func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_, payload, err := ddphdr.ParseUntagged(u)
+	_, payload, err := ddp.ParseUntagged(u)
 	if err != nil || len(payload) != 20 || payload[0] != 2 {
 		p.t.Fatalf("the offer is answered by %x (%v), want a grant", u, err)
 	}
@@ -44,9 +42,9 @@ func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {
 // SEC-5042-6.2.2-1, SEC-5042-6.3.2-1, SEC-5042-6.3.3-1, SEC-5042-6.3.4-1, SEC-5042-6.3.5-1, SEC-5042-A-1, SEC-5042-A-2
 func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	const n, want = 40_000, 60_000 // octets offered, to a Read of so many
-	write := func(h rdmap.Handle, off int) []byte { return tagged(rdmaphdr.OpWrite, h.STag, h.TO+uint64(off)) }
+	write := func(h rdmap.Handle, off int) []byte { return tagged(rdmap.OpWrite, h.STag, h.TO+uint64(off)) }
 	fill := func(p *rawPeer, h rdmap.Handle) {
-		header := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(h.STag), TO: h.TO}
+		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(h.STag), TO: h.TO}
 		p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{0xaa}, n)...)...)
 	}
 	done := func(p *rawPeer) { p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, n)...) }
@@ -77,8 +75,8 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 			p.send(readRequest(h.STag, h.TO, 4)...)
 		}},
 		{"FetchAdd", 0, 1, 2, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) {
-			header := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicRequest), QN: 1, MSN: 1}
-			p.send(rdmaphdr.AtomicRequest{STag: h.STag, TO: h.TO, Data: 1}.AppendTo(header.AppendTo(nil))...)
+			header := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpAtomicRequest), QN: 1, MSN: 1}
+			p.send(rdmap.AtomicRequest{STag: h.STag, TO: h.TO, Data: 1}.AppendTo(header.AppendTo(nil))...)
 		}},
 		{"Write behind what was offered, still in the Read's memory", 1, 1, 1, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) {
 			p.send(write(h, n-3)...)

@@ -12,11 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -50,7 +49,7 @@ func (p *rawPeer) message() (lengths []int) {
 			p.t.Fatal(err)
 		}
 		lengths = append(lengths, len(u))
-		if h, _, err := ddphdr.ParseUntagged(u); err != nil || h.Last {
+		if h, _, err := ddp.ParseUntagged(u); err != nil || h.Last {
 			return lengths
 		}
 	}
@@ -177,7 +176,7 @@ func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, _, err := ddphdr.ParseUntagged(u)
+			h, _, err := ddp.ParseUntagged(u)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,14 +265,14 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 					t.Fatal(err)
 				}
 				far.hear(replyKey + "c0 01 0000")
-				tx, b := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), fpdu.NewBatch(512<<10)
-				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
-				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 600))
+				tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch(512<<10)
+				tx.Append(b, false, untagged(rdmap.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
+				tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 600))
 				octets := bytes.Join(b.Bufs(), nil)
 				tt.spoil(octets)
 				far.Write(octets)
 				b.Reset()
-				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 3, 0, 4))
+				tx.Append(b, false, untagged(rdmap.OpSend, 0, 3, 0, 4))
 				far.Write(bytes.Join(b.Bufs(), nil))
 				far.hear(tt.terminate)
 				if n, err := far.Read(make([]byte, 1)); n != 0 || err != io.EOF {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -108,7 +106,7 @@ func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 				far.hear("0016 4143 00000000 00000000" + msn + "00000000 64617461")
 				if kind == mpa.RTRRead {
 					peer := newRawPeer(t, far, mpa.Agreement{CRC: true})
-					peer.send(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: 1}.AppendTo(nil)...)
+					peer.send(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: 1}.AppendTo(nil)...)
 				}
 				if err := errors.Join(<-done, <-written); err != nil {
 					t.Error(err)
@@ -186,16 +184,16 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatal(err)
 		}
 	}
-	var asked []rdmaphdr.ReadRequest
+	var asked []rdmap.ReadRequest
 	take := func() {
 		t.Helper()
 		u, err := p.next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, rest, err := ddphdr.ParseUntagged(u)
-		r, _, err2 := rdmaphdr.ParseReadRequest(rest)
-		if err := errors.Join(err, err2); err != nil || h.QN != ddphdr.QNReadRequest || h.MSN != uint32(len(asked)+1) {
+		h, rest, err := ddp.ParseUntagged(u)
+		r, _, err2 := rdmap.ParseReadRequest(rest)
+		if err := errors.Join(err, err2); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(len(asked)+1) {
 			t.Fatalf("%x is no Read Request %d: %v", u, len(asked)+1, err)
 		}
 		asked = append(asked, r)
@@ -206,8 +204,8 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 		if far.hearNothing(); p.rx.Edge() != p.in { // two are in flight, or all that there are
 			t.Fatalf("%d octets came behind Read Request %d", p.in-p.rx.Edge(), len(asked))
 		}
-		p.send(append(ddphdr.TaggedHeader{
-			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: uint32(asked[i].SinkSTag), TO: asked[i].SinkTO,
+		p.send(append(ddp.TaggedHeader{
+			Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: uint32(asked[i].SinkSTag), TO: asked[i].SinkTO,
 		}.AppendTo(nil), 'r', 'e', 'a', byte('0'+i))...)
 		if len(asked) < len(sinks) {
 			take()
@@ -323,7 +321,7 @@ func TestRFC6580_3_3_UnassignedCodes(t *testing.T) {
 			}
 			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Messages: true}, nil)
-				h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
+				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 				p.send(append(h.AppendTo(nil), 0x20|etype, code, 0, 0)...)
 				var te *rdmap.TerminateError
 				_, err := c.Read(make([]byte, 1))
@@ -390,8 +388,8 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	}
 	synctest.Wait()
 	for k := range uint32(ird) {
-		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: k + 1}
-		p.send(rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.Handle().STag, SourceTO: memory.Handle().TO}.AppendTo(h.AppendTo(nil))...)
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: k + 1}
+		p.send(rdmap.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.Handle().STag, SourceTO: memory.Handle().TO}.AppendTo(h.AppendTo(nil))...)
 	}
 	synctest.Wait()
 	next := func() []byte {
@@ -405,7 +403,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	for next()[0]&0x40 == 0 { // the long message
 	}
 	for k := range uint64(ird) {
-		if h, rest, err := ddphdr.ParseTagged(next()); err != nil || h.TO != k || string(rest) != "memory" {
+		if h, rest, err := ddp.ParseTagged(next()); err != nil || h.TO != k || string(rest) != "memory" {
 			t.Fatalf("Read Response %d: %+v, %q, %v", k, h, rest, err)
 		}
 	}
@@ -416,7 +414,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 		}
 	}
 	for k := range ord {
-		if h, _, err := ddphdr.ParseUntagged(next()); err != nil || h.QN != ddphdr.QNReadRequest || h.MSN != uint32(k+1) {
+		if h, _, err := ddp.ParseUntagged(next()); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(k+1) {
 			t.Fatalf("%+v, %v, want Read Request %d", h, err, k)
 		}
 	}

@@ -7,9 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -23,18 +21,18 @@ import (
 func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			op  rdmaphdr.Opcode
-			qn  ddphdr.QN
+			op  rdmap.Opcode
+			qn  ddp.QN
 			msn uint32
 			n   int
 		}{
-			{rdmaphdr.OpImmediate, 0, 2, rdmaphdr.ImmediateLen},
-			{rdmaphdr.OpImmediateSE, 0, 2, rdmaphdr.ImmediateLen},
-			{rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequestLen},
-			{rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponseLen},
+			{rdmap.OpImmediate, 0, 2, rdmap.ImmediateLen},
+			{rdmap.OpImmediateSE, 0, 2, rdmap.ImmediateLen},
+			{rdmap.OpAtomicRequest, 1, 1, rdmap.AtomicRequestLen},
+			{rdmap.OpAtomicResponse, 3, 1, rdmap.AtomicResponseLen},
 		} {
 			p, c := rawPair(t, extsock.Config{}, nil)
-			p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...) // lets the Responder send
+			p.send(untagged(rdmap.OpSend, 0, 1, 0, 1)...) // lets the Responder send
 			if n, err := c.Read(make([]byte, 9)); n != 1 || err != nil {
 				t.Fatalf("Read = %d, %v", n, err)
 			}
@@ -48,8 +46,8 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 		}
 		p, c := rawPair(t, extsock.Config{Extensions: true}, nil)
 		r := register(t, c, make([]byte, 8), ddp.RemoteAtomic)
-		header := untagged(rdmaphdr.OpAtomicRequest, 1, 1, 0, 0)
-		p.send(rdmaphdr.AtomicRequest{ID: 7, STag: r.Handle().STag, TO: r.Handle().TO, Data: 1}.AppendTo(header)...)
+		header := untagged(rdmap.OpAtomicRequest, 1, 1, 0, 0)
+		p.send(rdmap.AtomicRequest{ID: 7, STag: r.Handle().STag, TO: r.Handle().TO, Data: 1}.AppendTo(header)...)
 		if u, err := p.next(); err != nil || !bytes.Equal(u, prototest.Unhex("414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
 			t.Errorf("with Config.Extensions: answer %x, %v", u, err)
 		}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -129,7 +128,7 @@ func TestSharedReceives(t *testing.T) {
 // TestSharedReceivesEnd: a connection that ends in the middle of a message gives its one buffer
 // back, once, and the others go on.
 func TestSharedReceivesEnd(t *testing.T) {
-	half := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
+	half := untagged(rdmap.OpSend, 0, 1, 0, 4)
 	half[0] &^= 0x40 // there is more to come
 	for _, tt := range []struct {
 		desc string
@@ -138,7 +137,7 @@ func TestSharedReceivesEnd(t *testing.T) {
 	}{
 		{"Close", func(_ *rawPeer, c *extsock.Conn) { c.Close() }, rdmap.StatusFlushed},
 		{"the peer's FIN", func(p *rawPeer, _ *extsock.Conn) { p.s.Close() }, rdmap.StatusFlushed},
-		{"too long", func(p *rawPeer, _ *extsock.Conn) { p.send(untagged(rdmaphdr.OpSend, 0, 1, 4, 61)...) }, rdmap.StatusLocalLength},
+		{"too long", func(p *rawPeer, _ *extsock.Conn) { p.send(untagged(rdmap.OpSend, 0, 1, 4, 61)...) }, rdmap.StatusLocalLength},
 		{"another fault", func(p *rawPeer, _ *extsock.Conn) { p.send(untagged(0xf, 0, 1, 4, 4)...) }, rdmap.StatusFlushed},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {

@@ -15,8 +15,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -35,7 +33,7 @@ func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, 
 // segment sends a segment of a Send.
 func (p *rawPeer) segment(msn, mo uint32, last bool, payload ...byte) {
 	p.t.Helper()
-	h := ddphdr.UntaggedHeader{Last: last, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: msn, MO: mo}
+	h := ddp.UntaggedHeader{Last: last, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: msn, MO: mo}
 	p.send(append(h.AppendTo(nil), payload...)...)
 }
 
@@ -48,7 +46,7 @@ func (p *rawPeer) wantStreamEnd() {
 			p.t.Errorf("no Terminate: %v", err)
 			return
 		}
-		if h, _, err := ddphdr.ParseUntagged(u); err == nil && h.QN == ddphdr.QNTerminate {
+		if h, _, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNTerminate {
 			break
 		}
 	}
@@ -130,7 +128,7 @@ func TestStreamHostilePeer(t *testing.T) {
 					if !errors.Is(err, syscall.EPROTO) && !tt.byDDP && !atEnd {
 						t.Errorf("Read = %v, want EPROTO", err)
 					}
-					if de := (*ddp.Error)(nil); tt.byDDP && (!errors.As(err, &de) || de.Code == ddphdr.CodeULP) {
+					if de := (*ddp.Error)(nil); tt.byDDP && (!errors.As(err, &de) || de.Code == ddp.CodeULP) {
 						t.Errorf("Read = %v, want an error of DDP", err)
 					}
 					if _, err := c.Write([]byte("x")); !errors.Is(err, syscall.EPROTO) && !tt.byDDP {
@@ -161,7 +159,7 @@ func TestStreamCreditsAreEnforced(t *testing.T) {
 						if err != nil {
 							return
 						}
-						if h, m, err := ddphdr.ParseUntagged(u); err == nil && h.QN == ddphdr.QNSend {
+						if h, m, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNSend {
 							back.Add(int64(binary.BigEndian.Uint16(m[2:])))
 						}
 					}
@@ -281,10 +279,10 @@ func TestStreamWriterKeepsToCredits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ddphdr.IsTagged(u) {
+				if ddp.IsTagged(u) {
 					continue
 				}
-				h, payload, err := ddphdr.ParseUntagged(u)
+				h, payload, err := ddp.ParseUntagged(u)
 				if err != nil || !h.Last || len(payload) < 4 || len(payload) > 4096 || !bytes.Equal(payload[4:], tapeAt(got, len(payload)-4)) {
 					t.Fatalf("message of %d octets at %d: %v", len(payload), got, err)
 				}

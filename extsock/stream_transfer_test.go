@@ -13,8 +13,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -173,7 +171,7 @@ func TestStreamOverAnyWire(t *testing.T) {
 
 // A sendTap counts the Sends in what a connection writes.
 type sendTap struct {
-	rx    *fpdu.Receiver
+	rx    *mpa.Receiver
 	off   uint64
 	began bool
 	sends *atomic.Int64
@@ -192,7 +190,7 @@ func (s *sendTap) Sent(p []byte) {
 		s.rx.Fill(s.off, n)
 		s.off, p = s.off+uint64(n), p[n:]
 		for s.rx.Next() {
-			if h, _, err := ddphdr.ParseUntagged(s.rx.ULPDU().Data); err == nil && h.QN == ddphdr.QNSend && h.Last {
+			if h, _, err := ddp.ParseUntagged(s.rx.ULPDU().Data); err == nil && h.QN == ddp.QNSend && h.Last {
 				s.sends.Add(1)
 			}
 		}
@@ -202,7 +200,7 @@ func (s *sendTap) Sent(p []byte) {
 // countSends is a side whose Sends are counted.
 func countSends(sends *atomic.Int64) side {
 	return side{cfg: extsock.Config{Tap: func(net.Addr, net.Addr, bool) toe.Tap {
-		s := &sendTap{rx: fpdu.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
+		s := &sendTap{rx: mpa.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
 		s.rx.SetBuffer(make([]byte, 1<<20))
 		return s
 	}}}

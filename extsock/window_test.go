@@ -9,8 +9,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -131,16 +129,16 @@ func TestHostileWindowUse(t *testing.T) {
 		layer, etype, code uint8
 		ulpdu              func(x names) []byte
 	}{
-		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO-1) }},
-		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO-4) }},
-		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO-off) }},
-		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n-3) }},
-		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n) }},
-		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, 1<<64-2) }},
-		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.r.Handle().TO+off) }},
-		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.r.Handle().STag, x.w.Handle().TO) }},
+		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO-1) }},
+		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO-4) }},
+		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO-off) }},
+		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n-3) }},
+		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n) }},
+		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, 1<<64-2) }},
+		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.r.Handle().TO+off) }},
+		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.r.Handle().STag, x.w.Handle().TO) }},
 		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte {
-			return tagged(rdmaphdr.OpWrite, x.readable.Handle().STag, x.readable.Handle().TO)
+			return tagged(rdmap.OpWrite, x.readable.Handle().STag, x.readable.Handle().TO)
 		}},
 		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.Handle().STag, x.w.Handle().TO, 4) }},
 		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.readable.Handle().TO-1, 4) }},
@@ -148,11 +146,11 @@ func TestHostileWindowUse(t *testing.T) {
 		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.r.Handle().TO, 64) }},
 		{"Write, to a window that is gone", 1, 1, 0, func(x names) []byte {
 			x.w.Deregister()
-			return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
+			return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
 		}},
 		{"Write, to a window whose Region is gone", 1, 1, 0, func(x names) []byte {
 			x.r.Deregister()
-			return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
+			return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
 		}},
 	}
 	for _, tt := range tests {
@@ -180,7 +178,7 @@ func TestWindowOfAnotherConnection(t *testing.T) {
 		p, _ := rawPair(t, cfg, nil)
 		memory := make([]byte, 64)
 		w := window(t, register(t, owner, memory, ddp.RemoteWrite), 8, 8, ddp.RemoteWrite)
-		p.send(tagged(rdmaphdr.OpWrite, w.Handle().STag, w.Handle().TO)...)
+		p.send(tagged(rdmap.OpWrite, w.Handle().STag, w.Handle().TO)...)
 		p.wantTerminate(1, 1, 2)
 		if !bytes.Equal(memory, make([]byte, 64)) {
 			t.Error("memory of another connection was written")
@@ -276,9 +274,9 @@ func TestRevocationRacesPlacement(t *testing.T) {
 
 // What refusedAs compares by Code and Denied.
 var (
-	errGone    error = &ddp.AccessError{Code: ddphdr.CodeInvalidSTag}
-	errDenied  error = &ddp.AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true}
-	errOutside error = &ddp.AccessError{Code: ddphdr.CodeBounds}
+	errGone    error = &ddp.AccessError{Code: ddp.CodeInvalidSTag}
+	errDenied  error = &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true}
+	errOutside error = &ddp.AccessError{Code: ddp.CodeBounds}
 )
 
 // refusedAs reports whether err is want, or an access error of the same kind.

@@ -1,10 +1,18 @@
-// Package mpa implements the startup of Marker PDU Aligned Framing: RFC 5044 §7 with the enhanced
-// frames of RFC 6581. Two ends agree on CRCs, Markers and depths before the first FPDU. The package
-// has the errors of all of MPA, too. The FPDUs that follow startup are package internal/fpdu's.
+// Package mpa implements Marker PDU Aligned Framing: RFC 5044 with the enhanced startup of RFC 6581.
+// Two ends first agree on CRCs, Markers and depths. Then FPDUs give the TCP stream the record
+// boundaries that DDP needs, and a CRC that is strong enough for placing data.
 //
-// A program that uses connections of package extsock needs [RejectError], [Error] with its codes,
-// [ErrSameRole] and the kinds of [RTR] indication. Everything else is for those who run startup
-// themselves. The package does no I/O, starts no goroutine and uses no clock.
+// The package lies between DDP, whose segments it calls ULPDUs, and TCP, and depends on neither. It
+// does no I/O, starts no goroutine and uses no clock.
+//
+// # For whom
+//
+//   - Programs that use connections of package extsock: [RejectError], [Error] with its codes,
+//     [ErrSameRole], and the kinds of [RTR] indication.
+//   - Programs that run startup themselves: [Config], [Frame], [Agreement], [ParseFrame], [FrameLen]
+//     and [Key].
+//   - Drivers of connections, and tools that read captures: [Sender], [Batch], [MULPDU], [Receiver]
+//     and [ULPDU].
 //
 // # Startup
 //
@@ -21,9 +29,42 @@
 // [FrameLen] tells from the first 20 bytes how long a frame is. So a reader can stop exactly at the
 // end of the frame, where the FPDUs begin.
 //
+// # Full Operation
+//
+// Each direction is independent. Offsets count the bytes of the direction's stream; offset 0 is the
+// first byte after the startup frame. Each ULPDU travels in one FPDU:
+//
+//	0               2                      2+n        2+n+pad      6+n+pad
+//	+---------------+----------------------+----------+------------+
+//	| ULPDU_Length  | ULPDU, n octets      | PAD, 0-3 | CRC32C     |
+//	+---------------+----------------------+----------+------------+
+//	big-endian                               zero       little-endian
+//
+// If the receiver asked for Markers, there is one at every offset that is a multiple of 512. Each
+// Marker is inside an FPDU and points back to the ULPDU_Length of that FPDU.
+//
+// A [Sender] appends FPDUs to a [Batch], which holds the bytes of one vectored write. [MULPDU]
+// returns how long a ULPDU should be at most, so that its FPDU fits in a TCP segment.
+//
+// A [Receiver] takes bytes as TCP delivers them and returns whole, verified ULPDUs:
+//
+//	n := read(r.Free())
+//	r.Fill(off, n)
+//	for r.Next() {
+//		use(r.ULPDU())
+//	}
+//	deliver everything below r.Edge()
+//
+// The Receiver also accepts bytes that arrive after a gap, as a hint; see [Receiver.Fill].
+//
 // # Errors and limits
 //
 // Errors are [*Error] values with the RFC's code, which RDMAP reports in a Terminate. A [*RejectError]
 // is the peer's refusal, after which the TCP connection may still be used. The package refuses
-// revision 0, which is the RDMA Consortium's.
+// revision 0, which is the RDMA Consortium's. After an error a Receiver returns nothing more. MPA
+// itself does not close the connection (RFC 5044 §8).
+//
+// Sending or receiving an FPDU allocates no memory. A Sender, a Receiver and a Batch belong to one
+// goroutine each. A Receiver accepts ULPDUs of 0 to 65535 bytes. RFC 5044 §3 allows a sender no
+// more than 64768, but some peers send longer ULPDUs.
 package mpa

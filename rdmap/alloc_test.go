@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -103,9 +102,9 @@ func TestAllocsOfCodecs(t *testing.T) {
 	b := make([]byte, 0, 64)
 	term := unhex(vTermReadSTag)[18:]
 	if n := testing.AllocsPerRun(100, func() {
-		read, _, _ := rdmaphdr.ParseReadRequest(rdmaphdr.ReadRequest{Size: 1}.AppendTo(b))
-		atomic, _, _ := rdmaphdr.ParseAtomicRequest(rdmaphdr.AtomicRequest{ID: read.Size}.AppendTo(b))
-		response, _, _ := rdmaphdr.ParseAtomicResponse(rdmaphdr.AtomicResponse{ID: atomic.ID}.AppendTo(b))
+		read, _, _ := ParseReadRequest(ReadRequest{Size: 1}.AppendTo(b))
+		atomic, _, _ := ParseAtomicRequest(AtomicRequest{ID: read.Size}.AppendTo(b))
+		response, _, _ := ParseAtomicResponse(AtomicResponse{ID: atomic.ID}.AppendTo(b))
 		ParseHandle(Handle{Len: response.ID}.AppendTo(b))
 		if _, err := ParseTerminate(term); err != nil {
 			t.Error(err)

@@ -1,7 +1,5 @@
 package rdmap
 
-import "github.com/rddp/rddp/internal/rdmaphdr"
-
 // fetchAdd adds add to orig field by field and returns the result. The bits set in mask are the top
 // bits of the fields. With mask 0 the whole word is one field. "causing any carry out of that bit
 // position to be discarded" (RFC 7306 §5.1.1)
@@ -24,7 +22,7 @@ func cmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 // apply returns the result of the atomic request for a word whose value is orig.
 func (a *response) apply(orig uint64) uint64 {
 	r := &a.atomic
-	if r.Op == rdmaphdr.AtomicFetchAdd {
+	if r.Op == AtomicFetchAdd {
 		return fetchAdd(orig, r.Data, r.Mask)
 	}
 	return cmpSwap(orig, r.Compare, r.CompareMask, r.Data, r.Mask)
@@ -33,8 +31,8 @@ func (a *response) apply(orig uint64) uint64 {
 const allBits = ^uint64(0)
 
 // atomicRequest returns the header of the Atomic Request for wr.
-func atomicRequest(wr *WorkRequest) rdmaphdr.AtomicRequest {
-	r := rdmaphdr.AtomicRequest{STag: wr.Remote.STag, TO: wr.Remote.TO, Data: wr.Operand, Mask: wr.Mask, CompareMask: allBits}
+func atomicRequest(wr *WorkRequest) AtomicRequest {
+	r := AtomicRequest{STag: wr.Remote.STag, TO: wr.Remote.TO, Data: wr.Operand, Mask: wr.Mask, CompareMask: allBits}
 	switch wr.Op {
 	case WorkFetchAdd:
 		return r // Compare is zero, CompareMask all ones: RFC 7306 §5.2.1
@@ -46,7 +44,7 @@ func atomicRequest(wr *WorkRequest) rdmaphdr.AtomicRequest {
 	case WorkSwap:
 		r.CompareMask = 0
 	}
-	r.Op = rdmaphdr.AtomicCmpSwap
+	r.Op = AtomicCmpSwap
 	if r.Mask == 0 {
 		r.Mask = allBits
 	}

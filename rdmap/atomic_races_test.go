@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -211,10 +210,10 @@ func TestOddAtomics(t *testing.T) {
 		}
 		cases++
 	}
-	request := func(op rdmaphdr.AtomicOp, to uint64) []byte {
-		return rdmaphdr.AtomicRequest{Op: op, STag: r.STag(), TO: to, Data: 1, Mask: allBits, Compare: 0xA5A5A5A5A5A5A5A5, CompareMask: allBits}.AppendTo(nil)
+	request := func(op AtomicOp, to uint64) []byte {
+		return AtomicRequest{Op: op, STag: r.STag(), TO: to, Data: 1, Mask: allBits, Compare: 0xA5A5A5A5A5A5A5A5, CompareMask: allBits}.AppendTo(nil)
 	}
-	for _, op := range []rdmaphdr.AtomicOp{rdmaphdr.AtomicFetchAdd, rdmaphdr.AtomicCmpSwap} {
+	for _, op := range []AtomicOp{AtomicFetchAdd, AtomicCmpSwap} {
 		for off := range uint64(96) {
 			off -= 32
 			to := r.TO() + off
@@ -225,9 +224,9 @@ func TestOddAtomics(t *testing.T) {
 				}
 				want = refused(0, 2, 7)
 			}
-			judge("offset", untagged(rdmaphdr.OpAtomicRequest, 1, 1, request(op, to)), want)
+			judge("offset", untagged(OpAtomicRequest, 1, 1, request(op, to)), want)
 		}
-		judge("a wrap", untagged(rdmaphdr.OpAtomicRequest, 1, 1, request(op, ^uint64(0)-6)), refused(0, 1, 4))
+		judge("a wrap", untagged(OpAtomicRequest, 1, 1, request(op, ^uint64(0)-6)), refused(0, 1, 4))
 		for n := range 60 {
 			want := refused(0, 2, 0xFF)
 			switch {
@@ -236,12 +235,12 @@ func TestOddAtomics(t *testing.T) {
 			case n > 52:
 				want = refused(1, 2, 5)
 			}
-			judge("length", untagged(rdmaphdr.OpAtomicRequest, 1, 1, append(request(op, r.TO()), make([]byte, 8)...)[:n]), want)
+			judge("length", untagged(OpAtomicRequest, 1, 1, append(request(op, r.TO()), make([]byte, 8)...)[:n]), want)
 		}
 	}
 	for op := range 16 {
-		if op != int(rdmaphdr.AtomicFetchAdd) && op != int(rdmaphdr.AtomicCmpSwap) {
-			judge("operation code", untagged(rdmaphdr.OpAtomicRequest, 1, 1, request(rdmaphdr.AtomicOp(op), r.TO())), refused(0, 2, 6))
+		if op != int(AtomicFetchAdd) && op != int(AtomicCmpSwap) {
+			judge("operation code", untagged(OpAtomicRequest, 1, 1, request(AtomicOp(op), r.TO())), refused(0, 2, 6))
 		}
 	}
 	// Responses that are not 12 octets long, or answer another request, complete nothing.
@@ -249,11 +248,11 @@ func TestOddAtomics(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.post(WorkRequest{ID: 1, Op: WorkFetchAdd, Remote: Handle{STag: 1, Len: 8}})
 		x.a.transmit()
-		b := binary.BigEndian.AppendUint64(rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil), 0)[:n]
+		b := binary.BigEndian.AppendUint64(AtomicResponse{ID: 1}.AppendTo(nil), 0)[:n]
 		if n == 12 {
 			b[3] = 9
 		}
-		x.a.inject(untagged(rdmaphdr.OpAtomicResponse, 3, 1, b))
+		x.a.inject(untagged(OpAtomicResponse, 3, 1, b))
 		if all := done(x.a.sendCQ); len(all) != 1 || all[0].Status == StatusOK {
 			t.Errorf("a response of %d octets: %v", n, all)
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"pgregory.net/rapid"
 )
 
@@ -158,9 +157,9 @@ func TestRFC7306_5_1_Misaligned(t *testing.T) {
 func TestMisalignedVector(t *testing.T) {
 	x := newPair(t, params{domain: &ddp.Domain{Random: fixedKeys(0x12345601)}})
 	r, _ := x.b.register(16, allAccess)
-	x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{}.AppendTo(nil))) // MSN 1
-	request := rdmaphdr.AtomicRequest{ID: 0xCAFE0001, STag: r.STag(), TO: r.TO() + 4, Data: 1, CompareMask: allBits}
-	x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 2, request.AppendTo(nil)))
+	x.b.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil))) // MSN 1
+	request := AtomicRequest{ID: 0xCAFE0001, STag: r.STag(), TO: r.TO() + 4, Data: 1, CompareMask: allBits}
+	x.b.inject(untagged(OpAtomicRequest, 1, 2, request.AppendTo(nil)))
 	x.b.transmit()
 	if got := x.b.wire[len(x.b.wire)-1]; !bytes.Equal(got, unhex(vTermMisaligned)) {
 		t.Errorf("sent %x, want %s", got, vTermMisaligned)
@@ -245,8 +244,8 @@ func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
 	}
 	r, b := x.b.register(8, allAccess)
 	binary.NativeEndian.PutUint64(b, 41)
-	request := rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1, Compare: 99, CompareMask: 98}
-	x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 1, request.AppendTo(nil)))
+	request := AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1, Compare: 99, CompareMask: 98}
+	x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
 	x.b.transmit()
 	if got := binary.NativeEndian.Uint64(b); got != 42 {
 		t.Errorf("the word is %d, want 42", got)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A TerminateCode is the reason why a stream ends: the Layer that found the error, the Error Type
@@ -52,7 +51,7 @@ func makeCode(layer, etype, code uint8) TerminateCode {
 // layerDDP is the Layer of DDP's errors.
 const layerDDP = 1
 
-// codeOfDDP returns the code of a Terminate for an error number of DDP. ddphdr.CodeULP is not such
+// codeOfDDP returns the code of a Terminate for an error number of DDP. ddp.CodeULP is not such
 // a number.
 func codeOfDDP(c ddp.Code) TerminateCode { return makeCode(layerDDP, uint8(c>>8), uint8(c)) }
 
@@ -88,7 +87,7 @@ func (k errorKind) carriesHeaders() bool {
 
 // isRegistered reports whether an RFC defines this code (RFC 6580 §3, RFC 6581 §8).
 func (c TerminateCode) isRegistered() bool {
-	kind, ok := rdmaphdr.ErrorKinds[uint8(c.kind())]
+	kind, ok := errorKinds[uint8(c.kind())]
 	if !ok || kind.Codes == nil {
 		return ok
 	}
@@ -99,7 +98,7 @@ func (c TerminateCode) isRegistered() bool {
 // String returns the Error Type and the Error Code in the words of the RFC that lists them. If no
 // RFC does, String returns them as numbers.
 func (c TerminateCode) String() string {
-	kind, ok := rdmaphdr.ErrorKinds[uint8(c.kind())]
+	kind, ok := errorKinds[uint8(c.kind())]
 	if !ok {
 		return fmt.Sprintf("layer %#x, error type %#x, code %#02x", c.kind().layer(), c.kind()&0x0F, c.errorCode())
 	}

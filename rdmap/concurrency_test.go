@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A link runs a pair as a real driver does: for each side one goroutine transmits, holding the
@@ -428,14 +426,14 @@ func TestEndDuringInvalidate(t *testing.T) {
 	release := hold(t, r)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		x.b.inject(ddphdr.UntaggedHeader{
-			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
+		x.b.inject(ddp.UntaggedHeader{
+			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
 		}.AppendTo(nil))
 	})
 	// Not Check: it would take the region's lock once more, behind the one who waits for it.
 	prototest.Wait(t, "the invalidation", func() bool {
 		var e *ddp.AccessError
-		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddphdr.CodeInvalidSTag
+		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddp.CodeInvalidSTag
 	})
 	x.b.qp.Abort(errTest)
 	wantDone(t, "at the end", x.b.recvCQ, "1 flushed")

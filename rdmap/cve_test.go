@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -23,7 +21,7 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 	b := make([]byte, 18)
 	for op := range byte(16) {
 		for _, control := range []byte{0x01, 0x41, 0x81, 0xC1} {
-			m.shape(b, control, 0x40|op, rdmaphdr.Opcode(op).Queue(), 1)
+			m.shape(b, control, 0x40|op, Opcode(op).Queue(), 1)
 			for n := range 18 {
 				if control&0x80 != 0 && n >= 14 {
 					break
@@ -31,14 +29,14 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 				x := m.newTarget(true, 1)
 				x.hit(b[:n])
 				if got, err := x.see(); got != refused(1, 0, 0) || err != nil {
-					t.Errorf("%v, control %#02x, %d octets: %+v, %v", rdmaphdr.Opcode(op), control, n, got, err)
+					t.Errorf("%v, control %#02x, %d octets: %+v, %v", Opcode(op), control, n, got, err)
 				}
 			}
 		}
 	}
 	// The headers inside a message are as short: Read and Atomic Requests, responses, Immediate
 	// Data, Terminates.
-	for op, n := range map[rdmaphdr.Opcode]int{rdmaphdr.OpReadRequest: 28, rdmaphdr.OpAtomicRequest: 52, rdmaphdr.OpAtomicResponse: 12, rdmaphdr.OpImmediate: 8, rdmaphdr.OpTerminate: 4} {
+	for op, n := range map[Opcode]int{OpReadRequest: 28, OpAtomicRequest: 52, OpAtomicResponse: 12, OpImmediate: 8, OpTerminate: 4} {
 		for short := range n {
 			x := m.newTarget(true, 1)
 			x.hit(untagged(op, op.Queue(), 1, make([]byte, short)))
@@ -66,7 +64,7 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 			x.a.transmit()
 			e := x.a.qp.sq.at(0)
 			for i := range segments { // the whole sink again and again
-				h := ddphdr.TaggedHeader{Last: i == segments-1, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: uint32(e.sinkSTag), TO: e.sinkTO}
+				h := ddp.TaggedHeader{Last: i == segments-1, RsvdULP: Control(OpReadResponse), STag: uint32(e.sinkSTag), TO: e.sinkTO}
 				x.a.inject(append(h.AppendTo(nil), make([]byte, n)...))
 			}
 			x.a.wire = nil
@@ -89,8 +87,8 @@ func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 	b := make([]byte, 40)
 	for control := range 256 {
 		for rdmapControl := 0; rdmapControl < 256; rdmapControl += testmode.Rounds(1, 7) {
-			op := rdmaphdr.Opcode(rdmapControl & 15)
-			if control&3 == 1 && rdmapControl>>6 == 1 && op <= rdmaphdr.OpAtomicResponse {
+			op := Opcode(rdmapControl & 15)
+			if control&3 == 1 && rdmapControl>>6 == 1 && op <= OpAtomicResponse {
 				continue
 			}
 			x := m.newTarget(true, 2)
@@ -139,7 +137,7 @@ func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 				x.b.transmit()
 				total := 0
 				for _, u := range x.b.wire {
-					_, payload, err := ddphdr.ParseTagged(u)
+					_, payload, err := ddp.ParseTagged(u)
 					if err != nil || len(u) > mulpdu {
 						t.Fatalf("segment of %d octets: %v", len(u), err)
 					}
@@ -254,7 +252,7 @@ func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 40)
 	for o := range 256 {
-		op := rdmaphdr.Opcode(o)
+		op := Opcode(o)
 		if op.String() == "" || op.Queue() > 3 {
 			t.Errorf("opcode %d: %q, queue %d", o, op, op.Queue())
 		}
@@ -292,8 +290,8 @@ func TestCVE_2026_46114_AtomicOfOddLength(t *testing.T) {
 	m := newTargetMemory(t)
 	for n := range 80 {
 		x := m.newTarget(true, 1)
-		r := rdmaphdr.AtomicRequest{STag: m.region.STag(), TO: m.region.TO(), Data: 1, CompareMask: allBits}.AppendTo(nil)
-		x.hit(untagged(rdmaphdr.OpAtomicRequest, 1, 1, append(r, make([]byte, 40)...)[:n]))
+		r := AtomicRequest{STag: m.region.STag(), TO: m.region.TO(), Data: 1, CompareMask: allBits}.AppendTo(nil)
+		x.hit(untagged(OpAtomicRequest, 1, 1, append(r, make([]byte, 40)...)[:n]))
 		got, err := x.see()
 		want := refused(0, 2, 0xFF)
 		switch {

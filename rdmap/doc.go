@@ -1,6 +1,17 @@
 // Package rdmap is RDMAP, the RDMA protocol over DDP: RFC 5040, with the atomics and Immediate Data
 // of RFC 7306. It does no I/O, starts no goroutine and reads no clock.
 //
+// # For whom
+//
+//   - Programs that use connections of package extsock: [WorkRequest] and [RecvRequest], [Completion]
+//     and [Status], [Handle], and the errors, above all [TerminateError].
+//   - Drivers of connections, and programs with a transport of their own: [QP] with [Config] and
+//     [StartParams], [CompletionQueue] and [SharedReceiveQueue].
+//   - Whoever reads, builds or prints single messages: [Opcode] with [Control] and [ParseControl],
+//     [ReadRequest], [AtomicRequest], [AtomicResponse], [Terminate] and [TerminateCode.Words]. AppendTo
+//     writes reserved bits as zero, and the Parse functions ignore them. A Parse function keeps
+//     nothing of its argument; what it returns as the rest aliases it.
+//
 // # Use
 //
 // A [QP] (queue pair) is one end of an RDMAP Stream. Its user posts requests and takes Completions:

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -65,13 +65,13 @@ func (e *echo) send(s *side) {
 // receive finds memory for the segment's message, places it and handles the message.
 func (e *echo) receive(d *side) (Completion, []byte) {
 	if e.posts {
-		if d.qp.queues[ddphdr.QNSend].Len() != 0 {
+		if d.qp.queues[ddp.QNSend].Len() != 0 {
 			d.t.Error("there is a buffer")
 		}
 		if err := d.qp.PostRecv(RecvRequest{Buf: e.memory[:]}); err != nil {
 			d.t.Fatal(err)
 		}
-	} else if !d.rx.Bind(ddphdr.QNSend, nil, e.memory[:]) {
+	} else if !d.rx.Bind(ddp.QNSend, nil, e.memory[:]) {
 		d.t.Fatal("Bind = false")
 	}
 	d.rx.Place(d.off, e.ulpdu)

@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Fail ends the stream because some layer has found an error. Only the first error of the stream
@@ -214,7 +212,7 @@ func (q *QP) settleLocked(reason error) {
 		q.deregisterLocked(pos)
 	}
 	q.sq.retire(q)
-	q.unlocked(func() { q.queues[ddphdr.QNSend].Flush() })
+	q.unlocked(func() { q.queues[ddp.QNSend].Flush() })
 	for !q.rq.isEmpty() {
 		c := Completion{QPNum: q.cfg.QPNum, Status: StatusFlushed, Err: reason}
 		if q.rq.blamed != StatusOK {
@@ -252,14 +250,14 @@ func (q *QP) blameLocked(t Terminate) {
 	if !t.D {
 		return
 	}
-	op, _ := rdmaphdr.ParseControl(t.DDPHeader[1])
+	op, _ := ParseControl(t.DDPHeader[1])
 	switch {
-	case op == rdmaphdr.OpReadResponse && t.Code.kind() == taggedError:
+	case op == OpReadResponse && t.Code.kind() == taggedError:
 		q.sq.endAwaited(WorkRead, StatusLocalProtection, q.err)
-	case op == rdmaphdr.OpAtomicResponse && t.Code == codeUnspecified:
+	case op == OpAtomicResponse && t.Code == codeUnspecified:
 		q.sq.endAwaited(WorkFetchAdd, StatusGeneral, q.err)
-	case op.Queue() != ddphdr.QNSend:
-	case t.Code == codeOfDDP(ddphdr.CodeTooLong):
+	case op.Queue() != ddp.QNSend:
+	case t.Code == codeOfDDP(ddp.CodeTooLong):
 		q.rq.blamed = StatusLocalLength
 	case t.Code == codeInvalidate, t.Code == codeProtectedInvalidate, // an STag that can't be invalidated
 		t.Code == codeUnspecified: // Immediate Data of a wrong length

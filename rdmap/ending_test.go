@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // busy is a pair whose side a has one request in each stage, and receives posted:
@@ -33,7 +31,7 @@ func busy(t *testing.T) *pair {
 	a.transmit()
 	a.post(WorkRequest{ID: 5, Op: WorkSend, Data: []byte{1}, Unsignaled: true})
 	a.post(WorkRequest{ID: 6, Op: WorkRead, Data: make([]byte, 8), Remote: Handle{STag: 1}})
-	a.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+	a.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil)))
 	a.out = nil
 	wantDone(t, "before the end", a.sendCQ, "")
 	return x
@@ -138,9 +136,9 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	if !a.qp.Drained() {
 		t.Error("not drained")
 	}
-	a.inject(untagged(rdmaphdr.OpTerminate, 2, 2, []byte{0x11, 0, 0, 0}))
+	a.inject(untagged(OpTerminate, 2, 2, []byte{0x11, 0, 0, 0}))
 	var none *ddp.Error
-	if err := a.rx.Err(); !errors.As(err, &none) || none.Code != ddphdr.CodeNoBuffer {
+	if err := a.rx.Err(); !errors.As(err, &none) || none.Code != ddp.CodeNoBuffer {
 		t.Errorf("a second Terminate: %v, want that the first has used up the buffer", err)
 	}
 	a.qp.PeerClosed(nil)
@@ -152,35 +150,35 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestTerminateNamesTheRequest(t *testing.T) {
-	header := func(op rdmaphdr.Opcode, qn ddphdr.QN, msn uint32) []byte { return untagged(op, qn, msn, nil) }
+	header := func(op Opcode, qn ddp.QN, msn uint32) []byte { return untagged(op, qn, msn, nil) }
 	for _, tt := range []struct {
 		desc string
 		t    func(second *sendEntry) Terminate
 		done string
 	}{
 		{"Read, by its sink, whatever the MSN", func(e *sendEntry) Terminate {
-			read := rdmaphdr.ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO + 3, Size: 5}
+			read := ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO + 3, Size: 5}
 			return Terminate{Code: 0x0100, M: true, D: true, R: true,
-				DDPHeader: header(rdmaphdr.OpReadRequest, 1, 8), RDMAHeader: read.AppendTo(nil)}
+				DDPHeader: header(OpReadRequest, 1, 8), RDMAHeader: read.AppendTo(nil)}
 		}, "1 flushed, 2 remote access error, 3 flushed, 4 flushed"},
 		{"Read, by its MSN", func(*sendEntry) Terminate {
-			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(rdmaphdr.OpReadRequest, 1, 2)}
+			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 2)}
 		}, "1 flushed, 2 remote operation error, 3 flushed, 4 flushed"},
 		{"atomic, by its MSN", func(*sendEntry) Terminate {
-			return Terminate{Code: 0x0102, M: true, D: true, DDPHeader: header(rdmaphdr.OpAtomicRequest, 1, 3)}
+			return Terminate{Code: 0x0102, M: true, D: true, DDPHeader: header(OpAtomicRequest, 1, 3)}
 		}, "1 flushed, 2 flushed, 3 remote access error, 4 flushed"},
 		{"MSN of one that is queued", func(*sendEntry) Terminate {
-			return Terminate{Code: 0x0100, M: true, D: true, DDPHeader: header(rdmaphdr.OpReadRequest, 1, 4)}
+			return Terminate{Code: 0x0100, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 4)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 		{"a Send", func(*sendEntry) Terminate {
-			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(rdmaphdr.OpSend, 0, 2)}
+			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(OpSend, 0, 2)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 		{"DDP's error", func(*sendEntry) Terminate {
-			return Terminate{Code: 0x1202, M: true, D: true, DDPHeader: header(rdmaphdr.OpReadRequest, 1, 2)}
+			return Terminate{Code: 0x1202, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 2)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 		{"a sink of nobody", func(*sendEntry) Terminate {
 			return Terminate{Code: 0x0100, M: true, D: true, R: true,
-				DDPHeader: header(rdmaphdr.OpReadRequest, 1, 2), RDMAHeader: rdmaphdr.ReadRequest{SinkSTag: 3}.AppendTo(nil)}
+				DDPHeader: header(OpReadRequest, 1, 2), RDMAHeader: ReadRequest{SinkSTag: 3}.AppendTo(nil)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -193,7 +191,7 @@ func TestTerminateNamesTheRequest(t *testing.T) {
 				x.a.post(wr)
 			}
 			x.a.transmit()
-			x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).appendTo(nil))) // +checklocksignore: no other goroutine is at work
+			x.a.inject(untagged(OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).appendTo(nil))) // +checklocksignore: no other goroutine is at work
 			wantDone(t, "requests", x.a.sendCQ, tt.done)
 		})
 	}
@@ -265,12 +263,12 @@ func TestClose(t *testing.T) {
 		}
 		// New requests of the peer are dropped, those here are answered.
 		for msn := range uint32(20) {
-			a.inject(untagged(rdmaphdr.OpReadRequest, 1, msn+2, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+			a.inject(untagged(OpReadRequest, 1, msn+2, ReadRequest{}.AppendTo(nil)))
 		}
 		a.transmit()
 		a.wantOut("RDMA Read Response", "Send", "RDMA Read Request")
 		wantState(t, a.qp, stateClosing)
-		a.inject(untagged(rdmaphdr.OpSend, 0, 1, []byte{1})) // still received
+		a.inject(untagged(OpSend, 0, 1, []byte{1})) // still received
 		wantDone(t, "receive", a.recvCQ, "8 success")
 		a.recv(10, 1) // and buffers are still taken
 		a.sent()
@@ -402,7 +400,7 @@ func TestFlushedBuffersStayUntouched(t *testing.T) {
 	e := *x.a.qp.sq.at(0)
 	x.a.transmit()
 	x.a.qp.Abort(errTest)
-	for _, u := range [][]byte{unhex(vSend), tagged(rdmaphdr.OpReadResponse, e.sinkSTag, e.sinkTO, pattern(8, 1))} {
+	for _, u := range [][]byte{unhex(vSend), tagged(OpReadResponse, e.sinkSTag, e.sinkTO, pattern(8, 1))} {
 		x.a.rx = ddp.NewReceiver(x.a.qp.receiverConfig()) // one that has not seen the end
 		x.a.off = 0
 		x.a.inject(u)

@@ -3,8 +3,6 @@ package rdmap
 import (
 	"errors"
 	"fmt"
-
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Errors that PostSend and PostRecv return, and reasons in Completions.
@@ -69,10 +67,10 @@ func operationError(code TerminateCode, format string, args ...any) *streamError
 	return &streamError{Code: code, Reason: fmt.Sprintf(format, args...)}
 }
 
-// headerError returns the error for a header that package rdmaphdr refused with err.
+// headerError returns the error for a header that a Parse function refused with err.
 func headerError(err error) *streamError {
 	code := codeUnspecified
-	if errors.Is(err, rdmaphdr.ErrAtomicOp) {
+	if errors.Is(err, ErrAtomicOp) {
 		code = codeOpcode
 	}
 	return &streamError{Code: code, Reason: err.Error()}

@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -114,12 +112,12 @@ func refused(layer, etype, code uint8) verdict {
 func (x *target) see() (v verdict, err error) {
 	for n := 0; x.qp.NextMessage(); n++ {
 		m := x.qp.Message()
-		op, _ := rdmaphdr.ParseControl(m.RsvdULP)
+		op, _ := ParseControl(m.RsvdULP)
 		if v.refused || n > 1 {
 			return v, fmt.Errorf("%v goes out after a Terminate, or too many messages", op)
 		}
 		switch op {
-		case rdmaphdr.OpTerminate:
+		case OpTerminate:
 			t, err := ParseTerminate(m.Payload[0])
 			if err != nil {
 				return v, err
@@ -143,13 +141,13 @@ func (x *target) see() (v verdict, err error) {
 // expected is RFC 5040, 5041 and 7306 on a segment that is n octets long and the first, or the next
 // in order, of its queue: with valid STag and TO, or MSN and offset, and with a payload of zeros.
 // Nothing is outstanding.
-func expected(control, rdmapControl byte, qn ddphdr.QN, n int, extensions bool) verdict {
+func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) verdict {
 	tagged, last := control&0x80 != 0 && n > 0, control&0x40 != 0
 	headerLen := 18
 	if tagged {
 		headerLen = 14
 	}
-	op, p := rdmaphdr.Opcode(rdmapControl&0x0F), n-headerLen
+	op, p := Opcode(rdmapControl&0x0F), n-headerLen
 	switch { // DDP first: RFC 5041 §7.2
 	case p < 0:
 		return refused(1, 0, 0)
@@ -161,16 +159,16 @@ func expected(control, rdmapControl byte, qn ddphdr.QN, n int, extensions bool) 
 	switch { // then the RDMAP Control Field: RFC 5040 §7.2
 	case rdmapControl>>6 != 1:
 		return refused(0, 2, 5)
-	case op > rdmaphdr.OpAtomicResponse || op >= rdmaphdr.OpImmediate && !extensions:
+	case op > OpAtomicResponse || op >= OpImmediate && !extensions:
 		return refused(0, 2, 6)
-	case tagged != (op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse):
+	case tagged != (op == OpWrite || op == OpReadResponse):
 		return refused(0, 2, 6)
 	}
 	if tagged {
 		switch {
-		case op == rdmaphdr.OpReadResponse && p > 0:
+		case op == OpReadResponse && p > 0:
 			return refused(1, 1, 0) // the Region is no Read's sink
-		case op == rdmaphdr.OpReadResponse && last:
+		case op == OpReadResponse && last:
 			return refused(0, 2, 6) // answers nothing
 		case p > targetRoom:
 			return refused(1, 1, 1)
@@ -180,24 +178,24 @@ func expected(control, rdmapControl byte, qn ddphdr.QN, n int, extensions bool) 
 	if qn >= 4 || qn == 3 && !extensions {
 		return refused(1, 2, 1)
 	}
-	want := map[rdmaphdr.Opcode]ddphdr.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
+	want := map[Opcode]ddp.QN{OpReadRequest: 1, OpAtomicRequest: 1, OpTerminate: 2, OpAtomicResponse: 3}[op]
 	if qn != want {
 		return refused(0, 2, 6)
 	}
 	exact, room := -1, targetRoom // octets that the header must have, and that the buffer has
 	switch op {
-	case rdmaphdr.OpReadRequest:
+	case OpReadRequest:
 		exact, room = 28, 28
 		if extensions {
 			room = 52
 		}
-	case rdmaphdr.OpAtomicRequest:
+	case OpAtomicRequest:
 		exact, room = 52, 52
-	case rdmaphdr.OpAtomicResponse:
+	case OpAtomicResponse:
 		exact, room = 12, 12
-	case rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
+	case OpImmediate, OpImmediateSE:
 		exact, room = 8, 8
-	case rdmaphdr.OpTerminate:
+	case OpTerminate:
 		room = terminateBufferLen
 	}
 	switch {
@@ -205,30 +203,30 @@ func expected(control, rdmapControl byte, qn ddphdr.QN, n int, extensions bool) 
 		return refused(1, 2, 5)
 	case !last:
 		return verdict{}
-	case exact >= 0 && p != exact, op == rdmaphdr.OpTerminate && p < 4:
+	case exact >= 0 && p != exact, op == OpTerminate && p < 4:
 		return refused(0, 2, 0xFF)
 	}
 	switch op {
-	case rdmaphdr.OpReadRequest:
+	case OpReadRequest:
 		return verdict{answered: true} // of length 0
-	case rdmaphdr.OpAtomicRequest:
+	case OpAtomicRequest:
 		return refused(0, 1, 0) // of STag 0
-	case rdmaphdr.OpAtomicResponse:
+	case OpAtomicResponse:
 		return refused(0, 2, 6) // answers nothing
-	case rdmaphdr.OpTerminate:
+	case OpTerminate:
 		return verdict{ended: true}
-	case rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSEInvalidate:
+	case OpSendInvalidate, OpSendSEInvalidate:
 		return refused(0, 2, 9) // STag 0
 	}
 	return verdict{received: true}
 }
 
 // shape puts a DDP header at the front of b: valid but for the two control octets.
-func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddphdr.QN, msn uint32) {
+func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, msn uint32) {
 	if control&0x80 != 0 {
-		copy(b, ddphdr.TaggedHeader{RsvdULP: rdmapControl, STag: uint32(m.region.STag()), TO: m.region.TO()}.AppendTo(nil))
+		copy(b, ddp.TaggedHeader{RsvdULP: rdmapControl, STag: uint32(m.region.STag()), TO: m.region.TO()}.AppendTo(nil))
 	} else {
-		copy(b, ddphdr.UntaggedHeader{RsvdULP: rdmapControl, QN: qn, MSN: msn}.AppendTo(nil))
+		copy(b, ddp.UntaggedHeader{RsvdULP: rdmapControl, QN: qn, MSN: msn}.AppendTo(nil))
 	}
 	b[0] = control
 }
@@ -244,7 +242,7 @@ func TestULPDULength(t *testing.T) {
 	cases, refusals := 0, 0
 	for op := range byte(16) {
 		for _, control := range []byte{0x01, 0x41, 0x81, 0xC1} {
-			qn := rdmaphdr.Opcode(op).Queue()
+			qn := Opcode(op).Queue()
 			clear(b[:18])
 			m.shape(b, control, 0x40|op, qn, 1)
 			for n := 0; n <= 65535; n++ {
@@ -256,14 +254,14 @@ func TestULPDULength(t *testing.T) {
 				got, err := x.see()
 				want := expected(control, 0x40|op, qn, min(n, 65535), true)
 				if got != want || err != nil {
-					t.Fatalf("%v, control %#02x, %d octets: %+v, %v, want %+v", rdmaphdr.Opcode(op), control, n, got, err, want)
+					t.Fatalf("%v, control %#02x, %d octets: %+v, %v, want %+v", Opcode(op), control, n, got, err, want)
 				}
 				cases++
 				if got.refused {
 					refusals++
 				}
 				if cases%4096 == 0 && !m.intact() {
-					t.Fatalf("%v, control %#02x, up to %d octets: guard octets have changed", rdmaphdr.Opcode(op), control, n)
+					t.Fatalf("%v, control %#02x, up to %d octets: guard octets have changed", Opcode(op), control, n)
 				}
 			}
 		}
@@ -280,10 +278,10 @@ func TestULPDULength(t *testing.T) {
 // DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7, RDMAP-5040-7.2-8
 func TestControlOctets(t *testing.T) {
 	m := newTargetMemory(t)
-	good := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil)
+	good := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSend), MSN: 1}.AppendTo(nil)
 	b := make([]byte, 18+28)
 	cases, refusals := 0, 0
-	judge := func(control, rdmapControl byte, qn ddphdr.QN, n int, later, extensions bool) {
+	judge := func(control, rdmapControl byte, qn ddp.QN, n int, later, extensions bool) {
 		clear(b)
 		msn := uint32(1)
 		x := m.newTarget(extensions, 2)
@@ -320,13 +318,13 @@ func TestControlOctets(t *testing.T) {
 	step := testmode.Count(1, testmode.Rounds(7, 31))
 	for both := 0; both < 1<<16; both += step {
 		control, rdmapControl := byte(both>>8), byte(both)
-		qn := rdmaphdr.Opcode(rdmapControl & 0x0F).Queue()
+		qn := Opcode(rdmapControl & 0x0F).Queue()
 		for way := range 4 {
 			judge(control, rdmapControl, qn, 18+4, way&1 != 0, way&2 != 0)
 		}
 	}
 	for op := range byte(16) {
-		for _, qn := range []ddphdr.QN{0, 1, 2, 3, 4, 5, 255, 256, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
+		for _, qn := range []ddp.QN{0, 1, 2, 3, 4, 5, 255, 256, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 			for _, n := range []int{18, 18 + 4, 18 + 8, 18 + 12, 18 + 28} {
 				for way := range 4 {
 					judge(0x41, 0x40|op, qn, n, way&1 != 0, way&2 != 0)
@@ -350,7 +348,7 @@ func TestAnyTerminate(t *testing.T) {
 	cases, answered := 0, 0
 	judge := func(payload []byte, malformed bool) {
 		x := m.newTarget(true, 1)
-		u := append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}.AppendTo(nil), payload...)
+		u := append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate, MSN: 1}.AppendTo(nil), payload...)
 		x.hit(u)
 		v, err := x.see()
 		if err != nil || v.answered || v.received || v.refused == v.ended {
@@ -392,8 +390,8 @@ func TestAnyTerminate(t *testing.T) {
 	x := m.newTarget(true, 1)
 	storm := testmode.Cases(100_000)
 	for i := range storm {
-		x.hit(append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
-		x.hit(append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))
+		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
+		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpReadRequest), QN: ddp.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))
 		if x.qp.HasOutput() || x.qp.NextMessage() {
 			t.Fatalf("something goes out after %d Terminates", i+1)
 		}

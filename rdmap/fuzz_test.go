@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // What parses is written again as it was, but for reserved bits.
@@ -32,12 +31,12 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s: %x is written as %x with %d octets left", name, b, again, len(rest))
 			}
 		}
-		read, rest, err := rdmaphdr.ParseReadRequest(b)
-		check("Read Request", rdmaphdr.ReadRequestLen, read.AppendTo(nil), rest, err)
-		atomic, rest, err := rdmaphdr.ParseAtomicRequest(b)
-		check("Atomic Request", rdmaphdr.AtomicRequestLen, atomic.AppendTo(nil), rest, err)
-		response, rest, err := rdmaphdr.ParseAtomicResponse(b)
-		check("Atomic Response", rdmaphdr.AtomicResponseLen, response.AppendTo(nil), rest, err)
+		read, rest, err := ParseReadRequest(b)
+		check("Read Request", ReadRequestLen, read.AppendTo(nil), rest, err)
+		atomic, rest, err := ParseAtomicRequest(b)
+		check("Atomic Request", AtomicRequestLen, atomic.AppendTo(nil), rest, err)
+		response, rest, err := ParseAtomicResponse(b)
+		check("Atomic Response", AtomicResponseLen, response.AppendTo(nil), rest, err)
 		h, rest, err := ParseHandle(b)
 		check("handle", HandleLen, h.AppendTo(nil), rest, err)
 	})

@@ -5,14 +5,12 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // afterDDP returns the payload of an untagged vector.
 func afterDDP(t *testing.T, vector string) []byte {
 	t.Helper()
-	_, payload, err := ddphdr.ParseUntagged(unhex(vector))
+	_, payload, err := ddp.ParseUntagged(unhex(vector))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,23 +27,23 @@ type codec struct {
 }
 
 func codecs(t *testing.T) []codec {
-	read := rdmaphdr.ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 8, SourceSTag: 0x12345601, SourceTO: 0x1000}
-	add := rdmaphdr.AtomicRequest{
-		Op: rdmaphdr.AtomicFetchAdd, ID: 0xCAFE0001, STag: 0x12345601, TO: 0x1000, Data: 1, CompareMask: ^uint64(0),
+	read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 8, SourceSTag: 0x12345601, SourceTO: 0x1000}
+	add := AtomicRequest{
+		Op: AtomicFetchAdd, ID: 0xCAFE0001, STag: 0x12345601, TO: 0x1000, Data: 1, CompareMask: ^uint64(0),
 	}
-	swap := rdmaphdr.AtomicRequest{
-		Op: rdmaphdr.AtomicCmpSwap, ID: 0xCAFE0002, STag: 0x12345601, TO: 0x1000,
+	swap := AtomicRequest{
+		Op: AtomicCmpSwap, ID: 0xCAFE0002, STag: 0x12345601, TO: 0x1000,
 		Data: 0x1111, Mask: ^uint64(0), Compare: 42, CompareMask: ^uint64(0),
 	}
-	response := rdmaphdr.AtomicResponse{ID: 0xCAFE0001, Original: 41}
+	response := AtomicResponse{ID: 0xCAFE0001, Original: 41}
 	h := Handle{STag: 0x12345601, TO: 0x0102030405060708, Len: 0x1000}
-	parseRead := func(b []byte) (any, []byte, error) { return anyOf(rdmaphdr.ParseReadRequest(b)) }
-	parseAtomic := func(b []byte) (any, []byte, error) { return anyOf(rdmaphdr.ParseAtomicRequest(b)) }
-	parseResponse := func(b []byte) (any, []byte, error) { return anyOf(rdmaphdr.ParseAtomicResponse(b)) }
+	parseRead := func(b []byte) (any, []byte, error) { return anyOf(ParseReadRequest(b)) }
+	parseAtomic := func(b []byte) (any, []byte, error) { return anyOf(ParseAtomicRequest(b)) }
+	parseResponse := func(b []byte) (any, []byte, error) { return anyOf(ParseAtomicResponse(b)) }
 	parseHandle := func(b []byte) (any, []byte, error) { return anyOf(ParseHandle(b)) }
 	return []codec{
 		{"Read Request", afterDDP(t, vReadRequest), read, parseRead, read.AppendTo},
-		{"Read Request of length 0", afterDDP(t, vZeroRead), rdmaphdr.ReadRequest{}, parseRead, rdmaphdr.ReadRequest{}.AppendTo},
+		{"Read Request of length 0", afterDDP(t, vZeroRead), ReadRequest{}, parseRead, ReadRequest{}.AppendTo},
 		{"FetchAdd", afterDDP(t, vFetchAdd), add, parseAtomic, add.AppendTo},
 		{"CmpSwap", afterDDP(t, vCmpSwap), swap, parseAtomic, swap.AppendTo},
 		{"Atomic Response", afterDDP(t, vAtomicResponse), response, parseResponse, response.AppendTo},
@@ -79,7 +77,7 @@ func TestRFC5040_4_4_HeaderVectors(t *testing.T) {
 }
 
 func TestParseErrorIsUnspecified(t *testing.T) {
-	_, _, err := rdmaphdr.ParseReadRequest(make([]byte, 27))
+	_, _, err := ParseReadRequest(make([]byte, 27))
 	if err == nil || headerError(err).Code != 0x02FF {
 		t.Errorf("ParseReadRequest(27 octets): %v, want 0x0/0x2/0xFF", err)
 	}
@@ -89,12 +87,12 @@ func TestParseErrorIsUnspecified(t *testing.T) {
 func TestRFC7306_5_2_1_ReservedBitsIgnored(t *testing.T) {
 	b := afterDDP(t, vFetchAdd)
 	copy(b, []byte{0xFF, 0xFF, 0xFF, 0xF0})
-	r, _, err := rdmaphdr.ParseAtomicRequest(b)
-	if err != nil || r.Op != rdmaphdr.AtomicFetchAdd {
+	r, _, err := ParseAtomicRequest(b)
+	if err != nil || r.Op != AtomicFetchAdd {
 		t.Errorf("ParseAtomicRequest with reserved bits set: %v, %v, want FetchAdd", r.Op, err)
 	}
-	all := rdmaphdr.AtomicRequest{ID: ^uint32(0), STag: ^ddp.STag(0), TO: allBits, Data: allBits, Mask: allBits, Compare: allBits, CompareMask: allBits}
-	for op, want := range map[rdmaphdr.AtomicOp]string{rdmaphdr.AtomicFetchAdd: "00000000 ffffffff", rdmaphdr.AtomicCmpSwap: "00000002 ffffffff"} {
+	all := AtomicRequest{ID: ^uint32(0), STag: ^ddp.STag(0), TO: allBits, Data: allBits, Mask: allBits, Compare: allBits, CompareMask: allBits}
+	for op, want := range map[AtomicOp]string{AtomicFetchAdd: "00000000 ffffffff", AtomicCmpSwap: "00000002 ffffffff"} {
 		all.Op = op
 		if got := all.AppendTo(nil)[:8]; !bytes.Equal(got, unhex(want)) {
 			t.Errorf("%v is sent with %x in front, want %s", op, got, want)
@@ -109,7 +107,7 @@ func TestRFC7306_5_2_1_AtomicOperationCodes(t *testing.T) {
 	for op := range uint8(16) {
 		b := afterDDP(t, vFetchAdd)
 		b[3] = op
-		_, _, err := rdmaphdr.ParseAtomicRequest(b)
+		_, _, err := ParseAtomicRequest(b)
 		if op == 0 || op == 2 {
 			if err != nil {
 				t.Errorf("AOpCode %#x: %v", op, err)
@@ -118,7 +116,7 @@ func TestRFC7306_5_2_1_AtomicOperationCodes(t *testing.T) {
 			t.Errorf("AOpCode %#x: %v, want unexpected OpCode", op, err)
 		}
 	}
-	for op, want := range map[rdmaphdr.AtomicOp]string{0: "FetchAdd", 2: "CmpSwap", 1: "atomic operation 0x1"} {
+	for op, want := range map[AtomicOp]string{0: "FetchAdd", 2: "CmpSwap", 1: "atomic operation 0x1"} {
 		if got := op.String(); got != want {
 			t.Errorf("AOpCode %d is called %q, want %q", op, got, want)
 		}

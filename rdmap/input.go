@@ -6,8 +6,6 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Handle acts on a message that DDP has delivered. It completes receives, Reads and atomics, and
@@ -18,20 +16,20 @@ func (q *QP) Handle(m *ddp.Message) {
 	if !q.receives() {
 		return // messages after the end of the stream are dropped, also a second Terminate
 	}
-	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
+	op, _ := ParseControl(m.RsvdULP)
 	var err error
 	switch op {
-	case rdmaphdr.OpWrite:
+	case OpWrite:
 		// "A valid RDMA Write Message MUST NOT be delivered to the Data Sink's ULP" (RFC 5040 §5.1)
-	case rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate, rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
+	case OpSend, OpSendInvalidate, OpSendSE, OpSendSEInvalidate, OpImmediate, OpImmediateSE:
 		err = q.handleSend(op, m)
-	case rdmaphdr.OpReadRequest, rdmaphdr.OpAtomicRequest:
+	case OpReadRequest, OpAtomicRequest:
 		err = q.handleRequest(op, m)
-	case rdmaphdr.OpReadResponse:
+	case OpReadResponse:
 		err = q.handleReadResponse(m)
-	case rdmaphdr.OpAtomicResponse:
+	case OpAtomicResponse:
 		err = q.handleAtomicResponse(m)
-	case rdmaphdr.OpTerminate:
+	case OpTerminate:
 		err = q.handleTerminate(m)
 	default: // admit has refused it, so DDP does not deliver it
 		err = operationError(codeOpcode, "%v", op)
@@ -58,7 +56,7 @@ func (q *QP) Receive(m *ddp.Message) (c Completion, ok bool) {
 	if !q.receives() {
 		return Completion{}, false
 	}
-	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
+	op, _ := ParseControl(m.RsvdULP)
 	err := q.received(&c, op, m)
 	q.heard = true
 	if err != nil {
@@ -88,7 +86,7 @@ func segmentOf(m *ddp.Message, err error) error {
 }
 
 // handleSend completes the receive buffer that a Send or Immediate Data has consumed.
-func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
+func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
 	if m.Bound {
 		panic("BUG: Handle of a message whose buffer was bound")
 	}
@@ -106,12 +104,12 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 
 // received checks a Send or Immediate Data, and invalidates the STag that it names. It sets in c,
 // which is zero, what the message says about the Completion of its receive.
-func (q *QP) received(c *Completion, op rdmaphdr.Opcode, m *ddp.Message) error {
+func (q *QP) received(c *Completion, op Opcode, m *ddp.Message) error {
 	c.QPNum, c.Len, c.Solicited = q.cfg.QPNum, m.Len, op.Solicits()
 	if op.IsImmediate() {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages
 		// include exactly 8 bytes of data" (RFC 7306 §6.3)
-		if m.Len != rdmaphdr.ImmediateLen {
+		if m.Len != ImmediateLen {
 			return operationError(codeUnspecified, "%v of %d bytes", op, m.Len)
 		}
 		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
@@ -136,7 +134,7 @@ func (q *QP) invalidate(s ddp.STag) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &access) && access.Code == ddphdr.CodeNotAssociated:
+	case errors.As(err, &access) && access.Code == ddp.CodeNotAssociated:
 		return &streamError{Code: codeProtectedInvalidate, Err: err}
 	default:
 		return &streamError{Code: codeInvalidate, Err: err}
@@ -144,7 +142,7 @@ func (q *QP) invalidate(s ddp.STag) error {
 }
 
 // handleRequest queues the answer to a Read or Atomic Request.
-func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
+func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
 	if q.cfg.Domain.Discards(q.cfg.QPNum) {
 		q.mu.Lock()
 		defer q.unlock()
@@ -178,12 +176,12 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || e.op != WorkRead:
-		return operationError(codeOpcode, "%v that answers no RDMA Read", rdmaphdr.OpReadResponse)
+		return operationError(codeOpcode, "%v that answers no RDMA Read", OpReadResponse)
 	case m.STag != e.sinkSTag:
-		return &streamError{Code: codeOfDDP(ddphdr.CodeInvalidSTag),
+		return &streamError{Code: codeOfDDP(ddp.CodeInvalidSTag),
 			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
 	case m.TO != e.sinkTO || m.Len != e.n || !m.Contiguous:
-		return &streamError{Code: codeOfDDP(ddphdr.CodeBounds),
+		return &streamError{Code: codeOfDDP(ddp.CodeBounds),
 			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
 	}
 	if e.sink != nil {
@@ -197,23 +195,23 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 
 // handleAtomicResponse completes the oldest atomic.
 func (q *QP) handleAtomicResponse(m *ddp.Message) error {
-	r, rest, err := rdmaphdr.ParseAtomicResponse(m.Buffer)
+	r, rest, err := ParseAtomicResponse(m.Buffer)
 	if err != nil {
 		return headerError(err)
 	}
 	if len(rest) > 0 {
-		return operationError(codeUnspecified, "%v of %d bytes", rdmaphdr.OpAtomicResponse, m.Len)
+		return operationError(codeUnspecified, "%v of %d bytes", OpAtomicResponse, m.Len)
 	}
 	q.mu.Lock()
 	defer q.unlock()
 	// The queue gets the buffer of the response back, for another one.
-	mustPost(q.queues[ddphdr.QNAtomicResponse], nil, nil, 0)
+	mustPost(q.queues[ddp.QNAtomicResponse], nil, nil, 0)
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || !e.op.isAtomic():
-		return operationError(codeOpcode, "%v that answers no atomic", rdmaphdr.OpAtomicResponse)
+		return operationError(codeOpcode, "%v that answers no atomic", OpAtomicResponse)
 	case r.ID != e.atomic.ID:
-		return operationError(codeUnspecified, "%v to request %d, not %d", rdmaphdr.OpAtomicResponse, r.ID, e.atomic.ID)
+		return operationError(codeUnspecified, "%v to request %d, not %d", OpAtomicResponse, r.ID, e.atomic.ID)
 	}
 	e.original = r.Original
 	q.answerLocked(e)

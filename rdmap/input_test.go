@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "The Data Sink MAY validate that the STag, Tagged Offset, and length of the RDMA Read Response
@@ -27,52 +25,52 @@ func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 		done  string
 	}{
 		{"another STag that exists: the second Read's", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, s.second.sinkSTag, s.second.sinkTO, make([]byte, n))}
+			return [][]byte{tagged(OpReadResponse, s.second.sinkSTag, s.second.sinkTO, make([]byte, n))}
 		}, "1100 c000 004e", "1 local protection error, 2 flushed, 3 flushed"},
 		{"an STag that does not exist", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, 0xDEADBE00, s.first.sinkTO, make([]byte, n))}
+			return [][]byte{tagged(OpReadResponse, 0xDEADBE00, s.first.sinkTO, make([]byte, n))}
 		}, "1100 c000 004e", "1 local protection error, 2 flushed, 3 flushed"},
 		{"too short", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n-1))}
+			return [][]byte{tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n-1))}
 		}, "1101 c000 004d", "1 local protection error, 2 flushed, 3 flushed"},
 		{"empty", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, nil)}
+			return [][]byte{tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, nil)}
 		}, "1101 c000 000e", "1 local protection error, 2 flushed, 3 flushed"},
 		{"too long", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n+1))}
+			return [][]byte{tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n+1))}
 		}, "1101 c000 004f", "1 local protection error, 2 flushed, 3 flushed"},
 		{"TO too high, still inside", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO+1, make([]byte, n-1))}
+			return [][]byte{tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO+1, make([]byte, n-1))}
 		}, "1101 c000", "1 local protection error, 2 flushed, 3 flushed"},
 		{"TO before the sink", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO-1, make([]byte, n))}
+			return [][]byte{tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO-1, make([]byte, n))}
 		}, "1101 c000", "1 local protection error, 2 flushed, 3 flushed"},
 		{"right length, but with a hole", func(s sinks) [][]byte {
-			a := tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n/2))
+			a := tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n/2))
 			a[0] &^= 0x40 // not the last segment
-			return [][]byte{a, tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n/2))}
+			return [][]byte{a, tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n/2))}
 		}, "1101 c000", "1 local protection error, 2 flushed, 3 flushed"},
 		{"half in the second Read's sink", func(s sinks) [][]byte {
-			a := tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n/2))
+			a := tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n/2))
 			a[0] &^= 0x40
-			return [][]byte{a, tagged(rdmaphdr.OpReadResponse, s.second.sinkSTag, s.second.sinkTO, make([]byte, n/2))}
+			return [][]byte{a, tagged(OpReadResponse, s.second.sinkSTag, s.second.sinkTO, make([]byte, n/2))}
 		}, "1101 c000", "1 local protection error, 2 flushed, 3 flushed"},
 		{"a Write into the sink", func(s sinks) [][]byte {
-			return [][]byte{tagged(rdmaphdr.OpWrite, s.first.sinkSTag, s.first.sinkTO, make([]byte, n))}
+			return [][]byte{tagged(OpWrite, s.first.sinkSTag, s.first.sinkTO, make([]byte, n))}
 		}, "1100 c000", "1 flushed, 2 flushed, 3 flushed"},
 		{"twice", func(s sinks) [][]byte {
-			a := tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n))
+			a := tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n))
 			return [][]byte{a, a}
 		}, "1100 c000", "1 success, 2 local protection error, 3 flushed"},
 		{"to an atomic", func(s sinks) [][]byte {
 			return [][]byte{
-				tagged(rdmaphdr.OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n)),
-				tagged(rdmaphdr.OpReadResponse, s.second.sinkSTag, s.second.sinkTO, make([]byte, n)),
-				tagged(rdmaphdr.OpReadResponse, 0, 0, nil),
+				tagged(OpReadResponse, s.first.sinkSTag, s.first.sinkTO, make([]byte, n)),
+				tagged(OpReadResponse, s.second.sinkSTag, s.second.sinkTO, make([]byte, n)),
+				tagged(OpReadResponse, 0, 0, nil),
 			}
 		}, "0206 c000 000e", "1 success, 2 success, 3 flushed"},
 		{"an Atomic Response to a Read", func(s sinks) [][]byte {
-			return [][]byte{untagged(rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil))}
+			return [][]byte{untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil))}
 		}, "0206 c000 001e", "1 flushed, 2 flushed, 3 flushed"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -113,7 +111,7 @@ func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.post(WorkRequest{ID: 1, Op: WorkRead})
 		x.a.transmit()
-		x.a.inject(tagged(rdmaphdr.OpReadResponse, 0, 1, nil))
+		x.a.inject(tagged(OpReadResponse, 0, 1, nil))
 		x.a.wantTerminate("1101 c000 000e")
 		wantDone(t, "requests", x.a.sendCQ, "1 local protection error")
 	})
@@ -121,7 +119,7 @@ func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
 		e := x.a.qp.sq.at(0) // +checklocksignore: no other goroutine is at work
-		x.a.inject(tagged(rdmaphdr.OpReadResponse, e.sinkSTag, e.sinkTO, make([]byte, 8)))
+		x.a.inject(tagged(OpReadResponse, e.sinkSTag, e.sinkTO, make([]byte, 8)))
 		x.a.wantTerminate("0206 c000")
 		wantDone(t, "requests", x.a.sendCQ, "1 flushed")
 	})
@@ -147,8 +145,8 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 			x.a.post(WorkRequest{ID: 1, Op: WorkFetchAdd})
 			x.a.post(WorkRequest{ID: 2, Op: WorkFetchAdd})
 			x.a.transmit()
-			payload := append(rdmaphdr.AtomicResponse{ID: tt.id, Original: 9}.AppendTo(nil), 0)
-			x.a.inject(untagged(rdmaphdr.OpAtomicResponse, 3, 1, payload[:tt.n]))
+			payload := append(AtomicResponse{ID: tt.id, Original: 9}.AppendTo(nil), 0)
+			x.a.inject(untagged(OpAtomicResponse, 3, 1, payload[:tt.n]))
 			if tt.want != "" {
 				x.a.wantTerminate(tt.want)
 			}
@@ -165,7 +163,7 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 		sink := make([]byte, 8)
 		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink})
 		x.a.transmit()
-		x.a.inject(untagged(rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponse{}.AppendTo(nil))) // identifier 0, which no atomic has
+		x.a.inject(untagged(OpAtomicResponse, 3, 1, AtomicResponse{}.AppendTo(nil))) // identifier 0, which no atomic has
 		x.a.wantTerminate("0206 c000 001e 414b")
 		wantDone(t, "the Read", x.a.sendCQ, "1 flushed")
 	})
@@ -252,7 +250,7 @@ func TestRFC5040_7_2_BadSegments(t *testing.T) {
 			h := x.b.wantTerminate(tt.want)
 			if h[2] == 0xC0 {
 				n := 18
-				if ddphdr.IsTagged(tt.u) {
+				if ddp.IsTagged(tt.u) {
 					n = 14
 				}
 				if !bytes.Equal(h[6:], tt.u[:n]) {
@@ -335,10 +333,10 @@ func TestRFC5040_7_1_FirstErrorCounts(t *testing.T) {
 func TestOpcodeChangesInsideMessage(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.recv(1, 100)
-	a := untagged(rdmaphdr.OpSend, 0, 1, []byte{1})
+	a := untagged(OpSend, 0, 1, []byte{1})
 	a[0] &^= 0x40
 	x.b.inject(a)
-	b := untagged(rdmaphdr.OpSendSE, 0, 1, []byte{2})
+	b := untagged(OpSendSE, 0, 1, []byte{2})
 	b[17] = 1
 	x.b.inject(b)
 	x.b.wantTerminate("0206 c000 0013 4145")
@@ -353,7 +351,7 @@ func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 	x := newPair(t, params{domain: shared}) // a is stream 1, b is stream 2
 	r, b := x.a.register(8, allAccess)
 	before := bytes.Clone(b)
-	x.b.inject(tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), []byte{9})) // stream 1's region by way of stream 2
+	x.b.inject(tagged(OpWrite, r.STag(), r.TO(), []byte{9})) // stream 1's region by way of stream 2
 	x.b.wantTerminate("1102 c000")
 	if !bytes.Equal(b, before) {
 		t.Error("memory of another stream was changed")

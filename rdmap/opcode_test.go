@@ -4,30 +4,28 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // opcodeTable is RFC 5040 figure 4 and RFC 7306 §4.1.
 var opcodeTable = []struct {
-	op      rdmaphdr.Opcode
+	op      Opcode
 	control uint8
 	name    string
 	tagged  bool
-	qn      ddphdr.QN
+	qn      ddp.QN
 }{
-	{rdmaphdr.OpWrite, 0x40, "RDMA Write", true, 0},
-	{rdmaphdr.OpReadRequest, 0x41, "RDMA Read Request", false, 1},
-	{rdmaphdr.OpReadResponse, 0x42, "RDMA Read Response", true, 0},
-	{rdmaphdr.OpSend, 0x43, "Send", false, 0},
-	{rdmaphdr.OpSendInvalidate, 0x44, "Send with Invalidate", false, 0},
-	{rdmaphdr.OpSendSE, 0x45, "Send with Solicited Event", false, 0},
-	{rdmaphdr.OpSendSEInvalidate, 0x46, "Send with Solicited Event and Invalidate", false, 0},
-	{rdmaphdr.OpTerminate, 0x47, "Terminate", false, 2},
-	{rdmaphdr.OpImmediate, 0x48, "Immediate Data", false, 0},
-	{rdmaphdr.OpImmediateSE, 0x49, "Immediate Data with Solicited Event", false, 0},
-	{rdmaphdr.OpAtomicRequest, 0x4A, "Atomic Request", false, 1},
-	{rdmaphdr.OpAtomicResponse, 0x4B, "Atomic Response", false, 3},
+	{OpWrite, 0x40, "RDMA Write", true, 0},
+	{OpReadRequest, 0x41, "RDMA Read Request", false, 1},
+	{OpReadResponse, 0x42, "RDMA Read Response", true, 0},
+	{OpSend, 0x43, "Send", false, 0},
+	{OpSendInvalidate, 0x44, "Send with Invalidate", false, 0},
+	{OpSendSE, 0x45, "Send with Solicited Event", false, 0},
+	{OpSendSEInvalidate, 0x46, "Send with Solicited Event and Invalidate", false, 0},
+	{OpTerminate, 0x47, "Terminate", false, 2},
+	{OpImmediate, 0x48, "Immediate Data", false, 0},
+	{OpImmediateSE, 0x49, "Immediate Data with Solicited Event", false, 0},
+	{OpAtomicRequest, 0x4A, "Atomic Request", false, 1},
+	{OpAtomicResponse, 0x4B, "Atomic Response", false, 3},
 }
 
 // The control field of every message: RV 01b, reserved bits "MUST be set to zero by sender, ignored
@@ -41,14 +39,14 @@ func TestRFC5040_4_1_ControlField(t *testing.T) {
 			if uint8(tt.op) != uint8(i) {
 				t.Errorf("opcode %#04x, want %#x", uint8(tt.op), i)
 			}
-			if got := rdmaphdr.Control(tt.op); got != tt.control {
+			if got := Control(tt.op); got != tt.control {
 				t.Errorf("Control(%v) = %#x, want %#x", tt.op, got, tt.control)
 			}
-			if op, rv := rdmaphdr.ParseControl(tt.control); op != tt.op || rv != 1 {
+			if op, rv := ParseControl(tt.control); op != tt.op || rv != 1 {
 				t.Errorf("ParseControl(%#x) = %v, %d, want %v, 1", tt.control, op, rv, tt.op)
 			}
 			// "ignored" are the two reserved bits.
-			if op, rv := rdmaphdr.ParseControl(tt.control | 0x30); op != tt.op || rv != 1 {
+			if op, rv := ParseControl(tt.control | 0x30); op != tt.op || rv != 1 {
 				t.Errorf("ParseControl(%#x) = %v, %d, want %v, 1", tt.control|0x30, op, rv, tt.op)
 			}
 			if got := tt.op.String(); got != tt.name {
@@ -59,7 +57,7 @@ func TestRFC5040_4_1_ControlField(t *testing.T) {
 			}
 		})
 	}
-	if got := rdmaphdr.Opcode(0xC).String(); got != "opcode 0xc" {
+	if got := Opcode(0xC).String(); got != "opcode 0xc" {
 		t.Errorf("Opcode(0xC) is called %q", got)
 	}
 }
@@ -71,7 +69,7 @@ func TestAdmit(t *testing.T) {
 		extensions bool
 		tagged     bool
 		control    uint8
-		qn         ddphdr.QN
+		qn         ddp.QN
 		need       ddp.Access
 		code       TerminateCode // refused with it; 0: admitted
 	}{

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"pgregory.net/rapid"
 )
@@ -193,15 +192,15 @@ func (o *ordering) arrive(s *side) error {
 	u := s.peer.wire[0]
 	s.peer.wire = s.peer.wire[1:]
 	if s == o.x.a && u[0]&0x40 != 0 { // the end of a response
-		op, _ := rdmaphdr.ParseControl(u[1])
+		op, _ := ParseControl(u[1])
 		if len(o.outstanding) == 0 {
 			return fmt.Errorf("%v, nothing is outstanding", op)
 		}
 		a := o.outstanding[0]
 		o.outstanding = o.outstanding[1:]
-		want := rdmaphdr.OpReadResponse
+		want := OpReadResponse
 		if a.op == WorkFetchAdd {
-			want = rdmaphdr.OpAtomicResponse
+			want = OpAtomicResponse
 		}
 		if op != want { // rule 20
 			return fmt.Errorf("%v answers a %v", op, a.op)

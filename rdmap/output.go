@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // An output is the part of a QP that turns requests and answers into messages, one after the other.
@@ -57,7 +55,7 @@ func (q *QP) NextMessage() bool {
 		case terminate:
 			q.output.payload[0] = q.output.terminate
 			q.msg = ddp.Message{
-				RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate,
+				RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate,
 				Payload: q.output.payload[:], Len: uint32(len(q.output.terminate)),
 			}
 			q.output.terminate = nil

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // The messages of a QP, octet for octet.
@@ -94,17 +92,17 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 	x.a.qp.Fail(errTest)
 	x.a.transmit()
 	all = append(all, x.a.wire...)
-	seen := make(map[rdmaphdr.Opcode]int)
-	lens := map[rdmaphdr.Opcode]int{rdmaphdr.OpImmediate: 26, rdmaphdr.OpImmediateSE: 26, rdmaphdr.OpAtomicResponse: 30}
+	seen := make(map[Opcode]int)
+	lens := map[Opcode]int{OpImmediate: 26, OpImmediateSE: 26, OpAtomicResponse: 30}
 	for _, u := range all {
-		op, rv := rdmaphdr.ParseControl(u[1])
+		op, rv := ParseControl(u[1])
 		seen[op]++
 		row := opcodeTable[op]
 		if rv != 1 || u[1]&0x30 != 0 || u[0]&0x3C != 0 || u[0]&3 != 1 {
 			t.Errorf("%v: control octets %x", op, u[:2])
 		}
-		if ddphdr.IsTagged(u) != row.tagged {
-			t.Errorf("%v: tagged %t", op, ddphdr.IsTagged(u))
+		if ddp.IsTagged(u) != row.tagged {
+			t.Errorf("%v: tagged %t", op, ddp.IsTagged(u))
 			continue
 		}
 		if n := lens[op]; n != 0 && len(u) != n {
@@ -113,20 +111,20 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 		if row.tagged {
 			continue
 		}
-		h, _, err := ddphdr.ParseUntagged(u)
-		invalidate := map[rdmaphdr.Opcode]uint32{
-			rdmaphdr.OpSendInvalidate: uint32(victims[false]), rdmaphdr.OpSendSEInvalidate: uint32(victims[true]),
+		h, _, err := ddp.ParseUntagged(u)
+		invalidate := map[Opcode]uint32{
+			OpSendInvalidate: uint32(victims[false]), OpSendSEInvalidate: uint32(victims[true]),
 		}[op]
 		if err != nil || h.QN != row.qn || h.RsvdULP32 != invalidate {
 			t.Errorf("%v: QN %d, Invalidate STag %#x (%v), want %d, %#x", op, h.QN, h.RsvdULP32, err, row.qn, invalidate)
 		}
 	}
-	for op := range rdmaphdr.OpAtomicResponse + 1 {
+	for op := range OpAtomicResponse + 1 {
 		if seen[op] == 0 {
 			t.Errorf("no %v was sent", op)
 		}
 	}
-	if seen[rdmaphdr.OpWrite] < 2 || seen[rdmaphdr.OpSendInvalidate] < 2 || seen[rdmaphdr.OpSendSEInvalidate] < 2 || seen[rdmaphdr.OpReadResponse] < 2 {
+	if seen[OpWrite] < 2 || seen[OpSendInvalidate] < 2 || seen[OpSendSEInvalidate] < 2 || seen[OpReadResponse] < 2 {
 		t.Errorf("messages are not segmented: %v", seen)
 	}
 }
@@ -154,25 +152,25 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 	}
 	x.a.transmit()
 	x.a.wantOut(want...)
-	msn := map[ddphdr.QN]uint32{}
+	msn := map[ddp.QN]uint32{}
 	for i, u := range x.a.wire {
-		switch op, _ := rdmaphdr.ParseControl(u[1]); {
-		case op == rdmaphdr.OpWrite:
-			if h, _, _ := ddphdr.ParseTagged(u); ddp.STag(h.STag) != ddp.STag(i+1) {
+		switch op, _ := ParseControl(u[1]); {
+		case op == OpWrite:
+			if h, _, _ := ddp.ParseTagged(u); ddp.STag(h.STag) != ddp.STag(i+1) {
 				t.Errorf("message %d is a Write to %v", i, h.STag)
 			}
-		case op == rdmaphdr.OpReadRequest:
-			h, p, _ := ddphdr.ParseUntagged(u)
-			if r, _, _ := rdmaphdr.ParseReadRequest(p); r.SourceSTag != ddp.STag(i+1) {
+		case op == OpReadRequest:
+			h, p, _ := ddp.ParseUntagged(u)
+			if r, _, _ := ParseReadRequest(p); r.SourceSTag != ddp.STag(i+1) {
 				t.Errorf("message %d is a Read from %v", i, r.SourceSTag)
 			}
 			msn[h.QN]++
 			if h.MSN != msn[h.QN] {
 				t.Errorf("message %d has MSN %d, want %d", i, h.MSN, msn[h.QN])
 			}
-		case op == rdmaphdr.OpAtomicRequest:
-			h, p, _ := ddphdr.ParseUntagged(u)
-			if r, _, _ := rdmaphdr.ParseAtomicRequest(p); r.STag != ddp.STag(i+1) {
+		case op == OpAtomicRequest:
+			h, p, _ := ddp.ParseUntagged(u)
+			if r, _, _ := ParseAtomicRequest(p); r.STag != ddp.STag(i+1) {
 				t.Errorf("message %d is an atomic at %v", i, r.STag)
 			}
 			msn[h.QN]++
@@ -180,7 +178,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 				t.Errorf("message %d has MSN %d, want %d", i, h.MSN, msn[h.QN])
 			}
 		default:
-			h, _, _ := ddphdr.ParseUntagged(u)
+			h, _, _ := ddp.ParseUntagged(u)
 			msn[h.QN]++
 			if h.MSN != msn[h.QN] {
 				t.Errorf("message %d has MSN %d, want %d", i, h.MSN, msn[h.QN])
@@ -193,7 +191,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 func TestAnswersAndRequestsTakeTurns(t *testing.T) {
 	x := newPair(t, params{})
 	for msn := range uint32(4) {
-		x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+		x.b.inject(untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
 		x.b.post(WorkRequest{Op: WorkWrite})
 	}
 	x.b.transmit()

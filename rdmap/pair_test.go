@@ -11,9 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A side is one end of a stream under test: a QP and what a driver has around it.
@@ -101,7 +99,7 @@ func (s *side) transmitOne() bool {
 		return false
 	}
 	m := s.qp.Message()
-	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
+	op, _ := ParseControl(m.RsvdULP)
 	s.tx.Start(m)
 	n := 0
 	for s.tx.Next(s.mulpdu) {
@@ -149,7 +147,7 @@ func (s *side) transmit() {
 
 // inject lets a segment arrive.
 func (s *side) inject(ulpdu []byte) {
-	if h, _, err := ddphdr.ParseUntagged(ulpdu); err == nil && h.QN == ddphdr.QNSend && h.MO == 0 {
+	if h, _, err := ddp.ParseUntagged(ulpdu); err == nil && h.QN == ddp.QNSend && h.MO == 0 {
 		s.qp.TakeShared()
 	}
 	s.rx.Place(s.off, ulpdu)
@@ -292,7 +290,7 @@ func (s *side) wantTerminate(want string) []byte {
 		s.t.Fatalf("no message, want a Terminate %s", want)
 	}
 	u := s.wire[len(s.wire)-1]
-	h, header, err := ddphdr.ParseUntagged(u)
+	h, header, err := ddp.ParseUntagged(u)
 	if err != nil || !h.Last || h.RsvdULP != 0x47 || h.RsvdULP32 != 0 || h.QN != 2 || h.MSN != 1 || h.MO != 0 {
 		s.t.Fatalf("last segment %x is no Terminate (%v)", u, err)
 	}
@@ -323,12 +321,12 @@ func wantState(t testing.TB, q *QP, want state) {
 var unhex = prototest.Unhex
 
 // untagged returns an untagged segment that is its whole message.
-func untagged(op rdmaphdr.Opcode, qn ddphdr.QN, msn uint32, payload []byte) []byte {
+func untagged(op Opcode, qn ddp.QN, msn uint32, payload []byte) []byte {
 	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, 0, payload)
 }
 
 // tagged returns a tagged segment that is its whole message.
-func tagged(op rdmaphdr.Opcode, s ddp.STag, to uint64, payload []byte) []byte {
+func tagged(op Opcode, s ddp.STag, to uint64, payload []byte) []byte {
 	return prototest.Tagged(prototest.ControlTagged|uint16(op), s, to, payload)
 }
 
@@ -365,7 +363,7 @@ func (k kind) String() string {
 	return k.WorkOp.String()
 }
 
-func (k kind) opcode() (rdmaphdr.Opcode, bool) {
+func (k kind) opcode() (Opcode, bool) {
 	return (&WorkRequest{Op: k.WorkOp, Solicited: k.solicited}).opcode()
 }
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -19,7 +18,7 @@ func (s *side) postNext(wr WorkRequest) bool {
 	}
 	if next {
 		m := s.qp.Message()
-		op, _ := rdmaphdr.ParseControl(m.RsvdULP)
+		op, _ := ParseControl(m.RsvdULP)
 		n := 0
 		for s.tx.Start(m); s.tx.Next(s.mulpdu); {
 			s.put(&n)

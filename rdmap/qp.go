@@ -5,9 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/states"
 )
 
@@ -173,7 +171,7 @@ func NewQP(c Config) *QP {
 	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
-	q.queues[ddphdr.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
+	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
 	return q
 }
 
@@ -211,16 +209,16 @@ func (q *QP) startLocked(p StartParams) {
 	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
 	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions, denied: q.cfg.Denied}
-	q.queues[ddphdr.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
-	q.queues[ddphdr.QNTerminate] = ddp.NewQueue(1, 0)
+	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
+	q.queues[ddp.QNTerminate] = ddp.NewQueue(1, 0)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
-	mustPost(q.queues[ddphdr.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
+	mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
 	if q.admission.extensions {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
-		q.queues[ddphdr.QNAtomicResponse] = ddp.NewQueue(q.ord, rdmaphdr.AtomicResponseLen)
+		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord, AtomicResponseLen)
 	}
-	q.rq.start(q.queues[ddphdr.QNSend], p.ExpectRTRSend)
+	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)
 	if p.SendRTR != 0 {
 		q.sq.pushRTR(p.SendRTR)
 	}
@@ -325,20 +323,20 @@ const ungranted ddp.Access = 1 << 7
 // admit checks the control field of a segment before DDP places any of the segment. For a Tagged
 // segment it returns the right that the segment needs. admit leaves a queue number that is not in
 // use to DDP, which has an error for it.
-func (a admission) admit(tagged bool, rsvdULP uint8, qn ddphdr.QN) (need ddp.Access, err error) {
-	op, rv := rdmaphdr.ParseControl(rsvdULP)
+func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access, err error) {
+	op, rv := ParseControl(rsvdULP)
 	switch {
-	case rv != rdmaphdr.Version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
+	case rv != version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
 		return 0, operationError(codeVersion, "RV %d", rv)
 	case !op.IsAssigned(), op.IsExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
 		return 0, operationError(codeOpcode, "%v", op)
 	case op.IsTagged() != tagged:
 		return 0, operationError(codeOpcode, "%v with T=%t", op, tagged)
-	case op == rdmaphdr.OpWrite && a.denied&ddp.RemoteWrite != 0:
+	case op == OpWrite && a.denied&ddp.RemoteWrite != 0:
 		return ddp.RemoteWrite | ungranted, nil // one of length 0 needs no Region
-	case op == rdmaphdr.OpWrite:
+	case op == OpWrite:
 		return ddp.RemoteWrite, nil
-	case op == rdmaphdr.OpReadResponse:
+	case op == OpReadResponse:
 		return ddp.ReadSink, nil
 	case qn != op.Queue() && a.uses(qn):
 		return 0, operationError(codeOpcode, "%v on queue %d", op, qn)
@@ -347,13 +345,13 @@ func (a admission) admit(tagged bool, rsvdULP uint8, qn ddphdr.QN) (need ddp.Acc
 }
 
 // uses reports whether the stream has the queue qn.
-func (a admission) uses(qn ddphdr.QN) bool {
-	return qn <= ddphdr.QNTerminate || qn == ddphdr.QNAtomicResponse && a.extensions
+func (a admission) uses(qn ddp.QN) bool {
+	return qn <= ddp.QNTerminate || qn == ddp.QNAtomicResponse && a.extensions
 }
 
 // isInMessage reports whether the message is Immediate Data. Immediate Data arrives in the message
 // itself, whichever buffer it consumes.
-func isInMessage(rsvdULP uint8, _ ddphdr.QN) bool {
-	op, _ := rdmaphdr.ParseControl(rsvdULP)
+func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
+	op, _ := ParseControl(rsvdULP)
 	return op.IsImmediate()
 }

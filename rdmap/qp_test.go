@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // What state allows what before the stream has started.
@@ -131,7 +130,7 @@ func TestRTR(t *testing.T) {
 		}
 		rx := ddp.NewReceiver(q.Start(StartParams{ExpectRTRSend: true}))
 		for msn := range uint32(3) {
-			rx.Place(uint64(msn), untagged(rdmaphdr.OpSend, 0, msn+1, pattern(int(msn), 0)))
+			rx.Place(uint64(msn), untagged(OpSend, 0, msn+1, pattern(int(msn), 0)))
 		}
 		for rx.Deliver(3) {
 			q.Handle(rx.Message())
@@ -147,7 +146,7 @@ func TestRTR(t *testing.T) {
 	t.Run("an RTR with a payload is too long", func(t *testing.T) {
 		x := newPair(t, params{startB: StartParams{ExpectRTRSend: true}})
 		x.b.recv(1, 100)
-		x.b.inject(untagged(rdmaphdr.OpSend, 0, 1, []byte{1}))
+		x.b.inject(untagged(OpSend, 0, 1, []byte{1}))
 		x.b.wantTerminate("1205 c000 0013")
 		wantDone(t, "the user's receive", x.b.recvCQ, "1 flushed")
 	})

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -17,7 +15,7 @@ import (
 // it.
 func (s *side) injectBound(ulpdu []byte, n int) (c Completion, ok bool) {
 	s.t.Helper()
-	if !s.rx.Bind(ddphdr.QNSend, nil, make([]byte, n)) {
+	if !s.rx.Bind(ddp.QNSend, nil, make([]byte, n)) {
 		s.t.Fatal("Bind = false")
 	}
 	s.rx.Place(s.off, ulpdu)
@@ -98,16 +96,16 @@ func testReceive(t *testing.T, k kind) {
 
 // A message that is wrong ends the stream as Handle ends it, with the same Terminate.
 func TestReceiveFails(t *testing.T) {
-	invalidate := untagged(rdmaphdr.OpSendInvalidate, ddphdr.QNSend, 1, []byte("hello"))
+	invalidate := untagged(OpSendInvalidate, ddp.QNSend, 1, []byte("hello"))
 	copy(invalidate[2:], []byte{0xDE, 0xAD, 0xBE, 0xEF})
 	for _, tt := range []struct {
 		desc  string
 		ulpdu []byte
 		code  TerminateCode
 	}{
-		{"Immediate Data of 7 octets", untagged(rdmaphdr.OpImmediate, ddphdr.QNSend, 1, make([]byte, 7)), codeUnspecified},
+		{"Immediate Data of 7 octets", untagged(OpImmediate, ddp.QNSend, 1, make([]byte, 7)), codeUnspecified},
 		{"STag that can't be invalidated", invalidate, codeInvalidate},
-		{"too long", untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, make([]byte, 101)), codeOfDDP(ddphdr.CodeTooLong)},
+		{"too long", untagged(OpSend, ddp.QNSend, 1, make([]byte, 101)), codeOfDDP(ddp.CodeTooLong)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			var headers [2]string
@@ -143,7 +141,7 @@ func TestReceiveAfterTheEnd(t *testing.T) {
 		t.Run(desc, func(t *testing.T) {
 			x := newPair(t, params{})
 			end(x.b.qp)
-			if c, ok := x.b.injectBound(untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, []byte("late")), 100); ok || c != (Completion{}) {
+			if c, ok := x.b.injectBound(untagged(OpSend, ddp.QNSend, 1, []byte("late")), 100); ok || c != (Completion{}) {
 				t.Errorf("Receive = %+v, %t", c, ok)
 			}
 		})
@@ -153,7 +151,7 @@ func TestReceiveAfterTheEnd(t *testing.T) {
 		x.b.post(WorkRequest{Op: WorkSend})
 		x.b.qp.Close()
 		wantState(t, x.b.qp, stateClosing)
-		if c, ok := x.b.injectBound(untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, []byte("late")), 100); !ok || c.Len != 4 {
+		if c, ok := x.b.injectBound(untagged(OpSend, ddp.QNSend, 1, []byte("late")), 100); !ok || c.Len != 4 {
 			t.Errorf("Receive = %+v, %t", c, ok)
 		}
 	})
@@ -169,7 +167,7 @@ func TestReceiveIsForBoundBuffers(t *testing.T) {
 				}
 			}()
 			x := newPair(t, params{})
-			m := ddp.Message{RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), Bound: bound}
+			m := ddp.Message{RsvdULP: Control(OpSend), Bound: bound}
 			if bound {
 				x.b.qp.Handle(&m)
 			} else {
@@ -218,14 +216,14 @@ func TestReceiveWhileTheStreamEnds(t *testing.T) {
 					if msn == 20 {
 						close(begin)
 					}
-					c, ok := x.b.injectBound(untagged(rdmaphdr.OpSend, ddphdr.QNSend, msn, []byte("hello")), 100)
+					c, ok := x.b.injectBound(untagged(OpSend, ddp.QNSend, msn, []byte("hello")), 100)
 					if ok && (over || c.Len != 5 || c.Op != WorkRecv) || !ok && c != (Completion{}) {
 						t.Errorf("message %d: %+v, %t after the end: %t", msn, c, ok, over)
 					}
 					over = !ok
 				}
 				wg.Wait()
-				if _, ok := x.b.injectBound(untagged(rdmaphdr.OpSend, ddphdr.QNSend, 200, nil), 100); ok {
+				if _, ok := x.b.injectBound(untagged(OpSend, ddp.QNSend, 200, nil), 100); ok {
 					t.Error("a message is received after the end")
 				}
 				if x.b.recvCQ.Len() != 0 || x.b.recvCQ.promised() != 0 {

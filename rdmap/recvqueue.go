@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/ring"
 )
 
@@ -85,7 +84,7 @@ func (q *QP) PostRecv(r RecvRequest) error {
 	defer q.postRecvMu.Unlock()
 	started, err := q.pushRecv(r)
 	if err == nil && started {
-		mustPost(q.queues[ddphdr.QNSend], r.Head, r.Buf, r.ID)
+		mustPost(q.queues[ddp.QNSend], r.Head, r.Buf, r.ID)
 	}
 	return err
 }

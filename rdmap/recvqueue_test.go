@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "One Send Message Type MUST consume one Untagged Buffer." "the Send Message Type MUST be
@@ -193,7 +191,7 @@ func invalidateWith(t *testing.T, op kind) {
 			wantDone(t, "receiver", x.b.recvCQ, "1 general error, 2 flushed")
 			var access *ddp.AccessError
 			_, err := shared.Check(tt.stag, 0, 0, 0, 1)
-			if gone := errors.As(err, &access) && access.Code == ddphdr.CodeInvalidSTag; gone != (i < 2) {
+			if gone := errors.As(err, &access) && access.Code == ddp.CodeInvalidSTag; gone != (i < 2) {
 				t.Errorf("afterwards the STag is invalid: %t", gone)
 			}
 		})
@@ -204,8 +202,8 @@ func invalidateWith(t *testing.T, op kind) {
 		x.b.post(WorkRequest{ID: 9, Op: WorkRead, Data: make([]byte, 8)})
 		sink := x.b.qp.sq.at(0).sinkSTag // +checklocksignore: no other goroutine is at work
 		opcode, _ := op.opcode()
-		x.b.inject(ddphdr.UntaggedHeader{
-			Last: true, RsvdULP: rdmaphdr.Control(opcode), RsvdULP32: uint32(sink), MSN: 1,
+		x.b.inject(ddp.UntaggedHeader{
+			Last: true, RsvdULP: Control(opcode), RsvdULP32: uint32(sink), MSN: 1,
 		}.AppendTo(nil))
 		x.b.wantTerminate("0209 c000")
 	})
@@ -216,7 +214,7 @@ func invalidateWith(t *testing.T, op kind) {
 //
 // RDMAPX-7306-6.3-9
 func TestRFC7306_6_3_ImmediateLength(t *testing.T) {
-	for _, op := range []rdmaphdr.Opcode{rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE} {
+	for _, op := range []Opcode{OpImmediate, OpImmediateSE} {
 		for _, tt := range []struct {
 			n    int
 			want string // the Terminate; empty: accepted
@@ -256,7 +254,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 	r, _ := x.b.register(8, allAccess)
 	x.b.recv(1, 8)
 	x.b.recv(2, 8)
-	header := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x73, RsvdULP32: uint32(r.STag()), MSN: 1}
+	header := ddp.UntaggedHeader{Last: true, RsvdULP: 0x73, RsvdULP32: uint32(r.STag()), MSN: 1}
 	x.b.inject(header.AppendTo(nil))
 	header.RsvdULP, header.MSN = 0x78, 2
 	x.b.inject(append(header.AppendTo(nil), make([]byte, 8)...))
@@ -268,39 +266,39 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 	if _, err := x.b.domain.Check(r.STag(), r.TO(), 8, allAccess, x.b.stream()); err != nil {
 		t.Errorf("the STag is not valid any more: %v", err)
 	}
-	read := rdmaphdr.ReadRequest{SinkSTag: 5, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
-	header = ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, RsvdULP32: uint32(r.STag()), QN: 1, MSN: 1}
+	read := ReadRequest{SinkSTag: 5, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
+	header = ddp.UntaggedHeader{Last: true, RsvdULP: 0x41, RsvdULP32: uint32(r.STag()), QN: 1, MSN: 1}
 	x.b.inject(read.AppendTo(header.AppendTo(nil)))
 	x.b.transmit()
 	x.b.wantOut("RDMA Read Response")
 	// Every other message, with all that is to be ignored set: it does what it does without.
 	for _, tt := range []struct {
-		op    rdmaphdr.Opcode
+		op    Opcode
 		there func(x *pair) []byte // the segment that b gets
 	}{
-		{rdmaphdr.OpWrite, func(x *pair) []byte {
+		{OpWrite, func(x *pair) []byte {
 			r, _ := x.b.register(8, allAccess)
-			return tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), make([]byte, 8))
+			return tagged(OpWrite, r.STag(), r.TO(), make([]byte, 8))
 		}},
-		{rdmaphdr.OpReadRequest, func(x *pair) []byte {
-			return untagged(rdmaphdr.OpReadRequest, 1, 1, make([]byte, rdmaphdr.ReadRequestLen))
+		{OpReadRequest, func(x *pair) []byte {
+			return untagged(OpReadRequest, 1, 1, make([]byte, ReadRequestLen))
 		}},
-		{rdmaphdr.OpReadResponse, func(x *pair) []byte {
+		{OpReadResponse, func(x *pair) []byte {
 			x.b.post(WorkRequest{Op: WorkRead})
-			return tagged(rdmaphdr.OpReadResponse, 0, 0, nil)
+			return tagged(OpReadResponse, 0, 0, nil)
 		}},
-		{rdmaphdr.OpSend, func(x *pair) []byte { return untagged(rdmaphdr.OpSend, 0, 1, nil) }},
-		{rdmaphdr.OpSendSE, func(x *pair) []byte { return untagged(rdmaphdr.OpSendSE, 0, 1, nil) }},
-		{rdmaphdr.OpTerminate, func(x *pair) []byte { return untagged(rdmaphdr.OpTerminate, 2, 1, unhex("1101 0000")) }},
-		{rdmaphdr.OpImmediate, func(x *pair) []byte { return untagged(rdmaphdr.OpImmediate, 0, 1, make([]byte, 8)) }},
-		{rdmaphdr.OpImmediateSE, func(x *pair) []byte { return untagged(rdmaphdr.OpImmediateSE, 0, 1, make([]byte, 8)) }},
-		{rdmaphdr.OpAtomicRequest, func(x *pair) []byte {
+		{OpSend, func(x *pair) []byte { return untagged(OpSend, 0, 1, nil) }},
+		{OpSendSE, func(x *pair) []byte { return untagged(OpSendSE, 0, 1, nil) }},
+		{OpTerminate, func(x *pair) []byte { return untagged(OpTerminate, 2, 1, unhex("1101 0000")) }},
+		{OpImmediate, func(x *pair) []byte { return untagged(OpImmediate, 0, 1, make([]byte, 8)) }},
+		{OpImmediateSE, func(x *pair) []byte { return untagged(OpImmediateSE, 0, 1, make([]byte, 8)) }},
+		{OpAtomicRequest, func(x *pair) []byte {
 			r, _ := x.b.register(8, allAccess)
-			return untagged(rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
+			return untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
 		}},
-		{rdmaphdr.OpAtomicResponse, func(x *pair) []byte {
+		{OpAtomicResponse, func(x *pair) []byte {
 			x.b.post(WorkRequest{Op: WorkFetchAdd})
-			return untagged(rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil))
+			return untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil))
 		}},
 	} {
 		t.Run(tt.op.String(), func(t *testing.T) {
@@ -311,7 +309,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			x.b.out = nil
 			n := regions(x.b.domain)
 			u[1] |= 0x30
-			if !ddphdr.IsTagged(u) {
+			if !ddp.IsTagged(u) {
 				victim, _ := x.b.register(8, allAccess)
 				binary.BigEndian.PutUint32(u[2:], uint32(victim.STag()))
 				n++
@@ -320,7 +318,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			x.b.transmit()
 			var remote *TerminateError
 			switch err := x.b.qp.Err(); {
-			case tt.op == rdmaphdr.OpTerminate:
+			case tt.op == OpTerminate:
 				if !errors.As(err, &remote) || !remote.Remote || remote.Terminate.Code.String() != "DDP tagged buffer error: base or bounds violation" {
 					t.Errorf("taken as %v", err)
 				}
@@ -332,15 +330,15 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			}
 			sent, received := "", ""
 			switch tt.op {
-			case rdmaphdr.OpReadRequest:
+			case OpReadRequest:
 				x.b.wantOut("RDMA Read Response")
-			case rdmaphdr.OpAtomicRequest:
+			case OpAtomicRequest:
 				x.b.wantOut("Atomic Response")
-			case rdmaphdr.OpReadResponse, rdmaphdr.OpAtomicResponse:
+			case OpReadResponse, OpAtomicResponse:
 				sent = "0 success"
-			case rdmaphdr.OpTerminate:
+			case OpTerminate:
 				received = "1 flushed"
-			case rdmaphdr.OpSend, rdmaphdr.OpSendSE, rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
+			case OpSend, OpSendSE, OpImmediate, OpImmediateSE:
 				received = "1 success"
 			}
 			wantDone(t, "requests", x.b.sendCQ, sent)

@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A responder answers the peer's Read and Atomic Requests, strictly one after the other. It reads
@@ -30,12 +28,12 @@ type responder struct {
 // A response is the answer to one request.
 type response struct {
 	isAtomic   bool
-	read       rdmaphdr.ReadRequest
-	atomic     rdmaphdr.AtomicRequest
+	read       ReadRequest
+	atomic     AtomicRequest
 	region     *ddp.Region // the Region to read or change; nil for a Read of length 0
-	header     [ddphdr.UntaggedHeaderLen]byte
+	header     [ddp.UntaggedHeaderLen]byte
 	segmentLen int // with header, the request's segment, for a Terminate
-	scratch    [rdmaphdr.AtomicResponseLen]byte
+	scratch    [AtomicResponseLen]byte
 	payload    [1][]byte // scratch
 }
 
@@ -44,9 +42,9 @@ type response struct {
 // Queue" (RFC 5040 §5.2.2). Reads and atomics share the limit. If the peer sends one request too
 // many, that request finds no buffer.
 func (r *responder) start(ird int, extensions bool) *ddp.Queue {
-	n := rdmaphdr.ReadRequestLen
+	n := ReadRequestLen
 	if extensions {
-		n = rdmaphdr.AtomicRequestLen
+		n = AtomicRequestLen
 	}
 	r.limit = uint64(ird)
 	r.queue = ddp.NewQueue(ird, n)
@@ -119,7 +117,7 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
 		// into the corresponding RDMA Read Response" (RFC 5040 §4.4). So must its TO.
 		*m = ddp.Message{
-			Tagged: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
+			Tagged: true, RsvdULP: Control(OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
 			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO, SourceStream: c.QPNum,
 		}
 		return nil
@@ -137,9 +135,9 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 	case discarded:
 		return errDiscarded
 	}
-	a.payload[0] = rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
+	a.payload[0] = AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
 	*m = ddp.Message{
-		RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicResponse), QN: ddphdr.QNAtomicResponse, Payload: a.payload[:], Len: rdmaphdr.AtomicResponseLen,
+		RsvdULP: Control(OpAtomicResponse), QN: ddp.QNAtomicResponse, Payload: a.payload[:], Len: AtomicResponseLen,
 	}
 	return nil
 }
@@ -170,7 +168,7 @@ func (a *response) error(err error) *streamError {
 // after returns the request as it stands once n bytes have been answered. "the RDMA Read Request
 // Header is updated to reflect the current location of the RDMA Read operation that is in process"
 // (RFC 5040 §4.8)
-func after(r rdmaphdr.ReadRequest, n uint32) rdmaphdr.ReadRequest {
+func after(r ReadRequest, n uint32) ReadRequest {
 	r.SinkTO += uint64(n)
 	r.SourceTO += uint64(n)
 	r.Size -= n
@@ -190,11 +188,11 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	switch {
 	case e.Denied:
 		return codeAccess
-	case e.Code == ddphdr.CodeNotAssociated:
+	case e.Code == ddp.CodeNotAssociated:
 		return codeNotAssociated
-	case e.Code == ddphdr.CodeTOWrap:
+	case e.Code == ddp.CodeTOWrap:
 		return codeWrap
-	case e.Code == ddphdr.CodeBounds:
+	case e.Code == ddp.CodeBounds:
 		return codeBounds
 	}
 	return codeInvalidSTag
@@ -202,15 +200,15 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 
 // parse reads and checks a request that DDP has delivered to the queue pair with the given Config. The
 // error is a *streamError.
-func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, c *Config) (err error) {
-	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest}
+func (a *response) parse(op Opcode, m *ddp.Message, c *Config) (err error) {
+	*a = response{isAtomic: op == OpAtomicRequest}
 	copy(a.header[:], m.Header[:m.HeaderLen])
 	a.segmentLen = m.SegmentLen
 	var rest []byte
 	if a.isAtomic {
-		a.atomic, rest, err = rdmaphdr.ParseAtomicRequest(m.Buffer)
+		a.atomic, rest, err = ParseAtomicRequest(m.Buffer)
 	} else {
-		a.read, rest, err = rdmaphdr.ParseReadRequest(m.Buffer)
+		a.read, rest, err = ParseReadRequest(m.Buffer)
 	}
 	switch {
 	case err != nil:
@@ -237,7 +235,7 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, c *Config) (err err
 // check returns the Region that a request of the peer names, if the peer has the right to it.
 func (c *Config) check(s ddp.STag, to, n uint64, need ddp.Access) (*ddp.Region, error) {
 	if c.Denied&need != 0 {
-		return nil, &ddp.AccessError{Code: ddphdr.CodeInvalidSTag, Denied: true, STag: s, TO: to, N: n, Need: need, Stream: c.QPNum}
+		return nil, &ddp.AccessError{Code: ddp.CodeInvalidSTag, Denied: true, STag: s, TO: to, N: n, Need: need, Stream: c.QPNum}
 	}
 	return c.Domain.Check(s, to, n, need, c.QPNum)
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "The RDMA Read operation MUST consist of a single RDMA Read Request Message and a single RDMA
@@ -48,12 +46,12 @@ func TestRFC5040_5_2_Read(t *testing.T) {
 func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	x := newPair(t, params{mulpdu: 64})
 	r, b := x.b.register(100, ddp.RemoteRead)
-	read := rdmaphdr.ReadRequest{SinkSTag: 0xFFFFFFFF, SinkTO: ^uint64(0) - 9, Size: 100, SourceSTag: r.STag(), SourceTO: r.TO()}
-	x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+	read := ReadRequest{SinkSTag: 0xFFFFFFFF, SinkTO: ^uint64(0) - 9, Size: 100, SourceSTag: r.STag(), SourceTO: r.TO()}
+	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.transmit()
 	to, got := read.SinkTO, []byte(nil)
 	for i, u := range x.b.wire {
-		h, payload, err := ddphdr.ParseTagged(u)
+		h, payload, err := ddp.ParseTagged(u)
 		if err != nil || ddp.STag(h.STag) != read.SinkSTag || h.TO != to || h.RsvdULP != 0x42 {
 			t.Errorf("segment %d has STag %v, TO %#x (%v), want %v, %#x", i, h.STag, h.TO, err, read.SinkSTag, to)
 		}
@@ -72,10 +70,10 @@ func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 // RDMAP-5040-5.2.1-17, RDMAP-5040-5.2.1-18, RDMAP-5040-5.2.2-2, RDMAP-5040-5.2.2-3
 func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
 	x := newPair(t, params{})
-	read := rdmaphdr.ReadRequest{SinkSTag: 7, SinkTO: 9, SourceSTag: 0xFFFFFFFF, SourceTO: ^uint64(0)}
-	x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+	read := ReadRequest{SinkSTag: 7, SinkTO: 9, SourceSTag: 0xFFFFFFFF, SourceTO: ^uint64(0)}
+	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.transmit()
-	if want := tagged(rdmaphdr.OpReadResponse, 7, 9, nil); len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], want) {
+	if want := tagged(OpReadResponse, 7, 9, nil); len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], want) {
 		t.Errorf("answer %x, want %x", x.b.wire, want)
 	}
 	x.b.injectHex(strings.Replace(vZeroRead, "00000001 00000000 00000000", "00000002 00000000 00000000", 1))
@@ -135,8 +133,8 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			x := newPair(t, params{domain: shared})
 			x.b.recv(5, 8)
-			read := rdmaphdr.ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: tt.n, SourceSTag: tt.h.STag, SourceTO: tt.h.TO}
-			x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+			read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: tt.n, SourceSTag: tt.h.STag, SourceTO: tt.h.TO}
+			x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 			h := x.b.wantTerminate(fmt.Sprintf("%04x e000 002e 4141 00000000 00000001 00000001 00000000", uint16(tt.code)))
 			if !bytes.Equal(h[24:], read.AppendTo(nil)) {
 				t.Errorf("returned Read Request %x, want %x", h[24:], read.AppendTo(nil))
@@ -147,9 +145,9 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 				return
 			}
 			x = newPair(t, params{domain: shared})
-			request := rdmaphdr.AtomicRequest{ID: 1, STag: tt.h.STag, TO: tt.h.TO, Data: 1, CompareMask: allBits}
+			request := AtomicRequest{ID: 1, STag: tt.h.STag, TO: tt.h.TO, Data: 1, CompareMask: allBits}
 			before := bytes.Clone(memory)
-			x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 1, request.AppendTo(nil)))
+			x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
 			h = x.b.wantTerminate(fmt.Sprintf("%04x c000 0046 414a 00000000 00000001 00000001 00000000", uint16(tt.code)))
 			if len(h) != 24 {
 				t.Errorf("Terminate Header of %d octets, want 24", len(h))
@@ -216,7 +214,7 @@ func TestRFC5040_5_5_ResponsesInRequestOrder(t *testing.T) {
 	x.b.wantOut(want...)
 	var msn uint32
 	for _, u := range x.b.wire { // "The first Atomic Response of a stream has MSN 1 on QN 3."
-		if !ddphdr.IsTagged(u) {
+		if !ddp.IsTagged(u) {
 			if msn++; binary.BigEndian.Uint32(u[10:]) != msn {
 				t.Errorf("Atomic Response with MSN %d, want %d", binary.BigEndian.Uint32(u[10:]), msn)
 			}
@@ -289,7 +287,7 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 	const ird = 4
 	request := func(msn uint32) []byte {
 		if msn%2 == 0 {
-			return untagged(rdmaphdr.OpReadRequest, 1, msn, rdmaphdr.ReadRequest{}.AppendTo(nil))
+			return untagged(OpReadRequest, 1, msn, ReadRequest{}.AppendTo(nil))
 		}
 		return nil
 	}
@@ -298,12 +296,12 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 		t.Errorf("IRD is %d, want %d", got, ird)
 	}
 	r, _ := x.b.register(8, allAccess)
-	atomic := rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO(), CompareMask: allBits}.AppendTo(nil)
+	atomic := AtomicRequest{STag: r.STag(), TO: r.TO(), CompareMask: allBits}.AppendTo(nil)
 	inject := func(msn uint32) {
 		if u := request(msn); u != nil {
 			x.b.inject(u)
 		} else {
-			x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, msn, atomic))
+			x.b.inject(untagged(OpAtomicRequest, 1, msn, atomic))
 		}
 	}
 	msn := uint32(0)
@@ -337,7 +335,7 @@ func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
 	x := newPair(t, params{ird: 1})
 	x.b.slow = true
 	for i := range 3 {
-		x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, uint32(i+1), rdmaphdr.ReadRequest{}.AppendTo(nil)))
+		x.b.inject(untagged(OpReadRequest, 1, uint32(i+1), ReadRequest{}.AppendTo(nil)))
 		if i == 0 {
 			if !x.b.transmitOne() {
 				t.Fatal("no answer")
@@ -368,8 +366,8 @@ func TestRFC5040_4_8_SourceGoneDuringAnswer(t *testing.T) {
 			x.b.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
 			x.b.transmitOne()
 			x.b.post(WorkRequest{ID: 2, Op: WorkSend})
-			read := rdmaphdr.ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 5000, SourceSTag: r.STag(), SourceTO: r.TO()}
-			x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+			read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 5000, SourceSTag: r.STag(), SourceTO: r.TO()}
+			x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 			if !x.b.qp.NextMessage() {
 				t.Fatal("no answer")
 			}
@@ -387,11 +385,11 @@ func TestRFC5040_4_8_SourceGoneDuringAnswer(t *testing.T) {
 			}
 			x.b.qp.Fail(x.b.tx.Err())
 			h := x.b.wantTerminate("0100 e000 002e 4141 00000000 00000001 00000001 00000000")
-			want := rdmaphdr.ReadRequest{
+			want := ReadRequest{
 				SinkSTag: 0x0A0B0C01, SinkTO: 0x2000 + uint64(segments)*1024, Size: 5000 - uint32(segments)*1024,
 				SourceSTag: r.STag(), SourceTO: r.TO() + uint64(segments)*1024,
 			}
-			if got, _, err := rdmaphdr.ParseReadRequest(h[24:]); err != nil || got != want {
+			if got, _, err := ParseReadRequest(h[24:]); err != nil || got != want {
 				t.Errorf("returned %+v (%v), want %+v", got, err, want)
 			}
 			wantDone(t, "own requests", x.b.sendCQ, "1 flushed, 2 flushed")
@@ -403,8 +401,8 @@ func TestRFC5040_4_8_SourceGoneDuringAnswer(t *testing.T) {
 	t.Run("between request and answer", func(t *testing.T) {
 		x := newPair(t, params{})
 		r, _ := x.b.register(8, allAccess)
-		request := rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1}
-		x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 1, request.AppendTo(nil)))
+		request := AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1}
+		x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
 		r.Deregister()
 		x.b.wantTerminate("0100 c000 0046 414a")
 		if !x.b.qp.Drained() {
@@ -414,8 +412,8 @@ func TestRFC5040_4_8_SourceGoneDuringAnswer(t *testing.T) {
 	t.Run("after another error", func(t *testing.T) {
 		x := newPair(t, params{})
 		r, _ := x.b.register(8, allAccess)
-		read := rdmaphdr.ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
-		x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+		read := ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
+		x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 		if !x.b.qp.NextMessage() {
 			t.Fatal("no answer")
 		}

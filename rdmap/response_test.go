@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -33,7 +31,7 @@ type slowSink struct {
 	good   int // Reads that are complete
 }
 
-func (s *slowSink) segment(h ddphdr.TaggedHeader, payload []byte) {
+func (s *slowSink) segment(h ddp.TaggedHeader, payload []byte) {
 	if s.end.refused {
 		return
 	}
@@ -87,7 +85,7 @@ func (s *slowSink) segment(h ddphdr.TaggedHeader, payload []byte) {
 
 // A tampered is one segment of a Read Response.
 type tampered struct {
-	h       ddphdr.TaggedHeader
+	h       ddp.TaggedHeader
 	payload []byte
 }
 
@@ -180,7 +178,7 @@ func honest(rnd *rand.Rand, s ddp.STag, to uint64, n int) (script []tampered) {
 			payload[i] = byte(rnd.IntN(128)) // never a guard octet
 		}
 		n -= k
-		h := ddphdr.TaggedHeader{Last: n == 0, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: uint32(s), TO: to}
+		h := ddp.TaggedHeader{Last: n == 0, RsvdULP: Control(OpReadResponse), STag: uint32(s), TO: to}
 		script = append(script, tampered{h, payload})
 		to += uint64(k)
 	}

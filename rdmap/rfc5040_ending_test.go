@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP
@@ -22,7 +21,7 @@ func TestRFC5040_5_4_EveryQueuedOperationFails(t *testing.T) {
 				x.a.post(WorkRequest{ID: 1, Op: op.WorkOp, Solicited: op.solicited, Invalidate: 9})
 				x.a.post(WorkRequest{ID: 2, Op: op.WorkOp, Solicited: op.solicited, Invalidate: 9, Unsignaled: true})
 				if remote {
-					x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, unhex("1101 0000")))
+					x.a.inject(untagged(OpTerminate, 2, 1, unhex("1101 0000")))
 				} else {
 					x.a.qp.Fail(errTest)
 				}

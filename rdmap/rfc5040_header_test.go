@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -95,12 +94,12 @@ func TestRFC5040_4_1_Version(t *testing.T) {
 			x.b.wantTerminate("0205 c000 0017 41")
 			wantDone(t, "receiver", x.b.recvCQ, "1 flushed")
 		}
-		for op := range rdmaphdr.OpAtomicResponse + 1 { // each message: with another RV its opcode is not looked at
+		for op := range OpAtomicResponse + 1 { // each message: with another RV its opcode is not looked at
 			x := newPair(t, params{})
 			r, b := x.b.register(8, allAccess)
 			before := bytes.Clone(b)
 			u := untagged(op, op.Queue(), 1, nil)
-			if op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse {
+			if op == OpWrite || op == OpReadResponse {
 				u = tagged(op, r.STag(), r.TO(), make([]byte, 8))
 			}
 			u[1] = rv<<6 | byte(op)
@@ -140,7 +139,7 @@ func TestRFC5040_4_2_HeadersAndPayload(t *testing.T) {
 	}
 	x.b.receive()
 	x.b.transmit()
-	if u := x.b.wire[0]; u[1]&0x0F != byte(rdmaphdr.OpReadResponse) || !bytes.Equal(u[14:], b) {
+	if u := x.b.wire[0]; u[1]&0x0F != byte(OpReadResponse) || !bytes.Equal(u[14:], b) {
 		t.Errorf("RDMA Read Response %x, want %x after the DDP header", u, b)
 	}
 	x.b.qp.Fail(errTest)
@@ -249,8 +248,8 @@ func TestRFC5040_4_4_Sizes(t *testing.T) {
 	// too few.
 	x := newPair(t, params{})
 	r, _ := x.b.register(1, ddp.RemoteRead)
-	read := rdmaphdr.ReadRequest{Size: math.MaxUint32, SourceSTag: r.STag(), SourceTO: r.TO()}
-	x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+	read := ReadRequest{Size: math.MaxUint32, SourceSTag: r.STag(), SourceTO: r.TO()}
+	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.wantTerminate("0101 e000")
 	if testmode.Race || unsafe.Sizeof(uintptr(0)) == 4 {
 		return // the following is a trick that is not possible there
@@ -281,8 +280,8 @@ func TestRFC5040_4_5_ReadResponseSegment(t *testing.T) {
 	x := newPair(t, params{})
 	r, b := x.b.register(8, ddp.RemoteRead)
 	copy(b, []byte{1, 2, 3, 4, 5, 6, 7, 8})
-	read := rdmaphdr.ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
-	x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, read.AppendTo(nil)))
+	read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
+	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.transmit()
 	if len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], unhex(vReadResponse)) {
 		t.Errorf("sent %x, want %s", x.b.wire, vReadResponse)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/ddp"
 )
 
 // Each operation is sent as the message that figure 4 of RFC 5040, or §4.1 of RFC 7306, has for it:
@@ -50,7 +50,7 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 			x.a.transmit()
 			wantSegments(t, x.a.wire, len(wr.Data) > 0 && tt.op.WorkOp != WorkRead, tt.want)
 			if tt.op.WorkOp == WorkWrite {
-				wantTarget(t, x.a.wire[0], ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)[2:])
+				wantTarget(t, x.a.wire[0], ddp.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)[2:])
 			}
 			request := x.a.wire[0]
 			if tt.answer != "" {
@@ -59,7 +59,7 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 				wantSegments(t, x.b.wire, tt.op.WorkOp == WorkRead, tt.answer)
 			}
 			if tt.op.WorkOp == WorkRead {
-				wantTarget(t, x.b.wire[0], request[ddphdr.UntaggedHeaderLen:][:12]) // the sink's STag and TO
+				wantTarget(t, x.b.wire[0], request[ddp.UntaggedHeaderLen:][:12]) // the sink's STag and TO
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func wantSegments(t *testing.T, us [][]byte, several bool, want string) {
 // wantTarget checks the STag and the TO of a Tagged segment.
 func wantTarget(t *testing.T, u, want []byte) {
 	t.Helper()
-	if got := u[2:ddphdr.TaggedHeaderLen]; !bytes.Equal(got, want) {
+	if got := u[2:ddp.TaggedHeaderLen]; !bytes.Equal(got, want) {
 		t.Errorf("STag and TO are %x, want %x", got, want)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "RDMAP does not provide ordering among Messages on different RDMAP Streams": one that hangs in
@@ -279,7 +277,7 @@ func TestRFC5040_B_SecondResponseAfterTheFirst(t *testing.T) {
 	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 1000), Remote: handle(long)})
 	x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: make([]byte, 1), Remote: handle(short)})
 	x.a.transmit()
-	first, _, err := rdmaphdr.ParseReadRequest(x.a.wire[0][18:])
+	first, _, err := ParseReadRequest(x.a.wire[0][18:])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +285,7 @@ func TestRFC5040_B_SecondResponseAfterTheFirst(t *testing.T) {
 	x.b.transmit()
 	n := len(x.b.wire)
 	for i, u := range x.b.wire {
-		h, _, err := ddphdr.ParseTagged(u)
+		h, _, err := ddp.ParseTagged(u)
 		if err != nil || (ddp.STag(h.STag) == first.SinkSTag) != (i < n-1) {
 			t.Errorf("segment %d of %d is for STag %v (%v)", i, n, h.STag, err)
 		}

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // lastSegments counts the messages in segments: those with the L bit.
@@ -144,8 +142,8 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 		x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: sink, Remote: handle(r)})
 		stag := x.a.qp.sq.at(1).sinkSTag // +checklocksignore: no other goroutine is at work
 		x.a.transmit()
-		x.a.inject(ddphdr.UntaggedHeader{
-			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(stag), MSN: 1,
+		x.a.inject(ddp.UntaggedHeader{
+			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(stag), MSN: 1,
 		}.AppendTo(nil))
 		x.a.wantTerminate("0209 c000")
 	})
@@ -158,8 +156,8 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 //
 // RDMAP-5040-2.4-1, RDMAP-5040-3.1-2 to RDMAP-5040-3.1-4
 func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
-	queues := map[rdmaphdr.Opcode]uint32{
-		rdmaphdr.OpSend: 0, rdmaphdr.OpSendInvalidate: 0, rdmaphdr.OpSendSE: 0, rdmaphdr.OpSendSEInvalidate: 0, rdmaphdr.OpReadRequest: 1, rdmaphdr.OpTerminate: 2,
+	queues := map[Opcode]uint32{
+		OpSend: 0, OpSendInvalidate: 0, OpSendSE: 0, OpSendSEInvalidate: 0, OpReadRequest: 1, OpTerminate: 2,
 	}
 	x := newPair(t, params{noExtensions: true})
 	for _, op := range append(slices.Clone(allSends), kind{WorkRead, false}) {
@@ -172,18 +170,18 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 		t.Fatalf("%d messages, want %d", len(x.a.wire), len(queues))
 	}
 	for _, u := range x.a.wire {
-		op := rdmaphdr.Opcode(u[1] & 0x0F)
+		op := Opcode(u[1] & 0x0F)
 		if got := binary.BigEndian.Uint32(u[6:]); got != queues[op] {
 			t.Errorf("%v on queue %d, want %d", op, got, queues[op])
 		}
 	}
 	for op, right := range queues {
-		for qn := range ddphdr.QN(3) {
+		for qn := range ddp.QN(3) {
 			x := newPair(t, params{noExtensions: true})
 			r, _ := x.b.register(8, allAccess)
 			x.b.recv(1, 100)
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), QN: qn, MSN: 1}
-			x.b.inject(append(h.AppendTo(nil), make([]byte, rdmaphdr.ReadRequestLen)...)) // a Terminate may be that long
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(op), RsvdULP32: uint32(r.STag()), QN: qn, MSN: 1}
+			x.b.inject(append(h.AppendTo(nil), make([]byte, ReadRequestLen)...)) // a Terminate may be that long
 			var own *TerminateError
 			refused := errors.As(x.b.qp.Err(), &own) && !own.Remote
 			if refused == (uint32(qn) == right) {
@@ -226,7 +224,7 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 				t.Fatalf("message %d: control field %#x after %#x", messages, u[1], first[1])
 			}
 			payload := 0
-			if ddphdr.IsTagged(u) {
+			if ddp.IsTagged(u) {
 				if !bytes.Equal(u[2:6], first[2:6]) || binary.BigEndian.Uint64(u[6:])-binary.BigEndian.Uint64(first[6:]) != sum {
 					t.Fatalf("message %d, segment %d: header %x after %x", messages, i, u[:14], first[:14])
 				}
@@ -242,7 +240,7 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 				break
 			}
 		}
-		if want := uint64(n); sum != want && sum != rdmaphdr.ReadRequestLen {
+		if want := uint64(n); sum != want && sum != ReadRequestLen {
 			t.Errorf("message %d has %d octets, want %d", messages, sum, want)
 		}
 		messages++
@@ -271,7 +269,7 @@ func TestRFC5040_3_1_RsvdULP(t *testing.T) {
 	x.a.transmit()
 	tagged, untagged := 0, 0
 	for _, u := range x.a.wire {
-		if ddphdr.IsTagged(u) { // octet 1, then the STag, the TO and the payload
+		if ddp.IsTagged(u) { // octet 1, then the STag, the TO and the payload
 			tagged += len(u) - (1 + 1 + 4 + 8)
 			if u[1] != 0x40 || binary.BigEndian.Uint32(u[2:]) != uint32(r.STag()) {
 				t.Errorf("tagged segment %x", u)
@@ -386,7 +384,7 @@ func TestRFC5040_3_2_WriteOperation(t *testing.T) {
 	data := pattern(33, 9)
 	x.a.post(WorkRequest{ID: 1, Op: WorkWrite, Data: data, Remote: Handle{STag: r.STag(), TO: r.TO() + 5}})
 	x.a.transmit()
-	h, payload, err := ddphdr.ParseTagged(x.a.wire[0])
+	h, payload, err := ddp.ParseTagged(x.a.wire[0])
 	if err != nil || ddp.STag(h.STag) != r.STag() || h.TO != r.TO()+5 || !bytes.Equal(payload, data) {
 		t.Errorf("the message is %+v, %x (%v)", h, payload, err)
 	}
@@ -426,8 +424,8 @@ func TestRFC5040_3_2_ReadOperation(t *testing.T) {
 		t.Errorf("the memory at STag %v and TO %#x is not the sink: %v", e.sinkSTag, e.sinkTO, err)
 	}
 	x.a.transmit()
-	got, _, err := rdmaphdr.ParseReadRequest(x.a.wire[0][18:])
-	want := rdmaphdr.ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: 33, SourceSTag: r.STag(), SourceTO: r.TO() + 5}
+	got, _, err := ParseReadRequest(x.a.wire[0][18:])
+	want := ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: 33, SourceSTag: r.STag(), SourceTO: r.TO() + 5}
 	if err != nil || got != want {
 		t.Errorf("the request is %+v (%v), want %+v", got, err, want)
 	}

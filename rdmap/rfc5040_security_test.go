@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "An RNIC MUST provide a mechanism for the ULP to establish and revoke the association of a ULP
@@ -170,7 +169,7 @@ func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
 			if q.Err() != nil || rx.Err() != nil {
 				t.Fatalf("at IRD %d %d Reads are too many", most, msn)
 			}
-			rx.Place(uint64(msn), untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+			rx.Place(uint64(msn), untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
 			for rx.Deliver(uint64(msn) + 1) {
 				q.Handle(rx.Message())
 			}
@@ -210,7 +209,7 @@ func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
 			t.Errorf("the 10th receive: %v", err)
 		}
 		for msn := range uint32(10) {
-			x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+			x.b.inject(untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
 			if x.b.qp.Err() == nil {
 				reads++
 			}

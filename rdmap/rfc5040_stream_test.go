@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "For a given RDMAP Stream, the number of outstanding RDMA Read Requests is limited per RDMAP
@@ -50,10 +48,10 @@ func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
 	for _, s := range []*side{x.a, x.b} {
 		wantDone(t, "all in the end", s.sendCQ, "0 success, 1 success, 2 success, 3 success, 4 success")
 	}
-	y.a.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
-	y.a.inject(untagged(rdmaphdr.OpReadRequest, 1, 2, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+	y.a.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil)))
+	y.a.inject(untagged(OpReadRequest, 1, 2, ReadRequest{}.AppendTo(nil)))
 	wantState(t, y.a.qp, stateRTS)
-	y.a.inject(untagged(rdmaphdr.OpReadRequest, 1, 3, rdmaphdr.ReadRequest{}.AppendTo(nil))) // ORD says nothing of this direction
+	y.a.inject(untagged(OpReadRequest, 1, 3, ReadRequest{}.AppendTo(nil))) // ORD says nothing of this direction
 	y.a.wantTerminate("1202")
 }
 
@@ -131,17 +129,17 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 			wantDone(t, "requests", x.b.sendCQ, "1 flushed")
 			// What was good before.
 			for _, u := range [][]byte{
-				untagged(rdmaphdr.OpSend, 0, 1, make([]byte, 8)),
-				untagged(rdmaphdr.OpSend, 0, 2, make([]byte, 8)),
-				untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil)),
-				ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 2}.AppendTo(nil),
+				untagged(OpSend, 0, 1, make([]byte, 8)),
+				untagged(OpSend, 0, 2, make([]byte, 8)),
+				untagged(OpReadRequest, 1, 1, ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil)),
+				ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 2}.AppendTo(nil),
 			} {
-				m := ddp.Message{RsvdULP: u[1], QN: ddphdr.QN(u[9]), MSN: 1, Len: 8, Buffer: u[18:], RsvdULP32: uint32(r.STag())}
+				m := ddp.Message{RsvdULP: u[1], QN: ddp.QN(u[9]), MSN: 1, Len: 8, Buffer: u[18:], RsvdULP32: uint32(r.STag())}
 				x.b.qp.Handle(&m) // even if DDP delivers it
 				x.b.inject(u)
 			}
 			if x.b.rx.Err() != nil { // DDP knows by itself
-				x.b.inject(tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), make([]byte, 8)))
+				x.b.inject(tagged(OpWrite, r.STag(), r.TO(), make([]byte, 8)))
 			}
 			x.b.wantNothing()
 			wantClosed(t, x.b.qp, x.b.qp.Err())
@@ -169,7 +167,7 @@ func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
 	for id := range uint64(4) {
 		b.post(WorkRequest{ID: id, Op: WorkSend, Data: make([]byte, 300)})
 	}
-	b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+	b.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil)))
 	if !b.qp.NextMessage() {
 		t.Fatal("no message")
 	}
@@ -186,7 +184,7 @@ func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
 		t.Fatal("no message after the error")
 	}
 	b.wantOut("Terminate")
-	if h, _, err := ddphdr.ParseUntagged(b.wire[begun]); err != nil || h.QN != ddphdr.QNTerminate {
+	if h, _, err := ddp.ParseUntagged(b.wire[begun]); err != nil || h.QN != ddp.QNTerminate {
 		t.Errorf("after the message that was begun comes %x", b.wire[begun])
 	}
 	b.wantNothing()
@@ -223,7 +221,7 @@ func TestRFC5040_7_2_ReadRequestIsValidated(t *testing.T) {
 			x := newPair(t, params{})
 			r, _ := x.b.register(8, ddp.RemoteRead)
 			x.b.recv(1, 100)
-			u := untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
+			u := untagged(OpReadRequest, 1, 1, ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
 			u[tt.octet] = tt.value
 			x.b.inject(u)
 			if tt.want != "" {

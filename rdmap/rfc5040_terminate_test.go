@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // terminateOctets sends the Terminate that is due and returns its ULPDU.
@@ -41,7 +39,7 @@ func errorCases() []errorCase {
 			if err != nil {
 				panic(err)
 			}
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
 			x.b.inject(h.AppendTo(nil))
 		}, "0109", true, true, false, false},
 		{"RDMAP remote operation, untagged", inject("414c 00000000 00000000 00000001 00000000"), "0206", true, true, false, false},
@@ -149,7 +147,7 @@ func TestRFC5040_4_8_LocalCatastrophicError(t *testing.T) {
 	x.b.wantTerminate("0000 0000")
 	for code := range 256 {
 		x := newPair(t, params{})
-		x.b.inject(untagged(rdmaphdr.OpTerminate, 2, 1, []byte{0x00, byte(code), 0, 0}))
+		x.b.inject(untagged(OpTerminate, 2, 1, []byte{0x00, byte(code), 0, 0}))
 		var e *TerminateError
 		if !errors.As(x.b.qp.Err(), &e) || !e.Remote || e.Terminate.Code != TerminateCode(code) ||
 			e.Terminate.Code.String() != "RDMA local catastrophic error" {
@@ -163,7 +161,7 @@ func TestRFC5040_4_8_LocalCatastrophicError(t *testing.T) {
 func wantTaken(t *testing.T, layer, etype, code uint8, want string) {
 	t.Helper()
 	x := newPair(t, params{})
-	x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, []byte{layer<<4 | etype, code, 0, 0}))
+	x.a.inject(untagged(OpTerminate, 2, 1, []byte{layer<<4 | etype, code, 0, 0}))
 	var e *TerminateError
 	if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.Code != makeCode(layer, etype, code) ||
 		e.Terminate.Code.String() != want {
@@ -238,11 +236,11 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 		{0x06, "unexpected OpCode", func(*pair) []byte { return unhex("414d 00000000 00000000 00000001 00000000") }},
 		{0x07, "catastrophic error, localized to RDMAP Stream", func(x *pair) []byte {
 			r, _ := x.b.register(16, allAccess)
-			return untagged(rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO() + 1}.AppendTo(nil))
+			return untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO() + 1}.AppendTo(nil))
 		}},
 		{0x08, "catastrophic error, global", nil},
 		{0x09, "STag cannot be Invalidated", func(*pair) []byte { return unhex("4144 deadbe00 00000000 00000001 00000000") }},
-		{0xFF, "unspecified error", func(*pair) []byte { return untagged(rdmaphdr.OpReadRequest, 1, 1, make([]byte, 27)) }},
+		{0xFF, "unspecified error", func(*pair) []byte { return untagged(OpReadRequest, 1, 1, make([]byte, 27)) }},
 	} {
 		t.Run(tt.words, func(t *testing.T) {
 			x := newPair(t, params{})
@@ -253,7 +251,7 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 			}
 			// With a header, since siw's bit order leaves a doubt without one.
 			u := append([]byte{0x02, tt.code, 0xC0, 0, 0, 18}, unhex(vZeroSend)...)
-			x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, u))
+			x.a.inject(untagged(OpTerminate, 2, 1, u))
 			var e *TerminateError
 			if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.Code.String() != "RDMA remote operation error: "+tt.words {
 				t.Errorf("code %#02x is taken as %v", tt.code, x.a.qp.Err())

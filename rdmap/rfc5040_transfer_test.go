@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // wantSurfaced checks that b has found an error, in which it was alone: it told its own ULP, in Err
@@ -256,7 +254,7 @@ func TestRFC5040_5_2_1_OneBufferPerRequest(t *testing.T) {
 	x.a.wantOut("RDMA Read Request", "RDMA Read Request")
 	var stags []ddp.STag
 	for i, u := range x.a.wire {
-		read, _, err := rdmaphdr.ParseReadRequest(u[18:])
+		read, _, err := ParseReadRequest(u[18:])
 		if err != nil || read.SourceSTag != sources[i].STag() {
 			t.Errorf("request %d is %+v (%v), want STag %v", i, read, err, sources[i].STag())
 		}
@@ -266,7 +264,7 @@ func TestRFC5040_5_2_1_OneBufferPerRequest(t *testing.T) {
 	x.b.transmit()
 	i := 0
 	for _, u := range x.b.wire {
-		h, _, err := ddphdr.ParseTagged(u)
+		h, _, err := ddp.ParseTagged(u)
 		if err != nil || ddp.STag(h.STag) != stags[i] {
 			t.Errorf("response %d has a segment for STag %v (%v), want %v", i, h.STag, err, stags[i])
 		}

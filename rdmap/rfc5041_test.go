@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Tests of RFC 5041 §6.2 and §7.1 at the seam between DDP and its ULP, which RDMAP is.
@@ -26,11 +24,11 @@ func TestRFC5041_6_2_ULPEndsTheStream(t *testing.T) {
 		desc, terminate string
 		bad             func() []byte
 	}{
-		{"STag not valid", "1100 c000", func() []byte { return tagged(rdmaphdr.OpWrite, 0xDEADBE00, 0x1000, []byte{1}) }},
-		{"QN not valid", "1201 c000", func() []byte { return untagged(rdmaphdr.OpSend, 7, 1, []byte{1}) }},
-		{"no buffer", "1202 c000", func() []byte { return untagged(rdmaphdr.OpSend, 0, 1, []byte{1}) }},
+		{"STag not valid", "1100 c000", func() []byte { return tagged(OpWrite, 0xDEADBE00, 0x1000, []byte{1}) }},
+		{"QN not valid", "1201 c000", func() []byte { return untagged(OpSend, 7, 1, []byte{1}) }},
+		{"no buffer", "1202 c000", func() []byte { return untagged(OpSend, 0, 1, []byte{1}) }},
 		{"DDP version 3", "1206 c000", func() []byte {
-			b := untagged(rdmaphdr.OpSend, 0, 1, []byte{1})
+			b := untagged(OpSend, 0, 1, []byte{1})
 			b[0] |= 3
 			return b
 		}},
@@ -78,18 +76,18 @@ func TestRFC5041_6_2_ULPEndsTheStream(t *testing.T) {
 func TestRFC5041_7_1_NoBuffer(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.recv(1, 8)
-	x.b.inject(untagged(rdmaphdr.OpSend, 0, 1, []byte("first")))
+	x.b.inject(untagged(OpSend, 0, 1, []byte("first")))
 	wantDone(t, "with a buffer", x.b.recvCQ, "1 success")
-	x.b.inject(untagged(rdmaphdr.OpSend, 0, 2, []byte("second")))
+	x.b.inject(untagged(OpSend, 0, 2, []byte("second")))
 	var e *ddp.Error
-	if !errors.As(x.b.qp.Err(), &e) || e.Code != ddphdr.CodeNoBuffer {
+	if !errors.As(x.b.qp.Err(), &e) || e.Code != ddp.CodeNoBuffer {
 		t.Errorf("error %v, want that there is no buffer", x.b.qp.Err())
 	}
 	if err := x.b.qp.PostRecv(RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
 		t.Error("a buffer is accepted, but nothing can come")
 	}
 	for msn := range uint32(5) {
-		x.b.inject(untagged(rdmaphdr.OpSend, 0, msn+2, []byte("again")))
+		x.b.inject(untagged(OpSend, 0, msn+2, []byte("again")))
 	}
 	wantDone(t, "behind the fault", x.b.recvCQ, "")
 	x.b.wantTerminate("1202 c000")

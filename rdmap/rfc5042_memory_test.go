@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Tests of RFC 5042 §5 and §6.1 to §6.3: who reaches which memory, with every message that can name
@@ -23,22 +21,22 @@ type attack struct {
 }
 
 func attacks() []attack {
-	atomic := func(op rdmaphdr.AtomicOp) func(s ddp.STag, to uint64, n int) []byte {
+	atomic := func(op AtomicOp) func(s ddp.STag, to uint64, n int) []byte {
 		return func(s ddp.STag, to uint64, _ int) []byte {
-			r := rdmaphdr.AtomicRequest{Op: op, ID: 1, STag: s, TO: to, Data: 1, Mask: allBits}
-			return untagged(rdmaphdr.OpAtomicRequest, 1, 1, r.AppendTo(nil))
+			r := AtomicRequest{Op: op, ID: 1, STag: s, TO: to, Data: 1, Mask: allBits}
+			return untagged(OpAtomicRequest, 1, 1, r.AppendTo(nil))
 		}
 	}
 	return []attack{
 		{"RDMA Write", func(s ddp.STag, to uint64, n int) []byte {
-			return tagged(rdmaphdr.OpWrite, s, to, bytes.Repeat([]byte{0xAA}, n))
+			return tagged(OpWrite, s, to, bytes.Repeat([]byte{0xAA}, n))
 		}, true},
 		{"RDMA Read", func(s ddp.STag, to uint64, n int) []byte {
-			r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: uint32(n), SourceSTag: s, SourceTO: to}
-			return untagged(rdmaphdr.OpReadRequest, 1, 1, r.AppendTo(nil))
+			r := ReadRequest{SinkSTag: 9, Size: uint32(n), SourceSTag: s, SourceTO: to}
+			return untagged(OpReadRequest, 1, 1, r.AppendTo(nil))
 		}, false},
-		{"FetchAdd", atomic(rdmaphdr.AtomicFetchAdd), false},
-		{"CmpSwap", atomic(rdmaphdr.AtomicCmpSwap), false},
+		{"FetchAdd", atomic(AtomicFetchAdd), false},
+		{"CmpSwap", atomic(AtomicCmpSwap), false},
 	}
 }
 
@@ -102,7 +100,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 		}
 		t.Run(tt.desc+", Send with Invalidate", func(t *testing.T) {
 			x, r, _, _ := setup(t)
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
 			x.b.inject(h.AppendTo(nil))
 			x.b.wantTerminate(fmt.Sprintf("%04x c000", uint16(tt.invalidate)))
 			wantDone(t, "the stream is over", x.b.recvCQ, "11 general error")
@@ -176,7 +174,7 @@ func TestRFC5042_6_2_1_ReadResponseBounds(t *testing.T) {
 			e := *x.a.qp.sq.at(0)
 			x.a.transmit()
 			want := bytes.Clone(b)
-			x.a.inject(tagged(rdmaphdr.OpReadResponse, e.sinkSTag, e.sinkTO+uint64(from-off), bytes.Repeat([]byte{0xAA}, length)))
+			x.a.inject(tagged(OpReadResponse, e.sinkSTag, e.sinkTO+uint64(from-off), bytes.Repeat([]byte{0xAA}, length)))
 			if from == off && length == n {
 				copy(want[off:], bytes.Repeat([]byte{0xAA}, n))
 				wantDone(t, "the right answer", x.a.sendCQ, "1 success")
@@ -217,14 +215,14 @@ func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
 				x.b.transmit()
 				var got []byte
 				for _, u := range x.b.wire {
-					if ddphdr.IsTagged(u) {
-						got = append(got, u[ddphdr.TaggedHeaderLen:]...)
+					if ddp.IsTagged(u) {
+						got = append(got, u[ddp.TaggedHeaderLen:]...)
 					}
 				}
 				switch {
 				case a.name != "RDMA Read":
 					ok := inside(8) && (from-off)%8 == 0
-					if x.b.wire[0][1] != rdmaphdr.Control(rdmaphdr.OpAtomicResponse) && ok || x.b.wire[0][1] != rdmaphdr.Control(rdmaphdr.OpTerminate) && !ok {
+					if x.b.wire[0][1] != Control(OpAtomicResponse) && ok || x.b.wire[0][1] != Control(OpTerminate) && !ok {
 						t.Errorf("%s at %d: answered by %x", a.name, from-off, x.b.wire)
 					}
 					if ok {

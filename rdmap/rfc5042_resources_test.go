@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -70,28 +69,28 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 		limit int // -1: it is over at once, and nothing is kept
 		u     func(r *ddp.Region, msn uint32) []byte
 	}{
-		{"Sends", depth, func(_ *ddp.Region, msn uint32) []byte { return untagged(rdmaphdr.OpSend, 0, msn, []byte{1}) }},
-		{"Sends of no octets", depth, func(_ *ddp.Region, msn uint32) []byte { return untagged(rdmaphdr.OpSend, 0, msn, nil) }},
-		{"Immediate Data", depth, func(_ *ddp.Region, msn uint32) []byte { return untagged(rdmaphdr.OpImmediate, 0, msn, make([]byte, 8)) }},
+		{"Sends", depth, func(_ *ddp.Region, msn uint32) []byte { return untagged(OpSend, 0, msn, []byte{1}) }},
+		{"Sends of no octets", depth, func(_ *ddp.Region, msn uint32) []byte { return untagged(OpSend, 0, msn, nil) }},
+		{"Immediate Data", depth, func(_ *ddp.Region, msn uint32) []byte { return untagged(OpImmediate, 0, msn, make([]byte, 8)) }},
 		{"Reads", ird, func(r *ddp.Region, msn uint32) []byte {
-			return untagged(rdmaphdr.OpReadRequest, 1, msn, rdmaphdr.ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
+			return untagged(OpReadRequest, 1, msn, ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
 		}},
 		{"Reads of no octets", ird, func(_ *ddp.Region, msn uint32) []byte {
-			return untagged(rdmaphdr.OpReadRequest, 1, msn, rdmaphdr.ReadRequest{}.AppendTo(nil))
+			return untagged(OpReadRequest, 1, msn, ReadRequest{}.AppendTo(nil))
 		}},
 		{"atomics", ird, func(r *ddp.Region, msn uint32) []byte {
-			return untagged(rdmaphdr.OpAtomicRequest, 1, msn, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
+			return untagged(OpAtomicRequest, 1, msn, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
 		}},
 		{"Reads and atomics", ird, func(r *ddp.Region, msn uint32) []byte {
 			if msn%2 == 0 {
-				return untagged(rdmaphdr.OpReadRequest, 1, msn, rdmaphdr.ReadRequest{}.AppendTo(nil))
+				return untagged(OpReadRequest, 1, msn, ReadRequest{}.AppendTo(nil))
 			}
-			return untagged(rdmaphdr.OpAtomicRequest, 1, msn, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
+			return untagged(OpAtomicRequest, 1, msn, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
 		}},
 		{"Writes", -1, func(r *ddp.Region, _ uint32) []byte {
-			return tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), make([]byte, 8))
+			return tagged(OpWrite, r.STag(), r.TO(), make([]byte, 8))
 		}},
-		{"Writes of no octets", -1, func(*ddp.Region, uint32) []byte { return tagged(rdmaphdr.OpWrite, 5, 5, nil) }},
+		{"Writes of no octets", -1, func(*ddp.Region, uint32) []byte { return tagged(OpWrite, 5, 5, nil) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			x, r := setup()
@@ -125,7 +124,7 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 		r, _ := x.b.register(1000, allAccess)
 		taken := 0
 		for i := range uint64(1000) {
-			if x.b.rx.TryPlace(1000+100*i, tagged(rdmaphdr.OpWrite, r.STag(), r.TO()+i, []byte{1})) {
+			if x.b.rx.TryPlace(1000+100*i, tagged(OpWrite, r.STag(), r.TO()+i, []byte{1})) {
 				taken++
 			}
 		}
@@ -182,7 +181,7 @@ func TestRFC5042_6_4_3_1_OverrunHarmsItsOwnStream(t *testing.T) {
 		greedy.b.recv(id, 8)
 		modest.b.recv(id, 8)
 	}
-	message := func(msn uint32) []byte { return untagged(rdmaphdr.OpSend, 0, msn, []byte{1}) }
+	message := func(msn uint32) []byte { return untagged(OpSend, 0, msn, []byte{1}) }
 	if n := flood(greedy, 10, message); n != 2 {
 		t.Errorf("%d Sends find a buffer, want 2", n)
 	}
@@ -211,7 +210,7 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	}
 	first, second := newReceiver(cq), newReceiver(cq)
 	other := newReceiver(NewCompletionQueue(n))
-	message := func(msn uint32) []byte { return untagged(rdmaphdr.OpSend, 0, msn, nil) }
+	message := func(msn uint32) []byte { return untagged(OpSend, 0, msn, nil) }
 	posted := 0
 	for id := uint64(0); ; id++ {
 		q := []*pair{first, second}[id%2].b.qp
@@ -356,12 +355,12 @@ func TestRFC5042_6_4_4_OneErrorPerStream(t *testing.T) {
 			x.b.injectHex(tt.u)
 			why := x.b.qp.Err()
 			for n := range uint32(100) {
-				x.b.inject(untagged(rdmaphdr.OpSend, 0, n%4, nil))
+				x.b.inject(untagged(OpSend, 0, n%4, nil))
 				if tt.byDDP { // else it is for the driver to place no more
-					x.b.inject(tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), []byte{1}))
+					x.b.inject(tagged(OpWrite, r.STag(), r.TO(), []byte{1}))
 				}
-				x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, n+2, rdmaphdr.ReadRequest{}.AppendTo(nil)))
-				x.b.inject(untagged(rdmaphdr.OpTerminate, 2, 1, make([]byte, 4)))
+				x.b.inject(untagged(OpReadRequest, 1, n+2, ReadRequest{}.AppendTo(nil)))
+				x.b.inject(untagged(OpTerminate, 2, 1, make([]byte, 4)))
 				x.b.injectHex("414c 00000000 00000000 00000001 00000000") // opcode 0xC
 			}
 			x.b.wantTerminate(tt.want)

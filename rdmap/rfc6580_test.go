@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // listed are the errors of RDMAP and DDP that IANA lists (RFC 6580 §3.1, §3.2), by layer and error
@@ -35,20 +33,20 @@ func goodSegments(x *pair) [][]byte {
 		panic(err)
 	}
 	all := [][]byte{
-		untagged(rdmaphdr.OpSend, 0, 1, make([]byte, 8)), untagged(rdmaphdr.OpSendSE, 0, 1, make([]byte, 8)),
-		untagged(rdmaphdr.OpImmediate, 0, 1, make([]byte, 8)), untagged(rdmaphdr.OpImmediateSE, 0, 1, make([]byte, 8)),
-		untagged(rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil)),
-		untagged(rdmaphdr.OpTerminate, 2, 1, unhex("1100 c000 0016 c140 deadbe00 0000000000001000")),
-		tagged(rdmaphdr.OpReadResponse, r.STag(), r.TO(), make([]byte, 8)),
+		untagged(OpSend, 0, 1, make([]byte, 8)), untagged(OpSendSE, 0, 1, make([]byte, 8)),
+		untagged(OpImmediate, 0, 1, make([]byte, 8)), untagged(OpImmediateSE, 0, 1, make([]byte, 8)),
+		untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil)),
+		untagged(OpTerminate, 2, 1, unhex("1100 c000 0016 c140 deadbe00 0000000000001000")),
+		tagged(OpReadResponse, r.STag(), r.TO(), make([]byte, 8)),
 	}
 	for _, h := range []Handle{
 		handle(r), handle(read), handle(write), handle(other), {STag: 0xDEADBE00}, {STag: r.STag(), TO: ^uint64(0)},
 		{STag: r.STag(), TO: r.TO() + 63},
 	} {
-		invalidate := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(h.STag), MSN: 1}
-		all = append(all, tagged(rdmaphdr.OpWrite, h.STag, h.TO, make([]byte, 8)), invalidate.AppendTo(nil),
-			untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(nil)),
-			untagged(rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequest{STag: h.STag, TO: h.TO}.AppendTo(nil)))
+		invalidate := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(h.STag), MSN: 1}
+		all = append(all, tagged(OpWrite, h.STag, h.TO, make([]byte, 8)), invalidate.AppendTo(nil),
+			untagged(OpReadRequest, 1, 1, ReadRequest{Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(nil)),
+			untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: h.STag, TO: h.TO}.AppendTo(nil)))
 	}
 	return all
 }

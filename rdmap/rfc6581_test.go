@@ -2,8 +2,6 @@ package rdmap
 
 import (
 	"testing"
-
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // The registry of RFC 6580 §3.3 and RFC 6581 §8, as the ULP hears of it when the peer has sent such
@@ -17,7 +15,7 @@ func TestRFC6581_8_ReceivedCodes(t *testing.T) {
 		"20070000": "MPA error: no matching RTR option",
 	} {
 		x := newPair(t, params{})
-		x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, unhex(octets)))
+		x.a.inject(untagged(OpTerminate, 2, 1, unhex(octets)))
 		const text = "the peer terminated the stream: "
 		if err := x.a.qp.Err(); err == nil || err.Error() != "rdmap: "+text+want {
 			t.Errorf("Terminate %s: %v, want %q", octets, err, want)

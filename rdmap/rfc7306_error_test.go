@@ -5,20 +5,18 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Tests of RFC 7306 §8, and of what a receiver must not look at.
 
 // extensionSegments are one good segment of each of the four messages, first on their queues.
-func extensionSegments(r *ddp.Region) map[rdmaphdr.Opcode][]byte {
-	request := rdmaphdr.AtomicRequest{ID: 1, STag: r.STag(), TO: r.TO(), Data: 1}
-	return map[rdmaphdr.Opcode][]byte{
-		rdmaphdr.OpImmediate:      untagged(rdmaphdr.OpImmediate, 0, 1, make([]byte, 8)),
-		rdmaphdr.OpImmediateSE:    untagged(rdmaphdr.OpImmediateSE, 0, 1, make([]byte, 8)),
-		rdmaphdr.OpAtomicRequest:  untagged(rdmaphdr.OpAtomicRequest, 1, 1, request.AppendTo(nil)),
-		rdmaphdr.OpAtomicResponse: untagged(rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil)),
+func extensionSegments(r *ddp.Region) map[Opcode][]byte {
+	request := AtomicRequest{ID: 1, STag: r.STag(), TO: r.TO(), Data: 1}
+	return map[Opcode][]byte{
+		OpImmediate:      untagged(OpImmediate, 0, 1, make([]byte, 8)),
+		OpImmediateSE:    untagged(OpImmediateSE, 0, 1, make([]byte, 8)),
+		OpAtomicRequest:  untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)),
+		OpAtomicResponse: untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil)),
 	}
 }
 
@@ -41,7 +39,7 @@ func extensionTarget(t *testing.T) (*side, *ddp.Region) {
 //
 // RDMAPX-7306-8.1-1, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-1 to RDMAPX-7306-8.2-4, RDMAPX-7306-10.2-1
 func TestRFC7306_8_2_EveryFieldOfEveryMessage(t *testing.T) {
-	for op := rdmaphdr.OpImmediate; op <= rdmaphdr.OpAtomicResponse; op++ {
+	for op := OpImmediate; op <= OpAtomicResponse; op++ {
 		qn := byte(op.Queue())
 		tests := []struct {
 			desc  string
@@ -82,9 +80,9 @@ func TestRFC7306_8_2_EveryFieldOfEveryMessage(t *testing.T) {
 					}
 					return
 				}
-				n := ddphdr.UntaggedHeaderLen
-				if ddphdr.IsTagged(u) {
-					n = ddphdr.TaggedHeaderLen
+				n := ddp.UntaggedHeaderLen
+				if ddp.IsTagged(u) {
+					n = ddp.TaggedHeaderLen
 				}
 				h := s.wantTerminate(fmt.Sprintf("%s c000 %04x %x", tt.want, len(u), u[:n]))
 				if len(h) != 6+n {
@@ -100,7 +98,7 @@ func TestRFC7306_8_2_EveryFieldOfEveryMessage(t *testing.T) {
 //
 // RDMAPX-7306-4.1-8
 func TestRFC7306_4_1_InvalidateSTagIsIgnored(t *testing.T) {
-	for op := rdmaphdr.OpImmediate; op <= rdmaphdr.OpAtomicResponse; op++ {
+	for op := OpImmediate; op <= OpAtomicResponse; op++ {
 		s, r := extensionTarget(t)
 		u := extensionSegments(r)[op]
 		victim, _ := s.register(8, allAccess)
@@ -111,10 +109,10 @@ func TestRFC7306_4_1_InvalidateSTagIsIgnored(t *testing.T) {
 			t.Errorf("%v: %d of %d Regions are valid afterwards, error %v", op, got, n, s.qp.Err())
 		}
 		switch op {
-		case rdmaphdr.OpAtomicRequest:
+		case OpAtomicRequest:
 			s.transmit()
 			s.wantOut("Atomic Response")
-		case rdmaphdr.OpAtomicResponse:
+		case OpAtomicResponse:
 			wantDone(t, "the atomic", s.sendCQ, "2 success")
 		default:
 			if all := wantDone(t, "receiver", s.recvCQ, "1 success"); len(all) == 1 && all[0].HasInvalidated {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Tests of RFC 7306 §5.4, §6 and §7: what comes before what.
@@ -243,9 +242,9 @@ func TestRFC7306_7_ResponsesInOrder(t *testing.T) {
 			}
 			for i, op := range ops {
 				x.b.transmitOne()
-				name := rdmaphdr.OpAtomicResponse.String()
+				name := OpAtomicResponse.String()
 				if op == WorkRead {
-					name = rdmaphdr.OpReadResponse.String()
+					name = OpReadResponse.String()
 				}
 				x.b.wantOut(name)
 				if now := binary.NativeEndian.Uint64(b); i == 0 && ops[1] != WorkRead && now != want[1] {

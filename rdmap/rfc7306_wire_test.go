@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Tests of RFC 7306 §1 and §4 to §6: the four messages, octet for octet as QPs send them.
@@ -36,7 +34,7 @@ func (f fields) check(t *testing.T, u []byte) {
 // extensionMessages has a QP send each of the four messages, after a Read and a Send, and returns
 // them by opcode. The Atomic Request is the second message on its queue, Immediate Data the second
 // and third on theirs.
-func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte {
+func extensionMessages(t *testing.T, wr WorkRequest) map[Opcode][]byte {
 	t.Helper()
 	x := newPair(t, params{domain: &ddp.Domain{Random: fixedKeys(0x12345601)}})
 	r, b := x.b.register(64, allAccess)
@@ -51,12 +49,12 @@ func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte 
 	x.a.post(WorkRequest{Op: WorkImmediate, Immediate: 0xF1F2F3F4F5F6F7F8})
 	x.a.post(WorkRequest{Op: WorkImmediate, Solicited: true, Immediate: 0xE1E2E3E4E5E6E7E8})
 	x.run()
-	all := make(map[rdmaphdr.Opcode][]byte)
+	all := make(map[Opcode][]byte)
 	for _, u := range append(x.a.first, x.b.first...) {
-		all[rdmaphdr.Opcode(u[1]&0xF)] = u
+		all[Opcode(u[1]&0xF)] = u
 	}
 	// The Region's TO is not the same in every run: the tests see the offset in the Region.
-	to := all[rdmaphdr.OpAtomicRequest][30:]
+	to := all[OpAtomicRequest][30:]
 	binary.BigEndian.PutUint64(to, binary.BigEndian.Uint64(to)-r.TO())
 	return all
 }
@@ -71,14 +69,14 @@ func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte 
 func TestRFC7306_4_MessagesOnTheWire(t *testing.T) {
 	all := extensionMessages(t, WorkRequest{Op: WorkFetchAdd})
 	for _, tt := range []struct {
-		op      rdmaphdr.Opcode
+		op      Opcode
 		header  string
 		payload int
 	}{
-		{rdmaphdr.OpImmediate, "4148 00000000 00000000 00000002 00000000", 8},
-		{rdmaphdr.OpImmediateSE, "4149 00000000 00000000 00000003 00000000", 8},
-		{rdmaphdr.OpAtomicRequest, "414a 00000000 00000001 00000002 00000000", 52},
-		{rdmaphdr.OpAtomicResponse, "414b 00000000 00000003 00000001 00000000", 12},
+		{OpImmediate, "4148 00000000 00000000 00000002 00000000", 8},
+		{OpImmediateSE, "4149 00000000 00000000 00000003 00000000", 8},
+		{OpAtomicRequest, "414a 00000000 00000001 00000002 00000000", 52},
+		{OpAtomicResponse, "414b 00000000 00000003 00000001 00000000", 12},
 	} {
 		u := all[tt.op]
 		fields{{"DDP header", 0, tt.header}}.check(t, u)
@@ -107,7 +105,7 @@ func TestRFC7306_5_2_1_RequestHeader(t *testing.T) {
 			{"Reserved, AOpCode", 18, "00000000"},
 			{"Compare Data", 54, "0000000000000000"},
 			{"Compare Mask", 62, "ffffffffffffffff"},
-		}...).check(t, extensionMessages(t, wr)[rdmaphdr.OpAtomicRequest])
+		}...).check(t, extensionMessages(t, wr)[OpAtomicRequest])
 	})
 	t.Run("CmpSwap", func(t *testing.T) {
 		wr.Op, wr.Compare, wr.CompareMask = WorkCmpSwap, 0x3132333435363738, 0x4142434445464748
@@ -115,7 +113,7 @@ func TestRFC7306_5_2_1_RequestHeader(t *testing.T) {
 			{"Reserved, AOpCode", 18, "00000002"},
 			{"Compare Data", 54, "3132333435363738"},
 			{"Compare Mask", 62, "4142434445464748"},
-		}...).check(t, extensionMessages(t, wr)[rdmaphdr.OpAtomicRequest])
+		}...).check(t, extensionMessages(t, wr)[OpAtomicRequest])
 	})
 }
 
@@ -129,10 +127,10 @@ func TestRFC7306_5_2_2_ResponseHeader(t *testing.T) {
 	r, b := x.b.register(8, allAccess)
 	binary.NativeEndian.PutUint64(b, 0x0102030405060708)
 	for msn := range uint32(2) {
-		x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
+		x.b.inject(untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
 	}
-	request := rdmaphdr.AtomicRequest{ID: 0xFEDCBA98, STag: r.STag(), TO: r.TO(), Data: 1}
-	x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 3, request.AppendTo(nil)))
+	request := AtomicRequest{ID: 0xFEDCBA98, STag: r.STag(), TO: r.TO(), Data: 1}
+	x.b.inject(untagged(OpAtomicRequest, 1, 3, request.AppendTo(nil)))
 	x.b.transmit()
 	x.b.wantOut("RDMA Read Response", "RDMA Read Response", "Atomic Response")
 	x.a.wantOut()
@@ -153,9 +151,9 @@ func TestRFC7306_5_2_2_ResponseHeader(t *testing.T) {
 // RDMAPX-7306-6.2-1, RDMAPX-7306-6.3-4
 func TestRFC7306_6_2_ImmediateDataHeader(t *testing.T) {
 	all := extensionMessages(t, WorkRequest{Op: WorkSwap})
-	fields{{"MSN", 10, "00000001"}}.check(t, all[rdmaphdr.OpSend])
-	fields{{"MSN", 10, "00000002"}, {"Immediate Data", 18, "f1f2f3f4f5f6f7f8"}}.check(t, all[rdmaphdr.OpImmediate])
-	fields{{"MSN", 10, "00000003"}, {"Immediate Data", 18, "e1e2e3e4e5e6e7e8"}}.check(t, all[rdmaphdr.OpImmediateSE])
+	fields{{"MSN", 10, "00000001"}}.check(t, all[OpSend])
+	fields{{"MSN", 10, "00000002"}, {"Immediate Data", 18, "f1f2f3f4f5f6f7f8"}}.check(t, all[OpImmediate])
+	fields{{"MSN", 10, "00000003"}, {"Immediate Data", 18, "e1e2e3e4e5e6e7e8"}}.check(t, all[OpImmediateSE])
 }
 
 // Figure 2: the length is "Communicated between DDP and RDMAP" for all four. (No field of a header
@@ -165,9 +163,9 @@ func TestRFC7306_6_2_ImmediateDataHeader(t *testing.T) {
 // RDMAPX-7306-4.1-10, RDMAPX-7306-6.3-10
 func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
 	for _, tt := range []struct {
-		op rdmaphdr.Opcode
+		op Opcode
 		n  int
-	}{{rdmaphdr.OpImmediate, 8}, {rdmaphdr.OpImmediateSE, 8}, {rdmaphdr.OpAtomicRequest, 52}, {rdmaphdr.OpAtomicResponse, 12}} {
+	}{{OpImmediate, 8}, {OpImmediateSE, 8}, {OpAtomicRequest, 52}, {OpAtomicResponse, 12}} {
 		for _, off := range []int{-1, 0, 1} {
 			for _, cut := range []int{0, 3} { // where the second segment begins
 				t.Run(fmt.Sprintf("%v of %d octets, cut at %d", tt.op, tt.n+off, cut), func(t *testing.T) {
@@ -179,13 +177,13 @@ func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
 					x.b.wire = nil
 					payload := make([]byte, 8)
 					switch tt.op {
-					case rdmaphdr.OpAtomicRequest:
-						payload = rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)
-					case rdmaphdr.OpAtomicResponse:
-						payload = rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil)
+					case OpAtomicRequest:
+						payload = AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)
+					case OpAtomicResponse:
+						payload = AtomicResponse{ID: 1}.AppendTo(nil)
 					}
 					payload = append(payload, 0)[:tt.n+off]
-					h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(tt.op), QN: tt.op.Queue(), MSN: 1}
+					h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(tt.op), QN: tt.op.Queue(), MSN: 1}
 					if cut > 0 {
 						first := h
 						first.Last = false
@@ -229,9 +227,9 @@ func TestRFC7306_1_1_AllAtomicsOrNone(t *testing.T) {
 		for code := range byte(16) { // Figure 5 and §10.1: 0 and 2; 1 is reserved, the others are not assigned
 			x := newPair(t, params{noExtensions: off})
 			r, _ := x.b.register(8, allAccess)
-			request := rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)
+			request := AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)
 			request[3] = code
-			x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 1, request))
+			x.b.inject(untagged(OpAtomicRequest, 1, 1, request))
 			if off || code != 0 && code != 2 {
 				x.b.wantTerminate("0206 c000 0046 414a")
 				continue
@@ -264,7 +262,7 @@ func TestRFC7306_1_1_Probe(t *testing.T) {
 	}
 	x := newPair(t, params{noExtensions: true}) // a peer that has none of it
 	r, _ := x.b.register(8, allAccess)
-	x.b.inject(untagged(rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)))
+	x.b.inject(untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)))
 	x.b.wantTerminate("0206 c000 0046 414a")
 }
 
@@ -313,15 +311,15 @@ func TestRFC7306_5_ResponseFoundByMSN(t *testing.T) {
 	}
 	x.a.transmit()
 	for k := uint32(1); k <= 2; k++ {
-		x.a.inject(tagged(rdmaphdr.OpReadResponse, 0, 0, nil))
-		x.a.inject(untagged(rdmaphdr.OpAtomicResponse, 3, k, rdmaphdr.AtomicResponse{ID: k, Original: uint64(k) * 100}.AppendTo(nil)))
+		x.a.inject(tagged(OpReadResponse, 0, 0, nil))
+		x.a.inject(untagged(OpAtomicResponse, 3, k, AtomicResponse{ID: k, Original: uint64(k) * 100}.AppendTo(nil)))
 	}
 	all := wantDone(t, "answered", x.a.sendCQ, "1 success, 2 success, 3 success, 4 success")
 	if len(all) == 4 && (all[1].Original != 100 || all[3].Original != 200) {
 		t.Errorf("original values %d and %d, want 100 and 200", all[1].Original, all[3].Original)
 	}
-	x.a.inject(tagged(rdmaphdr.OpReadResponse, 0, 0, nil))
-	x.a.inject(untagged(rdmaphdr.OpAtomicResponse, 3, 4, rdmaphdr.AtomicResponse{ID: 3}.AppendTo(nil)))
+	x.a.inject(tagged(OpReadResponse, 0, 0, nil))
+	x.a.inject(untagged(OpAtomicResponse, 3, 4, AtomicResponse{ID: 3}.AppendTo(nil)))
 	x.a.wantTerminate("1203 c000 001e 414b 00000000 00000003 00000004 00000000")
 	wantDone(t, "the other number", x.a.sendCQ, "5 success, 6 flushed")
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -25,7 +23,7 @@ func TestRightsMatrix(t *testing.T) {
 	cells := 0
 	for access := range ddp.Access(16) {
 		for _, scope := range scopes {
-			for _, op := range []rdmaphdr.Opcode{rdmaphdr.OpWrite, rdmaphdr.OpReadRequest, rdmaphdr.OpReadResponse, rdmaphdr.OpAtomicRequest, rdmaphdr.OpSendInvalidate} {
+			for _, op := range []Opcode{OpWrite, OpReadRequest, OpReadResponse, OpAtomicRequest, OpSendInvalidate} {
 				x := m.newTarget(true, 1)
 				domain, stream := m.domain, m.stream
 				switch scope {
@@ -44,12 +42,12 @@ func TestRightsMatrix(t *testing.T) {
 				x.hit(attempt(op, r))
 				got, err := x.see()
 				want := allowed(op, access, scope)
-				changes := !want.refused && (op == rdmaphdr.OpWrite || op == rdmaphdr.OpAtomicRequest) || op == rdmaphdr.OpReadResponse && want == refused(0, 2, 6)
+				changes := !want.refused && (op == OpWrite || op == OpAtomicRequest) || op == OpReadResponse && want == refused(0, 2, 6)
 				if changed := !bytes.Equal(mem, make([]byte, 8)); got != want || err != nil || changed != changes {
 					t.Errorf("%v on %v, %s: %+v, %v, memory changed %t, want %+v, %t", op, access, scope, got, err, changed, want, changes)
 				}
 				_, err = domain.Check(r.STag(), r.TO(), 8, 0, stream)
-				if gone := op == rdmaphdr.OpSendInvalidate && !want.refused; gone != (err != nil) {
+				if gone := op == OpSendInvalidate && !want.refused; gone != (err != nil) {
 					t.Errorf("%v on %v, %s: afterwards the Region: %v", op, access, scope, err)
 				}
 				r.Deregister()
@@ -61,25 +59,25 @@ func TestRightsMatrix(t *testing.T) {
 }
 
 // attempt is a message that acts on the first 8 octets of r.
-func attempt(op rdmaphdr.Opcode, r *ddp.Region) []byte {
+func attempt(op Opcode, r *ddp.Region) []byte {
 	switch op {
-	case rdmaphdr.OpReadRequest:
-		return untagged(op, 1, 1, rdmaphdr.ReadRequest{SinkSTag: 7, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
-	case rdmaphdr.OpAtomicRequest:
-		return untagged(op, 1, 1, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 5, CompareMask: allBits}.AppendTo(nil))
-	case rdmaphdr.OpSendInvalidate:
-		return ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), MSN: 1}.AppendTo(nil)
+	case OpReadRequest:
+		return untagged(op, 1, 1, ReadRequest{SinkSTag: 7, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
+	case OpAtomicRequest:
+		return untagged(op, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 5, CompareMask: allBits}.AppendTo(nil))
+	case OpSendInvalidate:
+		return ddp.UntaggedHeader{Last: true, RsvdULP: Control(op), RsvdULP32: uint32(r.STag()), MSN: 1}.AppendTo(nil)
 	}
 	return tagged(op, r.STag(), r.TO(), []byte{1, 2, 3, 4, 5, 6, 7, 8})
 }
 
 // allowed says what attempt comes to.
-func allowed(op rdmaphdr.Opcode, access ddp.Access, scope string) verdict {
-	need := map[rdmaphdr.Opcode]ddp.Access{
-		rdmaphdr.OpWrite: ddp.RemoteWrite, rdmaphdr.OpReadRequest: ddp.RemoteRead, rdmaphdr.OpReadResponse: ddp.ReadSink, rdmaphdr.OpAtomicRequest: ddp.RemoteAtomic,
+func allowed(op Opcode, access ddp.Access, scope string) verdict {
+	need := map[Opcode]ddp.Access{
+		OpWrite: ddp.RemoteWrite, OpReadRequest: ddp.RemoteRead, OpReadResponse: ddp.ReadSink, OpAtomicRequest: ddp.RemoteAtomic,
 	}[op]
 	switch op {
-	case rdmaphdr.OpSendInvalidate:
+	case OpSendInvalidate:
 		switch {
 		case scope == "other stream":
 			return refused(0, 1, 9)
@@ -87,7 +85,7 @@ func allowed(op rdmaphdr.Opcode, access ddp.Access, scope string) verdict {
 			return refused(0, 2, 9)
 		}
 		return verdict{received: true}
-	case rdmaphdr.OpWrite, rdmaphdr.OpReadResponse: // DDP's errors
+	case OpWrite, OpReadResponse: // DDP's errors
 		switch {
 		case scope == "other domain":
 			return refused(1, 1, 0)
@@ -95,7 +93,7 @@ func allowed(op rdmaphdr.Opcode, access ddp.Access, scope string) verdict {
 			return refused(1, 1, 2)
 		case access&need == 0:
 			return refused(1, 1, 0)
-		case op == rdmaphdr.OpReadResponse:
+		case op == OpReadResponse:
 			return refused(0, 2, 6) // a sink, but of no Read
 		}
 		return verdict{}
@@ -140,7 +138,7 @@ func TestInvalidateOfOthers(t *testing.T) {
 		{"another stream's sink", sink, refused(0, 1, 9)},
 	} {
 		y := m.newTarget(true, 1)
-		y.hit(attempt(rdmaphdr.OpSendInvalidate, c.r))
+		y.hit(attempt(OpSendInvalidate, c.r))
 		if got, err := y.see(); got != c.want || err != nil {
 			t.Errorf("%s: %+v, %v, want %+v", c.desc, got, err, c.want)
 		}
@@ -159,7 +157,7 @@ func TestInvalidateOfOthers(t *testing.T) {
 	z.a.post(WorkRequest{ID: 3, Op: WorkRead, Data: make([]byte, 8), Remote: Handle{STag: 5, TO: 5, Len: 8}})
 	z.a.transmit()
 	z.a.recv(1, 8)
-	z.a.inject(attempt(rdmaphdr.OpSendInvalidate, z.a.qp.sq.at(0).sink))
+	z.a.inject(attempt(OpSendInvalidate, z.a.qp.sq.at(0).sink))
 	z.a.wantTerminate("0209")
 }
 
@@ -248,7 +246,7 @@ func TestReadRequestBounds(t *testing.T) {
 			count[3]++
 		}
 		msn++
-		x.hit(untagged(rdmaphdr.OpReadRequest, 1, msn, rdmaphdr.ReadRequest{SinkSTag: 7, Size: n, SourceSTag: s, SourceTO: to}.AppendTo(nil)))
+		x.hit(untagged(OpReadRequest, 1, msn, ReadRequest{SinkSTag: 7, Size: n, SourceSTag: s, SourceTO: to}.AppendTo(nil)))
 		got, err := x.see()
 		if got != want || err != nil {
 			t.Fatalf("%d octets at %#x of a Region at %#x: %+v, %v, want %+v", n, to, base, got, err, want)

@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/ring"
 )
 
@@ -50,7 +48,7 @@ type sendEntry struct {
 	id         uint64
 	cq         *CompletionQueue // nil for the RTR, which has no Completion
 	op         WorkOp
-	opcode     rdmaphdr.Opcode
+	opcode     Opcode
 	fence      bool
 	unsignaled bool
 
@@ -59,14 +57,14 @@ type sendEntry struct {
 	n          uint32   // bytes of payload or sink
 	payload    [][]byte // the payload of the message, whatever the operation
 	piece      [1][]byte
-	header     [rdmaphdr.AtomicRequestLen]byte // the payload, if that is a header or Immediate Data
-	inline     *inlineBuffer                   // the memory of payload; nil if the user's
+	header     [AtomicRequestLen]byte // the payload, if that is a header or Immediate Data
+	inline     *inlineBuffer          // the memory of payload; nil if the user's
 
 	sink     *ddp.Region // a Read's sink until it is deregistered; also nil if n is 0
 	sinkSTag ddp.STag
 	sinkTO   uint64
 	msn      uint32 // of a Read or Atomic Request
-	atomic   rdmaphdr.AtomicRequest
+	atomic   AtomicRequest
 
 	progress  progress
 	done      bool // status, err and original are final
@@ -225,7 +223,7 @@ func (s *sendQueue) give(m *ddp.Message) {
 	e.progress = given
 	switch e.op {
 	case WorkRead:
-		r := rdmaphdr.ReadRequest{
+		r := ReadRequest{
 			SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: e.n,
 			SourceSTag: e.remote.STag, SourceTO: e.remote.TO,
 		}
@@ -241,7 +239,7 @@ func (s *sendQueue) give(m *ddp.Message) {
 		e.msn = s.requestMSN
 	}
 	*m = ddp.Message{
-		ID: e.id, Tagged: e.opcode.IsTagged(), RsvdULP: rdmaphdr.Control(e.opcode), RsvdULP32: uint32(e.invalidate),
+		ID: e.id, Tagged: e.opcode.IsTagged(), RsvdULP: Control(e.opcode), RsvdULP32: uint32(e.invalidate),
 		STag: e.remote.STag, TO: e.remote.TO, QN: e.opcode.Queue(), Payload: e.payload, Len: e.n,
 	}
 	if e.op.awaitsResponse() || e.op.isImmediate() {
@@ -286,11 +284,11 @@ func (s *sendQueue) endAwaited(op WorkOp, status Status, err error) {
 // none. The sink's STag identifies the request more reliably than the MSN: some peers do not return
 // the MSN that they received.
 func (s *sendQueue) namedBy(t Terminate) *sendEntry {
-	if t.Code.kind().layer() != 0 || len(t.DDPHeader) != ddphdr.UntaggedHeaderLen {
+	if t.Code.kind().layer() != 0 || len(t.DDPHeader) != ddp.UntaggedHeaderLen {
 		return nil
 	}
-	h, _, err := ddphdr.ParseUntagged(t.DDPHeader)
-	if err != nil || h.QN != ddphdr.QNReadRequest {
+	h, _, err := ddp.ParseUntagged(t.DDPHeader)
+	if err != nil || h.QN != ddp.QNReadRequest {
 		return nil
 	}
 	for pos := s.ring.Head(); pos < s.next; pos++ {
@@ -302,7 +300,7 @@ func (s *sendQueue) namedBy(t Terminate) *sendEntry {
 			if e.msn == h.MSN {
 				return e
 			}
-		} else if r, _, err := rdmaphdr.ParseReadRequest(t.RDMAHeader); err == nil && e.op == WorkRead && e.sinkSTag == r.SinkSTag {
+		} else if r, _, err := ParseReadRequest(t.RDMAHeader); err == nil && e.op == WorkRead && e.sinkSTag == r.SinkSTag {
 			return e
 		}
 	}

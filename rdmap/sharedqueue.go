@@ -3,7 +3,7 @@ package rdmap
 import (
 	"math"
 
-	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/ring"
 )
@@ -129,7 +129,7 @@ func (q *QP) TakeShared() bool {
 	if q.cfg.SRQ == nil {
 		return false
 	}
-	queue := q.queues[ddphdr.QNSend]
+	queue := q.queues[ddp.QNSend]
 	if queue.Len() > 0 {
 		return true
 	}

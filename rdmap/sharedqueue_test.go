@@ -12,9 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/rddp/rddp/internal/ddphdr"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -173,7 +172,7 @@ func (s *side) wantBound(n int) {
 	if got := q.rq.entries.Len(); got != n {
 		s.t.Errorf("%d buffers are bound, want %d", got, n)
 	}
-	if got := q.queues[ddphdr.QNSend].Len(); got != n {
+	if got := q.queues[ddp.QNSend].Len(); got != n {
 		s.t.Errorf("DDP has %d buffers, want %d", got, n)
 	}
 }
@@ -208,7 +207,7 @@ func TestSharedSends(t *testing.T) {
 	for i, u := range x.a.wire {
 		before := srq.Len()
 		x.b.inject(u)
-		h, _, _ := ddphdr.ParseUntagged(u)
+		h, _, _ := ddp.ParseUntagged(u)
 		if took := before - srq.Len(); took != 0 != (h.MO == 0) || took > 1 {
 			t.Errorf("segment %d, MO %d, binds %d buffers", i, h.MO, took)
 		}
@@ -361,9 +360,9 @@ func (s *side) wantDelivered() {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedEnd(t *testing.T) {
-	half := untagged(rdmaphdr.OpSend, 0, 1, []byte("half"))
+	half := untagged(OpSend, 0, 1, []byte("half"))
 	half[0] &^= 0x40 // not the last segment
-	tooLong := untagged(rdmaphdr.OpSend, 0, 1, make([]byte, 9))
+	tooLong := untagged(OpSend, 0, 1, make([]byte, 9))
 	for _, tt := range []struct {
 		desc  string
 		first []byte // arrives before the end; nil: nothing
@@ -378,7 +377,7 @@ func TestSharedEnd(t *testing.T) {
 		{"one after the other", half, func(q *QP) { q.PeerClosed(nil); q.Fail(errTest); q.Abort(errTest); q.Close() }, "1 flushed"},
 		{"too long", tooLong, func(*QP) {}, "1 local length error"},
 		{"wrong opcode", untagged(12, 0, 1, nil), func(*QP) {}, "1 flushed"},
-		{"wrong MSN", untagged(rdmaphdr.OpSend, 0, 2, nil), func(*QP) {}, "1 flushed"},
+		{"wrong MSN", untagged(OpSend, 0, 2, nil), func(*QP) {}, "1 flushed"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			srq, _ := shared(t, 3, 8)
@@ -421,19 +420,19 @@ func TestSharedEnd(t *testing.T) {
 func TestRFC5042_6_4_3_1_OneBufferInProcess(t *testing.T) {
 	srq, _ := shared(t, 8, 8)
 	x := newPair(t, params{srq: srq})
-	empty := untagged(rdmaphdr.OpSend, 0, 1, nil)
+	empty := untagged(OpSend, 0, 1, nil)
 	empty[0] &^= 0x40
 	for range 20 {
 		x.b.inject(empty)
 	}
 	x.b.wantBound(1)
 	for msn := range uint32(5) { // behind gaps
-		if x.b.rx.TryPlace(x.b.off+1000*uint64(msn+1), untagged(rdmaphdr.OpSend, 0, msn+2, []byte("early"))) {
+		if x.b.rx.TryPlace(x.b.off+1000*uint64(msn+1), untagged(OpSend, 0, msn+2, []byte("early"))) {
 			t.Errorf("message %d is placed early, though no buffer is bound to it", msn+2)
 		}
 	}
 	x.b.wantBound(1)
-	x.b.inject(untagged(rdmaphdr.OpSend, 0, 1, []byte("end")))
+	x.b.inject(untagged(OpSend, 0, 1, []byte("end")))
 	wantDone(t, "receiver", x.b.recvCQ, "1 success")
 	if srq.Len() != 7 {
 		t.Errorf("%d buffers left, want 7", srq.Len())

@@ -7,8 +7,6 @@ import (
 	"math/bits"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // The Terminate Header (RFC 5040 §4.8, figures 7 and 8):
@@ -23,7 +21,7 @@ const (
 	terminateControlLen = 4
 	segmentLenLen       = 2
 	// maxTerminateLen is the length of the longest Terminate Header, which is about a Read Request.
-	maxTerminateLen = terminateControlLen + segmentLenLen + ddphdr.UntaggedHeaderLen + rdmaphdr.ReadRequestLen
+	maxTerminateLen = terminateControlLen + segmentLenLen + ddp.UntaggedHeaderLen + ReadRequestLen
 
 	flagM      = 0x80 // the DDP Segment Length is valid
 	flagD      = 0x40 // the terminated DDP header is present
@@ -81,7 +79,7 @@ func (t Terminate) appendTo(b []byte) []byte {
 // has no such header. R is then false in the result.
 func ParseTerminate(b []byte) (Terminate, error) {
 	if len(b) < terminateControlLen {
-		return Terminate{}, operationError(codeUnspecified, "%v of %d bytes", rdmaphdr.OpTerminate, len(b))
+		return Terminate{}, operationError(codeUnspecified, "%v of %d bytes", OpTerminate, len(b))
 	}
 	control := [3]byte(b)
 	host := hostOrder(control, b[3])
@@ -95,24 +93,24 @@ func ParseTerminate(b []byte) (Terminate, error) {
 	b = b[terminateControlLen:]
 	if t.M || t.D {
 		if len(b) < segmentLenLen {
-			return Terminate{}, operationError(codeUnspecified, "%v ends in its segment length", rdmaphdr.OpTerminate)
+			return Terminate{}, operationError(codeUnspecified, "%v ends in its segment length", OpTerminate)
 		}
 		t.SegmentLen = binary.BigEndian.Uint16(b)
 		b = b[segmentLenLen:]
 	}
 	if t.D {
-		n := ddphdr.UntaggedHeaderLen
+		n := ddp.UntaggedHeaderLen
 		if len(b) > 0 && b[0]&taggedFlag != 0 {
-			n = ddphdr.TaggedHeaderLen
+			n = ddp.TaggedHeaderLen
 		}
 		if len(b) < n {
-			return Terminate{}, operationError(codeUnspecified, "%v ends in its DDP header", rdmaphdr.OpTerminate)
+			return Terminate{}, operationError(codeUnspecified, "%v ends in its DDP header", OpTerminate)
 		}
 		t.DDPHeader, b = b[:n:n], b[n:]
 	}
-	t.R = t.R && len(b) >= rdmaphdr.ReadRequestLen
+	t.R = t.R && len(b) >= ReadRequestLen
 	if t.R {
-		t.RDMAHeader = b[:rdmaphdr.ReadRequestLen:rdmaphdr.ReadRequestLen]
+		t.RDMAHeader = b[:ReadRequestLen:ReadRequestLen]
 	}
 	return t, nil
 }
@@ -185,7 +183,7 @@ func codeOf(err error) (code TerminateCode, ok bool) {
 	switch {
 	case errors.As(err, &own): // DDP wraps it if admit returned it
 		return own.Code, true
-	case errors.As(err, &segment) && segment.Code == ddphdr.CodeULP:
+	case errors.As(err, &segment) && segment.Code == ddp.CodeULP:
 		return codeOpcode, true // the opcode changed inside a message; the RFCs have no code for that
 	case errors.As(err, &segment):
 		return codeOfDDP(segment.Code), true
@@ -220,7 +218,7 @@ func terminateFor(err error) (t Terminate, ok bool) {
 		return t, true
 	}
 	header, n := segmentAtFault(err)
-	if len(header) != ddphdr.TaggedHeaderLen && len(header) != ddphdr.UntaggedHeaderLen {
+	if len(header) != ddp.TaggedHeaderLen && len(header) != ddp.UntaggedHeaderLen {
 		return t, true
 	}
 	t.M, t.D, t.SegmentLen, t.DDPHeader = true, true, uint16(n), header

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // terminateVectors pairs the Terminate vectors with what they mean.
@@ -111,7 +109,7 @@ func TestRFC5040_4_8_ReservedBits(t *testing.T) {
 			t.Errorf("%s, reserved bits set: %+v, %v, want %+v", tt.desc, got, err, tt.want)
 		}
 		x := newPair(t, params{})
-		x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, b))
+		x.a.inject(untagged(OpTerminate, 2, 1, b))
 		var e *TerminateError
 		if !errors.As(x.a.qp.Err(), &e) || !e.Remote || !reflect.DeepEqual(e.Terminate, tt.want) {
 			t.Errorf("%s, reserved bits set: a QP takes it as %v, want %+v", tt.desc, x.a.qp.Err(), tt.want)
@@ -238,13 +236,13 @@ func TestTerminateFor(t *testing.T) {
 			"0207 c000 002e 4143 00000000 00000000 00000001 00000000"},
 		{"RDMAP, no segment", &streamError{Code: 0x02FF}, "02ff 0000"},
 		{"DDP local catastrophic", &ddp.Error{SegmentLen: 3}, "1000 0000"},
-		{"DDP tagged", &ddp.Error{Code: ddphdr.CodeTOWrap, Header: tagged, SegmentLen: 22},
+		{"DDP tagged", &ddp.Error{Code: ddp.CodeTOWrap, Header: tagged, SegmentLen: 22},
 			"1103 c000 0016 c140 deadbe00 0000000000001000"},
 		{"DDP, wrapped", fmt.Errorf("more: %w", &ddp.Error{Code: 0x201, Header: untagged, SegmentLen: 18}),
 			"1201 c000 0012 4143 00000000 00000000 00000001 00000000"},
-		{"refused by Admit", &ddp.Error{Code: ddphdr.CodeULP, Err: operationError(codeVersion, "x"), Header: tagged, SegmentLen: 22},
+		{"refused by Admit", &ddp.Error{Code: ddp.CodeULP, Err: operationError(codeVersion, "x"), Header: tagged, SegmentLen: 22},
 			"0205 c000 0016 c140 deadbe00 0000000000001000"},
-		{"opcode changed", &ddp.Error{Code: ddphdr.CodeULP, Err: errors.New("RsvdULP changes"), Header: tagged, SegmentLen: 22},
+		{"opcode changed", &ddp.Error{Code: ddp.CodeULP, Err: errors.New("RsvdULP changes"), Header: tagged, SegmentLen: 22},
 			"0206 c000 0016 c140 deadbe00 0000000000001000"},
 		{"MPA closed", codedError{2, 0, 1}, ""},
 		{"MPA CRC", codedError{2, 0, 2}, "2002 0000"},

@@ -2,8 +2,6 @@ package rdmap
 
 import (
 	"testing"
-
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // TestTerminateTime: what goes out before the Terminate for an error in what the peer has sent.
@@ -12,16 +10,16 @@ func TestTerminateTime(t *testing.T) {
 		desc  string
 		time  TerminateTime
 		close bool // the program calls Close, when TCP has taken what can go out
-		want  []rdmaphdr.Opcode
+		want  []Opcode
 		reads string // Completions of the peer
 	}{
-		{"at once", TerminateAtOnce, false, []rdmaphdr.Opcode{rdmaphdr.OpTerminate}, "1 flushed, 2 flushed"},
+		{"at once", TerminateAtOnce, false, []Opcode{OpTerminate}, "1 flushed, 2 flushed"},
 		{"after the answers", TerminateAfterAnswers, false,
-			[]rdmaphdr.Opcode{rdmaphdr.OpReadResponse, rdmaphdr.OpAtomicResponse, rdmaphdr.OpTerminate}, "1 success, 2 success"},
+			[]Opcode{OpReadResponse, OpAtomicResponse, OpTerminate}, "1 success, 2 success"},
 		{"at Close", TerminateAtClose, true,
-			[]rdmaphdr.Opcode{rdmaphdr.OpReadResponse, rdmaphdr.OpSend, rdmaphdr.OpAtomicResponse, rdmaphdr.OpTerminate}, "1 success, 2 success"},
+			[]Opcode{OpReadResponse, OpSend, OpAtomicResponse, OpTerminate}, "1 success, 2 success"},
 		{"not before Close", TerminateAtClose, false,
-			[]rdmaphdr.Opcode{rdmaphdr.OpReadResponse, rdmaphdr.OpSend, rdmaphdr.OpAtomicResponse}, "1 success, 2 success"},
+			[]Opcode{OpReadResponse, OpSend, OpAtomicResponse}, "1 success, 2 success"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			x := newPair(t, params{})
@@ -32,7 +30,7 @@ func TestTerminateTime(t *testing.T) {
 			x.a.post(WorkRequest{ID: 2, Op: WorkFetchAdd, Operand: 1, Remote: Handle{STag: r.STag(), TO: r.TO(), Len: 8}})
 			x.a.transmit()
 			x.b.receive()
-			x.b.inject(tagged(rdmaphdr.OpWrite, r.STag()+1, 0, []byte{1}))
+			x.b.inject(tagged(OpWrite, r.STag()+1, 0, []byte{1}))
 			if x.b.qp.TakesMessages() {
 				t.Error("more of the peer is handled")
 			}
@@ -48,7 +46,7 @@ func TestTerminateTime(t *testing.T) {
 				x.b.qp.Close()
 				x.b.transmit()
 			}
-			x.b.wantOut(opcodeNames(tt.want)...)
+			x.b.wantOut(eachOpcode(tt.want)...)
 			x.a.receive()
 			wantDone(t, "the peer", x.a.sendCQ, tt.reads)
 			if x.b.qp.OwesAnswer() {
@@ -58,7 +56,7 @@ func TestTerminateTime(t *testing.T) {
 	}
 }
 
-func opcodeNames(ops []rdmaphdr.Opcode) (names []string) {
+func eachOpcode(ops []Opcode) (names []string) {
 	for _, op := range ops {
 		names = append(names, op.String())
 	}
@@ -76,7 +74,7 @@ func TestTerminateOfAnswer(t *testing.T) {
 	if !x.b.qp.OwesAnswer() {
 		t.Error("no answer is owed")
 	}
-	x.b.inject(tagged(rdmaphdr.OpWrite, r.STag()+1, 0, []byte{1}))
+	x.b.inject(tagged(OpWrite, r.STag()+1, 0, []byte{1}))
 	r.Deregister()
 	x.b.wantTerminate("0100")
 	x.a.receive()

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A WorkOp is the operation of a Work Request or a Completion.
@@ -40,28 +39,28 @@ func (o WorkOp) String() string {
 }
 
 // workOpcodes contains the opcode of the message that starts each operation.
-var workOpcodes = [...]rdmaphdr.Opcode{
-	WorkSend:           rdmaphdr.OpSend,
-	WorkSendInvalidate: rdmaphdr.OpSendInvalidate,
-	WorkWrite:          rdmaphdr.OpWrite,
-	WorkRead:           rdmaphdr.OpReadRequest,
-	WorkFetchAdd:       rdmaphdr.OpAtomicRequest,
-	WorkCmpSwap:        rdmaphdr.OpAtomicRequest,
-	WorkSwap:           rdmaphdr.OpAtomicRequest,
-	WorkImmediate:      rdmaphdr.OpImmediate,
+var workOpcodes = [...]Opcode{
+	WorkSend:           OpSend,
+	WorkSendInvalidate: OpSendInvalidate,
+	WorkWrite:          OpWrite,
+	WorkRead:           OpReadRequest,
+	WorkFetchAdd:       OpAtomicRequest,
+	WorkCmpSwap:        OpAtomicRequest,
+	WorkSwap:           OpAtomicRequest,
+	WorkImmediate:      OpImmediate,
 }
 
 // solicitedOpcodes contains the same for operations with a Solicited Event. Zero means that the
 // operation cannot have one.
-var solicitedOpcodes = [len(workOpcodes)]rdmaphdr.Opcode{
-	WorkSend:           rdmaphdr.OpSendSE,
-	WorkSendInvalidate: rdmaphdr.OpSendSEInvalidate,
-	WorkImmediate:      rdmaphdr.OpImmediateSE,
+var solicitedOpcodes = [len(workOpcodes)]Opcode{
+	WorkSend:           OpSendSE,
+	WorkSendInvalidate: OpSendSEInvalidate,
+	WorkImmediate:      OpImmediateSE,
 }
 
 // opcode returns the opcode of the message that starts the request. ok is false if there is no such
 // operation.
-func (wr *WorkRequest) opcode() (op rdmaphdr.Opcode, ok bool) {
+func (wr *WorkRequest) opcode() (op Opcode, ok bool) {
 	switch {
 	case wr.Op == 0 || int(wr.Op) >= len(workOpcodes):
 		return 0, false
@@ -143,7 +142,7 @@ func (wr *WorkRequest) Len() (n uint32, err error) {
 	for _, piece := range wr.Gather {
 		total += uint64(len(piece))
 	}
-	mayGather := op == rdmaphdr.OpWrite || !op.IsTagged() && op >= rdmaphdr.OpSend && op <= rdmaphdr.OpSendSEInvalidate
+	mayGather := op == OpWrite || !op.IsTagged() && op >= OpSend && op <= OpSendSEInvalidate
 	switch {
 	case len(wr.Gather) > 0 && (!mayGather || wr.Data != nil):
 		return 0, fmt.Errorf("%w: %v with a gather list", ErrBadRequest, wr.Op)

@@ -49,7 +49,7 @@ func BenchmarkX(b *testing.B) { noAllocs(b) }
 // that the race detector leaves out.
 func TestNoRaceIsNotEmpty(t *testing.T) {
 	t.Chdir("../..")
-	packages, err := listTests(t.Context(), nil, []string{"./internal/fpdu", "./ddp", "./toe/kernel"})
+	packages, err := listTests(t.Context(), nil, []string{"./mpa", "./ddp", "./toe/kernel"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestPattern(t *testing.T) {
 // TestSelectionWithNamesakes: a name to be left out must not leave out another package's test.
 func TestSelectionWithNamesakes(t *testing.T) {
 	t.Chdir("../..")
-	packages, err := listTests(t.Context(), nil, []string{"./internal/fpdu", "./internal/fpdu/internal/crc32c"})
+	packages, err := listTests(t.Context(), nil, []string{"./mpa", "./mpa/internal/crc32c"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -141,7 +140,7 @@ func runFlood() error {
 	if _, err := rawpeer.Start(c, mpa.Frame{Revision: 1, CRC: true}); err != nil {
 		return err
 	}
-	p := &peer{Conn: c, in: bufio.NewReader(c), tx: fpdu.NewSender(mpa.Agreement{CRC: true})}
+	p := &peer{Conn: c, in: bufio.NewReader(c), tx: mpa.NewSender(mpa.Agreement{CRC: true})}
 	told := make(chan string)
 	go func() {
 		for s := bufio.NewScanner(os.Stdin); s.Scan(); {

@@ -20,10 +20,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -133,10 +130,10 @@ type attack struct {
 // A villain is one hostile peer's connection, in plain octets.
 type villain struct {
 	net.Conn
-	tx    *fpdu.Sender
+	tx    *mpa.Sender
 	msn   uint32
 	h     rdmap.Handle // what the server lends
-	batch *fpdu.Batch
+	batch *mpa.Batch
 }
 
 // invade connects and goes through startup as a foreign Initiator of revision 1, or announces a
@@ -148,7 +145,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return nil, err
 	}
 	c.SetDeadline(a.until)
-	v := &villain{Conn: c, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), batch: fpdu.NewBatch(512 << 10)}
+	v := &villain{Conn: c, tx: mpa.NewSender(mpa.Agreement{CRC: true}), batch: mpa.NewBatch(512 << 10)}
 	c.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil))
 	if _, err := io.ReadFull(c, make([]byte, mpa.FrameHeaderLen)); err != nil {
 		c.Close()
@@ -158,7 +155,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return v, nil
 	}
 	v.Write(v.send(0))
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 128<<10))
 	for off := uint64(0); !rx.Next(); {
 		n, err := c.Read(rx.Free())
@@ -169,7 +166,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		rx.Fill(off, n)
 		off += uint64(n)
 	}
-	_, body, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
+	_, body, err := ddp.ParseUntagged(rx.ULPDU().Data)
 	if err == nil {
 		v.h, _, err = rdmap.ParseHandle(body)
 	}
@@ -189,7 +186,7 @@ func (v *villain) fpdu(ulpdu []byte) []byte {
 // send is a Send of n octets.
 func (v *villain) send(n int) []byte {
 	v.msn++
-	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: v.msn}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: v.msn}
 	return v.fpdu(append(h.AppendTo(nil), make([]byte, n)...))
 }
 
@@ -206,7 +203,7 @@ var villainies = []struct {
 	}},
 	{"empty Writes", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			return v.fpdu(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 7}.AppendTo(nil))
+			return v.fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 7}.AppendTo(nil))
 		})
 	}},
 	{"Reads that it never reads", func(a attack) {
@@ -216,8 +213,8 @@ var villainies = []struct {
 		}
 		defer v.Close()
 		for msn := range uint32(16) { // as many as it may
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: msn + 1}
-			r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn + 1}
+			r := rdmap.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
 			v.Write(v.fpdu(r.AppendTo(h.AppendTo(nil))))
 		}
 		time.Sleep(time.Until(a.until)) // holding on to it is the attack
@@ -226,8 +223,8 @@ var villainies = []struct {
 		msn := uint32(0)
 		keepSending(a, func(v *villain) []byte {
 			msn++
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: msn}
-			return v.fpdu(rdmaphdr.ReadRequest{SinkSTag: 9}.AppendTo(h.AppendTo(nil)))
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
+			return v.fpdu(rdmap.ReadRequest{SinkSTag: 9}.AppendTo(h.AppendTo(nil)))
 		})
 	}},
 	{"half a startup", func(a attack) {
@@ -242,7 +239,7 @@ var villainies = []struct {
 	}},
 	{"bad STags", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: a.rnd.Uint32(), TO: a.rnd.Uint64()}
+			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: a.rnd.Uint32(), TO: a.rnd.Uint64()}
 			return v.fpdu(append(h.AppendTo(nil), 1))
 		})
 	}},

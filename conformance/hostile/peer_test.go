@@ -7,11 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -20,10 +18,10 @@ import (
 type peer struct {
 	t testing.TB
 	net.Conn
-	tx    *fpdu.Sender
-	batch *fpdu.Batch
+	tx    *mpa.Sender
+	batch *mpa.Batch
 	in    *bufio.Reader
-	rx    *fpdu.Receiver
+	rx    *mpa.Receiver
 	send  uint32 // MSN of the last Send
 	ask   uint32 // of the last Read Request
 	flood []byte // what is sent again and again
@@ -32,7 +30,7 @@ type peer struct {
 // fpdus returns the ULPDUs as FPDUs behind what was sent before.
 func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 	if p.batch == nil {
-		p.batch = fpdu.NewBatch(fpdu.MinBuffer)
+		p.batch = mpa.NewBatch(mpa.MinBuffer)
 	}
 	b := p.batch
 	for _, u := range ulpdus {
@@ -48,20 +46,20 @@ func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 // aSend is a Send in one segment.
 func (p *peer) aSend(payload ...byte) []byte {
 	p.send++
-	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: p.send}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: p.send}
 	return append(h.AppendTo(nil), payload...)
 }
 
 // aWrite is a zero-length RDMA Write, to no memory.
 func aWrite() []byte {
-	return ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
+	return ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
 }
 
 // aRead is a Read Request for n octets of h.
 func (p *peer) aRead(h rdmap.Handle, n uint32) []byte {
 	p.ask++
-	head := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: p.ask}
-	return rdmaphdr.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
+	head := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: p.ask}
+	return rdmap.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
 }
 
 // connected makes a connection over loopback between a peer and a Conn in DDP mode. before is what
@@ -97,7 +95,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 		t.Fatal(err)
 	}
 	raw.SetDeadline(time.Now().Add(time.Minute)) // a peer that waits in vain ends while the test can still run again
-	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: rawpeer.NewReceiver(mpa.Agreement{CRC: true})}
+	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: rawpeer.NewReceiver(mpa.Agreement{CRC: true})}
 	return p, c
 }
 
@@ -129,8 +127,8 @@ func (p *peer) terminate() (layer, etype, code uint8, err error) {
 		if err != nil {
 			return 0, 0, 0, fmt.Errorf("no Terminate: %w", err)
 		}
-		h, payload, err := ddphdr.ParseUntagged(u)
-		if ddphdr.IsTagged(u) || err != nil || h.QN != ddphdr.QNTerminate {
+		h, payload, err := ddp.ParseUntagged(u)
+		if ddp.IsTagged(u) || err != nil || h.QN != ddp.QNTerminate {
 			continue
 		}
 		term, err := rdmap.ParseTerminate(payload)

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -170,10 +170,10 @@ func (b *purse) message() error {
 		if err != nil {
 			return err
 		}
-		if ddphdr.IsTagged(u) {
+		if ddp.IsTagged(u) {
 			continue
 		}
-		if h, m, err := ddphdr.ParseUntagged(u); err == nil && h.QN == ddphdr.QNSend {
+		if h, m, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNSend {
 			b.credits += int(binary.BigEndian.Uint16(m[2:]))
 			b.heard++
 			return nil
@@ -308,8 +308,8 @@ func TestInflatedCredits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, payload, err := ddphdr.ParseUntagged(u)
-		if err != nil || len(u) > fpdu.MaxULPDU {
+		_, payload, err := ddp.ParseUntagged(u)
+		if err != nil || len(u) > mpa.MaxULPDU {
 			t.Fatalf("a ULPDU of %d octets, %v", len(u), err)
 		}
 		got += max(len(payload)-4, 0)

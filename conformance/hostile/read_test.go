@@ -8,7 +8,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -48,7 +47,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 	defer good.stop()
 	window := time.Duration(testmode.Count(500, 250)) * time.Millisecond
 	good.rate(window)
-	flood := (&peer{tx: fpdu.NewSender(mpa.Agreement{CRC: true})}).reads(100_000, rdmap.Handle{}, 0) // the same for each
+	flood := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).reads(100_000, rdmap.Handle{}, 0) // the same for each
 	var share float64
 	for attempt := 1; ; attempt++ { // what else the machine does can only take away
 		var alone, beside float64

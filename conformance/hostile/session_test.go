@@ -10,7 +10,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -45,7 +44,7 @@ func isTyped(err error) bool {
 		t *rdmap.TerminateError
 		j *mpa.RejectError
 	)
-	return errors.As(err, &m) || errors.As(err, &d) && d.Code != ddphdr.CodeULP || errors.As(err, &t) || errors.As(err, &j)
+	return errors.As(err, &m) || errors.As(err, &d) && d.Code != ddp.CodeULP || errors.As(err, &t) || errors.As(err, &j)
 }
 
 // isNever reports whether err is one that nothing excuses.

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
@@ -104,7 +103,7 @@ func frame(reply bool, length int) mpa.Frame {
 // together with the first FPDU, or with a part of it. A Request together with an FPDU is an error
 // (RFC 5044 §7.1.2), and a clean one. In full: 513 lengths, 141,075 splits of each frame.
 func TestStartupEverySplit(t *testing.T) {
-	hello := (&peer{tx: fpdu.NewSender(mpa.Agreement{CRC: true})}).fpdus((&peer{}).aSend([]byte("hello")...))
+	hello := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).fpdus((&peer{}).aSend([]byte("hello")...))
 	sessions := 0
 	for _, role := range []struct {
 		desc string

@@ -16,11 +16,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -183,7 +180,7 @@ var lifeStates = []lifeState{
 		name: "failed, its Terminate not answered", initiator: true,
 		enter: func(a *arena) (func() error, error) {
 			a.p.there.mute()
-			if err := a.p.back.inject(framed(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
+			if err := a.p.back.inject(framed(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
 				return nil, err
 			}
 			if err := readOne(a)(); kindOf(err) != "DDP error" {
@@ -199,12 +196,12 @@ var lifeStates = []lifeState{
 
 // framed is one FPDU with a CRC and without markers.
 func framed(ulpdu []byte, payload ...byte) []byte {
-	return rawpeer.FPDUs(fpdu.NewSender(mpa.Agreement{CRC: true}), append(slices.Clone(ulpdu), payload...))
+	return rawpeer.FPDUs(mpa.NewSender(mpa.Agreement{CRC: true}), append(slices.Clone(ulpdu), payload...))
 }
 
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
 func terminate() []byte {
-	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 	return framed(append(h.AppendTo(nil), prototest.Terminate(0x0207)...))
 }
 
@@ -230,7 +227,7 @@ func kindOf(err error) string {
 	switch {
 	case err == nil:
 		return "nil"
-	case errors.As(err, &segment) && segment.Code != ddphdr.CodeULP: // in the Terminate that this end has sent
+	case errors.As(err, &segment) && segment.Code != ddp.CodeULP: // in the Terminate that this end has sent
 		return "DDP error"
 	case errors.As(err, new(*rdmap.TerminateError)):
 		return "Terminate"

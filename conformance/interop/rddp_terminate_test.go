@@ -12,8 +12,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -71,7 +69,7 @@ func (l *link) wantOurs(err error, want codes) {
 		err = te.Err
 	}
 	var found codes
-	if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddphdr.CodeULP {
+	if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddp.CodeULP {
 		found = codes{1, uint8(de.Code >> 8), uint8(de.Code)}
 	} else if errors.As(err, &e) {
 		found.layer, found.etype, found.code = e.TerminateCode()
@@ -93,10 +91,10 @@ func (l *link) wantOurs(err error, want codes) {
 func (l *link) terminate(sent bool) []byte {
 	l.t.Helper()
 	list := l.seen.fpdus(sent)
-	if len(list) == 0 || list[len(list)-1].opcode() != rdmaphdr.OpTerminate {
+	if len(list) == 0 || list[len(list)-1].opcode() != rdmap.OpTerminate {
 		l.t.Fatalf("the last FPDU (sent by this stack: %t) is no Terminate: %v", sent, list)
 	}
-	return list[len(list)-1].octets[2+ddphdr.UntaggedHeaderLen:]
+	return list[len(list)-1].octets[2+ddp.UntaggedHeaderLen:]
 }
 
 // flushed waits for a receive of this stack to be flushed and returns why.

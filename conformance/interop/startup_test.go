@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -27,7 +26,7 @@ const (
 
 // MPA startup between this stack and siw, and a Send each way after it.
 func TestRddpStartup(t *testing.T) {
-	write, read := rdmaphdr.OpWrite, rdmaphdr.OpReadRequest
+	write, read := rdmap.OpWrite, rdmap.OpReadRequest
 	for _, tt := range []struct {
 		desc         string
 		siwInitiates bool
@@ -36,19 +35,19 @@ func TestRddpStartup(t *testing.T) {
 		siw          string // arguments of siwpeer's accept or connect
 		revision     uint8
 		crc          bool
-		rtr          rdmaphdr.Opcode // of the Initiator's first FPDU; OpTerminate is any
+		rtr          rdmap.Opcode // of the Initiator's first FPDU; OpTerminate is any
 	}{
-		{"CRC wanted by nobody", false, nil, extsock.Config{NoCRC: true}, "", 2, false, rdmaphdr.OpTerminate},
-		{"CRC wanted by this stack", false, nil, extsock.Config{}, "", 2, true, rdmaphdr.OpTerminate},
+		{"CRC wanted by nobody", false, nil, extsock.Config{NoCRC: true}, "", 2, false, rdmap.OpTerminate},
+		{"CRC wanted by this stack", false, nil, extsock.Config{}, "", 2, true, rdmap.OpTerminate},
 		// siw as the Responder does not insist on what mpa_crc_required says.
-		{"CRC required by siw, not wanted", false, []string{"mpa_crc_required=1"}, extsock.Config{NoCRC: true}, "", 2, false, rdmaphdr.OpTerminate},
+		{"CRC required by siw, not wanted", false, []string{"mpa_crc_required=1"}, extsock.Config{NoCRC: true}, "", 2, false, rdmap.OpTerminate},
 		{"CRC wanted by nobody", true, nil, extsock.Config{NoCRC: true}, "", 2, false, write},
 		{"CRC wanted by this stack", true, nil, extsock.Config{}, "", 2, true, write},
 		{"CRC required by siw, not wanted", true, []string{"mpa_crc_required=1"}, extsock.Config{NoCRC: true}, "", 2, true, write},
-		{"revision 2, not enhanced", false, nil, extsock.Config{NoEnhanced: true}, "", 2, true, rdmaphdr.OpTerminate},
-		{"revision 1", false, nil, extsock.Config{Revision: 1}, "", 1, true, rdmaphdr.OpTerminate},
+		{"revision 2, not enhanced", false, nil, extsock.Config{NoEnhanced: true}, "", 2, true, rdmap.OpTerminate},
+		{"revision 1", false, nil, extsock.Config{Revision: 1}, "", 1, true, rdmap.OpTerminate},
 		{"revision 1", true, []string{"mpa_version=1"}, extsock.Config{NoCRC: true}, "", 1, false, write},
-		{"depths", false, nil, extsock.Config{IRD: 6, ORD: 9}, "ird=5 ord=7", 2, true, rdmaphdr.OpTerminate},
+		{"depths", false, nil, extsock.Config{IRD: 6, ORD: 9}, "ird=5 ord=7", 2, true, rdmap.OpTerminate},
 		{"depths", true, nil, extsock.Config{IRD: 6, ORD: 9}, "ird=5 ord=7", 2, true, write},
 		{"peer-to-peer, all but Send", false, nil, extsock.Config{PeerToPeer: true}, "", 2, true, write},
 		{"peer-to-peer, all", false, nil, extsock.Config{PeerToPeer: true, RTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead}, "", 2, true, write},
@@ -89,7 +88,7 @@ func TestRddpStartup(t *testing.T) {
 				t.Errorf("this stack got %q, %v", got, c)
 			}
 			first := l.seen.fpdus(!tt.siwInitiates)
-			if tt.rtr != rdmaphdr.OpTerminate && (len(first) == 0 || first[0].opcode() != tt.rtr) {
+			if tt.rtr != rdmap.OpTerminate && (len(first) == 0 || first[0].opcode() != tt.rtr) {
 				t.Errorf("the Initiator's first FPDU is %v, want %v", first, tt.rtr)
 			}
 			wantCRC(t, l, tt.crc)

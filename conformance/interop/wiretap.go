@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A wiretap sees all octets of this stack's end and cuts them into frames, in the order of the
@@ -121,8 +121,8 @@ func (w *wiretap) last(n int) string {
 }
 
 // opcode is that of an FPDU.
-func (f frame) opcode() rdmaphdr.Opcode {
-	op, _ := rdmaphdr.ParseControl(f.octets[3])
+func (f frame) opcode() rdmap.Opcode {
+	op, _ := rdmap.ParseControl(f.octets[3])
 	return op
 }
 
@@ -169,9 +169,9 @@ func (w *wiretap) mostReads(sent bool) int {
 			continue
 		}
 		switch {
-		case f.sent == sent && f.opcode() == rdmaphdr.OpReadRequest:
+		case f.sent == sent && f.opcode() == rdmap.OpReadRequest:
 			now++
-		case f.sent != sent && f.opcode() == rdmaphdr.OpReadResponse && f.last():
+		case f.sent != sent && f.opcode() == rdmap.OpReadResponse && f.last():
 			now--
 		}
 		most = max(most, now)

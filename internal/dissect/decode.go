@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -43,12 +41,12 @@ func newStartup(f mpa.Frame) *Startup {
 func (r *Record) setFPDU(p framed) error {
 	r.Kind = KindFPDU
 	r.FPDU = &FPDU{ULPDULen: len(p.ulpdu), Markers: p.markers, PadSet: p.padSet}
-	tagged := ddphdr.IsTagged(p.ulpdu)
-	if n := len(p.ulpdu); n < ddphdr.TaggedHeaderLen || !tagged && n < ddphdr.UntaggedHeaderLen {
+	tagged := ddp.IsTagged(p.ulpdu)
+	if n := len(p.ulpdu); n < ddp.TaggedHeaderLen || !tagged && n < ddp.UntaggedHeaderLen {
 		return fmt.Errorf("a ULPDU of %d bytes is shorter than its DDP header", n)
 	}
 	if tagged {
-		h, payload, err := ddphdr.ParseTagged(p.ulpdu)
+		h, payload, err := ddp.ParseTagged(p.ulpdu)
 		if err != nil {
 			return versionError(p.ulpdu)
 		}
@@ -56,13 +54,13 @@ func (r *Record) setFPDU(p framed) error {
 		r.Last = h.Last
 		return r.setMessage(h.RsvdULP, payload)
 	}
-	h, payload, err := ddphdr.ParseUntagged(p.ulpdu)
+	h, payload, err := ddp.ParseUntagged(p.ulpdu)
 	if err != nil {
 		return versionError(p.ulpdu)
 	}
 	r.Untagged = &Untagged{QN: h.QN, MSN: h.MSN, MO: h.MO}
 	r.Last = h.Last
-	if op, _ := rdmaphdr.ParseControl(h.RsvdULP); op == rdmaphdr.OpSendInvalidate || op == rdmaphdr.OpSendSEInvalidate {
+	if op, _ := rdmap.ParseControl(h.RsvdULP); op == rdmap.OpSendInvalidate || op == rdmap.OpSendSEInvalidate {
 		stag := ddp.STag(h.RsvdULP32)
 		r.Invalidate = &stag
 	}
@@ -78,7 +76,7 @@ func versionError(ulpdu []byte) error {
 // setMessage fills in what RDMAP says: the operation, and its header behind that of DDP.
 func (r *Record) setMessage(control uint8, payload []byte) error {
 	r.Payload, r.PayloadLen = payload, len(payload)
-	op, version := rdmaphdr.ParseControl(control)
+	op, version := rdmap.ParseControl(control)
 	name, known := opNames[op]
 	if !known {
 		name = fmt.Sprintf("opcode-%#x", uint8(op))
@@ -89,17 +87,17 @@ func (r *Record) setMessage(control uint8, payload []byte) error {
 		return fmt.Errorf("RDMAP version %d, want %d", version, rdmapVersion)
 	case !known:
 		return fmt.Errorf("unknown RDMAP opcode %#x", uint8(op))
-	case (r.Tagged != nil) != (op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse):
+	case (r.Tagged != nil) != (op == rdmap.OpWrite || op == rdmap.OpReadResponse):
 		return fmt.Errorf("%s in a segment of the wrong buffer model", name)
 	}
 	return r.FPDU.setHeader(op, payload)
 }
 
 // setHeader parses the RDMAP header of the operations that have one.
-func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
+func (f *FPDU) setHeader(op rdmap.Opcode, b []byte) error {
 	switch op {
-	case rdmaphdr.OpReadRequest:
-		h, rest, err := rdmaphdr.ParseReadRequest(b)
+	case rdmap.OpReadRequest:
+		h, rest, err := rdmap.ParseReadRequest(b)
 		if err != nil {
 			return err
 		}
@@ -108,8 +106,8 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 			SourceSTag: h.SourceSTag, SourceTO: Hex64(h.SourceTO),
 		}
 		return noMore(rest)
-	case rdmaphdr.OpAtomicRequest:
-		h, rest, err := rdmaphdr.ParseAtomicRequest(b)
+	case rdmap.OpAtomicRequest:
+		h, rest, err := rdmap.ParseAtomicRequest(b)
 		if err != nil {
 			return err
 		}
@@ -118,19 +116,19 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 			Data: Hex64(h.Data), Mask: Hex64(h.Mask), Compare: Hex64(h.Compare), CompareMask: Hex64(h.CompareMask),
 		}
 		return noMore(rest)
-	case rdmaphdr.OpAtomicResponse:
-		h, rest, err := rdmaphdr.ParseAtomicResponse(b)
+	case rdmap.OpAtomicResponse:
+		h, rest, err := rdmap.ParseAtomicResponse(b)
 		if err != nil {
 			return err
 		}
 		f.AtomicResponse = &AtomicResponse{OriginalRequestID: h.ID, Original: Hex64(h.Original)}
 		return noMore(rest)
-	case rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
-		if len(b) != rdmaphdr.ImmediateLen {
-			return fmt.Errorf("%d bytes of Immediate Data, want %d", len(b), rdmaphdr.ImmediateLen)
+	case rdmap.OpImmediate, rdmap.OpImmediateSE:
+		if len(b) != rdmap.ImmediateLen {
+			return fmt.Errorf("%d bytes of Immediate Data, want %d", len(b), rdmap.ImmediateLen)
 		}
 		f.Immediate = bytes.Clone(b)
-	case rdmaphdr.OpTerminate:
+	case rdmap.OpTerminate:
 		t, err := rdmap.ParseTerminate(b)
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ type framed struct {
 
 // framer cuts one direction of a connection into FPDUs.
 //
-// It is not fpdu.Receiver, because their duties differ: a receiver stops for good at the first octet
+// It is not mpa.Receiver, because their duties differ: a receiver stops for good at the first octet
 // that is wrong, while this one shows what is wrong and goes on, and it is a second opinion on the
 // same stream. A test holds the two against each other.
 type framer struct {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 )
@@ -113,7 +112,7 @@ func TestFramerTellsDamage(t *testing.T) {
 	}
 }
 
-// TestFramerAgreesWithReceiver shows the same streams to fpdu.Receiver.
+// TestFramerAgreesWithReceiver shows the same streams to mpa.Receiver.
 func TestFramerAgreesWithReceiver(t *testing.T) {
 	random := prototest.Seeded(t)
 	for range 50 {
@@ -134,10 +133,10 @@ func TestFramerAgreesWithReceiver(t *testing.T) {
 	}
 }
 
-// agree compares a framer and an fpdu.Receiver up to the first FPDU that is not good.
+// agree compares a framer and an mpa.Receiver up to the first FPDU that is not good.
 func agree(t *testing.T, stream []byte, markers bool) {
 	t.Helper()
-	r := fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})
+	r := mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})
 	r.SetBuffer(make([]byte, 256<<10))
 	n := copy(r.Free(), stream)
 	r.Fill(0, n)

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // The kinds of records.
@@ -140,9 +139,9 @@ type Tagged struct {
 
 // Untagged is what only an untagged DDP header has (RFC 5041 §4.3).
 type Untagged struct {
-	QN  ddphdr.QN `json:"qn"`
-	MSN uint32    `json:"msn"`
-	MO  uint32    `json:"mo"`
+	QN  ddp.QN `json:"qn"`
+	MSN uint32 `json:"msn"`
+	MO  uint32 `json:"mo"`
 }
 
 // ReadRequest is the header of an RDMA Read Request (RFC 5040 §4.4).
@@ -156,14 +155,14 @@ type ReadRequest struct {
 
 // AtomicRequest is the header of an Atomic Request (RFC 7306 §5.2.1).
 type AtomicRequest struct {
-	AtomicOp    rdmaphdr.AtomicOp `json:"atomic_op"` // 0 FetchAdd, 2 CmpSwap
-	RequestID   uint32            `json:"request_id"`
-	RemoteSTag  ddp.STag          `json:"remote_stag"`
-	RemoteTO    Hex64             `json:"remote_to"`
-	Data        Hex64             `json:"data"`
-	Mask        Hex64             `json:"mask"`
-	Compare     Hex64             `json:"compare"`
-	CompareMask Hex64             `json:"compare_mask"`
+	AtomicOp    rdmap.AtomicOp `json:"atomic_op"` // 0 FetchAdd, 2 CmpSwap
+	RequestID   uint32         `json:"request_id"`
+	RemoteSTag  ddp.STag       `json:"remote_stag"`
+	RemoteTO    Hex64          `json:"remote_to"`
+	Data        Hex64          `json:"data"`
+	Mask        Hex64          `json:"mask"`
+	Compare     Hex64          `json:"compare"`
+	CompareMask Hex64          `json:"compare_mask"`
 }
 
 // AtomicResponse is the header of an Atomic Response (RFC 7306 §5.2.2).
@@ -186,17 +185,17 @@ type Terminate struct {
 }
 
 // opNames are the names of opcodes in JSON: those of the RFCs in lower case with dashes.
-var opNames = map[rdmaphdr.Opcode]string{
-	rdmaphdr.OpWrite:            "rdma-write",
-	rdmaphdr.OpReadRequest:      "rdma-read-request",
-	rdmaphdr.OpReadResponse:     "rdma-read-response",
-	rdmaphdr.OpSend:             "send",
-	rdmaphdr.OpSendInvalidate:   "send-invalidate",
-	rdmaphdr.OpSendSE:           "send-se",
-	rdmaphdr.OpSendSEInvalidate: "send-se-invalidate",
-	rdmaphdr.OpTerminate:        "terminate",
-	rdmaphdr.OpImmediate:        "immediate",
-	rdmaphdr.OpImmediateSE:      "immediate-se",
-	rdmaphdr.OpAtomicRequest:    "atomic-request",
-	rdmaphdr.OpAtomicResponse:   "atomic-response",
+var opNames = map[rdmap.Opcode]string{
+	rdmap.OpWrite:            "rdma-write",
+	rdmap.OpReadRequest:      "rdma-read-request",
+	rdmap.OpReadResponse:     "rdma-read-response",
+	rdmap.OpSend:             "send",
+	rdmap.OpSendInvalidate:   "send-invalidate",
+	rdmap.OpSendSE:           "send-se",
+	rdmap.OpSendSEInvalidate: "send-se-invalidate",
+	rdmap.OpTerminate:        "terminate",
+	rdmap.OpImmediate:        "immediate",
+	rdmap.OpImmediateSE:      "immediate-se",
+	rdmap.OpAtomicRequest:    "atomic-request",
+	rdmap.OpAtomicResponse:   "atomic-response",
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/pcapng"
 	"github.com/rddp/rddp/mpa"
 )
@@ -321,7 +320,7 @@ func TestPacketsBeginWithAnFPDU(t *testing.T) {
 	local, remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 2}
 	f := w.Flow(local, remote, true)
 	rng := rand.New(rand.NewPCG(1, 2))
-	tx, batch := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(1<<20)
+	tx, batch := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(1<<20)
 	begins := map[int]int{} // where FPDUs begin, and their lengths
 	var all []byte
 	for range 300 {

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // Flow records one connection in a Writer's capture. For a capture in which causes come before
@@ -173,11 +172,11 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 // Filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may
 // begin: at off, modulo 512.
 func Filler(off uint64) []byte {
-	header := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
+	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
-	batch := fpdu.NewBatch(512 << 10)
+	batch := mpa.NewBatch(512 << 10)
 	for n := 0; n < len(text); n++ {
-		s := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
+		s := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.Append(batch, true, header, text[:n])
 		if (s.Off()-off)%MarkerInterval == 0 {
 			return slices.Concat(batch.Bufs()...)

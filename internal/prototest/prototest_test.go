@@ -5,27 +5,25 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
 // TestSegments compares the segments with those that the codecs write.
 func TestSegments(t *testing.T) {
 	payload := []byte{1, 2, 3}
-	request := rdmaphdr.ReadRequest{SinkSTag: 1, SinkTO: 2, Size: 3, SourceSTag: 4, SourceTO: 5}.AppendTo(nil)
+	request := rdmap.ReadRequest{SinkSTag: 1, SinkTO: 2, Size: 3, SourceSTag: 4, SourceTO: 5}.AppendTo(nil)
 	tests := []struct {
 		desc      string
 		got, want []byte
 	}{
 		{
-			"tagged", prototest.Tagged(prototest.ControlTagged|uint16(rdmaphdr.OpReadResponse), ddp.STag(7), 1<<40, payload),
-			append(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: 7, TO: 1 << 40}.AppendTo(nil), payload...),
+			"tagged", prototest.Tagged(prototest.ControlTagged|uint16(rdmap.OpReadResponse), ddp.STag(7), 1<<40, payload),
+			append(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: 7, TO: 1 << 40}.AppendTo(nil), payload...),
 		},
 		{
-			"untagged", prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSendSE), ddphdr.QN(2), 3, 4, payload),
-			append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendSE), QN: 2, MSN: 3, MO: 4}.AppendTo(nil), payload...),
+			"untagged", prototest.Untagged(prototest.ControlUntagged|uint16(rdmap.OpSendSE), ddp.QN(2), 3, 4, payload),
+			append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSendSE), QN: 2, MSN: 3, MO: 4}.AppendTo(nil), payload...),
 		},
 		{"Read Request", prototest.ReadRequest(ddp.STag(1), 2, 3, 4, 5), request},
 	}

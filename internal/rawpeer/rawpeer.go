@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -35,8 +34,8 @@ func Start(c io.ReadWriter, request mpa.Frame) (reply mpa.Frame, err error) {
 }
 
 // FPDUs returns the ULPDUs as FPDUs behind those that tx has made before.
-func FPDUs(tx *fpdu.Sender, ulpdus ...[]byte) (stream []byte) {
-	batch := fpdu.NewBatch(fpdu.MinBuffer)
+func FPDUs(tx *mpa.Sender, ulpdus ...[]byte) (stream []byte) {
+	batch := mpa.NewBatch(mpa.MinBuffer)
 	for _, u := range ulpdus {
 		tx.Append(batch, true, u)
 		stream = append(stream, bytes.Join(batch.Bufs(), nil)...)
@@ -46,8 +45,8 @@ func FPDUs(tx *fpdu.Sender, ulpdus ...[]byte) (stream []byte) {
 }
 
 // NewReceiver returns a Receiver with a buffer of 1 MiB.
-func NewReceiver(a mpa.Agreement) *fpdu.Receiver {
-	rx := fpdu.NewReceiver(a)
+func NewReceiver(a mpa.Agreement) *mpa.Receiver {
+	rx := mpa.NewReceiver(a)
 	rx.SetBuffer(make([]byte, 1<<20))
 	return rx
 }

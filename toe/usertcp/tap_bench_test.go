@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -37,9 +36,9 @@ func BenchmarkTap(b *testing.B) {
 // tapCost measures segments. With early = 1 the first one does not come.
 func tapCost(b *testing.B, payload, early int) (segments int, cost time.Duration) {
 	w := newWire(b)
-	tx, batch := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), fpdu.NewBatch(fpdu.MinBuffer)
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
-	rx.SetBuffer(make([]byte, 2*fpdu.MinBuffer))
+	tx, batch := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch(mpa.MinBuffer)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
+	rx.SetBuffer(make([]byte, 2*mpa.MinBuffer))
 	var packets [][]byte
 	off := 0
 	for range 200 {

@@ -9,7 +9,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -43,9 +42,9 @@ type handEnd struct {
 	cq     *rdmap.CompletionQueue // of both queues
 	dtx    ddp.Sender
 	drx    *ddp.Receiver
-	mtx    *fpdu.Sender
-	mrx    *fpdu.Receiver
-	batch  *fpdu.Batch
+	mtx    *mpa.Sender
+	mrx    *mpa.Receiver
+	batch  *mpa.Batch
 	ring   []byte
 }
 
@@ -98,7 +97,7 @@ func (e *handEnd) init(number uint64, crc bool, ring int) {
 	e.qp = rdmap.NewQP(rdmap.Config{Domain: e.domain, QPNum: number, SendCQ: e.cq, RecvCQ: e.cq})
 	e.drx = ddp.NewReceiver(e.qp.Start(rdmap.StartParams{Initiator: number == 1, IRD: 16, ORD: 16}))
 	agreed := mpa.Agreement{CRC: crc}
-	e.mtx, e.mrx, e.batch = fpdu.NewSender(agreed), fpdu.NewReceiver(agreed), fpdu.NewBatch(handBuffer)
+	e.mtx, e.mrx, e.batch = mpa.NewSender(agreed), mpa.NewReceiver(agreed), mpa.NewBatch(handBuffer)
 	e.mrx.Destination = e.drx.Destination
 	e.mrx.SetBuffer(make([]byte, handBuffer))
 }
@@ -291,7 +290,7 @@ func (p *handPair) carry(from, to *handEnd) error {
 		from.dtx.Start(from.qp.Message())
 		p.watch.lap(stepMessage)
 		for last := false; !last; {
-			if !from.dtx.Next(fpdu.MaxULPDU) {
+			if !from.dtx.Next(mpa.MaxULPDU) {
 				return from.dtx.Err()
 			}
 			p.watch.lap(stepSegment)

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/mpa"
 )
 
 // A written is an FPDU of an RDMA Write.
@@ -51,11 +51,11 @@ func (r *record) start(base uint64) {
 }
 
 // add adds an FPDU that is about to be sent, if it has payload for the Region.
-func (r *record) add(u *fpdu.ULPDU) {
-	if !ddphdr.IsTagged(u.Data) {
+func (r *record) add(u *mpa.ULPDU) {
+	if !ddp.IsTagged(u.Data) {
 		return
 	}
-	h, payload, err := ddphdr.ParseTagged(u.Data)
+	h, payload, err := ddp.ParseTagged(u.Data)
 	if err != nil || len(payload) == 0 {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 )
@@ -13,7 +12,7 @@ import (
 type sendingStream struct {
 	toe.Stream
 	record *record
-	parser *fpdu.Receiver
+	parser *mpa.Receiver
 
 	startup atomic.Uint64 // bytes of MPA startup
 	// Only the goroutine that writes uses these. They are stream offsets.
@@ -22,8 +21,8 @@ type sendingStream struct {
 }
 
 func newSendingStream(s toe.Stream, r *record) *sendingStream {
-	p := fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
-	p.SetBuffer(make([]byte, 4*fpdu.MinBuffer))
+	p := mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
+	p.SetBuffer(make([]byte, 4*mpa.MinBuffer))
 	return &sendingStream{Stream: s, record: r, parser: p}
 }
 

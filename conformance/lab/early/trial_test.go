@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/conformance/lab/report"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/mpa"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
@@ -80,10 +80,10 @@ func TestRecord(t *testing.T) {
 	r.start(base)
 	tail := []byte{1, 2, 3, 4, 5, 6, 7, 8}
 	for i, at := range []uint64{0, 40} {
-		data := ddphdr.TaggedHeader{STag: 1, TO: base + at}.AppendTo(nil)
-		r.add(&fpdu.ULPDU{Off: uint64(100 * i), Size: 100, Data: append(append(data, make([]byte, 10)...), tail...)})
+		data := ddp.TaggedHeader{STag: 1, TO: base + at}.AppendTo(nil)
+		r.add(&mpa.ULPDU{Off: uint64(100 * i), Size: 100, Data: append(append(data, make([]byte, 10)...), tail...)})
 	}
-	r.add(&fpdu.ULPDU{Off: 200, Size: 50, Data: ddphdr.UntaggedHeader{}.AppendTo(nil)}) // has no place in the Region
+	r.add(&mpa.ULPDU{Off: 200, Size: 50, Data: ddp.UntaggedHeader{}.AppendTo(nil)}) // has no place in the Region
 	copy(r.memory[50:], tail)
 	r.look(span{0, 250})
 	if got := r.inPlace(); !slices.Equal(got, []bool{false, true}) {

@@ -3,8 +3,8 @@ package counters
 import (
 	"sync/atomic"
 
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/states"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A Kind is what a count counts. The kinds of traffic count for Sent or for Received, as in Sent+FPDUs.
@@ -52,18 +52,18 @@ const (
 
 // messages has the kind of each opcode.
 var messages = [...]Kind{
-	rdmaphdr.OpWrite:            Writes,
-	rdmaphdr.OpReadRequest:      ReadRequests,
-	rdmaphdr.OpReadResponse:     ReadResponses,
-	rdmaphdr.OpSend:             Sends,
-	rdmaphdr.OpSendInvalidate:   Sends,
-	rdmaphdr.OpSendSE:           Sends,
-	rdmaphdr.OpSendSEInvalidate: Sends,
-	rdmaphdr.OpTerminate:        Terminates,
-	rdmaphdr.OpImmediate:        ImmediateData,
-	rdmaphdr.OpImmediateSE:      ImmediateData,
-	rdmaphdr.OpAtomicRequest:    AtomicRequests,
-	rdmaphdr.OpAtomicResponse:   AtomicResponses,
+	rdmap.OpWrite:            Writes,
+	rdmap.OpReadRequest:      ReadRequests,
+	rdmap.OpReadResponse:     ReadResponses,
+	rdmap.OpSend:             Sends,
+	rdmap.OpSendInvalidate:   Sends,
+	rdmap.OpSendSE:           Sends,
+	rdmap.OpSendSEInvalidate: Sends,
+	rdmap.OpTerminate:        Terminates,
+	rdmap.OpImmediate:        ImmediateData,
+	rdmap.OpImmediateSE:      ImmediateData,
+	rdmap.OpAtomicRequest:    AtomicRequests,
+	rdmap.OpAtomicResponse:   AtomicResponses,
 }
 
 // Sums are counts by Kind: of one connection, or of several.
@@ -110,7 +110,7 @@ func (c *Counters) Set(k Kind, n uint64) {
 
 // Message counts one RDMA Message by its RDMAP Control Field. way is Sent or Received.
 func (c *Counters) Message(way Kind, control uint8) {
-	if op, _ := rdmaphdr.ParseControl(control); int(op) < len(messages) {
+	if op, _ := rdmap.ParseControl(control); int(op) < len(messages) {
 		c.Add(way+messages[op], 1)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // enlist returns n connections that have each counted an FPDU. They end with the test.
@@ -56,7 +56,7 @@ func TestTotalsOfQuietConnections(t *testing.T) {
 	}
 	all[5].Add(Stalls, 2)
 	all[7].Set(Sent+Octets, 100)
-	all[5].Message(Sent, rdmaphdr.Control(rdmaphdr.OpSendSE))
+	all[5].Message(Sent, rdmap.Control(rdmap.OpSendSE))
 	if n := changed(); n != 2 {
 		t.Errorf("two have counted, and %d are to be added up", n)
 	}

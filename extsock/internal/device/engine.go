@@ -13,7 +13,6 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/panics"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -269,7 +268,7 @@ func (e *Engine) do(a action) error {
 	case postReceive:
 		return e.link.QP.PostReceive(a.id, at)
 	case postSend:
-		e.count.Message(counters.Sent, rdmaphdr.Control(rdmaphdr.OpSend))
+		e.count.Message(counters.Sent, rdmap.Control(rdmap.OpSend))
 		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpSend}, at)
 	case postFlush:
 		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpRead})
@@ -281,7 +280,7 @@ func (e *Engine) do(a action) error {
 // note counts what a completion says.
 func (e *Engine) note(c *toe.Completion) {
 	if c.Err == nil && c.Op == toe.OpReceive {
-		e.count.Message(counters.Received, rdmaphdr.Control(rdmaphdr.OpSend))
+		e.count.Message(counters.Received, rdmap.Control(rdmap.OpSend))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/ring"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -345,7 +344,7 @@ func (e *Engine) give() (given bool, err error) {
 	case !ok:
 		return false, nil
 	case p.request.Op == toe.OpSend:
-		e.count.Message(counters.Sent, rdmaphdr.Control(rdmaphdr.OpSend))
+		e.count.Message(counters.Sent, rdmap.Control(rdmap.OpSend))
 		fallthrough
 	default:
 		list := e.list[:0]

@@ -7,8 +7,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -56,9 +54,9 @@ func TestAllocWayIn(t *testing.T) {
 	const messages = 200
 	var stream []byte
 	var tx ddp.Sender
-	out, b := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(512<<10)
+	out, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
 	for range messages {
-		tx.Start(&ddp.Message{RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), Len: 5000, Payload: [][]byte{make([]byte, 5000)}})
+		tx.Start(&ddp.Message{RsvdULP: rdmap.Control(rdmap.OpSend), Len: 5000, Payload: [][]byte{make([]byte, 5000)}})
 		for tx.Next(1442) {
 			g := tx.Segment()
 			out.Append(b, g.Snapshot, g.Header, g.Payload...)

@@ -9,8 +9,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -26,7 +24,7 @@ func TestSegmentsWithoutPayload(t *testing.T) {
 					var stream []byte
 					const empties, text = 3, "\x00\x00\x00\x00hello"
 					for i := range empties + 1 {
-						h := ddphdr.UntaggedHeader{Last: i == empties, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: 1}
+						h := ddp.UntaggedHeader{Last: i == empties, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: 1}
 						u := h.AppendTo(nil)
 						if h.Last {
 							u = append(u, text...)

@@ -8,7 +8,6 @@ import (
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -130,7 +129,7 @@ func New(cfg Config) *Driver {
 	receiver := cfg.QP.Start(cfg.Start)
 	d := &Driver{
 		qp: cfg.QP, recheck: make(chan struct{}, 1),
-		rx: rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver), invalidated: cfg.Invalidated}},
+		rx: rx{wayIn: wayIn{mpa: *mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver), invalidated: cfg.Invalidated}},
 	}
 	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		d.rx.mpa.IgnoreEarly()

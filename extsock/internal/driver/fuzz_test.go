@@ -9,9 +9,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -82,12 +79,12 @@ func FuzzReceive(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(r.STag()), TO: r.TO()}
-	u := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}
-	read := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: 1}
+	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(r.STag()), TO: r.TO()}
+	u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}
+	read := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
 	for _, ulpdu := range [][]byte{
 		append(h.AppendTo(nil), "octets"...), append(u.AppendTo(nil), "octets"...),
-		rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: ddp.STag(h.STag), SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
+		rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: ddp.STag(h.STag), SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
 	} {
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), false, false)
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), true, true)
@@ -128,9 +125,9 @@ func FuzzReceive(f *testing.F) {
 // frame makes FPDUs of ULPDUs that follow their lengths.
 func frame(in []byte, markers bool) []byte {
 	var out []byte
-	tx, b := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), fpdu.NewBatch(512<<10)
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch(512<<10)
 	for len(in) > 2 {
-		n := min(int(binary.BigEndian.Uint16(in)), len(in)-2, fpdu.MaxULPDU)
+		n := min(int(binary.BigEndian.Uint16(in)), len(in)-2, mpa.MaxULPDU)
 		if n > 0 {
 			tx.Append(b, true, in[2:2+n])
 			out = append(out, bytes.Join(b.Bufs(), nil)...)
@@ -143,7 +140,7 @@ func frame(in []byte, markers bool) []byte {
 
 // checkOutput checks that the output is whole, good FPDUs, and that nothing follows a Terminate.
 func checkOutput(t *testing.T, out []byte) {
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	terminated := false
 	for off := 0; off < len(out); {
@@ -154,8 +151,8 @@ func checkOutput(t *testing.T, out []byte) {
 			if terminated {
 				t.Error("an FPDU behind the Terminate")
 			}
-			h, _, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
-			terminated = err == nil && h.QN == ddphdr.QNTerminate
+			h, _, err := ddp.ParseUntagged(rx.ULPDU().Data)
+			terminated = err == nil && h.QN == ddp.QNTerminate
 		}
 	}
 	if err := rx.Err(); err != nil || rx.Edge() != uint64(len(out)) {

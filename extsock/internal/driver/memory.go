@@ -7,7 +7,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/mpa"
 )
 
 // This file bounds the memory that all peers together can make the process hold. Each connection
@@ -210,9 +210,9 @@ func steps(n int64) int64 { return (max(n, 0) + unreadStep - 1) / unreadStep * u
 // Loans come from these pools. Those of lean things cost nothing of the budget.
 var (
 	buffers     bufpool.Pool
-	leanBuffers = sync.Pool{New: func() any { return new([fpdu.MinBuffer]byte) }} // for one FPDU each
-	batches     = sync.Pool{New: func() any { return fpdu.NewBatch(batchCost) }}
-	leanBatches = sync.Pool{New: func() any { return fpdu.NewBatch(fpdu.MinBuffer) }} // for few FPDUs each
+	leanBuffers = sync.Pool{New: func() any { return new([mpa.MinBuffer]byte) }} // for one FPDU each
+	batches     = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
+	leanBatches = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }} // for few FPDUs each
 )
 
 // A loan is a receive buffer, or an output batch, that a busy connection has borrowed. If the budget
@@ -239,13 +239,13 @@ func (l *loan) get() []byte {
 	if l.take(bufpool.Size) {
 		return buffers.Get()
 	}
-	return leanBuffers.Get().(*[fpdu.MinBuffer]byte)[:]
+	return leanBuffers.Get().(*[mpa.MinBuffer]byte)[:]
 }
 
 // put returns the receive buffer.
 func (l *loan) put(b []byte) {
 	if l.paid == 0 {
-		leanBuffers.Put((*[fpdu.MinBuffer]byte)(b))
+		leanBuffers.Put((*[mpa.MinBuffer]byte)(b))
 	} else {
 		buffers.Put(b)
 	}
@@ -253,15 +253,15 @@ func (l *loan) put(b []byte) {
 }
 
 // getBatch borrows an output batch.
-func (l *loan) getBatch() *fpdu.Batch {
+func (l *loan) getBatch() *mpa.Batch {
 	if l.take(batchCost) {
-		return batches.Get().(*fpdu.Batch)
+		return batches.Get().(*mpa.Batch)
 	}
-	return leanBatches.Get().(*fpdu.Batch)
+	return leanBatches.Get().(*mpa.Batch)
 }
 
 // putBatch returns the output batch.
-func (l *loan) putBatch(b *fpdu.Batch) {
+func (l *loan) putBatch(b *mpa.Batch) {
 	if l.paid == 0 {
 		leanBatches.Put(b)
 	} else {

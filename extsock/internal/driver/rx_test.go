@@ -9,8 +9,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -49,8 +47,8 @@ func (noTap) Closed()         {}
 // TestQuiet: the stream learns that what it has read concerns the peer alone, if that is requests for Reads and
 // atomics, until a message ends that may have set the program going.
 func TestQuiet(t *testing.T) {
-	untagged := func(op rdmaphdr.Opcode, msn uint32, payload []byte) []byte {
-		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), QN: op.Queue(), MSN: msn}
+	untagged := func(op rdmap.Opcode, msn uint32, payload []byte) []byte {
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(op), QN: op.Queue(), MSN: msn}
 		return appendFPDU(nil, append(h.AppendTo(nil), payload...))
 	}
 	domain := new(ddp.Domain)
@@ -58,10 +56,10 @@ func TestQuiet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := rdmaphdr.ReadRequest{SinkSTag: 9, Size: 8, SourceSTag: region.STag(), SourceTO: region.TO()}
-	read := func(msn uint32) []byte { return untagged(rdmaphdr.OpReadRequest, msn, source.AppendTo(nil)) }
-	send := func(msn uint32) []byte { return untagged(rdmaphdr.OpSend, msn, []byte("hello")) }
-	add := rdmaphdr.AtomicRequest{Op: rdmaphdr.AtomicFetchAdd, STag: region.STag(), TO: region.TO()}
+	source := rdmap.ReadRequest{SinkSTag: 9, Size: 8, SourceSTag: region.STag(), SourceTO: region.TO()}
+	read := func(msn uint32) []byte { return untagged(rdmap.OpReadRequest, msn, source.AppendTo(nil)) }
+	send := func(msn uint32) []byte { return untagged(rdmap.OpSend, msn, []byte("hello")) }
+	add := rdmap.AtomicRequest{Op: rdmap.AtomicFetchAdd, STag: region.STag(), TO: region.TO()}
 	wrong := read(5)
 	wrong[20] ^= 1 // in the CRC's range
 	calls := new(ddp.Domain)
@@ -78,7 +76,7 @@ func TestQuiet(t *testing.T) {
 		taps   *observe.Taps
 	}{
 		{"messages", [][]byte{send(1), send(2)}, []bool{false, false, false}, domain, nil},
-		{"requests", [][]byte{read(1), untagged(rdmaphdr.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}, domain, nil},
+		{"requests", [][]byte{read(1), untagged(rdmap.OpAtomicRequest, 2, add.AppendTo(nil))}, []bool{false, true, true}, domain, nil},
 		{"both at once", [][]byte{read(1), slices.Concat(read(2), send(1)), slices.Concat(send(2), read(3))}, []bool{false, true, false, false}, domain, nil},
 		{"pieces of them", [][]byte{read(1)[:20], read(1)[20:], send(1)[:20], send(1)[20:]}, []bool{false, false, true, true, false}, domain, nil},
 		{"a wrong request", [][]byte{read(1), wrong}, []bool{false, true}, domain, nil},

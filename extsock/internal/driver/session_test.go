@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -99,12 +96,12 @@ func (x *session) intact() bool {
 }
 
 // answers is the buffer of terminate's Receiver.
-var answers [fpdu.MinBuffer]byte
+var answers [mpa.MinBuffer]byte
 
 // terminate returns the codes of the Terminate that the connection has sent back, and ok = false if
 // there is none. A Terminate must be the last message.
 func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(answers[:])
 	for off := 0; off < len(x.out); {
 		n := copy(rx.Free(), x.out[off:])
@@ -114,8 +111,8 @@ func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
 			if ok {
 				t.Error("an FPDU behind the Terminate")
 			}
-			h, rest, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
-			if ok = err == nil && h.QN == ddphdr.QNTerminate; ok {
+			h, rest, err := ddp.ParseUntagged(rx.ULPDU().Data)
+			if ok = err == nil && h.QN == ddp.QNTerminate; ok {
 				term, err := rdmap.ParseTerminate(rest)
 				if err != nil {
 					t.Error(err)
@@ -174,12 +171,12 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 			s.Release()
 		}
 	}
-	message := func(op rdmaphdr.Opcode, payload []byte) ddp.Message {
-		m := ddp.Message{RsvdULP: rdmaphdr.Control(op), Payload: [][]byte{payload}, Len: uint32(len(payload))}
+	message := func(op rdmap.Opcode, payload []byte) ddp.Message {
+		m := ddp.Message{RsvdULP: rdmap.Control(op), Payload: [][]byte{payload}, Len: uint32(len(payload))}
 		switch op {
-		case rdmaphdr.OpReadRequest, rdmaphdr.OpAtomicRequest:
-			m.QN = ddphdr.QNReadRequest
-		case rdmaphdr.OpWrite:
+		case rdmap.OpReadRequest, rdmap.OpAtomicRequest:
+			m.QN = ddp.QNReadRequest
+		case rdmap.OpWrite:
 			m.Tagged, m.STag, m.TO = true, stag, to
 		}
 		return m
@@ -193,18 +190,18 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 	}
 	var s ddp.Sender
 	for n := range 4 { // every pad
-		add(message(rdmaphdr.OpWrite, octets(40+n)), &s, 1000)
-		add(message(rdmaphdr.OpSend, octets(9+n)), &s, 1000)
+		add(message(rdmap.OpWrite, octets(40+n)), &s, 1000)
+		add(message(rdmap.OpSend, octets(9+n)), &s, 1000)
 	}
-	add(message(rdmaphdr.OpWrite, octets(1480)), &s, 1494) // an FPDU of 1500 bytes
-	add(message(rdmaphdr.OpWrite, nil), &s, 1000)
-	add(message(rdmaphdr.OpSendSE, octets(300)), &s, 128) // three segments
-	add(message(rdmaphdr.OpReadRequest, rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: 77, Size: 333, SourceSTag: stag, SourceTO: to + 3}.AppendTo(nil)), &s, 1000)
-	add(message(rdmaphdr.OpImmediate, octets(8)), &s, 1000)
-	add(message(rdmaphdr.OpAtomicRequest, rdmaphdr.AtomicRequest{ID: 4, STag: stag, TO: to, Data: 3, CompareMask: 1<<64 - 1}.AppendTo(nil)), &s, 1000)
-	add(message(rdmaphdr.OpImmediateSE, octets(8)), &s, 1000)
-	add(message(rdmaphdr.OpReadRequest, rdmaphdr.ReadRequest{SinkSTag: 9}.AppendTo(nil)), &s, 1000)
-	invalidate := message(rdmaphdr.OpSendInvalidate, octets(5))
+	add(message(rdmap.OpWrite, octets(1480)), &s, 1494) // an FPDU of 1500 bytes
+	add(message(rdmap.OpWrite, nil), &s, 1000)
+	add(message(rdmap.OpSendSE, octets(300)), &s, 128) // three segments
+	add(message(rdmap.OpReadRequest, rdmap.ReadRequest{SinkSTag: 9, SinkTO: 77, Size: 333, SourceSTag: stag, SourceTO: to + 3}.AppendTo(nil)), &s, 1000)
+	add(message(rdmap.OpImmediate, octets(8)), &s, 1000)
+	add(message(rdmap.OpAtomicRequest, rdmap.AtomicRequest{ID: 4, STag: stag, TO: to, Data: 3, CompareMask: 1<<64 - 1}.AppendTo(nil)), &s, 1000)
+	add(message(rdmap.OpImmediateSE, octets(8)), &s, 1000)
+	add(message(rdmap.OpReadRequest, rdmap.ReadRequest{SinkSTag: 9}.AppendTo(nil)), &s, 1000)
+	invalidate := message(rdmap.OpSendInvalidate, octets(5))
 	invalidate.RsvdULP32 = uint32(other)
 	add(invalidate, &s, 1000)
 	for _, u := range ulpdus {
@@ -325,7 +322,7 @@ func TestSessionCorruption(t *testing.T) {
 // DDP-5041-7.1-16, DDP-5041-7.1-20
 func TestSessionULPDULength(t *testing.T) {
 	stag, to, _ := sessionKey(t)
-	first := append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
+	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
 	body := bytes.Repeat([]byte{0x77}, 65536)
 	step := 1
 	if !testmode.Full {
@@ -350,9 +347,9 @@ func TestSessionULPDULength(t *testing.T) {
 			room, tooLong := sessionRecv, [3]uint8{1, 2, 5}
 			if tagged {
 				room, tooLong = sessionSize, [3]uint8{1, 1, 1}
-				h = ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(stag), TO: to}.AppendTo(nil)
+				h = ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(stag), TO: to}.AppendTo(nil)
 			} else {
-				h = ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: msn}.AppendTo(nil)
+				h = ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: msn}.AppendTo(nil)
 			}
 			u := append(h, body[:max(n-len(h), 0)]...)[:n]
 			x := runSession(t, appendFPDU(stream, u), nil)
@@ -391,7 +388,7 @@ func TestSessionManyTerminates(t *testing.T) {
 	for n := range 8 { // bytes of Terminate Header in the first of them
 		var stream []byte
 		for i := range storm {
-			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: uint32(i + 1)}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}
 			stream = appendFPDU(stream, append(h.AppendTo(nil), make([]byte, n)...))
 		}
 		x := runSession(t, stream, nil)

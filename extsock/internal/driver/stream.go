@@ -9,9 +9,8 @@ import (
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -65,7 +64,7 @@ type StreamConfig struct {
 // newByteStream returns the byte stream of a connection. The peer has credits for a window of so many
 // messages.
 func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
-	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, fpdu.MaxULPDU-ddphdr.UntaggedHeaderLen), window)
+	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), window)
 	if cfg.Greets {
 		tx.Greet()
 	}

@@ -11,9 +11,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -143,7 +140,7 @@ func FuzzByteStream(f *testing.F) {
 			t.Errorf("read %d octets, want %d", len(d.got), len(inOrder))
 		case why == io.EOF && hasEnded(p.in) != fin:
 			t.Errorf("the end of the stream: %t, want %t", hasEnded(p.in), fin)
-		case why != io.EOF && !errors.Is(why, bytestream.ErrStream) && (!errors.As(why, &segment) || segment.Code == ddphdr.CodeULP):
+		case why != io.EOF && !errors.Is(why, bytestream.ErrStream) && (!errors.As(why, &segment) || segment.Code == ddp.CodeULP):
 			t.Errorf("it ended with %v", why)
 		case why == io.EOF:
 			p.bytes.mu.Lock()
@@ -181,14 +178,14 @@ const flagFIN = 1
 
 // inFPDUs makes one FPDU of each message with an even index, and two FPDUs of the others.
 func inFPDUs(messages [][]byte) (frames [][]byte) {
-	tx, b := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(512<<10)
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
 	for i, m := range messages {
 		cut := len(m)
 		if i%2 == 1 {
 			cut /= 2
 		}
 		for mo := 0; ; {
-			h := ddphdr.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
+			h := ddp.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
 			tx.Append(b, true, append(h.AppendTo(nil), m[mo:cut]...))
 			frames = append(frames, bytes.Join(b.Bufs(), nil))
 			b.Reset()
@@ -221,12 +218,12 @@ func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 
 // announced returns the sum of the credits in what was sent.
 func announced(t *testing.T, out []byte) (n int) {
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	rx.Fill(0, copy(rx.Free(), out))
 	for rx.Next() {
-		h, payload, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
-		if err != nil || h.QN != ddphdr.QNSend || len(payload) != bytestream.HeaderLen {
+		h, payload, err := ddp.ParseUntagged(rx.ULPDU().Data)
+		if err != nil || h.QN != ddp.QNSend || len(payload) != bytestream.HeaderLen {
 			t.Errorf("sent %x, %v", payload, err)
 			continue
 		}

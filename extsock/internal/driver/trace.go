@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -19,7 +18,7 @@ func (e *ending) traceTerminate() {
 	if !errors.As(e.qp.Err(), &t) || !e.trace.Terminate() {
 		return
 	}
-	layer, etype, code := rdmaphdr.TerminateWords(uint16(t.Terminate.Code))
+	layer, etype, code := t.Terminate.Code.Words()
 	args := []any{"layer", layer, "type", etype, "code", code}
 	if t.Remote {
 		e.trace.Warn("Terminate received", args...)

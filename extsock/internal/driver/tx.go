@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
-	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -52,7 +52,7 @@ type tx struct {
 
 // init makes the way out of a connection. The caller sets the parts that it takes from, and goOn.
 func (t *tx) init(cfg *Config) {
-	t.mpa = *fpdu.NewSender(cfg.Agreement)
+	t.mpa = *mpa.NewSender(cfg.Agreement)
 	t.token.init()
 	t.fenced.Store(cfg.Fenced)
 	t.stream, t.taps = cfg.Stream, cfg.Taps
@@ -152,12 +152,12 @@ func (t *tx) fill() (filled bool) {
 // wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a segment.
 func (t *tx) mulpdu() int {
 	if t.maxFPDU > 0 {
-		return fpdu.MULPDU(t.maxFPDU, t.markers)
+		return mpa.MULPDU(t.maxFPDU, t.markers)
 	}
 	if t.largeFPDU && !t.markers {
-		return fpdu.MaxULPDU
+		return mpa.MaxULPDU
 	}
-	return fpdu.MULPDU(t.stream.EMSS(), t.markers)
+	return mpa.MULPDU(t.stream.EMSS(), t.markers)
 }
 
 // isAligned reports whether FPDUs go out as entries of their own, so that TCP segments end where

@@ -6,10 +6,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/states"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -27,7 +25,7 @@ const (
 // waits. Each call takes what is there as far as possible, and leaves the intake in the state that
 // says why it has stopped. The goroutine with the receive role owns it.
 type wayIn struct {
-	mpa    fpdu.Receiver
+	mpa    mpa.Receiver
 	ddp    *ddp.Receiver
 	intake intake
 	edge   uint64 // stream offset below which all messages have been delivered
@@ -162,7 +160,7 @@ func (w *wayIn) place() (sound bool) {
 }
 
 // placeEarly places a ULPDU that lies behind a gap, if that is allowed before its turn.
-func (w *wayIn) placeEarly(u *fpdu.ULPDU) {
+func (w *wayIn) placeEarly(u *mpa.ULPDU) {
 	if !w.ddp.TryPlace(u.Off, u.Data) {
 		w.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 		return
@@ -204,7 +202,7 @@ func (w *wayIn) handle() (sound bool) {
 	for w.ddp.Deliver(w.edge) {
 		m := w.ddp.Message()
 		w.count.Message(counters.Received, m.RsvdULP)
-		if m.QN == ddphdr.QNReadRequest && !m.Tagged {
+		if m.QN == ddp.QNReadRequest && !m.Tagged {
 			w.concerns = max(w.concerns, concernsPeer)
 		} else {
 			w.concerns = concernsProgram
@@ -217,7 +215,7 @@ func (w *wayIn) handle() (sound bool) {
 			w.noteInvalidated(m)
 			continue
 		}
-		if m.Tagged || m.QN != ddphdr.QNSend {
+		if m.Tagged || m.QN != ddp.QNSend {
 			w.oneSided = true
 		} else {
 			w.awaitsRTR = false
@@ -240,7 +238,7 @@ func (w *wayIn) handle() (sound bool) {
 
 // noteInvalidated reports the STag that m, which has been handled, has invalidated.
 func (w *wayIn) noteInvalidated(m *ddp.Message) {
-	if op, _ := rdmaphdr.ParseControl(m.RsvdULP); op.Invalidates() && w.invalidated != nil {
+	if op, _ := rdmap.ParseControl(m.RsvdULP); op.Invalidates() && w.invalidated != nil {
 		w.invalidated(ddp.STag(m.RsvdULP32))
 	}
 }
@@ -249,12 +247,12 @@ func (w *wayIn) noteInvalidated(m *ddp.Message) {
 // buffers. In DDP mode the ULP must provide them (RFC 5041 §7.2), and here the driver is the ULP.
 // bind reports false if the message must wait.
 func (w *wayIn) bind(ulpdu []byte) bool {
-	if w.in == nil && !w.shared || ddphdr.IsTagged(ulpdu) {
+	if w.in == nil && !w.shared || ddp.IsTagged(ulpdu) {
 		return true
 	}
-	h, payload, err := ddphdr.ParseUntagged(ulpdu)
+	h, payload, err := ddp.ParseUntagged(ulpdu)
 	switch {
-	case err != nil || h.QN != ddphdr.QNSend:
+	case err != nil || h.QN != ddp.QNSend:
 		return true
 	case w.shared:
 		w.qp.TakeShared() // if it fails, DDP finds no buffer
@@ -268,7 +266,7 @@ func (w *wayIn) bind(ulpdu []byte) bool {
 	if answer == delayed {
 		return false
 	}
-	if answer == bound && !w.ddp.Bind(ddphdr.QNSend, head, body) { // the stream has ended
+	if answer == bound && !w.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
 		w.in.drop()
 	}
 	return true

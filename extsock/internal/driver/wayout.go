@@ -3,8 +3,8 @@ package driver
 import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/states"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -12,10 +12,10 @@ import (
 // and what of the present message is still on its way. It is a value without a goroutine or a clock,
 // and never waits. The holder of the transmit token owns it.
 type wayOut struct {
-	batch *fpdu.Batch // lent while the token is held and there is output
+	batch *mpa.Batch // lent while the token is held and there is output
 	stage stage
 	done  int // messages whose last byte is in the batch
-	mpa   fpdu.Sender
+	mpa   mpa.Sender
 	ddp   ddp.Sender
 
 	// The parts that it takes from.

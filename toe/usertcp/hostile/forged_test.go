@@ -10,8 +10,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -20,13 +18,13 @@ import (
 )
 
 // forgedLen is the length in bytes of an FPDU of forged.
-const forgedLen = 2 + ddphdr.TaggedHeaderLen + 4 + 4
+const forgedLen = 2 + ddp.TaggedHeaderLen + 4 + 4
 
 // forged returns n bytes that an application may send as any others: FPDUs with valid CRCs that
 // write to the victim. Some have forged Markers in front of them or behind them, which point to
 // them.
 func forged(random *rand.Rand, n int, victim rdmap.Handle) (payload []byte) {
-	tx, batch := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(fpdu.MinBuffer)
+	tx, batch := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(mpa.MinBuffer)
 	for len(payload) < n {
 		marker := random.IntN(8)
 		if marker == 0 {
@@ -48,13 +46,13 @@ func forged(random *rand.Rand, n int, victim rdmap.Handle) (payload []byte) {
 // beginsForged reports whether a receiver that trusts the beginning of a run would find an FPDU for
 // the victim there.
 func beginsForged(run []byte, victim ddp.STag) bool {
-	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
-	rx.SetBuffer(make([]byte, fpdu.MinBuffer))
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
+	rx.SetBuffer(make([]byte, mpa.MinBuffer))
 	rx.Fill(0, copy(rx.Free(), run))
 	if !rx.Next() {
 		return false
 	}
-	h, _, err := ddphdr.ParseTagged(rx.ULPDU().Data)
+	h, _, err := ddp.ParseTagged(rx.ULPDU().Data)
 	return err == nil && ddp.STag(h.STag) == victim
 }
 

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -77,8 +75,8 @@ func newOverlapScript(t testing.TB, random *rand.Rand) *overlapScript {
 
 // build makes the stream of variant v.
 func (s *overlapScript) build(v, mulpdu int) {
-	tx := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
-	batch := fpdu.NewBatch(fpdu.MinBuffer)
+	tx := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
+	batch := mpa.NewBatch(mpa.MinBuffer)
 	var sender ddp.Sender
 	for k := range s.messages {
 		m := &s.messages[k]
@@ -126,7 +124,7 @@ func (s *overlapScript) at(off uint64) int {
 type overlapEnd struct {
 	*overlapScript
 	random    *rand.Rand
-	mpa       *fpdu.Receiver
+	mpa       *mpa.Receiver
 	ddp       *ddp.Receiver
 	tcp       []byte // what TCP's stream says
 	placed    []int  // for each FPDU the variant that was placed first, or -1
@@ -152,9 +150,9 @@ func (s *overlapScript) newEnd(random *rand.Rand, buf []byte) *overlapEnd {
 		}
 	}
 	config := ddp.ReceiverConfig{Domain: s.domain, Stream: 1}
-	config.Queues[ddphdr.QNSend] = q
+	config.Queues[ddp.QNSend] = q
 	e.ddp = ddp.NewReceiver(config)
-	e.mpa = fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
+	e.mpa = mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
 	e.mpa.SetBuffer(buf)
 	return e
 }
@@ -379,7 +377,7 @@ func TestOverlapsPlaceFirstValid(t *testing.T) {
 		cases /= 10
 	}
 	random := seeded(t)
-	buf := make([]byte, 2*fpdu.MinBuffer)
+	buf := make([]byte, 2*mpa.MinBuffer)
 	var outcomes [3]int
 	early := 0
 	var script *overlapScript
@@ -417,7 +415,7 @@ func TestOverlapsOverTCP(t *testing.T) {
 	connections := testmode.Count(10_000, 200)
 	random := seeded(t)
 	p := newRawPeer(t)
-	buf, segment := make([]byte, 2*fpdu.MinBuffer), make([]byte, 64<<10)
+	buf, segment := make([]byte, 2*mpa.MinBuffer), make([]byte, 64<<10)
 	var outcomes [3]int
 	early := 0
 	var script *overlapScript

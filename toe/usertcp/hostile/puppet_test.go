@@ -7,11 +7,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/usertcp"
@@ -19,7 +16,7 @@ import (
 
 // A puppet is a peer, over TCPs in user space, whose segments a test makes one by one.
 type puppet struct {
-	tx     *fpdu.Sender    // of the peer
+	tx     *mpa.Sender     // of the peer
 	c      *extsock.Conn   // the end that is attacked, in DDP mode
 	stream *usertcp.Stream // of c
 	out    *relay          // the peer's end of the link
@@ -49,7 +46,7 @@ func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 		t.Fatal(err)
 	}
 	reply := <-replies
-	p.tx = fpdu.NewSender(mpa.Agreement{CRC: reply.CRC, TxMarkers: reply.Markers})
+	p.tx = mpa.NewSender(mpa.Agreement{CRC: reply.CRC, TxMarkers: reply.Markers})
 	p.like = p.out.template()
 	p.begin = endOf(p.like)
 	stamp := p.like[ipHeaderLen+tcpHeaderLen+4:]                             // the value of the timestamps option, behind two NOPs
@@ -81,7 +78,7 @@ func (p *puppet) writes(h rdmap.Handle, data []byte, length int) (stream []byte,
 		stream = append(stream, p.fpdu(prototest.Tagged(prototest.ControlTagged, h.STag, h.TO+uint64(at), payload))...)
 	}
 	fpdus = append(fpdus, len(stream))
-	return append(stream, p.fpdu(prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSend), ddphdr.QNSend, 1, 0, []byte("over")))...), fpdus
+	return append(stream, p.fpdu(prototest.Untagged(prototest.ControlUntagged|uint16(rdmap.OpSend), ddp.QNSend, 1, 0, []byte("over")))...), fpdus
 }
 
 // send sends packets, and waits now and then until TCP has got them.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
@@ -272,7 +272,7 @@ func TestSpoofedRunsPlaceNothing(t *testing.T) {
 		noise[i] = byte(random.Uint32())
 	}
 	bytesOf := func(n int) []byte { return noise[random.IntN(len(noise)-n):][:n] }
-	buf := make([]byte, 2*fpdu.MinBuffer)
+	buf := make([]byte, 2*mpa.MinBuffer)
 	shown, sent := 0, 0
 	for sent < count {
 		script := newOverlapScript(t, random)

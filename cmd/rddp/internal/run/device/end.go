@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -69,7 +69,7 @@ func (f *flight) isDone(acked uint32) bool {
 
 // blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that says so.
 func (l *link) blame(t rdmap.Terminate) {
-	h, _, err := ddphdr.ParseTagged(t.DDPHeader)
+	h, _, err := ddp.ParseTagged(t.DDPHeader)
 	if err != nil {
 		return
 	}

@@ -15,13 +15,12 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/internal/ddphdr"
-	"github.com/rddp/rddp/internal/fpdu"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rawpeer"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // TestErrTwice: a queue pair that is set to ERR twice fails once.
@@ -93,9 +92,9 @@ func TestReceivesOfEndedConnection(t *testing.T) {
 				return err
 			})
 			defer c.Close()
-			tx := fpdu.NewSender(mpa.Agreement{CRC: true})
+			tx := mpa.NewSender(mpa.Agreement{CRC: true})
 			send := func(msn uint32) []byte {
-				return rawpeer.FPDUs(tx, prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSend), ddphdr.QNSend, msn, 0, make([]byte, 8)))
+				return rawpeer.FPDUs(tx, prototest.Untagged(prototest.ControlUntagged|uint16(rdmap.OpSend), ddp.QNSend, msn, 0, make([]byte, 8)))
 			}
 			if _, err := c.Write(send(1)); err != nil {
 				t.Fatal(err)

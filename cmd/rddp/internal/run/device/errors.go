@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -66,11 +65,11 @@ func endStatus(err error) uverbs.WCStatus {
 // isGone reports whether err says that there is no Region with the STag.
 func isGone(err error) bool {
 	var access *ddp.AccessError
-	return errors.As(err, &access) && access.Code == ddphdr.CodeInvalidSTag && !access.Denied
+	return errors.As(err, &access) && access.Code == ddp.CodeInvalidSTag && !access.Denied
 }
 
 // isTooLong reports whether a connection has ended because of a Send that is longer than its receive.
 func isTooLong(err error) bool {
 	var e *ddp.Error
-	return errors.As(err, &e) && e.Code == ddphdr.CodeTooLong
+	return errors.As(err, &e) && e.Code == ddp.CodeTooLong
 }
