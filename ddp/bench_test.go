@@ -31,7 +31,7 @@ func BenchmarkPlaceTagged(b *testing.B) {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			p := newPair(b)
 			r := p.register(make([]byte, size), RemoteWrite)
-			ulpdu := append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
+			ulpdu := append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -74,9 +74,9 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 func BenchmarkPlaceAmongEarly(b *testing.B) {
 	p := newPair(b)
 	r := p.register(make([]byte, 4096), RemoteWrite)
-	h := TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}
 	for i := range uint64(maxEarly) {
-		early := TaggedHeader{STag: uint32(r.STag()), TO: r.TO() + 8 + i}.AppendTo(nil)
+		early := TaggedHeader{STag: r.STag(), TO: r.TO() + 8 + i}.AppendTo(nil)
 		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
 			b.Fatal("not placed early")
 		}

@@ -110,7 +110,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 	if need != RemoteWrite || on != stream || n == 0 || n > uint64(len(payload)) {
 		return true
 	}
-	b := TaggedHeader{Last: true, STag: uint32(s), TO: to}.AppendTo(w.scratch[:0])
+	b := TaggedHeader{Last: true, STag: s, TO: to}.AppendTo(w.scratch[:0])
 	b = append(b, payload[:n]...)
 	w.scratch = b
 	w.r.Place(w.off, b)
@@ -293,7 +293,7 @@ func TestBoundsOfManySegments(t *testing.T) {
 			if good {
 				copy(before[64+to-r.base:], payload[:length])
 			}
-			w.place(append(TaggedHeader{Last: seg == 3, STag: uint32(r.stag), TO: to}.AppendTo(nil), payload[:length]...))
+			w.place(append(TaggedHeader{Last: seg == 3, STag: r.stag, TO: to}.AppendTo(nil), payload[:length]...))
 			to += length
 		}
 		if delivered := w.r.Deliver(w.off); delivered != good || good == (w.r.Err() != nil) {

@@ -18,7 +18,7 @@ func TestReceiverDestination(t *testing.T) {
 	gone.Deregister()
 	payload := []byte{1, 2, 3, 4}
 	segment := func(r *Region, at uint64) []byte {
-		return append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + at}.AppendTo(nil), payload...)
+		return append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO() + at}.AppendTo(nil), payload...)
 	}
 	if d := p.r.Destination(segment(r, 8)); len(d) != len(payload) || &d[0] != &g.mem[8] {
 		t.Errorf("Destination = %d bytes, want the %d at offset 8", len(d), len(payload))
@@ -58,7 +58,7 @@ func TestReceiverDestinationRefused(t *testing.T) {
 		c.Admit = func(bool, uint8, QN) (Access, error) { return 0, &Error{Code: CodeULP} }
 	})
 	r := p.register(make([]byte, 64), RemoteWrite)
-	ulpdu := append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), 1)
+	ulpdu := append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}.AppendTo(nil), 1)
 	if d := p.r.Destination(ulpdu); d != nil {
 		t.Errorf("Destination = %d bytes, want nil", len(d))
 	}

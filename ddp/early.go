@@ -120,7 +120,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	if err != nil {
 		return where, false
 	}
-	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, uint64(len(payload)), need, r.config.Stream)
+	region, mem, err := r.config.Domain.hold(h.STag, h.TO, uint64(len(payload)), need, r.config.Stream)
 	if err != nil {
 		return where, false
 	}
@@ -186,7 +186,7 @@ func (r *Receiver) placeEarly(end uint64) {
 	for ; n < len(r.early) && r.early[n].off < end; n++ {
 		e := &r.early[n]
 		r.earlySpans.remove(e.span)
-		r.place(&segment{off: e.off, header: e.header[:HeaderLen(e.header[:])], length: e.length})
+		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
 	}
 	r.early = slices.Delete(r.early, 0, n)
 	r.SavedCopies += uint64(n)

@@ -164,7 +164,7 @@ func (w *world) withHints(t *rapid.T, s script) (early uint64) {
 // other returns a segment with the same header and other payload.
 func other(ulpdu []byte) []byte {
 	u := bytes.Clone(ulpdu)
-	for i := min(len(u), HeaderLen(u)); i < len(u); i++ {
+	for i := min(len(u), headerLen(u)); i < len(u); i++ {
 		u[i] ^= 0xFF
 	}
 	return u
@@ -232,16 +232,16 @@ func TestTryPlaceRefuses(t *testing.T) {
 		want  bool
 	}{
 		{"a Write", func(x *target) []byte {
-			return tagged(TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
+			return tagged(TaggedHeader{STag: x.region.STag(), TO: x.region.TO()}, 8)
 		}, true},
 		{"a Write without payload", func(x *target) []byte {
-			return tagged(TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO()}, 0)
+			return tagged(TaggedHeader{STag: x.region.STag(), TO: x.region.TO()}, 0)
 		}, false},
 		{"a Write without right", func(x *target) []byte {
-			return tagged(TaggedHeader{STag: uint32(x.readOnly.STag()), TO: x.readOnly.TO()}, 8)
+			return tagged(TaggedHeader{STag: x.readOnly.STag(), TO: x.readOnly.TO()}, 8)
 		}, false},
 		{"a Write beyond the end", func(x *target) []byte {
-			return tagged(TaggedHeader{STag: uint32(x.region.STag()), TO: x.region.TO() + 60}, 8)
+			return tagged(TaggedHeader{STag: x.region.STag(), TO: x.region.TO() + 60}, 8)
 		}, false},
 		{"the rest of the message", func(*target) []byte { return untagged(h, 22) }, true},
 		{"too long", func(*target) []byte { return untagged(h, 23) }, false},
@@ -273,7 +273,7 @@ func TestTryPlaceRefuses(t *testing.T) {
 // A hint is judged when its turn comes, by what is so then.
 func TestTryPlaceJudgedInOrder(t *testing.T) {
 	x := newTarget(t)
-	ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8)
+	ulpdu := tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: x.region.TO()}, 8)
 	if !x.r.TryPlace(x.off, ulpdu) {
 		t.Fatal("TryPlace = false")
 	}
@@ -289,7 +289,7 @@ func TestTryPlaceFirstWins(t *testing.T) {
 	p := newPair(t)
 	mem := make([]byte, 16)
 	r := p.register(mem, RemoteWrite)
-	h := TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}
 	first := append(h.AppendTo(nil), 1, 2, 3)
 	h.TO, h.RsvdULP = h.TO+8, 9
 	second := append(h.AppendTo(nil), 4, 5, 6)
@@ -379,7 +379,7 @@ func TestTryPlaceBounded(t *testing.T) {
 	want := make([]byte, 1000)
 	var segments [][]byte
 	for i := range 300 {
-		h := TaggedHeader{Last: true, RsvdULP: uint8(i), STag: uint32(r.STag()), TO: r.TO() + uint64(i)}
+		h := TaggedHeader{Last: true, RsvdULP: uint8(i), STag: r.STag(), TO: r.TO() + uint64(i)}
 		segments = append(segments, append(h.AppendTo(nil), byte(i+1)))
 		want[i] = byte(i + 1)
 	}

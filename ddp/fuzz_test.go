@@ -12,7 +12,7 @@ import (
 // The input is a list of steps: what to do, how many octets the segment has, the segment.
 func FuzzReceiver(f *testing.F) {
 	step := func(what byte, ulpdu []byte) []byte { return append([]byte{what, byte(len(ulpdu))}, ulpdu...) }
-	h := TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(worldSTag), TO: worldTO}
+	h := TaggedHeader{Last: true, RsvdULP: 0x40, STag: worldSTag, TO: worldTO}
 	u := UntaggedHeader{RsvdULP: 0x43, MSN: 1}
 	f.Add(append(step(0, append(h.AppendTo(nil), 1, 2, 3)), step(0, append(u.AppendTo(nil), 4, 5))...))
 	f.Add(append(step(2, append(h.AppendTo(nil), 1, 2, 3)), step(1, append(u.AppendTo(nil), 4, 5))...))
@@ -64,7 +64,7 @@ func (w *world) checkSilence(t *testing.T) {
 		return
 	}
 	before := bytes.Clone(w.memory[0].mem)
-	h := TaggedHeader{Last: true, STag: uint32(worldSTag), TO: worldTO}.AppendTo(nil)
+	h := TaggedHeader{Last: true, STag: worldSTag, TO: worldTO}.AppendTo(nil)
 	w.place(binary.BigEndian.AppendUint64(h, ^binary.BigEndian.Uint64(before)))
 	if w.r.Deliver(w.off) || !bytes.Equal(w.memory[0].mem, before) {
 		t.Error("a segment after the error is placed or delivered")

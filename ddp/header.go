@@ -1,8 +1,8 @@
 package ddp
 
 import (
+	"bytes"
 	"encoding/binary"
-	"fmt"
 )
 
 // Lengths of the two DDP Headers, in bytes.
@@ -41,30 +41,6 @@ const (
 	NumQueues = 4
 )
 
-// A HeaderError says why a header is refused.
-type HeaderError uint16
-
-// The errors. The first three are the numbers that RFC 5041 §7.2 has for them.
-const (
-	ErrShort           HeaderError = HeaderError(CodeLocalCatastrophic) // the segment is shorter than its header
-	ErrTaggedVersion   HeaderError = HeaderError(CodeTaggedVersion)     // DV is another version
-	ErrUntaggedVersion HeaderError = HeaderError(CodeUntaggedVersion)   // DV is another version
-	ErrModel           HeaderError = HeaderError(CodeULP)               // the T bit says that the header is one of the other buffer model
-)
-
-// Error returns the error in words.
-func (e HeaderError) Error() string {
-	switch e {
-	case ErrShort:
-		return "ddp: segment is shorter than its header"
-	case ErrTaggedVersion, ErrUntaggedVersion:
-		return "ddp: header of another version"
-	case ErrModel:
-		return "ddp: header belongs to the other buffer model"
-	}
-	return fmt.Sprintf("ddp: header error %#x", uint16(e))
-}
-
 // A TaggedHeader is the DDP Header of a segment whose payload goes to a Tagged Buffer (RFC 5041
 // §4.2).
 //
@@ -76,14 +52,14 @@ func (e HeaderError) Error() string {
 type TaggedHeader struct {
 	Last    bool
 	RsvdULP uint8 // belongs to the ULP: RDMAP's control field
-	STag    uint32
+	STag    STag
 	TO      uint64
 }
 
 // AppendTo appends the 14 bytes of h to b.
 func (h TaggedHeader) AppendTo(b []byte) []byte {
 	b = append(b, flagTagged|control(h.Last), h.RsvdULP)
-	b = binary.BigEndian.AppendUint32(b, h.STag)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.STag))
 	return binary.BigEndian.AppendUint64(b, h.TO)
 }
 
@@ -91,17 +67,17 @@ func (h TaggedHeader) AppendTo(b []byte) []byte {
 // error is an [*Error], or another error if the T bit is not set.
 func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
 	if len(b) < TaggedHeaderLen {
-		return h, nil, ErrShort
+		return h, nil, refused(b, CodeLocalCatastrophic)
 	}
 	if !IsTagged(b) {
-		return h, nil, ErrModel
+		return h, nil, errModel
 	}
 	if b[0]&maskVersion != ddpVersion {
-		return h, nil, ErrTaggedVersion
+		return h, nil, refused(b, CodeTaggedVersion)
 	}
 	h.Last = b[0]&flagLast != 0
 	h.RsvdULP = b[1]
-	h.STag = binary.BigEndian.Uint32(b[2:])
+	h.STag = STag(binary.BigEndian.Uint32(b[2:]))
 	h.TO = binary.BigEndian.Uint64(b[6:])
 	return h, b[TaggedHeaderLen:], nil
 }
@@ -138,13 +114,13 @@ func (h UntaggedHeader) AppendTo(b []byte) []byte {
 // error is an [*Error], or another error if the T bit is set.
 func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 	if len(b) < UntaggedHeaderLen {
-		return h, nil, ErrShort
+		return h, nil, refused(b, CodeLocalCatastrophic)
 	}
 	if IsTagged(b) {
-		return h, nil, ErrModel
+		return h, nil, errModel
 	}
 	if b[0]&maskVersion != ddpVersion {
-		return h, nil, ErrUntaggedVersion
+		return h, nil, refused(b, CodeUntaggedVersion)
 	}
 	h.Last = b[0]&flagLast != 0
 	h.RsvdULP = b[1]
@@ -160,11 +136,20 @@ func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 func IsTagged(ulpdu []byte) bool { return len(ulpdu) > 0 && ulpdu[0]&flagTagged != 0 }
 
 // headerLen returns the length of the DDP Header that the T bit of ulpdu announces.
-func HeaderLen(ulpdu []byte) int {
+func headerLen(ulpdu []byte) int {
 	if IsTagged(ulpdu) {
 		return TaggedHeaderLen
 	}
 	return UntaggedHeaderLen
+}
+
+// refused returns the error of a segment whose header is too short, or of another version.
+func refused(b []byte, code Code) error {
+	e := &Error{Code: code, SegmentLen: len(b)}
+	if n := headerLen(b); len(b) >= n {
+		e.Header = bytes.Clone(b[:n])
+	}
+	return e
 }
 
 // control returns the DDP Control Field without its T bit.

@@ -3,6 +3,7 @@ package ddp
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"testing"
 )
 
@@ -10,15 +11,11 @@ func TestHeaderTruncated(t *testing.T) {
 	tagged, untagged := TaggedHeader{}.AppendTo(nil), UntaggedHeader{}.AppendTo(nil)
 	for n := range len(tagged) {
 		_, _, err := ParseTagged(tagged[:n])
-		if err != ErrShort {
-			t.Errorf("%v, want %v", err, ErrShort)
-		}
+		wantRefused(t, err, &Error{Code: CodeLocalCatastrophic, SegmentLen: n})
 	}
 	for n := range len(untagged) {
 		_, _, err := ParseUntagged(untagged[:n])
-		if err != ErrShort {
-			t.Errorf("%v, want %v", err, ErrShort)
-		}
+		wantRefused(t, err, &Error{Code: CodeLocalCatastrophic, SegmentLen: n})
 	}
 	if len(tagged) != TaggedHeaderLen || len(untagged) != UntaggedHeaderLen {
 		t.Errorf("headers of %d and %d octets, want 14 and 18", len(tagged), len(untagged))
@@ -33,12 +30,8 @@ func TestHeaderControlField(t *testing.T) {
 		h, _, err := ParseTagged(tagged)
 		u, _, uerr := ParseUntagged(untagged)
 		if c&3 != 1 {
-			if err != ErrTaggedVersion {
-				t.Errorf("%v, want %v", err, ErrTaggedVersion)
-			}
-			if uerr != ErrUntaggedVersion {
-				t.Errorf("%v, want %v", uerr, ErrUntaggedVersion)
-			}
+			wantRefused(t, err, &Error{Code: CodeTaggedVersion, Header: tagged, SegmentLen: TaggedHeaderLen})
+			wantRefused(t, uerr, &Error{Code: CodeUntaggedVersion, Header: untagged, SegmentLen: UntaggedHeaderLen})
 			continue
 		}
 		if err != nil || h.Last != last || uerr != nil || u.Last != last {
@@ -47,6 +40,14 @@ func TestHeaderControlField(t *testing.T) {
 	}
 	if IsTagged(nil) || IsTagged(untagged) || !IsTagged(tagged) {
 		t.Error("IsTagged does not follow the T bit")
+	}
+}
+
+// wantRefused checks the error of a header that is refused.
+func wantRefused(t *testing.T, err error, want *Error) {
+	t.Helper()
+	if !reflect.DeepEqual(err, error(want)) {
+		t.Errorf("%v, want %v", err, want)
 	}
 }
 
@@ -68,8 +69,8 @@ func FuzzHeaders(f *testing.F) {
 func checkParsed(t *testing.T, b []byte, headerLen int, rightModel bool, again, rest []byte, err error) {
 	t.Helper()
 	if err != nil {
-		var e HeaderError
-		if !errors.As(err, &e) || rightModel && e == ErrModel {
+		var e *Error
+		if rightModel != errors.As(err, &e) && len(b) >= headerLen {
 			t.Errorf("parsing %x: %v", b, err)
 		}
 		if len(b) >= headerLen && rightModel && b[0]&3 == 1 {

@@ -21,8 +21,8 @@ func TestHeaderVectors(t *testing.T) {
 				if got := v.tagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:14]...)) {
 					t.Errorf("AppendTo = %x, want aa %x", got, wire[:14])
 				}
-				if _, _, err := ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, ErrModel) {
-					t.Errorf("ParseUntagged of a tagged segment: %v, want ErrModel", err)
+				if _, _, err := ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, errModel) {
+					t.Errorf("ParseUntagged of a tagged segment: %v, want errModel", err)
 				}
 				return
 			}
@@ -36,8 +36,8 @@ func TestHeaderVectors(t *testing.T) {
 			if got := v.untagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:18]...)) {
 				t.Errorf("AppendTo = %x, want aa %x", got, wire[:18])
 			}
-			if _, _, err := ParseTagged(wire); !errors.Is(err, ErrModel) {
-				t.Errorf("ParseTagged of an untagged segment: %v, want ErrModel", err)
+			if _, _, err := ParseTagged(wire); !errors.Is(err, errModel) {
+				t.Errorf("ParseTagged of an untagged segment: %v, want errModel", err)
 			}
 		})
 	}
@@ -54,7 +54,7 @@ func TestMessageVectors(t *testing.T) {
 			var s Sender
 			m := Message{Tagged: IsTagged(wire)}
 			if m.Tagged {
-				m.RsvdULP, m.STag, m.TO = v.tagged.RsvdULP, STag(v.tagged.STag), v.tagged.TO
+				m.RsvdULP, m.STag, m.TO = v.tagged.RsvdULP, v.tagged.STag, v.tagged.TO
 				m.Payload = [][]byte{wire[14:]}
 			} else {
 				m.RsvdULP, m.RsvdULP32, m.QN = v.untagged.RsvdULP, v.untagged.RsvdULP32, v.untagged.QN
@@ -84,8 +84,8 @@ func TestMessageVectors(t *testing.T) {
 			if !m.Tagged && !bytes.Equal(got.Buffer, wire[18:]) {
 				t.Errorf("Buffer = %x, want %x", got.Buffer, wire[18:])
 			}
-			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:HeaderLen(wire)]) || n != len(wire) {
-				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:HeaderLen(wire)], len(wire))
+			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:headerLen(wire)]) || n != len(wire) {
+				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:headerLen(wire)], len(wire))
 			}
 		})
 	}

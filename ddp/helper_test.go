@@ -150,7 +150,7 @@ func (p *pair) wantFailure(bad []byte, code Code) {
 		p.Errorf("message delivered: %+v", p.r.Message())
 	}
 	e := wantError(p, p.r.Err(), code)
-	want := bad[:min(len(bad), HeaderLen(bad))]
+	want := bad[:min(len(bad), headerLen(bad))]
 	if code == CodeLocalCatastrophic {
 		want = nil
 	}

@@ -79,7 +79,7 @@ func (m *slowModel) untagged(u []byte) {
 
 func (m *slowModel) tagged(u []byte) {
 	h, payload, _ := ParseTagged(u)
-	region := m.memory[STag(h.STag)]
+	region := m.memory[h.STag]
 	if region == nil && len(payload) > 0 {
 		m.fail(CodeInvalidSTag)
 		return
@@ -361,13 +361,13 @@ func drawSegments(rnd *rand.Rand, buffers int) (script [][]byte) {
 		payload := randomBytes(rnd, rnd.IntN(9))
 		last := rnd.IntN(2) == 0
 		if rnd.IntN(3) == 0 || open {
-			h := TaggedHeader{Last: last, STag: uint32(0x100 + rnd.IntN(2)), TO: orderTO + uint64(rnd.IntN(orderRegion-8))}
+			h := TaggedHeader{Last: last, STag: STag(0x100 + rnd.IntN(2)), TO: orderTO + uint64(rnd.IntN(orderRegion-8))}
 			open = !last
 			switch rnd.IntN(30) {
 			case 0:
 				h.TO += uint64(rnd.IntN(80)) - 20
 			case 1:
-				h.STag = rnd.Uint32()
+				h.STag = STag(rnd.Uint32())
 			}
 			script = append(script, append(h.AppendTo(nil), payload...))
 			continue

@@ -37,7 +37,7 @@ func (r *Receiver) placeTagged(s *segment) error {
 	}
 	m := &r.tagged
 	if !m.begun {
-		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: STag(h.STag), TO: h.TO, Contiguous: true}
+		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: h.STag, TO: h.TO, Contiguous: true}
 		m.begun = true
 	} else if m.RsvdULP != h.RsvdULP {
 		return errRsvdULPChanged
@@ -50,8 +50,8 @@ func (r *Receiver) placeTagged(s *segment) error {
 			return err
 		}
 		if m.Len == 0 {
-			m.STag, m.TO = STag(h.STag), h.TO
-		} else if STag(h.STag) != m.STag || h.TO != m.TO+uint64(m.Len) {
+			m.STag, m.TO = h.STag, h.TO
+		} else if h.STag != m.STag || h.TO != m.TO+uint64(m.Len) {
 			m.Contiguous = false
 		}
 		m.Len += uint32(n)
@@ -70,9 +70,9 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
 	// message that is out of range.
 	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
-		return &AccessError{Code: CodeBounds, STag: STag(h.STag), TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
 	}
-	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, s.n(), need, r.config.Stream)
+	region, mem, err := r.config.Domain.hold(h.STag, h.TO, s.n(), need, r.config.Stream)
 	if err != nil {
 		return err
 	}

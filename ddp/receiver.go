@@ -116,7 +116,7 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, uint64(len(payload)), need, r.config.Stream)
+	region, mem, err := r.config.Domain.hold(h.STag, h.TO, uint64(len(payload)), need, r.config.Stream)
 	if err != nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (r *Receiver) Place(off uint64, ulpdu []byte) {
 	if off < r.next {
 		return
 	}
-	n := min(HeaderLen(ulpdu), len(ulpdu))
+	n := min(headerLen(ulpdu), len(ulpdu))
 	r.place(&segment{off: off, header: ulpdu[:n], payload: ulpdu[n:], length: len(ulpdu)})
 }
 
@@ -200,15 +200,13 @@ func (r *Receiver) place(s *segment) {
 func segmentError(s *segment, err error) error {
 	e := &Error{Code: CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
 	switch err := err.(type) {
-	case HeaderError:
-		e.Code, e.Err = Code(err), nil
-		if err == ErrShort {
-			e.Header = nil // the segment is too short to have one
-		}
 	case *Error:
 		e.Code, e.Err = err.Code, nil
 	case *AccessError:
 		e.Code = err.Code
+	}
+	if len(s.header) < headerLen(s.header) {
+		e.Header = nil // the segment is too short to have one
 	}
 	return e
 }

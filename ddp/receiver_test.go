@@ -69,7 +69,7 @@ func TestReceiverContiguous(t *testing.T) {
 	r1, r2 := p.register(make([]byte, 100), RemoteWrite), p.register(make([]byte, 100), RemoteWrite)
 	p.move(r2, r2.stag, r1.base)
 	at := func(r *Region, off uint64, n int, last bool) []byte {
-		return TaggedHeader{Last: last, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(make([]byte, 0, 14+n))[:14+n]
+		return TaggedHeader{Last: last, STag: r.STag(), TO: r.TO() + off}.AppendTo(make([]byte, 0, 14+n))[:14+n]
 	}
 	bad := TaggedHeader{STag: 0xBAD, TO: math.MaxUint64}
 	badLast := bad
@@ -108,7 +108,7 @@ func TestReceiverTaggedMessageTooLong(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(8)
 	r := p.register(g.mem, RemoteWrite)
-	h := TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{STag: r.STag(), TO: r.TO()}
 	p.place(append(h.AppendTo(nil), 1, 2, 3, 4))
 	p.r.tagged.Len = math.MaxUint32 - 4 // as if as much had come
 	p.place(append(h.AppendTo(nil), 5, 6, 7, 8))
@@ -143,7 +143,7 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != CodeULP {
 			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with CodeULP", err)
 		}
-		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:HeaderLen(segments[1])]) || n != len(segments[1]) {
+		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:headerLen(segments[1])]) || n != len(segments[1]) {
 			t.Errorf("Segment = %x, %d", header, n)
 		}
 		if !m.Tagged && !untouched(g.mem[12:]) {
@@ -178,8 +178,8 @@ func TestReceiverAdmit(t *testing.T) {
 		refused bool
 		asked   string
 	}{
-		{"Read Response to a sink", TaggedHeader{Last: true, RsvdULP: 0x42, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
-		{"Write to a sink", TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(sink.STag()), TO: sink.TO()}.AppendTo(nil), CodeInvalidSTag, false, "true 64 0"},
+		{"Read Response to a sink", TaggedHeader{Last: true, RsvdULP: 0x42, STag: sink.STag(), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
+		{"Write to a sink", TaggedHeader{Last: true, RsvdULP: 0x40, STag: sink.STag(), TO: sink.TO()}.AppendTo(nil), CodeInvalidSTag, false, "true 64 0"},
 		{"refused, tagged", TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, true, "true 238 0"},
 		{"refused, untagged", UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, true, "false 238 1"},
 		{"refused, before the QN is looked at", UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, true, "false 238 7"},

@@ -33,7 +33,7 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quart
 	for !stop.Load() {
 		runtime.Gosched() // the others are to have their turn, wherever this one is
 		a := ad.Load()
-		TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to + quarter*a.n/4}.AppendTo(segment[:0])
+		TaggedHeader{Last: true, STag: a.stag, TO: a.to + quarter*a.n/4}.AppendTo(segment[:0])
 		p.pair.r.Place(p.pair.off, segment[:TaggedHeaderLen+a.n/4])
 		p.pair.off += fpduLen(segment)
 		if p.pair.r.Deliver(p.pair.off) {

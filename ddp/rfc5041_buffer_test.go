@@ -93,8 +93,8 @@ func TestRFC5041_5_2_MessageWithAHole(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(12)
 	r := p.register(g.mem, RemoteWrite)
-	p.place(tagged(TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}, 4))
-	p.place(tagged(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + 8}, 4))
+	p.place(tagged(TaggedHeader{STag: r.STag(), TO: r.TO()}, 4))
+	p.place(tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO() + 8}, 4))
 	if m := p.wantMessage("Tagged, with a hole"); m.Len != 8 || m.Contiguous || !untouched(g.mem[4:8]) || g.mem[3] != 0 || g.mem[8] != 0 {
 		t.Errorf("delivered %+v, memory %x", m, g.mem)
 	}
@@ -124,7 +124,7 @@ func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 				}
 				g := newGuarded(8)
 				r := register(t, d, g.mem, RemoteWrite, stream+1)
-				ulpdu := tagged(TaggedHeader{Last: v&1 == 0, RsvdULP: uint8(v), STag: uint32(r.STag()), TO: r.TO()}, 8)
+				ulpdu := tagged(TaggedHeader{Last: v&1 == 0, RsvdULP: uint8(v), STag: r.STag(), TO: r.TO()}, 8)
 				ulpdu[0] |= byte(rsvd) << 2
 				if p.r.TryPlace(p.off, ulpdu) {
 					t.Fatalf("segment %x is placed early", ulpdu)
@@ -168,7 +168,7 @@ func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 		for range 20 { // the same with one octet of the header something else
 			x := newTarget(t)
 			bad := c.bad(x)
-			if n := min(len(bad), HeaderLen(bad)); n > 0 {
+			if n := min(len(bad), headerLen(bad)); n > 0 {
 				bad[rnd.IntN(n)] = byte(rnd.Uint32())
 			}
 			x.place(bad)

@@ -74,7 +74,7 @@ type errorCase struct {
 // at makes an errorCase of a tagged segment of n octets for TO off of a Region.
 func at(desc string, code uint8, r func(x *target) *Region, off uint64, n int) errorCase {
 	return errorCase{desc, 0x100 | Code(code), func(x *target) []byte {
-		return tagged(TaggedHeader{Last: true, STag: uint32(r(x).STag()), TO: r(x).TO() + off}, n)
+		return tagged(TaggedHeader{Last: true, STag: r(x).STag(), TO: r(x).TO() + off}, n)
 	}}
 }
 
@@ -93,10 +93,10 @@ func errorCases() []errorCase {
 	cases := []errorCase{
 		{"STag 0", 0x100, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 1) }},
 		{"STag unknown", 0x100, func(x *target) []byte {
-			return tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag() ^ 0x00010000), TO: x.region.TO()}, 8)
+			return tagged(TaggedHeader{Last: true, STag: x.region.STag() ^ 0x00010000, TO: x.region.TO()}, 8)
 		}},
 		{"STag of which the last octet is wrong", 0x100, func(x *target) []byte {
-			return tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag() ^ 1), TO: x.region.TO()}, 8)
+			return tagged(TaggedHeader{Last: true, STag: x.region.STag() ^ 1, TO: x.region.TO()}, 8)
 		}},
 		at("STag revoked", 0, gone, 0, 8),
 		at("STag of another Domain", 0, alien, 0, 8),
@@ -135,13 +135,13 @@ func errorCases() []errorCase {
 	}
 	for n := range uint64(2) {
 		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), CodeTOWrap, func(x *target) []byte {
-			return tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: math.MaxUint64}, int(n+1))
+			return tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: math.MaxUint64}, int(n+1))
 		}})
 	}
 	for _, dv := range []byte{0, 2, 3} {
 		cases = append(cases,
 			errorCase{fmt.Sprintf("tagged, DV %d", dv), CodeTaggedVersion, func(x *target) []byte {
-				return version(tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO()}, 8), dv)
+				return version(tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: x.region.TO()}, 8), dv)
 			}},
 			errorCase{fmt.Sprintf("untagged, DV %d", dv), CodeUntaggedVersion, func(*target) []byte {
 				return version(untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 8), dv)
@@ -219,11 +219,11 @@ func TestRFC5041_7_1_DropsWhatFollows(t *testing.T) {
 			bad := c.bad(x)
 			x.place(bad)
 			// And some come after it, right ones and wrong ones.
-			x.place(tagged(TaggedHeader{Last: true, STag: uint32(good.STag()), TO: good.TO() + 1}, 8))
+			x.place(tagged(TaggedHeader{Last: true, STag: good.STag(), TO: good.TO() + 1}, 8))
 			x.place(untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1))
 			x.place(untagged(UntaggedHeader{Last: true, QN: 9}, 1))
 			x.place(nil)
-			if x.r.TryPlace(x.off, tagged(TaggedHeader{Last: true, STag: uint32(good.STag()), TO: good.TO()}, 8)) {
+			if x.r.TryPlace(x.off, tagged(TaggedHeader{Last: true, STag: good.STag(), TO: good.TO()}, 8)) {
 				t.Error("segment placed early after the failure")
 			}
 			if err := x.r.Err(); err != nil {
@@ -291,7 +291,7 @@ func TestRFC5041_7_2_TerminateVectors(t *testing.T) {
 func TestRFC5041_7_1_WholeRangeIsLegal(t *testing.T) {
 	for _, c := range []struct{ off, n uint64 }{{0, 1}, {1, 1}, {0, 64}, {63, 1}, {13, 51}} {
 		x := newTarget(t)
-		x.place(tagged(TaggedHeader{Last: true, STag: uint32(x.region.STag()), TO: x.region.TO() + c.off}, int(c.n)))
+		x.place(tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: x.region.TO() + c.off}, int(c.n)))
 		x.wantMessage("Write")
 		g := x.memory[0]
 		if !untouched(g.mem[:c.off]) || !untouched(g.mem[c.off+c.n:]) || !g.intact() || bytes.Count(g.mem[c.off:][:c.n], []byte{0}) != int(c.n) {
@@ -331,7 +331,7 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 			}
 			g := newGuarded(8)
 			r := register(t, d, g.mem, RemoteRead|RemoteWrite|RemoteAtomic, tt.stream)
-			ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}, 8)
+			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
 			if tt.code != 0 && p.r.TryPlace(p.off, ulpdu) {
 				t.Error("placed early")
 			}
@@ -372,7 +372,7 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		p := newPair(t)
 		g := newGuarded(64)
 		part := p.register(g.mem[8:16], granted)
-		ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(part.STag()), TO: part.TO()}, 8)
+		ulpdu := tagged(TaggedHeader{Last: true, STag: part.STag(), TO: part.TO()}, 8)
 		if granted&RemoteWrite == 0 {
 			p.place(ulpdu)
 			p.wantFailure(ulpdu, CodeInvalidSTag)

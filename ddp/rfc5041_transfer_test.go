@@ -207,7 +207,7 @@ func TestRFC5041_5_2_ZeroLength(t *testing.T) {
 		t.Fatalf("segments = %x, want one of 14 octets with L=1", segments)
 	}
 	// A longer message may have segments without payload, and they are not checked either.
-	h := TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}
+	h := TaggedHeader{STag: r.STag(), TO: r.TO()}
 	p.place(append(h.AppendTo(nil), 1, 2, 3))
 	p.place(segmentsOf(t, write)[0])
 	if m := p.wantMessage("the end has no payload"); m.Len != 3 || m.STag != r.STag() || !m.Contiguous {

@@ -34,7 +34,7 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := newGuarded(8)
 			r := register(t, mine, g.mem, all, tt.scope)
-			ulpdu := tagged(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}, 8)
+			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
 			receiver := func() *Receiver {
 				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [NumQueues]*Queue{NewQueue(1, 0)}})
 			}

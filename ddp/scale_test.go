@@ -55,7 +55,7 @@ func BenchmarkPlaceAmongRegions(b *testing.B) {
 			for b.Loop() {
 				r := all[i%n]
 				i++
-				TaggedHeader{Last: true, STag: uint32(r.stag), TO: r.base}.AppendTo(ulpdu[:0])
+				TaggedHeader{Last: true, STag: r.stag, TO: r.base}.AppendTo(ulpdu[:0])
 				p.r.Place(p.off, ulpdu)
 				p.off += fpduLen(ulpdu)
 				if !p.r.Deliver(p.off) {

@@ -66,7 +66,7 @@ func TestRedirect(t *testing.T) {
 	}
 	rx := NewReceiver(ReceiverConfig{Domain: d, Stream: 1})
 	write := func(off uint64, p string) {
-		rx.Place(off, append(TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO() + off}.AppendTo(nil), p...))
+		rx.Place(off, append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO() + off}.AppendTo(nil), p...))
 		if !rx.Deliver(off + 1) {
 			t.Fatal(rx.Err())
 		}

@@ -213,7 +213,7 @@ func (s *Sender) appendHeader(last bool) []byte {
 		// "the TO MUST be set to the octet offset from the first octet in the associated ULP
 		// Message to the first octet in the ULP Payload contained in the DDP Segment, plus the TO
 		// assigned to the first octet in the associated ULP Message." (RFC 5041 §5.2)
-		return TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: uint32(m.STag), TO: m.TO + s.done}.AppendTo(s.header[:0])
+		return TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: m.STag, TO: m.TO + s.done}.AppendTo(s.header[:0])
 	}
 	return UntaggedHeader{
 		Last: last, RsvdULP: m.RsvdULP, RsvdULP32: m.RsvdULP32, QN: m.QN, MSN: m.MSN, MO: uint32(s.done),

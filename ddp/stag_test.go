@@ -143,7 +143,7 @@ func TestGuessedSTags(t *testing.T) {
 		r := NewReceiver(c) // a new connection
 		var off uint64
 		for range 2 { // the second attempt finds no stream any more
-			u := append(TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to}.AppendTo(nil), payload...)
+			u := append(TaggedHeader{Last: true, STag: a.stag, TO: a.to}.AppendTo(nil), payload...)
 			r.Place(off, u)
 			off += fpduLen(u)
 			if r.Deliver(off) {
@@ -285,7 +285,7 @@ func TestNoAddresses(t *testing.T) {
 		b := make([]byte, 64)
 		r := register(t, d, b, RemoteRead, 0)
 		address := address(b)
-		wire := TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)
+		wire := TaggedHeader{STag: r.STag(), TO: r.TO()}.AppendTo(nil)
 		r.Deregister()
 		var be, le [8]byte
 		binary.BigEndian.PutUint64(be[:], address)

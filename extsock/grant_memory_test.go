@@ -56,7 +56,7 @@ func (l *lender) done(n int) {
 
 // place writes n octets to the beginning of the grant.
 func (l *lender) place(n int) {
-	th := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(l.h.STag), TO: l.h.TO}
+	th := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: l.h.STag, TO: l.h.TO}
 	l.p.send(append(th.AppendTo(nil), bytes.Repeat([]byte{'p'}, n)...)...)
 	synctest.Wait()
 }

@@ -140,7 +140,7 @@ func TestFINInsideAMessage(t *testing.T) {
 			p.segment(2, 4, false, []byte(" of it")...)
 		}, true},
 		{"inside an RDMA Write", func(p *rawPeer, h rdmap.Handle) {
-			header := ddp.TaggedHeader{RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(h.STag), TO: h.TO}
+			header := ddp.TaggedHeader{RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO}
 			p.send(append(header.AppendTo(nil), "half"...)...)
 		}, true},
 		{"inside a Read Request", func(p *rawPeer, h rdmap.Handle) {

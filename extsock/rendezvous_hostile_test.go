@@ -116,7 +116,7 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 				synctest.Wait()
 				h := p.grantFor(1, n)
 				for _, w := range tt.writes {
-					header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(h.STag), TO: h.TO + uint64(w.from)}
+					header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO + uint64(w.from)}
 					p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{'w'}, w.to-w.from)...)...)
 				}
 				p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, tt.done)...)

@@ -214,7 +214,7 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 			w.mu.Lock()
 			for what, p := range map[string][]byte{
 				"MPA startup": []byte(mpaKey), "payload": secret, "a handle": r.Handle().AppendTo(nil),
-				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(r.Handle().STag), TO: r.Handle().TO}.AppendTo(nil),
+				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.Handle().STag, TO: r.Handle().TO}.AppendTo(nil),
 			} {
 				if bytes.Contains(w.octets, p) != plain {
 					t.Errorf("without TLS: %t; %s is on the wire: %t", plain, what, !plain)

@@ -44,7 +44,7 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	const n, want = 40_000, 60_000 // octets offered, to a Read of so many
 	write := func(h rdmap.Handle, off int) []byte { return tagged(rdmap.OpWrite, h.STag, h.TO+uint64(off)) }
 	fill := func(p *rawPeer, h rdmap.Handle) {
-		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(h.STag), TO: h.TO}
+		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO}
 		p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{0xaa}, n)...)...)
 	}
 	done := func(p *rawPeer) { p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, n)...) }

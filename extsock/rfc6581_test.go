@@ -205,7 +205,7 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatalf("%d octets came behind Read Request %d", p.in-p.rx.Edge(), len(asked))
 		}
 		p.send(append(ddp.TaggedHeader{
-			Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: uint32(asked[i].SinkSTag), TO: asked[i].SinkTO,
+			Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: asked[i].SinkSTag, TO: asked[i].SinkTO,
 		}.AppendTo(nil), 'r', 'e', 'a', byte('0'+i))...)
 		if len(asked) < len(sinks) {
 			take()

@@ -64,7 +64,7 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 			x.a.transmit()
 			e := x.a.qp.sq.at(0)
 			for i := range segments { // the whole sink again and again
-				h := ddp.TaggedHeader{Last: i == segments-1, RsvdULP: Control(OpReadResponse), STag: uint32(e.sinkSTag), TO: e.sinkTO}
+				h := ddp.TaggedHeader{Last: i == segments-1, RsvdULP: Control(OpReadResponse), STag: e.sinkSTag, TO: e.sinkTO}
 				x.a.inject(append(h.AppendTo(nil), make([]byte, n)...))
 			}
 			x.a.wire = nil

@@ -224,7 +224,7 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 // shape puts a DDP header at the front of b: valid but for the two control octets.
 func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, msn uint32) {
 	if control&0x80 != 0 {
-		copy(b, ddp.TaggedHeader{RsvdULP: rdmapControl, STag: uint32(m.region.STag()), TO: m.region.TO()}.AppendTo(nil))
+		copy(b, ddp.TaggedHeader{RsvdULP: rdmapControl, STag: m.region.STag(), TO: m.region.TO()}.AppendTo(nil))
 	} else {
 		copy(b, ddp.UntaggedHeader{RsvdULP: rdmapControl, QN: qn, MSN: msn}.AppendTo(nil))
 	}

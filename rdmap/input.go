@@ -105,8 +105,8 @@ func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
 // received checks a Send or Immediate Data, and invalidates the STag that it names. It sets in c,
 // which is zero, what the message says about the Completion of its receive.
 func (q *QP) received(c *Completion, op Opcode, m *ddp.Message) error {
-	c.QPNum, c.Len, c.Solicited = q.cfg.QPNum, m.Len, op.Solicits()
-	if op.IsImmediate() {
+	c.QPNum, c.Len, c.Solicited = q.cfg.QPNum, m.Len, op.solicits()
+	if op.isImmediate() {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages
 		// include exactly 8 bytes of data" (RFC 7306 §6.3)
 		if m.Len != ImmediateLen {

@@ -43,23 +43,23 @@ var opcodeNames = [...]string{
 
 // String returns the RFC's name of the message.
 func (o Opcode) String() string {
-	if o.IsAssigned() {
+	if o.isAssigned() {
 		return opcodeNames[o]
 	}
 	return fmt.Sprintf("opcode %#x", uint8(o))
 }
 
-// IsAssigned reports whether an RFC has the opcode.
-func (o Opcode) IsAssigned() bool { return int(o) < len(opcodeNames) }
+// isAssigned reports whether an RFC has the opcode.
+func (o Opcode) isAssigned() bool { return int(o) < len(opcodeNames) }
 
-// IsExtension reports whether the opcode is one of RFC 7306's.
-func (o Opcode) IsExtension() bool { return OpImmediate <= o && o <= OpAtomicResponse }
+// isExtension reports whether the opcode is one of RFC 7306's.
+func (o Opcode) isExtension() bool { return OpImmediate <= o && o <= OpAtomicResponse }
 
-// IsImmediate reports whether the message is Immediate Data.
-func (o Opcode) IsImmediate() bool { return o == OpImmediate || o == OpImmediateSE }
+// isImmediate reports whether the message is Immediate Data.
+func (o Opcode) isImmediate() bool { return o == OpImmediate || o == OpImmediateSE }
 
 // IsTagged reports whether the message names a Tagged Buffer. All others use an Untagged one, of
-// the Queue that queue returns.
+// the queue that Queue returns.
 func (o Opcode) IsTagged() bool { return o == OpWrite || o == OpReadResponse }
 
 // Queue returns the queue of an Untagged message (RFC 5040 figure 4, RFC 7306 §4.1).
@@ -78,8 +78,8 @@ func (o Opcode) Queue() ddp.QN {
 // Invalidates reports whether the message names an STag that its receiver is to invalidate.
 func (o Opcode) Invalidates() bool { return o == OpSendInvalidate || o == OpSendSEInvalidate }
 
-// Solicits reports whether the message asks for an Event at its receiver.
-func (o Opcode) Solicits() bool {
+// solicits reports whether the message asks for an Event at its receiver.
+func (o Opcode) solicits() bool {
 	return o == OpSendSE || o == OpSendSEInvalidate || o == OpImmediateSE
 }
 

@@ -156,7 +156,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 	for i, u := range x.a.wire {
 		switch op, _ := ParseControl(u[1]); {
 		case op == OpWrite:
-			if h, _, _ := ddp.ParseTagged(u); ddp.STag(h.STag) != ddp.STag(i+1) {
+			if h, _, _ := ddp.ParseTagged(u); h.STag != ddp.STag(i+1) {
 				t.Errorf("message %d is a Write to %v", i, h.STag)
 			}
 		case op == OpReadRequest:

@@ -79,7 +79,7 @@ func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inl
 		return errNotConnected
 	case q.state != stateRTS && q.state != stateFailing:
 		return q.closedErrLocked()
-	case opcode.IsExtension() && !q.admission.extensions:
+	case opcode.isExtension() && !q.admission.extensions:
 		return ErrNoExtensions
 	case wr.Op.awaitsResponse() && q.peerClosed:
 		return ErrPeerClosed

@@ -328,7 +328,7 @@ func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access
 	switch {
 	case rv != version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
 		return 0, operationError(codeVersion, "RV %d", rv)
-	case !op.IsAssigned(), op.IsExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
+	case !op.isAssigned(), op.isExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
 		return 0, operationError(codeOpcode, "%v", op)
 	case op.IsTagged() != tagged:
 		return 0, operationError(codeOpcode, "%v with T=%t", op, tagged)
@@ -353,5 +353,5 @@ func (a admission) uses(qn ddp.QN) bool {
 // itself, whichever buffer it consumes.
 func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
 	op, _ := ParseControl(rsvdULP)
-	return op.IsImmediate()
+	return op.isImmediate()
 }

@@ -52,7 +52,7 @@ func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	to, got := read.SinkTO, []byte(nil)
 	for i, u := range x.b.wire {
 		h, payload, err := ddp.ParseTagged(u)
-		if err != nil || ddp.STag(h.STag) != read.SinkSTag || h.TO != to || h.RsvdULP != 0x42 {
+		if err != nil || h.STag != read.SinkSTag || h.TO != to || h.RsvdULP != 0x42 {
 			t.Errorf("segment %d has STag %v, TO %#x (%v), want %v, %#x", i, h.STag, h.TO, err, read.SinkSTag, to)
 		}
 		to += uint64(len(payload))

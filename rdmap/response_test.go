@@ -36,11 +36,11 @@ func (s *slowSink) segment(h ddp.TaggedHeader, payload []byte) {
 		return
 	}
 	if !s.begun {
-		s.begun, s.stag, s.to, s.length, s.joined = true, ddp.STag(h.STag), h.TO, 0, true
+		s.begun, s.stag, s.to, s.length, s.joined = true, h.STag, h.TO, 0, true
 	}
 	if len(payload) > 0 {
 		i := 0
-		for ; i < len(s.reads) && (s.reads[i].stag != ddp.STag(h.STag) || !s.reads[i].open); i++ {
+		for ; i < len(s.reads) && (s.reads[i].stag != h.STag || !s.reads[i].open); i++ {
 		}
 		switch {
 		case i == len(s.reads):
@@ -54,11 +54,11 @@ func (s *slowSink) segment(h ddp.TaggedHeader, payload []byte) {
 			return
 		}
 		for k, o := range payload {
-			s.octets[ddp.STag(h.STag)][h.TO+uint64(k)] = o
+			s.octets[h.STag][h.TO+uint64(k)] = o
 		}
 		if s.length == 0 {
-			s.stag, s.to = ddp.STag(h.STag), h.TO
-		} else if ddp.STag(h.STag) != s.stag || h.TO != s.to+s.length {
+			s.stag, s.to = h.STag, h.TO
+		} else if h.STag != s.stag || h.TO != s.to+s.length {
 			s.joined = false
 		}
 		s.length += uint64(len(payload))
@@ -178,7 +178,7 @@ func honest(rnd *rand.Rand, s ddp.STag, to uint64, n int) (script []tampered) {
 			payload[i] = byte(rnd.IntN(128)) // never a guard octet
 		}
 		n -= k
-		h := ddp.TaggedHeader{Last: n == 0, RsvdULP: Control(OpReadResponse), STag: uint32(s), TO: to}
+		h := ddp.TaggedHeader{Last: n == 0, RsvdULP: Control(OpReadResponse), STag: s, TO: to}
 		script = append(script, tampered{h, payload})
 		to += uint64(k)
 	}
@@ -192,7 +192,7 @@ func tamper(rnd *rand.Rand, script []tampered, stags []ddp.STag) []tampered {
 		s := &script[i]
 		switch rnd.IntN(11) {
 		case 0:
-			s.h.STag = uint32(stags[rnd.IntN(len(stags))])
+			s.h.STag = stags[rnd.IntN(len(stags))]
 		case 1:
 			s.h.TO += uint64(rnd.IntN(9)) - 4
 		case 2:

@@ -50,7 +50,7 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 			x.a.transmit()
 			wantSegments(t, x.a.wire, len(wr.Data) > 0 && tt.op.WorkOp != WorkRead, tt.want)
 			if tt.op.WorkOp == WorkWrite {
-				wantTarget(t, x.a.wire[0], ddp.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)[2:])
+				wantTarget(t, x.a.wire[0], ddp.TaggedHeader{STag: r.STag(), TO: r.TO()}.AppendTo(nil)[2:])
 			}
 			request := x.a.wire[0]
 			if tt.answer != "" {

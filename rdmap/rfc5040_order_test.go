@@ -286,7 +286,7 @@ func TestRFC5040_B_SecondResponseAfterTheFirst(t *testing.T) {
 	n := len(x.b.wire)
 	for i, u := range x.b.wire {
 		h, _, err := ddp.ParseTagged(u)
-		if err != nil || (ddp.STag(h.STag) == first.SinkSTag) != (i < n-1) {
+		if err != nil || (h.STag == first.SinkSTag) != (i < n-1) {
 			t.Errorf("segment %d of %d is for STag %v (%v)", i, n, h.STag, err)
 		}
 	}

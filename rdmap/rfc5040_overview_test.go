@@ -385,7 +385,7 @@ func TestRFC5040_3_2_WriteOperation(t *testing.T) {
 	x.a.post(WorkRequest{ID: 1, Op: WorkWrite, Data: data, Remote: Handle{STag: r.STag(), TO: r.TO() + 5}})
 	x.a.transmit()
 	h, payload, err := ddp.ParseTagged(x.a.wire[0])
-	if err != nil || ddp.STag(h.STag) != r.STag() || h.TO != r.TO()+5 || !bytes.Equal(payload, data) {
+	if err != nil || h.STag != r.STag() || h.TO != r.TO()+5 || !bytes.Equal(payload, data) {
 		t.Errorf("the message is %+v, %x (%v)", h, payload, err)
 	}
 	x.b.receive()

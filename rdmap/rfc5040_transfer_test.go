@@ -265,7 +265,7 @@ func TestRFC5040_5_2_1_OneBufferPerRequest(t *testing.T) {
 	i := 0
 	for _, u := range x.b.wire {
 		h, _, err := ddp.ParseTagged(u)
-		if err != nil || ddp.STag(h.STag) != stags[i] {
+		if err != nil || h.STag != stags[i] {
 			t.Errorf("response %d has a segment for STag %v (%v), want %v", i, h.STag, err, stags[i])
 		}
 		if h.Last {

@@ -239,7 +239,7 @@ var villainies = []struct {
 	}},
 	{"bad STags", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: a.rnd.Uint32(), TO: a.rnd.Uint64()}
+			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: ddp.STag(a.rnd.Uint32()), TO: a.rnd.Uint64()}
 			return v.fpdu(append(h.AppendTo(nil), 1))
 		})
 	}},

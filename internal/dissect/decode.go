@@ -50,7 +50,7 @@ func (r *Record) setFPDU(p framed) error {
 		if err != nil {
 			return versionError(p.ulpdu)
 		}
-		r.Tagged = &Tagged{STag: ddp.STag(h.STag), TO: Hex64(h.TO)}
+		r.Tagged = &Tagged{STag: h.STag, TO: Hex64(h.TO)}
 		r.Last = h.Last
 		return r.setMessage(h.RsvdULP, payload)
 	}

@@ -79,12 +79,12 @@ func FuzzReceive(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(r.STag()), TO: r.TO()}
+	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: r.STag(), TO: r.TO()}
 	u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}
 	read := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
 	for _, ulpdu := range [][]byte{
 		append(h.AppendTo(nil), "octets"...), append(u.AppendTo(nil), "octets"...),
-		rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: ddp.STag(h.STag), SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
+		rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
 	} {
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), false, false)
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), true, true)

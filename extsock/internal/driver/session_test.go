@@ -347,7 +347,7 @@ func TestSessionULPDULength(t *testing.T) {
 			room, tooLong := sessionRecv, [3]uint8{1, 2, 5}
 			if tagged {
 				room, tooLong = sessionSize, [3]uint8{1, 1, 1}
-				h = ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: uint32(stag), TO: to}.AppendTo(nil)
+				h = ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: stag, TO: to}.AppendTo(nil)
 			} else {
 				h = ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: msn}.AppendTo(nil)
 			}

@@ -53,7 +53,7 @@ func beginsForged(run []byte, victim ddp.STag) bool {
 		return false
 	}
 	h, _, err := ddp.ParseTagged(rx.ULPDU().Data)
-	return err == nil && ddp.STag(h.STag) == victim
+	return err == nil && h.STag == victim
 }
 
 // TestForgedFPDUs: an application sends data that are full of FPDUs with valid CRCs, which write to

@@ -76,7 +76,7 @@ func (l *link) blame(t rdmap.Terminate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.flights {
-		if f.writes && uint32(f.remote.STag) == h.STag && h.TO-f.remote.TO < uint64(f.n) {
+		if f.writes && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
 			l.culprit = f
 			return
 		}
