@@ -149,11 +149,11 @@ var mayImport = map[string][]string{
 	"conformance/lab/studies/reconfiguration": {"ddp", "extsock", "conformance/lab/plot", "conformance/lab/studies/harness"},
 
 	"examples/echo-ddp":      {"extsock"},
-	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
+	"examples/echo-onesided": {"extsock"},
 	"examples/echo-tcp":      {},
-	"examples/first":         {"ddp", "extsock", "rdmap"},
+	"examples/first":         {"extsock"},
 	"examples/keyvalue":      {"examples/kvcache", "extsock", "toe/verbs"},
-	"examples/kvcache":       {"ddp", "extsock", "rdmap", "toe"},
+	"examples/kvcache":       {"ddp", "extsock", "toe"},
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",

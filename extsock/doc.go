@@ -3,8 +3,7 @@
 //
 // # From Dial to a one-sided Read
 //
-// These twelve names are enough for a program that reads the memory of another. All else in this
-// package is for programs with further needs.
+// These twelve names are enough for a program that reads the memory of another.
 //
 //	extsock.Config           how connections behave; Config.Startup is the field to begin with
 //	extsock.StartupRequire   connections are in DDP mode from the beginning
@@ -12,10 +11,10 @@
 //	Listener.AcceptDDP       the next connection in DDP mode
 //	extsock.Dial             a connection to the server, in DDP mode too
 //	Conn.Register            gives the peer access to memory
-//	ddp.RemoteRead           the right to read it
+//	extsock.RemoteRead       the right to read it
 //	Region.Handle            names the memory
 //	Handle.AppendTo          encodes the Handle in 16 bytes, which the program sends as it likes
-//	rdmap.ParseHandle        decodes it
+//	extsock.ParseHandle      decodes it
 //	Conn.Remote              the memory that a Handle names, an io.ReaderAt and io.WriterAt
 //	RemoteMemory.ReadAt      one RDMA Read
 //
@@ -33,7 +32,7 @@
 //			log.Fatal(err)
 //		}
 //		defer c.Close() // also takes the memory back
-//		region, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
+//		region, err := c.Register([]byte("one-sided"), extsock.RemoteRead)
 //		if err != nil {
 //			log.Fatal(err)
 //		}
@@ -50,7 +49,7 @@
 //	if _, err := io.ReadFull(c, b); err != nil { // c is a net.Conn
 //		log.Fatal(err)
 //	}
-//	handle, _, err := rdmap.ParseHandle(b)
+//	handle, _, err := extsock.ParseHandle(b)
 //	if err != nil {
 //		log.Fatal(err)
 //	}
@@ -59,6 +58,30 @@
 //		log.Fatal(err)
 //	}
 //	fmt.Printf("%s\n", p)
+//
+// # For whom
+//
+//   - Programs that use sockets: [Dial], [Dialer], [Listen], [Listener], [Conn] and [Config]. What
+//     replaces a net.Conn needs nothing else.
+//   - Programs that share memory: [Region], [Access] and [Handle], and for the peer's memory
+//     [RemoteMemory]. [Domain] is for memory that several connections share, and [Memory] for memory
+//     that an RDMA device reaches, too.
+//   - Programs that use verbs: [WorkRequest], [RecvRequest], [CompletionQueue] and [Completion].
+//   - Servers with foreign peers, which look at a connection before they accept it: [Request].
+//   - Whoever watches a process: [ConnectionState], [Connections], [TotalStats] and
+//     [SetMemoryLimit].
+//   - Programs written like C's: [SOL_DDP] and the options.
+//
+// This package alone is enough for sockets, memory and verbs. The layers below define the words of
+// the last two, and these names are aliases. Other packages are for other needs:
+//
+//	package          what a program needs it for
+//	toe              Backend, for TCP other than the operating system's, and for RDMA devices
+//	mpa, ddp, rdmap  errors with the numbers of the RFCs, the kinds of RTR indication, and one
+//	                 layer alone
+//	extsock/capture  captures of connections, for Wireshark and rddp dump
+//	extsock/stats    the types of what Conn.Stats, Connections and TotalStats count
+//	extsock/metrics  the same for Prometheus
 //
 // # Three levels
 //
@@ -75,21 +98,6 @@
 //   - [Conn.Remote] is the peer's memory as an io.ReaderAt and io.WriterAt.
 //   - [Conn.Post] adds a Work Request to the send queue and returns at once. Its Completion arrives
 //     in a completion queue, which connections may share.
-//
-// The types of the verbs are in the layers below. A program that uses them imports these packages
-// too:
-//
-//	package          what a program needs it for
-//	rdmap            WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest,
-//	                 SharedReceiveQueue, Completion with its Status, Handle, TerminateError,
-//	                 errors of Post
-//	ddp              access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of
-//	                 Register
-//	mpa              RejectError, Error, the kinds of RTR indication
-//	toe              Backend, for TCP other than the operating system's, and for RDMA devices
-//	extsock/capture  captures of connections, for Wireshark and rddp dump
-//	extsock/stats    the types of what Conn.Stats, Connections and TotalStats count
-//	extsock/metrics  the same for Prometheus
 //
 // With Config.RSockets, Read and Write are the byte stream of librdmacm's rsockets. The peer is then a
 // C program that knows nothing of RDMA, and there are no verbs.

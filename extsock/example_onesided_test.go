@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A client reads the server's memory, and the server's program takes no part in it.
@@ -27,7 +25,7 @@ func Example_oneSided() {
 			log.Fatal(err)
 		}
 		defer c.Close() // also takes the memory back
-		region, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
+		region, err := c.Register([]byte("one-sided"), extsock.RemoteRead)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -44,7 +42,7 @@ func Example_oneSided() {
 	if _, err := io.ReadFull(c, b); err != nil { // c is a net.Conn
 		log.Fatal(err)
 	}
-	handle, _, err := rdmap.ParseHandle(b)
+	handle, _, err := extsock.ParseHandle(b)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,9 +17,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // The code of PORTING.md. A test in conformance/lab/apps compares the two.
@@ -183,11 +181,11 @@ func echoByRing(nc net.Conn) {
 	c := nc.(*extsock.Conn)
 	defer c.Close()
 	questions, answers := make([]byte, ringSlots*slotSize), make([]byte, ringSlots*slotSize)
-	q, err := c.Register(questions, ddp.RemoteWrite)
+	q, err := c.Register(questions, extsock.RemoteWrite)
 	if err != nil {
 		return
 	}
-	a, err := c.Register(answers, ddp.RemoteRead)
+	a, err := c.Register(answers, extsock.RemoteRead)
 	if err != nil {
 		return
 	}
@@ -228,11 +226,11 @@ func ExampleDial_echo_step3() {
 	if _, err := io.ReadFull(c, handles); err != nil {
 		log.Fatal(err)
 	}
-	q, handles, err := rdmap.ParseHandle(handles)
+	q, handles, err := extsock.ParseHandle(handles)
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, _, err := rdmap.ParseHandle(handles)
+	a, _, err := extsock.ParseHandle(handles)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -370,14 +368,14 @@ func certificates() (server, client *tls.Config) {
 
 // One Region for all clients of a server. Each of them may use the same Handle.
 func ExampleConfig_domain() {
-	domain := new(ddp.Domain)
+	domain := new(extsock.Domain)
 	table := []byte("one table for all clients")
-	r, err := domain.Register(table, ddp.RemoteRead, 0) // 0: for every connection of the Domain
+	r, err := domain.Register(table, extsock.RemoteRead, 0) // 0: for every connection of the Domain
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Deregister()
-	handle := rdmap.Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}
+	handle := extsock.Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
 	if err != nil {
 		log.Fatal(err)
@@ -400,7 +398,7 @@ func ExampleConfig_domain() {
 		if _, err := io.ReadFull(c, b); err != nil {
 			log.Fatal(err)
 		}
-		h, _, err := rdmap.ParseHandle(b)
+		h, _, err := extsock.ParseHandle(b)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -7,9 +7,7 @@ import (
 	"log"
 	"net"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A server lends memory to its peer, which reads it one-sidedly: the server's program takes no
@@ -26,7 +24,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		defer c.Close()
-		r, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
+		r, err := c.Register([]byte("one-sided"), extsock.RemoteRead)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -48,7 +46,7 @@ func Example() {
 	if _, err := c.Read(b); err != nil {
 		log.Fatal(err)
 	}
-	h, _, err := rdmap.ParseHandle(b)
+	h, _, err := extsock.ParseHandle(b)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -99,7 +97,7 @@ func ExampleConn_Post() {
 	defer client.Close()
 	defer server.Close()
 	memory := make([]byte, 5)
-	r, err := server.Register(memory, ddp.RemoteRead|ddp.RemoteWrite)
+	r, err := server.Register(memory, extsock.RemoteRead|extsock.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,9 +106,9 @@ func ExampleConn_Post() {
 		log.Fatal(err)
 	}
 	back := make([]byte, 5)
-	for id, wr := range []rdmap.WorkRequest{
-		{Op: rdmap.WorkWrite, Data: []byte("hello"), Remote: r.Handle()},
-		{Op: rdmap.WorkRead, Data: back, Remote: r.Handle()},
+	for id, wr := range []extsock.WorkRequest{
+		{Op: extsock.WorkWrite, Data: []byte("hello"), Remote: r.Handle()},
+		{Op: extsock.WorkRead, Data: back, Remote: r.Handle()},
 	} {
 		wr.ID = uint64(id)
 		if err := client.Post(&wr); err != nil {

@@ -7,9 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // pipe returns two connections in DDP mode, over a net.Pipe.
@@ -33,11 +31,11 @@ func pipe(clientConfig, serverConfig *extsock.Config) (client, server *extsock.C
 func Example_sharedReceiveQueue() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	srq, cq := rdmap.NewSharedReceiveQueue(4), extsock.NewCompletionQueue(4)
+	srq, cq := extsock.NewSharedReceiveQueue(4), extsock.NewCompletionQueue(4)
 	bufs := make([][]byte, 4)
 	for id := range bufs {
 		bufs[id] = make([]byte, 64)
-		if err := srq.PostRecv(rdmap.RecvRequest{ID: uint64(id), Buf: bufs[id]}); err != nil {
+		if err := srq.PostRecv(extsock.RecvRequest{ID: uint64(id), Buf: bufs[id]}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -76,11 +74,11 @@ func ExampleRegion_Window() {
 	client, server := pipe(nil, nil)
 	defer client.Close()
 	defer server.Close()
-	r, err := server.Register([]byte("private public private"), ddp.RemoteRead|ddp.RemoteWrite)
+	r, err := server.Register([]byte("private public private"), extsock.RemoteRead|extsock.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
-	w, err := r.Window(8, 6, ddp.RemoteRead)
+	w, err := r.Window(8, 6, extsock.RemoteRead)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,20 +101,20 @@ func Example_waitBatch() {
 	client, server := pipe(nil, nil)
 	defer client.Close()
 	defer server.Close()
-	r, err := server.Register(make([]byte, 100), ddp.RemoteWrite)
+	r, err := server.Register(make([]byte, 100), extsock.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
-	var wrs []rdmap.WorkRequest
+	var wrs []extsock.WorkRequest
 	for id, n := range []int{10, 20, 30} {
-		wrs = append(wrs, rdmap.WorkRequest{ID: uint64(id), Op: rdmap.WorkWrite, Data: make([]byte, n), Remote: r.Handle()})
+		wrs = append(wrs, extsock.WorkRequest{ID: uint64(id), Op: extsock.WorkWrite, Data: make([]byte, n), Remote: r.Handle()})
 	}
 	if _, err := client.PostBatch(wrs); err != nil {
 		log.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	batch := make([]rdmap.Completion, 8)
+	batch := make([]extsock.Completion, 8)
 	for left := 3; left > 0; {
 		n, err := client.SendCQ().WaitBatch(ctx, batch, false)
 		if err != nil {

@@ -19,9 +19,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 func main() {
@@ -81,11 +79,11 @@ const maxLen = 64 << 10 // of a question
 // echo lends the client memory, and answers a question for each note.
 func echo(c *extsock.Conn) error {
 	question, answer := make([]byte, maxLen), make([]byte, maxLen)
-	q, err := c.Register(question, ddp.RemoteWrite)
+	q, err := c.Register(question, extsock.RemoteWrite)
 	if err != nil {
 		return err
 	}
-	a, err := c.Register(answer, ddp.RemoteRead)
+	a, err := c.Register(answer, extsock.RemoteRead)
 	if err != nil {
 		return err
 	}
@@ -122,11 +120,11 @@ func ask(out io.Writer, address string, words []string) error {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
 	}
-	q, b, err := rdmap.ParseHandle(b)
+	q, b, err := extsock.ParseHandle(b)
 	if err != nil {
 		return err
 	}
-	a, _, err := rdmap.ParseHandle(b)
+	a, _, err := extsock.ParseHandle(b)
 	if err != nil {
 		return err
 	}

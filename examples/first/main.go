@@ -7,9 +7,7 @@ import (
 	"io"
 	"log"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 func main() {
@@ -32,7 +30,7 @@ func lend(l *extsock.Listener, memory []byte) {
 		log.Fatal(err)
 	}
 	defer c.Close() // also takes the memory back
-	r, err := c.Register(memory, ddp.RemoteRead)
+	r, err := c.Register(memory, extsock.RemoteRead)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +51,7 @@ func borrow(ctx context.Context, address string) ([]byte, error) {
 	if _, err := io.ReadFull(c, b); err != nil { // c is a net.Conn
 		return nil, err
 	}
-	h, _, err := rdmap.ParseHandle(b)
+	h, _, err := extsock.ParseHandle(b)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // ErrNotFound means that no entry has the key.
@@ -19,7 +18,7 @@ var ErrNotFound = errors.New("kvcache: not found")
 // A Client is a connection to a Server. Its methods may be called from any goroutine.
 type Client struct {
 	conn  *extsock.Conn
-	table rdmap.Handle
+	table extsock.Handle
 	again atomic.Int64
 
 	set sync.Mutex // one SET and its answer at a time
@@ -45,10 +44,10 @@ func Dial(ctx context.Context, address string, cfg *extsock.Config) (*Client, er
 func NewClient(ctx context.Context, conn *extsock.Conn) (*Client, error) {
 	c := &Client{conn: conn}
 	defer c.bound(ctx)()
-	b := make([]byte, rdmap.HandleLen)
+	b := make([]byte, extsock.HandleLen)
 	_, err := io.ReadFull(conn, b)
 	if err == nil {
-		c.table, _, err = rdmap.ParseHandle(b)
+		c.table, _, err = extsock.ParseHandle(b)
 	}
 	if err == nil && (c.table.Len == 0 || c.table.Len%bucketLen != 0) {
 		err = fmt.Errorf("kvcache: a table of %d bytes", c.table.Len)

@@ -6,29 +6,28 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // shared is the table's memory, as clients reach it.
 type shared interface {
-	handle(c net.Conn) (rdmap.Handle, error) // for the client of c
-	store(at int, p []byte) error            // copies p into the table
-	close() error                            // no client reaches the table any more
+	handle(c net.Conn) (extsock.Handle, error) // for the client of c
+	store(at int, p []byte) error              // copies p into the table
+	close() error                              // no client reaches the table any more
 }
 
 // inProcess returns n bytes that the connections with the configuration reach.
 func inProcess(c *extsock.Config, n int) (shared, []byte, error) {
 	table := make([]byte, n)
-	c.Domain = new(ddp.Domain)
-	r, err := c.Domain.Register(table, ddp.RemoteRead, 0) // for each connection of the Domain
+	c.Domain = new(extsock.Domain)
+	r, err := c.Domain.Register(table, extsock.RemoteRead, 0) // for each connection of the Domain
 	return processTable{r}, table, err
 }
 
 // A processTable is read by the connections, in this process.
 type processTable struct{ r *ddp.Region }
 
-func (t processTable) handle(net.Conn) (rdmap.Handle, error) {
-	return rdmap.Handle{STag: t.r.STag(), TO: t.r.TO(), Len: uint32(t.r.Len())}, nil
+func (t processTable) handle(net.Conn) (extsock.Handle, error) {
+	return extsock.Handle{STag: t.r.STag(), TO: t.r.TO(), Len: uint32(t.r.Len())}, nil
 }
 
 func (t processTable) store(at int, p []byte) error { return t.r.Store(at, p) }
@@ -40,7 +39,7 @@ func (t processTable) close() error {
 
 // onDevice returns n bytes that the device of c.Backend reaches.
 func onDevice(c *extsock.Config, n int) (shared, []byte, error) {
-	m, err := extsock.NewMemory(c.Backend, n, ddp.RemoteRead)
+	m, err := extsock.NewMemory(c.Backend, n, extsock.RemoteRead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,17 +49,17 @@ func onDevice(c *extsock.Config, n int) (shared, []byte, error) {
 // A deviceTable is read by the device.
 type deviceTable struct{ m *extsock.Memory }
 
-func (t deviceTable) handle(conn net.Conn) (rdmap.Handle, error) {
+func (t deviceTable) handle(conn net.Conn) (extsock.Handle, error) {
 	c, ok := conn.(*extsock.Conn)
 	if !ok {
-		return rdmap.Handle{}, fmt.Errorf("kvcache: a connection of type %T", conn)
+		return extsock.Handle{}, fmt.Errorf("kvcache: a connection of type %T", conn)
 	}
 	if s := c.ConnectionState(); s.Device == "" {
-		return rdmap.Handle{}, fmt.Errorf("kvcache: the table is on a device, and the connection is not: %w", s.NoDevice)
+		return extsock.Handle{}, fmt.Errorf("kvcache: the table is on a device, and the connection is not: %w", s.NoDevice)
 	}
 	r, err := t.m.Share(c)
 	if err != nil {
-		return rdmap.Handle{}, err
+		return extsock.Handle{}, err
 	}
 	return r.Handle(), nil
 }
