@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// end ends the link because of a failure. The flight that has failed completes with its status, or else with this one, and
-// those in front of it that the peer has carried out with success. The others are flushed. When end returns, the peer
-// neither writes nor reads the program's memory any more.
+// end ends the link because of a failure. The flight that the peer has refused, or else the oldest one, completes with its
+// status, or else with this one, and those in front of it that the peer has carried out with success. The others are
+// flushed. When end returns, the peer neither writes nor reads the program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.discard()
@@ -54,11 +54,16 @@ func (l *link) settle(flights []*flight, failed int, acked uint32, status uverbs
 	}
 }
 
-// culpritLocked returns the index of the flight that has failed, or that the peer has refused. Without one, it is the oldest.
+// culpritLocked returns the index of the flight that the peer has refused, or of one in front of it that has failed here:
+// the peer has answered that one. Without a refusal it is the oldest. A flight behind it that is wrong here says nothing
+// about what the peer has carried out.
 //
 // +checklocks:l.mu
 func (l *link) culpritLocked() int {
 	culprit := l.culprit
+	if culprit == nil {
+		return 0
+	}
 	return max(slices.IndexFunc(l.flights, func(f *flight) bool { return f.status != uverbs.Success || f == culprit }), 0)
 }
 
