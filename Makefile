@@ -16,8 +16,8 @@
 # make tshark    Wireshark's decoder as judge of our captures
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer or a bad network can do; as root
 # make mutations plants faults, one at a time, which the tests have to find
-# make foreign   the test suites of other projects, over TCP and over extsock, test by test; installs MariaDB, which one of them needs, as
-#                root; make foreignquick runs a selection
+# make foreign   the test suites of other projects, over TCP and over extsock, test by test; installs MariaDB and Redis, which two of them need,
+#                as root; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make verbs     unchanged programs under rddp run: rdma-core's examples and its own tests, those of rdma_cm, perftest and UCX, some of TCP;
 #                installs them, as root; make verbsquick is the same as a step of a tier
@@ -102,7 +102,7 @@ NIGHTLY = $(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)
 	-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 native $(EMULATED)'
 
 nightly: bin/tier $(if $(LIST),,emulators)
-	@$(if $(LIST),,if $(NIGHTLY) -list $(SHARD) | grep -q mysql; then ./.ci/install mariadb-server; fi)
+	@$(if $(LIST),,if $(NIGHTLY) -list $(SHARD) | grep -Eq 'mysql|go-redis'; then ./.ci/install mariadb-server redis-server; fi)
 	@$(NIGHTLY) $(LIST) $(SHARD)
 
 stutter: bin/tier
@@ -221,9 +221,9 @@ foreign: foreign-programs
 foreignquick:
 	$(GO) test -count=1 -v -tags=foreign -timeout=20m -run=TestSuites ./conformance/foreign -quick
 
-# The server of a database driver's suite.
+# The servers of a database driver's suite, and of a Redis client's.
 foreign-programs:
-	@./.ci/install mariadb-server
+	@./.ci/install mariadb-server redis-server
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x $(ALL)

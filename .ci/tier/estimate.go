@@ -65,6 +65,7 @@ var seconds = map[string]int{
 	"foreign net/http -short":        300,
 	"foreign x/net/http2":            400,
 	"foreign grpc/test":              500,
+	"foreign go-redis":               600,
 	"foreign go-redis/internal/pool": 150,
 	"foreign go-sql-driver/mysql":    300,
 	"foreign nats-server/test":       600,

@@ -20,10 +20,10 @@
 // internal to that tree. Then the suite is compiled in a tree of links to Go's own, which adds a
 // package foreign/x with the names of internal/x.
 //
-// The suite of a database driver needs a server. Package foreign starts Debian's at a Unix socket in a
-// temporary folder. The tests connect to a relay in front of it, in every column. The connections
-// between the tests and the relay begin as the column says, so the driver and its pool use extended
-// sockets, and the server sees plain byte streams.
+// The suites of a database driver and of a Redis client need a server. Package foreign starts Debian's
+// at a Unix socket in a temporary folder. The tests connect to a relay in front of it, in every column.
+// The connections between the tests and the relay begin as the column says, so the client and its pool
+// use extended sockets, and the server sees plain byte streams.
 //
 // Each suite is compiled twice, with package net's TCP and with the stand-in, and runs in five
 // columns:

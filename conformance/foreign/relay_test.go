@@ -41,7 +41,7 @@ func (r *relay) env() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.to.env(port), nil
+	return r.to.env(r.to.folder, port)
 }
 
 // close ends the relay with all its connections.

@@ -200,7 +200,7 @@ func (e *execution) start(r *result) (out []byte, ended bool, err error) {
 		return nil, false, err
 	}
 	if e.s.specs != "" {
-		args = append(args, "-ginkgo.no-color", "-ginkgo.json-report="+report, "-ginkgo.focus="+e.s.focus())
+		args = append(args, "-ginkgo.no-color", "-ginkgo.json-report="+report, "-ginkgo.focus="+e.s.focus(), "-ginkgo.skip="+e.s.skipSpecs)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience+time.Minute) // the program's own limit comes first
 	defer cancel()

@@ -24,8 +24,8 @@ type server struct {
 	files map[string]string // of its folder
 	// commands returns the command lines: those that make the server's data, and last the server.
 	commands func(folder, socket string) [][]string
-	// env returns what tells the tests the relay's port.
-	env func(port string) []string
+	// env returns what tells the tests the relay's port. It may write files into the server's folder.
+	env func(folder, port string) ([]string, error)
 }
 
 // mariadb is a MariaDB server with the database gotest. Its data need not survive it.
@@ -46,7 +46,28 @@ var mariadb = &server{
 			},
 		}
 	},
-	env: func(port string) []string { return []string{"MYSQL_TEST_ADDR=127.0.0.1:" + port} },
+	env: func(_, port string) ([]string, error) { return []string{"MYSQL_TEST_ADDR=127.0.0.1:" + port}, nil },
+}
+
+// redis is a Redis server. The tests find its port in the environment, and the specs of Ginkgo in a
+// file. With such a file they take the server for one of Redis Enterprise, and do not first look for
+// the servers of clusters, rings and sentinels, at ports of their own.
+var redis = &server{
+	commands: func(folder, socket string) [][]string {
+		return [][]string{{
+			"/usr/bin/redis-server", "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", "",
+			"--enable-debug-command", "yes",
+		}}
+	},
+	env: func(folder, port string) ([]string, error) {
+		name := filepath.Join(folder, "endpoints.json")
+		endpoints := fmt.Sprintf(`{"one": {"raw_endpoints": [{"dns_name": "127.0.0.1", "port": %s}]}}`, port)
+		env := []string{
+			"REDIS_VERSION=7.0", // of Debian 12; a test that needs a newer one skips itself
+			"REDIS_PORT=" + port, "RE_CLUSTER=true", "REDIS_ENDPOINTS_CONFIG_PATH=" + name,
+		}
+		return env, os.WriteFile(name, []byte(endpoints), 0o644)
+	},
 }
 
 // A service is a server that runs.

@@ -20,6 +20,7 @@ type suite struct {
 	specs   string                   // the test that has Ginkgo's specs; "" for none
 
 	run, skip  string        // as for go test; skip has its reason in a comment
+	skipSpecs  string        // the same for specs
 	quickRun   string        // instead of run, in make foreignquick
 	quickSpecs string        // the same for specs; "" means all
 	short      bool          // without the tests that the suite itself leaves out with -short
@@ -60,6 +61,26 @@ var netHTTP = append([]string{
 // command.
 const netHTTPSkip = "^(TestWriteHeaderNoCodeCheck(_h1hijack)?|TestTimeoutHandlerSuperfluousLogs" +
 	"|TestCmdGoNoHTTPServer|TestOmitHTTP2Vet)$"
+
+// goRedisSkip are the tests of go-redis that do not run: examples, which want a server at port 6379,
+// and those that skip themselves unless a cluster, a sentinel, a server with TLS or with modules, or
+// one of a newer version is at a port of theirs. If there is one, it is somebody's.
+const goRedisSkip = "^(Example|TestLanguages|TestTLS|TestMonitorCommand$|TestSentinelFailover" +
+	"|TestFTAggregateCollect_|TestSearchCommandsRESP2And|TestDivertedClusterWide|TestConfigDoesNotLeak" +
+	"|Test(AP|Truth|APZeroCopyBuffer)Cluster|TestClusterAutoPipeline(Basic|Conc|Cross)" +
+	"|TestClusterNodeHook|TestClusterPipeline(Uses|Non)" +
+	"|TestClusterMaintNotifications_(SMIGRAT|Dedup.*on$|MultiNode|Complex)" +
+	"|TestDigest(Basic|.*Helper)|TestSetIFD|TestDelExArgs)"
+
+// goRedisSkipSpecs are the specs of go-redis that do not run. Those in the first two lines need other
+// servers, and those in the third one at port 6379. Those in the next two lines need modules of Redis
+// or its version 8, and those in the last line version 7.2, or a file of settings.
+const goRedisSkipSpecs = "cluster races|ClusterClient|Command Tips|Redis Ring|Ring (watch|Tx|Publish|Get)" +
+	"|Sentinel|UniversalClient|NewFailoverCluster|go-redis TLS" +
+	"|Credentials Provider Priority|withConn|Client should Stringer" +
+	"|RediSearch|FT\\.|JSON Commands|Advanced JSON|RedisTimeseries|TS\\.|VectorSet|Probabilistic" +
+	"|Array Commands|HIMPORT|HotKeys" +
+	"|ACL LOG|WaitAOF|ClientSetInfo|ConfigRewrite|fail module loadex|RankWithScore"
 
 // suites are what make foreign runs, in this order.
 var suites = []suite{
@@ -134,6 +155,11 @@ var suites = []suite{
 		name: "go-redis/internal/pool", module: goRedis, std: httptest, test: "github.com/redis/go-redis/v9/internal/pool",
 		specs:    "TestGinkgoSuite",
 		quickRun: "^(TestGinkgoSuite$|TestMaybeHasData_|TestIsHealthyConn)", quickSpecs: "conn_check", quick: 1,
+	},
+	{
+		name: "go-redis", module: goRedis, std: httptest, test: "github.com/redis/go-redis/v9", server: redis,
+		specs: "TestGinkgoSuite", skip: goRedisSkip, skipSpecs: goRedisSkipSpecs,
+		limit: 10 * time.Minute,
 	},
 	{
 		name: "go-sql-driver/mysql", module: mysql, test: "github.com/go-sql-driver/mysql", server: mariadb,
