@@ -1,8 +1,9 @@
 package ddp
 
 import (
-	"sync"
 	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // Discard makes the Regions of d ignore what the peer writes to them on the given stream from now on, and keeps a Sender
@@ -38,8 +39,8 @@ func (r *Region) awaitCopies() {
 
 // A streamSet is a set of streams. The zero value is empty.
 type streamSet struct {
-	n  atomic.Int32 // members
-	mu sync.RWMutex // no lock is taken inside it
+	n  atomic.Int32              // members
+	mu locks.RWMutex[locks.Leaf] // no lock is taken inside it
 	// made by the first add
 	all map[uint64]struct{} // +checklocks:mu
 }

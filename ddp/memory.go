@@ -5,7 +5,8 @@ import (
 	"errors"
 	"io"
 	"math"
-	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // far is the memory of a Region that RegisterMemory has made.
@@ -74,7 +75,7 @@ func (r *Region) store(p []byte, to uint64) error {
 
 // updating is held during each update of a word. There is one lock for all Regions of far memory, because two
 // can be the same bytes.
-var updating sync.Mutex
+var updating locks.Mutex[locks.Updating]
 
 // update is updateWord for far memory. It is atomic with regard to every other update of far memory, and
 // not with regard to the owner of the memory.

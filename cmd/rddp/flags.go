@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // The flags that several commands have are made here, so that they have one name and one meaning.
@@ -110,7 +110,7 @@ func tcpAddress(text, port string) (string, error) {
 // help texts and results looks at it.
 type checkedWriter struct {
 	w   io.Writer
-	mu  sync.Mutex
+	mu  locks.Mutex[locks.Leaf]
 	err error // +checklocks:mu
 }
 

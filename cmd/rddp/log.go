@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // maxWarnings is the maximum number of warnings and errors with one message in the time warningTime. Peers cause most of
@@ -47,7 +48,7 @@ func (h *limitedHandler) WithGroup(name string) slog.Handler {
 
 // warnings counts the warnings with each message.
 type warnings struct {
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.Leaf]
 	since map[string]*warned // +checklocks:mu
 }
 

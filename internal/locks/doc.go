@@ -1,5 +1,5 @@
 // Package locks has mutexes with ranks. The ranks are the order in which a goroutine may lock them:
-// the list in this package, outermost first, is the one in DESIGN.md.
+// rank.go lists them, outermost first.
 //
 // In a normal build [Mutex] and [RWMutex] are those of package sync, and [Acquired] and [Released]
 // do nothing. In a race build each goroutine's locks are noted. A goroutine that locks a mutex

@@ -108,7 +108,7 @@ type CallOut struct{ base int }
 
 // isTurn has the ranks of what is held while the program's code is called, and for which nobody waits but
 // calls that have to come after it.
-var isTurn = map[rank]bool{rankOf[Writer](): true, rankOf[Plain](): true}
+var isTurn = map[rank]bool{rankOf[ProxyEnd](): true, rankOf[Writer](): true, rankOf[Plain](): true}
 
 // BeginCallOut begins a call of the program's code. It panics if this goroutine holds a lock.
 func BeginCallOut() CallOut {
@@ -145,6 +145,6 @@ func nest[R Rank]() {
 // come behind all that the goroutine holds.
 func note[R Rank](inOrder bool) {
 	if outer, ok := acquire(goroutine(), rankOf[R](), inOrder); !ok {
-		panic("BUG: " + rankOf[R]().String() + " is locked inside " + outer.String() + ": see the order of locks in DESIGN.md")
+		panic("BUG: " + rankOf[R]().String() + " is locked inside " + outer.String() + ": see the order in internal/locks/rank.go")
 	}
 }

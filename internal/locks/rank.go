@@ -4,70 +4,177 @@ package locks
 // to speak of.
 type Rank interface{ ~struct{} }
 
-// order is the order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
+// order is the order in which a goroutine may lock, outermost first: the package, the lock, and what it guards or what it
+// is held for.
 var order = [...]any{
-	Backlog{}, Writer{}, Plain{}, Conn{}, Startup{}, RSockets{}, Token{}, Poster{}, Device{}, Inbox{}, ByteStream{}, Borrowed{}, Life{}, ReadBound{},
-	PostRecv{}, QP{}, Windows{}, Region{}, Queue{}, Domain{}, Keys{}, SharedQueue{}, Completions{},
-	Doorbells{}, Regions{}, Door{}, Crowd{}, Idle{}, Records{}, Live{}, Capture{}, Trace{}, Signal{}, Deadline{}, Network{},
-	Buffered{}, Simulator{}, Stack{}, UserTCP{}, Tap{}, Flow{}, Packets{}, Watch{}, Watcher{},
+	// Of the commands, whose servers hold connections.
+	ProxyRoutes{}, // proxy, Router.setting: held while the routes are replaced
+	ProxyEnd{},    // proxy, plainEnd.mu: held while a Write may be under way
+
+	// Of rddp run: the program's calls, its descriptors and its ids.
+	Supervisor{}, // run, supervisor.mu: the program's open files
+	FileBell{},   // run, doorbell.mu: which files have work requests
+	CM{},         // cm, CM.mu: the ids of a connection manager
+
+	// Of the RNIC of rddp run.
+	RNICContext{},  // device, Context.mu: the objects of a program's context, held during a command
+	RNICPairs{},    // device, Context.pairsMu: the queue pairs that a doorbell looks at
+	RNICPort{},     // device, port.mu: where the peers of a Protection Domain connect
+	RNICSend{},     // device, queuePair.sendMu: the send queue
+	RNICPlacing{},  // device, queuePair.placing: a datagram on its way into memory, and the flush of receives
+	RNICReceiver{}, // device, receiver.mu: the frames that have come
+	RNICPair{},     // device, queuePair.mu: the attributes and the connection
+	RNICLink{},     // device, link.mu: the work requests that are not complete
+	RNICWindow{},   // device, memoryWindow.mu
+	RNICRegion{},   // device, memoryRegion.mu: the windows of a region
+	RNICLookout{},  // device, lookout.mu: who waits for receives that are posted late
+
+	// Of a connection.
+	Backlog{},    // extsock, backlog.mu: the connections that wait for Accept
+	Writer{},     // driver, byteStream.writing: the one Write that is under way
+	Plain{},      // extsock, Conn.plainIn and Conn.plainOut, channels: the Read, the Write of TCP mode that is under way
+	Conn{},       // extsock, Conn.mu: what a connection knows of its peer
+	Startup{},    // startup, Handshake.mu: how a connection begins
+	RSockets{},   // rsockets, rsocket.mu: both ways of a connection that speaks rsockets
+	Token{},      // driver, tx.token, an atomic: the way out
+	Poster{},     // extsock/internal/device, Engine.posting: what a connection on a device posts, in order
+	Device{},     // extsock/internal/device, Engine.mu: a connection on a device
+	Inbox{},      // driver, inbox.mu: what has come and is not read
+	ByteStream{}, // driver, byteStream.mu: credits and what waits to be sent
+	Borrowed{},   // driver, token.mu: who waits to take a payload back, and who has set the token down
+	Life{},       // driver, life.mu: the state of a connection in DDP mode, and why it ends
+	ReadBound{},  // driver, readBound.mu: how long receiving goes on
+
+	// Of RDMAP and DDP.
+	PostRecv{},    // rdmap, QP.postRecvMu: a receive on its way from the QP to DDP's queue
+	QP{},          // rdmap, QP.mu
+	Windows{},     // ddp, windows.mu: the windows of one Region
+	Region{},      // ddp, Region.mu: held for reading while bytes are copied
+	Queue{},       // ddp, Queue.mu: an untagged queue, and the copies into its buffers
+	Domain{},      // ddp, Domain.mu: the STags
+	Keys{},        // ddp, keySource.mu: where STags are drawn from
+	SharedQueue{}, // rdmap, SharedReceiveQueue.mu
+	Completions{}, // rdmap, CompletionQueue.mu
+
+	// Of around a connection.
+	Doorbells{}, // driver, Doorbells.mu: what connections have put off, of one completion queue
+	Regions{},   // extsock, verbs.regionsMu: what the connection has registered
+	Door{},      // startup, Door.mu: the half-open connections of a Listener
+	Crowd{},     // crowd, Crowd.mu: the places of a server's connections
+	Idle{},      // driver, idle.mu: the idle timeout
+	Records{},   // startup, Records.mu: what a Dialer remembers of fallbacks
+	Live{},      // counters, live.mu: the sums of all connections
+	Capture{},   // observe, Taps.mu: the Taps of a connection
+	Trace{},     // observe, Trace.mu: the events that the handler of a trace has not got
+	Signal{},    // wait, Signal.mu: a condition that many wait for
+	Deadline{},  // wait, Deadline.mu: a deadline of Read or Write
+
+	// Of the Streams and Devices of toe.
+	Network{},      // simtoe, Network.mu: addresses
+	Buffered{},     // netconn, stream.mu: a send buffer above a net.Conn
+	Simulator{},    // simtoe, the lock of both ends of a connection
+	Stack{},        // usertcp, Stack.beginning: what a Stack begins, until it is closed
+	UserTCP{},      // usertcp, Stream.mu and listener.mu: the goroutines that wait for TCP
+	Tap{},          // usertcp, tap.mu: the connections that the tap knows
+	Flow{},         // usertcp, flow.mu: what the tap knows of a connection
+	Packets{},      // usertcp, packets.mu: the packets on a link in memory
+	Watch{},        // toe/kernel, watch.mu: the watch of one socket
+	Watcher{},      // toe/kernel, watching.mu: the sockets of the process that are watched
+	VerbsBackend{}, // verbs, backend.mu: the devices that are open
+	VerbsWait{},    // verbs, qp.poll: the one look at the completions that is under way
+	VerbsRegion{},  // verbs, region.mu: whether it is registered
+	VerbsPost{},    // verbs, qp.post: the queues of a queue pair
+	VerbsDevice{},  // verbs, device.mu: its users, and what is to be freed
+
+	// Of memory, and what is innermost in rddp run.
+	Updating{},        // ddp, updating: an atomic operation on memory that is no slice
+	NearRead{},        // near, Stream.readMu: held by the reader
+	NearWrite{},       // near, Stream.writeMu: held by the writer
+	NearHalf{},        // near, half.mu: one direction of a connection through memory
+	FaultWay{},        // fault, way.mu: one packet after the other
+	RNICCompletions{}, // device, completionQueue.mu
+	RNICReceives{},    // device, receiveQueue.mu: the receives of a queue pair, or of many
+	RNICAsync{},       // device, Context.asyncMu: the channel of asynchronous events
+	RNICCopying{},     // device, memoryRegion.copying: held for reading while bytes are copied
+
+	// Of everything else.
+	Leaf{}, // a mutex whose holder locks no other one
 }
 
-// Of extsock.
 type (
-	Backlog    struct{} // a Listener's backlog
-	Conn       struct{} // what a connection knows of its peer
-	Startup    struct{} // how a connection begins
-	RSockets   struct{} // both ways of a connection that speaks rsockets
-	Writer     struct{} // the one Write of a byte stream that is under way
-	Plain      struct{} // the one Read, or the one Write, of TCP mode that is under way
-	Token      struct{} // the transmit token
-	Poster     struct{} // what a connection on a device posts
-	Device     struct{} // a connection on a device
-	Borrowed   struct{} // waiting for the transmit token to take a payload back
-	ByteStream struct{} // a byte stream's way out
-	Inbox      struct{} // what has come and is not read
-	Life       struct{} // the state of a connection in DDP mode, and why it ends
-	ReadBound  struct{} // how long receiving goes on
-	Doorbells  struct{} // what waits for the consumers of a completion queue
-	Regions    struct{} // the Regions that a connection has registered
-	Door       struct{} // a Listener's half-open connections
-	Crowd      struct{} // the places of a server's connections
-	Idle       struct{} // the idle timeout of a connection
-	Records    struct{} // what a Dialer remembers of fallbacks
-	Live       struct{} // the sums of all connections
-	Capture    struct{} // the Taps of a connection
-	Trace      struct{} // the events that the handler of a trace has not got
-	Signal     struct{} // a condition that many wait for
-	Deadline   struct{} // a deadline of Read or Write
-)
-
-// Of rdmap.
-type (
-	PostRecv    struct{} // a receive between its place in the QP and that in DDP's queue
-	QP          struct{} // a queue pair
-	SharedQueue struct{} // a shared receive queue
-	Completions struct{} // a completion queue
-)
-
-// Of ddp.
-type (
-	Windows struct{} // the windows of a Region
-	Region  struct{} // a Region's memory; held for reading while octets are copied
-	Queue   struct{} // an untagged queue, and the copies into its buffers
-	Domain  struct{} // the STags of a Protection Domain
-	Keys    struct{} // where STags are drawn from
-)
-
-// Of toe.
-type (
-	Network   struct{} // the addresses of the simulator
-	Buffered  struct{} // a send buffer above a net.Conn
-	Simulator struct{} // a connection of the simulator
-	Stack     struct{} // what a user-space TCP begins, until it is closed
-	UserTCP   struct{} // who waits for a connection or a Listener of the user-space TCP
-	Tap       struct{} // the connections that the tap of the user-space TCP knows
-	Flow      struct{} // what the tap knows of a connection
-	Packets   struct{} // the packets on a link in memory
-	Watch     struct{} // the watch of a socket of the kernel
-	Watcher   struct{} // the sockets of the process that are watched
+	ProxyRoutes     struct{}
+	ProxyEnd        struct{}
+	Supervisor      struct{}
+	FileBell        struct{}
+	CM              struct{}
+	RNICContext     struct{}
+	RNICPairs       struct{}
+	RNICPort        struct{}
+	RNICSend        struct{}
+	RNICPlacing     struct{}
+	RNICReceiver    struct{}
+	RNICPair        struct{}
+	RNICLink        struct{}
+	RNICWindow      struct{}
+	RNICRegion      struct{}
+	RNICLookout     struct{}
+	Backlog         struct{}
+	Writer          struct{}
+	Plain           struct{}
+	Conn            struct{}
+	Startup         struct{}
+	RSockets        struct{}
+	Token           struct{}
+	Poster          struct{}
+	Device          struct{}
+	Inbox           struct{}
+	ByteStream      struct{}
+	Borrowed        struct{}
+	Life            struct{}
+	ReadBound       struct{}
+	PostRecv        struct{}
+	QP              struct{}
+	Windows         struct{}
+	Region          struct{}
+	Queue           struct{}
+	Domain          struct{}
+	Keys            struct{}
+	SharedQueue     struct{}
+	Completions     struct{}
+	Doorbells       struct{}
+	Regions         struct{}
+	Door            struct{}
+	Crowd           struct{}
+	Idle            struct{}
+	Records         struct{}
+	Live            struct{}
+	Capture         struct{}
+	Trace           struct{}
+	Signal          struct{}
+	Deadline        struct{}
+	Network         struct{}
+	Buffered        struct{}
+	Simulator       struct{}
+	Stack           struct{}
+	UserTCP         struct{}
+	Tap             struct{}
+	Flow            struct{}
+	Packets         struct{}
+	Watch           struct{}
+	Watcher         struct{}
+	VerbsBackend    struct{}
+	VerbsWait       struct{}
+	VerbsRegion     struct{}
+	VerbsPost       struct{}
+	VerbsDevice     struct{}
+	Updating        struct{}
+	NearRead        struct{}
+	NearWrite       struct{}
+	NearHalf        struct{}
+	FaultWay        struct{}
+	RNICCompletions struct{}
+	RNICReceives    struct{}
+	RNICAsync       struct{}
+	RNICCopying     struct{}
+	Leaf            struct{}
 )

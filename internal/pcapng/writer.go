@@ -6,8 +6,9 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"sync"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 const (
@@ -42,7 +43,7 @@ var (
 type Writer struct {
 	Now func() time.Time // what time packets get
 
-	mu sync.Mutex // held across writes to the file, so that packets stay whole and in order of time
+	mu locks.Mutex[locks.Leaf] // held across writes to the file, so that packets stay whole and in order of time
 
 	file *bufio.Writer // +checklocks:mu
 	// a packet and its block, while they are made

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A direction carries packets from one end of the link to the other. A packet passes these places,
@@ -23,7 +25,7 @@ type direction struct {
 	draws draws
 	other *direction // from which answers go back
 
-	mu   sync.Mutex
+	mu   locks.Mutex[locks.Leaf]
 	cond sync.Cond // a packet is ready, a timer has fired, or an end was closed
 
 	// +checklocks:mu

@@ -3,6 +3,8 @@ package badlink
 import (
 	"context"
 	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Joint is a link between two devices.
@@ -13,7 +15,7 @@ type Joint struct {
 	wg      sync.WaitGroup
 	stop    sync.Once
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// +checklocks:mu
 	err error // of the device that ended the Joint
 }

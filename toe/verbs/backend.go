@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -23,7 +23,7 @@ type Backend struct {
 
 	kernel.Backend // TCP in the process
 
-	mu  sync.Mutex
+	mu  locks.Mutex[locks.VerbsBackend]
 	dev *Device // nil until it is open
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -37,9 +38,9 @@ type Device struct {
 	// regions guards closed of all Regions. It is read while a work request is put into a queue: one lock for the
 	// Regions of all its Segments, because a Post that waited for one Region with another one locked could wait in
 	// a circle.
-	regions sync.RWMutex
+	regions locks.RWMutex[locks.Leaf]
 
-	mu     sync.Mutex
+	mu     locks.Mutex[locks.VerbsDevice]
 	closed bool
 	err    error // why the device has failed
 	uids   uint64

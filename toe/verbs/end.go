@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/states"
 )
@@ -59,7 +60,7 @@ type end struct {
 	wake   func()        // wakes who waits for completions
 	finish func()        // gives back what the end holds of the device
 
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.Leaf]
 	state state
 	why   error // it is no longer live
 	met   bool  // a channel adapter's peer has answered: what rejects the connection from then on is its end

@@ -8,10 +8,10 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -83,7 +83,7 @@ type QP struct {
 	hasCQ, isQP bool
 	mapped      [][]byte
 
-	post     sync.Mutex // guards the two queues, what is under way, and the memory of a doorbell
+	post     locks.Mutex[locks.VerbsPost] // guards the two queues, what is under way, and the memory of a doorbell
 	bell     [32]byte
 	answer   [8]byte
 	pinned   runtime.Pinner
@@ -96,7 +96,7 @@ type QP struct {
 	route    ucma.Route
 	noFlush  bool
 
-	poll sync.Mutex // held by Wait
+	poll locks.Mutex[locks.VerbsWait] // held by Wait
 	done completionQueue
 	// flushBy is when completions end to be due, of a connection that has ended.
 	flushBy time.Time

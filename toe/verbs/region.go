@@ -3,8 +3,8 @@ package verbs
 import (
 	"errors"
 	"fmt"
-	"sync"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/toe"
 )
@@ -18,9 +18,9 @@ type Region struct {
 	key    uint32 // for work requests of this device
 	remote uint32
 
-	mu     sync.Mutex // held while it is registered and deregistered
-	closed bool       // Device.regions guards it
-	gone   bool       // it is deregistered; mu guards it
+	mu     locks.Mutex[locks.VerbsRegion] // held while it is registered and deregistered
+	closed bool                           // Device.regions guards it
+	gone   bool                           // it is deregistered; mu guards it
 }
 
 // Rights are what peers may do with a Region.

@@ -2,9 +2,9 @@ package accept
 
 import (
 	"net"
-	"sync"
 
 	"github.com/rddp/rddp/internal/crowd"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Memory is memory that the clients of a server share. The clients at one address get at most half of
@@ -13,7 +13,7 @@ import (
 type Memory struct {
 	most int64 // bytes
 
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.Leaf]
 	taken int64                  // +checklocks:mu
 	of    map[crowd.Source]int64 // +checklocks:mu
 }

@@ -4,14 +4,15 @@ package filecopy
 
 import (
 	"os"
-	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 const openNonBlock = 0
 
 // locked contains the files that this process has locked. These systems have no flock(2).
 var locked struct {
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.Leaf]
 	files []os.FileInfo
 }
 

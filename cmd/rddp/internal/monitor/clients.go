@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // clients is a listener that has at most limit connections. A further connection closes the one that has
@@ -16,7 +18,7 @@ type clients struct {
 	net.Listener
 	limit int
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// signals that a connection has closed or become idle, or that the listener is closed
 	cond *sync.Cond
 	// connections

@@ -17,6 +17,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
@@ -31,7 +32,7 @@ type Server struct {
 
 	l        net.Listener
 	own      string // congestion control of l before any session; empty if not known
-	mu       sync.Mutex
+	mu       locks.Mutex[locks.Leaf]
 	sessions map[string]*session // +checklocks:mu
 	memory   int64               // +checklocks:mu
 	pinned   bool                // +checklocks:mu
@@ -54,7 +55,7 @@ type session struct {
 
 // connections are those of a session or of a door, until it ends.
 type connections struct {
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.Leaf]
 	all   map[*closer]bool // +checklocks:mu
 	ended bool             // +checklocks:mu
 }
@@ -88,7 +89,7 @@ func (s *connections) end() {
 // A closer closes a connection whose owner may change: an extended socket takes the TCP connection
 // over.
 type closer struct {
-	mu     sync.Mutex
+	mu     locks.Mutex[locks.Leaf]
 	c      net.Conn // +checklocks:mu
 	closed bool     // +checklocks:mu
 }

@@ -2,10 +2,11 @@ package perf
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // median returns the median of values: for an even number of them, the mean of the middle two. It
@@ -50,7 +51,7 @@ func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLate
 
 // A recorder is a histogram of latencies that several goroutines may use.
 type recorder struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	h  *hdrhistogram.Histogram // +checklocks:mu
 }
 

@@ -3,10 +3,10 @@ package proxy
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Half is a connection to a peer that speaks DDP, for a part that has its own way to the connection in
@@ -42,7 +42,7 @@ type Acceptor struct {
 	l    *extsock.Listener
 	next chan net.Conn
 
-	mu sync.Mutex // held from a connection's way into next until it has come out of l
+	mu locks.Mutex[locks.Leaf] // held from a connection's way into next until it has come out of l
 }
 
 // NewAcceptor returns an Acceptor. A nil cfg means the zero Config.

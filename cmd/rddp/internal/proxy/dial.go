@@ -3,10 +3,10 @@ package proxy
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/cause"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -50,7 +50,7 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 
 // A lastDialer is the Dialer of the last connection. It remembers which peers fall back.
 type lastDialer struct {
-	mu     sync.Mutex
+	mu     locks.Mutex[locks.Leaf]
 	dialer *extsock.Dialer // +checklocks:mu
 }
 

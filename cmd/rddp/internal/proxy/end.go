@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -32,7 +33,7 @@ type plainEnd struct {
 	net.Conn
 	once sync.Once
 
-	mu sync.Mutex // held while a Write may be under way
+	mu locks.Mutex[locks.ProxyEnd] // held while a Write may be under way
 	// a Write has
 	failed bool // +checklocks:mu
 }

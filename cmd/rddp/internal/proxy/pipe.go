@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // bufferSize is the number of bytes that a pipe moves at a time, in each direction.
@@ -38,7 +40,7 @@ type pipe struct {
 	once     sync.Once      // closes it
 	ways     sync.WaitGroup // directions that have not ended
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// the first
 	err error // +checklocks:mu
 }

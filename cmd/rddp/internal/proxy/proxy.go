@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/states"
 )
 
@@ -182,7 +183,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var timer *time.Timer
-	var mu sync.Mutex
+	var mu locks.Mutex[locks.Leaf]
 	stop := context.AfterFunc(ctx, func() {
 		mu.Lock()
 		defer mu.Unlock()

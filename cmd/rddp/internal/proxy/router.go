@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Router runs a Proxy for each of its routes, which can change while it runs. All have one Config,
@@ -16,9 +18,9 @@ type Router struct {
 	failed  chan error // the first error of a Proxy
 
 	// held while Set replaces the routes, which can take as long as a name server; before mu
-	setting sync.Mutex
+	setting locks.Mutex[locks.ProxyRoutes]
 
-	mu sync.Mutex // nobody waits for anything with it
+	mu locks.Mutex[locks.Leaf] // nobody waits for anything with it
 	// of the routes that there are
 	routes map[Address]*Proxy // +checklocks:mu
 	// all that have connections, those of routes that have gone included

@@ -7,11 +7,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A channel carries events to the program: a pipe, of which the program has the end for reading.
@@ -24,7 +24,7 @@ type channel struct {
 	in    *eventChannels
 	inode uint64
 
-	mu   sync.Mutex
+	mu   locks.Mutex[locks.Leaf]
 	near int // +checklocks:mu
 	// the length of an event in bytes; 0 before the first one
 	eventLen int // +checklocks:mu
@@ -34,7 +34,7 @@ type channel struct {
 
 // eventChannels are the channels that are not closed.
 type eventChannels struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// by inode
 	all map[uint64]*channel // +checklocks:mu
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/cm"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
@@ -36,7 +36,7 @@ type channelFile struct {
 type channels struct {
 	epoll int // tells which pipes nobody reads any more
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// by the number of the end for writing
 	files map[int]*channelFile // +checklocks:mu
 }

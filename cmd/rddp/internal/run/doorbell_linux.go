@@ -7,10 +7,11 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A doorbell hears of posted work requests. A program rings it by writing to the device's file,
@@ -19,7 +20,7 @@ import (
 type doorbell struct {
 	events *os.File
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.FileBell]
 	// files by watch; nil once the doorbell is closed
 	files map[int32]*openFile // +checklocks:mu
 	// those that a batch of notifications names, for ring

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"sync"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // meetTimeout bounds the connection of a socket with this process.
@@ -21,7 +22,7 @@ const meetTimeout = 5 * time.Second
 type meetingPlace struct {
 	ip net.IP // an address of loopback
 
-	mu sync.Mutex // held while a socket connects
+	mu locks.Mutex[locks.Leaf] // held while a socket connects
 	// opened when the first socket comes
 	l *net.TCPListener // +checklocks:mu
 }

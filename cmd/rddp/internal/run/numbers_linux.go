@@ -8,12 +8,12 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // numbers puts descriptors at numbers that the filter knows. The kernel can do that only by replacing
@@ -22,7 +22,7 @@ import (
 // above that: see seccomp.Pick. And the calls for a number of the program's choice wait while
 // this process looks and acts; those that have gone on, and may not be done yet, are known.
 type numbers struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// what a thread's last call was, if it was such a call
 	dups map[int]seccomp.Dup // +checklocks:mu
 }

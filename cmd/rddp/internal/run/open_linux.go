@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 const (
@@ -47,7 +47,7 @@ type openFile struct {
 	// heard is the offset up to which the doorbells have been looked at. The doorbell's mutex guards it.
 	heard int64
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// children of the opener that have registered memory through it
 	children map[int]*process.Process // +checklocks:mu
 }

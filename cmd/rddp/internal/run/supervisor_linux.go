@@ -18,6 +18,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // Stage becomes the program if Run has started this process for that. Otherwise it returns. The main
@@ -41,7 +42,7 @@ type supervisor struct {
 	closeOnce sync.Once
 	blindOnce sync.Once // the first process whose memory is out of reach is told of
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Supervisor]
 	// the open files of the device
 	files map[*openFile]struct{} // +checklocks:mu
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 )
@@ -70,9 +71,9 @@ type connections struct {
 	place6 meetingPlace
 
 	looks     looks
-	accepting sync.Mutex // held while a listener may have another flag than the program has given it
+	accepting locks.Mutex[locks.Leaf] // held while a listener may have another flag than the program has given it
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// by the cookie of the program's socket
 	taken map[uint64]*taken // +checklocks:mu
 	// peers that speak no DDP, and until when that is believed

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A source is the content of a file. An empty name stands for no file, which is not an error.
@@ -49,7 +50,7 @@ type loader struct {
 	config func(files) (*tls.Config, error)
 	failed func(error) // gets the error of each change that cannot be used
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// what is in use
 	value *tls.Config // +checklocks:mu
 	// the files that config was called with last

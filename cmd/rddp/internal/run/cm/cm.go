@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"sync"
 	"syscall"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
@@ -35,7 +35,7 @@ type CM struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.CM]
 	// all ids by their number
 	ids  map[uint32]*id // +checklocks:mu
 	last uint32         // +checklocks:mu

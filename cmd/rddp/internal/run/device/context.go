@@ -2,9 +2,9 @@ package device
 
 import (
 	"strconv"
-	"sync"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -39,7 +39,7 @@ type Context struct {
 	// memory is what the program maps. The rings are in it.
 	memory Memory
 
-	mu     sync.Mutex
+	mu     locks.Mutex[locks.RNICContext]
 	closed bool // +checklocks:mu
 	// the last handle given out
 	last     uint32                       // +checklocks:mu
@@ -53,7 +53,7 @@ type Context struct {
 	ahs      map[uint32]*protectionDomain // +checklocks:mu
 	mws      map[uint32]*memoryWindow     // +checklocks:mu
 
-	asyncMu sync.Mutex
+	asyncMu locks.Mutex[locks.RNICAsync]
 	async   Channel // +checklocks:asyncMu
 	// ends the faults of the context; nil before the channel for events is there
 	stopFaults func() // +checklocks:asyncMu
@@ -62,7 +62,7 @@ type Context struct {
 	late lookout
 
 	// pairs are those of qps, for the doorbell, by their handles.
-	pairsMu sync.RWMutex
+	pairsMu locks.RWMutex[locks.RNICPairs]
 	pairs   map[uint32]*queuePair // +checklocks:pairsMu
 }
 

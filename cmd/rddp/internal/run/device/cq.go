@@ -1,9 +1,9 @@
 package device
 
 import (
-	"sync"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -25,7 +25,7 @@ type completionQueue struct {
 	channel    *channel // nil if it has none
 	users      int      // QPs; the Context's mutex guards it
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.RNICCompletions]
 	// nil once the CQ is destroyed
 	ring *ring.Ring // +checklocks:mu
 	// where the ring is in the file

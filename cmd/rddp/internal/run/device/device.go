@@ -13,6 +13,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -51,7 +52,7 @@ type Device struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // the connections and what they still have to send
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// queue pairs by QPN
 	pairs map[uint32]*queuePair // +checklocks:mu
 	// how often a connection manager expects a peer

@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/mpa"
 )
@@ -117,7 +117,7 @@ const refusalsEvery = time.Minute
 
 // refusedPeers say when a refused peer was last logged, by the reason.
 type refusedPeers struct {
-	mu   sync.Mutex
+	mu   locks.Mutex[locks.Leaf]
 	told map[error]time.Time // +checklocks:mu
 }
 

@@ -32,7 +32,12 @@ func (m *endlessMemory) Read(b []byte, addr uint64) error {
 		m.rung.Add(1)
 	}
 	if m.n.Add(1) < tooMany && !m.stop.Load() {
-		m.post()
+		posted := make(chan struct{})
+		go func() { // the program, whose goroutines hold no lock of the device
+			defer close(posted)
+			m.post()
+		}()
+		<-posted
 	}
 	return m.Process.Read(b, addr)
 }

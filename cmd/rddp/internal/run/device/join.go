@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -21,7 +21,7 @@ import (
 // belongs to the PD of its port, so no peer reaches memory of another PD. Datagrams come to the UDP
 // port of the same number, which is open if a UD queue pair has it.
 type port struct {
-	mu        sync.Mutex
+	mu        locks.Mutex[locks.RNICPort]
 	listeners []*extsock.Listener // +checklocks:mu
 	// those for peers on this host
 	near      []*extsock.Listener      // +checklocks:mu

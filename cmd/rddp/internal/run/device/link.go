@@ -3,11 +3,11 @@ package device
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -35,7 +35,7 @@ type link struct {
 	// settled is closed when end has completed the work requests of a link that has failed.
 	settled chan struct{}
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.RNICLink]
 	// work requests whose completion is due, in order
 	flights []*flight // +checklocks:mu
 	// closed, and nil again, when a flight begins; nil unless settleDebts waits for that

@@ -1,15 +1,16 @@
 package device
 
 import (
-	"sync"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A lookout looks for receives that a program posts late, for all queues of a context that have been empty for a while:
 // posting a receive makes no system call. One timer for all of them costs little however many there are, because a look at
 // a queue takes much less time than a timer.
 type lookout struct {
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.RNICLookout]
 	waits map[*lateReceive]struct{} // +checklocks:mu
 	timer *time.Timer               // +checklocks:mu
 	set   bool                      // +checklocks:mu

@@ -2,10 +2,10 @@ package device
 
 import (
 	"math"
-	"sync"
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -30,7 +30,7 @@ type protectionDomain struct {
 
 	port port // where the peers of its queue pairs connect
 
-	mu sync.RWMutex
+	mu locks.RWMutex[locks.Leaf]
 	// regions has the memory regions by their lkey
 	regions map[uint32]*memoryRegion // +checklocks:mu
 	// the windows by the upper 24 bits of their keys
@@ -47,12 +47,12 @@ type memoryRegion struct {
 	uverbs.MemoryRegion
 	region *ddp.Region
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.RNICRegion]
 	// the windows that are bound to it; nil once it is deregistered
 	windows map[*ddp.Region]struct{} // +checklocks:mu
 
 	// copying is held for reading while the device copies for a work request of the program.
-	copying sync.RWMutex
+	copying locks.RWMutex[locks.RNICCopying]
 	gone    bool // +checklocks:copying
 }
 

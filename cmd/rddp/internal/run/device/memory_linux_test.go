@@ -145,7 +145,7 @@ func TestBindAfterDeregister(t *testing.T) {
 	p.ctx.mu.Unlock()
 	w := &memoryWindow{pd: pd, kind: 1}
 	pd.addWindow(w)
-	w.mu.Lock()
+	release := hold(t, &w.mu)
 	bind := uverbs.Bind{Addr: p.mr.Addr, Len: 8, LKey: p.mr.Key, OldKey: w.key, NewKey: w.key + 1, Access: uverbs.RemoteWrite}
 	bound := make(chan error, 1)
 	go func() { bound <- pd.bind(&bind, 1) }()
@@ -153,7 +153,7 @@ func TestBindAfterDeregister(t *testing.T) {
 	if err := p.Free(uint32(uverbs.DeregMR), p.mr.Handle); err != nil {
 		t.Fatal(err)
 	}
-	w.mu.Unlock()
+	release()
 	if err := <-bound; err != errBind {
 		t.Errorf("%v, want %v", err, errBind)
 	}

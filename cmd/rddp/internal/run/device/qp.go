@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/states"
@@ -32,8 +33,8 @@ type queuePair struct {
 	signalAll  bool
 	sqAt       uverbs.Mapping
 	rqAt       uverbs.Mapping
-	datagrams  *datagramPort // of a UD queue pair
-	placing    sync.Mutex    // held while a datagram goes to the program's memory, and while receives are flushed
+	datagrams  *datagramPort                  // of a UD queue pair
+	placing    locks.Mutex[locks.RNICPlacing] // held while a datagram goes to the program's memory, and while receives are flushed
 	events     atomic.Uint32
 	// waits in ERR for receives that are posted later, to flush them; nil if nothing waits
 	flushing *lateReceive // +checklocks:placing
@@ -41,13 +42,13 @@ type queuePair struct {
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
 	// looks, and looks again until no kick has come meanwhile.
 	kicks  atomic.Int32
-	sendMu sync.Mutex
+	sendMu locks.Mutex[locks.RNICSend]
 	sq     *ring.Ring // read by the doorbell without sendMu
 	// what the send queue does next
 	sender sender // +checklocks:sendMu
 	dead   bool   // +checklocks:sendMu
 
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.RNICPair]
 	attrs uverbs.Attributes // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/states"
 )
@@ -20,7 +21,7 @@ import (
 type receiver struct {
 	l *link
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.RNICReceiver]
 	// numbers of the last frame that was acted upon, and of the last that was acknowledged
 	consumed uint32 // +checklocks:mu
 	acked    uint32 // +checklocks:mu

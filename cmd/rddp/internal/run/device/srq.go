@@ -1,17 +1,17 @@
 package device
 
 import (
-	"sync"
 	"sync/atomic"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
 // A receiveQueue is where receives come from: the queue of a queue pair, or one that several share.
 type receiveQueue struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.RNICReceives]
 	// nil once the queue is destroyed
 	ring *ring.Ring // +checklocks:mu
 	// A shared queue raises an event when fewer than limit receives are left; 0 means none.

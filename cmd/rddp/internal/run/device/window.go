@@ -3,10 +3,10 @@ package device
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"sync"
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -17,7 +17,7 @@ type memoryWindow struct {
 	pd     *protectionDomain
 	kind   uint8 // 1 or 2
 
-	mu  sync.Mutex
+	mu  locks.Mutex[locks.RNICWindow]
 	key uint32 // +checklocks:mu
 	// what peers reach, and the memory region that it is a part of; nil unless the window is bound
 	region *ddp.Region   // +checklocks:mu

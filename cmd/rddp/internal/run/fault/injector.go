@@ -3,10 +3,10 @@ package fault
 import (
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -16,7 +16,7 @@ type Injector struct {
 	plan Plan
 	log  *slog.Logger
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// operations at each place so far
 	counts [Register + 1]uint64 // +checklocks:mu
 	// connections so far

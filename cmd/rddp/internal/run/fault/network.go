@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/netconn"
@@ -126,7 +127,7 @@ type path struct {
 	done   chan struct{} // closed when the path has ended
 	ended  sync.Once
 
-	mu     sync.Mutex
+	mu     locks.Mutex[locks.Leaf]
 	timers []*time.Timer // +checklocks:mu
 }
 
@@ -227,7 +228,7 @@ type way struct {
 	link *badlink.End
 	room chan struct{} // has an element for each packet on its way
 
-	mu sync.Mutex // one packet after the other, so that the count of losses tells about it
+	mu locks.Mutex[locks.FaultWay] // one packet after the other, so that the count of losses tells about it
 }
 
 // send turns what it reads into packets.

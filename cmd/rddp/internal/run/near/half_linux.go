@@ -2,9 +2,10 @@ package near
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A header is what the two ends of a half tell each other. It lies in the shared memory, so the peer
@@ -54,7 +55,7 @@ var errPeer = errors.New("near: the peer has written nonsense into the shared me
 // processes. What this end knows by itself is not in the shared memory, and what it reads there is
 // checked before it is used.
 type half struct {
-	mu   sync.Mutex
+	mu   locks.Mutex[locks.NearHalf]
 	head *header // +checklocks:mu
 	// the ring; nil once the memory is unmapped
 	ring []byte // +checklocks:mu
@@ -64,6 +65,13 @@ type half struct {
 	base uint64 // +checklocks:mu
 	// the room in bytes for which a writer waits; 0 before the first write
 	want int // +checklocks:mu
+}
+
+// forget ends all use of the memory, before it is unmapped.
+func (h *half) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.head, h.ring = nil, nil
 }
 
 // newHalf returns the half number i of a connection's memory.

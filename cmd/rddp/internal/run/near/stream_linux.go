@@ -5,13 +5,13 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -22,16 +22,16 @@ type Stream struct {
 	file          []byte // the shared memory, until Close
 
 	in     *half
-	data   bell                     // rings when there are bytes
-	readMu sync.Mutex               // held by the reader
-	off    uint64                   // bytes that ReadSegment has read
-	lender toe.Lender               // of the ReadSegment that is under way; nil in a Read
-	watch  *kernel.UnixStream       // data's socket: its watch is the one that the Stream needs
-	gate   atomic.Pointer[toe.Gate] // of the watch; nil if there is none
+	data   bell                        // rings when there are bytes
+	readMu locks.Mutex[locks.NearRead] // held by the reader
+	off    uint64                      // bytes that ReadSegment has read
+	lender toe.Lender                  // of the ReadSegment that is under way; nil in a Read
+	watch  *kernel.UnixStream          // data's socket: its watch is the one that the Stream needs
+	gate   atomic.Pointer[toe.Gate]    // of the watch; nil if there is none
 
 	out     *half
-	room    bell       // rings when there is room
-	writeMu sync.Mutex // held by Write
+	room    bell                         // rings when there is room
+	writeMu locks.Mutex[locks.NearWrite] // held by Write
 
 	gone   atomic.Bool // the peer has closed the connection, or has died
 	closed atomic.Bool
@@ -306,11 +306,8 @@ func (s *Stream) close(how ending) error {
 	s.in.mu.Unlock()
 	// The end of the sockets wakes the peer, and the goroutines of this end that wait.
 	err := errors.Join(s.watch.Close(), s.room.conn.Close())
-	s.out.mu.Lock()
-	defer s.out.mu.Unlock()
-	s.in.mu.Lock()
-	defer s.in.mu.Unlock()
-	s.out.ring, s.out.head, s.in.ring, s.in.head = nil, nil, nil, nil
+	s.out.forget()
+	s.in.forget()
 	return s.opError("close", errors.Join(err, unix.Munmap(s.file)))
 }
 

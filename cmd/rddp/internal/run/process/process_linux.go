@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Process is another process, seen from outside. Its methods may be called from any goroutine,
@@ -31,7 +32,7 @@ type Process struct {
 	maps *os.File
 	life *os.File // readable when the process has ended
 
-	mu sync.RWMutex // held by who makes one of the two calls
+	mu locks.RWMutex[locks.Leaf] // held by who makes one of the two calls
 	// the memory that the number stands for may not be this one any more
 	left bool // +checklocks:mu
 

@@ -12,11 +12,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // The guardian is the parent of the program, and a child of the supervisor. It does nothing but wait. Each
@@ -180,7 +181,7 @@ func receive(socket int, b, control []byte) (n, cn int, err error) {
 type ward struct {
 	program int
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Leaf]
 	// what result returns
 	status unix.WaitStatus // +checklocks:mu
 	// all children are to end
