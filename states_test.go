@@ -28,9 +28,8 @@ var mayLackTable = map[string]string{
 
 // mayAssign are assignments to such fields that are no change of state, and why.
 var mayAssign = map[string]string{
-	"cmd/rddp/internal/run/device/connect.go: q.told": "what the program has been told is no state: it follows the program's commands",
-	"cmd/rddp/internal/run/device/qp.go: q.told":      "as in connect.go",
-	"extsock/internal/driver/wayout.go: w.stage":      "abandon begins anew, whatever the stage was",
+	"cmd/rddp/internal/run/device/life.go: v.told": "what the program has been told is no state: it follows the program's commands",
+	"extsock/internal/driver/wayout.go: w.stage":   "abandon begins anew, whatever the stage was",
 }
 
 // tableType is how the name of a table's type begins.

@@ -26,11 +26,8 @@ func (d *Device) Pair(qpn uint32) (*Pair, bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch q.attrs.State {
-	case uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.RTS: // in RESET the program goes on once it has the peer's answer
-		return &Pair{q, q.life}, q.link == nil && !q.abandoned
-	}
-	return nil, false
+	// In RESET the program goes on once it has the peer's answer.
+	return &Pair{q, q.life.number}, q.life.attrs.State != uverbs.SQD && q.life.mayManage(q.life.number)
 }
 
 // Addresses returns the addresses of the device. The caller must not modify them.
@@ -168,32 +165,12 @@ func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs
 func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	from := q.attrs.State
-	switch from {
-	case uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.RTS, uverbs.SQD:
-	default:
+	if !q.life.mayManage(life) || !q.ctx.dev.begin(2) { // receive and complete
 		return false
 	}
-	if !q.setLinkLocked(l, life) {
-		return false
-	}
-	for _, next := range [...]struct {
-		state uverbs.State
-		mask  uverbs.Mask
-	}{
-		{uverbs.Init, uverbs.MaskAccess | uverbs.MaskPort},
-		{uverbs.RTR, uverbs.MaskAddress | uverbs.MaskMTU | uverbs.MaskDestQPN | uverbs.MaskRQPSN | uverbs.MaskMaxDestRead | uverbs.MaskMinRNRTimer},
-		{uverbs.RTS, uverbs.MaskTimeout | uverbs.MaskRetry | uverbs.MaskRNRRetry | uverbs.MaskSQPSN | uverbs.MaskMaxRead},
-	} {
-		if from < next.state {
-			q.setStateLocked(next.state)
-			(&uverbs.Change{Mask: next.mask, To: *attrs}).Apply(&q.attrs)
-		}
-	}
-	q.managed, q.told = true, uverbs.RTS
-	if !l.plain {
-		q.told = from
-	}
+	q.life.manages(attrs, l.plain)
+	q.setLinkLocked(l)
+	q.beginFaultsLocked()
 	return true
 }
 
@@ -202,7 +179,7 @@ func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool 
 func (p *Pair) Disconnect() {
 	p.q.mu.Lock()
 	l := p.q.link
-	ours := p.q.life == p.life && l != nil
+	ours := p.q.life.number == p.life && p.q.life.isLinked()
 	p.q.mu.Unlock()
 	if ours {
 		p.q.fail(l, uverbs.FlushErr, "the program has disconnected it")

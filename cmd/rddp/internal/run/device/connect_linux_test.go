@@ -29,7 +29,7 @@ func TestExpect(t *testing.T) {
 		q := p.dev.find(qp.Num)
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		return q.stopDial != nil
+		return q.life.join == dialing
 	}
 	const peer = 1<<24 - 1 // a QPN higher than any other, so this end dials
 	first, second := p.dev.Expect(localhost, peer), p.dev.Expect(localhost, peer)
@@ -81,7 +81,7 @@ func TestManagedRefuses(t *testing.T) {
 		return len(q.requests) > 0
 	})
 	q.mu.Lock()
-	life := q.life
+	life := q.life.number
 	q.mu.Unlock()
 	near, far, err := near.SocketPair()
 	if err != nil {

@@ -131,9 +131,9 @@ func TestNoDDPModeAfterEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.mu.Lock()
-	life := x.life
-	_ = x.unlinkLocked() // there is none
+	life := x.life.number
 	x.mu.Unlock()
+	x.reset()
 	x.answer(&request{conn: c.(*extsock.Conn), r: r, user: user.Same}, life)
 	if err := <-answered; err == nil {
 		t.Error("the peer is in DDP mode with a queue pair that has ended")

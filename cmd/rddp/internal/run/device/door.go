@@ -75,7 +75,7 @@ func dialsFirst(a uverbs.GID, qa uint32, b uverbs.GID, qb uint32) bool {
 func (q *queuePair) isDialing(h *hello) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.stopDial != nil && q.secret.is(h.secret) && h.from == q.attrs.DestQPN && h.gid == q.attrs.Address.DGID
+	return q.life.join == dialing && q.secret.is(h.secret) && h.from == q.life.attrs.DestQPN && h.gid == q.life.attrs.Address.DGID
 }
 
 // confirmed is the private data with which a device rejects the Request of a question, if the answer is yes. With an

@@ -36,6 +36,7 @@ func (l *link) settle(flights []*flight, failed int, acked uint32, status uverbs
 	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
 	defer l.q.sendMu.Unlock()
 	defer close(l.settled)
+	defer l.q.settled()
 	done := true
 	for i, f := range flights {
 		s := uverbs.FlushErr
@@ -287,9 +288,9 @@ func (q *queuePair) lose(l *link, err error) {
 	q.mu.Lock()
 	ours := q.link == l
 	if ours {
+		q.life.loses()
 		q.unlinkLocked()
 		q.ending = l.settled
-		q.abandoned = true
 	}
 	q.mu.Unlock()
 	if !ours {
@@ -302,4 +303,11 @@ func (q *queuePair) lose(l *link, err error) {
 	}
 	q.ctx.dev.log.Info("left", "qpn", q.num, "peer", l.peer, "why", why)
 	q.kick()
+}
+
+// settled notes that the work requests of the last link have completed.
+func (q *queuePair) settled() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.life.settled()
 }

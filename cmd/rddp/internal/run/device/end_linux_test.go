@@ -274,7 +274,7 @@ func TestEndInOrder(t *testing.T) {
 			prototest.Wait(t, "the state", func() bool {
 				q.mu.Lock()
 				defer q.mu.Unlock()
-				return q.attrs.State == tt.state
+				return q.life.attrs.State == tt.state
 			})
 			if tt.state == uverbs.Reset {
 				select {

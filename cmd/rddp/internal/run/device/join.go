@@ -185,7 +185,7 @@ const earlyMost = 4
 // requested handles a peer's wish. If q is not ready to be joined, the request waits.
 func (q *queuePair) requested(p *request) {
 	q.mu.Lock()
-	early := q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Init
+	early := q.life.attrs.State == uverbs.Reset || q.life.attrs.State == uverbs.Init
 	switch {
 	case early && len(q.requests) < earlyMost && q.ctx.dev.find(q.num) == q: // or it has been destroyed since receiveRequest found it
 		q.requests = append(q.requests, p)
@@ -196,7 +196,7 @@ func (q *queuePair) requested(p *request) {
 		p.refuse()
 		return
 	}
-	life := q.life
+	life := q.life.number
 	q.mu.Unlock()
 	q.answer(p, life)
 }
@@ -206,14 +206,8 @@ func (q *queuePair) requested(p *request) {
 //
 // +checklocks:q.mu
 func (q *queuePair) wantsLocked(p *request) bool {
-	if q.link != nil || q.abandoned || p.from != q.attrs.DestQPN || !dialsFirst(p.gid, p.from, q.gidLocked(), q.num) {
-		return false
-	}
-	switch q.attrs.State {
-	case uverbs.RTR, uverbs.RTS, uverbs.SQD:
-		return p.gid == q.attrs.Address.DGID
-	}
-	return false
+	return q.life.wants() && p.from == q.life.attrs.DestQPN && p.gid == q.life.attrs.Address.DGID &&
+		dialsFirst(p.gid, p.from, q.gidLocked(), q.num)
 }
 
 // answer accepts a peer's wish, in the given life of q. The peer may have given up since, which this
@@ -273,28 +267,24 @@ func (q *queuePair) gid() uverbs.GID {
 
 // +checklocks:q.mu
 func (q *queuePair) gidLocked() uverbs.GID {
-	return uverbs.GID(q.ctx.dev.addresses[q.attrs.Address.SGIDIndex].As16())
+	return uverbs.GID(q.ctx.dev.addresses[q.life.attrs.Address.SGIDIndex].As16())
 }
 
 // join joins q with the queue pair that its attributes name. If that is another one, the one with the lower GID and QPN
-// dials, and the other one waits.
-func (q *queuePair) join() {
+// dials, and the other one waits. life is that of q.
+func (q *queuePair) join(life uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.joinLocked()
+	if q.life.mayJoin(life) { // or a connection manager has been faster
+		q.joinLocked()
+	}
 }
 
 // joinLater joins q unless a connection manager has connected it soon. That some peer's request names the queue pair
 // which the program wants to join q with does not prove that the program wants to accept the request. life is that
 // of q. If a manager connects q later, that connection is faster: the peer's end does not want the other one.
 func (q *queuePair) joinLater(life uint64) {
-	time.AfterFunc(q.ctx.dev.managerTime, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if q.life == life && q.link == nil {
-			q.joinLocked()
-		}
-	})
+	time.AfterFunc(q.ctx.dev.managerTime, func() { q.join(life) })
 }
 
 // managerTime is how long a connection manager has for that, if no test has made it longer. A program accepts a request as
@@ -305,24 +295,25 @@ const managerTime = 100 * time.Millisecond
 func (q *queuePair) joinLocked() {
 	for _, p := range q.requests {
 		if q.wantsLocked(p) {
-			go q.answer(p, q.life)
+			go q.answer(p, q.life.number)
 		} else {
 			p.refuse()
 		}
 	}
 	q.requests = nil
-	me, peer, to := q.gidLocked(), q.attrs.Address.DGID, q.attrs.DestQPN
+	me, peer, to := q.gidLocked(), q.life.attrs.Address.DGID, q.life.attrs.DestQPN
 	self := q.isSelfLocked()
-	if !self && !dialsFirst(me, q.num, peer, to) {
+	dials := self || dialsFirst(me, q.num, peer, to)
+	if q.life.joins(dials); !dials {
 		return
 	}
 	ctx, cancel := context.WithCancel(q.ctx.dev.ctx)
 	q.stopDial, q.secret = cancel, newSecret()
 	if self {
-		go q.joinSelf(ctx, q.life)
+		go q.joinSelf(ctx, q.life.number)
 		return
 	}
-	go q.dial(ctx, hello{kind: joining, from: q.num, to: to, gid: me, secret: q.secret}, peer, q.life)
+	go q.dial(ctx, hello{kind: joining, from: q.num, to: to, gid: me, secret: q.secret}, peer, q.life.number)
 }
 
 // sayHere sends the first frame.

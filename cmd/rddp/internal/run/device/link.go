@@ -92,9 +92,9 @@ func (q *queuePair) config(dialer net.Dialer) *extsock.Config {
 	c := q.ctx.dev.config(q.pd, dialer)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c.IRD = orNone(min(int(q.attrs.MaxDestRead), c.IRD))
-	if q.attrs.State != uverbs.Reset { // where the program has said nothing yet
-		c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.attrs.Access)
+	c.IRD = orNone(min(int(q.life.attrs.MaxDestRead), c.IRD))
+	if q.life.attrs.State != uverbs.Reset { // where the program has said nothing yet
+		c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.life.attrs.Access)
 	}
 	return c
 }
@@ -118,11 +118,11 @@ func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
 	}
 	if _, known := q.coming[c]; !known {
 		q.coming[c] = nil
-		if q.life != life {
+		if q.life.number != life {
 			q.coming[c] = q.pd.domain.Discard(c.QPNum())
 		}
 	}
-	return q.life == life
+	return q.life.number == life
 }
 
 // accept answers a peer's Request for c. q expects c from then on, because in DDP mode the peer may write. If it
@@ -158,8 +158,11 @@ func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
 // startLink is start with a link that newLink has returned.
 func (q *queuePair) startLink(l *link, life uint64) bool {
 	q.mu.Lock()
-	s := q.attrs.State
-	started := (s == uverbs.RTR || s == uverbs.RTS || s == uverbs.SQD) && q.setLinkLocked(l, life)
+	started := q.life.mayStart(life) && q.ctx.dev.begin(2) // receive and complete
+	if started {
+		q.life.links()
+		q.setLinkLocked(l)
+	}
 	q.mu.Unlock()
 	return l.run(started)
 }
@@ -172,29 +175,13 @@ func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
 	return l
 }
 
-// setLinkLocked makes l the link of q, unless it comes too late. life is that of q when the connection
-// was begun. The caller must call run with the result.
+// setLinkLocked makes l the link of q. The caller must call run.
 //
 // +checklocks:q.mu
-func (q *queuePair) setLinkLocked(l *link, life uint64) bool {
-	if q.link != nil || q.life != life || q.abandoned || !q.ctx.dev.begin(2) { // receive and complete
-		return false
-	}
+func (q *queuePair) setLinkLocked(l *link) {
 	delete(q.coming, l.serving) // the link sees to it
 	q.link = l
-	if q.stopDial != nil { // the peer, or a connection manager, may have been faster than the dial
-		q.stopDial()
-		q.stopDial = nil
-	}
-	if q.patience != nil {
-		q.patience.Stop()
-		q.patience = nil
-	}
-	for _, p := range q.requests { // a connection manager has not waited for the program to name the peer
-		p.refuse()
-	}
-	q.requests = nil
-	return true
+	q.stopJoiningLocked() // the peer, or a connection manager, may have been faster than the dial
 }
 
 // run starts the goroutines of the link if q has it, and reports whether that is so.

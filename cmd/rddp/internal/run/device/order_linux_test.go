@@ -202,10 +202,10 @@ func TestDoneBeforeNotReady(t *testing.T) {
 				retries, timer, want = 6, 0, uverbs.Success // 46 s: see TestLateReceive
 			}
 			la.q.mu.Lock()
-			la.q.attrs.RNRRetry = retries
+			la.q.life.attrs.RNRRetry = retries
 			la.q.mu.Unlock()
 			lb.q.mu.Lock()
-			lb.q.attrs.MinRNRTimer = timer
+			lb.q.life.attrs.MinRNRTimer = timer
 			lb.q.mu.Unlock()
 			if tt.op == guest.OpSend {
 				qb.PostRecv(9, b.mr.Part(0, 8))
@@ -259,7 +259,7 @@ func TestDrained(t *testing.T) {
 	draining := func() (is bool) {
 		l.q.mu.Lock()
 		defer l.q.mu.Unlock()
-		return l.q.attrs.Draining
+		return l.q.life.attrs.Draining
 	}
 	toSQDWith := func(notify bool) {
 		t.Helper()
@@ -295,7 +295,7 @@ func TestDrained(t *testing.T) {
 	toRTS() // the event is that of this stay in SQD only
 	toSQDWith(false)
 	l.q.mu.Lock()
-	if l.q.attrs.SQDNotify {
+	if l.q.life.attrs.SQDNotify {
 		t.Error("the event is still wanted")
 	}
 	l.q.mu.Unlock()

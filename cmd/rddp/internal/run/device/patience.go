@@ -7,53 +7,29 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// leastPatience is how long a queue pair waits for its peer at least, before its work requests fail. A NIC may give up
-// within milliseconds, because another NIC answers within microseconds. Here the peer's device shares its processors
-// with the program, and with whatever else a busy CI runner does, and may still be on its way.
-const leastPatience = 5 * time.Second
-
-// patienceLocked returns how long work requests of q wait for a sign of the peer: as long as a NIC would repeat them, but
-// at least leastPatience. 0 means forever.
-//
-// +checklocks:q.mu
-func (q *queuePair) patienceLocked() time.Duration {
-	if q.attrs.Timeout == 0 && q.kind == uverbs.RC {
-		return 0
-	}
-	return max(leastPatience, q.retryTimeLocked())
-}
-
 // waitLocked begins to wait for a link.
 //
 // +checklocks:q.mu
 func (q *queuePair) waitLocked() {
-	limit := q.patienceLocked()
-	if limit == 0 {
-		return
+	n, limit := q.life.posted()
+	if n != 0 {
+		q.patience = time.AfterFunc(limit, func() { q.waited(n, limit) })
 	}
-	var t *time.Timer
-	t = time.AfterFunc(limit, func() {
-		q.mu.Lock()
-		late := q.patience == t // or it has been stopped too late
-		if late {
-			q.patience = nil // in another state than RTS, the work requests may wait once more
-			q.abandoned = q.attrs.State == uverbs.RTS
-		}
-		gid, qpn := q.attrs.Address.DGID, q.attrs.DestQPN
-		q.mu.Unlock()
-		if late {
-			q.ctx.dev.log.Info("no peer", "qpn", q.num, "peer", qpn, "gid", netip.AddrFrom16(gid).Unmap().String(), "waited", limit.String())
-			q.kick()
-		}
-	})
-	q.patience = t
 }
 
-// retryTimeLocked returns how long a NIC repeats what has no answer.
-//
-// +checklocks:q.mu
-func (q *queuePair) retryTimeLocked() time.Duration {
-	return (time.Duration(q.attrs.Retry) + 1) * (4096 * time.Nanosecond) << (q.attrs.Timeout & 31)
+// waited ends wait n.
+func (q *queuePair) waited(n uint64, limit time.Duration) {
+	q.mu.Lock()
+	over := q.life.waited(n)
+	gid, qpn := q.life.attrs.Address.DGID, q.life.attrs.DestQPN
+	if over && q.life.join == lost {
+		q.stopJoiningLocked()
+	}
+	q.mu.Unlock()
+	if over {
+		q.ctx.dev.log.Info("no peer", "qpn", q.num, "peer", qpn, "gid", netip.AddrFrom16(gid).Unmap().String(), "waited", limit.String())
+		q.kick()
+	}
 }
 
 // missMost is how long work requests wait at most for a peer that has left, if no test has made it longer.
@@ -68,9 +44,10 @@ func (q *queuePair) miss(l *link, err error) {
 	if q.link != l {
 		return
 	}
+	q.life.misses()
 	d := q.ctx.dev.missMost
-	if q.attrs.Timeout != 0 {
-		d = min(d, q.retryTimeLocked())
+	if q.life.attrs.Timeout != 0 {
+		d = min(d, q.life.retryTime())
 	}
 	q.patience = time.AfterFunc(d, func() { l.gone(err) })
 }
@@ -83,7 +60,7 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 		return err
 	}
 	l.q.mu.Lock()
-	retries := l.q.attrs.RNRRetry
+	retries := l.q.life.attrs.RNRRetry
 	l.q.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()

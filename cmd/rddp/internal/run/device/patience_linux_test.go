@@ -4,10 +4,8 @@ package device
 
 import (
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -21,43 +19,24 @@ func TestPatience(t *testing.T) {
 	if err := qp.Join(p.gid, peer); err != nil {
 		t.Fatal(err)
 	}
-	timer := func() *time.Timer {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return q.patience
-	}
 	// However late the test is, no timer fires by itself.
 	q.mu.Lock()
-	q.attrs.Timeout, q.attrs.Retry = 31, 7
+	q.life.attrs.Timeout, q.life.attrs.Retry = 31, 7
 	q.mu.Unlock()
-	// fire has a timer fire, and returns once that is over.
-	fire := func(x *time.Timer) {
-		t.Helper()
-		release := hold(t, &q.mu)
-		x.Reset(0)
-		prototest.Wait(t, "the timer", func() bool { return waitsIn("(*queuePair).waitLocked.func1") })
-		release()
-		prototest.Wait(t, "its end", func() bool { return !calls("(*queuePair).waitLocked.func1") })
-	}
 	if err := qp.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{p.mr.Part(0, 8)}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := qp.Modify(guest.SQD, p.gid, peer, nil); err != nil {
 		t.Fatal(err)
 	}
-	first := timer()
-	fire(first)
+	q.waited(1, 0) // as the timer does
 	if err := qp.Modify(guest.RTS, p.gid, peer, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 }); err != nil {
 		t.Fatal(err)
 	}
-	again := timer()
-	if again == nil || again == first {
-		t.Fatal("after SQD, work requests wait for good")
-	}
-	fire(first)
+	q.waited(1, 0)
 	if _, ok := p.cq.Poll(); ok {
 		t.Fatal("the old timer has ended the wait")
 	}
-	fire(again)
+	q.waited(2, 0)
 	p.want("the Send", 1, uverbs.RetryExceeded)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/internal/states"
 )
 
 // A queuePair is a QP.
@@ -46,66 +45,36 @@ type queuePair struct {
 	sq     *ring.Ring // read by the doorbell without sendMu
 	// what the send queue does next
 	sender sender // +checklocks:sendMu
-	dead   bool   // +checklocks:sendMu
 
-	mu    locks.Mutex[locks.RNICPair]
-	attrs uverbs.Attributes // +checklocks:mu
+	mu   locks.Mutex[locks.RNICPair]
+	life life // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
 	// ending is closed once the work requests of the last link that has failed have completed, and nil if no link has
-	// failed. What is behind them in the queues must not complete before.
+	// failed.
 	ending chan struct{} // +checklocks:mu
 	// connections that may become that of the link, and how to end the Discard of each; nil without one
 	coming map[*extsock.Conn]func() // +checklocks:mu
-	// life counts how often q has lost, or given up, its connection. A connection that was begun in
-	// an earlier life comes too late.
-	life uint64 // +checklocks:mu
-	// ends the dial that is under way
+	// ends the dial that is under way; nil if there is none
 	stopDial context.CancelFunc // +checklocks:mu
-	// of the dial that is under way, if there is a stopDial: see door.go
+	// of the dial that is under way: see door.go
 	secret secret // +checklocks:mu
 	// what peers have sent before this end was ready for it
 	requests []*request // +checklocks:mu
-	// runs while work requests wait for a link
+	// runs while work requests wait for a link, and while a peer that has left is missed
 	patience *time.Timer // +checklocks:mu
-	// the peer has been there, and is gone
-	abandoned bool // +checklocks:mu
 	// warns of work requests that are posted too early
 	early sync.Once
 	// ends the faults that begin with RTS; nil if there are none
 	stopFaults func() // +checklocks:mu
-	// a connection manager has connected it
-	managed bool // +checklocks:mu
-	// the state to which the program has taken it, if managed. The device takes it to RTS with the connection, and a
-	// program of InfiniBand's connection manager does so itself once it hears of the connection.
-	told uverbs.State // +checklocks:mu
 }
 
-// stateNext has the changes of state that happen. Those that a program asks for are fewer: see
-// uverbs.Change.Allowed.
-//
-//	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
-//	  ▲        │        │       │        │
-//	  └────────┴────────┴── ERR ◀────────┘     and from each of them back to RESET
-var stateNext = states.Table[uverbs.State]{
-	uverbs.Reset: states.To(uverbs.Reset, uverbs.Init),
-	uverbs.Init:  states.To(uverbs.Reset, uverbs.Init, uverbs.RTR, uverbs.Err),
-	uverbs.RTR:   states.To(uverbs.Reset, uverbs.RTS, uverbs.Err),
-	uverbs.RTS:   states.To(uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err),
-	uverbs.SQD:   states.To(uverbs.Reset, uverbs.RTS, uverbs.SQD, uverbs.Err),
-	uverbs.SQE:   0, // no queue pair of this device goes there
-	uverbs.Err:   states.To(uverbs.Reset, uverbs.Err),
-}
-
-// setStateLocked is the one place that changes the state. The faults to order that begin with RTS begin
-// here, whether the program or a connection manager takes q there.
+// beginFaultsLocked begins the faults to order that begin with RTS, whether the program or a connection manager has taken
+// q there.
 //
 // +checklocks:q.mu
-func (q *queuePair) setStateLocked(to uverbs.State) {
-	stateNext.Become(&q.attrs.State, to)
-	q.attrs.Draining = to == uverbs.SQD
-	q.attrs.SQDNotify = q.attrs.SQDNotify && to == uverbs.SQD // a later stay in SQD may be without the event
-	if to == uverbs.RTS && q.stopFaults == nil {
+func (q *queuePair) beginFaultsLocked() {
+	if q.life.attrs.State == uverbs.RTS && q.stopFaults == nil {
 		q.stopFaults = q.ctx.dev.faults.StartQP(q.breakDown)
 	}
 }
@@ -146,9 +115,9 @@ func (c *Context) createQPLocked(in []byte, extended bool) (out, driverOut []byt
 		return nil, nil, e
 	}
 	q := &queuePair{
-		ctx: c, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
+		ctx: c, life: life{kind: a.Type}, kind: a.Type, userHandle: a.UserHandle, pd: pd, sendCQ: sendCQ, recvCQ: recvCQ, caps: caps, signalAll: a.SignalAll,
 	}
-	q.attrs.PathMig = migrated
+	q.life.attrs.PathMig = migrated
 	if a.HasSRQ {
 		q.srq, q.recv = srq, &srq.receiveQueue
 	}
@@ -219,7 +188,7 @@ func (c *Context) queryQPLocked(in []byte) (out, driverOut []byte, e syscall.Err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return uverbs.AppendQueryQP(nil, &q.attrs, q.caps, q.signalAll), nil, 0
+	return uverbs.AppendQueryQP(nil, &q.life.attrs, q.caps, q.signalAll), nil, 0
 }
 
 // +checklocks:c.mu
@@ -241,12 +210,8 @@ func (c *Context) modifyQPLocked(in []byte, extended bool) (out, driverOut []byt
 // modify changes attributes and the state of q as the program asks.
 func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	q.mu.Lock()
-	from := q.attrs.State
-	behind := q.managed && from == uverbs.RTS && q.told < uverbs.RTS
-	if behind {
-		from = q.told
-	}
-	if q.managed && from == uverbs.Err && a.Mask == uverbs.MaskState && a.To.State == uverbs.SQD {
+	from := q.life.seen()
+	if q.life.managed && from == uverbs.Err && a.Mask == uverbs.MaskState && a.To.State == uverbs.SQD {
 		// librdmacm drains the queue of an RNIC before it disconnects, even if the peer was faster.
 		q.mu.Unlock()
 		return 0
@@ -255,7 +220,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		q.mu.Unlock()
 		return syscall.EINVAL
 	}
-	a.Apply(&q.attrs)
+	a.Apply(&q.life.attrs)
 	to := from
 	if a.Mask&uverbs.MaskState != 0 {
 		to = a.To.State
@@ -270,14 +235,15 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 		}
 		return 0
 	}
-	if behind {
-		q.told = to
+	if q.life.isAhead() {
+		q.life.follows(to)
 		q.mu.Unlock()
 		return 0
 	}
 	early := q.isEarly(from) // the doorbell may not have looked yet
-	q.setStateLocked(to)
-	managed, life := q.ctx.dev.expects(far{q.attrs.Address.DGID, q.attrs.DestQPN}), q.life
+	q.life.setState(to)
+	q.beginFaultsLocked()
+	managed, life := q.ctx.dev.expects(far{q.life.attrs.Address.DGID, q.life.attrs.DestQPN}), q.life.number
 	q.mu.Unlock()
 	if early {
 		q.warnEarly(from)
@@ -286,7 +252,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected() && managed:
 		q.joinLater(life)
 	case from == uverbs.Init && to == uverbs.RTR && q.kind.Connected():
-		q.join()
+		q.join(life)
 	case to == uverbs.RTS:
 		q.kick()
 	case to == uverbs.SQD:
@@ -350,7 +316,9 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	c.dev.remove(q)
 	q.reset()
 	q.sendMu.Lock()
-	q.dead = true
+	q.mu.Lock()
+	q.life.destroys()
+	q.mu.Unlock()
 	q.sendMu.Unlock()
 	if q.srq == nil {
 		q.recv.close()
@@ -374,10 +342,10 @@ func (q *queuePair) sayDrained(l *link) {
 		return
 	}
 	q.mu.Lock()
-	drained := q.attrs.Draining // false if q has left SQD meanwhile
-	notify, life := drained && q.attrs.SQDNotify, q.life
+	drained := q.life.attrs.Draining // false if q has left SQD meanwhile
+	notify, life := drained && q.life.attrs.SQDNotify, q.life.number
 	if drained {
-		q.attrs.Draining, q.attrs.SQDNotify = false, false
+		q.life.attrs.Draining, q.life.attrs.SQDNotify = false, false
 	}
 	q.mu.Unlock()
 	if notify {
@@ -390,7 +358,7 @@ func (q *queuePair) sayDrained(l *link) {
 func (q *queuePair) raise(life uint64, e uverbs.EventType) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.life != life {
+	if q.life.number != life {
 		return
 	}
 	q.events.Add(q.ctx.raise(q.userHandle, e))
@@ -434,9 +402,7 @@ func (q *queuePair) kickOnce() bool {
 func (q *queuePair) look() {
 	q.sendMu.Lock()
 	defer q.sendMu.Unlock()
-	if !q.dead {
-		q.drainLocked()
-	}
+	q.drainLocked()
 }
 
 // isEarly reports whether work requests wait in a state in which the program must not post any. They are carried out in RTS,
@@ -454,29 +420,31 @@ func (q *queuePair) warnEarly(s uverbs.State) {
 // +checklocks:q.sendMu
 func (q *queuePair) drainLocked() {
 	q.mu.Lock()
-	state, l, gone := q.attrs.State, q.link, q.abandoned
-	q.sender.depth, q.sender.patience = int(q.attrs.MaxRead), q.patienceLocked()
-	ending := q.endingLocked()
-	if q.kind.Connected() && state == uverbs.RTS && l == nil && !gone && q.patience == nil && q.sq.Len() > 0 {
+	turn, l, state := q.life.turn(), q.link, q.life.attrs.State
+	q.sender.depth, q.sender.patience = int(q.life.attrs.MaxRead), q.life.patience()
+	if turn == await && q.sq.Len() > 0 {
 		q.waitLocked()
 	}
 	q.mu.Unlock()
-	switch {
-	case q.isEarly(state):
-		q.warnEarly(state)
-	case ending: // the goroutine that ends the link kicks
-	case state == uverbs.Err:
+	switch turn {
+	case tooEarly:
+		if q.isEarly(state) {
+			q.warnEarly(state)
+		}
+	case flush:
 		q.sender.flush(q)
-	case state == uverbs.RTS && q.kind == uverbs.UD:
+	case datagrams:
 		q.sender.sendDatagrams(q)
-	case state == uverbs.RTS && l != nil:
+	case send:
 		q.sender.send(q, l, true)
-	case state == uverbs.SQD:
+	case drain:
 		if l != nil {
 			q.sender.send(q, l, false)
 		}
 		q.sayDrained(l)
-	case state == uverbs.RTS && gone && q.sender.take(q):
-		q.sender.fail(q, uverbs.RetryExceeded, "the peer is gone")
+	case abandon:
+		if q.sender.take(q) {
+			q.sender.fail(q, uverbs.RetryExceeded, "the peer is gone")
+		}
 	}
 }

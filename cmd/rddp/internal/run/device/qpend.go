@@ -12,20 +12,19 @@ func (q *queuePair) reset() {
 	q.sendMu.Lock()
 	q.placing.Lock()
 	q.mu.Lock()
-	q.setStateLocked(uverbs.Reset)
+	q.life.resets()
 	if q.stopFaults != nil {
 		q.stopFaults()
 		q.stopFaults = nil
 	}
 	l := q.unlinkLocked()
-	q.abandoned, q.managed = false, false
 	q.mu.Unlock()
 	q.ctx.late.remove(q.flushing)
 	q.flushing = nil
 	q.placing.Unlock()
 	q.sender.forget()
 	entry := make([]byte, q.sq.EntryLen())
-	for !q.dead && q.sq.Take(entry) {
+	for q.sq.Take(entry) {
 	}
 	q.sendMu.Unlock()
 	if l != nil {
@@ -39,21 +38,31 @@ func (q *queuePair) reset() {
 			}
 		}
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.life.left()
 }
 
-// unlinkLocked takes the connection away from q, and ends what may lead to one. The caller must end
-// the link, if there is one.
+// unlinkLocked takes the connection away from q, whose life has gone on without it, and ends what may lead to one. The
+// caller must end the link, if there is one.
 //
 // +checklocks:q.mu
 func (q *queuePair) unlinkLocked() *link {
 	l := q.link
 	q.link = nil
-	q.life++
 	for c, forget := range q.coming {
 		if forget == nil {
 			q.coming[c] = q.pd.domain.Discard(c.QPNum())
 		}
 	}
+	q.stopJoiningLocked()
+	return l
+}
+
+// stopJoiningLocked ends what this end does for a link, and what waits for one.
+//
+// +checklocks:q.mu
+func (q *queuePair) stopJoiningLocked() {
 	if q.stopDial != nil {
 		q.stopDial()
 		q.stopDial = nil
@@ -66,7 +75,6 @@ func (q *queuePair) unlinkLocked() *link {
 		q.patience.Stop()
 		q.patience = nil
 	}
-	return l
 }
 
 // fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in ERR already, or if l is
@@ -90,16 +98,15 @@ func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life
 // toErr is failSends without the work requests that have not become flights.
 func (q *queuePair) toErr(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	q.mu.Lock()
-	if l != nil && q.link != l || q.attrs.State == uverbs.Reset || q.attrs.State == uverbs.Err {
+	if l != nil && q.link != l || !q.life.fails() {
 		q.mu.Unlock()
 		return 0
 	}
-	q.setStateLocked(uverbs.Err)
 	l = q.unlinkLocked()
 	if l != nil {
 		q.ending = l.settled
 	}
-	life = q.life
+	life = q.life.number
 	q.mu.Unlock()
 	if l != nil {
 		l.end(status)
@@ -118,28 +125,13 @@ func (q *queuePair) awaitEnding() {
 	}
 }
 
-// endingLocked reports whether work requests of a link that has failed have not completed yet.
-//
-// +checklocks:q.mu
-func (q *queuePair) endingLocked() bool {
-	if q.ending == nil {
-		return false
-	}
-	select {
-	case <-q.ending:
-		return false
-	default:
-		return true
-	}
-}
-
 // flushReceives completes the receives that wait but for the last leave ones, as long as q is in ERR. life is that of q
 // since then. With leave, the caller calls again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
 	q.placing.Lock() // reset waits for the completions, and they come behind that of a datagram
 	defer q.placing.Unlock()
 	q.mu.Lock()
-	failed := q.attrs.State == uverbs.Err && q.life == life
+	failed := q.life.attrs.State == uverbs.Err && q.life.number == life
 	q.mu.Unlock()
 	if !failed {
 		return
@@ -165,7 +157,7 @@ func (q *queuePair) flushReceives(life uint64, leave int) {
 // breakDown is the failure of a queue pair to order.
 func (q *queuePair) breakDown() {
 	q.mu.Lock()
-	works := q.attrs.State == uverbs.RTS || q.attrs.State == uverbs.SQD
+	works := q.life.attrs.State == uverbs.RTS || q.life.attrs.State == uverbs.SQD
 	q.mu.Unlock()
 	if !works {
 		return

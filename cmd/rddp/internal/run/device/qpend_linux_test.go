@@ -167,7 +167,7 @@ func TestErrBeforeCompletion(t *testing.T) {
 		{"a peer that is gone", uverbs.RC, func(q *queuePair) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.abandoned = true
+			joinNext.Become(&q.life.join, lost)
 		}, func(p *program, q *guest.QP) error { return q.Join(p.gid, 1<<8) }, uverbs.RetryExceeded}, // its QPN is lower, so it dials
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -346,7 +346,7 @@ func TestManagedOnce(t *testing.T) {
 	}
 	q := p.dev.find(qp.Num)
 	q.mu.Lock()
-	q.managed = true
+	q.life.managed = true
 	q.mu.Unlock()
 	if err := errors.Join(toSQD(), qp.Modify(guest.Reset, p.gid, 0, nil), toErr()); err != nil {
 		t.Fatal(err)

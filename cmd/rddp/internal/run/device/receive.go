@@ -183,7 +183,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 // +checklocks:r.mu
 func (r *receiver) sayNotReadyLocked() {
 	r.l.q.mu.Lock()
-	timer := r.l.q.attrs.MinRNRTimer
+	timer := r.l.q.life.attrs.MinRNRTimer
 	r.l.q.mu.Unlock()
 	_ = r.l.post(frame{kind: frameNotReady, number: r.consumed + 1, length: uint32(timer)}) // an error ends run
 }

@@ -152,7 +152,7 @@ func TestPeerThatLeaves(t *testing.T) {
 	l := a.linkOf(t, qa)
 	prototest.Wait(t, "the Send", func() bool { return !l.isIdle() })
 	l.q.mu.Lock()
-	l.q.attrs.Timeout, l.q.attrs.Retry = 31, 7
+	l.q.life.attrs.Timeout, l.q.life.attrs.Retry = 31, 7
 	l.q.mu.Unlock()
 	b.ctx.Close()
 	prototest.Wait(t, "the beginning of the last wait, or of none", func() bool {
@@ -208,10 +208,10 @@ func TestLateReceive(t *testing.T) {
 	joinPair(t, a, b, qa, qb)
 	la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
 	la.q.mu.Lock()
-	la.q.attrs.RNRRetry = 6
+	la.q.life.attrs.RNRRetry = 6
 	la.q.mu.Unlock()
 	lb.q.mu.Lock()
-	lb.q.attrs.MinRNRTimer = 0 // 655.36 ms, the longest time
+	lb.q.life.attrs.MinRNRTimer = 0 // 655.36 ms, the longest time
 	lb.q.mu.Unlock()
 	for id := uint64(1); id <= 2; id++ {
 		if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {

@@ -21,7 +21,7 @@ import (
 //
 // +checklocks:q.mu
 func (q *queuePair) isSelfLocked() bool {
-	return q.attrs.DestQPN == q.num && q.ctx.dev.has(q.attrs.Address.DGID)
+	return q.life.attrs.DestQPN == q.num && q.ctx.dev.has(q.life.attrs.Address.DGID)
 }
 
 // joinSelf joins q with itself. It tries until that succeeds, as descriptors may be missing, or ctx is done: ever more

@@ -119,7 +119,7 @@ func (p *port) openDatagrams(d *Device, number uint16) (*datagramPort, error) {
 // end sends; then another goroutine goes on.
 func (s *sender) sendDatagrams(q *queuePair) {
 	q.mu.Lock()
-	own := q.attrs.QKey
+	own := q.life.attrs.QKey
 	q.mu.Unlock()
 	b := make([]byte, 0, datagramLen+maxDatagram)
 	for left := q.sq.Cap(); s.take(q); left-- {
@@ -222,7 +222,7 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	q.placing.Lock()
 	defer q.placing.Unlock()
 	q.mu.Lock()
-	state, key := q.attrs.State, q.attrs.QKey
+	state, key := q.life.attrs.State, q.life.attrs.QKey
 	q.mu.Unlock()
 	if key != h.key || state != uverbs.RTR && state != uverbs.RTS && state != uverbs.SQD {
 		return

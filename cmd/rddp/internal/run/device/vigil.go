@@ -63,8 +63,8 @@ func (l *link) watchLocked(limit time.Duration) {
 // round is a round of the vigil.
 func (l *link) round() {
 	l.q.mu.Lock()
-	limit := l.q.patienceLocked()
-	timeout, retries := l.q.attrs.Timeout, l.q.attrs.Retry
+	limit := l.q.life.patience()
+	timeout, retries := l.q.life.attrs.Timeout, l.q.life.attrs.Retry
 	l.q.mu.Unlock()
 	now := time.Now()
 	heard := l.heard(now)

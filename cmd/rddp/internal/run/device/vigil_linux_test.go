@@ -88,7 +88,7 @@ func TestVigilHears(t *testing.T) {
 func TestVigilForever(t *testing.T) {
 	a, _, _, l := waitingSend(t, false)
 	l.q.mu.Lock()
-	l.q.attrs.Timeout = 0
+	l.q.life.attrs.Timeout = 0
 	l.q.mu.Unlock()
 	l.mu.Lock()
 	l.vigil = vigil{last: time.Now().Add(time.Hour), since: time.Now().Add(-time.Hour), silent: vigilRounds}
