@@ -203,7 +203,7 @@ func TestAheadOfWrong(t *testing.T) {
 			prototest.Wait(t, "the wrong work request", func() bool {
 				la.mu.Lock()
 				defer la.mu.Unlock()
-				return len(la.flights) == 2 && la.flights[1].status != uverbs.Success
+				return len(la.out.flights) == 2 && la.out.flights[1].status != uverbs.Success
 			})
 			tt.end(a.dev.find(qa.Num), la)
 			a.want("the Write", 1, tt.want)

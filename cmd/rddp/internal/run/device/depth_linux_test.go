@@ -68,7 +68,7 @@ func TestDepth(t *testing.T) {
 		{[]*flight{reads, local, done, write}, true},
 		{[]*flight{reads, write, reads}, false},
 	} {
-		l.flights = tt.flights
+		l.out.flights = tt.flights
 		if got := s.mayRead(l); got != tt.want {
 			t.Errorf("beside %d flights: %v", len(tt.flights), got)
 		}

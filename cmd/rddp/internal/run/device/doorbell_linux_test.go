@@ -101,7 +101,7 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 	flights := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.flights)
+		return len(l.out.flights)
 	}
 	w := guest.WR{ID: 1, Op: guest.OpWrite, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{mr.Part(0, 8)}}
 	endless.post = func() {

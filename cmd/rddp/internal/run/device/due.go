@@ -72,41 +72,27 @@ func (d *due) look(now time.Time) (atOnce, again bool) {
 	return true, false
 }
 
-// acknowledgeLocked acknowledges all frames up to the present one, which asks for that, now or later.
+// acknowledge is a method of hands.
 //
 // +checklocks:r.mu
-func (r *receiver) acknowledgeLocked() {
-	if r.due.ask(r.l.isIdle(), time.Now()) {
-		r.sayAckLocked()
+func (r *receiverHands) acknowledge() {
+	if r.in.asked(r.l.isIdle(), time.Now(), r) {
 		return
 	}
 	if r.dueTimer == nil {
-		r.dueTimer = time.AfterFunc(answerTime, r.lookAtDue)
+		r.dueTimer = time.AfterFunc(answerTime, (*receiver)(r).lookAtDue)
 	} else if !r.dueSet {
 		r.dueTimer.Reset(answerTime)
 	}
 	r.dueSet = true
 }
 
-// sayAckLocked acknowledges all frames up to the present one.
-//
-// +checklocks:r.mu
-func (r *receiver) sayAckLocked() {
-	r.acked = r.consumed
-	_ = r.l.post(frame{kind: frameAck, number: r.consumed}) // an error ends run
-}
-
 // lookAtDue is called by the timer.
 func (r *receiver) lookAtDue() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	atOnce, again := r.due.look(time.Now())
-	r.dueSet = again && r.state != receiverClosed
-	switch {
-	case r.state == receiverClosed:
-	case atOnce:
-		r.sayAckLocked()
-	case again:
+	r.dueSet = r.in.looksLate(time.Now(), (*receiverHands)(r))
+	if r.dueSet {
 		r.dueTimer.Reset(answerTime)
 	}
 }
@@ -116,8 +102,5 @@ func (r *receiver) lookAtDue() {
 func (r *receiver) answered() (number uint32, inFront bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if inFront = r.due.answer(); inFront {
-		r.acked = r.consumed
-	}
-	return r.consumed, inFront
+	return r.in.answers()
 }

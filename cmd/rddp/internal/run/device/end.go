@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -13,64 +12,28 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// end ends the link because of a failure. The flight that the peer has refused, or else the oldest one, completes with its
-// status, or else with this one, and those in front of it that the peer has carried out with success. The others are
-// flushed. When end returns, the peer neither writes nor reads the program's memory any more.
+// end ends the link because of a failure: see outgoing.settles. When end returns, the peer neither writes nor reads the
+// program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.discard()
 	l.mu.Lock()
-	l.over = true
-	flights := l.flights
-	failed := l.culpritLocked()
-	l.flights = nil
-	acked := l.acked
+	flights := l.out.settles(status)
 	l.stopLocked()
 	l.mu.Unlock()
-	l.settle(flights, failed, acked, status)
+	l.settle(flights)
 	l.sayBye()
 }
 
-// settle completes the flights of a link that has failed. failed is the index of the one that completes with status.
-func (l *link) settle(flights []*flight, failed int, acked uint32, status uverbs.WCStatus) {
+// settle completes the last flights of a link that has failed.
+func (l *link) settle(flights []*flight) {
 	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
 	defer l.q.sendMu.Unlock()
 	defer close(l.settled)
 	defer l.q.settled()
-	done := true
-	for i, f := range flights {
-		s := uverbs.FlushErr
-		done = done && i < failed && f.isDone(acked)
-		switch {
-		case done && !f.signaled:
-			continue
-		case done:
-			s = uverbs.Success
-		case i == failed && f.status != uverbs.Success:
-			s = f.status
-		case i == failed:
-			s = status
-		}
-		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: s, Op: f.op, Len: f.n, QPN: l.q.num}, false)
+	for _, f := range flights {
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: l.q.num}, false)
 	}
-}
-
-// culpritLocked returns the index of the flight that the peer has refused, or of one in front of it that has failed here:
-// the peer has answered that one. Without a refusal it is the oldest. A flight behind it that is wrong here says nothing
-// about what the peer has carried out.
-//
-// +checklocks:l.mu
-func (l *link) culpritLocked() int {
-	culprit := l.culprit
-	if culprit == nil {
-		return 0
-	}
-	return max(slices.IndexFunc(l.flights, func(f *flight) bool { return f.status != uverbs.Success || f == culprit }), 0)
-}
-
-// isDone reports whether the peer has carried out a flight in front of one that it has refused.
-func (f *flight) isDone(acked uint32) bool {
-	return f.isWrite || f.isOver(acked)
 }
 
 // blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that says so.
@@ -81,9 +44,9 @@ func (l *link) blame(t rdmap.Terminate) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, f := range l.flights {
+	for _, f := range l.out.flights {
 		if f.writes && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
-			l.culprit = f
+			l.out.blames(f)
 			return
 		}
 	}
@@ -94,9 +57,8 @@ func (l *link) leave() {
 	l.receiver.close(false)
 	l.discard()
 	l.mu.Lock()
-	wasOver := l.over
-	l.over = true
-	l.flights = nil
+	wasOver := l.out.state == outOver
+	l.out.leaves()
 	l.stopLocked()
 	l.mu.Unlock()
 	if wasOver {
@@ -177,8 +139,7 @@ func (l *link) receive() {
 	l.mu.Unlock()
 	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
 	l.mu.Lock()
-	over, refused, why := l.over, l.why != "", l.why
-	idle := len(l.flights) == 0
+	v, refusal := l.out.ended(endOf(err), l.ended != nil), l.out.why
 	l.mu.Unlock()
 	fail := l.q.fail
 	if l.ended != nil {
@@ -195,32 +156,25 @@ func (l *link) receive() {
 			time.AfterFunc(lastFlush, func() { l.q.flushReceives(life, 0) })
 		}()
 	}
-	if over {
-		return
-	}
-	switch {
-	case refused: // nothing in front of the work request gets an answer any more
-		fail(l, endStatus(err), why)
-	case errors.As(err, &t) && !t.Remote:
+	switch v {
+	case verdictRefused:
+		fail(l, endStatus(err), refusal)
+	case verdictOurs:
 		if life := fail(l, endStatus(err), "the peer has done what it must not: "+err.Error()); life != 0 {
 			l.q.raise(life, uverbs.EventQPAccess)
 		}
-	case errors.As(err, &t), l.ended != nil:
+	case verdictLeft:
+		fail(l, uverbs.FlushErr, "the peer has disconnected")
+	case verdictFails:
 		if t != nil {
 			l.blame(t.Terminate)
 		}
-		// The connection manager tells the program of any end. So the program's receives are flushed, too, however
-		// the connection has ended: it may wait for them alone.
-		status, why := endStatus(err), connectionEnded(err)
-		if idle && errors.Is(err, io.EOF) {
-			status, why = uverbs.FlushErr, "the peer has disconnected"
-		}
-		if life := fail(l, status, why); life != 0 && t != nil && l.isSelf() {
+		if life := fail(l, endStatus(err), connectionEnded(err)); life != 0 && t != nil && l.isSelf() {
 			l.q.raise(life, uverbs.EventQPAccess) // it is the peer, too
 		}
-	case errors.Is(err, io.EOF):
+	case verdictMiss:
 		l.q.miss(l, err)
-	default:
+	case verdictGone:
 		l.gone(err)
 	}
 }
@@ -251,7 +205,7 @@ func (l *link) busy() <-chan struct{} {
 	busy := make(chan struct{})
 	switch {
 	case l.isSelf():
-	case len(l.flights) > 0:
+	case !l.out.isIdle():
 		close(busy)
 	default:
 		l.begun = busy
@@ -264,8 +218,7 @@ func connectionEnded(err error) string { return "the connection has ended: " + e
 // gone ends the link, whose peer does not answer any more.
 func (l *link) gone(err error) {
 	l.mu.Lock()
-	idle := len(l.flights) == 0
-	l.over = l.over || idle // so that no work request begins before q loses l
+	idle := l.out.goes() // so that no work request begins before q loses l
 	l.mu.Unlock()
 	if !idle {
 		l.q.fail(l, endStatus(err), connectionEnded(err))

@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"io"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -60,6 +61,20 @@ func endStatus(err error) uverbs.WCStatus {
 		return uverbs.RemoteInvalidErr
 	}
 	return uverbs.RemoteOpErr
+}
+
+// endOf says how a connection has ended, whose last error is given.
+func endOf(err error) connectionEnd {
+	var t *rdmap.TerminateError
+	switch {
+	case errors.As(err, &t) && t.Remote:
+		return endTheirs
+	case errors.As(err, &t):
+		return endOurs
+	case errors.Is(err, io.EOF):
+		return endOrderly
+	}
+	return endBroken
 }
 
 // isGone reports whether err says that there is no Region with the STag.

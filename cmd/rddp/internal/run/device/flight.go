@@ -3,46 +3,16 @@ package device
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"sync"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A flight is a work request on its way.
-type flight struct {
-	id       uint64
-	op       uverbs.WCOp
-	n        uint32
-	signaled bool
-	// isWrite says that the flight is a Write without immediate data: the peer's program takes no part in it.
-	isWrite bool
-	writes  bool         // it has a Write, with or without immediate data
-	remote  rdmap.Handle // where it begins in the peer's memory
-	// number is that of the frame with whose acknowledgement the flight is over, once it is known.
-	number   uint32
-	numbered bool
-	// awaits is the number of answers to Reads and atomics that have not come, and posted says that
-	// all questions have been asked. What this end does alone has no question. Other flights have
-	// neither.
-	isRead bool
-	awaits int
-	posted bool
-	sink   cursor
-	// status is not Success if the flight has failed here, and why says more about it, if there is more to say.
-	status uverbs.WCStatus
-	why    string
-}
-
 const (
-	// window is the maximum number of frames that count and are not acknowledged.
-	window = 32
 	// askEvery is how many flights there are before the sender asks for an acknowledgement that
 	// nobody waits for.
 	askEvery = 32
-	// maxFlights is the maximum number of flights.
-	maxFlights = 128
 	// maxChunks is the maximum number of chunks of a link.
 	maxChunks = 8
 	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire. It bounds the
@@ -95,16 +65,16 @@ func (l *link) completed(c *rdmap.Completion) bool {
 	if ch.n > chunkLen {
 		l.long -= ch.n
 	}
-	if f := ch.flight; f != nil && !l.over {
+	if f := ch.flight; f != nil && l.out.state != outOver {
 		switch c.Status {
 		case rdmap.StatusOK:
 			if err := f.answered(ch, c); err != nil {
-				f.status = localStatus(err)
+				l.out.breaks(f, localStatus(err), "")
 			}
-			f.awaits--
+			l.out.answers(f)
 			l.retireLocked()
 		case rdmap.StatusRemoteAccess, rdmap.StatusRemoteOperation:
-			l.culprit = f
+			l.out.blames(f)
 		}
 	}
 	if len(ch.b) == chunkLen {
@@ -151,105 +121,70 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 func (l *link) isIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.flights) == 0
+	return l.out.isIdle()
 }
 
-// acknowledged completes the flights that the frame with the given number ends. An acknowledgement that
-// another one has overtaken says nothing new: the peer sends some in front of what its program sends, and
-// others from the goroutine that receives.
+// acknowledged completes the flights that the frame with the given number ends.
 func (l *link) acknowledged(number uint32) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if int32(l.acked-number) >= 0 {
-		return nil
+	return l.advanceLocked(l.out.acknowledged(number))
+}
+
+// advanceLocked does what the news of the peer's frames allow. err is that of the news.
+//
+// +checklocks:l.mu
+func (l *link) advanceLocked(err error) error {
+	if err != nil {
+		return err
 	}
-	if number-l.acked > l.sent-l.acked {
-		return fmt.Errorf("%w: it acknowledges frame %d, and the last one is %d", errFrame, number, l.sent)
-	}
-	l.acked = number
-	if int32(number-l.notReadyFrame) >= 0 {
+	if !l.out.isWaiting() {
 		l.stopLocked()
 	}
 	l.retireLocked()
 	return nil
 }
 
-// isOver reports whether the flight has got all answers, or its acknowledgement. acked is the last frame that the peer has
-// acknowledged.
-func (f *flight) isOver(acked uint32) bool {
-	if f.isRead {
-		return f.awaits == 0 && f.posted
-	}
-	return f.numbered && int32(acked-f.number) >= 0
-}
-
 // retireLocked completes the flights that are over, in order.
 //
 // +checklocks:l.mu
 func (l *link) retireLocked() {
-	for len(l.flights) > 0 && !l.over {
-		f := l.flights[0]
-		switch {
-		case f.status != uverbs.Success:
-			l.over = true
-			go l.q.fail(l, f.status, cmp.Or(f.why, l.why, "a work request has failed"))
-			return
-		case !f.isOver(l.acked):
+	for f := l.out.front(); f != nil; f = l.out.front() {
+		if f.status == uverbs.Success {
+			if s := l.q.ctx.dev.faults.Send(); s != uverbs.Success {
+				l.out.breaks(f, s, "a fault to order")
+			}
+		}
+		if !l.out.retires() {
+			go l.q.fail(l, f.status, cmp.Or(f.why, l.out.why, "a work request has failed"))
 			return
 		}
-		if f.status = l.q.ctx.dev.faults.Send(); f.status != uverbs.Success {
-			l.over = true
-			go l.q.fail(l, f.status, "a fault to order")
-			return
-		}
-		l.flights = l.flights[1:]
 		if f.signaled {
 			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: f.op, Len: f.n, QPN: l.q.num}, false)
 		}
 	}
 }
 
-// reached notes that the peer has received frame number and has not acted upon it, so everything in front of the frame
-// is done. It returns the work request of the frame, or nil if the link has ended.
-func (l *link) reached(number uint32) (*flight, error) {
-	if err := l.acknowledged(number - 1); err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range l.flights {
-		if f.isWrite && f.numbered && f.number == number {
-			f.number-- // a Write is in front of the frame that it has its number from
-		}
-	}
-	l.retireLocked()
-	for _, f := range l.flights {
-		if !f.isRead && (!f.numbered || int32(f.number-number) >= 0) {
-			return f, nil
-		}
-	}
-	return nil, nil
-}
-
 // refused handles the peer's refusal of frame number.
 func (l *link) refused(number uint32, status uverbs.WCStatus) error {
-	f, err := l.reached(number)
-	if err != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.advanceLocked(l.out.reached(number)); err != nil {
 		return err
 	}
-	l.refuse(f, status, "the peer has refused a work request")
+	l.refuseLocked(number, status, "the peer has refused a work request")
 	return nil
 }
 
-// refuse fails f with a status once the flights in front of it are over: Reads and atomics may still wait for their answers.
-// If f is nil, the link fails at once.
-func (l *link) refuse(f *flight, status uverbs.WCStatus, why string) {
+// refuseLocked fails the work request of frame number, or the link at once if there is none.
+//
+// +checklocks:l.mu
+func (l *link) refuseLocked(number uint32, status uverbs.WCStatus, why string) {
+	f := l.out.of(number)
 	if f == nil {
-		l.q.fail(l, status, why)
+		go l.q.fail(l, status, why)
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.culprit, f.status, l.why = f, status, why
+	l.out.refuses(f, status, why)
 	l.retireLocked()
 }

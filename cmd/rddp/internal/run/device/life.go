@@ -123,14 +123,14 @@ func (v *life) setState(to uverbs.State) {
 type turn uint8
 
 const (
-	rest      turn = iota // nothing, for now
-	await                 // they wait for a link: see posted
-	tooEarly              // nothing, and the program must not have posted any
-	send                  // they go out on the link
-	drain                 // the one that has begun goes out, and nothing behind it
-	datagrams             // they go out as datagrams
-	abandon               // the first one fails, because the peer has gone
-	flush                 // they are flushed
+	turnRest      turn = iota // nothing, for now
+	turnAwait                 // they wait for a link: see posted
+	turnEarly                 // nothing, and the program must not have posted any
+	turnSend                  // they go out on the link
+	turnDrain                 // the one that has begun goes out, and nothing behind it
+	turnDatagrams             // they go out as datagrams
+	turnAbandon               // the first one fails, because the peer has gone
+	turnFlush                 // they are flushed
 )
 
 // turn returns what becomes of the work requests.
@@ -138,23 +138,23 @@ func (v *life) turn() turn {
 	s := v.attrs.State
 	switch {
 	case v.join == destroyed:
-		return rest
+		return turnRest
 	case s < uverbs.RTS:
-		return tooEarly
+		return turnEarly
 	case v.isEnding(): // the goroutine that ends the link kicks
-		return rest
+		return turnRest
 	case s == uverbs.Err:
-		return flush
+		return turnFlush
 	case s == uverbs.SQD:
-		return drain
+		return turnDrain
 	case s == uverbs.RTS && v.kind == uverbs.UD:
-		return datagrams
+		return turnDatagrams
 	case s == uverbs.RTS && v.isLinked():
-		return send
+		return turnSend
 	case s == uverbs.RTS && v.join == lost:
-		return abandon
+		return turnAbandon
 	}
-	return await
+	return turnAwait
 }
 
 // leastPatience is how long a queue pair waits for its peer at least, before its work requests
@@ -181,7 +181,7 @@ func (v *life) retryTime() time.Duration {
 // number of the wait, and how long they wait.
 func (v *life) posted() (wait uint64, limit time.Duration) {
 	limit = v.patience()
-	if v.turn() != await || v.wait != 0 || limit == 0 {
+	if v.turn() != turnAwait || v.wait != 0 || limit == 0 {
 		return 0, 0
 	}
 	v.waits++

@@ -157,9 +157,9 @@ func (v *lifeUnderTest) check() error {
 		return fmt.Errorf("the state is %v", s)
 	case v.wait != 0 && !v.isIn(unjoined, expecting, dialing):
 		return fmt.Errorf("work requests wait for a link")
-	case s == uverbs.Err && !v.settling && v.turn() != flush, s == uverbs.RTS && linked && v.turn() != send:
+	case s == uverbs.Err && !v.settling && v.turn() != turnFlush, s == uverbs.RTS && linked && v.turn() != turnSend:
 		return fmt.Errorf("work requests get %d", v.turn())
-	case v.settling && v.turn() > tooEarly: // what is behind would complete first
+	case v.settling && v.turn() > turnEarly: // what is behind would complete first
 		return fmt.Errorf("work requests get %d", v.turn())
 	}
 	return nil

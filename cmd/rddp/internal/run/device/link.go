@@ -35,35 +35,20 @@ type link struct {
 	// settled is closed when end has completed the work requests of a link that has failed.
 	settled chan struct{}
 
-	mu locks.Mutex[locks.RNICLink]
-	// work requests whose completion is due, in order
-	flights []*flight // +checklocks:mu
+	mu  locks.Mutex[locks.RNICLink]
+	out outgoing // +checklocks:mu
 	// closed, and nil again, when a flight begins; nil unless settleDebts waits for that
 	begun chan struct{} // +checklocks:mu
-	// The frames that count. sent is the number of the last one, and acked of the last that the
-	// peer has acknowledged.
-	sent  uint32 // +checklocks:mu
-	acked uint32 // +checklocks:mu
-	// the last frames that the peer acts upon after it has received them: of a Send, and of those that need a receive
-	lastSend    uint32 // +checklocks:mu
-	lastReceive uint32 // +checklocks:mu
-	// the work request that the peer has refused; nil if there is none
-	culprit *flight // +checklocks:mu
-	// for the log: how it was refused
-	why string // +checklocks:mu
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:mu
 	lastChunk uint64            // +checklocks:mu
-	// runs while the peer's program has no receive for notReadyFrame
-	notReady      *time.Timer // +checklocks:mu
-	notReadyFrame uint32      // +checklocks:mu
+	// runs while a frame waits for a receive of the peer's program
+	notReady *time.Timer // +checklocks:mu
 	// looks for signs of the peer while work requests are under way; rounds is nil without them
 	vigil  vigil       // +checklocks:mu
 	rounds *time.Timer // +checklocks:mu
 	// FPDUs of both directions when the vigil looked last
 	moved uint64 // +checklocks:mu
-	// nothing is sent and nothing completes any more; what has ended the link fails the queue pair
-	over bool // +checklocks:mu
 	// bytes of payload that are too long for a chunk
 	long int // +checklocks:mu
 
@@ -171,7 +156,7 @@ func (q *queuePair) startLink(l *link, life uint64) bool {
 func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
 	l := &link{q: q, conn: c, serving: c, peer: peer, serves: c.ConnectionState().ORD, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
-	l.receiver.l = l
+	l.receiver.l, l.receiver.in.unreliable = l, q.kind == uverbs.UC
 	return l
 }
 

@@ -47,11 +47,11 @@ func TestReadAfterImmediate(t *testing.T) {
 		prototest.Wait(t, "the immediate data", func() bool {
 			lb.receiver.mu.Lock()
 			defer lb.receiver.mu.Unlock()
-			return len(lb.receiver.held) > 0
+			return len(lb.receiver.in.held) > 0
 		})
 		a.dev.find(qa.Num).look() // after the goroutine that has sent the immediate data
 		la.mu.Lock()
-		begun := len(la.flights) != 2 || la.flights[1].posted
+		begun := len(la.out.flights) != 2 || la.out.flights[1].posted
 		la.mu.Unlock()
 		if begun {
 			t.Fatalf("operation %d begins before the immediate data in front of it has its receive", op)
@@ -325,5 +325,5 @@ func TestDrained(t *testing.T) {
 func (l *link) isAlone(id uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.flights) == 1 && l.flights[0].id == id
+	return len(l.out.flights) == 1 && l.out.flights[0].id == id
 }

@@ -55,30 +55,23 @@ func (q *queuePair) miss(l *link, err error) {
 // notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
 // RNR timer is given.
 func (l *link) notReadyFor(number uint32, timer uint8) error {
-	f, err := l.reached(number)
-	if err != nil {
-		return err
-	}
 	l.q.mu.Lock()
 	retries := l.q.life.attrs.RNRRetry
 	l.q.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || int32(l.acked-number) >= 0 || l.notReady != nil && int32(l.notReadyFrame-number) >= 0 {
-		return nil
+	if err := l.advanceLocked(l.out.reached(number)); err != nil {
+		return err
 	}
-	l.stopLocked() // the peer has got that frame, since it waits with a later one
-	l.notReadyFrame = number
 	const forever = 7
-	if retries >= forever {
+	if !l.out.waits(number) || retries >= forever {
 		return nil
 	}
 	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
 		l.mu.Lock()
-		late := !l.over && int32(l.acked-number) < 0
-		l.mu.Unlock()
-		if late {
-			l.refuse(f, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
+		defer l.mu.Unlock()
+		if l.out.waited(number) {
+			l.refuseLocked(number, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
 		}
 	})
 	return nil

@@ -203,14 +203,13 @@ var plainBuffers = sync.Pool{New: func() any { b := make([]byte, chunkLen); retu
 func (r *receiver) awaitReceive() bool {
 	for d := lookEvery; ; d = min(d+d/8, lookSlowly) {
 		r.mu.Lock()
-		taken := false
-		if r.state == receiverOpen {
+		if r.in.state == inOpen {
 			var status uverbs.WCStatus
-			if status, taken = r.takeReceiveLocked(); status != uverbs.Success {
+			if r.in.message, status = (*receiverHands)(r).take(); status != uverbs.Success {
 				r.failLocked(status)
 			}
 		}
-		closed := r.state == receiverClosed
+		taken, closed := r.in.message != nil, r.in.state == inClosed
 		r.mu.Unlock()
 		if taken || closed {
 			return !closed
@@ -248,8 +247,8 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	for left := int(m.Len); ; {
 		r.mu.Lock()
 		var err error
-		if r.state == receiverOpen {
-			err = r.message.at.scatter(b[:n])
+		if r.in.state == inOpen {
+			err = r.in.message.at.scatter(b[:n])
 		}
 		if err != nil {
 			r.failLocked(localStatus(err))
@@ -267,15 +266,20 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state == receiverClosed {
+	if r.in.state == inClosed {
 		return errEnded
 	}
-	w := uverbs.WC{ID: r.message.id, Op: uverbs.WCRecv, Len: m.Len, QPN: r.l.q.num, SrcQPN: r.l.peer}
+	w := uverbs.WC{ID: r.in.message.id, Op: uverbs.WCRecv, Len: m.Len, QPN: r.l.q.num, SrcQPN: r.l.peer}
 	if m.HasInvalidated {
 		key := uint32(m.Invalidated)
 		w.Immediate, w.Flags = [4]byte{byte(key), byte(key >> 8), byte(key >> 16), byte(key >> 24)}, uverbs.WCHasInval
 	}
-	r.message = nil
+	r.in.message = nil
 	r.l.q.recvCQ.complete(&w, m.Solicited)
 	return nil
 }
+
+// failLocked fails the receive that is being filled, which ends the link.
+//
+// +checklocks:r.mu
+func (r *receiver) failLocked(status uverbs.WCStatus) { r.in.fails(status, (*receiverHands)(r)) }

@@ -422,27 +422,27 @@ func (q *queuePair) drainLocked() {
 	q.mu.Lock()
 	turn, l, state := q.life.turn(), q.link, q.life.attrs.State
 	q.sender.depth, q.sender.patience = int(q.life.attrs.MaxRead), q.life.patience()
-	if turn == await && q.sq.Len() > 0 {
+	if turn == turnAwait && q.sq.Len() > 0 {
 		q.waitLocked()
 	}
 	q.mu.Unlock()
 	switch turn {
-	case tooEarly:
+	case turnEarly:
 		if q.isEarly(state) {
 			q.warnEarly(state)
 		}
-	case flush:
+	case turnFlush:
 		q.sender.flush(q)
-	case datagrams:
+	case turnDatagrams:
 		q.sender.sendDatagrams(q)
-	case send:
+	case turnSend:
 		q.sender.send(q, l, true)
-	case drain:
+	case turnDrain:
 		if l != nil {
 			q.sender.send(q, l, false)
 		}
 		q.sayDrained(l)
-	case abandon:
+	case turnAbandon:
 		if q.sender.take(q) {
 			q.sender.fail(q, uverbs.RetryExceeded, "the peer is gone")
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/internal/states"
 )
 
 // A receiver is the half of a link that takes frames. One goroutine reads them; it never waits for
@@ -22,63 +21,15 @@ type receiver struct {
 	l *link
 
 	mu locks.Mutex[locks.RNICReceiver]
-	// numbers of the last frame that was acted upon, and of the last that was acknowledged
-	consumed uint32 // +checklocks:mu
-	acked    uint32 // +checklocks:mu
-	// frames that wait for a receive, and those behind them
-	held []heldFrame // +checklocks:mu
+	in incoming // +checklocks:mu
 	// looks for receives; later, late does. Both are nil if no frame waits
-	look  *time.Timer   // +checklocks:mu
-	late  *lateReceive  // +checklocks:mu
-	state receiverState // +checklocks:mu
+	look *time.Timer  // +checklocks:mu
+	late *lateReceive // +checklocks:mu
 	// closed, and nil again, once no frame waits; nil unless awaitIdle waits
 	idle chan struct{} // +checklocks:mu
-	// the Send whose last piece has not come; nil if there is none
-	message *inbound // +checklocks:mu
-	due     due      // +checklocks:mu
-	// dueTimer looks at due, if dueSet
+	// dueTimer looks for acknowledgements that wait, if dueSet
 	dueTimer *time.Timer // +checklocks:mu
 	dueSet   bool        // +checklocks:mu
-}
-
-// A receiverState says what becomes of the next frame:
-//
-//	open ──▶ refusing ──▶ closed
-//	  └─────────────────────▲
-type receiverState uint8
-
-const (
-	receiverOpen     receiverState = iota // the receiver acts on it, or holds it
-	receiverRefusing                      // it is behind one that is to be refused, and nobody looks at it
-	receiverClosed                        // nobody looks at it
-)
-
-var receiverNames = [...]string{"open", "refusing", "closed"}
-
-func (s receiverState) String() string { return receiverNames[s] }
-
-var receiverNext = states.Table[receiverState]{
-	receiverOpen:     states.To(receiverRefusing, receiverClosed),
-	receiverRefusing: states.To(receiverClosed),
-	receiverClosed:   states.To(receiverClosed), // a link that ends after a receive has failed
-}
-
-// becomeLocked is the only place where the state changes.
-//
-// +checklocks:r.mu
-func (r *receiver) becomeLocked(next receiverState) { receiverNext.Become(&r.state, next) }
-
-// A heldFrame is a frame that could not be acted upon when it came.
-type heldFrame struct {
-	frame
-	payload []byte
-}
-
-// An inbound is a receive that is being filled.
-type inbound struct {
-	id uint64
-	at cursor
-	n  uint32
 }
 
 const (
@@ -162,30 +113,11 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.state != receiverOpen:
-		return nil
-	case len(r.held) == 0 && r.acceptLocked(f, payload):
-		return nil
-	case len(r.held) >= window:
-		return fmt.Errorf("%w: it has sent more than the %d frames that may wait for an acknowledgement", errFrame, window)
-	}
-	r.held = append(r.held, heldFrame{f, append([]byte(nil), payload...)})
-	if r.look == nil && r.late == nil {
-		r.sayNotReadyLocked()
+	waits, err := r.in.comes(f, payload, (*receiverHands)(r))
+	if waits {
 		r.waitLocked(lookEvery)
 	}
-	return nil
-}
-
-// sayNotReadyLocked tells the peer that the next frame waits for a receive.
-//
-// +checklocks:r.mu
-func (r *receiver) sayNotReadyLocked() {
-	r.l.q.mu.Lock()
-	timer := r.l.q.life.attrs.MinRNRTimer
-	r.l.q.mu.Unlock()
-	_ = r.l.post(frame{kind: frameNotReady, number: r.consumed + 1, length: uint32(timer)}) // an error ends run
+	return err
 }
 
 // waitLocked looks for receives after d, or has the context's lookout do so.
@@ -204,110 +136,47 @@ func (r *receiver) waitLocked(d time.Duration) {
 func (r *receiver) lookForReceives(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	accepted := false
-	for len(r.held) > 0 && r.state == receiverOpen && r.acceptLocked(r.held[0].frame, r.held[0].payload) {
-		r.held[0].payload = nil
-		r.held = r.held[1:]
-		accepted, d = true, lookEvery
+	acted, again := r.in.looks((*receiverHands)(r))
+	if acted {
+		d = lookEvery
 	}
-	if accepted && r.state != receiverClosed && r.acked != r.consumed {
-		r.sayAckLocked() // the peer waits for it, though it may not have asked
-	}
-	if len(r.held) == 0 || r.state != receiverOpen {
+	if !again {
 		r.look, r.late = nil, nil
 		r.noteIdleLocked()
 		return
 	}
-	if accepted {
-		r.sayNotReadyLocked()
-	}
 	r.waitLocked(min(d+d/8, lookSlowly))
 }
 
-// acceptLocked acts on the next frame that counts. It returns false if the frame needs a receive and
-// there is none.
-//
-// +checklocks:r.mu
-func (r *receiver) acceptLocked(f frame, payload []byte) bool {
-	q := r.l.q
-	if f.kind == frameWritten && r.message != nil { // inside a Send, whose receive would be forgotten
-		r.refuseLocked(uverbs.RemoteInvalidErr, uverbs.RemoteInvalidErr)
-		return true
-	}
-	if f.kind == frameWritten || f.kind == frameSend && r.message == nil {
-		unreliable := q.kind == uverbs.UC
-		var status uverbs.WCStatus
-		ok := !unreliable || f.kind == frameWritten || f.flags&flagFirst != 0 // or a Send without a receive goes on
-		if ok {
-			status, ok = r.takeReceiveLocked()
-		}
-		if !ok {
-			if unreliable {
-				r.consumeLocked(f)
-			}
-			return unreliable
-		}
-		if status != uverbs.Success {
-			r.refuseLocked(status, uverbs.RemoteOpErr)
-			return true
-		}
-	}
-	m := r.message
-	switch f.kind {
-	case frameSend:
-		if err := m.at.scatter(payload); err != nil {
-			theirs := uverbs.RemoteOpErr
-			if err == errLocalLength {
-				theirs = uverbs.RemoteInvalidErr
-			}
-			r.refuseLocked(localStatus(err), theirs)
-			return true
-		}
-		m.n += uint32(len(payload))
-	case frameWritten:
-		m.n = f.length
-	}
-	if f.flags&flagInvalidate != 0 && q.pd.domain.Invalidate(ddp.STag(key(f.immediate)), r.l.serving.QPNum()) != nil {
-		r.refuseLocked(uverbs.LocalAccessErr, uverbs.RemoteAccessErr)
-		return true
-	}
-	if f.kind == frameWritten || f.kind == frameSend && f.flags&flagLast != 0 {
-		r.completeLocked(f)
-	}
-	r.consumeLocked(f)
-	return true
-}
+// receiverHands is a receiver as its incoming has it: with r.mu held.
+type receiverHands receiver
 
-// consumeLocked notes that a frame has been acted upon.
+// take is a method of hands.
 //
 // +checklocks:r.mu
-func (r *receiver) consumeLocked(f frame) {
-	r.consumed++
-	if f.flags&flagAck != 0 {
-		r.acknowledgeLocked()
-	}
-}
-
-// takeReceiveLocked makes the program's next receive the one that is being filled. ok is false if there
-// is none. The status is Success unless the receive is wrong, or fails to order.
-//
-// +checklocks:r.mu
-func (r *receiver) takeReceiveLocked() (status uverbs.WCStatus, ok bool) {
+func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 	q := r.l.q
 	entry, low, ok := q.recv.take()
 	if !ok {
-		return 0, false
+		return nil, uverbs.Success
 	}
 	if low {
 		q.srq.raiseLimit()
 	}
 	w, err := uverbs.ParseRecvWR(entry)
-	r.message = &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}
-	status = q.ctx.dev.faults.Receive()
+	status := q.ctx.dev.faults.Receive()
 	if err != nil {
 		status = uverbs.LocalQPErr
 	}
-	return status, true
+	return &inbound{id: w.ID, at: cursor{pd: q.pd, list: w.SGEs}}, status
+}
+
+// place is a method of hands.
+func (r *receiverHands) place(m *inbound, payload []byte) error { return m.at.scatter(payload) }
+
+// invalidates is a method of hands.
+func (r *receiverHands) invalidates(key uint32) bool {
+	return r.l.q.pd.domain.Invalidate(ddp.STag(key), r.l.serving.QPNum()) == nil
 }
 
 // key returns the key in the place of immediate data. The program's peer has the same byte order.
@@ -315,12 +184,9 @@ func key(b [4]byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// completeLocked completes the receive that is filled.
-//
-// +checklocks:r.mu
-func (r *receiver) completeLocked(f frame) {
-	m, q := r.message, r.l.q
-	r.message = nil
+// complete is a method of hands.
+func (r *receiverHands) complete(m *inbound, f frame) {
+	q := r.l.q
 	w := uverbs.WC{ID: m.id, Op: uverbs.WCRecv, Len: m.n, QPN: q.num, SrcQPN: r.l.peer}
 	if f.kind == frameWritten {
 		w.Op = uverbs.WCRecvImm
@@ -334,32 +200,38 @@ func (r *receiver) completeLocked(f frame) {
 	q.recvCQ.complete(&w, f.flags&flagSolicited != 0)
 }
 
-// refuseLocked tells the peer that its frame is refused, and fails the receive that is being filled. The program may end
-// the queue pair once it sees that. So the answers to Reads and atomics in front of the frame leave first, unless the
-// peer does not take them.
-//
-// +checklocks:r.mu
-func (r *receiver) refuseLocked(ours, theirs uverbs.WCStatus) {
-	r.becomeLocked(receiverRefusing)
-	r.refuseAfterLocked(answerWait{}, ours, theirs)
+// say is a method of hands. An error ends run.
+func (r *receiverHands) say(f frame) {
+	if f.kind == frameNotReady {
+		r.l.q.mu.Lock()
+		f.length = uint32(r.l.q.life.attrs.MinRNRTimer)
+		r.l.q.mu.Unlock()
+	}
+	_ = r.l.post(f)
 }
 
-// refuseAfterLocked is refuseLocked after w.
+// refuse is a method of hands. It waits for the answers unless the peer does not take them.
 //
 // +checklocks:r.mu
-func (r *receiver) refuseAfterLocked(w answerWait, ours, theirs uverbs.WCStatus) {
+func (r *receiverHands) refuse(ours, theirs uverbs.WCStatus) {
+	r.refuseAfter(answerWait{}, ours, theirs)
+}
+
+// refuseAfter is refuse after w.
+//
+// +checklocks:r.mu
+func (r *receiverHands) refuseAfter(w answerWait, ours, theirs uverbs.WCStatus) {
 	if r.l.serving.OwesAnswer() && w.again() {
 		time.AfterFunc(w.next, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if r.state == receiverRefusing {
-				r.refuseAfterLocked(w, ours, theirs)
+			if r.in.state == inRefusing {
+				r.refuseAfter(w, ours, theirs)
 			}
 		})
 		return
 	}
-	_ = r.l.post(frame{kind: frameRefuse, number: r.consumed + 1, status: theirs}) // an error ends run
-	r.failLocked(ours)
+	r.in.refused(ours, theirs, r)
 }
 
 // An answerWait is a wait for answers that this end owes. It looks ever more rarely, and for Linger at most.
@@ -372,37 +244,27 @@ func (w *answerWait) again() bool {
 	return w.waited < Linger
 }
 
-// failLocked completes the receive that is being filled with an error, which ends the link.
+// fail is a method of hands.
 //
 // +checklocks:r.mu
-func (r *receiver) failLocked(status uverbs.WCStatus) {
-	if r.state == receiverClosed {
-		return // the link has ended since runPlain took the receive
-	}
-	m, q := r.message, r.l.q
-	r.message = nil
-	r.closeLocked()
+func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
+	(*receiver)(r).noteIdleLocked()
+	q := r.l.q
 	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
 	if r.l.isSelf() {
 		return // the refusal is on its way to this queue pair, and fails it with the reason
 	}
 	r.l.mu.Lock()
-	r.l.over = true // so that the end of the connection, which may come first, is not taken for the cause
+	r.l.out.ends() // so that the end of the connection, which may come first, is not taken for the cause
 	r.l.mu.Unlock()
 	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
-}
-
-// +checklocks:r.mu
-func (r *receiver) closeLocked() {
-	r.becomeLocked(receiverClosed)
-	r.noteIdleLocked()
 }
 
 // noteIdleLocked wakes awaitIdle if no frame waits any more.
 //
 // +checklocks:r.mu
 func (r *receiver) noteIdleLocked() {
-	if r.idle != nil && (r.state == receiverClosed || r.state == receiverOpen && len(r.held) == 0) {
+	if r.idle != nil && r.in.isSettled() {
 		close(r.idle)
 		r.idle = nil
 	}
@@ -429,9 +291,7 @@ func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
 	case <-time.After(ownWork):
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.state == receiverOpen {
-			r.becomeLocked(receiverRefusing)
-		}
+		r.in.stops()
 	}
 }
 
@@ -439,7 +299,8 @@ func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
 func (r *receiver) close(flush bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closeLocked()
+	m := r.in.closes()
+	r.noteIdleLocked()
 	if r.look != nil {
 		r.look.Stop()
 		r.look = nil
@@ -451,16 +312,14 @@ func (r *receiver) close(flush bool) {
 	if r.dueTimer != nil {
 		r.dueTimer.Stop()
 	}
-	r.held = nil
-	if m := r.message; m != nil && flush {
+	if m != nil && flush {
 		r.l.q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: r.l.q.num}, false)
 	}
-	r.message = nil
 }
 
 // consumedNumber returns the number of the last frame that was acted upon.
 func (r *receiver) consumedNumber() uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.consumed
+	return r.in.consumed
 }

@@ -57,7 +57,7 @@ func TestInvalidateWithoutSend(t *testing.T) {
 		}
 		<-l.ctx.Done()
 		l.receiver.mu.Lock()
-		if n := l.receiver.consumed; n != 0 {
+		if n := l.receiver.in.consumed; n != 0 {
 			t.Errorf("type %d: %d frames were acted upon", kind, n)
 		}
 		l.receiver.mu.Unlock()
@@ -122,7 +122,7 @@ func TestFullWindow(t *testing.T) {
 			outstanding := func() uint32 {
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				return l.sent - l.acked
+				return l.out.sent - l.out.acked
 			}
 			prototest.Wait(t, "a full window", func() bool { return outstanding() >= window })
 			for range 100 {
@@ -194,8 +194,8 @@ func TestOvertakenAcknowledgement(t *testing.T) {
 	l := a.linkOf(t, qa)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.acked != l.sent {
-		t.Errorf("frame %d is acknowledged, want %d", l.acked, l.sent)
+	if l.out.acked != l.out.sent {
+		t.Errorf("frame %d is acknowledged, want %d", l.out.acked, l.out.sent)
 	}
 }
 
@@ -223,9 +223,9 @@ func TestLateReceive(t *testing.T) {
 		la.mu.Lock()
 		defer la.mu.Unlock()
 		if la.notReady == nil {
-			return 0, !la.over
+			return 0, la.out.state != outOver
 		}
-		return la.notReadyFrame, !la.over
+		return la.out.notReady, la.out.state != outOver
 	}
 	for id := uint64(1); id <= 2; id++ {
 		prototest.Wait(t, "the news that there is no receive", func() bool {
@@ -255,7 +255,7 @@ func TestLastAcknowledgement(t *testing.T) {
 		l := b.linkOf(t, qb)
 		r := &l.receiver
 		r.mu.Lock()
-		r.due.answers, r.due.sent = enoughMost, 2
+		r.in.due.answers, r.in.due.sent = enoughMost, 2
 		r.dueTimer, r.dueSet = time.AfterFunc(0, func() {}), true // it is never set again
 		r.mu.Unlock()
 		qb.PostRecv(1, b.mr.Part(0, 8))
@@ -282,5 +282,5 @@ func TestLastAcknowledgement(t *testing.T) {
 func (r *receiver) hasWaiting() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.due.waits
+	return r.in.due.waits
 }

@@ -121,11 +121,11 @@ func (s *sender) fill(q *queuePair, l *link, b *batch, begin bool) bool {
 func (s *sender) next(q *queuePair, l *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(l.flights); l.over || n >= maxFlights || l.culprit != nil || n > 0 && l.flights[n-1].status != uverbs.Success || !s.take(q) {
+	if !l.out.mayBegin() || !s.take(q) {
 		return false
 	}
 	s.checkDepth(l)
-	l.flights = append(l.flights, s.flight)
+	l.out.begins(s.flight)
 	if l.begun != nil {
 		close(l.begun)
 		l.begun = nil
@@ -161,13 +161,7 @@ func (s *sender) mayRead(l *link) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := 0
-	for _, f := range l.flights {
-		if f.isRead && f.awaits > 0 {
-			n++
-		}
-	}
-	return n < s.depth
+	return l.out.mayRead(s.depth)
 }
 
 // take copies an entry from the ring and checks it. The flight has the status of an entry that is
@@ -247,18 +241,11 @@ func (s *sender) step(l *link, b *batch) bool {
 	return s.message(l, b)
 }
 
-// isInOrder reports whether what reaches the peer's memory by itself comes behind what a receive takes there. Over
-// InfiniBand a Write, a Read or an atomic never overtakes a Send. Here the connection places Writes and answers Reads,
-// while frames go to the receiver and may wait there. So the work request begins once the frames in front of it have
-// been acknowledged. A Write waits for Sends alone: immediate data in front of it does not touch the memory.
+// isInOrder reports whether the work request may begin, or has begun: see outgoing.isInOrder.
 func (s *sender) isInOrder(l *link) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.lastSend
-	if s.flight.isRead {
-		last = l.lastReceive
-	}
-	return !s.first || l.sent-last >= l.sent-l.acked
+	return !s.first || l.out.isInOrder(s.flight)
 }
 
 // buffer returns memory for n bytes of payload behind a header of the given length. short requests
@@ -293,7 +280,7 @@ func (s *sender) payload(l *link, p []byte) bool {
 	s.active, s.awaited = false, true // as in next
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.flight.status = localStatus(err)
+	l.out.breaks(s.flight, localStatus(err), "")
 	l.retireLocked()
 	return false
 }
@@ -394,16 +381,7 @@ func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) {
 	}
 	f.appendTo(p[:0])
 	l.mu.Lock()
-	l.sent++
-	switch f.kind {
-	case frameSend:
-		l.lastSend, l.lastReceive = l.sent, l.sent
-	case frameWritten:
-		l.lastReceive = l.sent
-	}
-	for _, x := range s.unnumbered {
-		x.number, x.numbered = l.sent, true
-	}
+	l.out.numbers(f.kind, s.unnumbered)
 	clear(s.unnumbered)
 	s.unnumbered = s.unnumbered[:0]
 	l.mu.Unlock()
@@ -416,7 +394,7 @@ func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) {
 func (l *link) mayNumber() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sent-l.acked < window
+	return l.out.mayNumber()
 }
 
 // ask asks for an acknowledgement if one is due: because the program waits for a completion and has
@@ -483,7 +461,7 @@ func (s *sender) local(l *link, err error) bool {
 	s.flight.posted = true
 	if err != nil {
 		s.awaited = true // as in next
-		s.flight.status = localStatus(err)
+		l.out.breaks(s.flight, localStatus(err), "")
 	}
 	l.retireLocked()
 	return err == nil

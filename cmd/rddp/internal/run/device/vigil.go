@@ -69,7 +69,7 @@ func (l *link) round() {
 	now := time.Now()
 	heard := l.heard(now)
 	l.mu.Lock()
-	if l.over || len(l.flights) == 0 || limit == 0 {
+	if l.out.state == outOver || l.out.isIdle() || limit == 0 {
 		l.rounds = nil
 		l.mu.Unlock()
 		return
@@ -97,7 +97,7 @@ func (l *link) heard(now time.Time) time.Time {
 	moved := s.Received.FPDUs + s.Sent.FPDUs
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	waits := int32(l.notReadyFrame-l.acked) > 0 // the peer holds a frame, and has said so
+	waits := l.out.isWaiting() // the peer holds a frame, and has said so
 	if moved == l.moved && !waits {
 		return time.Time{}
 	}

@@ -45,7 +45,7 @@ func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *li
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.notReadyFrame > l.acked && l.rounds != nil
+		return l.out.isWaiting() && l.rounds != nil
 	})
 	l.mu.Lock()
 	l.rounds.Stop() // the test makes the rounds
