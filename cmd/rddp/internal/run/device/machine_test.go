@@ -1,0 +1,445 @@
+package device
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+)
+
+// newEnds returns two queue pairs that are joined.
+func newEnds() [2]*testEnd {
+	ends := [2]*testEnd{{name: "a"}, {name: "b"}}
+	for _, e := range ends {
+		e.v.kind = uverbs.RC
+		e.v.attrs.Timeout = 14
+		e.done, e.answered = make(map[uint64]bool), make(map[uint64]bool)
+	}
+	joinEnds(ends)
+	return ends
+}
+
+// joinEnds joins two queue pairs in RESET.
+func joinEnds(ends [2]*testEnd) {
+	var halves [2]*half
+	for i, e := range ends {
+		for _, s := range []uverbs.State{uverbs.Init, uverbs.RTR, uverbs.RTS} {
+			e.v.setState(s)
+		}
+		e.v.joins(i == 0)
+		e.v.links()
+		halves[i] = &half{e: e}
+		e.h, e.last = halves[i], halves[i]
+	}
+	halves[0].peer, halves[1].peer = halves[1], halves[0]
+}
+
+// An endEvent is something that happens to one end. It returns false if it cannot happen now.
+type endEvent struct {
+	name string
+	do   func(e *testEnd) bool
+}
+
+func posts(w wish) func(e *testEnd) bool {
+	return func(e *testEnd) bool {
+		if e.command || e.v.attrs.State < uverbs.RTS || len(e.posted) > 200 {
+			return false
+		}
+		e.recvsEver++ // one number for all
+		w.id = e.recvsEver + 1<<20
+		e.sq, e.posted = append(e.sq, w), append(e.posted, w)
+		return true
+	}
+}
+
+func runs(i int) func(e *testEnd) bool {
+	return func(e *testEnd) bool {
+		if i >= len(e.tasks) {
+			return false
+		}
+		t := e.tasks[i]
+		if !t[0]() {
+			return false
+		}
+		if e.tasks[i] = t[1:]; len(t) == 1 {
+			e.tasks = slices.Delete(e.tasks, i, i+1)
+		}
+		return true
+	}
+}
+
+func modifiesTo(s uverbs.State) func(e *testEnd) bool {
+	return func(e *testEnd) bool {
+		from := e.v.attrs.State
+		may := !e.command && from >= uverbs.RTS && from <= uverbs.SQD && from != s
+		if may {
+			e.v.setState(s)
+		}
+		return may
+	}
+}
+
+var endEvents = []endEvent{
+	{"post a Send", posts(wish{op: uverbs.WCSend, pieces: 1})},
+	{"post a long Send", posts(wish{op: uverbs.WCSend, pieces: 3})},
+	{"post a Write", posts(wish{op: uverbs.WCWrite})},
+	{"post a Write with immediate data", posts(wish{op: uverbs.WCWrite, pieces: 1, imm: true})},
+	{"post a Read", posts(wish{op: uverbs.WCRead})},
+	{"post what is wrong here", posts(wish{op: uverbs.WCSend, local: true})},
+	{"post a Send that is too long", posts(wish{op: uverbs.WCSend, pieces: 2, remote: true})},
+	{"post a Write to the wrong place", posts(wish{op: uverbs.WCWrite, remote: true})},
+	{"post a Read of the wrong place", posts(wish{op: uverbs.WCRead, remote: true})},
+	{"post a receive", func(e *testEnd) bool {
+		if e.command || len(e.recvs) > 40 {
+			return false
+		}
+		e.recvs = append(e.recvs, e.recvsOver+uint64(len(e.recvs))+1+e.filling())
+		return true
+	}},
+	{"send", (*testEnd).look},
+	{"ask", func(e *testEnd) bool { return e.h != nil && e.v.turn() == turnSend && e.h.ask() }},
+	{"a packet comes", func(e *testEnd) bool { return e.last.deliver() }},
+	{"look for receives", func(e *testEnd) bool {
+		if e.h == nil {
+			flush := e.v.attrs.State == uverbs.Err && !e.settling && len(e.recvs) > 0 && len(e.tasks) == 0
+			if flush {
+				e.flushRecvs()
+			}
+			return flush
+		}
+		acted, _ := e.h.in.looks(e.h)
+		return acted
+	}},
+	{"the RNR timer", func(e *testEnd) bool {
+		h := e.last
+		if len(h.rnr) == 0 {
+			return false
+		}
+		n := h.rnr[0] // it may have been stopped too late
+		if h.rnr = h.rnr[1:]; !h.out.waited(n) {
+			return true
+		}
+		if p := h.peer; int32(p.in.consumed-n) >= 0 && !p.shut && !p.tells(n) {
+			e.blame("frame %d is received, and fails", n)
+		}
+		h.refuses(n, uverbs.RNRRetryExceeded)
+		return true
+	}},
+	{"the timer of acknowledgements", func(e *testEnd) bool {
+		h := e.last
+		if !h.late {
+			return false
+		}
+		e.now = e.now.Add(answerTime)
+		h.late = h.in.looksLate(e.now, h)
+		return true
+	}},
+	{"the answers in front of a refusal have left", func(e *testEnd) bool {
+		f := e.last.refusing
+		if e.last.refusing = nil; f != nil {
+			f()
+		}
+		return f != nil
+	}},
+	{"a goroutine", runs(0)},
+	{"another goroutine", runs(1)},
+	{"the peer was missed", func(e *testEnd) bool {
+		f := e.missed
+		if e.missed = nil; f != nil {
+			f()
+		}
+		return f != nil
+	}},
+	{"SQD", modifiesTo(uverbs.SQD)},
+	{"RTS", modifiesTo(uverbs.RTS)},
+	{"ERR", func(e *testEnd) bool {
+		if e.command || e.v.attrs.State == uverbs.Reset {
+			return false
+		}
+		e.goes(e.toErr())
+		return true
+	}},
+	{"RESET", func(e *testEnd) bool {
+		if e.command || e.v.attrs.State == uverbs.Reset {
+			return false
+		}
+		e.goes(e.resets())
+		return true
+	}},
+	{"the connection is closed", func(e *testEnd) bool {
+		if e.h != nil || e.last.shut {
+			return false
+		}
+		e.last.shuts(endOrderly)
+		return true
+	}},
+	{"the connection breaks", func(e *testEnd) bool {
+		if e.last.ended {
+			return false
+		}
+		e.last.peer.wire = nil
+		e.last.peer.shut = true
+		e.last.ends(endBroken, nil)
+		return true
+	}},
+	{"they are joined again", func(e *testEnd) bool {
+		peer := e.last.peer.e
+		for _, x := range []*testEnd{e, peer} {
+			if x.command || x.v.join != unjoined || len(x.tasks) > 0 {
+				return false
+			}
+		}
+		for _, x := range []*testEnd{e, peer} {
+			x.received, x.done, x.answered = nil, make(map[uint64]bool), make(map[uint64]bool)
+		}
+		joinEnds([2]*testEnd{e, peer})
+		return true
+	}},
+}
+
+// filling is 1 while a receive is being filled.
+func (e *testEnd) filling() uint64 {
+	if e.last.in.message != nil {
+		return 1
+	}
+	return 0
+}
+
+// tells reports whether the news that frame n was received is on its way.
+func (h *half) tells(n uint32) bool {
+	return slices.ContainsFunc(h.wire, func(p packet) bool {
+		return p.kind == packetFrame && p.frame.kind == frameAck && int32(p.frame.number-n) >= 0
+	})
+}
+
+// check reports what must hold after each event.
+func check(ends [2]*testEnd) error {
+	for _, e := range ends {
+		h := e.last
+		peer := h.peer
+		counted := uint32(0)
+		for _, p := range h.wire {
+			if p.kind == packetFrame && p.frame.kind <= frameProbe {
+				counted++
+			}
+		}
+		working := len(e.sq) + len(h.out.flights) + len(e.results)
+		switch {
+		case e.wrong != nil:
+			return e.wrong
+		case (e.h != nil) != e.v.isLinked():
+			return fmt.Errorf("%s is %v", e.name, e.v.join)
+		case h.out.sent-h.out.acked > window:
+			return fmt.Errorf("%s: %d frames are not acknowledged", e.name, h.out.sent-h.out.acked)
+		case int32(h.out.notReady-h.out.acked) < 0:
+			return fmt.Errorf("%s: frame %d waits for a receive, and %d is acknowledged", e.name, h.out.notReady, h.out.acked)
+		case int32(peer.in.consumed-h.out.acked) < 0:
+			return fmt.Errorf("%s: frame %d is acknowledged, and %d was consumed", e.name, h.out.acked, peer.in.consumed)
+		case !h.shut && peer.in.state == inOpen && !peer.ended && h.out.sent != peer.in.consumed+uint32(len(peer.in.held))+counted:
+			return fmt.Errorf("%s: %d frames sent, %d on their way, %d held, %d consumed", e.name, h.out.sent, counted, len(peer.in.held), peer.in.consumed)
+		case !e.command && e.v.attrs.State != uverbs.Reset && working != len(e.posted):
+			return fmt.Errorf("%s: %d work requests, and %d are known", e.name, len(e.posted), working)
+		case e.v.wait != 0 && e.v.isLinked():
+			return fmt.Errorf("%s waits for a link", e.name)
+		}
+	}
+	return nil
+}
+
+// finish lets everything come to its end that can, and reports what has not.
+func finish(ends [2]*testEnd) error {
+	again := map[string]bool{
+		"send": true, "ask": true, "a packet comes": true, "look for receives": true, "RTS": true, "a goroutine": true, "another goroutine": true,
+		"the timer of acknowledgements": true, "the answers in front of a refusal have left": true, "the peer was missed": true,
+		"the connection is closed": true,
+	}
+	for n := 0; ; {
+		happened := false
+		for _, e := range ends {
+			for e.last.in.state == inOpen && len(e.last.in.held) > 0 && len(e.recvs) == 0 && endEvents[9].do(e) {
+				happened = true
+			}
+			for _, x := range endEvents {
+				for again[x.name] && x.do(e) {
+					if n++; n > 10_000 {
+						return fmt.Errorf("%s: %s, again and again", e.name, x.name)
+					}
+					happened = true
+					if err := check(ends); err != nil {
+						return fmt.Errorf("at the end: %s: %w", x.name, err)
+					}
+				}
+			}
+		}
+		if !happened {
+			break
+		}
+	}
+	for _, e := range ends {
+		if e.v.attrs.State != uverbs.Reset && len(e.results) != len(e.posted) {
+			return fmt.Errorf("%s is %v, %v: %d of %d work requests have completed", e.name, e.v.attrs.State, e.v.join, len(e.results), len(e.posted))
+		}
+		if e.v.attrs.State == uverbs.Err && len(e.recvs) > 0 {
+			return fmt.Errorf("%s: receives wait in ERR", e.name)
+		}
+		if len(e.tasks) > 0 {
+			return fmt.Errorf("%s: a goroutine waits", e.name)
+		}
+	}
+	return nil
+}
+
+// A happening is an event at one of the two ends.
+type happening int
+
+func (x happening) apply(ends [2]*testEnd) bool { return endEvents[int(x)/2].do(ends[int(x)%2]) }
+func (x happening) String() string {
+	return fmt.Sprintf("%c: %s", 'a'+rune(x%2), endEvents[int(x)/2].name)
+}
+
+// play has events happen to two new ends, and everything come to its end. It returns the events that could happen.
+func play(schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
+	ends = newEnds()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	for _, x := range schedule {
+		if x.apply(ends) {
+			happened = append(happened, x)
+		}
+		if err := check(ends); err != nil {
+			return happened, ends, fmt.Errorf("%v: %w", x, err)
+		}
+	}
+	return happened, ends, finish(ends)
+}
+
+var schedules = flag.Int("schedules", 20_000, "how many random schedules of two queue pairs TestSchedules plays")
+
+// TestSchedules: both ends of a connection in one goroutine, with random schedules of all that can happen.
+func TestSchedules(t *testing.T) {
+	n := *schedules
+	if testing.Short() {
+		n = min(n, 4000)
+	}
+	start := time.Now()
+	steps := 0
+	for seed := range uint64(n) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		schedule := make([]happening, 20+r.IntN(150))
+		for i := range schedule {
+			schedule[i] = randomHappening(r)
+		}
+		happened, _, err := play(schedule)
+		steps += len(happened)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%v", seed, err, shrink(happened))
+		}
+	}
+	t.Logf("%d schedules with %d events in %v", n, steps, time.Since(start).Round(time.Millisecond))
+}
+
+// randomHappening returns an event. What goes on by itself is more probable than what ends everything.
+func randomHappening(r *rand.Rand) happening {
+	const last = 19 // of the events that come often
+	if r.IntN(12) > 0 {
+		return happening(r.IntN(2 * last))
+	}
+	return happening(r.IntN(2 * len(endEvents)))
+}
+
+// shrink returns a short part of a schedule that still fails.
+func shrink(s []happening) []happening {
+	for size := len(s) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(s); {
+			less := slices.Delete(slices.Clone(s), i, i+size)
+			if _, _, err := play(less); err != nil {
+				s = less
+			} else {
+				i++
+			}
+		}
+	}
+	_, _, err := play(s)
+	fmt.Println(err)
+	return s
+}
+
+// An endKey is what matters of an end for what may happen next.
+type endKey struct {
+	join                                      joinState
+	state                                     uverbs.State
+	out                                       outgoingState
+	in                                        incomingState
+	linked, settling, command, flies, active  bool
+	waits, holds, fills, late, refuses, wire  bool
+	shut, ended, missed, works, queued, ready bool
+}
+
+func (e *testEnd) key() endKey {
+	h := e.last
+	return endKey{
+		e.v.join, e.v.attrs.State, h.out.state, h.in.state,
+		e.h != nil, e.settling, e.command, len(h.out.flights) > 0, h.active != nil,
+		h.out.isWaiting(), len(h.in.held) > 0, h.in.message != nil, h.late, h.refusing != nil, len(h.wire) > 0,
+		h.shut, h.ended, e.missed != nil, len(e.tasks) > 0, len(e.sq) > 0, len(e.recvs) > 0,
+	}
+}
+
+// TestPairsOfEvents: from many states of two ends, all pairs of events in both orders.
+func TestPairsOfEvents(t *testing.T) {
+	most := 30
+	if testing.Short() {
+		most = 10
+	}
+	start := time.Now()
+	seen := make(map[[2]endKey]bool)
+	var events, pairs int
+	for seed := uint64(0); len(seen) < most; seed++ {
+		r := rand.New(rand.NewPCG(seed, 1))
+		schedule := make([]happening, r.IntN(40))
+		for i := range schedule {
+			schedule[i] = randomHappening(r)
+		}
+		prefix, ends := begin(schedule)
+		key := [2]endKey{ends[0].key(), ends[1].key()}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		for x := range happening(2 * len(endEvents)) {
+			_, ends := begin(prefix)
+			if !x.apply(ends) {
+				continue
+			}
+			events++
+			for y := range happening(2 * len(endEvents)) {
+				happened, _, err := play(append(slices.Clip(prefix), x, y))
+				if err != nil {
+					t.Fatalf("%v\n%v", err, shrink(happened))
+				}
+				if len(happened) == len(prefix)+2 {
+					pairs++
+				}
+			}
+		}
+	}
+	t.Logf("%d states, %d events, %d pairs in %v", len(seen), events, pairs, time.Since(start).Round(time.Millisecond))
+}
+
+// begin has events happen to two new ends, and returns those that could.
+func begin(schedule []happening) (happened []happening, ends [2]*testEnd) {
+	ends = newEnds()
+	for _, x := range schedule {
+		if x.apply(ends) {
+			happened = append(happened, x)
+		}
+	}
+	return happened, ends
+}
