@@ -94,7 +94,7 @@ var runDeviceFaults = []Fault{
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestBindAfterDeregister$"},
 	{Name: "a work request that begins while the link is lost", File: "cmd/rddp/internal/run/device/outgoing.go",
 		Old: "if idle = o.isIdle(); idle {\n		o.ends()", New: "if idle = o.isIdle(); idle {\n		_ = o",
-		Package: "cmd/rddp/internal/run/device", Tests: "^TestWorkAtLoss$"},
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestSchedules$"},
 	{Name: "ERR while the peer reaches the memory", File: "cmd/rddp/internal/run/device/qp.go",
 		Old: "			q.awaitEnding() // another", New: "			// another",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestErrWhileItFails$"},

@@ -238,15 +238,7 @@ func (l *link) readAll() error {
 
 // lose notes that the peer of q is gone. Work requests fail from now on.
 func (q *queuePair) lose(l *link, err error) {
-	q.mu.Lock()
-	ours := q.link == l
-	if ours {
-		q.life.loses()
-		q.unlinkLocked()
-		q.ending = l.settled
-	}
-	q.mu.Unlock()
-	if !ours {
+	if !q.loseLink(l) {
 		return
 	}
 	l.end(uverbs.RetryExceeded)
@@ -256,6 +248,19 @@ func (q *queuePair) lose(l *link, err error) {
 	}
 	q.ctx.dev.log.Info("left", "qpn", q.num, "peer", l.peer, "why", why)
 	q.kick()
+}
+
+// loseLink is lose without the end of the link. It returns false if l is not the link of q.
+func (q *queuePair) loseLink(l *link) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.link != l {
+		return false
+	}
+	q.life.loses()
+	q.unlinkLocked()
+	q.ending = l.settled
+	return true
 }
 
 // settled notes that the work requests of the last link have completed.

@@ -5,14 +5,12 @@ package device
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"net"
 	"runtime"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/ddp"
@@ -230,19 +228,19 @@ func TestAttributes(t *testing.T) {
 // TestEndInOrder: what is behind the work requests of a link that fails completes after them, also if the queue pair is
 // looked at, or ends, in the middle.
 func TestEndInOrder(t *testing.T) {
-	fails := func(q *queuePair, l *link) { q.fail(l, uverbs.RetryExceeded, "test") }
-	loses := func(q *queuePair, l *link) { q.lose(l, io.EOF) }
+	fails := func(q *queuePair, l *link) { q.failLink(l) }
+	loses := func(q *queuePair, l *link) { q.loseLink(l) }
 	for _, tt := range []struct {
 		desc      string
-		end       func(*queuePair, *link)
+		begin     func(*queuePair, *link) // of the end
 		meanwhile func(*queuePair)
-		state     uverbs.State    // after the beginning of meanwhile
+		waits     bool            // meanwhile waits for the end
 		want      uverbs.WCStatus // of what is behind; Success means none
 	}{
-		{"fails, and work comes", fails, (*queuePair).look, uverbs.Err, uverbs.FlushErr},
-		{"is lost, and work comes", loses, (*queuePair).look, uverbs.RTS, uverbs.RetryExceeded},
-		{"is lost, and the program ends it", loses, func(q *queuePair) { q.fail(nil, uverbs.FlushErr, "test") }, uverbs.Err, uverbs.FlushErr},
-		{"fails, and the program resets it", fails, (*queuePair).reset, uverbs.Reset, uverbs.Success},
+		{"fails, and work comes", fails, (*queuePair).look, false, uverbs.FlushErr},
+		{"is lost, and work comes", loses, (*queuePair).look, false, uverbs.RetryExceeded},
+		{"is lost, and the program ends it", loses, func(q *queuePair) { q.fail(nil, uverbs.FlushErr, "test") }, true, uverbs.FlushErr},
+		{"fails, and the program resets it", fails, (*queuePair).reset, true, uverbs.Success},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			a, _, qa, _ := pair(t)
@@ -252,41 +250,29 @@ func TestEndInOrder(t *testing.T) {
 			}
 			l, q := a.linkOf(t, qa), a.dev.find(qa.Num)
 			prototest.Wait(t, "the Send is under way", func() bool { return !l.isIdle() })
-			releaseSend := hold(t, &q.sendMu) // so that nobody holds it and waits for the lock of the link
-			release := hold(t, &l.mu)
-			var ends sync.WaitGroup
-			ends.Go(func() { tt.end(q, l) })
-			prototest.Wait(t, "the end begins", func() bool {
-				q.mu.Lock()
-				defer q.mu.Unlock()
-				return q.link == nil
-			})
-			releaseSend()
+			tt.begin(q, l)
 			send.ID = 2
 			if err := qa.Post(send); err != nil {
 				t.Fatal(err)
 			}
 			returned := make(chan struct{})
-			ends.Go(func() {
+			go func() {
 				tt.meanwhile(q)
 				close(returned)
+			}()
+			prototest.Wait(t, "what comes meanwhile", func() bool {
+				return isDone(returned) || strings.Contains(stackOf("(*queuePair).awaitEnding"), "[chan receive")
 			})
-			prototest.Wait(t, "the state", func() bool {
-				q.mu.Lock()
-				defer q.mu.Unlock()
-				return q.life.attrs.State == tt.state
-			})
-			if tt.state == uverbs.Reset {
-				select {
-				case <-returned: // after enough time to fail
-					t.Error("it is reset while work requests complete")
-				case <-time.After(20 * time.Millisecond):
-				}
+			if isDone(returned) == tt.waits {
+				t.Errorf("it waits: %v", !tt.waits)
 			}
-			release()
-			ends.Wait()
-			a.want("what was under way", 1, uverbs.RetryExceeded)
-			if tt.want != uverbs.Success {
+			if w, ok := a.cq.Poll(); ok {
+				t.Errorf("completion %d before the end", w.ID)
+			}
+			l.end(uverbs.RetryExceeded)
+			q.kick()
+			<-returned
+			if a.want("what was under way", 1, uverbs.RetryExceeded); tt.want != uverbs.Success {
 				a.want("what is behind it", 2, tt.want)
 			} else if w, ok := a.cq.Poll(); ok {
 				t.Errorf("completion %d after the reset", w.ID)

@@ -97,22 +97,28 @@ func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life
 
 // toErr is failSends without the work requests that have not become flights.
 func (q *queuePair) toErr(l *link, status uverbs.WCStatus, why string) (life uint64) {
-	q.mu.Lock()
-	if l != nil && q.link != l || !q.life.fails() {
-		q.mu.Unlock()
+	l, life = q.failLink(l)
+	if life == 0 {
 		return 0
 	}
-	l = q.unlinkLocked()
-	if l != nil {
-		q.ending = l.settled
-	}
-	life = q.life.number
-	q.mu.Unlock()
 	if l != nil {
 		l.end(status)
 	}
 	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
 	return life
+}
+
+// failLink is toErr without the end of the link, which it returns if there is one.
+func (q *queuePair) failLink(l *link) (failed *link, life uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l != nil && q.link != l || !q.life.fails() {
+		return nil, 0
+	}
+	if l = q.unlinkLocked(); l != nil {
+		q.ending = l.settled
+	}
+	return l, q.life.number
 }
 
 // awaitEnding waits until the work requests of a link that has failed have completed.

@@ -5,7 +5,6 @@ package device
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/netip"
 	"runtime"
@@ -278,56 +277,27 @@ func TestEndBeforeTooLong(t *testing.T) {
 	}
 }
 
-// TestWorkAtLoss: a work request that the program posts when the device notices that the peer is gone fails, and takes the queue
-// pair to ERR.
-func TestWorkAtLoss(t *testing.T) {
-	a, _, qa, _ := pair(t)
-	l := a.linkOf(t, qa)
-	// The goroutine that joins the queue pair has a look at the send queue, and would wait for the link before the loss does.
-	prototest.Wait(t, "the join", func() bool { return !calls("(*queuePair).start") })
-	releaseLink := hold(t, &l.mu)
-	var ends sync.WaitGroup
-	ends.Go(func() { l.gone(io.EOF) })
-	prototest.Wait(t, "the loss", func() bool { return waitsIn("(*link).gone") })
-	ends.Go(func() {
-		if err := qa.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
-			t.Error(err)
-		}
-	})
-	prototest.Wait(t, "the Send", func() bool { return waitsIn("(*sender).next") })
-	release := hold(t, &l.q.mu)
-	releaseLink()
-	prototest.Wait(t, "the Send to begin or not", func() bool { return waitsIn("(*queuePair).lose") && !calls("(*sender).send") })
-	release()
-	ends.Wait()
-	a.want("the Send", 1, uverbs.RetryExceeded)
-	if s, err := qa.State(); s != guest.Err || err != nil {
-		t.Errorf("state %d, %v, want ERR", s, err)
-	}
-}
-
 // TestErrWhileItFails: when the program has set a queue pair to ERR, the peer does not reach its memory any more, although another
 // goroutine was about to do so.
 func TestErrWhileItFails(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
-	release := hold(t, &l.receiver.mu)
-	var ends sync.WaitGroup
-	ends.Go(func() { l.q.fail(l, uverbs.RetryExceeded, "test") })
-	prototest.Wait(t, "the failure", func() bool { return waitsIn("(*link).end") })
+	if failed, _ := l.q.failLink(l); failed != l {
+		t.Fatal("it has no link")
+	}
 	set := make(chan struct{})
-	ends.Go(func() {
+	go func() {
 		defer close(set)
 		if err := qa.Modify(guest.Err, a.gid, 0, nil); err != nil {
 			t.Error(err)
 		}
-	})
+	}()
 	prototest.Wait(t, "ERR", func() bool { return isDone(set) || strings.Contains(stackOf("(*queuePair).modify"), "[chan receive") })
 	if isDone(set) {
 		t.Error("it is in ERR, and the peer reaches its memory")
 	}
-	release()
-	ends.Wait()
+	l.end(uverbs.RetryExceeded)
+	<-set
 }
 
 // TestManagedOnce: what a connection manager's program may do in ERR, it may not do once it has reset the queue pair and joined it
