@@ -28,6 +28,15 @@
 // A connection manager can connect two queue pairs instead: see Pair. The connection then has
 // frames, or is plain RDMAP, for peers that are not devices of this package: see plain.go.
 //
+// # What decides, and what acts
+//
+// What a queue pair does next is decided by three values without lock, goroutine or clock: a life
+// (the state for verbs, and how it is joined with its peer), and the two halves of its link, an
+// outgoing (work requests on their way, and what is not acknowledged) and an incoming (frames that
+// wait for receives). Their methods are the events. queuePair, link and receiver hold a lock for
+// each, and do what the values say: they reach memory, post to the connection, complete, and keep
+// time. machine_test.go has two queue pairs of these values alone.
+//
 // # Why so
 //
 //   - A QPN is an address, so two devices need no daemon and no configuration. Each PD has a port

@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A queuePair is a QP.
+// A queuePair is a QP. What it does next, its life says.
 //
 // Locks are taken in this order: Context.mu, sendMu, placing, mu, and then those of the link, of a queue
 // of receives, and of a CQ.

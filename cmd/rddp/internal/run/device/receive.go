@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A receiver is the half of a link that takes frames. One goroutine reads them; it never waits for
+// A receiver takes frames for the incoming of a link. One goroutine reads them; it never waits for
 // the program, and never for TCP to take anything.
 //
 // Posting a receive makes no system call. So frames that find no receive are held, and a timer looks
