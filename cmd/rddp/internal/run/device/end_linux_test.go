@@ -250,7 +250,9 @@ func TestEndInOrder(t *testing.T) {
 			}
 			l, q := a.linkOf(t, qa), a.dev.find(qa.Num)
 			prototest.Wait(t, "the Send is under way", func() bool { return !l.isIdle() })
+			q.sendMu.Lock() // after a goroutine that still sends on the link
 			tt.begin(q, l)
+			q.sendMu.Unlock()
 			send.ID = 2
 			if err := qa.Post(send); err != nil {
 				t.Fatal(err)
