@@ -17,7 +17,7 @@ import (
 )
 
 // faces are the packages that other modules import.
-var faces = []string{"mpa", "ddp", "rdmap", "toe", "toe/badlink", "toe/kernel", "toe/netconn", "toe/simtoe", "toe/verbs", "extsock", "extsock/capture", "extsock/metrics", "extsock/stats"}
+var faces = []string{"mpa", "ddp", "rdmap", "toe", "toe/badlink", "toe/kernel", "toe/netconn", "toe/rnic", "toe/simtoe", "toe/verbs", "extsock", "extsock/capture", "extsock/metrics", "extsock/stats"}
 
 // TestFacesNameNoInternalType: another module can write down the type of everything that a package
 // exports: fields, parameters and results. A type that a package declares as an alias has a name there.

@@ -60,7 +60,8 @@ var mayImport = map[string][]string{
 	"toe/usertcp/tcpscript":           {},
 	"toe/toetest":                     {"toe", "internal/prototest", "internal/testmode"},
 	"toe/tun":                         {},
-	"toe/verbs":                       {"toe", "toe/kernel", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
+	"toe/rnic":                        {"toe"},
+	"toe/verbs":                       {"toe", "toe/kernel", "toe/rnic", "internal/rdmaabi/ring", "internal/rdmaabi/siw", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
 	"mpa":                             {"mpa/internal/crc32c"},
 	"mpa/internal/crc32c":             {"internal/cpuid"},
 	"ddp":                             {"ddp/internal/place"},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/device", "extsock/internal/counters", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/stats", "internal/panics", "internal/tlspeer",
+		"toe", "toe/kernel", "toe/netconn", "toe/rnic", "mpa", "ddp", "rdmap", "extsock/stats", "internal/panics", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
@@ -80,9 +81,9 @@ var mayImport = map[string][]string{
 	},
 	"extsock/internal/device": {
 		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "ddp", "rdmap", "internal/panics",
+		"toe/rnic", "ddp", "rdmap", "internal/panics",
 	},
-	"extsock/internal/device/devicetest":   {"toe"},
+	"extsock/internal/device/devicetest":   {"toe", "toe/rnic"},
 	"extsock/internal/counters":            {"rdmap"},
 	"extsock/internal/observe":             {"toe"},
 	"extsock/internal/wait":                {},
@@ -153,7 +154,7 @@ var mayImport = map[string][]string{
 	"examples/echo-tcp":      {},
 	"examples/first":         {"extsock"},
 	"examples/keyvalue":      {"examples/kvcache", "extsock", "toe/verbs"},
-	"examples/kvcache":       {"ddp", "extsock", "toe"},
+	"examples/kvcache":       {"ddp", "extsock", "toe", "toe/rnic"},
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
@@ -198,6 +199,7 @@ var mayImport = map[string][]string{
 // every floor: what a package in there imports itself is stated in mayImport.
 var floor = map[string]int{
 	"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "examples": 3, "conformance": 3, "cmd": 4,
+	"toe/rnic": 1, "toe/verbs": 1, // an RDMA device does what RDMAP does
 	"toe/usertcp/hostile": 3, "toe/usertcp/interop": 3, "toe/usertcp/sockets": 3, "toe/usertcp/tcpscript": 3,
 	"toe/usertcp/examples/badnetwork": 3,
 }

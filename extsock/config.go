@@ -313,7 +313,7 @@ type Config struct {
 	// Backend is the TCP implementation below the connections. Nil means the operating system's
 	// TCP.
 	//
-	// A Backend may also have an RDMA device (toe.Deviced), as that of package verbs has. A connection
+	// A Backend may also have an RDMA device (rnic.Deviced), as that of package verbs has. A connection
 	// that Dial, or Accept of a Listener made by Listen, brings into DDP mode then runs on the device,
 	// and Read and Write are its byte stream as in this process. If it can't, it runs in this process,
 	// over the Backend's TCP; ConnectionState says which, and why. Each setting that no device has is

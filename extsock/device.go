@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // This file has how connections come to run on the RDMA device of Config.Backend, and why they do
@@ -31,10 +31,10 @@ const (
 	deviceMaxPosts  = 1 << 12 // the queues are memory of the kernel
 )
 
-// deviceFor returns the device of cfg.Backend, or an *toe.UnavailableError that says why connections
+// deviceFor returns the device of cfg.Backend, or an *rnic.UnavailableError that says why connections
 // with cfg cannot run on it. Both are nil if the Backend has none.
-func deviceFor(cfg *Config) (toe.Device, error) {
-	b, ok := cfg.Backend.(toe.Deviced)
+func deviceFor(cfg *Config) (rnic.Device, error) {
+	b, ok := cfg.Backend.(rnic.Deviced)
 	if !ok {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func deviceFor(cfg *Config) (toe.Device, error) {
 }
 
 func lacking(what string) error {
-	return &toe.UnavailableError{Reason: toe.NotSupported, Err: errors.New(what)}
+	return &rnic.UnavailableError{Reason: rnic.NotSupported, Err: errors.New(what)}
 }
 
 // notOnDevice returns which setting of cfg no device has, or "".
@@ -76,7 +76,7 @@ func (c *Conn) withoutDevice(why error) {
 	}
 	c.noDevice = why
 	reason := notReached
-	var u *toe.UnavailableError
+	var u *rnic.UnavailableError
 	if errors.As(why, &u) && int(u.Reason) < notReached {
 		reason = int(u.Reason)
 	}
@@ -85,8 +85,8 @@ func (c *Conn) withoutDevice(why error) {
 }
 
 // notReached is the reason of a connection with StartupPrefer whose peer was not reached on the device.
-// The others are the toe.Unavailability.
-const notReached = int(toe.NotSupported) + 1
+// The others are the rnic.Unavailability.
+const notReached = int(rnic.NotSupported) + 1
 
 // inProcess counts the connections of the process that do not run on the device of their Backend, by
 // reason, and onDevice those that run on a device.
@@ -99,18 +99,18 @@ func inProcessReason(i int) string {
 	if i == notReached {
 		return "not reached"
 	}
-	return toe.Unavailability(i).String()
+	return rnic.Unavailability(i).String()
 }
 
 // A deviceEnd is one end of a connection on a device that comes about.
 type deviceEnd struct {
-	dev    toe.Device
+	dev    rnic.Device
 	cfg    *Config
 	engine *device.Engine
 	own    startup.Capabilities
 }
 
-func newDeviceEnd(dev toe.Device, cfg *Config, initiator bool) *deviceEnd {
+func newDeviceEnd(dev rnic.Device, cfg *Config, initiator bool) *deviceEnd {
 	depth := max(min(positive(cfg.RecvDepth, deviceRecvDepth), maxRecvDepth), bytestream.MinCredits)
 	size := max(min(positive(cfg.RecvSize, deviceRecvSize), maxRecvSize), bytestream.MinMessage)
 	return &deviceEnd{
@@ -148,7 +148,7 @@ func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
 
 // rejection returns the error of a connection that the peer's program has rejected: that of a connection
 // in process, and the device's.
-func (e *deviceEnd) rejection(r *toe.RejectError) error {
+func (e *deviceEnd) rejection(r *rnic.RejectError) error {
 	p, err := e.peer(r.PrivateData)
 	if err != nil {
 		return err
@@ -156,21 +156,21 @@ func (e *deviceEnd) rejection(r *toe.RejectError) error {
 	return fmt.Errorf("%w: %w", &mpa.RejectError{PrivateData: p.PrivateData}, r.Err)
 }
 
-func (e *deviceEnd) config() toe.QPConfig {
-	c := toe.QPConfig{Prepare: e.engine.Prepare, NoFlush: true, Reads: depth(e.cfg.ORD)}
+func (e *deviceEnd) config() rnic.QPConfig {
+	c := rnic.QPConfig{Prepare: e.engine.Prepare, NoFlush: true, Reads: depth(e.cfg.ORD)}
 	c.Sends, c.Receives, c.Segments = e.engine.Depths()
 	return c
 }
 
 // join returns the connection of a queue pair that is connected.
-func (e *deviceEnd) join(qp toe.QP, p *startup.Peer, initiator bool) *Conn {
+func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 	c := newConn(&deviceStream{qp: qp, device: e.dev.Name()}, initiator, e.cfg, nil)
 	onDevice.Add(1)
 	c.learn(p)
 	e.engine.Begin(device.Link{
 		QP: qp, Messages: e.cfg.Messages || !isByteStream(p), Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
 		Completions: func() (*rdmap.CompletionQueue, uint64) { return c.SendCQ().done, c.QPNum() },
-		Locate:      func(p []byte) (toe.Segment, error) { return locate(e.dev, p) },
+		Locate:      func(p []byte) (rnic.Segment, error) { return locate(e.dev, p) },
 		Closed:      c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
 	c.verbs.engine = e.engine
@@ -192,7 +192,7 @@ func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 	if dev != nil && err == nil {
 		c, err = a.dialDevice(ctx, dev)
 	}
-	var u *toe.UnavailableError
+	var u *rnic.UnavailableError
 	var r *mpa.RejectError // an answer, and so an error in process too
 	if errors.As(err, &u) || err != nil && !errors.As(err, &r) && a.cfg.Startup == StartupPrefer && ctx.Err() == nil {
 		a.noDevice = err
@@ -205,7 +205,7 @@ func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 }
 
 // dialDevice tries the addresses of the peer's name in turn, as net.Dial does.
-func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error) {
+func (a *attempt) dialDevice(ctx context.Context, dev rnic.Device) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.handshakeTimeout(true))
 	defer cancel()
 	most, _ := dev.PrivateData()
@@ -223,7 +223,7 @@ func (a *attempt) dialDevice(ctx context.Context, dev toe.Device) (*Conn, error)
 		if err == nil || !errors.As(err, &f) {
 			return c, err
 		}
-		var u *toe.UnavailableError
+		var u *rnic.UnavailableError
 		if first == nil || errors.As(err, &u) && !errors.As(first, &u) { // in process all are tried again
 			first = f.err
 		}
@@ -246,7 +246,7 @@ func (e *notReachedError) Unwrap() error { return e.err }
 
 // dialAddress tries one address. It and the other untried ones, left in number, have equal shares of the
 // time that ctx leaves.
-func (a *attempt) dialAddress(ctx context.Context, dev toe.Device, address string, left int) (*Conn, error) {
+func (a *attempt) dialAddress(ctx context.Context, dev rnic.Device, address string, left int) (*Conn, error) {
 	deadline, _ := ctx.Deadline() // dialDevice sets one
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
 	defer cancel()
@@ -266,7 +266,7 @@ func (a *attempt) dialAddress(ctx context.Context, dev toe.Device, address strin
 			return nil, err
 		}
 		e.engine.Abandon()
-		if r := (*toe.RejectError)(nil); errors.As(err, &r) {
+		if r := (*rnic.RejectError)(nil); errors.As(err, &r) {
 			return nil, e.rejection(r)
 		}
 		// siw: rdma_cm has chosen a port that TCP has in use. It has the same error if it has no port left.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/internal/device/devicetest"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A failingBackend is a Backend whose listeners have one Accept return an error that comes from fail.
@@ -20,27 +20,27 @@ type failingBackend struct {
 	fail chan error
 }
 
-func (b *failingBackend) Device() (toe.Device, error) {
+func (b *failingBackend) Device() (rnic.Device, error) {
 	d, err := b.Backend.Device()
 	return failingDevice{d, b.fail}, err
 }
 
 type failingDevice struct {
-	toe.Device
+	rnic.Device
 	fail chan error
 }
 
-func (d failingDevice) Listen(ctx context.Context, network, address string) (toe.QPListener, error) {
+func (d failingDevice) Listen(ctx context.Context, network, address string) (rnic.QPListener, error) {
 	l, err := d.Device.Listen(ctx, network, address)
 	return failingListener{l, d.fail}, err
 }
 
 type failingListener struct {
-	toe.QPListener
+	rnic.QPListener
 	fail chan error
 }
 
-func (l failingListener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
+func (l failingListener) Accept(ctx context.Context, cfg rnic.QPConfig) (rnic.QP, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {

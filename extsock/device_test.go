@@ -25,6 +25,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // deviceConfig is that of a connection on b.
@@ -295,7 +296,7 @@ func TestDeviceOneSided(t *testing.T) {
 		}
 		old, err := remote.FetchAdd(t.Context(), 0, 5)
 		if b.RNIC {
-			if u := (*toe.UnavailableError)(nil); err == nil || errors.As(err, &u) {
+			if u := (*rnic.UnavailableError)(nil); err == nil || errors.As(err, &u) {
 				t.Errorf("FetchAdd on an RNIC = %v", err)
 			}
 		} else if now, err2 := remote.CompareAndSwap(t.Context(), 0, 5, 7); err != nil || err2 != nil || old != 0 || now != 5 || memory.Bytes()[0]+memory.Bytes()[7] != 7 {
@@ -348,8 +349,8 @@ func TestDeviceRefusesMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var u *toe.UnavailableError
-		if _, err := m.Share(server); !errors.As(err, &u) || u.Reason != toe.NoResources {
+		var u *rnic.UnavailableError
+		if _, err := m.Share(server); !errors.As(err, &u) || u.Reason != rnic.NoResources {
 			t.Errorf("Share of memory that the device refused = %v, want NoResources", err)
 		}
 		if _, err := client.Write([]byte("still there")); err != nil {
@@ -379,20 +380,20 @@ func TestDeviceBadRemote(t *testing.T) {
 // TestWithoutDevice: a connection that cannot run on the device runs in this process. The reason has a
 // type, and is counted for each connection.
 func TestWithoutDevice(t *testing.T) {
-	unavailable := func(r toe.Unavailability) error {
-		return &toe.UnavailableError{Reason: r, Err: errors.New("of the test")}
+	unavailable := func(r rnic.Unavailability) error {
+		return &rnic.UnavailableError{Reason: r, Err: errors.New("of the test")}
 	}
 	for _, tt := range []struct {
 		desc    string
 		backend *devicetest.Backend
 		change  func(*extsock.Config)
-		want    toe.Unavailability
+		want    rnic.Unavailability
 	}{
-		{"no device", &devicetest.Backend{Err: unavailable(toe.NoDevice)}, func(*extsock.Config) {}, toe.NoDevice},
-		{"no permission", &devicetest.Backend{Err: unavailable(toe.NoPermission)}, func(*extsock.Config) {}, toe.NoPermission},
-		{"Markers", &devicetest.Backend{}, func(c *extsock.Config) { c.Markers = true }, toe.NotSupported},
-		{"Startup", &devicetest.Backend{}, func(c *extsock.Config) { c.Startup = extsock.StartupOff }, toe.NotSupported},
-		{"private data", &devicetest.Backend{}, func(c *extsock.Config) { c.PrivateData = make([]byte, 200) }, toe.NotSupported},
+		{"no device", &devicetest.Backend{Err: unavailable(rnic.NoDevice)}, func(*extsock.Config) {}, rnic.NoDevice},
+		{"no permission", &devicetest.Backend{Err: unavailable(rnic.NoPermission)}, func(*extsock.Config) {}, rnic.NoPermission},
+		{"Markers", &devicetest.Backend{}, func(c *extsock.Config) { c.Markers = true }, rnic.NotSupported},
+		{"Startup", &devicetest.Backend{}, func(c *extsock.Config) { c.Startup = extsock.StartupOff }, rnic.NotSupported},
+		{"private data", &devicetest.Backend{}, func(c *extsock.Config) { c.PrivateData = make([]byte, 200) }, rnic.NotSupported},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			tt.backend.Backend = &kernel.Backend{}
@@ -423,7 +424,7 @@ func TestWithoutDevice(t *testing.T) {
 			server := <-accepted
 			defer func() { client.Close(); server.Close() }()
 			for _, c := range []*extsock.Conn{client, server} {
-				var u *toe.UnavailableError
+				var u *rnic.UnavailableError
 				s := c.ConnectionState()
 				if tt.desc == "Startup" && c == client {
 					continue

@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/states"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 const (
@@ -25,8 +25,8 @@ const (
 // the listener, all of them end. Accept then returns the connections that have come about before, and
 // after them the error.
 type deviceListener struct {
-	l        toe.QPListener
-	dev      toe.Device
+	l        rnic.QPListener
+	dev      rnic.Device
 	cfg      *Config
 	accepted chan *Conn         // in the order in which they came about; closed when nothing accepts any more
 	cancel   context.CancelFunc // ends what accepts
@@ -64,7 +64,7 @@ var listenNext = states.Table[listening]{
 }
 
 // listenOnDevice listens on the device of cfg.Backend. If it returns no listener, err is nil or an
-// *toe.UnavailableError, and connections must be in this process, or Listen fails with err.
+// *rnic.UnavailableError, and connections must be in this process, or Listen fails with err.
 func listenOnDevice(network, address string, cfg *Config) (*deviceListener, error) {
 	if cfg == nil {
 		return nil, nil
@@ -78,7 +78,7 @@ func listenOnDevice(network, address string, cfg *Config) (*deviceListener, erro
 	}
 	l, err := dev.Listen(context.Background(), network, address)
 	if err != nil {
-		var u *toe.UnavailableError
+		var u *rnic.UnavailableError
 		if !errors.As(err, &u) {
 			err = &net.OpError{Op: "listen", Net: network, Err: err}
 		}
@@ -106,7 +106,7 @@ func (d *deviceListener) run(ctx context.Context) {
 		var c *Conn
 		err := guarded(func() (err error) { c, err = d.acceptOne(ctx); return err })
 		panicked := (*panicError)(nil)
-		var u *toe.UnavailableError
+		var u *rnic.UnavailableError
 		switch {
 		case err == nil:
 			select {
@@ -136,7 +136,7 @@ func (d *deviceListener) acceptOne(ctx context.Context) (c *Conn, err error) {
 		return e.privateData(most, err == nil && p.IsRDDP)
 	}
 	var p *startup.Peer
-	cfg.Prepare = func(qp toe.QP) (err error) {
+	cfg.Prepare = func(qp rnic.QP) (err error) {
 		if p, err = e.peer(qp.PrivateData()); err != nil {
 			return errors.Join(errPeer, err)
 		}

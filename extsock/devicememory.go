@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Memory is memory that peers may read or write, also where an RDMA device runs the connection: a
@@ -23,9 +24,9 @@ import (
 type Memory struct {
 	b      []byte
 	access ddp.Access
-	dev    toe.Device // of region
-	region toe.Region // nil: no device reaches it
-	why    error      // then why
+	dev    rnic.Device // of region
+	region rnic.Region // nil: no device reaches it
+	why    error       // then why
 	closed atomic.Bool
 }
 
@@ -37,7 +38,7 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 		return nil, fmt.Errorf("memory of %d bytes: %w", n, syscall.EINVAL)
 	}
 	m := &Memory{access: access, why: errMemory}
-	if d, ok := b.(toe.Deviced); ok {
+	if d, ok := b.(rnic.Deviced); ok {
 		dev, err := d.Device()
 		if err == nil {
 			m.region, err = dev.NewRegion(n, rightsOf(access))
@@ -47,7 +48,7 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 			memories.add(m)
 			return m, nil
 		}
-		var u *toe.UnavailableError
+		var u *rnic.UnavailableError
 		if !errors.As(err, &u) {
 			return nil, err
 		}
@@ -57,11 +58,11 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 }
 
 // rightsOf returns the Rights that have the names of an Access.
-func rightsOf(a ddp.Access) (r toe.Rights) {
+func rightsOf(a ddp.Access) (r rnic.Rights) {
 	for _, p := range []struct {
 		access ddp.Access
-		right  toe.Rights
-	}{{ddp.RemoteRead, toe.RemoteRead}, {ddp.RemoteWrite, toe.RemoteWrite}, {ddp.RemoteAtomic, toe.RemoteAtomic}} {
+		right  rnic.Rights
+	}{{ddp.RemoteRead, rnic.RemoteRead}, {ddp.RemoteWrite, rnic.RemoteWrite}, {ddp.RemoteAtomic, rnic.RemoteAtomic}} {
 		if a&p.access != 0 {
 			r |= p.right
 		}
@@ -75,7 +76,7 @@ func (m *Memory) Bytes() []byte { return m.b }
 // Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this process.
 // On a device, every peer on the same device that knows the Region's Handle has the access, until Close,
 // and Region.Deregister does nothing. If no device reaches the memory and c is on one, the error is
-// errors.ErrUnsupported, or the *toe.UnavailableError of NewMemory. After Close, it is net.ErrClosed.
+// errors.ErrUnsupported, or the *rnic.UnavailableError of NewMemory. After Close, it is net.ErrClosed.
 func (m *Memory) Share(c *Conn) (Region, error) {
 	switch {
 	case m.closed.Load():
@@ -140,7 +141,7 @@ func (l *memoryList) remove(m *Memory) {
 }
 
 // locate returns where p lies in the Memory of dev. The error is errMemory.
-func locate(dev toe.Device, p []byte) (toe.Segment, error) {
+func locate(dev rnic.Device, p []byte) (rnic.Segment, error) {
 	memories.mu.Lock()
 	defer memories.mu.Unlock()
 	at := address(p)
@@ -149,12 +150,12 @@ func locate(dev toe.Device, p []byte) (toe.Segment, error) {
 		i--
 	}
 	if i < 0 {
-		return toe.Segment{}, errMemory
+		return rnic.Segment{}, errMemory
 	}
 	m := memories.list[i]
 	off := at - address(m.b)
 	if m.dev != dev || off > uintptr(len(m.b)) || len(p) > len(m.b)-int(off) {
-		return toe.Segment{}, errMemory
+		return rnic.Segment{}, errMemory
 	}
-	return toe.Segment{Region: m.region, Off: int(off), Len: len(p)}, nil
+	return rnic.Segment{Region: m.region, Off: int(off), Len: len(p)}, nil
 }

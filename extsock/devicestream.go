@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A deviceStream stands where a connection in this process has its Stream. Nobody but the device sees
 // the bytes, so there are only the addresses.
 type deviceStream struct {
-	qp     toe.QP
+	qp     rnic.QP
 	device string // its name
 }
 

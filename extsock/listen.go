@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Listener is a net.Listener whose connections are extended sockets. Its methods may be called
@@ -93,7 +94,7 @@ func Listen(network, address string, cfg *Config) (*Listener, error) {
 	if on != nil {
 		return newListener(on, cfg, nil), nil
 	}
-	var u *toe.UnavailableError
+	var u *rnic.UnavailableError
 	if noDevice != nil && !errors.As(noDevice, &u) {
 		return nil, noDevice
 	}

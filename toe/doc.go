@@ -40,8 +40,9 @@
 //     assertion asks for. The zero value means that the stream does without, so a new field changes
 //     no backend.
 //   - A Stream does nothing of the layers above TCP. Every engine that exists takes a connection as
-//     a whole, as siw, rxe and the device of "rddp run" do; [Device] is for those. An interface for
-//     an engine that does only CRCs or framing would have a simulator as its only user.
+//     a whole, as siw, rxe and the device of "rddp run" do; package toe/rnic is for those. An
+//     interface for an engine that does only CRCs or framing would have a simulator as its only
+//     user.
 //
 // # Limits
 //

@@ -46,6 +46,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Server holds the table. Its methods may be called from any goroutine.
@@ -85,7 +86,7 @@ func NewServer(buckets int, cfg *extsock.Config) (*Server, error) {
 
 // hasDevice reports whether connections of b can be on a device now.
 func hasDevice(b toe.Backend) bool {
-	d, ok := b.(toe.Deviced)
+	d, ok := b.(rnic.Deviced)
 	if !ok {
 		return false
 	}

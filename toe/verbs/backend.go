@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Backend is for Config.Backend of package extsock: connections run on a device, and on the
@@ -27,10 +27,10 @@ type Backend struct {
 	dev *Device // nil until it is open
 }
 
-var _ toe.Deviced = (*Backend)(nil)
+var _ rnic.Deviced = (*Backend)(nil)
 
 // Device opens the device, if it is not open. It opens it again after the device has failed.
-func (b *Backend) Device() (toe.Device, error) {
+func (b *Backend) Device() (rnic.Device, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.dev != nil && b.dev.hasFailed() {
@@ -71,7 +71,7 @@ func (d device) PrivateData() (request, answer int) {
 	return mostPrivateRequest, mostPrivateAnswer
 }
 
-func (d device) NewRegion(n int, rights Rights) (toe.Region, error) {
+func (d device) NewRegion(n int, rights Rights) (rnic.Region, error) {
 	r, err := d.Device.NewRegion(n, rights)
 	if err != nil {
 		return nil, err // and not a nil *Region in an interface
@@ -88,7 +88,7 @@ func (d device) Resolve(ctx context.Context, network, address string) ([]string,
 	return out, err
 }
 
-func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPConfig) (toe.QP, error) {
+func (d device) Dial(ctx context.Context, network, address string, cfg rnic.QPConfig) (rnic.QP, error) {
 	all, err := resolve(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPCon
 	q, err := d.Device.Dial(ctx, all[0], configOf(cfg))
 	var c *ConnectError
 	if errors.As(err, &c) && c.isProgram() {
-		return nil, &toe.RejectError{PrivateData: c.PrivateData, Err: err}
+		return nil, &rnic.RejectError{PrivateData: c.PrivateData, Err: err}
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (d device) Dial(ctx context.Context, network, address string, cfg toe.QPCon
 	return pair{q}, nil
 }
 
-func (d device) Listen(ctx context.Context, network, address string) (toe.QPListener, error) {
+func (d device) Listen(ctx context.Context, network, address string) (rnic.QPListener, error) {
 	all, err := resolve(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (d device) Listen(ctx context.Context, network, address string) (toe.QPList
 }
 
 // configOf returns a Config as this package has it.
-func configOf(c toe.QPConfig) Config {
+func configOf(c rnic.QPConfig) Config {
 	out := Config{Sends: c.Sends, Receives: c.Receives, Reads: c.Reads, NoFlush: c.NoFlush, Segments: c.Segments, PrivateData: c.PrivateData, Answer: c.Answer}
 	if c.Prepare != nil {
 		out.Prepare = func(q *QP) error { return c.Prepare(pair{q}) }
@@ -134,7 +134,7 @@ func (p pair) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(p.route.Dst
 // A listener is a Listener as package toe describes it.
 type listener struct{ *Listener }
 
-func (l listener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
+func (l listener) Accept(ctx context.Context, cfg rnic.QPConfig) (rnic.QP, error) {
 	q, err := l.Listener.Accept(ctx, configOf(cfg))
 	if err != nil {
 		return nil, err

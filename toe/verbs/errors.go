@@ -8,23 +8,23 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Reason says why a device can't be used.
-type Reason = toe.Unavailability
+type Reason = rnic.Unavailability
 
 // The reasons.
 const (
-	NoDevice     = toe.NoDevice
-	NoPermission = toe.NoPermission
-	NoResources  = toe.NoResources
-	NotSupported = toe.NotSupported
+	NoDevice     = rnic.NoDevice
+	NoPermission = rnic.NoPermission
+	NoResources  = rnic.NoResources
+	NotSupported = rnic.NotSupported
 )
 
 // An UnavailableError means that the device can't do what was asked for. A program can do the same
 // in its own process, by package extsock.
-type UnavailableError = toe.UnavailableError
+type UnavailableError = rnic.UnavailableError
 
 func unavailable(why Reason, err error) error { return &UnavailableError{Reason: why, Err: err} }
 
@@ -83,22 +83,22 @@ type WorkError struct {
 
 func (e *WorkError) Error() string { return "verbs: " + uverbs.WCStatus(e.Status).String() }
 
-// Failure returns the kind of the Status. That is toe.FailureFlushed if the work request was not carried out because
+// Failure returns the kind of the Status. That is rnic.FailureFlushed if the work request was not carried out because
 // the connection had ended.
-func (e *WorkError) Failure() toe.Failure {
+func (e *WorkError) Failure() rnic.Failure {
 	switch uverbs.WCStatus(e.Status) {
 	case uverbs.FlushErr:
-		return toe.FailureFlushed
+		return rnic.FailureFlushed
 	case uverbs.LocalLengthErr:
-		return toe.FailureLocalLength
+		return rnic.FailureLocalLength
 	case uverbs.LocalProtErr, uverbs.LocalAccessErr:
-		return toe.FailureLocalProtection
+		return rnic.FailureLocalProtection
 	case uverbs.RemoteAccessErr:
-		return toe.FailureRemoteAccess
+		return rnic.FailureRemoteAccess
 	case uverbs.RemoteInvalidErr, uverbs.RemoteOpErr, uverbs.RemoteAbortedErr:
-		return toe.FailureRemoteOperation
+		return rnic.FailureRemoteOperation
 	}
-	return toe.FailureOther
+	return rnic.FailureOther
 }
 
 // Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says so by
@@ -114,10 +114,10 @@ func (e *WorkError) Is(target error) bool {
 
 var (
 	// ErrDisconnected means that the connection has ended and no completion is left.
-	ErrDisconnected = toe.ErrDisconnected
+	ErrDisconnected = rnic.ErrDisconnected
 	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
 	// completion that Wait returns makes room for one.
-	ErrQueueFull = toe.ErrQueueFull
+	ErrQueueFull = rnic.ErrQueueFull
 	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
 	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
 	// With an atomic it also means that there is not one Segment of 8 bytes, or that Addr is no multiple of 8.

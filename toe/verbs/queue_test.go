@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/siw"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // newQueues returns a QP whose queues are in memory of the test, which stands where the device is.
@@ -102,7 +102,7 @@ func TestFlushedCompletion(t *testing.T) {
 	device.Put(func(b []byte) { (&uverbs.WC{ID: 0, Status: uverbs.FlushErr, Op: uverbs.WCRead}).Put(b) })
 	got := make([]Completion, 1)
 	var w *WorkError
-	if n, err := q.take(got); n != 1 || err != nil || got[0].ID != 20 || !errors.As(got[0].Err, &w) || w.Failure() != toe.FailureFlushed {
+	if n, err := q.take(got); n != 1 || err != nil || got[0].ID != 20 || !errors.As(got[0].Err, &w) || w.Failure() != rnic.FailureFlushed {
 		t.Errorf("take = %d, %v, %+v", n, err, got)
 	}
 }
@@ -227,17 +227,17 @@ func TestReasons(t *testing.T) {
 
 // TestFailure: the statuses of verbs, as package toe has them.
 func TestFailure(t *testing.T) {
-	want := map[uverbs.WCStatus]toe.Failure{
-		uverbs.FlushErr: toe.FailureFlushed, uverbs.LocalLengthErr: toe.FailureLocalLength, uverbs.LocalProtErr: toe.FailureLocalProtection,
-		uverbs.LocalAccessErr: toe.FailureLocalProtection, uverbs.RemoteAccessErr: toe.FailureRemoteAccess,
-		uverbs.RemoteInvalidErr: toe.FailureRemoteOperation, uverbs.RemoteOpErr: toe.FailureRemoteOperation, uverbs.RemoteAbortedErr: toe.FailureRemoteOperation,
+	want := map[uverbs.WCStatus]rnic.Failure{
+		uverbs.FlushErr: rnic.FailureFlushed, uverbs.LocalLengthErr: rnic.FailureLocalLength, uverbs.LocalProtErr: rnic.FailureLocalProtection,
+		uverbs.LocalAccessErr: rnic.FailureLocalProtection, uverbs.RemoteAccessErr: rnic.FailureRemoteAccess,
+		uverbs.RemoteInvalidErr: rnic.FailureRemoteOperation, uverbs.RemoteOpErr: rnic.FailureRemoteOperation, uverbs.RemoteAbortedErr: rnic.FailureRemoteOperation,
 	}
 	for s := range uverbs.GeneralErr + 1 {
-		if got := toe.FailureOf(&WorkError{uint32(s)}); got != want[s] {
+		if got := rnic.FailureOf(&WorkError{uint32(s)}); got != want[s] {
 			t.Errorf("%v is failure %d, want %d", s, got, want[s])
 		}
 	}
-	if got := toe.FailureOf(os.ErrClosed); got != toe.FailureOther {
+	if got := rnic.FailureOf(os.ErrClosed); got != rnic.FailureOther {
 		t.Errorf("another error is failure %d", got)
 	}
 }
@@ -260,7 +260,7 @@ func TestErrno(t *testing.T) {
 	for s := range uverbs.GeneralErr + 1 {
 		var err error = fmt.Errorf("read: %w", &WorkError{uint32(s)})
 		var w *WorkError
-		if errors.Is(err, syscall.ECONNRESET) != gone[s] || errors.Is(err, syscall.EPIPE) || !errors.As(err, &w) || (w.Failure() == toe.FailureFlushed) != (s == uverbs.FlushErr) {
+		if errors.Is(err, syscall.ECONNRESET) != gone[s] || errors.Is(err, syscall.EPIPE) || !errors.As(err, &w) || (w.Failure() == rnic.FailureFlushed) != (s == uverbs.FlushErr) {
 			t.Errorf("%v: is ECONNRESET: %v, want %v", s, !gone[s], gone[s])
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Region is registered memory outside of Go's heap. Its methods may be called from any goroutine.
@@ -24,13 +24,13 @@ type Region struct {
 }
 
 // Rights are what peers may do with a Region.
-type Rights = toe.Rights
+type Rights = rnic.Rights
 
 // The rights.
 const (
-	RemoteWrite  = toe.RemoteWrite
-	RemoteRead   = toe.RemoteRead
-	RemoteAtomic = toe.RemoteAtomic
+	RemoteWrite  = rnic.RemoteWrite
+	RemoteRead   = rnic.RemoteRead
+	RemoteAtomic = rnic.RemoteAtomic
 )
 
 // NewRegion returns n bytes of zeros, n > 0, that are registered with the device. With RemoteAtomic the

@@ -5,31 +5,31 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // These types are those of package toe, which programs use without this package.
 type (
 	// An Op is the operation of a work request.
-	Op = toe.Op
+	Op = rnic.Op
 	// A Request is a work request.
-	Request = toe.Request
+	Request = rnic.Request
 	// A Completion is the end of a work request.
-	Completion = toe.Completion
+	Completion = rnic.Completion
 	// A Segment is a part of a Region of this package.
-	Segment = toe.Segment
+	Segment = rnic.Segment
 )
 
 // The operations.
 const (
-	OpSend           = toe.OpSend
-	OpWrite          = toe.OpWrite
-	OpRead           = toe.OpRead
-	OpReceive        = toe.OpReceive
-	OpFetchAdd       = toe.OpFetchAdd
-	OpCmpSwap        = toe.OpCmpSwap
-	OpSendImmediate  = toe.OpSendImmediate
-	OpWriteImmediate = toe.OpWriteImmediate
+	OpSend           = rnic.OpSend
+	OpWrite          = rnic.OpWrite
+	OpRead           = rnic.OpRead
+	OpReceive        = rnic.OpReceive
+	OpFetchAdd       = rnic.OpFetchAdd
+	OpCmpSwap        = rnic.OpCmpSwap
+	OpSendImmediate  = rnic.OpSendImmediate
+	OpWriteImmediate = rnic.OpWriteImmediate
 )
 
 // wire are the device's numbers of the operations. That of OpReceive is never posted.

@@ -14,12 +14,12 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Config has what New needs to make an Engine.
 type Config struct {
-	Device    toe.Device
+	Device    rnic.Device
 	Initiator bool
 	// RecvDepth and RecvSize are the number of messages that the peer may send, and their length in
 	// bytes.
@@ -32,7 +32,7 @@ type Config struct {
 
 // A Link is what an Engine needs to know when its queue pair is connected.
 type Link struct {
-	QP         toe.QP
+	QP         rnic.QP
 	Messages   bool // message mode, and not the byte stream
 	Credits    int  // messages that the peer has room for
 	MaxMessage int  // their length in bytes
@@ -40,20 +40,20 @@ type Link struct {
 	// in their Completions.
 	Completions func() (cq *rdmap.CompletionQueue, qpNum uint64)
 	// Locate returns where memory of the program lies in a Region of the device.
-	Locate     func(p []byte) (toe.Segment, error)
+	Locate     func(p []byte) (rnic.Segment, error)
 	Closed     *wait.Latch           // Conn.Close sets it
 	Background *wait.Background      // counts the connection, until it is over
 	Trace      *observe.Trace        // nil: no trace
 	Panicked   func(value any) error // makes an error of a panic of the trace's handler
 }
 
-// An Engine runs one connection on a device. New makes it, Prepare is for toe.QPConfig, and Begin
+// An Engine runs one connection on a device. New makes it, Prepare is for rnic.QPConfig, and Begin
 // comes when the queue pair is connected; Abandon comes instead if that fails. The other methods are
 // those of an engine of package extsock.
 type Engine struct {
 	cfg    Config
 	link   Link
-	region toe.Region
+	region rnic.Region
 	memory []byte // the region's
 	count  counters.Counters
 	ops    operations
@@ -62,7 +62,7 @@ type Engine struct {
 	posting locks.Mutex[locks.Poster]
 	giving  post // +checklocks:posting
 	// the Segments of giving
-	list  [gatherMost]toe.Segment // +checklocks:posting
+	list  [gatherMost]rnic.Segment // +checklocks:posting
 	mu    locks.Mutex[locks.Device]
 	m     *machine // +checklocks:mu
 	posts posts    // +checklocks:mu
@@ -96,7 +96,7 @@ func (e *Engine) Depths() (sends, receives, segments int) {
 }
 
 // Prepare registers the connection's memory and posts the receives.
-func (e *Engine) Prepare(qp toe.QP) (err error) {
+func (e *Engine) Prepare(qp rnic.QP) (err error) {
 	e.mu.Lock()
 	n := e.m.len()
 	e.mu.Unlock()
@@ -134,7 +134,7 @@ func (e *Engine) Start(owner any) {
 
 // Receive takes completions until the connection is over. It is called once.
 func (e *Engine) Receive() {
-	var got [32]toe.Completion
+	var got [32]rnic.Completion
 	for err := error(nil); err == nil; {
 		err = e.receive(got[:])
 	}
@@ -162,7 +162,7 @@ func (e *Engine) Receive() {
 
 // receive takes completions once, into the memory of got. The error says why the connection is over. A
 // panic, of the program's device most of all, is such an error.
-func (e *Engine) receive(got []toe.Completion) (err error) {
+func (e *Engine) receive(got []rnic.Completion) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = e.panicked(value)
@@ -176,7 +176,7 @@ func (e *Engine) receive(got []toe.Completion) (err error) {
 }
 
 // took notes what has been completed, and why the connection is over.
-func (e *Engine) took(got []toe.Completion, err error) {
+func (e *Engine) took(got []rnic.Completion, err error) {
 	e.mu.Lock()
 	defer e.unlock()
 	for i := range got {
@@ -254,7 +254,7 @@ func (e *Engine) next() (a action, ok bool) {
 // then the connection is over already.
 func (e *Engine) flush() {
 	err := e.post()
-	if err == nil || errors.Is(err, toe.ErrDisconnected) { // Wait returns that too
+	if err == nil || errors.Is(err, rnic.ErrDisconnected) { // Wait returns that too
 		return
 	}
 	e.mu.Lock()
@@ -264,22 +264,22 @@ func (e *Engine) flush() {
 
 // do posts one work request.
 func (e *Engine) do(a action) error {
-	switch at := (toe.Segment{Region: e.region, Off: a.off, Len: a.n}); a.op {
+	switch at := (rnic.Segment{Region: e.region, Off: a.off, Len: a.n}); a.op {
 	case postReceive:
 		return e.link.QP.PostReceive(a.id, at)
 	case postSend:
 		e.count.Message(counters.Sent, rdmap.Control(rdmap.OpSend))
-		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpSend}, at)
+		return e.link.QP.Post(rnic.Request{ID: a.id, Op: rnic.OpSend}, at)
 	case postFlush:
-		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpRead})
+		return e.link.QP.Post(rnic.Request{ID: a.id, Op: rnic.OpRead})
 	default:
-		return e.link.QP.Post(toe.Request{ID: a.id, Op: toe.OpWrite})
+		return e.link.QP.Post(rnic.Request{ID: a.id, Op: rnic.OpWrite})
 	}
 }
 
 // note counts what a completion says.
-func (e *Engine) note(c *toe.Completion) {
-	if c.Err == nil && c.Op == toe.OpReceive {
+func (e *Engine) note(c *rnic.Completion) {
+	if c.Err == nil && c.Op == rnic.OpReceive {
 		e.count.Message(counters.Received, rdmap.Control(rdmap.OpSend))
 	}
 }

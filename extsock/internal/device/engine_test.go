@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // TestReadAtClose: a Read that comes to the Engine after the program has called Close finds that, and not
@@ -41,7 +41,7 @@ type endingQP struct {
 	end func() error // nil: not yet
 }
 
-func (q *endingQP) PostReceive(id uint64, to ...toe.Segment) error {
+func (q *endingQP) PostReceive(id uint64, to ...rnic.Segment) error {
 	if q.end == nil {
 		return q.lostQP.PostReceive(id, to...)
 	}
@@ -58,7 +58,7 @@ func TestUnreadAtTheEnd(t *testing.T) {
 		waited, post error // what Wait returns, before the error of PostReceive; nil: it returns later
 		want         error
 	}{
-		{"by the peer", toe.ErrDisconnected, os.ErrClosed, io.EOF},
+		{"by the peer", rnic.ErrDisconnected, os.ErrClosed, io.EOF},
 		{"by the device, which Wait sees first", broken, broken, broken},
 		{"by the device, which the Read sees first", nil, broken, broken},
 	} {
@@ -73,7 +73,7 @@ func TestUnreadAtTheEnd(t *testing.T) {
 			e.Begin(Link{QP: qp, Messages: true, Closed: &closed})
 			e.mu.Lock()
 			for id := range uint64(2) {
-				e.m.completed(&toe.Completion{ID: id, Op: toe.OpReceive, Len: 5}, e.memory)
+				e.m.completed(&rnic.Completion{ID: id, Op: rnic.OpReceive, Len: 5}, e.memory)
 			}
 			e.unlock()
 			qp.end = func() error {

@@ -3,7 +3,7 @@ package device
 import (
 	"testing"
 
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // FuzzMachine has a peer send anything. No buffer is lost, and none is used twice.
@@ -39,7 +39,7 @@ func FuzzMachine(f *testing.F) {
 				}
 			}
 		}
-		e.m.completed(&toe.Completion{ID: 0, Op: toe.OpReceive, Len: 513}, e.memory)
+		e.m.completed(&rnic.Completion{ID: 0, Op: rnic.OpReceive, Len: 513}, e.memory)
 		if e.m.life != over {
 			t.Error("a message that is longer than its buffer is believed")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/ring"
 	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A life is how far a connection has come. It only moves forward:
@@ -188,7 +188,7 @@ func (m *machine) end(reason error) {
 // failed ends the connection because of a work request that has failed. One that was flushed is not the reason, which
 // comes behind it.
 func (m *machine) failed(err error) {
-	if toe.FailureOf(err) != toe.FailureFlushed {
+	if rnic.FailureOf(err) != rnic.FailureFlushed {
 		m.end(err)
 	}
 }
@@ -277,7 +277,7 @@ func (m *machine) send(memory []byte) action {
 }
 
 // completed notes a completion.
-func (m *machine) completed(c *toe.Completion, memory []byte) {
+func (m *machine) completed(c *rnic.Completion, memory []byte) {
 	switch {
 	case m.life == over:
 		return
@@ -389,7 +389,7 @@ func (m *machine) settle() {
 // disconnected notes that no completion comes any more.
 func (m *machine) disconnected(err error) {
 	switch {
-	case !errors.Is(err, toe.ErrDisconnected):
+	case !errors.Is(err, rnic.ErrDisconnected):
 		m.end(err)
 	case m.life >= ending && m.flush != ahead: // the peer has ended while everything was on its way
 		m.end(net.ErrClosed)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // An end is one end of a connection under test: a machine and its memory. The queue pair is made of
@@ -69,7 +69,7 @@ func (e *end) complete() bool {
 	}
 	a := e.posted[0]
 	e.posted = e.posted[1:]
-	e.m.completed(&toe.Completion{ID: a.id}, e.memory)
+	e.m.completed(&rnic.Completion{ID: a.id}, e.memory)
 	return true
 }
 
@@ -91,7 +91,7 @@ func (e *end) receive(b []byte) {
 	a := e.receives[0]
 	e.receives = e.receives[1:]
 	copy(e.memory[a.off:][:a.n], b)
-	e.m.completed(&toe.Completion{ID: a.id, Op: toe.OpReceive, Len: len(b)}, e.memory)
+	e.m.completed(&rnic.Completion{ID: a.id, Op: rnic.OpReceive, Len: len(b)}, e.memory)
 }
 
 // settle moves everything that moves.
@@ -310,8 +310,8 @@ func TestMachineDisconnected(t *testing.T) {
 		read  error
 		write error
 	}{
-		{"in the middle", func(*end) {}, toe.ErrDisconnected, syscall.ECONNRESET, syscall.ECONNRESET},
-		{"behind the end", func(e *end) { e.receive([]byte("\x00\x01\x00\x00")) }, toe.ErrDisconnected, io.EOF, syscall.EPIPE},
+		{"in the middle", func(*end) {}, rnic.ErrDisconnected, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"behind the end", func(e *end) { e.receive([]byte("\x00\x01\x00\x00")) }, rnic.ErrDisconnected, io.EOF, syscall.EPIPE},
 		{"the device fails", func(*end) {}, boom, boom, boom},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -352,12 +352,12 @@ func TestMachineKilled(t *testing.T) {
 // A work request that has failed ends the connection. One that was flushed says nothing: why comes
 // behind it.
 func TestMachineFailedWork(t *testing.T) {
-	for _, f := range []toe.Failure{toe.FailureOther, toe.FailureRemoteAccess, toe.FailureFlushed} {
+	for _, f := range []rnic.Failure{rnic.FailureOther, rnic.FailureRemoteAccess, rnic.FailureFlushed} {
 		_, e := newEnds(t)
 		for e.post() {
 		}
-		flushed := f == toe.FailureFlushed
-		e.m.completed(&toe.Completion{ID: 0, Op: toe.OpReceive, Err: failure(f)}, e.memory)
+		flushed := f == rnic.FailureFlushed
+		e.m.completed(&rnic.Completion{ID: 0, Op: rnic.OpReceive, Err: failure(f)}, e.memory)
 		if (e.m.life == over) == flushed {
 			t.Errorf("flushed %v: %v", flushed, e.m.life)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 const (
@@ -30,7 +30,7 @@ type operations struct {
 	done [opSlots]chan error
 
 	mu     locks.Mutex[locks.Regions]
-	region toe.Region // +checklocks:mu
+	region rnic.Region // +checklocks:mu
 	// why no operation begins any more
 	ended error // +checklocks:mu
 }
@@ -45,26 +45,26 @@ func (o *operations) init(e *Engine) {
 
 // copyIn returns the memory of slot i for n bytes, with data at its beginning. The first operation makes
 // the Region, which may end as soon as mu is unlocked: Post fails then.
-func (o *operations) copyIn(i, n int, data []byte) (toe.Segment, error) {
+func (o *operations) copyIn(i, n int, data []byte) (rnic.Segment, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended != nil {
-		return toe.Segment{}, o.ended
+		return rnic.Segment{}, o.ended
 	}
 	if o.region == nil {
 		r, err := o.e.cfg.Device.NewRegion(opSlots*opSlotLen, 0)
 		if err != nil {
-			return toe.Segment{}, err
+			return rnic.Segment{}, err
 		}
 		o.region = r
 	}
-	at := toe.Segment{Region: o.region, Off: i * opSlotLen, Len: n}
+	at := rnic.Segment{Region: o.region, Off: i * opSlotLen, Len: n}
 	copy(at.Region.Bytes()[at.Off:], data)
 	return at, nil
 }
 
 // completed takes a completion, if it is that of an operation.
-func (o *operations) completed(c *toe.Completion) bool {
+func (o *operations) completed(c *rnic.Completion) bool {
 	if c.ID&^(opSlots-1) != opBit {
 		return false
 	}
@@ -100,9 +100,9 @@ func (e *Engine) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 	case rdmap.WorkWrite, rdmap.WorkRead:
 		for at := 0; at == 0 || at < len(wr.Data); at += opSlotLen {
 			piece := wr.Data[at:min(at+opSlotLen, len(wr.Data))]
-			r := toe.Request{Op: toe.OpWrite, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO + uint64(at)}
+			r := rnic.Request{Op: rnic.OpWrite, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO + uint64(at)}
 			if wr.Op == rdmap.WorkRead {
-				r.Op = toe.OpRead
+				r.Op = rnic.OpRead
 			}
 			if err := e.ops.run(r, piece, over, canceled); err != nil {
 				return c, err
@@ -110,9 +110,9 @@ func (e *Engine) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 		}
 		return rdmap.Completion{Op: wr.Op, Len: uint32(len(wr.Data))}, nil
 	case rdmap.WorkFetchAdd, rdmap.WorkCmpSwap:
-		r := toe.Request{Op: toe.OpFetchAdd, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Add: wr.Operand}
+		r := rnic.Request{Op: rnic.OpFetchAdd, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Add: wr.Operand}
 		if wr.Op == rdmap.WorkCmpSwap {
-			r = toe.Request{Op: toe.OpCmpSwap, Key: r.Key, Addr: r.Addr, Compare: wr.Compare, Swap: wr.Operand}
+			r = rnic.Request{Op: rnic.OpCmpSwap, Key: r.Key, Addr: r.Addr, Compare: wr.Compare, Swap: wr.Operand}
 		}
 		var b [8]byte
 		if err := e.ops.run(r, b[:], over, canceled); err != nil {
@@ -124,7 +124,7 @@ func (e *Engine) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 }
 
 // run runs one work request with p, through a slot. If it returns early, p is the caller's again.
-func (o *operations) run(r toe.Request, p []byte, over, canceled <-chan struct{}) error {
+func (o *operations) run(r rnic.Request, p []byte, over, canceled <-chan struct{}) error {
 	var i int
 	select {
 	case i = <-o.free:
@@ -136,7 +136,7 @@ func (o *operations) run(r toe.Request, p []byte, over, canceled <-chan struct{}
 		return o.why()
 	}
 	var data []byte
-	if r.Op == toe.OpWrite {
+	if r.Op == rnic.OpWrite {
 		data = p
 	}
 	at, err := o.copyIn(i, len(p), data)
@@ -147,7 +147,7 @@ func (o *operations) run(r toe.Request, p []byte, over, canceled <-chan struct{}
 	r.ID = opBit | uint64(i)
 	if err := o.e.link.QP.Post(r, at); err != nil {
 		o.free <- i
-		if errors.Is(err, toe.ErrDisconnected) || errors.Is(err, os.ErrClosed) {
+		if errors.Is(err, rnic.ErrDisconnected) || errors.Is(err, os.ErrClosed) {
 			<-o.e.over
 			return o.why()
 		}
@@ -164,14 +164,14 @@ func (o *operations) run(r toe.Request, p []byte, over, canceled <-chan struct{}
 	if err != nil {
 		return o.failed(err)
 	}
-	if r.Op != toe.OpWrite {
+	if r.Op != rnic.OpWrite {
 		return o.copyOut(p, at)
 	}
 	return nil
 }
 
 // copyOut copies what has come. The Region ends with the connection.
-func (o *operations) copyOut(p []byte, at toe.Segment) error {
+func (o *operations) copyOut(p []byte, at rnic.Segment) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.region == nil {
@@ -193,7 +193,7 @@ func (o *operations) leave(i int) error {
 // failed returns what a call returns whose work request has failed: why the connection ends, if that is
 // the reason.
 func (o *operations) failed(err error) error {
-	if toe.FailureOf(err) == toe.FailureFlushed {
+	if rnic.FailureOf(err) == rnic.FailureFlushed {
 		<-o.e.over
 		return o.why()
 	}

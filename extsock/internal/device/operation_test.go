@@ -12,19 +12,19 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A lostDevice has a Region for operations whose memory somebody is about to look at when the connection
 // ends.
 type lostDevice struct {
-	toe.Device
+	rnic.Device
 	operations *lostRegion
 }
 
 func (d lostDevice) IsRNIC() bool { return false }
 
-func (d lostDevice) NewRegion(n int, _ toe.Rights) (toe.Region, error) {
+func (d lostDevice) NewRegion(n int, _ rnic.Rights) (rnic.Region, error) {
 	if n == opSlots*opSlotLen {
 		return d.operations, nil
 	}
@@ -48,17 +48,17 @@ func (r *lostRegion) Bytes() []byte {
 
 // A lostQP has no completions.
 type lostQP struct {
-	toe.QP
+	rnic.QP
 	closed chan struct{}
 	once   *sync.Once
 }
 
 func newLostQP() lostQP { return lostQP{closed: make(chan struct{}), once: new(sync.Once)} }
 
-func (q lostQP) Post(toe.Request, ...toe.Segment) error   { return os.ErrClosed }
-func (q lostQP) PostReceive(uint64, ...toe.Segment) error { return nil }
-func (q lostQP) Close() error                             { q.once.Do(func() { close(q.closed) }); return nil }
-func (q lostQP) Wait(context.Context, []toe.Completion) (int, error) {
+func (q lostQP) Post(rnic.Request, ...rnic.Segment) error  { return os.ErrClosed }
+func (q lostQP) PostReceive(uint64, ...rnic.Segment) error { return nil }
+func (q lostQP) Close() error                              { q.once.Do(func() { close(q.closed) }); return nil }
+func (q lostQP) Wait(context.Context, []rnic.Completion) (int, error) {
 	<-q.closed
 	return 0, os.ErrClosed
 }
@@ -98,15 +98,15 @@ func TestOperationAtTheEnd(t *testing.T) {
 // A failingQP completes each work request with an error. As with rxe, no event says that the connection has ended.
 type failingQP struct {
 	lostQP
-	done chan toe.Completion
+	done chan rnic.Completion
 }
 
-func (q failingQP) Post(r toe.Request, _ ...toe.Segment) error {
-	q.done <- toe.Completion{ID: r.ID, Op: r.Op, Err: failure(toe.FailureRemoteAccess)}
+func (q failingQP) Post(r rnic.Request, _ ...rnic.Segment) error {
+	q.done <- rnic.Completion{ID: r.ID, Op: r.Op, Err: failure(rnic.FailureRemoteAccess)}
 	return nil
 }
 
-func (q failingQP) Wait(ctx context.Context, dst []toe.Completion) (int, error) {
+func (q failingQP) Wait(ctx context.Context, dst []rnic.Completion) (int, error) {
 	select {
 	case dst[0] = <-q.done:
 		return 1, nil
@@ -124,7 +124,7 @@ func TestOperationFails(t *testing.T) {
 		background.Begin()
 		var closed wait.Latch
 		closed.Init()
-		qp := failingQP{newLostQP(), make(chan toe.Completion, 1)}
+		qp := failingQP{newLostQP(), make(chan rnic.Completion, 1)}
 		if err := e.Prepare(qp); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestOperationFails(t *testing.T) {
 			read <- err
 		}()
 		synctest.Wait()
-		want := failure(toe.FailureRemoteAccess)
+		want := failure(rnic.FailureRemoteAccess)
 		if _, err := e.Do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8)}, nil, nil); !errors.Is(err, want) {
 			t.Errorf("the operation fails with %v, want %v", err, want)
 		}

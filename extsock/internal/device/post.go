@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/counters"
 	"github.com/rddp/rddp/internal/ring"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 const (
@@ -34,17 +34,17 @@ type posts struct {
 	answers int
 	// cells is memory for what atomics return and for short Inline payloads, one cell for each place of ring. It is
 	// nil before the first of them.
-	cells toe.Region
+	cells rnic.Region
 }
 
 // A post is one Work Request.
 type post struct {
-	request    toe.Request
-	local      toe.Segment   // if hasLocal
-	more       []toe.Segment // behind local: the other pieces of a gather list
+	request    rnic.Request
+	local      rnic.Segment   // if hasLocal
+	more       []rnic.Segment // behind local: the other pieces of a gather list
 	hasLocal   bool
-	inline     []byte     // what add copies to a cell, until then
-	own        toe.Region // of a long Inline payload; nil: none
+	inline     []byte      // what add copies to a cell, until then
+	own        rnic.Region // of a long Inline payload; nil: none
 	fence      bool
 	unsignaled bool
 	done       bool
@@ -53,10 +53,10 @@ type post struct {
 }
 
 func (p *post) isAtomic() bool {
-	return p.request.Op == toe.OpFetchAdd || p.request.Op == toe.OpCmpSwap
+	return p.request.Op == rnic.OpFetchAdd || p.request.Op == rnic.OpCmpSwap
 }
 
-func (p *post) isAnswered() bool { return p.request.Op == toe.OpRead || p.isAtomic() }
+func (p *post) isAnswered() bool { return p.request.Op == rnic.OpRead || p.isAtomic() }
 
 // release gives back the memory of a long Inline payload.
 func (p *post) release() {
@@ -129,20 +129,20 @@ func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
 		return p, err
 	}
 	p = post{
-		request: toe.Request{Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Solicited: wr.Solicited},
+		request: rnic.Request{Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Solicited: wr.Solicited},
 		fence:   wr.Fence, unsignaled: wr.Unsignaled, cq: wr.CQ, completion: rdmap.Completion{ID: wr.ID, Op: wr.Op},
 	}
 	switch wr.Op {
 	case rdmap.WorkSend:
-		p.request.Op = toe.OpSend
+		p.request.Op = rnic.OpSend
 	case rdmap.WorkWrite:
-		p.request.Op = toe.OpWrite
+		p.request.Op = rnic.OpWrite
 	case rdmap.WorkRead:
-		p.request.Op = toe.OpRead
+		p.request.Op = rnic.OpRead
 	case rdmap.WorkFetchAdd:
-		p.request.Op, p.request.Add = toe.OpFetchAdd, wr.Operand
+		p.request.Op, p.request.Add = rnic.OpFetchAdd, wr.Operand
 	case rdmap.WorkCmpSwap:
-		p.request.Op, p.request.Compare, p.request.Swap = toe.OpCmpSwap, wr.Compare, wr.Operand
+		p.request.Op, p.request.Compare, p.request.Swap = rnic.OpCmpSwap, wr.Compare, wr.Operand
 	default: // Send with Invalidate, Swap, Immediate Data
 		return p, lacks(wr.Op.String())
 	}
@@ -168,7 +168,7 @@ func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
 }
 
 // copyInline copies the payload of wr, of n bytes, for a cell or to memory of its own.
-func (p *post) copyInline(d toe.Device, wr *rdmap.WorkRequest, n int) (err error) {
+func (p *post) copyInline(d rnic.Device, wr *rdmap.WorkRequest, n int) (err error) {
 	b := append(make([]byte, 0, n), wr.Data...)
 	for _, piece := range wr.Gather {
 		b = append(b, piece...)
@@ -181,13 +181,13 @@ func (p *post) copyInline(d toe.Device, wr *rdmap.WorkRequest, n int) (err error
 		return err
 	}
 	copy(p.own.Bytes(), b)
-	p.local, p.hasLocal = toe.Segment{Region: p.own, Len: n}, true
+	p.local, p.hasLocal = rnic.Segment{Region: p.own, Len: n}, true
 	return nil
 }
 
 // locate notes where the Data of wr, or each piece of its gather list, lies in a Region.
-func (p *post) locate(locate func([]byte) (toe.Segment, error), wr *rdmap.WorkRequest) error {
-	var all [gatherMost]toe.Segment
+func (p *post) locate(locate func([]byte) (rnic.Segment, error), wr *rdmap.WorkRequest) error {
+	var all [gatherMost]rnic.Segment
 	n := 0
 	for i := range 1 + len(wr.Gather) {
 		piece := wr.Data
@@ -230,7 +230,7 @@ func (s *posts) add(p post) error {
 		if n == 0 {
 			n = wordLen
 		}
-		p.local, p.hasLocal = toe.Segment{Region: s.cells, Off: int(at%uint64(s.depth)) * cellLen, Len: n}, true
+		p.local, p.hasLocal = rnic.Segment{Region: s.cells, Off: int(at%uint64(s.depth)) * cellLen, Len: n}, true
 		copy(s.cells.Bytes()[p.local.Off:], p.inline)
 		p.inline = nil
 	}
@@ -258,16 +258,16 @@ func (s *posts) give() (p post, ok bool) {
 }
 
 // owns reports whether a completion is that of a post.
-func (s *posts) owns(c *toe.Completion) bool { return c.ID>>59 == postBit>>59 }
+func (s *posts) owns(c *rnic.Completion) bool { return c.ID>>59 == postBit>>59 }
 
 // completed notes a completion. It returns why the connection ends if the post has failed. What was not
 // carried out because the connection had ended waits for the reason: see flush.
-func (s *posts) completed(c *toe.Completion) error {
+func (s *posts) completed(c *rnic.Completion) error {
 	at := c.ID &^ postBit
 	if at < s.ring.Head() || at >= s.next || s.ring.At(at).done {
 		return errCompletion
 	}
-	if c.Err != nil && toe.FailureOf(c.Err) == toe.FailureFlushed {
+	if c.Err != nil && rnic.FailureOf(c.Err) == rnic.FailureFlushed {
 		return nil
 	}
 	p := s.ring.At(at)
@@ -277,7 +277,7 @@ func (s *posts) completed(c *toe.Completion) error {
 	}
 	switch {
 	case c.Err != nil:
-		p.completion.Status, p.completion.Err, p.completion.Len = statusOf(toe.FailureOf(c.Err)), c.Err, 0
+		p.completion.Status, p.completion.Err, p.completion.Len = statusOf(rnic.FailureOf(c.Err)), c.Err, 0
 	case p.isAtomic():
 		p.completion.Original = binary.NativeEndian.Uint64(s.cells.Bytes()[p.local.Off:])
 	}
@@ -288,17 +288,17 @@ func (s *posts) completed(c *toe.Completion) error {
 }
 
 // statusOf returns the Status that stands for a Failure.
-func statusOf(f toe.Failure) rdmap.Status {
+func statusOf(f rnic.Failure) rdmap.Status {
 	switch f {
-	case toe.FailureFlushed:
+	case rnic.FailureFlushed:
 		return rdmap.StatusFlushed
-	case toe.FailureLocalLength:
+	case rnic.FailureLocalLength:
 		return rdmap.StatusLocalLength
-	case toe.FailureLocalProtection:
+	case rnic.FailureLocalProtection:
 		return rdmap.StatusLocalProtection
-	case toe.FailureRemoteAccess:
+	case rnic.FailureRemoteAccess:
 		return rdmap.StatusRemoteAccess
-	case toe.FailureRemoteOperation:
+	case rnic.FailureRemoteOperation:
 		return rdmap.StatusRemoteOperation
 	}
 	return rdmap.StatusGeneral
@@ -343,7 +343,7 @@ func (e *Engine) give() (given bool, err error) {
 	switch p := &e.giving; {
 	case !ok:
 		return false, nil
-	case p.request.Op == toe.OpSend:
+	case p.request.Op == rnic.OpSend:
 		e.count.Message(counters.Sent, rdmap.Control(rdmap.OpSend))
 		fallthrough
 	default:
@@ -358,7 +358,7 @@ func (e *Engine) give() (given bool, err error) {
 // postCompleted notes a completion, if it is that of a post.
 //
 // +checklocks:e.mu
-func (e *Engine) postCompleted(c *toe.Completion) bool {
+func (e *Engine) postCompleted(c *rnic.Completion) bool {
 	if !e.posts.owns(c) {
 		return false
 	}

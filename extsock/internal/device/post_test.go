@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // somePosts returns posts with one of each operation, all with the ID of their place, and their queue.
-func somePosts(t *testing.T, ops ...toe.Op) (*posts, *rdmap.CompletionQueue) {
+func somePosts(t *testing.T, ops ...rnic.Op) (*posts, *rdmap.CompletionQueue) {
 	t.Helper()
 	cq := rdmap.NewCompletionQueue(len(ops))
 	s := &posts{depth: len(ops)}
 	for i, op := range ops {
-		p := post{request: toe.Request{Op: op}, cq: cq}
+		p := post{request: rnic.Request{Op: op}, cq: cq}
 		p.completion.ID = uint64(i)
 		if err := s.add(p); err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func giveAll(s *posts) (n int) {
 
 // TestPostsCompleteInOrder: what a device completes out of order is told in the order of the posts, once.
 func TestPostsCompleteInOrder(t *testing.T) {
-	s, cq := somePosts(t, toe.OpRead, toe.OpWrite, toe.OpRead, toe.OpWrite)
+	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpRead, rnic.OpWrite)
 	if n := giveAll(s); n != 4 {
 		t.Fatalf("the device gets %d", n)
 	}
@@ -53,7 +53,7 @@ func TestPostsCompleteInOrder(t *testing.T) {
 		done uint64
 		want []uint64
 	}{{1, nil}, {3, nil}, {0, []uint64{0, 1}}, {2, []uint64{2, 3}}} {
-		c := toe.Completion{ID: postBit | step.done}
+		c := rnic.Completion{ID: postBit | step.done}
 		if !s.owns(&c) {
 			t.Fatal("a completion of nobody")
 		}
@@ -65,7 +65,7 @@ func TestPostsCompleteInOrder(t *testing.T) {
 		}
 	}
 	for _, id := range []uint64{1, 4, 1 << 40} {
-		if err := s.completed(&toe.Completion{ID: postBit | id}); !errors.Is(err, errCompletion) {
+		if err := s.completed(&rnic.Completion{ID: postBit | id}); !errors.Is(err, errCompletion) {
 			t.Errorf("a completion of %d, which is not under way: %v", id, err)
 		}
 	}
@@ -76,10 +76,10 @@ func TestPostsCompleteInOrder(t *testing.T) {
 
 // TestPostsDoneTwice: a second completion of a post whose turn has not come is the device's error.
 func TestPostsDoneTwice(t *testing.T) {
-	s, cq := somePosts(t, toe.OpRead, toe.OpWrite)
+	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite)
 	giveAll(s)
 	for i, want := range []error{nil, errCompletion} {
-		if err := s.completed(&toe.Completion{ID: postBit | 1}); !errors.Is(err, want) {
+		if err := s.completed(&rnic.Completion{ID: postBit | 1}); !errors.Is(err, want) {
 			t.Errorf("completion %d: %v, want %v", i, err, want)
 		}
 	}
@@ -90,15 +90,15 @@ func TestPostsDoneTwice(t *testing.T) {
 
 // TestPostsFence: a fence holds back what comes behind it until the Reads before it are done.
 func TestPostsFence(t *testing.T) {
-	s, _ := somePosts(t, toe.OpRead, toe.OpWrite, toe.OpWrite, toe.OpWrite)
+	s, _ := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpWrite, rnic.OpWrite)
 	s.ring.At(2).fence = true
 	if n := giveAll(s); n != 2 || !s.areDue() {
 		t.Fatalf("the device gets %d, want 2", n)
 	}
-	if err := s.completed(&toe.Completion{ID: postBit | 1}); err != nil || giveAll(s) != 0 {
+	if err := s.completed(&rnic.Completion{ID: postBit | 1}); err != nil || giveAll(s) != 0 {
 		t.Fatalf("behind the Write before the fence: %v, or the device gets more", err)
 	}
-	if err := s.completed(&toe.Completion{ID: postBit}); err != nil {
+	if err := s.completed(&rnic.Completion{ID: postBit}); err != nil {
 		t.Fatal(err)
 	}
 	if n := giveAll(s); n != 2 || s.areDue() {
@@ -108,14 +108,14 @@ func TestPostsFence(t *testing.T) {
 
 // TestPostsFlush: each post has one Completion, with the reason, whatever the device has said of it.
 func TestPostsFlush(t *testing.T) {
-	s, cq := somePosts(t, toe.OpRead, toe.OpWrite, toe.OpWrite, toe.OpWrite)
+	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpWrite, rnic.OpWrite)
 	s.ring.At(3).unsignaled = true
 	s.ring.At(2).fence = true
 	giveAll(s)
-	if err := s.completed(&toe.Completion{ID: postBit | 1}); err != nil {
+	if err := s.completed(&rnic.Completion{ID: postBit | 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.completed(&toe.Completion{ID: postBit, Err: failure(toe.FailureFlushed)}); err != nil {
+	if err := s.completed(&rnic.Completion{ID: postBit, Err: failure(rnic.FailureFlushed)}); err != nil {
 		t.Fatalf("what is flushed is no reason, but %v", err)
 	}
 	s.flush(io.EOF)
@@ -135,14 +135,14 @@ func TestPostsFlush(t *testing.T) {
 
 // TestPostsStatus: a post that has failed says as what, and its Completion has no length.
 func TestPostsStatus(t *testing.T) {
-	for f, want := range map[toe.Failure]rdmap.Status{
-		toe.FailureOther: rdmap.StatusGeneral, toe.FailureLocalLength: rdmap.StatusLocalLength, toe.FailureLocalProtection: rdmap.StatusLocalProtection,
-		toe.FailureRemoteAccess: rdmap.StatusRemoteAccess, toe.FailureRemoteOperation: rdmap.StatusRemoteOperation,
+	for f, want := range map[rnic.Failure]rdmap.Status{
+		rnic.FailureOther: rdmap.StatusGeneral, rnic.FailureLocalLength: rdmap.StatusLocalLength, rnic.FailureLocalProtection: rdmap.StatusLocalProtection,
+		rnic.FailureRemoteAccess: rdmap.StatusRemoteAccess, rnic.FailureRemoteOperation: rdmap.StatusRemoteOperation,
 	} {
-		s, cq := somePosts(t, toe.OpWrite)
+		s, cq := somePosts(t, rnic.OpWrite)
 		s.ring.First().completion.Len = 5
 		giveAll(s)
-		err := s.completed(&toe.Completion{ID: postBit, Err: failure(f)})
+		err := s.completed(&rnic.Completion{ID: postBit, Err: failure(f)})
 		if _, got := ids(cq); err == nil || len(got) != 1 || got[0].Status != want || got[0].Err != err || got[0].Len != 0 { //nolint:errorlint // the same
 			t.Errorf("failure %d: %v, Completions %v, want %v", f, err, got, want)
 		}
@@ -150,21 +150,21 @@ func TestPostsStatus(t *testing.T) {
 }
 
 // A failure is the error of a work request.
-type failure toe.Failure
+type failure rnic.Failure
 
-func (failure) Error() string          { return "work" }
-func (f failure) Failure() toe.Failure { return toe.Failure(f) }
+func (failure) Error() string           { return "work" }
+func (f failure) Failure() rnic.Failure { return rnic.Failure(f) }
 
 // TestPostsFull: a post is refused if there is no room for it, or for its Completion.
 func TestPostsFull(t *testing.T) {
-	s, cq := somePosts(t, toe.OpWrite, toe.OpWrite)
+	s, cq := somePosts(t, rnic.OpWrite, rnic.OpWrite)
 	if err := s.add(post{cq: rdmap.NewCompletionQueue(1)}); !errors.Is(err, rdmap.ErrQueueFull) {
 		t.Errorf("the third of two: %v", err)
 	}
 	s.ring.First().unsignaled = true
 	giveAll(s)
 	for i := range uint64(2) {
-		if err := s.completed(&toe.Completion{ID: postBit | i}); err != nil {
+		if err := s.completed(&rnic.Completion{ID: postBit | i}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 	"github.com/rddp/rddp/toe/verbs"
 )
 
@@ -66,8 +67,8 @@ func besideDevice(b *verbs.Backend) error {
 	}
 	defer client.Close()
 	defer server.Close()
-	var u *toe.UnavailableError
-	if why := server.ConnectionState().NoDevice; !errors.As(why, &u) || u.Reason != toe.NotSupported {
+	var u *rnic.UnavailableError
+	if why := server.ConnectionState().NoDevice; !errors.As(why, &u) || u.Reason != rnic.NotSupported {
 		return fmt.Errorf("a connection beside the device: %w", why)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Backend is a Backend with the device, and the TCP of another one.
@@ -40,10 +41,10 @@ type Backend struct {
 	solicited atomic.Int32
 }
 
-var _ toe.Deviced = (*Backend)(nil)
+var _ rnic.Deviced = (*Backend)(nil)
 
 // Device returns the device.
-func (b *Backend) Device() (toe.Device, error) {
+func (b *Backend) Device() (rnic.Device, error) {
 	if b.Err != nil {
 		return nil, b.Err
 	}
@@ -64,22 +65,22 @@ type device struct{ *Backend }
 
 func (d device) Name() string                       { return "test0" }
 func (d device) IsRNIC() bool                       { return d.RNIC }
-func (d device) Can(o toe.Op) bool                  { return !d.RNIC || o < toe.OpFetchAdd }
+func (d device) Can(o rnic.Op) bool                 { return !d.RNIC || o < rnic.OpFetchAdd }
 func (d device) PrivateData() (request, answer int) { return 56, 196 }
 
 type region struct {
 	b    *Backend
 	key  uint32
 	mem  []byte
-	may  toe.Rights
+	may  rnic.Rights
 	base uint64
 }
 
-func (d device) NewRegion(n int, may toe.Rights) (toe.Region, error) {
+func (d device) NewRegion(n int, may rnic.Rights) (rnic.Region, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.NoMemory {
-		return nil, &toe.UnavailableError{Reason: toe.NoResources, Err: errors.New("no memory is left")}
+		return nil, &rnic.UnavailableError{Reason: rnic.NoResources, Err: errors.New("no memory is left")}
 	}
 	d.keys++
 	r := &region{b: d.Backend, key: d.keys, mem: make([]byte, n), may: may, base: uint64(d.keys) << 40}
@@ -98,10 +99,10 @@ func (r *region) Close() error {
 }
 
 // workError is the result of a work request that has failed.
-type workError toe.Failure
+type workError rnic.Failure
 
-func (e workError) Error() string        { return fmt.Sprintf("devicetest: work has failed, %d", uint8(e)) }
-func (e workError) Failure() toe.Failure { return toe.Failure(e) }
+func (e workError) Error() string         { return fmt.Sprintf("devicetest: work has failed, %d", uint8(e)) }
+func (e workError) Failure() rnic.Failure { return rnic.Failure(e) }
 
 type receive struct {
 	id uint64
@@ -115,7 +116,7 @@ type qp struct {
 	local, remote net.Addr
 	private       []byte
 	receives      []receive
-	done          []toe.Completion
+	done          []rnic.Completion
 	err           error // why nothing more comes
 	wake          chan struct{}
 	segments      int // of a work request
@@ -132,7 +133,7 @@ func (q *qp) signal() {
 }
 
 // at returns the memory of the segments. That of several is a copy.
-func at(local []toe.Segment) (all []byte) {
+func at(local []rnic.Segment) (all []byte) {
 	for i, s := range local {
 		b := s.Region.Bytes()[s.Off:][:s.Len]
 		if i == 0 {
@@ -144,7 +145,7 @@ func at(local []toe.Segment) (all []byte) {
 	return all
 }
 
-func (q *qp) PostReceive(id uint64, to ...toe.Segment) error {
+func (q *qp) PostReceive(id uint64, to ...rnic.Segment) error {
 	q.b.mu.Lock()
 	defer q.b.mu.Unlock()
 	if q.err != nil {
@@ -154,7 +155,7 @@ func (q *qp) PostReceive(id uint64, to ...toe.Segment) error {
 	return nil
 }
 
-func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
+func (q *qp) Post(r rnic.Request, local ...rnic.Segment) error {
 	q.b.mu.Lock()
 	defer q.b.mu.Unlock()
 	if q.err != nil {
@@ -163,7 +164,7 @@ func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
 	if len(local) > q.segments {
 		return errSegments
 	}
-	c := toe.Completion{ID: r.ID, Op: r.Op}
+	c := rnic.Completion{ID: r.ID, Op: r.Op}
 	if f := q.carryOut(r, at(local)); f != 0 {
 		c.Err = workError(f)
 	}
@@ -173,8 +174,8 @@ func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
 	q.done = append(q.done, c)
 	q.signal()
 	if c.Err != nil {
-		q.end(toe.ErrDisconnected)
-		q.peer.end(toe.ErrDisconnected)
+		q.end(rnic.ErrDisconnected)
+		q.peer.end(rnic.ErrDisconnected)
 	}
 	return nil
 }
@@ -183,16 +184,16 @@ func (q *qp) Post(r toe.Request, local ...toe.Segment) error {
 var errSegments = errors.New("devicetest: too many segments")
 
 // carryOut carries out a work request, and returns what has failed, or 0.
-func (q *qp) carryOut(r toe.Request, local []byte) toe.Failure {
+func (q *qp) carryOut(r rnic.Request, local []byte) rnic.Failure {
 	p := q.peer
-	if r.Op == toe.OpSend {
+	if r.Op == rnic.OpSend {
 		if len(p.receives) == 0 || len(p.receives[0].at) < len(local) {
-			return toe.FailureRemoteOperation
+			return rnic.FailureRemoteOperation
 		}
 		to := p.receives[0]
 		p.receives = p.receives[1:]
 		copy(to.at, local)
-		p.done = append(p.done, toe.Completion{ID: to.id, Op: toe.OpReceive, Len: len(local)})
+		p.done = append(p.done, rnic.Completion{ID: to.id, Op: rnic.OpReceive, Len: len(local)})
 		p.signal()
 		return 0
 	}
@@ -201,29 +202,29 @@ func (q *qp) carryOut(r toe.Request, local []byte) toe.Failure {
 	}
 	i := slices.IndexFunc(q.b.regions, func(o *region) bool { return o.key == r.Key })
 	if i < 0 {
-		return toe.FailureRemoteAccess
+		return rnic.FailureRemoteAccess
 	}
 	m := q.b.regions[i]
 	off := r.Addr - m.base
 	if off > uint64(len(m.mem)) || uint64(len(local)) > uint64(len(m.mem))-off {
-		return toe.FailureRemoteAccess
+		return rnic.FailureRemoteAccess
 	}
 	remote := m.mem[off:][:len(local)]
 	switch {
-	case r.Op == toe.OpWrite && m.may&toe.RemoteWrite != 0:
+	case r.Op == rnic.OpWrite && m.may&rnic.RemoteWrite != 0:
 		copy(remote, local)
-	case r.Op == toe.OpRead && m.may&toe.RemoteRead != 0:
+	case r.Op == rnic.OpRead && m.may&rnic.RemoteRead != 0:
 		copy(local, remote)
-	case (r.Op == toe.OpFetchAdd || r.Op == toe.OpCmpSwap) && m.may&toe.RemoteAtomic != 0:
+	case (r.Op == rnic.OpFetchAdd || r.Op == rnic.OpCmpSwap) && m.may&rnic.RemoteAtomic != 0:
 		old := binary.NativeEndian.Uint64(remote)
 		copy(local, remote)
-		if r.Op == toe.OpFetchAdd {
+		if r.Op == rnic.OpFetchAdd {
 			binary.NativeEndian.PutUint64(remote, old+r.Add)
 		} else if old == r.Compare {
 			binary.NativeEndian.PutUint64(remote, r.Swap)
 		}
 	default:
-		return toe.FailureRemoteAccess
+		return rnic.FailureRemoteAccess
 	}
 	return 0
 }
@@ -235,13 +236,13 @@ func (q *qp) end(err error) {
 	}
 	q.err = err
 	for _, r := range q.receives {
-		q.done = append(q.done, toe.Completion{ID: r.id, Op: toe.OpReceive, Err: workError(toe.FailureFlushed)})
+		q.done = append(q.done, rnic.Completion{ID: r.id, Op: rnic.OpReceive, Err: workError(rnic.FailureFlushed)})
 	}
 	q.receives = nil
 	q.signal()
 }
 
-func (q *qp) Wait(ctx context.Context, dst []toe.Completion) (int, error) {
+func (q *qp) Wait(ctx context.Context, dst []rnic.Completion) (int, error) {
 	for {
 		q.b.mu.Lock()
 		n := copy(dst, q.done)
@@ -271,7 +272,7 @@ func (q *qp) Close() error {
 	q.err = os.ErrClosed
 	q.receives = nil
 	q.signal()
-	q.peer.end(toe.ErrDisconnected)
+	q.peer.end(rnic.ErrDisconnected)
 	return nil
 }
 
@@ -299,7 +300,7 @@ func (d device) Resolve(_ context.Context, _, address string) ([]string, error) 
 	return []string{address}, nil
 }
 
-func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (toe.QP, error) {
+func (d device) Dial(ctx context.Context, _, address string, cfg rnic.QPConfig) (rnic.QP, error) {
 	d.mu.Lock()
 	l := d.listeners[address]
 	d.ports++
@@ -311,7 +312,7 @@ func (d device) Dial(ctx context.Context, _, address string, cfg toe.QPConfig) (
 		}
 	}
 	if d.Rejection != nil {
-		return nil, &toe.RejectError{PrivateData: fill(d.Rejection, 148, d.RNIC), Err: errRefused}
+		return nil, &rnic.RejectError{PrivateData: fill(d.Rejection, 148, d.RNIC), Err: errRefused}
 	}
 	if l == nil {
 		return nil, errRefused
@@ -348,7 +349,7 @@ func fill(b []byte, most int, rnic bool) []byte {
 	return append(slices.Clone(b), make([]byte, most-len(b))...)
 }
 
-func (d device) Listen(_ context.Context, _, address string) (toe.QPListener, error) {
+func (d device) Listen(_ context.Context, _, address string) (rnic.QPListener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.listeners == nil {
@@ -362,7 +363,7 @@ func (d device) Listen(_ context.Context, _, address string) (toe.QPListener, er
 	return l, nil
 }
 
-func (l *listener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
+func (l *listener) Accept(ctx context.Context, cfg rnic.QPConfig) (rnic.QP, error) {
 	select {
 	case r := <-l.dials:
 		q := &qp{b: l.b, peer: r.qp, local: addr(l.address), remote: r.qp.local, private: r.qp.private, wake: make(chan struct{}, 1), segments: cfg.Segments}

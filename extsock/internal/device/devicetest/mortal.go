@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Mortal is a Backend whose device dies in one of the calls, and then fails every call. What was under
@@ -18,11 +18,11 @@ type Mortal struct {
 
 	mu    sync.Mutex
 	calls int
-	pairs []toe.QP
+	pairs []rnic.QP
 	dead  chan struct{}
 }
 
-var _ toe.Deviced = (*Mortal)(nil)
+var _ rnic.Deviced = (*Mortal)(nil)
 
 // NewMortal returns a Mortal whose device dies in the given call, counted from 1; 0 means never.
 func NewMortal(b *Backend, death int) *Mortal {
@@ -45,7 +45,7 @@ func (m *Mortal) Calls() int {
 func (m *Mortal) count(call string) error {
 	m.mu.Lock()
 	m.calls++
-	var die []toe.QP
+	var die []rnic.QP
 	if m.calls == m.death {
 		close(m.dead)
 		die, m.pairs = m.pairs, nil
@@ -70,7 +70,7 @@ func (m *Mortal) isDead() bool {
 }
 
 // Device returns the device.
-func (m *Mortal) Device() (toe.Device, error) {
+func (m *Mortal) Device() (rnic.Device, error) {
 	d, err := m.Backend.Device()
 	if err != nil {
 		return nil, err
@@ -79,11 +79,11 @@ func (m *Mortal) Device() (toe.Device, error) {
 }
 
 type mortalDevice struct {
-	toe.Device
+	rnic.Device
 	m *Mortal
 }
 
-func (d mortalDevice) NewRegion(n int, may toe.Rights) (toe.Region, error) {
+func (d mortalDevice) NewRegion(n int, may rnic.Rights) (rnic.Region, error) {
 	if err := d.m.count("NewRegion"); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (d mortalDevice) NewRegion(n int, may toe.Rights) (toe.Region, error) {
 }
 
 // pair returns the queue pair that a device has made, with why there is none.
-func (d mortalDevice) pair(q toe.QP, err error) (toe.QP, error) {
+func (d mortalDevice) pair(q rnic.QP, err error) (rnic.QP, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -106,20 +106,20 @@ func (d mortalDevice) pair(q toe.QP, err error) (toe.QP, error) {
 }
 
 // config has Prepare see the queue pair that dies.
-func (d mortalDevice) config(cfg toe.QPConfig) toe.QPConfig {
+func (d mortalDevice) config(cfg rnic.QPConfig) rnic.QPConfig {
 	prepare := cfg.Prepare
-	cfg.Prepare = func(q toe.QP) error { return prepare(&mortalQP{q, d.m}) }
+	cfg.Prepare = func(q rnic.QP) error { return prepare(&mortalQP{q, d.m}) }
 	return cfg
 }
 
-func (d mortalDevice) Dial(ctx context.Context, network, address string, cfg toe.QPConfig) (toe.QP, error) {
+func (d mortalDevice) Dial(ctx context.Context, network, address string, cfg rnic.QPConfig) (rnic.QP, error) {
 	if err := d.m.count("Dial"); err != nil {
 		return nil, err
 	}
 	return d.pair(d.Device.Dial(ctx, network, address, d.config(cfg)))
 }
 
-func (d mortalDevice) Listen(ctx context.Context, network, address string) (toe.QPListener, error) {
+func (d mortalDevice) Listen(ctx context.Context, network, address string) (rnic.QPListener, error) {
 	if err := d.m.count("Listen"); err != nil {
 		return nil, err
 	}
@@ -131,11 +131,11 @@ func (d mortalDevice) Listen(ctx context.Context, network, address string) (toe.
 }
 
 type mortalListener struct {
-	toe.QPListener
+	rnic.QPListener
 	d mortalDevice
 }
 
-func (l *mortalListener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, error) {
+func (l *mortalListener) Accept(ctx context.Context, cfg rnic.QPConfig) (rnic.QP, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := make(chan struct{})
@@ -158,25 +158,25 @@ func (l *mortalListener) Accept(ctx context.Context, cfg toe.QPConfig) (toe.QP, 
 }
 
 type mortalQP struct {
-	toe.QP
+	rnic.QP
 	m *Mortal
 }
 
-func (q *mortalQP) Post(r toe.Request, local ...toe.Segment) error {
+func (q *mortalQP) Post(r rnic.Request, local ...rnic.Segment) error {
 	if err := q.m.count("Post"); err != nil {
 		return err
 	}
 	return q.QP.Post(r, local...)
 }
 
-func (q *mortalQP) PostReceive(id uint64, to ...toe.Segment) error {
+func (q *mortalQP) PostReceive(id uint64, to ...rnic.Segment) error {
 	if err := q.m.count("PostReceive"); err != nil {
 		return err
 	}
 	return q.QP.PostReceive(id, to...)
 }
 
-func (q *mortalQP) Wait(ctx context.Context, dst []toe.Completion) (int, error) {
+func (q *mortalQP) Wait(ctx context.Context, dst []rnic.Completion) (int, error) {
 	n, err := q.QP.Wait(ctx, dst)
 	if q.m.count("Wait") != nil {
 		return 0, &DeathError{"Wait"}

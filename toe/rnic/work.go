@@ -1,0 +1,88 @@
+package rnic
+
+import "fmt"
+
+// A Segment is a part of a Region.
+type Segment struct {
+	Region   Region
+	Off, Len int // bytes
+}
+
+// An Op is the operation of a work request.
+type Op uint8
+
+// The operations, in the names of RFC 5040 and RFC 7306. OpReceive is that of PostReceive. Not every
+// device has those from OpFetchAdd on: see Device.Can.
+const (
+	OpSend Op = iota
+	OpWrite
+	OpRead
+	OpReceive
+	// OpFetchAdd adds to 8 bytes of the peer's memory, and OpCmpSwap stores there if they have a certain
+	// value. Both put the value from before into the local memory. The peer's bytes and the local ones
+	// are an integer in the byte order of the machine.
+	OpFetchAdd
+	OpCmpSwap
+	// OpSendImmediate and OpWriteImmediate are a Send and a Write with 4 bytes of Immediate Data, which
+	// the peer finds in the Completion of a receive. With verbs a Write with Immediate Data takes a
+	// receive, and puts nothing there.
+	OpSendImmediate
+	OpWriteImmediate
+)
+
+var opNames = [...]string{"Send", "Write", "Read", "Receive", "FetchAdd", "CmpSwap", "Send with Immediate", "Write with Immediate"}
+
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return fmt.Sprintf("Op(%d)", uint8(o))
+}
+
+// A Request is a work request.
+type Request struct {
+	ID uint64 // the program's own; the Completion has it
+	Op Op
+	// Key and Addr name the peer's memory, of all but the Sends: see Region.Remote. Addr of an atomic is a
+	// multiple of 8.
+	Key  uint32
+	Addr uint64
+	// Add is what OpFetchAdd adds. OpCmpSwap stores Swap if Compare is there.
+	Add, Compare, Swap uint64
+	Immediate          uint32
+	Solicited          bool // of a Send: it asks the peer to raise an Event (RFC 5040 §5.3)
+}
+
+// A Completion is the end of a work request. From then on its memory is the program's again.
+type Completion struct {
+	ID  uint64
+	Op  Op
+	Len int // bytes that a Receive has got, or that an OpWriteImmediate of the peer has written
+	// From is what the peer has posted, of a Receive: OpSend, OpSendImmediate or OpWriteImmediate.
+	// Immediate is valid with the last two.
+	From      Op
+	Immediate uint32
+	// Err is nil if the work request has succeeded. Otherwise FailureOf tells what has failed.
+	Err error
+}
+
+// A Failure is the kind of an error of a work request.
+type Failure uint8
+
+// The failures.
+const (
+	FailureOther           Failure = iota // the device has no kind for it, or does not tell
+	FailureFlushed                        // the connection had ended before the work request
+	FailureLocalLength                    // a message was longer than its receive
+	FailureLocalProtection                // local memory may not be used like that
+	FailureRemoteAccess                   // the peer's memory may not be used like that
+	FailureRemoteOperation                // the peer could not do it
+)
+
+// FailureOf returns the Failure of the Err of a Completion, which is what its method Failure() Failure returns.
+func FailureOf(err error) Failure {
+	if f, ok := err.(interface{ Failure() Failure }); ok { //nolint:errorlint // Err is not wrapped
+		return f.Failure()
+	}
+	return FailureOther
+}
