@@ -41,7 +41,7 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 	if d, ok := b.(rnic.Deviced); ok {
 		dev, err := d.Device()
 		if err == nil {
-			m.region, err = dev.NewRegion(n, rightsOf(access))
+			m.region, err = dev.NewRegion(n, access)
 		}
 		if m.why = err; err == nil {
 			m.b, m.dev = m.region.Bytes(), dev
@@ -55,19 +55,6 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 	}
 	m.b = make([]byte, n)
 	return m, nil
-}
-
-// rightsOf returns the Rights that have the names of an Access.
-func rightsOf(a ddp.Access) (r rnic.Rights) {
-	for _, p := range []struct {
-		access ddp.Access
-		right  rnic.Rights
-	}{{ddp.RemoteRead, rnic.RemoteRead}, {ddp.RemoteWrite, rnic.RemoteWrite}, {ddp.RemoteAtomic, rnic.RemoteAtomic}} {
-		if a&p.access != 0 {
-			r |= p.right
-		}
-	}
-	return r
 }
 
 // Bytes returns the memory. Peers may change it at any time.

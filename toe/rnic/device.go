@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -32,8 +33,9 @@ type Device interface {
 	// channel adapter fills up with zeros to these lengths.
 	PrivateData() (request, answer int)
 
-	// NewRegion registers n bytes of zeros, n > 0.
-	NewRegion(n int, rights Rights) (Region, error)
+	// NewRegion registers n bytes of zeros, n > 0. Peers may do with them what access says, and nothing
+	// if it is 0: the Region is then for Sends, and for what the own work requests read and write.
+	NewRegion(n int, access ddp.Access) (Region, error)
 
 	// Resolve returns the addresses of a name, at least one, in the order in which a program tries them. Dial
 	// tries only the first address of a name.
@@ -104,14 +106,3 @@ type Region interface {
 	// Close ends the rights of peers and gives the memory back.
 	Close() error
 }
-
-// Rights are what peers may do with a Region, as bits. The zero value is nothing: the Region is for
-// Sends, and for what the own work requests read and write.
-type Rights uint8
-
-// The bits, as verbs number them.
-const (
-	RemoteWrite  Rights = 1 << 1 // by RDMA Write
-	RemoteRead   Rights = 1 << 2 // by RDMA Read
-	RemoteAtomic Rights = 1 << 3 // by atomics, which are atomic with respect to other atomics of peers
-)

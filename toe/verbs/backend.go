@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/rnic"
@@ -71,8 +72,8 @@ func (d device) PrivateData() (request, answer int) {
 	return mostPrivateRequest, mostPrivateAnswer
 }
 
-func (d device) NewRegion(n int, rights Rights) (rnic.Region, error) {
-	r, err := d.Device.NewRegion(n, rights)
+func (d device) NewRegion(n int, access ddp.Access) (rnic.Region, error) {
+	r, err := d.Device.NewRegion(n, access)
 	if err != nil {
 		return nil, err // and not a nil *Region in an interface
 	}

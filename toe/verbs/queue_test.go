@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/siw"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
@@ -165,7 +166,7 @@ func TestNotSupported(t *testing.T) {
 			t.Errorf("Post of %v = %v, want NotSupported", o, err)
 		}
 	}
-	if _, err := q.d.NewRegion(8, RemoteAtomic); !errors.As(err, &u) || u.Reason != NotSupported {
+	if _, err := q.d.NewRegion(8, ddp.RemoteAtomic); !errors.As(err, &u) || u.Reason != NotSupported {
 		t.Errorf("a Region for atomics = %v, want NotSupported", err)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
-	"github.com/rddp/rddp/toe/rnic"
 )
 
 // A Region is registered memory outside of Go's heap. Its methods may be called from any goroutine.
@@ -23,20 +23,10 @@ type Region struct {
 	gone   bool                           // it is deregistered; mu guards it
 }
 
-// Rights are what peers may do with a Region.
-type Rights = rnic.Rights
-
-// The rights.
-const (
-	RemoteWrite  = rnic.RemoteWrite
-	RemoteRead   = rnic.RemoteRead
-	RemoteAtomic = rnic.RemoteAtomic
-)
-
-// NewRegion returns n bytes of zeros, n > 0, that are registered with the device. With RemoteAtomic the
-// error is an *[UnavailableError] if the device has no atomics.
-func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
-	if rights&RemoteAtomic != 0 && !d.Can(OpFetchAdd) {
+// NewRegion returns n bytes of zeros, n > 0, that are registered with the device. Peers may do with
+// them what access says. With ddp.RemoteAtomic the error is an *[UnavailableError] if the device has no atomics.
+func (d *Device) NewRegion(n int, access ddp.Access) (*Region, error) {
+	if access&ddp.RemoteAtomic != 0 && !d.Can(OpFetchAdd) {
 		return nil, unavailable(NotSupported, fmt.Errorf("atomics on %s", d.name))
 	}
 	if n <= 0 || uint64(n) > min(d.limits.MaxMRSize, 1<<40) {
@@ -55,7 +45,7 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 	}
 	m := uverbs.MemoryRegion{
 		Start: address(mapped), Len: uint64(n), VA: address(mapped), PD: d.pd,
-		Access: uverbs.LocalWrite | uverbs.Access(rights&(RemoteWrite|RemoteRead|RemoteAtomic)),
+		Access: accessOf(access),
 	}
 	out := make([]byte, 12)
 	c := d.command(uverbs.RegMR, m.AppendTo(nil), out, make([]byte, d.regionOut))
@@ -70,6 +60,20 @@ func (d *Device) NewRegion(n int, rights Rights) (*Region, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// accessOf returns the access as the kernel numbers it.
+func accessOf(a ddp.Access) uverbs.Access {
+	to := uverbs.LocalWrite
+	for _, right := range []struct {
+		of ddp.Access
+		to uverbs.Access
+	}{{ddp.RemoteRead, uverbs.RemoteRead}, {ddp.RemoteWrite, uverbs.RemoteWrite}, {ddp.RemoteAtomic, uverbs.RemoteAtomic}} {
+		if a&right.of != 0 {
+			to |= right.to
+		}
+	}
+	return to
 }
 
 // Bytes returns the memory. It is the Region's, and lasts until Close. From then on Bytes returns nil.

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -35,5 +36,18 @@ func TestPostWhileRegionCloses(t *testing.T) {
 		}
 		open.mu.Unlock() // +checklocksignore: the analyzer does not know TryLock
 		runtime.Gosched()
+	}
+}
+
+// TestAccess: a peer gets the rights that the program has named, by the kernel's numbers.
+func TestAccess(t *testing.T) {
+	for access, want := range map[ddp.Access]uverbs.Access{
+		0: uverbs.LocalWrite, ddp.RemoteRead: uverbs.LocalWrite | uverbs.RemoteRead,
+		ddp.RemoteWrite: uverbs.LocalWrite | uverbs.RemoteWrite, ddp.RemoteAtomic: uverbs.LocalWrite | uverbs.RemoteAtomic,
+		ddp.RemoteRead | ddp.RemoteWrite | ddp.ReadSink: uverbs.LocalWrite | uverbs.RemoteRead | uverbs.RemoteWrite,
+	} {
+		if got := accessOf(access); got != want {
+			t.Errorf("%v is %b, want %b", access, got, want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/rnic"
@@ -24,7 +25,7 @@ type lostDevice struct {
 
 func (d lostDevice) IsRNIC() bool { return false }
 
-func (d lostDevice) NewRegion(n int, _ rnic.Rights) (rnic.Region, error) {
+func (d lostDevice) NewRegion(n int, _ ddp.Access) (rnic.Region, error) {
 	if n == opSlots*opSlotLen {
 		return d.operations, nil
 	}

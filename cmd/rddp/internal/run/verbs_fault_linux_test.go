@@ -10,6 +10,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/verbs"
 )
@@ -31,9 +32,9 @@ type ledger struct {
 func (l *ledger) config(d *verbs.Device) verbs.Config {
 	l.open = map[uint64]bool{}
 	return verbs.Config{Prepare: func(q *verbs.QP) (err error) {
-		rights := verbs.RemoteRead | verbs.RemoteWrite
+		rights := ddp.RemoteRead | ddp.RemoteWrite
 		if d.Can(verbs.OpFetchAdd) {
-			rights |= verbs.RemoteAtomic
+			rights |= ddp.RemoteAtomic
 		}
 		l.region, err = d.NewRegion(64<<10, rights)
 		l.q = q

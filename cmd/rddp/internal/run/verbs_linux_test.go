@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/rnic"
 	"github.com/rddp/rddp/toe/verbs"
@@ -224,9 +225,9 @@ func closeClients(ctx context.Context) error {
 // prepare registers the memory and posts the receive for the peer's key.
 func (c *client) prepare(d *verbs.Device) func(*verbs.QP) error {
 	return func(q *verbs.QP) (err error) {
-		rights := verbs.RemoteRead | verbs.RemoteWrite
+		rights := ddp.RemoteRead | ddp.RemoteWrite
 		if d.Can(verbs.OpFetchAdd) {
-			rights |= verbs.RemoteAtomic
+			rights |= ddp.RemoteAtomic
 		}
 		if c.region, err = d.NewRegion(2*half, rights); err != nil {
 			return err

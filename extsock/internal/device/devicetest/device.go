@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/rnic"
 )
@@ -72,11 +73,11 @@ type region struct {
 	b    *Backend
 	key  uint32
 	mem  []byte
-	may  rnic.Rights
+	may  ddp.Access
 	base uint64
 }
 
-func (d device) NewRegion(n int, may rnic.Rights) (rnic.Region, error) {
+func (d device) NewRegion(n int, may ddp.Access) (rnic.Region, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.NoMemory {
@@ -211,11 +212,11 @@ func (q *qp) carryOut(r rnic.Request, local []byte) rnic.Failure {
 	}
 	remote := m.mem[off:][:len(local)]
 	switch {
-	case r.Op == rnic.OpWrite && m.may&rnic.RemoteWrite != 0:
+	case r.Op == rnic.OpWrite && m.may&ddp.RemoteWrite != 0:
 		copy(remote, local)
-	case r.Op == rnic.OpRead && m.may&rnic.RemoteRead != 0:
+	case r.Op == rnic.OpRead && m.may&ddp.RemoteRead != 0:
 		copy(local, remote)
-	case (r.Op == rnic.OpFetchAdd || r.Op == rnic.OpCmpSwap) && m.may&rnic.RemoteAtomic != 0:
+	case (r.Op == rnic.OpFetchAdd || r.Op == rnic.OpCmpSwap) && m.may&ddp.RemoteAtomic != 0:
 		old := binary.NativeEndian.Uint64(remote)
 		copy(local, remote)
 		if r.Op == rnic.OpFetchAdd {

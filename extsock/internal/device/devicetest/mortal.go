@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/toe/rnic"
 )
 
@@ -83,7 +84,7 @@ type mortalDevice struct {
 	m *Mortal
 }
 
-func (d mortalDevice) NewRegion(n int, may rnic.Rights) (rnic.Region, error) {
+func (d mortalDevice) NewRegion(n int, may ddp.Access) (rnic.Region, error) {
 	if err := d.m.count("NewRegion"); err != nil {
 		return nil, err
 	}
