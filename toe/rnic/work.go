@@ -1,6 +1,10 @@
 package rnic
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rddp/rddp/rdmap"
+)
 
 // A Segment is a part of a Region.
 type Segment struct {
@@ -62,27 +66,19 @@ type Completion struct {
 	// Immediate is valid with the last two.
 	From      Op
 	Immediate uint32
-	// Err is nil if the work request has succeeded. Otherwise FailureOf tells what has failed.
+	// Err is nil if the work request has succeeded. Otherwise StatusOf tells its kind.
 	Err error
 }
 
-// A Failure is the kind of an error of a work request.
-type Failure uint8
-
-// The failures.
-const (
-	FailureOther           Failure = iota // the device has no kind for it, or does not tell
-	FailureFlushed                        // the connection had ended before the work request
-	FailureLocalLength                    // a message was longer than its receive
-	FailureLocalProtection                // local memory may not be used like that
-	FailureRemoteAccess                   // the peer's memory may not be used like that
-	FailureRemoteOperation                // the peer could not do it
-)
-
-// FailureOf returns the Failure of the Err of a Completion, which is what its method Failure() Failure returns.
-func FailureOf(err error) Failure {
-	if f, ok := err.(interface{ Failure() Failure }); ok { //nolint:errorlint // Err is not wrapped
-		return f.Failure()
+// StatusOf returns the Status of the Err of a Completion, which is what its method Kind returns:
+// StatusFlushed if the connection had ended before the work request, and StatusGeneral if the device
+// has no kind for it.
+func StatusOf(err error) rdmap.Status {
+	if err == nil {
+		return rdmap.StatusOK
 	}
-	return FailureOther
+	if k, ok := err.(interface{ Kind() rdmap.Status }); ok { //nolint:errorlint // Err is not wrapped
+		return k.Kind()
+	}
+	return rdmap.StatusGeneral
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/rnic"
 )
 
@@ -83,22 +84,22 @@ type WorkError struct {
 
 func (e *WorkError) Error() string { return "verbs: " + uverbs.WCStatus(e.Status).String() }
 
-// Failure returns the kind of the Status. That is rnic.FailureFlushed if the work request was not carried out because
+// Kind returns the kind of the Status. That is rdmap.StatusFlushed if the work request was not carried out because
 // the connection had ended.
-func (e *WorkError) Failure() rnic.Failure {
+func (e *WorkError) Kind() rdmap.Status {
 	switch uverbs.WCStatus(e.Status) {
 	case uverbs.FlushErr:
-		return rnic.FailureFlushed
+		return rdmap.StatusFlushed
 	case uverbs.LocalLengthErr:
-		return rnic.FailureLocalLength
+		return rdmap.StatusLocalLength
 	case uverbs.LocalProtErr, uverbs.LocalAccessErr:
-		return rnic.FailureLocalProtection
+		return rdmap.StatusLocalProtection
 	case uverbs.RemoteAccessErr:
-		return rnic.FailureRemoteAccess
+		return rdmap.StatusRemoteAccess
 	case uverbs.RemoteInvalidErr, uverbs.RemoteOpErr, uverbs.RemoteAbortedErr:
-		return rnic.FailureRemoteOperation
+		return rdmap.StatusRemoteOperation
 	}
-	return rnic.FailureOther
+	return rdmap.StatusGeneral
 }
 
 // Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says so by

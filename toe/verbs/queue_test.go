@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/siw"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/rnic"
 )
 
@@ -103,7 +105,7 @@ func TestFlushedCompletion(t *testing.T) {
 	device.Put(func(b []byte) { (&uverbs.WC{ID: 0, Status: uverbs.FlushErr, Op: uverbs.WCRead}).Put(b) })
 	got := make([]Completion, 1)
 	var w *WorkError
-	if n, err := q.take(got); n != 1 || err != nil || got[0].ID != 20 || !errors.As(got[0].Err, &w) || w.Failure() != rnic.FailureFlushed {
+	if n, err := q.take(got); n != 1 || err != nil || got[0].ID != 20 || !errors.As(got[0].Err, &w) || w.Kind() != rdmap.StatusFlushed {
 		t.Errorf("take = %d, %v, %+v", n, err, got)
 	}
 }
@@ -226,20 +228,23 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestFailure: the statuses of verbs, as package toe has them.
-func TestFailure(t *testing.T) {
-	want := map[uverbs.WCStatus]rnic.Failure{
-		uverbs.FlushErr: rnic.FailureFlushed, uverbs.LocalLengthErr: rnic.FailureLocalLength, uverbs.LocalProtErr: rnic.FailureLocalProtection,
-		uverbs.LocalAccessErr: rnic.FailureLocalProtection, uverbs.RemoteAccessErr: rnic.FailureRemoteAccess,
-		uverbs.RemoteInvalidErr: rnic.FailureRemoteOperation, uverbs.RemoteOpErr: rnic.FailureRemoteOperation, uverbs.RemoteAbortedErr: rnic.FailureRemoteOperation,
+// TestWorkErrorKind: the statuses of verbs, as package rdmap has them.
+func TestWorkErrorKind(t *testing.T) {
+	want := map[uverbs.WCStatus]rdmap.Status{
+		uverbs.FlushErr: rdmap.StatusFlushed, uverbs.LocalLengthErr: rdmap.StatusLocalLength, uverbs.LocalProtErr: rdmap.StatusLocalProtection,
+		uverbs.LocalAccessErr: rdmap.StatusLocalProtection, uverbs.RemoteAccessErr: rdmap.StatusRemoteAccess,
+		uverbs.RemoteInvalidErr: rdmap.StatusRemoteOperation, uverbs.RemoteOpErr: rdmap.StatusRemoteOperation, uverbs.RemoteAbortedErr: rdmap.StatusRemoteOperation,
 	}
-	for s := range uverbs.GeneralErr + 1 {
-		if got := rnic.FailureOf(&WorkError{uint32(s)}); got != want[s] {
-			t.Errorf("%v is failure %d, want %d", s, got, want[s])
+	for s := uverbs.Success + 1; s <= uverbs.GeneralErr; s++ {
+		if got := rnic.StatusOf(&WorkError{uint32(s)}); got != cmp.Or(want[s], rdmap.StatusGeneral) {
+			t.Errorf("%v is %v, want %v", s, got, want[s])
 		}
 	}
-	if got := rnic.FailureOf(os.ErrClosed); got != rnic.FailureOther {
-		t.Errorf("another error is failure %d", got)
+	if got := rnic.StatusOf(os.ErrClosed); got != rdmap.StatusGeneral {
+		t.Errorf("another error is %v", got)
+	}
+	if got := rnic.StatusOf(nil); got != rdmap.StatusOK {
+		t.Errorf("no error is %v", got)
 	}
 }
 
@@ -261,7 +266,7 @@ func TestErrno(t *testing.T) {
 	for s := range uverbs.GeneralErr + 1 {
 		var err error = fmt.Errorf("read: %w", &WorkError{uint32(s)})
 		var w *WorkError
-		if errors.Is(err, syscall.ECONNRESET) != gone[s] || errors.Is(err, syscall.EPIPE) || !errors.As(err, &w) || (w.Failure() == rnic.FailureFlushed) != (s == uverbs.FlushErr) {
+		if errors.Is(err, syscall.ECONNRESET) != gone[s] || errors.Is(err, syscall.EPIPE) || !errors.As(err, &w) || (w.Kind() == rdmap.StatusFlushed) != (s == uverbs.FlushErr) {
 			t.Errorf("%v: is ECONNRESET: %v, want %v", s, !gone[s], gone[s])
 		}
 	}

@@ -188,7 +188,7 @@ func (m *machine) end(reason error) {
 // failed ends the connection because of a work request that has failed. One that was flushed is not the reason, which
 // comes behind it.
 func (m *machine) failed(err error) {
-	if rnic.FailureOf(err) != rnic.FailureFlushed {
+	if rnic.StatusOf(err) != rdmap.StatusFlushed {
 		m.end(err)
 	}
 }

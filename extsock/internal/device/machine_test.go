@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/rnic"
 )
 
@@ -352,11 +353,11 @@ func TestMachineKilled(t *testing.T) {
 // A work request that has failed ends the connection. One that was flushed says nothing: why comes
 // behind it.
 func TestMachineFailedWork(t *testing.T) {
-	for _, f := range []rnic.Failure{rnic.FailureOther, rnic.FailureRemoteAccess, rnic.FailureFlushed} {
+	for _, f := range []rdmap.Status{rdmap.StatusGeneral, rdmap.StatusRemoteAccess, rdmap.StatusFlushed} {
 		_, e := newEnds(t)
 		for e.post() {
 		}
-		flushed := f == rnic.FailureFlushed
+		flushed := f == rdmap.StatusFlushed
 		e.m.completed(&rnic.Completion{ID: 0, Op: rnic.OpReceive, Err: failure(f)}, e.memory)
 		if (e.m.life == over) == flushed {
 			t.Errorf("flushed %v: %v", flushed, e.m.life)

@@ -193,7 +193,7 @@ func (o *operations) leave(i int) error {
 // failed returns what a call returns whose work request has failed: why the connection ends, if that is
 // the reason.
 func (o *operations) failed(err error) error {
-	if rnic.FailureOf(err) == rnic.FailureFlushed {
+	if rnic.StatusOf(err) == rdmap.StatusFlushed {
 		<-o.e.over
 		return o.why()
 	}

@@ -103,7 +103,7 @@ type failingQP struct {
 }
 
 func (q failingQP) Post(r rnic.Request, _ ...rnic.Segment) error {
-	q.done <- rnic.Completion{ID: r.ID, Op: r.Op, Err: failure(rnic.FailureRemoteAccess)}
+	q.done <- rnic.Completion{ID: r.ID, Op: r.Op, Err: failure(rdmap.StatusRemoteAccess)}
 	return nil
 }
 
@@ -137,7 +137,7 @@ func TestOperationFails(t *testing.T) {
 			read <- err
 		}()
 		synctest.Wait()
-		want := failure(rnic.FailureRemoteAccess)
+		want := failure(rdmap.StatusRemoteAccess)
 		if _, err := e.Do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8)}, nil, nil); !errors.Is(err, want) {
 			t.Errorf("the operation fails with %v, want %v", err, want)
 		}

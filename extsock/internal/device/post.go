@@ -267,7 +267,7 @@ func (s *posts) completed(c *rnic.Completion) error {
 	if at < s.ring.Head() || at >= s.next || s.ring.At(at).done {
 		return errCompletion
 	}
-	if c.Err != nil && rnic.FailureOf(c.Err) == rnic.FailureFlushed {
+	if c.Err != nil && rnic.StatusOf(c.Err) == rdmap.StatusFlushed {
 		return nil
 	}
 	p := s.ring.At(at)
@@ -277,7 +277,7 @@ func (s *posts) completed(c *rnic.Completion) error {
 	}
 	switch {
 	case c.Err != nil:
-		p.completion.Status, p.completion.Err, p.completion.Len = statusOf(rnic.FailureOf(c.Err)), c.Err, 0
+		p.completion.Status, p.completion.Err, p.completion.Len = rnic.StatusOf(c.Err), c.Err, 0
 	case p.isAtomic():
 		p.completion.Original = binary.NativeEndian.Uint64(s.cells.Bytes()[p.local.Off:])
 	}
@@ -285,23 +285,6 @@ func (s *posts) completed(c *rnic.Completion) error {
 		s.report()
 	}
 	return c.Err
-}
-
-// statusOf returns the Status that stands for a Failure.
-func statusOf(f rnic.Failure) rdmap.Status {
-	switch f {
-	case rnic.FailureFlushed:
-		return rdmap.StatusFlushed
-	case rnic.FailureLocalLength:
-		return rdmap.StatusLocalLength
-	case rnic.FailureLocalProtection:
-		return rdmap.StatusLocalProtection
-	case rnic.FailureRemoteAccess:
-		return rdmap.StatusRemoteAccess
-	case rnic.FailureRemoteOperation:
-		return rdmap.StatusRemoteOperation
-	}
-	return rdmap.StatusGeneral
 }
 
 // report takes the oldest from the ring, and tells its Completion.

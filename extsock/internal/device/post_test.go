@@ -115,7 +115,7 @@ func TestPostsFlush(t *testing.T) {
 	if err := s.completed(&rnic.Completion{ID: postBit | 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.completed(&rnic.Completion{ID: postBit, Err: failure(rnic.FailureFlushed)}); err != nil {
+	if err := s.completed(&rnic.Completion{ID: postBit, Err: failure(rdmap.StatusFlushed)}); err != nil {
 		t.Fatalf("what is flushed is no reason, but %v", err)
 	}
 	s.flush(io.EOF)
@@ -135,25 +135,22 @@ func TestPostsFlush(t *testing.T) {
 
 // TestPostsStatus: a post that has failed says as what, and its Completion has no length.
 func TestPostsStatus(t *testing.T) {
-	for f, want := range map[rnic.Failure]rdmap.Status{
-		rnic.FailureOther: rdmap.StatusGeneral, rnic.FailureLocalLength: rdmap.StatusLocalLength, rnic.FailureLocalProtection: rdmap.StatusLocalProtection,
-		rnic.FailureRemoteAccess: rdmap.StatusRemoteAccess, rnic.FailureRemoteOperation: rdmap.StatusRemoteOperation,
-	} {
+	for want := rdmap.StatusLocalLength; want <= rdmap.StatusGeneral; want++ {
 		s, cq := somePosts(t, rnic.OpWrite)
 		s.ring.First().completion.Len = 5
 		giveAll(s)
-		err := s.completed(&rnic.Completion{ID: postBit, Err: failure(f)})
+		err := s.completed(&rnic.Completion{ID: postBit, Err: failure(want)})
 		if _, got := ids(cq); err == nil || len(got) != 1 || got[0].Status != want || got[0].Err != err || got[0].Len != 0 { //nolint:errorlint // the same
-			t.Errorf("failure %d: %v, Completions %v, want %v", f, err, got, want)
+			t.Errorf("%v, Completions %v, want %v", err, got, want)
 		}
 	}
 }
 
 // A failure is the error of a work request.
-type failure rnic.Failure
+type failure rdmap.Status
 
-func (failure) Error() string           { return "work" }
-func (f failure) Failure() rnic.Failure { return rnic.Failure(f) }
+func (failure) Error() string        { return "work" }
+func (f failure) Kind() rdmap.Status { return rdmap.Status(f) }
 
 // TestPostsFull: a post is refused if there is no room for it, or for its Completion.
 func TestPostsFull(t *testing.T) {

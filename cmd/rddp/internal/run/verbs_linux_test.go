@@ -19,7 +19,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/toe/rnic"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/verbs"
 )
 
@@ -101,7 +101,7 @@ func runClients(ctx context.Context) (err error) {
 	_ = a.qp.Close()
 	var c [4]verbs.Completion
 	var w *verbs.WorkError
-	if n, err := b.qp.Wait(ctx, c[:]); err != nil || n != 1 || c[0].ID != 99 || !errors.As(c[0].Err, &w) || w.Failure() != rnic.FailureFlushed {
+	if n, err := b.qp.Wait(ctx, c[:]); err != nil || n != 1 || c[0].ID != 99 || !errors.As(c[0].Err, &w) || w.Kind() != rdmap.StatusFlushed {
 		return fmt.Errorf("Wait after the end = %d %+v, %v", n, c[0], err)
 	}
 	if n, err := b.qp.Wait(ctx, c[:]); n != 0 || !errors.Is(err, verbs.ErrDisconnected) {

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/rnic"
 )
@@ -100,10 +101,10 @@ func (r *region) Close() error {
 }
 
 // workError is the result of a work request that has failed.
-type workError rnic.Failure
+type workError rdmap.Status
 
-func (e workError) Error() string         { return fmt.Sprintf("devicetest: work has failed, %d", uint8(e)) }
-func (e workError) Failure() rnic.Failure { return rnic.Failure(e) }
+func (e workError) Error() string      { return fmt.Sprintf("devicetest: work has failed, %d", uint8(e)) }
+func (e workError) Kind() rdmap.Status { return rdmap.Status(e) }
 
 type receive struct {
 	id uint64
@@ -185,11 +186,11 @@ func (q *qp) Post(r rnic.Request, local ...rnic.Segment) error {
 var errSegments = errors.New("devicetest: too many segments")
 
 // carryOut carries out a work request, and returns what has failed, or 0.
-func (q *qp) carryOut(r rnic.Request, local []byte) rnic.Failure {
+func (q *qp) carryOut(r rnic.Request, local []byte) rdmap.Status {
 	p := q.peer
 	if r.Op == rnic.OpSend {
 		if len(p.receives) == 0 || len(p.receives[0].at) < len(local) {
-			return rnic.FailureRemoteOperation
+			return rdmap.StatusRemoteOperation
 		}
 		to := p.receives[0]
 		p.receives = p.receives[1:]
@@ -203,12 +204,12 @@ func (q *qp) carryOut(r rnic.Request, local []byte) rnic.Failure {
 	}
 	i := slices.IndexFunc(q.b.regions, func(o *region) bool { return o.key == r.Key })
 	if i < 0 {
-		return rnic.FailureRemoteAccess
+		return rdmap.StatusRemoteAccess
 	}
 	m := q.b.regions[i]
 	off := r.Addr - m.base
 	if off > uint64(len(m.mem)) || uint64(len(local)) > uint64(len(m.mem))-off {
-		return rnic.FailureRemoteAccess
+		return rdmap.StatusRemoteAccess
 	}
 	remote := m.mem[off:][:len(local)]
 	switch {
@@ -225,7 +226,7 @@ func (q *qp) carryOut(r rnic.Request, local []byte) rnic.Failure {
 			binary.NativeEndian.PutUint64(remote, r.Swap)
 		}
 	default:
-		return rnic.FailureRemoteAccess
+		return rdmap.StatusRemoteAccess
 	}
 	return 0
 }
@@ -237,7 +238,7 @@ func (q *qp) end(err error) {
 	}
 	q.err = err
 	for _, r := range q.receives {
-		q.done = append(q.done, rnic.Completion{ID: r.id, Op: rnic.OpReceive, Err: workError(rnic.FailureFlushed)})
+		q.done = append(q.done, rnic.Completion{ID: r.id, Op: rnic.OpReceive, Err: workError(rdmap.StatusFlushed)})
 	}
 	q.receives = nil
 	q.signal()
