@@ -89,10 +89,7 @@ func (m *Memory) Close() error {
 }
 
 // handle returns the Handle of the memory on the device.
-func (m *Memory) handle() rdmap.Handle {
-	key, addr := m.region.Remote()
-	return rdmap.Handle{STag: ddp.STag(key), TO: addr, Len: uint32(len(m.b))}
-}
+func (m *Memory) handle() rdmap.Handle { return m.region.Handle() }
 
 // memories has the open Memory of all devices, in the order of its addresses, so that Post finds the
 // Region of its Data. Memory of a Region does not move.

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -100,9 +101,9 @@ type QP interface {
 type Region interface {
 	// Bytes returns the memory, which lasts until Close.
 	Bytes() []byte
-	// Remote returns what a peer needs for Writes and Reads: the key of the Region, which RFC 5040
-	// calls an STag, and the address of its first byte, the Tagged Offset.
-	Remote() (key uint32, addr uint64)
+	// Handle returns what a peer needs for Writes and Reads: the key of the Region, the address of its
+	// first byte and its length, at most 2^32-1. RFC 5040 calls the first two STag and Tagged Offset.
+	Handle() rdmap.Handle
 	// Close ends the rights of peers and gives the memory back.
 	Close() error
 }

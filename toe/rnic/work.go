@@ -47,10 +47,9 @@ func (o Op) String() string {
 type Request struct {
 	ID uint64 // the program's own; the Completion has it
 	Op Op
-	// Key and Addr name the peer's memory, of all but the Sends: see Region.Remote. Addr of an atomic is a
-	// multiple of 8.
-	Key  uint32
-	Addr uint64
+	// Remote is the peer's memory, of all but the Sends: see Region.Handle. Only its STag and TO are used. The
+	// TO of an atomic is a multiple of 8.
+	Remote rdmap.Handle
 	// Add is what OpFetchAdd adds. OpCmpSwap stores Swap if Compare is there.
 	Add, Compare, Swap uint64
 	Immediate          uint32

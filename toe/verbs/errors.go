@@ -121,7 +121,7 @@ var (
 	ErrQueueFull = rnic.ErrQueueFull
 	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
 	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
-	// With an atomic it also means that there is not one Segment of 8 bytes, or that Addr is no multiple of 8.
+	// With an atomic it also means that there is not one Segment of 8 bytes, or that the TO is no multiple of 8.
 	ErrSegment = errors.New("verbs: segment outside of its region, or too many")
 )
 

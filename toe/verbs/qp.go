@@ -268,7 +268,7 @@ func (q *QP) Post(r Request, local ...Segment) error {
 	if !q.d.Can(r.Op) || r.Op == OpReceive {
 		return unavailable(NotSupported, fmt.Errorf("%v on %s", r.Op, q.d.name))
 	}
-	if isAtomic(r.Op) && (len(local) != 1 || local[0].Len != 8 || r.Addr%8 != 0) {
+	if isAtomic(r.Op) && (len(local) != 1 || local[0].Len != 8 || r.Remote.TO%8 != 0) {
 		return ErrSegment
 	}
 	q.post.Lock()

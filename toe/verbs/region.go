@@ -3,10 +3,12 @@ package verbs
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A Region is registered memory outside of Go's heap. Its methods may be called from any goroutine.
@@ -86,9 +88,11 @@ func (r *Region) Bytes() []byte {
 	return r.b
 }
 
-// Remote returns what a peer needs for Writes and Reads: the key of the Region, which RFC 5040
-// calls an STag, and the address of its first byte, the Tagged Offset.
-func (r *Region) Remote() (key uint32, addr uint64) { return r.remote, address(r.b) }
+// Handle returns what a peer needs for Writes and Reads: the key of the Region, the address of its
+// first byte and its length, at most 2^32-1. RFC 5040 calls the first two STag and Tagged Offset.
+func (r *Region) Handle() rdmap.Handle {
+	return rdmap.Handle{STag: ddp.STag(r.remote), TO: address(r.b), Len: uint32(min(len(r.b), math.MaxUint32))}
+}
 
 // Close ends the rights of peers and gives the memory back. Work requests that are under way with it
 // fail. If the device does not let go of the memory, the error says so, and the memory stays.

@@ -5,22 +5,22 @@ package verbs
 import "testing"
 
 // TestRegionAtClose: any goroutine may call the methods of a Region while another one closes it. From then on Bytes
-// has nothing, and Remote still says what peers were told.
+// has nothing, and Handle still says what peers were told.
 func TestRegionAtClose(t *testing.T) {
 	mapped, err := pages(8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &Region{d: &Device{}, mapped: mapped, b: mapped[:8], remote: 5, gone: true} // as behind Device.Close
-	key, addr := r.Remote()
+	h := r.Handle()
 	closed := make(chan error, 1)
 	go func() { closed <- r.Close() }()
 	if n := len(r.Bytes()); n != 0 && n != 8 {
 		t.Errorf("%d bytes", n)
 	}
 	for range 2 {
-		if k, a := r.Remote(); k != key || a != addr || a == 0 {
-			t.Errorf("Remote = %d, %#x, want %d, %#x", k, a, key, addr)
+		if got := r.Handle(); got != h || got.STag != 5 || got.TO == 0 || got.Len != 8 {
+			t.Errorf("Handle = %+v, want %+v", got, h)
 		}
 		if closed != nil {
 			if err := <-closed; err != nil {

@@ -42,7 +42,7 @@ func isAtomic(o Op) bool { return o == OpFetchAdd || o == OpCmpSwap }
 
 // sendWR returns r as the device takes it, with a number of the device's queue.
 func sendWR(r *Request, n uint64) *uverbs.SendWR {
-	w := &uverbs.SendWR{ID: n, Op: wire[r.Op], Flags: uverbs.Signaled, Addr: r.Addr, RKey: r.Key}
+	w := &uverbs.SendWR{ID: n, Op: wire[r.Op], Flags: uverbs.Signaled, Addr: r.Remote.TO, RKey: uint32(r.Remote.STag)}
 	if r.Solicited {
 		w.Flags |= uverbs.Solicited
 	}

@@ -100,7 +100,7 @@ func (e *Engine) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 	case rdmap.WorkWrite, rdmap.WorkRead:
 		for at := 0; at == 0 || at < len(wr.Data); at += opSlotLen {
 			piece := wr.Data[at:min(at+opSlotLen, len(wr.Data))]
-			r := rnic.Request{Op: rnic.OpWrite, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO + uint64(at)}
+			r := rnic.Request{Op: rnic.OpWrite, Remote: rdmap.Handle{STag: wr.Remote.STag, TO: wr.Remote.TO + uint64(at)}}
 			if wr.Op == rdmap.WorkRead {
 				r.Op = rnic.OpRead
 			}
@@ -110,9 +110,9 @@ func (e *Engine) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 		}
 		return rdmap.Completion{Op: wr.Op, Len: uint32(len(wr.Data))}, nil
 	case rdmap.WorkFetchAdd, rdmap.WorkCmpSwap:
-		r := rnic.Request{Op: rnic.OpFetchAdd, Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Add: wr.Operand}
+		r := rnic.Request{Op: rnic.OpFetchAdd, Remote: wr.Remote, Add: wr.Operand}
 		if wr.Op == rdmap.WorkCmpSwap {
-			r = rnic.Request{Op: rnic.OpCmpSwap, Key: r.Key, Addr: r.Addr, Compare: wr.Compare, Swap: wr.Operand}
+			r = rnic.Request{Op: rnic.OpCmpSwap, Remote: wr.Remote, Compare: wr.Compare, Swap: wr.Operand}
 		}
 		var b [8]byte
 		if err := e.ops.run(r, b[:], over, canceled); err != nil {

@@ -38,8 +38,8 @@ type lostRegion struct {
 	closed atomic.Bool
 }
 
-func (r *lostRegion) Remote() (uint32, uint64) { return 0, 0 }
-func (r *lostRegion) Close() error             { r.closed.Store(true); return nil }
+func (r *lostRegion) Handle() rdmap.Handle { return rdmap.Handle{} }
+func (r *lostRegion) Close() error         { r.closed.Store(true); return nil }
 func (r *lostRegion) Bytes() []byte {
 	if r.looks != nil {
 		r.looks()

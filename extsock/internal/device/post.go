@@ -129,7 +129,7 @@ func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
 		return p, err
 	}
 	p = post{
-		request: rnic.Request{Key: uint32(wr.Remote.STag), Addr: wr.Remote.TO, Solicited: wr.Solicited},
+		request: rnic.Request{Remote: wr.Remote, Solicited: wr.Solicited},
 		fence:   wr.Fence, unsignaled: wr.Unsignaled, cq: wr.CQ, completion: rdmap.Completion{ID: wr.ID, Op: wr.Op},
 	}
 	switch wr.Op {

@@ -95,7 +95,7 @@ func (l *ledger) want(id uint64, err error) error {
 // canonical is a session with each operation, from a to b, with a receive that stays posted at each
 // end.
 func canonical(d *verbs.Device, a, b *ledger) error {
-	key, addr := b.region.Remote()
+	memory := b.region.Handle()
 	receive := verbs.Request{Op: verbs.OpReceive}
 	for _, l := range []*ledger{a, b} {
 		if _, err := l.post(receive, 64); err != nil {
@@ -116,7 +116,7 @@ func canonical(d *verbs.Device, a, b *ledger) error {
 		if o == verbs.OpWrite || o == verbs.OpRead {
 			n = 32 << 10
 		}
-		if err := a.want(a.post(verbs.Request{Op: o, Key: key, Addr: addr}, n)); err != nil {
+		if err := a.want(a.post(verbs.Request{Op: o, Remote: memory}, n)); err != nil {
 			return fmt.Errorf("%v: %w", o, err)
 		}
 		if takes {

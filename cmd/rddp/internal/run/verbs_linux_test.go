@@ -34,8 +34,7 @@ type client struct {
 	ctx    context.Context
 	qp     *verbs.QP
 	region *verbs.Region
-	key    uint32 // of the peer's
-	addr   uint64
+	peer   rdmap.Handle // of the peer's memory
 }
 
 const half = 1 << 20
@@ -266,10 +265,10 @@ func (c *client) wantAll(all ...verbs.Completion) error {
 
 // hello sends where the own memory is.
 func (c *client) hello() error {
-	key, addr := c.region.Remote()
+	h := c.region.Handle()
 	b := c.region.Bytes()[half:]
-	binary.LittleEndian.PutUint64(b, addr)
-	binary.LittleEndian.PutUint64(b[8:], uint64(key))
+	binary.LittleEndian.PutUint64(b, h.TO)
+	binary.LittleEndian.PutUint64(b[8:], uint64(h.STag))
 	if err := c.qp.Post(verbs.Request{ID: 2, Op: verbs.OpSend}, verbs.Segment{Region: c.region, Off: half, Len: 8}, verbs.Segment{Region: c.region, Off: half + 8, Len: 8}); err != nil {
 		return err
 	}
@@ -281,7 +280,7 @@ func (c *client) hear() error {
 		return err
 	}
 	b := c.region.Bytes()
-	c.addr, c.key = binary.LittleEndian.Uint64(b), uint32(binary.LittleEndian.Uint64(b[8:]))
+	c.peer = rdmap.Handle{TO: binary.LittleEndian.Uint64(b), STag: ddp.STag(binary.LittleEndian.Uint64(b[8:]))}
 	return nil
 }
 
@@ -302,7 +301,7 @@ func exchange(a, b *client) error {
 			all := verbs.Segment{Region: from.region, Off: half, Len: n}
 			if err := errors.Join(
 				to.qp.PostReceive(3),
-				from.qp.Post(verbs.Request{ID: 4, Op: verbs.OpWrite, Key: from.key, Addr: from.addr}, all),
+				from.qp.Post(verbs.Request{ID: 4, Op: verbs.OpWrite, Remote: from.peer}, all),
 				from.qp.Post(verbs.Request{ID: 5, Op: verbs.OpSend}),
 				from.want(4, verbs.OpWrite, 0), from.want(5, verbs.OpSend, 0), to.want(3, verbs.OpReceive, 0),
 			); err != nil {
@@ -313,7 +312,7 @@ func exchange(a, b *client) error {
 			}
 			clear(from.region.Bytes()[half:])
 			if err := errors.Join(
-				from.qp.Post(verbs.Request{ID: 6, Op: verbs.OpRead, Key: from.key, Addr: from.addr}, all), from.want(6, verbs.OpRead, 0),
+				from.qp.Post(verbs.Request{ID: 6, Op: verbs.OpRead, Remote: from.peer}, all), from.want(6, verbs.OpRead, 0),
 			); err != nil {
 				return err
 			}
@@ -340,7 +339,7 @@ func extensions(d *verbs.Device, a, b *client) error {
 		{verbs.Request{Op: verbs.OpCmpSwap, Compare: 42, Swap: 7}, 42, 7},
 	}
 	for _, s := range steps {
-		s.r.ID, s.r.Key, s.r.Addr = 8, a.key, a.addr
+		s.r.ID, s.r.Remote = 8, a.peer
 		err := a.qp.Post(s.r, old)
 		if !d.Can(s.r.Op) {
 			var u *verbs.UnavailableError
@@ -362,7 +361,7 @@ func extensions(d *verbs.Device, a, b *client) error {
 		}
 		if err := errors.Join(
 			b.qp.PostReceive(9, verbs.Segment{Region: b.region, Off: 8, Len: 8}),
-			a.qp.Post(verbs.Request{ID: 8, Op: o, Key: a.key, Addr: a.addr, Immediate: 0x01020304}, old),
+			a.qp.Post(verbs.Request{ID: 8, Op: o, Remote: a.peer, Immediate: 0x01020304}, old),
 			a.want(8, o, 0), b.wantAll(verbs.Completion{ID: 9, Op: verbs.OpReceive, Len: 8, From: o, Immediate: 0x01020304}),
 		); err != nil {
 			return err

@@ -38,7 +38,7 @@ type Backend struct {
 	mu        sync.Mutex
 	listeners map[string]*listener
 	regions   []*region
-	keys      uint32
+	keys      ddp.STag
 	ports     int
 	solicited atomic.Int32
 }
@@ -72,7 +72,7 @@ func (d device) PrivateData() (request, answer int) { return 56, 196 }
 
 type region struct {
 	b    *Backend
-	key  uint32
+	key  ddp.STag
 	mem  []byte
 	may  ddp.Access
 	base uint64
@@ -90,8 +90,10 @@ func (d device) NewRegion(n int, may ddp.Access) (rnic.Region, error) {
 	return r, nil
 }
 
-func (r *region) Bytes() []byte            { return r.mem }
-func (r *region) Remote() (uint32, uint64) { return r.key, r.base }
+func (r *region) Bytes() []byte { return r.mem }
+func (r *region) Handle() rdmap.Handle {
+	return rdmap.Handle{STag: r.key, TO: r.base, Len: uint32(len(r.mem))}
+}
 
 func (r *region) Close() error {
 	r.b.mu.Lock()
@@ -202,12 +204,12 @@ func (q *qp) carryOut(r rnic.Request, local []byte) rdmap.Status {
 	if len(local) == 0 {
 		return 0
 	}
-	i := slices.IndexFunc(q.b.regions, func(o *region) bool { return o.key == r.Key })
+	i := slices.IndexFunc(q.b.regions, func(o *region) bool { return o.key == r.Remote.STag })
 	if i < 0 {
 		return rdmap.StatusRemoteAccess
 	}
 	m := q.b.regions[i]
-	off := r.Addr - m.base
+	off := r.Remote.TO - m.base
 	if off > uint64(len(m.mem)) || uint64(len(local)) > uint64(len(m.mem))-off {
 		return rdmap.StatusRemoteAccess
 	}
