@@ -82,7 +82,8 @@ type QPConfig struct {
 // goroutine; of Wait, one call at a time is under way.
 type QP interface {
 	// Post posts a work request with local memory, which is the device's until the Completion.
-	// PostReceive posts a receive: the next Send of the peer goes to the Segments.
+	// PostReceive posts a receive: the next Send of the peer goes to the Segments. If the queue has no room
+	// until the next Completion, the error is [rdmap.ErrQueueFull].
 	Post(r Request, local ...Segment) error
 	PostReceive(id uint64, to ...Segment) error
 	// Wait waits for Completions and fills dst with at least one. The error is that of ctx, or

@@ -45,10 +45,5 @@ type RejectError struct {
 func (e *RejectError) Error() string { return e.Err.Error() }
 func (e *RejectError) Unwrap() error { return e.Err }
 
-var (
-	// ErrDisconnected means that the connection of a QP has ended and no Completion is left.
-	ErrDisconnected = errors.New("disconnected")
-	// ErrQueueFull means that as many work requests are under way as the queue of a QP has room for. Each
-	// Completion makes room for one.
-	ErrQueueFull = errors.New("queue full")
-)
+// ErrDisconnected means that the connection of a QP has ended and no Completion is left.
+var ErrDisconnected = errors.New("disconnected")

@@ -118,7 +118,7 @@ var (
 	ErrDisconnected = rnic.ErrDisconnected
 	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
 	// completion that Wait returns makes room for one.
-	ErrQueueFull = rnic.ErrQueueFull
+	ErrQueueFull = rdmap.ErrQueueFull
 	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
 	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
 	// With an atomic it also means that there is not one Segment of 8 bytes, or that the TO is no multiple of 8.
