@@ -684,7 +684,7 @@ var extsockFaults = []Fault{
 		New:     "	c.n[k].Add(n)\n	if false {",
 		Package: "extsock/internal/counters", Tests: "^TestTotals"},
 	{Name: "what has been added up is looked at again", File: "extsock/internal/counters/process.go",
-		Old: "	if old == stateChanged {\n", New: "	if next == stateEnded {\n",
+		Old: "	if old == stateChanged {\n", New: "	_ = old\n	if next == stateEnded {\n",
 		Package: "extsock/internal/counters", Tests: "^TestTotalsOfQuietConnections$"},
 	{Name: "what is read behind the end is not added up", File: "extsock/internal/counters/process.go",
 		Old: "	case stateEnded: // a Read may take what came before the end\n		c.addUp()\n", New: "",
