@@ -20,7 +20,8 @@ import (
 var faces = []string{"mpa", "ddp", "rdmap", "toe", "toe/badlink", "toe/kernel", "toe/netconn", "toe/rnic", "toe/simtoe", "toe/verbs", "extsock", "extsock/capture", "extsock/metrics", "extsock/stats"}
 
 // TestFacesNameNoInternalType: another module can write down the type of everything that a package
-// exports: fields, parameters and results. A type that a package declares as an alias has a name there.
+// exports: fields, parameters and results. A type that a package declares as an alias has a name
+// there.
 func TestFacesNameNoInternalType(t *testing.T) {
 	imp := exportImporter(t)
 	for _, name := range faces {
@@ -146,8 +147,8 @@ func exportImporter(t *testing.T) types.Importer {
 	})
 }
 
-// TestLayersFromOutside: a program of another module has a message of RDMAP carried by DDP in FPDUs,
-// with nothing but what the layers export.
+// TestLayersFromOutside: a program of another module has a message of RDMAP carried by DDP in
+// FPDUs, with nothing but what the layers export.
 func TestLayersFromOutside(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// realTime names what of package time a test may use only in a synctest bubble, in a benchmark, or in
-// a file *_timing_test.go, which `make wild` runs apart from all else: elsewhere a test waits for an
-// event, and asserts no time or rate, so that a busy machine cannot fail it.
+// realTime names what of package time a test may use only in a synctest bubble, in a benchmark, or
+// in a file *_timing_test.go, which `make wild` runs apart from all else: elsewhere a test waits
+// for an event, and asserts no time or rate, so that a busy machine cannot fail it.
 var realTime = []string{"Sleep", "Since", "Until", "Tick"}
 
 // stillRealTime are the files that break this rule, and how often each of them does. A file that
 // gets better must get a smaller number here, or none; a file that is not here gets none.
 var stillRealTime = map[string]int{
-	// In a bubble, by a way that countRealTime does not follow: a method, a table, a helper that has others
-	// callers too.
+	// In a bubble, by a way that countRealTime does not follow: a method, a table, a helper that
+	// has others callers too.
 	"cmd/rddp/internal/filecopy/fault_test.go": 1,
 	"cmd/rddp/internal/ping/errors_test.go":    4,
 	"cmd/rddp/internal/ping/ping_test.go":      1,
@@ -151,8 +151,8 @@ func countRealTime(sources []testSource, uses map[string]int) {
 	}
 }
 
-// bubbles knows which functions of a folder's tests run in bubbles only, or in benchmarks. It goes by
-// their names: functions of the same name are one function.
+// bubbles knows which functions of a folder's tests run in bubbles only, or in benchmarks. It goes
+// by their names: functions of the same name are one function.
 type bubbles struct {
 	makers map[string]bool // run what they are given in a bubble
 	inside map[string]bool // are mentioned only in bubbles, in benchmarks, and in each other
@@ -225,8 +225,8 @@ func (b *bubbles) isMaker(fun ast.Expr) bool {
 	return false
 }
 
-// walk calls visit for each node, except the names in declarations of functions, and says whether the
-// node runs in a bubble or a benchmark.
+// walk calls visit for each node, except the names in declarations of functions, and says whether
+// the node runs in a bubble or a benchmark.
 func (b *bubbles) walk(f *ast.File, visit func(n ast.Node, inside bool)) {
 	var walk func(n ast.Node, inside bool)
 	walk = func(n ast.Node, inside bool) {

@@ -176,7 +176,8 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/secure":   {},
 	"cmd/rddp/internal/tcptest":  {"internal/prototest"},
 
-	// rddp run: only run knows all others; device knows neither how commands come nor whose memory it is.
+	// rddp run: only run knows all others; device knows neither how commands come nor whose memory
+	// it is.
 	"cmd/rddp/internal/run": {
 		"cmd/rddp/internal/run/cm", "cmd/rddp/internal/run/device", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/process",
 		"cmd/rddp/internal/run/rules", "cmd/rddp/internal/run/seccomp", "cmd/rddp/internal/run/user", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs",
@@ -195,8 +196,8 @@ var mayImport = map[string][]string{
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the
-// floor of theirs. A test imports from its own floor and those below. The folder internal is open to
-// every floor: what a package in there imports itself is stated in mayImport.
+// floor of theirs. A test imports from its own floor and those below. The folder internal is open
+// to every floor: what a package in there imports itself is stated in mayImport.
 var floor = map[string]int{
 	"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "examples": 3, "conformance": 3, "cmd": 4,
 	"toe/rnic": 1, "toe/verbs": 1, // an RDMA device does what RDMAP does
@@ -223,8 +224,9 @@ var door = map[string][]string{
 	"github.com/schollz/progressbar/v3":   {"cmd/rddp"},
 }
 
-// forAll may be imported by every package, and imports none of ours. The order of locks is one for all layers, and in
-// a normal build internal/locks is nothing but names for the mutexes of package sync. The others are data structures.
+// forAll may be imported by every package, and imports none of ours. The order of locks is one for
+// all layers, and in a normal build internal/locks is nothing but names for the mutexes of package
+// sync. The others are data structures.
 var forAll = []string{"internal/locks", "internal/ring", "internal/states"}
 
 // pure are the layers that do no I/O and know no time.
@@ -300,8 +302,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestLinked: what a program links that imports extsock has no decoder of packets, no second TCP and
-// no command line. What it needs of others is the checksum and the system's calls.
+// TestLinked: what a program links that imports extsock has no decoder of packets, no second TCP
+// and no command line. What it needs of others is the checksum and the system's calls.
 func TestLinked(t *testing.T) {
 	var pkgs []pkg
 	decode(t, &pkgs, ".", "list", "-deps", "-json=ImportPath,Standard", "./extsock")

@@ -51,8 +51,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestReadmeProgram: the program in README.md is examples/first, which is run as a test, but for its
-// package comment.
+// TestReadmeProgram: the program in README.md is examples/first, which is run as a test, but for
+// its package comment.
 func TestReadmeProgram(t *testing.T) {
 	code, err := os.ReadFile(filepath.Join("examples", "first", "main.go"))
 	if err != nil {
@@ -132,13 +132,14 @@ func TestDesignNamesWhatExists(t *testing.T) {
 	}
 }
 
-// isElsewhere reports whether a name in DESIGN.md with the form of a path is none of this repository.
+// isElsewhere reports whether a name in DESIGN.md with the form of a path is none of this
+// repository.
 func isElsewhere(name string) bool {
 	return name == "klauspost/crc32" || name == "x/sys" || name == "testing/synctest"
 }
 
-// declared returns the functions that packages of this repository declare, methods with their type, and
-// the files that do so.
+// declared returns the functions that packages of this repository declare, methods with their type,
+// and the files that do so.
 func declared(t *testing.T) map[string][]string {
 	all := make(map[string][]string)
 	for name := range filesOf(t, ".go") {

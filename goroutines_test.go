@@ -15,11 +15,13 @@ import (
 	"testing"
 )
 
-// This file compares docs/goroutines.md with the code: a panic ends a connection and not the process, so each
-// goroutine and timer has a recover where it calls the program, and no recover is defeated by a lock.
+// This file compares docs/goroutines.md with the code: a panic ends a connection and not the
+// process, so each goroutine and timer has a recover where it calls the program, and no recover is
+// defeated by a lock.
 
 // TestGoroutinesHaveRows: each function of what a program links that starts a goroutine, or gives a
-// function to a timer, has a row in the table of docs/goroutines.md, and each row has such a function.
+// function to a timer, has a row in the table of docs/goroutines.md, and each row has such a
+// function.
 func TestGoroutinesHaveRows(t *testing.T) {
 	var pkgs []pkg
 	decode(t, &pkgs, ".", "list", "-deps", "-json=ImportPath,Standard", "./extsock", "./extsock/capture", "./extsock/metrics")
@@ -60,8 +62,8 @@ func TestGoroutinesHaveRows(t *testing.T) {
 	}
 }
 
-// startsGoroutine reports whether f starts a goroutine itself, or gives a function to something that calls
-// it in a goroutine of its own.
+// startsGoroutine reports whether f starts a goroutine itself, or gives a function to something
+// that calls it in a goroutine of its own.
 func startsGoroutine(f *ast.FuncDecl) bool {
 	found := false
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -72,9 +74,10 @@ func startsGoroutine(f *ast.FuncDecl) bool {
 	return found || calls(f, "AfterFunc", "AddCleanup", "SetFinalizer", "Go", "HandOff")
 }
 
-// TestNoUnlockUnderDeferredUnlock: a function in which a mutex is unlocked in the end, by a deferred call
-// or by the caller (checklocks), does not unlock it by hand and lock it again. A panic between the two
-// would become the fatal error of the other Unlock, which no recover stops. See locks.Unlocked.
+// TestNoUnlockUnderDeferredUnlock: a function in which a mutex is unlocked in the end, by a
+// deferred call or by the caller (checklocks), does not unlock it by hand and lock it again. A
+// panic between the two would become the fatal error of the other Unlock, which no recover stops.
+// See locks.Unlocked.
 func TestNoUnlockUnderDeferredUnlock(t *testing.T) {
 	if err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".go") {
@@ -104,7 +107,8 @@ func commentOf(f *ast.FuncDecl) (text string) {
 	return text
 }
 
-// checkUnlocks checks one function. held are the owners of the mutexes that others unlock in the end.
+// checkUnlocks checks one function. held are the owners of the mutexes that others unlock in the
+// end.
 func checkUnlocks(t *testing.T, name string, body *ast.BlockStmt, held map[string]bool) {
 	unlocked := make(map[string]bool)
 	ast.Inspect(body, func(n ast.Node) bool {

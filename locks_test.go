@@ -15,8 +15,8 @@ var mayLackRank = map[string]string{
 	"toe/watch.go":                 "one goroutine locks a Gate to wait, and another one unlocks it: it guards nothing",
 }
 
-// TestMutexesHaveRanks: each mutex of the product has a rank, so race builds assert the order of locks for all of
-// them: see package locks.
+// TestMutexesHaveRanks: each mutex of the product has a rank, so race builds assert the order of
+// locks for all of them: see package locks.
 func TestMutexesHaveRanks(t *testing.T) {
 	used := make(map[string]bool)
 	product(t, func(name string, f *ast.File) {

@@ -35,8 +35,8 @@ var mayAssign = map[string]string{
 // tableType is how the name of a table's type begins.
 const tableType = module + "/internal/states.Table["
 
-// TestStatesChangeByTable: a field whose type has a states.Table changes by it alone, apart from its first value, and
-// each enum of the product that has the name of a state has a table.
+// TestStatesChangeByTable: a field whose type has a states.Table changes by it alone, apart from
+// its first value, and each enum of the product that has the name of a state has a table.
 func TestStatesChangeByTable(t *testing.T) {
 	enums, tables, assigned := make(map[string]bool), make(map[string]bool), make(map[string]int)
 	typed(t, func(pkg *types.Package, fset *token.FileSet, files []*ast.File, info *types.Info) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestReceiverDestination checks that Destination returns the memory that Place fills, and nil for a
-// segment that has no such memory or that Place will refuse. It changes neither the memory nor the
-// Receiver.
+// TestReceiverDestination checks that Destination returns the memory that Place fills, and nil for
+// a segment that has no such memory or that Place will refuse. It changes neither the memory nor
+// the Receiver.
 func TestReceiverDestination(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(64)

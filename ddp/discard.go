@@ -6,13 +6,14 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// Discard makes the Regions of d ignore what the peer writes to them on the given stream from now on, and keeps a Sender
-// from reading them for that peer. Segments are checked as before, but change nothing. When Discard returns, no copy into
-// or out of a Region is in progress for the peer. So a stream can be over for its owner before the peer learns of it, and
-// still carry what the owner has sent. Requests of the peer are the business of the layer above: see Discards.
+// Discard makes the Regions of d ignore what the peer writes to them on the given stream from now
+// on, and keeps a Sender from reading them for that peer. Segments are checked as before, but
+// change nothing. When Discard returns, no copy into or out of a Region is in progress for the
+// peer. So a stream can be over for its owner before the peer learns of it, and still carry what
+// the owner has sent. Requests of the peer are the business of the layer above: see Discards.
 //
-// The caller must call forget once, when the stream has ended. Discard waits for copies, never for TCP. It locks
-// each Region of d.
+// The caller must call forget once, when the stream has ended. Discard waits for copies, never for
+// TCP. It locks each Region of d.
 func (d *Domain) Discard(stream uint64) (forget func()) {
 	d.discarded.add(stream)
 	d.mu.RLock()
@@ -27,8 +28,9 @@ func (d *Domain) Discard(stream uint64) (forget func()) {
 	return func() { d.discarded.remove(stream) }
 }
 
-// Discards reports whether Discard has been called for the stream. Inside a function that [Region.Update64] calls, the
-// answer holds until the word has been replaced: if it is false, Discard returns later.
+// Discards reports whether Discard has been called for the stream. Inside a function that
+// [Region.Update64] calls, the answer holds until the word has been replaced: if it is false,
+// Discard returns later.
 func (d *Domain) Discards(stream uint64) bool { return d.discarded.has(stream) }
 
 // awaitCopies waits until the copies into and out of r that are in progress are over.

@@ -18,8 +18,8 @@ func (m slowMemory) WriteAt(p []byte, off int64) (int, error) {
 	return m.farMemory.WriteAt(p, off)
 }
 
-// TestDiscard: what a stream writes after Discard changes nothing, is no error, and does not hide those that are.
-// Other streams go on.
+// TestDiscard: what a stream writes after Discard changes nothing, is no error, and does not hide
+// those that are. Other streams go on.
 func TestDiscard(t *testing.T) {
 	p := newPair(t)
 	other := newPairWith(t, func(c *ReceiverConfig) { c.Domain, c.Stream = p.domain, stream+1 })

@@ -4,13 +4,14 @@
 //
 // # For whom
 //
-//   - Programs that use connections of package extsock: the rights of [Access], perhaps a [Domain] with
-//     its Regions, and the errors [Error] and [AccessError] with their [Code].
+//   - Programs that use connections of package extsock: the rights of [Access], perhaps a [Domain]
+//     with its Regions, and the errors [Error] and [AccessError] with their [Code].
 //   - The layer above, which is RDMAP or another: [Sender], [Receiver], [Queue], [Message] and
 //     [Segment].
 //   - Whoever reads or builds single segments, such as tools that read captures: [TaggedHeader] and
-//     [UntaggedHeader]. AppendTo writes reserved bits as zero, and [ParseTagged] and [ParseUntagged]
-//     ignore them. Those two keep nothing of their argument; what they return as the rest aliases it.
+//     [UntaggedHeader]. AppendTo writes reserved bits as zero, and [ParseTagged] and
+//     [ParseUntagged] ignore them. Those two keep nothing of their argument; what they return as
+//     the rest aliases it.
 //
 // The package lies between RDMAP, which gives messages a meaning, and MPA, which carries segments
 // over TCP, and depends on neither. It does no I/O, starts no goroutine and uses no clock.
@@ -56,9 +57,9 @@
 // A Region's memory belongs to the application, but peers may read and write it at any time until
 // [Region.Deregister] has returned. A posted buffer belongs to the Queue until its Message is
 // delivered or [Queue.Flush] has returned. [Region.Window] gives a part of a Region an STag of its
-// own, which can be revoked separately. [Domain.RegisterMemory] makes a Region of memory
-// that this process cannot address. [Domain.Discard] ends what the peer of one stream writes
-// and reads. Deregister, Discard and Flush wait for the copy in progress. No other call in this package waits
+// own, which can be revoked separately. [Domain.RegisterMemory] makes a Region of memory that this
+// process cannot address. [Domain.Discard] ends what the peer of one stream writes and reads.
+// Deregister, Discard and Flush wait for the copy in progress. No other call in this package waits
 // for more than such a copy.
 //
 // Any goroutine may use Domains, Regions and Queues. A Sender belongs to one goroutine, and so does
@@ -66,6 +67,6 @@
 //
 // # Limits
 //
-// A message has at most 2^32-1 bytes. A Region of another Domain is reported as an invalid STag. The
-// application must limit the number of Regions and the sizes of queues.
+// A message has at most 2^32-1 bytes. A Region of another Domain is reported as an invalid STag.
+// The application must limit the number of Regions and the sizes of queues.
 package ddp

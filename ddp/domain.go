@@ -30,8 +30,8 @@ type Domain struct {
 }
 
 // Register makes b a Region that grants access on the given stream. Stream 0 means every stream of
-// the Domain. Bits of access that are no right have no effect. The Region uses b until Deregister. b
-// must have 1 to 2^32-1 bytes. Other errors come from the random source.
+// the Domain. Bits of access that are no right have no effect. The Region uses b until Deregister.
+// b must have 1 to 2^32-1 bytes. Other errors come from the random source.
 //
 // The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first byte is random
 // too, so neither reveals an address to the peer, with one exception: TO and address agree modulo

@@ -30,8 +30,8 @@ func TestRegisterLength(t *testing.T) {
 	}
 }
 
-// TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with. So does a
-// window.
+// TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with.
+// So does a window.
 func TestNoOtherRights(t *testing.T) {
 	d := new(Domain)
 	regions := []*Region{register(t, d, make([]byte, 8), ^Access(0), stream)}

@@ -41,8 +41,8 @@ const (
 )
 
 // CodeULP is not a number of the RFC. It means that DDP refused the segment for a reason that has
-// no number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit returned none,
-// the segment has another RsvdULP byte than the first segment of its message.
+// no number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit returned
+// none, the segment has another RsvdULP byte than the first segment of its message.
 const CodeULP Code = 0xFFFF
 
 // String returns the name that RFC 5041 §7.2 gives the code.
@@ -108,7 +108,8 @@ type AccessError struct {
 	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is
 	// 0x100 (RFC 5041 §7.1, second check). RDMAP has its own number for it.
 	Denied bool
-	// Memory is the error of the memory that RegisterMemory was given, if that refused the access. Denied is true then.
+	// Memory is the error of the memory that RegisterMemory was given, if that refused the access.
+	// Denied is true then.
 	Memory error
 
 	STag   STag

@@ -15,16 +15,17 @@ type far interface {
 	io.WriterAt
 }
 
-// RegisterMemory makes the first n bytes of m a Region that grants access on the given stream. Stream 0
-// means every stream of the Domain. The Region uses m until Deregister.
+// RegisterMemory makes the first n bytes of m a Region that grants access on the given stream.
+// Stream 0 means every stream of the Domain. The Region uses m until Deregister.
 //
-// m may be memory that this process cannot address, such as that of another process. The Region checks
-// each access as any other Region does; m only copies. Any goroutine may call the methods of m, and they
-// must not wait for a peer. They are called while the Region is locked for reading, so that Deregister can
-// wait for the copies under way. So they must not call Deregister of the same Region or of a window of it:
-// it would wait for its own caller. A method that finds that its memory is gone returns an error, which
-// ends the stream, and has another goroutine call Deregister. ReadAt fills p or returns an error. WriteAt may have written some bytes even
-// if it returns an error.
+// m may be memory that this process cannot address, such as that of another process. The Region
+// checks each access as any other Region does; m only copies. Any goroutine may call the methods of
+// m, and they must not wait for a peer. They are called while the Region is locked for reading, so
+// that Deregister can wait for the copies under way. So they must not call Deregister of the same
+// Region or of a window of it: it would wait for its own caller. A method that finds that its
+// memory is gone returns an error, which ends the stream, and has another goroutine call
+// Deregister. ReadAt fills p or returns an error. WriteAt may have written some bytes even if it
+// returns an error.
 //
 // The TO of the first byte is to, because the programs behind such memory often tell their peers an
 // address of their own. The sum of to and n must not be more than 2^63-1. The STag is s, which no
@@ -50,7 +51,8 @@ func (d *Domain) RegisterMemory(m interface {
 	return r, nil
 }
 
-// HasMemory reports whether RegisterMemory has been called. If it has, an access of a peer may call code of the program.
+// HasMemory reports whether RegisterMemory has been called. If it has, an access of a peer may call
+// code of the program.
 func (d *Domain) HasMemory() bool { return d.hasMemory.Load() }
 
 var errSTagInUse = errors.New("ddp: STag is that of another Region")
@@ -73,12 +75,12 @@ func (r *Region) store(p []byte, to uint64) error {
 	return nil
 }
 
-// updating is held during each update of a word. There is one lock for all Regions of far memory, because two
-// can be the same bytes.
+// updating is held during each update of a word. There is one lock for all Regions of far memory,
+// because two can be the same bytes.
 var updating locks.Mutex[locks.Updating]
 
-// update is updateWord for far memory. It is atomic with regard to every other update of far memory, and
-// not with regard to the owner of the memory.
+// update is updateWord for far memory. It is atomic with regard to every other update of far
+// memory, and not with regard to the owner of the memory.
 func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error) {
 	if to%wordLen != 0 {
 		return 0, ErrMisaligned

@@ -78,7 +78,8 @@ func TestRegisterMemoryRange(t *testing.T) {
 	}
 }
 
-// A Write to far memory ends up there segment by segment, and the same checks hold as for any Region.
+// A Write to far memory ends up there segment by segment, and the same checks hold as for any
+// Region.
 func TestMemoryWrite(t *testing.T) {
 	payload := bytes.Repeat([]byte("0123456789"), 30)
 	p := newPair(t)
@@ -175,8 +176,8 @@ func TestMemoryUpdate64(t *testing.T) {
 	}
 }
 
-// TestMemoryOnlyInOrder: nothing is placed in far memory before its turn, far memory has no windows,
-// and Store reaches it.
+// TestMemoryOnlyInOrder: nothing is placed in far memory before its turn, far memory has no
+// windows, and Store reaches it.
 func TestMemoryOnlyInOrder(t *testing.T) {
 	p := newPair(t)
 	r, m := registerFar(t, p.domain, 400, RemoteWrite)

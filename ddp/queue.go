@@ -20,8 +20,8 @@ type Queue struct {
 	mu locks.Mutex[locks.Queue]
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
 	// that wait for delivery. The next buffer is the one being filled. The ring is as long as was
-	// ever needed. It is no ring.Ring, because head and count also hold for the Queue's own buffers,
-	// which have no entries.
+	// ever needed. It is no ring.Ring, because head and count also hold for the Queue's own
+	// buffers, which have no entries.
 	buffers []buffer // +checklocks:mu
 	head    int      // +checklocks:mu
 	count   int      // +checklocks:mu

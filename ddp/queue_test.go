@@ -117,7 +117,8 @@ func TestQueueRing(t *testing.T) {
 	}
 }
 
-// However far the ring has come round when it becomes longer, it loses no buffer and keeps their order.
+// However far the ring has come round when it becomes longer, it loses no buffer and keeps their
+// order.
 func TestQueueGrows(t *testing.T) {
 	const depth = 40
 	for first := range 10 {

@@ -19,8 +19,8 @@ const (
 	ReadSink                        // target of RDMA Read Responses; not a right of the peer
 )
 
-// everyRight has all rights that there are. A Region grants no other bits of an Access: a layer above may
-// ask for one of them to have an access refused, whatever the Region grants.
+// everyRight has all rights that there are. A Region grants no other bits of an Access: a layer
+// above may ask for one of them to have an access refused, whatever the Region grants.
 const everyRight = RemoteRead | RemoteWrite | RemoteAtomic | ReadSink
 
 // String returns the rights, separated by "|".
@@ -78,7 +78,8 @@ func (r *Region) Len() int { return r.size }
 
 // Deregister ends all access through the STag. When Deregister returns, no copy into or out of the
 // memory is in progress, and no peer changes a byte through the STag any more. The windows of the
-// Region end, too. A program may call Deregister more than once. On the zero Region it does nothing.
+// Region end, too. A program may call Deregister more than once. On the zero Region it does
+// nothing.
 //
 // "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
 // no longer modify the buffer after the ULP revokes remote access rights for the specific STag."
@@ -188,8 +189,8 @@ func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error
 
 // hold returns the n bytes at TO to and keeps them registered. If the error is nil, r.mu is held
 // for reading and the caller must unlock it. If the Region discards what arrives, or if it is over
-// far memory, hold returns nil bytes. Only hold and judgeLocked decide whether memory may be accessed. An error is an
-// *AccessError.
+// far memory, hold returns nil bytes. Only hold and judgeLocked decide whether memory may be
+// accessed. An error is an *AccessError.
 //
 // The order of the checks is: valid, associated with the stream, right granted, no wrap, inside the
 // bounds.

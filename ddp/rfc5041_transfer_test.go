@@ -329,8 +329,8 @@ func TestRFC5041_5_4_MessageLength(t *testing.T) {
 // What is placed before its turn is a message like any other: "DDP MUST Place the ULP Payload
 // contained in all valid incoming DDP Segments", and "DDP MUST provide" STag, RsvdULP and length
 // "when the DDP Message is delivered". Every other segment comes early, the last one of the message
-// included or not.
-// DDP-5041-5.2-5, DDP-5041-4.2-8, DDP-5041-4.2-13, DDP-5041-4.3-8, DDP-5041-5.4-3, DDP-5041-5.4-4, DDP-5041-5.4-5
+// included or not. DDP-5041-5.2-5, DDP-5041-4.2-8, DDP-5041-4.2-13, DDP-5041-4.3-8, DDP-5041-5.4-3,
+// DDP-5041-5.4-4, DDP-5041-5.4-5
 func TestRFC5041_5_4_PartlyEarly(t *testing.T) {
 	data := randomBytes(seeded(t), 500)
 	for first := range 2 {

@@ -9,8 +9,9 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// How the cost of an operation grows with the number of Regions in the Domain. The benchmarks report
-// the time of one operation. The tests count what can be counted: allocations, bytes and tries.
+// How the cost of an operation grows with the number of Regions in the Domain. The benchmarks
+// report the time of one operation. The tests count what can be counted: allocations, bytes and
+// tries.
 
 // counts are the numbers of Regions of the benchmarks.
 var counts = []int{1, 10, 100, 1000, 10_000, 100_000, 1_000_000}
@@ -77,8 +78,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return c.ChaCha8.Read(p)
 }
 
-// A Domain with many Regions draws hardly more STags than Regions, needs a fixed number of bytes for
-// each, and looks one up without an allocation.
+// A Domain with many Regions draws hardly more STags than Regions, needs a fixed number of bytes
+// for each, and looks one up without an allocation.
 func TestManyRegions(t *testing.T) {
 	const seed = 7
 	t.Logf("seed %d", seed)
@@ -111,6 +112,6 @@ func TestManyRegions(t *testing.T) {
 	}
 }
 
-// maxRegionOctets is the maximum number of bytes that a Region may need, without its memory and with
-// its share of the growth of the Domain's table.
+// maxRegionOctets is the maximum number of bytes that a Region may need, without its memory and
+// with its share of the growth of the Domain's table.
 const maxRegionOctets = 400

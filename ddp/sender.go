@@ -67,8 +67,8 @@ func (s *Sender) Start(m *Message) {
 
 // Next cuts the next Segment, whose header and payload together have at most mulpdu bytes. mulpdu
 // may change from call to call. It must have room for a header and one byte. Next returns false
-// after the last Segment, and also when the Message's source Region is gone, or its stream is discarded. In that
-// case Err returns an error.
+// after the last Segment, and also when the Message's source Region is gone, or its stream is
+// discarded. In that case Err returns an error.
 func (s *Sender) Next(mulpdu int) bool {
 	s.Release()
 	m := s.m
@@ -192,8 +192,8 @@ func (s *Sender) cut(n uint64) bool {
 	return true
 }
 
-// fetch sets s.payload, which is empty, to the next n bytes of a Message whose source is a Region of
-// far memory. The bytes are a copy, and the next fetch uses the same memory for others.
+// fetch sets s.payload, which is empty, to the next n bytes of a Message whose source is a Region
+// of far memory. The bytes are a copy, and the next fetch uses the same memory for others.
 func (s *Sender) fetch(n uint64) error {
 	if uint64(cap(s.fetched)) < n {
 		s.fetched = make([]byte, n)

@@ -16,11 +16,11 @@ import (
 // memory through a window either. [Redirect] of r moves the window along. A window can have
 // windows, under the same rules.
 //
-// A window has at least 1 byte, lies inside r, and grants no right that r does not grant. Bits of access
-// that are no right have no effect. A ReadSink belongs to one Read alone, so it has no windows. If a
-// window breaks these rules, or after the Deregister of r, the error is an [*AccessError]. So it is if
-// r is the zero Region. A Region of [Domain.RegisterMemory] has no windows. Other errors come from the random
-// source.
+// A window has at least 1 byte, lies inside r, and grants no right that r does not grant. Bits of
+// access that are no right have no effect. A ReadSink belongs to one Read alone, so it has no
+// windows. If a window breaks these rules, or after the Deregister of r, the error is an
+// [*AccessError]. So it is if r is the zero Region. A Region of [Domain.RegisterMemory] has no
+// windows. Other errors come from the random source.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	access &= everyRight

@@ -30,7 +30,8 @@ func tlsStreams(t testing.TB) (client, server net.Conn) {
 	return tls.Client(a, c), tls.Server(b, s)
 }
 
-// tlsConfigs makes a certificate for a server named peer or at fe80::1, and what both ends need to use it.
+// tlsConfigs makes a certificate for a server named peer or at fe80::1, and what both ends need to
+// use it.
 func tlsConfigs(t testing.TB) (client, server *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

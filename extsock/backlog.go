@@ -28,8 +28,8 @@ type backlog struct {
 	l        *Listener
 	deadline wait.Deadline // of accept
 
-	// Each goroutine waits for its own news only, because waking one for nothing costs as much as a good
-	// part of a connection's startup.
+	// Each goroutine waits for its own news only, because waking one for nothing costs as much as a
+	// good part of a connection's startup.
 	arrived wait.Signal // for Accept: a connection has arrived
 	ended   wait.Signal // for AcceptDDP: the startup of a connection is over
 	room    wait.Signal // for run: awaitRoom must look again
@@ -72,8 +72,8 @@ type entry struct {
 	seat  chan struct{} // closed when the entry does not ask any more
 }
 
-// A stage is how far an entry has come. backlog.move changes it. Each but the last may become gone, and an
-// entry may begin as seated:
+// A stage is how far an entry has come. backlog.move changes it. Each but the last may become gone,
+// and an entry may begin as seated:
 //
 //	unseated ──the Request──▶ asking ──a seat is free──▶ seated ──DDP mode──▶ switched     gone
 //	    ▲                                                  │
@@ -274,8 +274,8 @@ func (b *backlog) enter(c *Conn) (e *entry, closed bool) {
 	return e, b.closed
 }
 
-// outlives has Listener.Wait wait for a connection that has left the backlog, and that the program does
-// not get.
+// outlives has Listener.Wait wait for a connection that has left the backlog, and that the program
+// does not get.
 func (b *backlog) outlives(c *Conn) {
 	b.l.background.Begin()
 	c.background.Then(b.l.background.End)

@@ -115,8 +115,8 @@ func TestSilentPeersShutNobodyOut(t *testing.T) {
 	}
 }
 
-// TestSilentPeersWithoutDeadlines: a stream that has no deadlines is closed, too, when its place goes
-// to another one.
+// TestSilentPeersWithoutDeadlines: a stream that has no deadlines is closed, too, when its place
+// goes to another one.
 func TestSilentPeersWithoutDeadlines(t *testing.T) {
 	for _, startup := range bySelf {
 		bubble(t, func(t *testing.T) {
@@ -252,8 +252,8 @@ func TestCloseWithoutSeats(t *testing.T) {
 }
 
 // TestAcceptTakesConnectionsWithoutSeats: a program that calls Accept after AcceptDDP gets all
-// connections in the order in which they came: those that are silent, that wait for a seat, that are
-// in DDP mode, and then those that are plain TCP.
+// connections in the order in which they came: those that are silent, that wait for a seat, that
+// are in DDP mode, and then those that are plain TCP.
 func TestAcceptTakesConnectionsWithoutSeats(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
@@ -300,8 +300,8 @@ func TestAcceptTakesConnectionsWithoutSeats(t *testing.T) {
 }
 
 // TestBacklogInAnyOrder: silent, plain and honest peers come, and Accept and AcceptDDP are called,
-// in a random order. The backlog keeps its limit, and in the end it is empty. No honest peer is lost
-// that was never among too many half-open ones.
+// in a random order. The backlog keeps its limit, and in the end it is empty. No honest peer is
+// lost that was never among too many half-open ones.
 func TestBacklogInAnyOrder(t *testing.T) {
 	for seed := range testmode.Rounds(20, 4) {
 		bubble(t, func(t *testing.T) {

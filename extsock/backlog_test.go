@@ -369,8 +369,8 @@ func TestListenerOfTheSystem(t *testing.T) {
 	}
 }
 
-// TestFileSharesTheListener: once File has given the listening socket away, the Listener leaves each
-// connection to the other holder, except while the program waits in Accept or AcceptDDP.
+// TestFileSharesTheListener: once File has given the listening socket away, the Listener leaves
+// each connection to the other holder, except while the program waits in Accept or AcceptDDP.
 func TestFileSharesTheListener(t *testing.T) {
 	for _, s := range append(bySelf, extsock.StartupOff) {
 		t.Run(fmt.Sprint("startup ", s), func(t *testing.T) {

@@ -25,20 +25,24 @@ var deviceFlag = flag.String("device", "", "the RDMA device of TestBehavior, NAM
 // make their connections, of which they use nothing that no device has.
 //
 // The others stay in process, for one of these reasons:
-//   - they look at the wire: FPDUs, segments, startup frames, Terminates, Markers, TLS, taps and captures (rfc*,
-//     cve, markers, startup, capture, tap, trace, early, hostile and fault tests), or are their peer themselves (rawPeer)
-//   - they look inside the driver: who receives, credits, grants, rendezvous, put-off sends, memory, allocations,
-//     counters and goroutines (role, window, recvwindow, grant, rendezvous, putoff, pause, burst, memory, stats)
-//   - they have a stream of their own, which stalls, is cut, or has no deadlines (gate, plainConn, simtoe's Cut)
-//   - they use what no device has, which TestWithoutDevice is about: the program's own Work Requests and
-//     CompletionQueues, memory of Go's heap, Windows, SRQs, Domains, RSockets, StartupPrefer and StartupOff,
-//     IdleTimeout and WriteTimeout
-//   - they are about message mode where a device differs, as docs/devices.md says: a message is as long as
-//     RecvSize at most, and a reset is io.EOF
+//   - they look at the wire: FPDUs, segments, startup frames, Terminates, Markers, TLS, taps and
+//     captures (rfc*, cve, markers, startup, capture, tap, trace, early, hostile and fault tests),
+//     or are their peer themselves (rawPeer)
+//   - they look inside the driver: who receives, credits, grants, rendezvous, put-off sends,
+//     memory, allocations, counters and goroutines (role, window, recvwindow, grant, rendezvous,
+//     putoff, pause, burst, memory, stats)
+//   - they have a stream of their own, which stalls, is cut, or has no deadlines (gate, plainConn,
+//     simtoe's Cut)
+//   - they use what no device has, which TestWithoutDevice is about: the program's own Work
+//     Requests and CompletionQueues, memory of Go's heap, Windows, SRQs, Domains, RSockets,
+//     StartupPrefer and StartupOff, IdleTimeout and WriteTimeout
+//   - they are about message mode where a device differs, as docs/devices.md says: a message is as
+//     long as RecvSize at most, and a reset is io.EOF
 var behaviors = []struct {
 	name string
 	test func(t *testing.T)
-	// bubble tests look at the clock or wait until nothing moves, so they run only where time can stand still.
+	// bubble tests look at the clock or wait until nothing moves, so they run only where time can
+	// stand still.
 	bubble bool
 }{
 	{"nettest", behaviorOfNetConn, false},
@@ -61,7 +65,8 @@ var behaviors = []struct {
 	{"ErrorsAreThoseOfTCP", TestErrorsAreThoseOfTCP, false},
 }
 
-// on is where simPair and tcpPair make connections. Only TestBehavior changes it, which is not parallel.
+// on is where simPair and tcpPair make connections. Only TestBehavior changes it, which is not
+// parallel.
 var on engineOfTest
 
 // An engineOfTest makes connections on a device, or in process if it is zero.
@@ -72,8 +77,8 @@ type engineOfTest struct {
 	last    toe.Backend        // that of the newest pair
 }
 
-// TestBehavior runs the tests of behaviors with connections on either kind of simulated device, or on that of
-// the flag -device.
+// TestBehavior runs the tests of behaviors with connections on either kind of simulated device, or
+// on that of the flag -device.
 func TestBehavior(t *testing.T) {
 	defer func() { on = engineOfTest{} }()
 	if *deviceFlag != "" {

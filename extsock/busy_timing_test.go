@@ -98,7 +98,8 @@ func operateOnBusyProgram(t *testing.T, processors string, before, rounds int) (
 			if computes == 1 {
 				took = append(took, d)
 			}
-			// Now the peer rests longer than its runtime waits before it rests too, now it does not.
+			// Now the peer rests longer than its runtime waits before it rests too, now it does
+			// not.
 			time.Sleep([]time.Duration{15 * time.Millisecond, time.Millisecond}[i%2])
 		}
 	}

@@ -19,8 +19,8 @@ func (r relayTap) Sent(p []byte)     { r.to.Write(p) }
 func (r relayTap) Received(p []byte) { r.to.Write(p) }
 func (r relayTap) Closed()           { r.to.Write([]byte("closed")) }
 
-// TestTapUsesAnotherConnection: a Tap and a trace handler may use other connections, in each of their
-// calls. In a race build the order of locks is asserted.
+// TestTapUsesAnotherConnection: a Tap and a trace handler may use other connections, in each of
+// their calls. In a race build the order of locks is asserted.
 func TestTapUsesAnotherConnection(t *testing.T) {
 	alone(t)
 	for _, mode := range []side{{}, inMessages} {

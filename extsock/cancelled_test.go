@@ -61,8 +61,8 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 	})
 }
 
-// TestCancelMakesRoom: operations whose time is over make room in the send queue, for Post and for an operation that
-// waits for room, although one before them goes on.
+// TestCancelMakesRoom: operations whose time is over make room in the send queue, for Post and for
+// an operation that waits for room, although one before them goes on.
 func TestCancelMakesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{ORD: 1, SendDepth: 3}, nil)

@@ -509,8 +509,9 @@ func TestCaptureStartErrors(t *testing.T) {
 	c.Close()
 }
 
-// TestCaptureAfterCapture: when a Writer is closed, or its file is full, another one can record the connections that
-// the first one has recorded, however it began. The stop of the first one does not end the second.
+// TestCaptureAfterCapture: when a Writer is closed, or its file is full, another one can record the
+// connections that the first one has recorded, however it began. The stop of the first one does not
+// end the second.
 func TestCaptureAfterCapture(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, first *capture.Writer){
 		"closed": func(t *testing.T, first *capture.Writer) {
@@ -562,8 +563,8 @@ func TestCaptureAfterCapture(t *testing.T) {
 	}
 }
 
-// TestCaptureOfAFault: an FPDU with a bad CRC, what comes behind it, and an FPDU that is never whole,
-// are in the capture, each once. So is what comes behind an FPDU that DDP refuses.
+// TestCaptureOfAFault: an FPDU with a bad CRC, what comes behind it, and an FPDU that is never
+// whole, are in the capture, each once. So is what comes behind an FPDU that DDP refuses.
 func TestCaptureOfAFault(t *testing.T) {
 	bad := []byte{0, 14, 0xC1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}
 	batch, tx := mpa.NewBatch(512<<10), mpa.NewSender(mpa.Agreement{CRC: true})

@@ -314,8 +314,8 @@ func TestTheClosedAreForgotten(t *testing.T) {
 	}
 }
 
-// TestCloseTimeoutResets: if Close can't send a message in time, the connection is reset. In message mode,
-// a FIN would tell the peer that it has every message.
+// TestCloseTimeoutResets: if Close can't send a message in time, the connection is reset. In
+// message mode, a FIN would tell the peer that it has every message.
 func TestCloseTimeoutResets(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{ORD: 1, CloseTimeout: time.Second}, nil)

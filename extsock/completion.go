@@ -10,8 +10,8 @@ import (
 // A CompletionQueue holds Completions until they are taken. Any number of connections can share
 // one, and any goroutine may use it. It never overflows, because a Work Request reserves its entry
 // when it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which
-// serves one Work Request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue: the methods of the
-// zero value panic.
+// serves one Work Request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue: the
+// methods of the zero value panic.
 //
 // A program that finds the queue empty, or is about to wait, has nothing more to post for the
 // moment. So the calls that find that out also send what Post has put off, for all connections that
@@ -56,9 +56,9 @@ func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 // is done. The only error is ctx.Err(), with 0 Completions. With an empty dst WaitBatch does not
 // wait.
 //
-// If solicited is true, WaitBatch is for a program that sleeps until the peer wakes it. It sends what
-// Post has put off, and waits until the queue holds a Completion that is solicited (RFC 5040 §5.3)
-// or a failure.
+// If solicited is true, WaitBatch is for a program that sleeps until the peer wakes it. It sends
+// what Post has put off, and waits until the queue holds a Completion that is solicited (RFC 5040
+// §5.3) or a failure.
 func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion, solicited bool) (int, error) {
 	if solicited {
 		q.bells.Ring()

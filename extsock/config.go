@@ -14,7 +14,8 @@ import (
 )
 
 // A Config says how connections behave. The zero value is ready to use, and a nil *Config means the
-// same. Most programs set one field or two, of the first ten; the others stand in groups after these.
+// same. Most programs set one field or two, of the first ten; the others stand in groups after
+// these.
 //
 // A Config may be shared by many connections. This package does not modify it, and the caller must
 // not modify it once a connection uses it.
@@ -72,8 +73,9 @@ type Config struct {
 	// Trace receives the events in this table. Later versions may add events and keys. Each event
 	// has the keys local and peer, which are addresses, and role, which is "initiator" or
 	// "responder". No lock is held while the handler is called, so it may use other connections; it
-	// must not use its own. Once a connection is in DDP mode, the handler is called in a goroutine of the
-	// connection, in the order of the events, and Conn.Wait waits for it. Nil means no trace.
+	// must not use its own. Once a connection is in DDP mode, the handler is called in a goroutine
+	// of the connection, in the order of the events, and Conn.Wait waits for it. Nil means no
+	// trace.
 	//
 	//	message                    level  keys
 	//	rddp: DDP mode             Info   what startup agreed on: revision, enhanced, crc,
@@ -148,15 +150,15 @@ type Config struct {
 	// to its programs.
 	PrivateData []byte
 
-	// RSockets is for peers under librdmacm's rsockets, such as C programs under its preload library:
-	// Read and Write are the byte stream of rsockets. An Initiator with RSockets connects to such peers
-	// only. A Responder serves them beside all others: it knows them by their private data. Two rddp
-	// ends may speak rsockets too; their own byte stream is faster, and also what an Initiator without
-	// RSockets gets.
+	// RSockets is for peers under librdmacm's rsockets, such as C programs under its preload
+	// library: Read and Write are the byte stream of rsockets. An Initiator with RSockets connects
+	// to such peers only. A Responder serves them beside all others: it knows them by their private
+	// data. Two rddp ends may speak rsockets too; their own byte stream is faster, and also what an
+	// Initiator without RSockets gets.
 	//
-	// RecvSize is then half of the receive buffer, which the connection has from its startup to its end,
-	// rounded down to a length of which only one byte is not zero, such as 256, 3 << 8 or 64 << 10.
-	// PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
+	// RecvSize is then half of the receive buffer, which the connection has from its startup to its
+	// end, rounded down to a length of which only one byte is not zero, such as 256, 3 << 8 or 64
+	// << 10. PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
 	// errors.ErrUnsupported. RSockets has no effect with Messages, Denied, RecvCQ or SRQ.
 	RSockets bool
 
@@ -179,9 +181,9 @@ type Config struct {
 	Markers bool
 
 	// MaxFPDU is the maximum length in bytes of an FPDU that this end sends, with its header, CRC
-	// and markers: 136 to 64776. With less than 140, an FPDU with a marker has up to 140, because the
-	// payload that must fit has no smaller limit (RFC 5044 §4.5). Zero means automatic. FPDUs then fit
-	// into a TCP segment, or are as long as possible if both ends are rddp.
+	// and markers: 136 to 64776. With less than 140, an FPDU with a marker has up to 140, because
+	// the payload that must fit has no smaller limit (RFC 5044 §4.5). Zero means automatic. FPDUs
+	// then fit into a TCP segment, or are as long as possible if both ends are rddp.
 	MaxFPDU int
 
 	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5). The Initiator's first FPDU is then
@@ -204,8 +206,8 @@ type Config struct {
 	NoEnhanced bool
 
 	// NoCapabilities leaves out the capability record, by which two rddp ends recognize each other.
-	// The record precedes PrivateData, so the program of a foreign peer would see it there. Just so this
-	// end finds a peer's record in the private data if it has set NoCapabilities.
+	// The record precedes PrivateData, so the program of a foreign peer would see it there. Just so
+	// this end finds a peer's record in the private data if it has set NoCapabilities.
 	//
 	// Without the record, the accepting end cannot send before the dialing end has sent (RFC 5044
 	// §7.1.2), Read and Write carry messages, atomics and Immediate Data are off, and FPDUs are not
@@ -222,25 +224,26 @@ type Config struct {
 	// that each connection has a receive queue of its own. If SRQ is set, the program owns the
 	// receive queue. It posts buffers to SRQ instead of calling PostRecv, and takes their
 	// Completions from RecvCQ. RecvCQ must have an entry for each buffer that is not in SRQ. A Send
-	// that finds no buffer, or no entry, ends its connection. Conn.AwaitEnd tells that the peer has closed a
-	// connection.
+	// that finds no buffer, or no entry, ends its connection. Conn.AwaitEnd tells that the peer has
+	// closed a connection.
 	SRQ *rdmap.SharedReceiveQueue
 
-	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end can
-	// receive; RecvSize then bounds it, and less than 0 is 0. A longer message ends the connection. A connection in message
-	// mode asks when a message begins, before which so many have come, modulo 2^32. If whole is not
-	// set, the message has more than one segment. Only the last one tells how long it is, and the
-	// memory must be there before. The function must not use the connection, and must not wait.
+	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end
+	// can receive; RecvSize then bounds it, and less than 0 is 0. A longer message ends the
+	// connection. A connection in message mode asks when a message begins, before which so many
+	// have come, modulo 2^32. If whole is not set, the message has more than one segment. Only the
+	// last one tells how long it is, and the memory must be there before. The function must not use
+	// the connection, and must not wait.
 	LongestMessage func(before uint32, whole bool) int
 
-	// Denied are rights that the peer does not have on this connection, whatever the Region grants. A
-	// request that needs one of them ends the connection, as one that the Region denies. Denied implies
-	// Messages: the byte stream needs these rights for long Writes.
+	// Denied are rights that the peer does not have on this connection, whatever the Region grants.
+	// A request that needs one of them ends the connection, as one that the Region denies. Denied
+	// implies Messages: the byte stream needs these rights for long Writes.
 	Denied ddp.Access
 
-	// Terminate says when the Terminate for an error in what the peer has sent goes out. Zero means at
-	// once. With rdmap.TerminateAtClose, Read returns what has come before the error, and then the error,
-	// and the program may send until it calls Close.
+	// Terminate says when the Terminate for an error in what the peer has sent goes out. Zero means
+	// at once. With rdmap.TerminateAtClose, Read returns what has come before the error, and then
+	// the error, and the program may send until it calls Close.
 	Terminate rdmap.TerminateTime
 
 	// How bytes move.
@@ -276,9 +279,9 @@ type Config struct {
 	// means 5 s for each.
 	CloseTimeout time.Duration
 
-	// WriteTimeout ends a connection in DDP mode with ErrLimit when the peer's TCP accepts no data for
-	// that long while data waits to be sent. The data may be answers to the peer's own RDMA Reads.
-	// Zero or less means no limit.
+	// WriteTimeout ends a connection in DDP mode with ErrLimit when the peer's TCP accepts no data
+	// for that long while data waits to be sent. The data may be answers to the peer's own RDMA
+	// Reads. Zero or less means no limit.
 	//
 	// A peer whose program does not read, but whose host does, is not affected; use
 	// SetWriteDeadline for such peers. Below TLS, or another stream that is not the operating
@@ -287,15 +290,15 @@ type Config struct {
 	WriteTimeout time.Duration
 
 	// MaxHalfOpen is the maximum number of half-open connections of one Listener. A connection is
-	// half open while its startup waits for the peer's MPA Request. If there are more, one is closed
-	// with ErrLimit: the oldest of the address that has most of them (of IPv6, the /64). An honest
-	// peer stays half open for one round trip, so the oldest connection is the least likely to be
-	// honest, and refusing the newest would let silent peers lock everybody out (RFC 5042 §6.4.2). A
-	// flood from one address closes its own connections only.
+	// half open while its startup waits for the peer's MPA Request. If there are more, one is
+	// closed with ErrLimit: the oldest of the address that has most of them (of IPv6, the /64). An
+	// honest peer stays half open for one round trip, so the oldest connection is the least likely
+	// to be honest, and refusing the newest would let silent peers lock everybody out (RFC 5042
+	// §6.4.2). A flood from one address closes its own connections only.
 	//
 	// With StartupPrefer a connection is not half open before its first byte, because it may be
-	// plain TCP; but it is if the program calls AcceptDDP, which would not return such a connection.
-	// Zero means 4096. A negative value means no limit.
+	// plain TCP; but it is if the program calls AcceptDDP, which would not return such a
+	// connection. Zero means 4096. A negative value means no limit.
 	MaxHalfOpen int
 
 	// BadSTagDelay is how long a Listener delays the MPA Requests of an address after a connection
@@ -313,16 +316,18 @@ type Config struct {
 	// Backend is the TCP implementation below the connections. Nil means the operating system's
 	// TCP.
 	//
-	// A Backend may also have an RDMA device (rnic.Deviced), as that of package verbs has. A connection
-	// that Dial, or Accept of a Listener made by Listen, brings into DDP mode then runs on the device,
-	// and Read and Write are its byte stream as in this process. If it can't, it runs in this process,
-	// over the Backend's TCP; ConnectionState says which, and why. Each setting that no device has is
-	// such a reason. In message mode RecvSize also bounds what Write sends. RecvDepth and RecvSize are 16 and 32 KiB unless set, because the memory for them
-	// is registered for as long as the connection lives.
+	// A Backend may also have an RDMA device (rnic.Deviced), as that of package verbs has. A
+	// connection that Dial, or Accept of a Listener made by Listen, brings into DDP mode then runs
+	// on the device, and Read and Write are its byte stream as in this process. If it can't, it
+	// runs in this process, over the Backend's TCP; ConnectionState says which, and why. Each
+	// setting that no device has is such a reason. In message mode RecvSize also bounds what Write
+	// sends. RecvDepth and RecvSize are 16 and 32 KiB unless set, because the memory for them is
+	// registered for as long as the connection lives.
 	Backend toe.Backend
 
-	// Tap, if not nil, is called once for each connection. It returns the [toe.Tap] that sees all bytes
-	// of the connection, or nil for none. The Tap of a Writer of package capture is such a function.
+	// Tap, if not nil, is called once for each connection. It returns the [toe.Tap] that sees all
+	// bytes of the connection, or nil for none. The Tap of a Writer of package capture is such a
+	// function.
 	Tap func(local, remote net.Addr, initiator bool) toe.Tap
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// extreme returns a Config of values at the ends of their types, or at the ends that Config states, and
-// of common ones.
+// extreme returns a Config of values at the ends of their types, or at the ends that Config states,
+// and of common ones.
 func extreme(r *rand.Rand) *extsock.Config {
 	long := func() time.Duration {
 		return []time.Duration{0, 0, -1, 1, math.MinInt64, math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2, 3 * time.Second}[r.IntN(9)]

@@ -20,8 +20,9 @@ import (
 
 // A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP
 // mode. From then on it carries RDMA over the same TCP connection. Its methods may be called from
-// any goroutine. NewConn, a Dialer and a Listener make a Conn. The methods of the zero value, and of a nil
-// *Conn, return syscall.EINVAL, as those of the zero net.TCPConn do, or the zero values of their results.
+// any goroutine. NewConn, a Dialer and a Listener make a Conn. The methods of the zero value, and
+// of a nil *Conn, return syscall.EINVAL, as those of the zero net.TCPConn do, or the zero values of
+// their results.
 type Conn struct {
 	// What each Read and Write uses is at the beginning.
 	startup *startup.Handshake // the phase that the connection has reached
@@ -72,9 +73,10 @@ var _ net.Conn = (*Conn)(nil)
 // c, write to it or close it. initiator says whether this end is the Initiator in MPA startup.
 // Exactly one of the two ends must be. A nil cfg means the zero Config.
 //
-// A *tls.Conn returns io.EOF when the peer has ended TLS, and also at a FIN that anybody on the way can have sent.
-// The byte stream and rsockets have an end of their own, without which Read returns io.ErrUnexpectedEOF. Message mode
-// has none: there, make the *tls.Conn over a netconn.ForTLS, or use Config.TLS.
+// A *tls.Conn returns io.EOF when the peer has ended TLS, and also at a FIN that anybody on the way
+// can have sent. The byte stream and rsockets have an end of their own, without which Read returns
+// io.ErrUnexpectedEOF. Message mode has none: there, make the *tls.Conn over a netconn.ForTLS, or
+// use Config.TLS.
 func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 	return newNetConn(c, initiator, cfg, nil)
 }
@@ -133,8 +135,8 @@ func (c *Conn) isByteStream() bool {
 //
 // In TCP mode Read is TCP's Read. In DDP mode between two rddp ends, Read and Write remain a byte
 // stream and Read behaves as over TCP. io.EOF means that the peer has closed its end, or called
-// CloseWrite, and that all its bytes have been read. If the connection was lost, the error is another
-// one. After a reset only the first Read returns that, and later ones io.EOF, as over TCP.
+// CloseWrite, and that all its bytes have been read. If the connection was lost, the error is
+// another one. After a reset only the first Read returns that, and later ones io.EOF, as over TCP.
 //
 // In message mode (Config.Messages, or a foreign peer) Read returns bytes of one message. If the
 // message is longer than p, the next Read returns the rest. Bytes of two messages never come
@@ -147,10 +149,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 // ReadMessage is Read for a program that needs to know where messages begin. In message mode it
-// returns, with the first bytes of a message, the Completion of its receive: the length of the whole
-// message, and what the peer has asked for with it. If the message is longer than p, Read returns the
-// rest. If an earlier Read has left a rest, ReadMessage returns bytes of that rest, and the Completion
-// is zero. Outside of message mode it is always zero.
+// returns, with the first bytes of a message, the Completion of its receive: the length of the
+// whole message, and what the peer has asked for with it. If the message is longer than p, Read
+// returns the rest. If an earlier Read has left a rest, ReadMessage returns bytes of that rest, and
+// the Completion is zero. Outside of message mode it is always zero.
 func (c *Conn) ReadMessage(p []byte) (n int, m rdmap.Completion, err error) {
 	n, err = c.read(p, &m)
 	return n, m, err
@@ -186,10 +188,10 @@ func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 // Operations that were posted before complete first. If the peer is rddp and p is longer than the
 // peer's Config.RecvSize, the error is syscall.EMSGSIZE. A foreign peer would end the connection.
 //
-// When the peer has closed the connection in order, the first Write to a byte stream still succeeds,
-// as over TCP, and later Writes return EPIPE. The peer throws the bytes away. Data that the peer
-// has sent before can still be read. In message mode Writes succeed until the peer's TCP refuses
-// them.
+// When the peer has closed the connection in order, the first Write to a byte stream still
+// succeeds, as over TCP, and later Writes return EPIPE. The peer throws the bytes away. Data that
+// the peer has sent before can still be read. In message mode Writes succeed until the peer's TCP
+// refuses them.
 //
 // When the write deadline passes, Write takes back the bytes that have not begun to go out, and n
 // is the number of the other bytes: they are sent from a copy. The connection remains usable. There
@@ -220,14 +222,14 @@ func (c *Conn) isClosed() bool { return c.closed.IsSet() }
 // In DDP mode Close first waits, for at most Config.CloseTimeout, until queued data is sent, and
 // then sends the FIN. If the data is not sent in that time, Close returns an error and resets the
 // connection: the reset tells the peer that data is missing. Close flushes every Work Request that
-// has not completed, and deregisters all memory. The connection then waits for the peer's FIN in the
-// background, for at most Config.CloseTimeout again. If a layer between this package and TCP has a
-// send buffer, as TLS does, Close also waits until that buffer is empty, in either mode, for at most
-// Config.CloseTimeout in all. After SetLinger(0) Close does not wait.
+// has not completed, and deregisters all memory. The connection then waits for the peer's FIN in
+// the background, for at most Config.CloseTimeout again. If a layer between this package and TCP
+// has a send buffer, as TLS does, Close also waits until that buffer is empty, in either mode, for
+// at most Config.CloseTimeout in all. After SetLinger(0) Close does not wait.
 //
 // As over TCP, Close resets the connection if this end has received bytes that it has not read. The
-// peer's program learns from the reset (ECONNRESET) that its data is lost. If the stream below cannot
-// reset, the peer gets io.ErrUnexpectedEOF, and in message mode io.EOF. Data that is still
+// peer's program learns from the reset (ECONNRESET) that its data is lost. If the stream below
+// cannot reset, the peer gets io.ErrUnexpectedEOF, and in message mode io.EOF. Data that is still
 // queued at this end is lost too. Bytes that arrive only after Close are discarded without a reset,
 // and the peer receives everything that was written here, and the end.
 //
@@ -252,15 +254,15 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Wait waits until the connection is over and nothing works for it in the background any more. Close
-// leaves work behind: queued data of the layer below, the wait for the peer's FIN, and startup that a
-// Listener runs. The program calls Close first. Without Close, Wait returns only if the connection
-// fails.
+// Wait waits until the connection is over and nothing works for it in the background any more.
+// Close leaves work behind: queued data of the layer below, the wait for the peer's FIN, and
+// startup that a Listener runs. The program calls Close first. Without Close, Wait returns only if
+// the connection fails.
 //
-// Wait returns an error, ctx.Err(), only if ctx is done first. Close bounds what it leaves behind by
-// Config.CloseTimeout, and a layer with a send buffer of its own, such as TLS, may take 5 s more.
-// Wait does not wait for what the program has started itself, nor for what a Config.Backend keeps of
-// connections that are over, as TCP in user space does.
+// Wait returns an error, ctx.Err(), only if ctx is done first. Close bounds what it leaves behind
+// by Config.CloseTimeout, and a layer with a send buffer of its own, such as TLS, may take 5 s
+// more. Wait does not wait for what the program has started itself, nor for what a Config.Backend
+// keeps of connections that are over, as TCP in user space does.
 func (c *Conn) Wait(ctx context.Context) error {
 	if !c.ok() {
 		return syscall.EINVAL

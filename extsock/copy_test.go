@@ -108,7 +108,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A copier is a Stream that counts how often a copy uses its ReadFrom, as the operating system's has.
+// A copier is a Stream that counts how often a copy uses its ReadFrom, as the operating system's
+// has.
 type copier struct {
 	toe.Stream
 	readFrom atomic.Int32

@@ -28,9 +28,10 @@ func isByteStream(p *startup.Peer) bool {
 // that dialed is the Initiator. privateData is sent to the peer's program in the Request or Reply.
 // EnableDDP does not keep it. Nil means Config.PrivateData.
 //
-// EnableDDP returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
-// peer's Reply is refused by a Terminate (RFC 6581 §8) and its TCP takes nothing, EnableDDP waits for
-// that as Close does, for at most Config.CloseTimeout. The error says what state the connection is in:
+// EnableDDP returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If
+// the peer's Reply is refused by a Terminate (RFC 6581 §8) and its TCP takes nothing, EnableDDP
+// waits for that as Close does, for at most Config.CloseTimeout. The error says what state the
+// connection is in:
 //
 //   - *mpa.RejectError: the peer rejected the connection. The error has the peer's private data,
 //     and the connection is still in TCP mode (RFC 5044 §7.1.2).
@@ -100,8 +101,8 @@ type Request struct {
 
 	// PrivateData is the private data of the peer's program. The caller must not modify it.
 	PrivateData []byte
-	// AllData is the private data as a foreign peer's program sees it: with the capability record in
-	// front, if the peer has sent one. The caller must not modify it.
+	// AllData is the private data as a foreign peer's program sees it: with the capability record
+	// in front, if the peer has sent one. The caller must not modify it.
 	AllData []byte
 	// IRD and ORD are the depths that the peer states: the maximum number of RDMA Reads in flight
 	// that the peer serves, and that it issues. Both are 0 if the peer states none.

@@ -162,8 +162,8 @@ func TestAcceptDDPWithoutRoomForPrivateData(t *testing.T) {
 	})
 }
 
-// TestNothingPlainIsPromoted: a Dialer has no method of package net that makes a connection which is
-// no extended socket.
+// TestNothingPlainIsPromoted: a Dialer has no method of package net that makes a connection which
+// is no extended socket.
 func TestNothingPlainIsPromoted(t *testing.T) {
 	typ, names := reflect.TypeFor[*extsock.Dialer](), " "
 	for m := range typ.NumMethod() {

@@ -31,8 +31,8 @@ const (
 	deviceMaxPosts  = 1 << 12 // the queues are memory of the kernel
 )
 
-// deviceFor returns the device of cfg.Backend, or an *rnic.UnavailableError that says why connections
-// with cfg cannot run on it. Both are nil if the Backend has none.
+// deviceFor returns the device of cfg.Backend, or an *rnic.UnavailableError that says why
+// connections with cfg cannot run on it. Both are nil if the Backend has none.
 func deviceFor(cfg *Config) (rnic.Device, error) {
 	b, ok := cfg.Backend.(rnic.Deviced)
 	if !ok {
@@ -84,12 +84,12 @@ func (c *Conn) withoutDevice(why error) {
 	c.trace.Info("not on a device", "reason", inProcessReason(reason), "err", why)
 }
 
-// notReached is the reason of a connection with StartupPrefer whose peer was not reached on the device.
-// The others are the rnic.Unavailability.
+// notReached is the reason of a connection with StartupPrefer whose peer was not reached on the
+// device. The others are the rnic.Unavailability.
 const notReached = int(rnic.NotSupported) + 1
 
-// inProcess counts the connections of the process that do not run on the device of their Backend, by
-// reason, and onDevice those that run on a device.
+// inProcess counts the connections of the process that do not run on the device of their Backend,
+// by reason, and onDevice those that run on a device.
 var (
 	inProcess [notReached + 1]atomic.Uint64
 	onDevice  atomic.Uint64
@@ -124,8 +124,8 @@ func newDeviceEnd(dev rnic.Device, cfg *Config, initiator bool) *deviceEnd {
 	}
 }
 
-// privateData returns the private data of a request, or of an answer, of at most most bytes. announce
-// says that it has the capability record.
+// privateData returns the private data of a request, or of an answer, of at most most bytes.
+// announce says that it has the capability record.
 func (e *deviceEnd) privateData(most int, announce bool) []byte {
 	if !announce || e.cfg.NoCapabilities {
 		return e.cfg.PrivateData
@@ -146,8 +146,8 @@ func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
 	return &startup.Peer{IsRDDP: ok, Capabilities: caps, PrivateData: rest}, err
 }
 
-// rejection returns the error of a connection that the peer's program has rejected: that of a connection
-// in process, and the device's.
+// rejection returns the error of a connection that the peer's program has rejected: that of a
+// connection in process, and the device's.
 func (e *deviceEnd) rejection(r *rnic.RejectError) error {
 	p, err := e.peer(r.PrivateData)
 	if err != nil {
@@ -184,8 +184,8 @@ func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 	return c
 }
 
-// onDevice returns a connection on the device of Config.Backend. It returns nothing if the connection
-// must be in this process, and a.noDevice says why.
+// onDevice returns a connection on the device of Config.Backend. It returns nothing if the
+// connection must be in this process, and a.noDevice says why.
 func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 	dev, err := deviceFor(a.cfg)
 	var c *Conn
@@ -234,8 +234,8 @@ func (a *attempt) dialDevice(ctx context.Context, dev rnic.Device) (*Conn, error
 	return nil, first
 }
 
-// maxPorts is how many ports of rdma_cm's choice a connection tries. Where TCP uses so many that all of them
-// may fail, hardly any port is left.
+// maxPorts is how many ports of rdma_cm's choice a connection tries. Where TCP uses so many that
+// all of them may fail, hardly any port is left.
 const maxPorts = 64
 
 // A notReachedError means that there was no connection with one address.
@@ -244,8 +244,8 @@ type notReachedError struct{ err error }
 func (e *notReachedError) Error() string { return e.err.Error() }
 func (e *notReachedError) Unwrap() error { return e.err }
 
-// dialAddress tries one address. It and the other untried ones, left in number, have equal shares of the
-// time that ctx leaves.
+// dialAddress tries one address. It and the other untried ones, left in number, have equal shares
+// of the time that ctx leaves.
 func (a *attempt) dialAddress(ctx context.Context, dev rnic.Device, address string, left int) (*Conn, error) {
 	deadline, _ := ctx.Deadline() // dialDevice sets one
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
@@ -269,7 +269,8 @@ func (a *attempt) dialAddress(ctx context.Context, dev rnic.Device, address stri
 		if r := (*rnic.RejectError)(nil); errors.As(err, &r) {
 			return nil, e.rejection(r)
 		}
-		// siw: rdma_cm has chosen a port that TCP has in use. It has the same error if it has no port left.
+		// siw: rdma_cm has chosen a port that TCP has in use. It has the same error if it has no
+		// port left.
 		if !errors.Is(err, syscall.EADDRNOTAVAIL) || tries == maxPorts || ctx.Err() != nil {
 			return nil, &notReachedError{err}
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A mortalSession is a session of two ends with bytes each way and one-sided operations. The device of
-// one end may die in each of its calls.
+// A mortalSession is a session of two ends with bytes each way and one-sided operations. The device
+// of one end may die in each of its calls.
 type mortalSession struct {
 	t      *testing.T
 	memory *extsock.Memory // of the end that accepts
@@ -133,7 +133,8 @@ func (s *mortalSession) dialed(c *extsock.Conn, own toe.Backend) {
 	s.note(err)
 }
 
-// posts posts Work Requests, and checks that each has one Completion, in order, however the device ends.
+// posts posts Work Requests, and checks that each has one Completion, in order, however the device
+// ends.
 func (s *mortalSession) posts(c *extsock.Conn, h rdmap.Handle, b toe.Backend) bool {
 	memory, err := extsock.NewMemory(b, 2048, 0)
 	if !s.note(err) {
@@ -192,9 +193,9 @@ func (s *mortalSession) end(c *extsock.Conn) {
 }
 
 // TestDeviceDies: a device dies in each call of a session, of the end that dials or of the one that
-// accepts. Every call returns, with an error that says so: *DeathError at that end, and what TCP has for
-// a connection that is lost at the other one. The bytes that have arrived are right, and memory is given
-// back.
+// accepts. Every call returns, with an error that says so: *DeathError at that end, and what TCP
+// has for a connection that is lost at the other one. The bytes that have arrived are right, and
+// memory is given back.
 func TestDeviceDies(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		t.Run(map[bool]string{true: "of the end that dials", false: "of the end that accepts"}[dials], func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A failingBackend is a Backend whose listeners have one Accept return an error that comes from fail.
+// A failingBackend is a Backend whose listeners have one Accept return an error that comes from
+// fail.
 type failingBackend struct {
 	*devicetest.Backend
 	fail chan error
@@ -57,8 +58,9 @@ func (l failingListener) Accept(ctx context.Context, cfg rnic.QPConfig) (rnic.QP
 	return qp, err
 }
 
-// TestDeviceListenerFails: when a device fails one Accept, the listener accepts nothing more. The connections
-// that have come before go to the program first, in their order, and then comes the error, each time.
+// TestDeviceListenerFails: when a device fails one Accept, the listener accepts nothing more. The
+// connections that have come before go to the program first, in their order, and then comes the
+// error, each time.
 func TestDeviceListenerFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := &failingBackend{new(devicetest.Backend), make(chan error)}
@@ -105,8 +107,9 @@ func TestDeviceListenerFails(t *testing.T) {
 	})
 }
 
-// TestDeviceListenerClosed: Close drops the connections that wait, and Accept returns net.ErrClosed then, whether
-// its deadline has passed or not. Until then a deadline that has passed comes before what waits.
+// TestDeviceListenerClosed: Close drops the connections that wait, and Accept returns net.ErrClosed
+// then, whether its deadline has passed or not. Until then a deadline that has passed comes before
+// what waits.
 func TestDeviceListenerClosed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := new(devicetest.Backend)

@@ -43,8 +43,8 @@ func part(t *testing.T, h rdmap.Handle, off, n int) rdmap.Handle {
 	return p
 }
 
-// TestDevicePost: Work Requests of the program run on the device, from memory to memory, and each has one
-// Completion, in order. A Write of the byte stream does not overtake them.
+// TestDevicePost: Work Requests of the program run on the device, from memory to memory, and each
+// has one Completion, in order. A Write of the byte stream does not overtake them.
 func TestDevicePost(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)
@@ -199,7 +199,8 @@ func TestDevicePostRefuses(t *testing.T) {
 	})
 }
 
-// TestDevicePostGather: the pieces of a gather list lie in any Memory of the device, and go as one message.
+// TestDevicePostGather: the pieces of a gather list lie in any Memory of the device, and go as one
+// message.
 func TestDevicePostGather(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -243,8 +244,8 @@ func TestDevicePostGather(t *testing.T) {
 	})
 }
 
-// TestDevicePostInline: the payload of an Inline may lie anywhere, is the program's again at once, and has any length
-// and any number of pieces. The memory of the copies is given back.
+// TestDevicePostInline: the payload of an Inline may lie anywhere, is the program's again at once,
+// and has any length and any number of pieces. The memory of the copies is given back.
 func TestDevicePostInline(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -296,8 +297,8 @@ func TestDevicePostInline(t *testing.T) {
 	})
 }
 
-// TestDevicePostMessages: in message mode a Send that is posted is a message, and the end that accepts may
-// post before it has received one.
+// TestDevicePostMessages: in message mode a Send that is posted is a message, and the end that
+// accepts may post before it has received one.
 func TestDevicePostMessages(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -327,8 +328,8 @@ func TestDevicePostMessages(t *testing.T) {
 	})
 }
 
-// TestDevicePostEnd: a Work Request that fails says so and ends the connection. Then, and after Close, Post
-// returns why.
+// TestDevicePostEnd: a Work Request that fails says so and ends the connection. Then, and after
+// Close, Post returns why.
 func TestDevicePostEnd(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)

@@ -66,8 +66,8 @@ func eachKind(t *testing.T, f func(t *testing.T, b *devicetest.Backend)) {
 	}
 }
 
-// TestDeviceMessages: in message mode each Write is a message, and a peer that is no rddp sees nothing
-// else.
+// TestDeviceMessages: in message mode each Write is a message, and a peer that is no rddp sees
+// nothing else.
 func TestDeviceMessages(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		t.Run(map[bool]string{false: "rddp", true: "foreign"}[foreign], func(t *testing.T) {
@@ -212,8 +212,8 @@ func TestDeviceCloseLosesData(t *testing.T) {
 	})
 }
 
-// TestDeviceCloseBeforeWrite: Close of the end that accepts, where a Write in message mode still waits for the peer to
-// speak first, has nothing to wait for. The Write fails.
+// TestDeviceCloseBeforeWrite: Close of the end that accepts, where a Write in message mode still
+// waits for the peer to speak first, has nothing to wait for. The Write fails.
 func TestDeviceCloseBeforeWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := deviceConfig(&devicetest.Backend{RNIC: true})
@@ -240,8 +240,8 @@ func TestDeviceCloseBeforeWrite(t *testing.T) {
 	})
 }
 
-// TestDeviceWriteDeadline: a Write that waits for credits returns what goes out, and the rest can be
-// written later.
+// TestDeviceWriteDeadline: a Write that waits for credits returns what goes out, and the rest can
+// be written later.
 func TestDeviceWriteDeadline(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		client, server := devicePair(t, b)
@@ -377,8 +377,8 @@ func TestDeviceBadRemote(t *testing.T) {
 	})
 }
 
-// TestWithoutDevice: a connection that cannot run on the device runs in this process. The reason has a
-// type, and is counted for each connection.
+// TestWithoutDevice: a connection that cannot run on the device runs in this process. The reason
+// has a type, and is counted for each connection.
 func TestWithoutDevice(t *testing.T) {
 	unavailable := func(r rnic.Unavailability) error {
 		return &rnic.UnavailableError{Reason: r, Err: errors.New("of the test")}
@@ -446,8 +446,8 @@ func TestWithoutDevice(t *testing.T) {
 	}
 }
 
-// TestDeviceRejected: a program sees what the program that has rejected it says, as in process, and without
-// the capability record.
+// TestDeviceRejected: a program sees what the program that has rejected it says, as in process, and
+// without the capability record.
 func TestDeviceRejected(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -503,8 +503,9 @@ func TestDeviceNames(t *testing.T) {
 	})
 }
 
-// TestDeviceRejectedPrefer: a peer that rejects has answered, so a connection that prefers DDP mode does not
-// look for it over TCP, where the program would see another error. It does if nobody answers.
+// TestDeviceRejectedPrefer: a peer that rejects has answered, so a connection that prefers DDP mode
+// does not look for it over TCP, where the program would see another error. It does if nobody
+// answers.
 func TestDeviceRejectedPrefer(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		cfg := deviceConfig(b)
@@ -529,8 +530,8 @@ var errNoTCP = errors.New("no TCP in this test")
 
 func (noTCP) Dial(context.Context, string, string) (toe.Stream, error) { return nil, errNoTCP }
 
-// TestDeviceNoPort: Dial tries again when rdma_cm has no port for it, but not forever, nor after its context is
-// done.
+// TestDeviceNoPort: Dial tries again when rdma_cm has no port for it, but not forever, nor after
+// its context is done.
 func TestDeviceNoPort(t *testing.T) {
 	eachKind(t, func(t *testing.T, b *devicetest.Backend) {
 		ctx, cancel := context.WithCancel(t.Context())

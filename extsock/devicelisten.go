@@ -21,9 +21,9 @@ const (
 )
 
 // A deviceListener is the listener below a Listener whose connections run on a device. As the
-// operating system does, it accepts in the background. If one of its goroutines gets an error that ends
-// the listener, all of them end. Accept then returns the connections that have come about before, and
-// after them the error.
+// operating system does, it accepts in the background. If one of its goroutines gets an error that
+// ends the listener, all of them end. Accept then returns the connections that have come about
+// before, and after them the error.
 type deviceListener struct {
 	l        rnic.QPListener
 	dev      rnic.Device
@@ -156,8 +156,8 @@ func (d *deviceListener) acceptOne(ctx context.Context) (c *Conn, err error) {
 	return e.join(qp, p, false), nil
 }
 
-// become takes the listener to another state, and is the only place that changes it. An error after the first, or
-// after Close, changes nothing, and neither does a second Close.
+// become takes the listener to another state, and is the only place that changes it. An error after
+// the first, or after Close, changes nothing, and neither does a second Close.
 func (d *deviceListener) become(next listening, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,7 +215,8 @@ func (d *deviceListener) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// Close ends the listener. Connections that wait for Accept end without an end of their byte stream.
+// Close ends the listener. Connections that wait for Accept end without an end of their byte
+// stream.
 func (d *deviceListener) Close() error {
 	d.become(listenClosed, nil)
 	err := d.l.Close()

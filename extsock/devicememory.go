@@ -19,8 +19,9 @@ import (
 )
 
 // A Memory is memory that peers may read or write, also where an RDMA device runs the connection: a
-// device reaches no memory of Go's heap. Any number of connections may share one. Its methods may be
-// called from any goroutine. NewMemory makes a Memory. The zero Memory has no bytes, and Share refuses it.
+// device reaches no memory of Go's heap. Any number of connections may share one. Its methods may
+// be called from any goroutine. NewMemory makes a Memory. The zero Memory has no bytes, and Share
+// refuses it.
 type Memory struct {
 	b      []byte
 	access ddp.Access
@@ -30,9 +31,10 @@ type Memory struct {
 	closed atomic.Bool
 }
 
-// NewMemory returns n bytes of zeros, n > 0, for connections of Config.Backend b, which may be nil. If
-// b has a device, they are registered with it, and are none of Go's heap: no pointers may be in them.
-// If that is impossible, no error says so, because the connections may be in this process; Share does.
+// NewMemory returns n bytes of zeros, n > 0, for connections of Config.Backend b, which may be nil.
+// If b has a device, they are registered with it, and are none of Go's heap: no pointers may be in
+// them. If that is impossible, no error says so, because the connections may be in this process;
+// Share does.
 func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 	if n <= 0 || int64(n) > math.MaxUint32 {
 		return nil, fmt.Errorf("memory of %d bytes: %w", n, syscall.EINVAL)
@@ -60,10 +62,11 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 // Bytes returns the memory. Peers may change it at any time.
 func (m *Memory) Bytes() []byte { return m.b }
 
-// Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this process.
-// On a device, every peer on the same device that knows the Region's Handle has the access, until Close,
-// and Region.Deregister does nothing. If no device reaches the memory and c is on one, the error is
-// errors.ErrUnsupported, or the *rnic.UnavailableError of NewMemory. After Close, it is net.ErrClosed.
+// Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this
+// process. On a device, every peer on the same device that knows the Region's Handle has the
+// access, until Close, and Region.Deregister does nothing. If no device reaches the memory and c is
+// on one, the error is errors.ErrUnsupported, or the *rnic.UnavailableError of NewMemory. After
+// Close, it is net.ErrClosed.
 func (m *Memory) Share(c *Conn) (Region, error) {
 	switch {
 	case m.closed.Load():
@@ -76,9 +79,9 @@ func (m *Memory) Share(c *Conn) (Region, error) {
 	return Region{m: m}, nil
 }
 
-// Close ends the access of all peers on the device, and gives the memory back: neither the program nor
-// a connection may use it any more. Memory in this process lasts as long as the program has it, and
-// the peers with which it has been shared keep their access.
+// Close ends the access of all peers on the device, and gives the memory back: neither the program
+// nor a connection may use it any more. Memory in this process lasts as long as the program has it,
+// and the peers with which it has been shared keep their access.
 func (m *Memory) Close() error {
 	m.closed.Store(m.b != nil)
 	if m.region == nil {
@@ -91,8 +94,8 @@ func (m *Memory) Close() error {
 // handle returns the Handle of the memory on the device.
 func (m *Memory) handle() rdmap.Handle { return m.region.Handle() }
 
-// memories has the open Memory of all devices, in the order of its addresses, so that Post finds the
-// Region of its Data. Memory of a Region does not move.
+// memories has the open Memory of all devices, in the order of its addresses, so that Post finds
+// the Region of its Data. Memory of a Region does not move.
 var memories memoryList
 
 type memoryList struct {
@@ -102,7 +105,8 @@ type memoryList struct {
 
 func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
-// find returns the place of the Memory that begins at the address at, or the place where it would be.
+// find returns the place of the Memory that begins at the address at, or the place where it would
+// be.
 //
 // +checklocks:l.mu
 func (l *memoryList) find(at uintptr) (int, bool) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A deviceStream stands where a connection in this process has its Stream. Nobody but the device sees
-// the bytes, so there are only the addresses.
+// A deviceStream stands where a connection in this process has its Stream. Nobody but the device
+// sees the bytes, so there are only the addresses.
 type deviceStream struct {
 	qp     rnic.QP
 	device string // its name

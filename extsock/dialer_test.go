@@ -221,8 +221,8 @@ func (r *redirected) Dial(ctx context.Context, network, _ string) (toe.Stream, e
 	return r.Backend.Dial(ctx, network, r.address)
 }
 
-// TestTLSNameHasNoZone: the certificate of a server at a link-local address has the address, without the zone
-// that the client needs to reach it.
+// TestTLSNameHasNoZone: the certificate of a server at a link-local address has the address,
+// without the zone that the client needs to reach it.
 func TestTLSNameHasNoZone(t *testing.T) {
 	client, server := tlsConfigs(t)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: server})

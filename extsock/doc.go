@@ -64,8 +64,8 @@
 //   - Programs that use sockets: [Dial], [Dialer], [Listen], [Listener], [Conn] and [Config]. What
 //     replaces a net.Conn needs nothing else.
 //   - Programs that share memory: [Region], [Access] and [Handle], and for the peer's memory
-//     [RemoteMemory]. [Domain] is for memory that several connections share, and [Memory] for memory
-//     that an RDMA device reaches, too.
+//     [RemoteMemory]. [Domain] is for memory that several connections share, and [Memory] for
+//     memory that an RDMA device reaches, too.
 //   - Programs that use verbs: [WorkRequest], [RecvRequest], [CompletionQueue] and [Completion].
 //   - Servers with foreign peers, which look at a connection before they accept it: [Request].
 //   - Whoever watches a process: [ConnectionState], [Connections], [TotalStats] and
@@ -89,8 +89,8 @@
 // SetsockoptInt(SOL_DDP, DDPMODE, 1), switches it into DDP mode. Both programs must do so at the
 // same point of their protocol. MPA startup then runs on the connection.
 //
-// In DDP mode Read and Write remain a byte stream if both ends are rddp. If Config.Messages is set at
-// either end, or if the peer is not rddp, the connection is in message mode: one Write is one
+// In DDP mode Read and Write remain a byte stream if both ends are rddp. If Config.Messages is set
+// at either end, or if the peer is not rddp, the connection is in message mode: one Write is one
 // message, and each Read returns bytes of one message. In both modes the verbs work:
 //
 //   - [Conn.Register] gives the peer access to memory. The Handle of a [Region] has 16 bytes, which
@@ -99,8 +99,8 @@
 //   - [Conn.Post] adds a Work Request to the send queue and returns at once. Its Completion arrives
 //     in a completion queue, which connections may share.
 //
-// With Config.RSockets, Read and Write are the byte stream of librdmacm's rsockets. The peer is then a
-// C program that knows nothing of RDMA, and there are no verbs.
+// With Config.RSockets, Read and Write are the byte stream of librdmacm's rsockets. The peer is
+// then a C program that knows nothing of RDMA, and there are no verbs.
 //
 // # Ways into DDP mode
 //
@@ -159,8 +159,8 @@
 //
 // A Send of the peer needs a posted buffer. The connection posts buffers for Read, unless the
 // program posts its own: by PostRecv before the switch, with Config.RecvCQ, or with Config.SRQ for
-// many connections together. A program that posts them learns from [Conn.AwaitEnd] that the peer has
-// closed the connection, and must then call Close.
+// many connections together. A program that posts them learns from [Conn.AwaitEnd] that the peer
+// has closed the connection, and must then call Close.
 //
 // If Read and Write are a byte stream, unread data delays the peer's Writes and nothing else. In
 // message mode at most Config.RecvDepth messages may be unread. Then the connection stops reading
@@ -235,10 +235,11 @@
 // which a connection with StartupPrefer may send nothing before its first byte, unless
 // Config.SniffTimeout limits it. A TLS handshake of Dial may take 10 s.
 //
-// A panic in this package, or in code of the program that a goroutine of this package calls, such as a
-// Tap, a trace handler, a callback of the tls.Config or a net.Conn below, ends its connection with an
-// error whose text has the stack, but it does not end the program. [Conn.Stats] and [TotalStats] count
-// such panics. A panic in a call of the program's own goroutine may reach that goroutine.
+// A panic in this package, or in code of the program that a goroutine of this package calls, such
+// as a Tap, a trace handler, a callback of the tls.Config or a net.Conn below, ends its connection
+// with an error whose text has the stack, but it does not end the program. [Conn.Stats] and
+// [TotalStats] count such panics. A panic in a call of the program's own goroutine may reach that
+// goroutine.
 //
 // # What is missing
 //

@@ -16,8 +16,8 @@ import (
 )
 
 // TestStreamWithEarlyRuns moves a byte stream whose FPDUs are short enough to be found in the runs
-// that arrive early. Segments that were placed early then complete a message before the next message
-// begins.
+// that arrive early. Segments that were placed early then complete a message before the next
+// message begins.
 func TestStreamWithEarlyRuns(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		for seed := range uint64(8) {

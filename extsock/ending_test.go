@@ -59,8 +59,8 @@ func TestFencedResponderEnds(t *testing.T) {
 	}
 }
 
-// TestPeerEndsWhileAFencedResponderCloses: Close of a Responder with queued output waits for the Initiator's first FPDU.
-// After the peer's FIN no FPDU can arrive, so Close returns at once.
+// TestPeerEndsWhileAFencedResponderCloses: Close of a Responder with queued output waits for the
+// Initiator's first FPDU. After the peer's FIN no FPDU can arrive, so Close returns at once.
 func TestPeerEndsWhileAFencedResponderCloses(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, inMessages.cfg, nil)

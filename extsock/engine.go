@@ -7,8 +7,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An engine runs a connection in DDP mode. The driver is the engine that does so in this process. Its
-// methods say what each method here does. All but Start and Receive may be called from any goroutine.
+// An engine runs a connection in DDP mode. The driver is the engine that does so in this process.
+// Its methods say what each method here does. All but Start and Receive may be called from any
+// goroutine.
 type engine interface {
 	// Start is called once, and Receive once after it, in a goroutine that may stay there until the
 	// connection is over. owner is what counters.AllOpen returns for the connection.
@@ -34,9 +35,9 @@ type engine interface {
 	Post(wr *rdmap.WorkRequest) error
 	PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error)
 
-	// CloseWrite, CloseRead and Close end the connection in order, or one of its ways. Kill ends it at
-	// once; Reads of a driver still get what is unread, and on a device it is thrown away. Reset is Kill
-	// for a program that closes: what is unread is thrown away.
+	// CloseWrite, CloseRead and Close end the connection in order, or one of its ways. Kill ends it
+	// at once; Reads of a driver still get what is unread, and on a device it is thrown away. Reset
+	// is Kill for a program that closes: what is unread is thrown away.
 	CloseWrite(err error)
 	CloseRead()
 	Close() error

@@ -15,8 +15,8 @@ import (
 
 // These are the errors of this package. Methods return them inside a *net.OpError, so programs test
 // for them with errors.Is. Errors of the layers below are inside a *net.OpError too: *mpa.Error,
-// *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on. Some conditions are known by
-// errors of the standard library:
+// *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on. Some conditions are known
+// by errors of the standard library:
 //
 //	syscall.EMSGSIZE        private data does not fit into an MPA Request or Reply (see Config.PrivateData),
 //	                        or a Write in message mode is longer than the peer's receive buffers. Nothing has
@@ -35,11 +35,12 @@ var (
 	//   - Read needs receive buffers that the connection posts, and PostRecv needs a receive queue
 	//     that the program owns. A connection has only one of the two.
 	ErrMode = startup.ErrMode
-	// ErrBusy means that something on the connection is in the way. The switch to DDP mode cannot begin
-	// during a Read, a Write or another switch, because bytes of the startup could get into them. Nor can
-	// the Initiator begin it while data of the peer waits to be read. In all these cases nothing has been
-	// sent, and the connection is still in TCP mode. Options cannot change during a switch, and the depth of the receive
-	// queue cannot change once the queue exists. StartTap cannot show a connection to two Taps at once.
+	// ErrBusy means that something on the connection is in the way. The switch to DDP mode cannot
+	// begin during a Read, a Write or another switch, because bytes of the startup could get into
+	// them. Nor can the Initiator begin it while data of the peer waits to be read. In all these
+	// cases nothing has been sent, and the connection is still in TCP mode. Options cannot change
+	// during a switch, and the depth of the receive queue cannot change once the queue exists.
+	// StartTap cannot show a connection to two Taps at once.
 	ErrBusy = startup.ErrBusy
 	// ErrNotMPA means that the peer sent something other than an MPA frame. Perhaps it has not
 	// switched, or it was still sending its own data, or it does not know MPA.
@@ -63,8 +64,8 @@ var (
 	//
 	//   - Config.IdleTimeout: nothing was sent or received for that long.
 	//   - Config.WriteTimeout: the peer's TCP accepted no data for that long.
-	//   - Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had waited
-	//     longest at the address with most of them.
+	//   - Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had
+	//     waited longest at the address with most of them.
 	//   - Config.BadSTagDelay: connections of the peer's address used so many STags that they did
 	//     not have that the delay is longer than HandshakeTimeout.
 	//
@@ -78,8 +79,8 @@ var (
 	errReceiveOwner  = fmt.Errorf("%w: the receive queue has another owner: use either Read or PostRecv", ErrMode)
 	errPrivateData   = fmt.Errorf("private data: %w", syscall.EMSGSIZE)
 	errMessageLength = fmt.Errorf("for the peer's receive buffers: %w", syscall.EMSGSIZE)
-	// errMemory: a device reaches memory by its address, and Go's heap promises no address for longer
-	// than a call.
+	// errMemory: a device reaches memory by its address, and Go's heap promises no address for
+	// longer than a call.
 	errMemory    = fmt.Errorf("a device does not reach memory of Go's heap: %w", errors.ErrUnsupported)
 	errRange     = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
 	errInitiator = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
@@ -120,9 +121,10 @@ func (c *Conn) network() string {
 	return "rddp"
 }
 
-// afterReset returns err as TCP reports a reset: the first call returns ECONNRESET, later Reads return io.EOF,
-// and later Writes EPIPE. But the first Read returns ECONNRESET in any case. Over TCP it returns io.EOF if a Write
-// came first, and a program that reads in another goroutine takes what it has got for everything.
+// afterReset returns err as TCP reports a reset: the first call returns ECONNRESET, later Reads
+// return io.EOF, and later Writes EPIPE. But the first Read returns ECONNRESET in any case. Over
+// TCP it returns io.EOF if a Write came first, and a program that reads in another goroutine takes
+// what it has got for everything.
 func (c *Conn) afterReset(err error, write bool) error {
 	if !errors.Is(err, syscall.ECONNRESET) {
 		return err

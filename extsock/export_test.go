@@ -84,7 +84,8 @@ func MemoryTaken() int64 { return driver.MemoryInUse() }
 // Unread returns how many octets c holds of unread messages.
 func Unread(c *Conn) int64 { return driverOf(c).Inspect().Unread }
 
-// Held returns how many octets c holds of messages and grants, counted one by one, and whether c is open.
+// Held returns how many octets c holds of messages and grants, counted one by one, and whether c is
+// open.
 func Held(c *Conn) (n int64, live bool) {
 	x := driverOf(c).Inspect()
 	return x.Held, x.Live
@@ -119,8 +120,8 @@ func BacklogSeated(l *Listener) int {
 	return l.backlog.seated
 }
 
-// Accepts reports whether l accepts from the listener below, or does so as soon as the program calls
-// Accept.
+// Accepts reports whether l accepts from the listener below, or does so as soon as the program
+// calls Accept.
 func Accepts(l *Listener) bool {
 	if l.backlog == nil {
 		return true
@@ -130,8 +131,8 @@ func Accepts(l *Listener) bool {
 	return l.backlog.accepting
 }
 
-// Outgoing returns how many messages of a connection that speaks rsockets TCP has not taken, as far as
-// the connection has looked.
+// Outgoing returns how many messages of a connection that speaks rsockets TCP has not taken, as far
+// as the connection has looked.
 func Outgoing(c *Conn) int {
 	s := c.verbs.rsocket
 	s.mu.Lock()
@@ -142,8 +143,8 @@ func Outgoing(c *Conn) int {
 // SendNow is the part of a Write of n bytes over rsockets that comes after it has found room.
 func SendNow(c *Conn, n int) (sent bool, err error) { return c.verbs.rsocket.send(bufpool.GetChunk(n)) }
 
-// BacklogHasRoom reports whether a backlog accepts another connection with so many calls of Accept under
-// way, and so many connections seated. shared says that another process may accept them too.
+// BacklogHasRoom reports whether a backlog accepts another connection with so many calls of Accept
+// under way, and so many connections seated. shared says that another process may accept them too.
 func BacklogHasRoom(shared bool, calls, seated int) bool {
 	b := &backlog{}
 	b.mu.Lock()

@@ -58,7 +58,8 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 	return newRawPeer(t, a, mpa.Agreement{CRC: true}), c
 }
 
-// newRawPeer returns a peer that has gone through startup over s. a says what was agreed, as the peer sees it.
+// newRawPeer returns a peer that has gone through startup over s. a says what was agreed, as the
+// peer sees it.
 func newRawPeer(t *testing.T, s net.Conn, a mpa.Agreement) *rawPeer {
 	return &rawPeer{t: t, s: s, tx: mpa.NewSender(a), rx: rawpeer.NewReceiver(a)}
 }
@@ -321,8 +322,8 @@ func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 	return prototest.Untagged(control, ddp.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
 }
 
-// TestMessageOffsets: an MO that is not the next one is invalid where the driver provides the receive
-// buffers, too, whatever memory there is (RFC 5041 §7.1, §7.2).
+// TestMessageOffsets: an MO that is not the next one is invalid where the driver provides the
+// receive buffers, too, whatever memory there is (RFC 5041 §7.1, §7.2).
 func TestMessageOffsets(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		for _, mo := range []uint32{4, 1 << 31, math.MaxUint32 - 3} {

@@ -52,10 +52,10 @@ type resident struct {
 
 func (r resident) RemoteAddr() net.Addr { return r.at }
 
-// TestHalfOpenFlood: for two minutes, a hundred connections a second come from a few addresses. Each
-// begins a Request and does not go on, and Config.MaxHalfOpen is 64. Meanwhile a peer from elsewhere
-// connects every 5 s that takes 3 s for its Request, within which the flood has filled all places
-// several times. All of these get into DDP mode.
+// TestHalfOpenFlood: for two minutes, a hundred connections a second come from a few addresses.
+// Each begins a Request and does not go on, and Config.MaxHalfOpen is 64. Meanwhile a peer from
+// elsewhere connects every 5 s that takes 3 s for its Request, within which the flood has filled
+// all places several times. All of these get into DDP mode.
 func TestHalfOpenFlood(t *testing.T) {
 	alone(t)
 	const most, slow, each = 64, 3 * time.Second, 5 * time.Second

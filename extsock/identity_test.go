@@ -19,7 +19,8 @@ func withClientCertificates(t *testing.T) (client, server *tls.Config) {
 	return client, server
 }
 
-// TestPeerUnderTLS: after Handshake ConnectionState says who the peer is, at both ends, in each mode.
+// TestPeerUnderTLS: after Handshake ConnectionState says who the peer is, at both ends, in each
+// mode.
 func TestPeerUnderTLS(t *testing.T) {
 	listened := func(mode extsock.Startup) func(t *testing.T) (client, server *extsock.Conn) {
 		return func(t *testing.T) (client, server *extsock.Conn) {
@@ -97,8 +98,8 @@ func TestPeerUnderTLS(t *testing.T) {
 	}
 }
 
-// TestStateDoesNotWaitForTLS: ConnectionState returns while TLS's handshake is under way, and Handshake ends with
-// its context.
+// TestStateDoesNotWaitForTLS: ConnectionState returns while TLS's handshake is under way, and
+// Handshake ends with its context.
 func TestStateDoesNotWaitForTLS(t *testing.T) {
 	clientTLS, _ := tlsConfigs(t)
 	a, b := net.Pipe()

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestInvalidatedMemory: a connection does not hold the memory of a Region that its peer has invalidated,
-// and Close still ends the Regions that are left.
+// TestInvalidatedMemory: a connection does not hold the memory of a Region that its peer has
+// invalidated, and Close still ends the Regions that are left.
 func TestInvalidatedMemory(t *testing.T) {
 	for desc, responder := range map[string]side{
 		"receives for Read":             inMessages,

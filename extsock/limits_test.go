@@ -270,8 +270,8 @@ func TestBadSTagDelay(t *testing.T) {
 	})
 }
 
-// TestDeregisterIsNoBadSTag: the address of a peer does not wait because the program has ended the Region of
-// which the peer's Read was being answered.
+// TestDeregisterIsNoBadSTag: the address of a peer does not wait because the program has ended the
+// Region of which the peer's Read was being answered.
 func TestDeregisterIsNoBadSTag(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		n := simtoe.New(simtoe.Config{Window: 1000, MaxSegment: 1000, Delay: time.Second})

@@ -18,14 +18,15 @@ import (
 )
 
 // A Listener is a net.Listener whose connections are extended sockets. Its methods may be called
-// from any goroutine. Listen and NewListener make a Listener. The methods of the zero value, and of a nil
-// *Listener, return syscall.EINVAL, as those of the zero net.TCPListener do; Addr returns nil.
+// from any goroutine. Listen and NewListener make a Listener. The methods of the zero value, and of
+// a nil *Listener, return syscall.EINVAL, as those of the zero net.TCPListener do; Addr returns
+// nil.
 //
 // Unless Config.Startup is StartupOff, a Listener runs the startup of each connection in the
 // background as soon as the connection arrives, whatever the program does. At most 128 connections
 // wait for Accept in this way. The others wait in the operating system's backlog. If the program
-// calls AcceptDDP, Config.MaxHalfOpen limits the connections whose Request has not come, and at most
-// 128 others wait.
+// calls AcceptDDP, Config.MaxHalfOpen limits the connections whose Request has not come, and at
+// most 128 others wait.
 //
 // A Listener leaves startup to the program in two cases: if Config.JudgeRequests is set, and if
 // Config.RecvCQ is set without Config.SRQ. In the second case the program must post receive buffers
@@ -80,8 +81,8 @@ func newDoor(cfg *Config) *startup.Door {
 
 // Listen listens at address, as net.Listen does. The networks are those of Config.Backend: "tcp",
 // "tcp4", "tcp6" and "unix" for the operating system's TCP. A nil cfg means the zero Config. For
-// the settings of a net.ListenConfig, pass its listener to NewListener. As with tls.Listen, a Config.TLS
-// must have a certificate, or a function that returns one.
+// the settings of a net.ListenConfig, pass its listener to NewListener. As with tls.Listen, a
+// Config.TLS must have a certificate, or a function that returns one.
 func Listen(network, address string, cfg *Config) (*Listener, error) {
 	if cfg != nil && cfg.TLS != nil && len(cfg.TLS.Certificates) == 0 && cfg.TLS.GetCertificate == nil && cfg.TLS.GetConfigForClient == nil {
 		return nil, errors.New("extsock: the Config.TLS of a Listener has none of Certificates, GetCertificate and GetConfigForClient")
@@ -153,11 +154,11 @@ func (l *Listener) accept() (*Conn, error) {
 // speak plain TCP. A program that serves such peers must use Accept.
 //
 // If the Listener runs startup itself, AcceptDDP returns the first connection that reaches DDP
-// mode, so a silent peer does not delay other peers. If there are more than Config.MaxHalfOpen silent
-// peers, the oldest connection of the address with most of them is closed. Otherwise, for example with StartupOff,
-// AcceptDDP calls EnableDDP on one connection after another, and a silent peer delays the next one
-// for HandshakeTimeout. A server all of whose peers use DDP mode should set StartupRequire.
-// AcceptDDP accepts every Request, even with Config.JudgeRequests.
+// mode, so a silent peer does not delay other peers. If there are more than Config.MaxHalfOpen
+// silent peers, the oldest connection of the address with most of them is closed. Otherwise, for
+// example with StartupOff, AcceptDDP calls EnableDDP on one connection after another, and a silent
+// peer delays the next one for HandshakeTimeout. A server all of whose peers use DDP mode should
+// set StartupRequire. AcceptDDP accepts every Request, even with Config.JudgeRequests.
 func (l *Listener) AcceptDDP() (*Conn, error) {
 	if !l.ok() {
 		return nil, syscall.EINVAL
@@ -223,9 +224,9 @@ func (l *Listener) Close() error {
 }
 
 // Wait waits until the Listener is closed and nothing works for it in the background any more: it
-// accepts no connection, and Conn.Wait would return for every connection that it has accepted and not
-// given to the program. Connections that the program has got are not counted. Wait returns an error,
-// ctx.Err(), only if ctx is done first.
+// accepts no connection, and Conn.Wait would return for every connection that it has accepted and
+// not given to the program. Connections that the program has got are not counted. Wait returns an
+// error, ctx.Err(), only if ctx is done first.
 func (l *Listener) Wait(ctx context.Context) error {
 	if !l.ok() {
 		return syscall.EINVAL
@@ -294,8 +295,8 @@ func (l *Listener) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// SetUnlinkOnClose sets whether Close removes the file of a unix socket, as for a net.UnixListener. It does
-// nothing if there is no such socket.
+// SetUnlinkOnClose sets whether Close removes the file of a unix socket, as for a net.UnixListener.
+// It does nothing if there is no such socket.
 func (l *Listener) SetUnlinkOnClose(unlink bool) {
 	if !l.ok() {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// endedUnread returns a connection that has ended in this way, with unread data of its peer. Nothing but
-// the caller closes it.
+// endedUnread returns a connection that has ended in this way, with unread data of its peer.
+// Nothing but the caller closes it.
 func endedUnread(t *testing.T, messages bool, how simtoe.CutHow) *extsock.Conn {
 	t.Helper()
 	cfg := &extsock.Config{Messages: messages, Crossover: -1, MaxFPDU: 5000, CloseTimeout: time.Second}
@@ -110,8 +110,8 @@ type (
 	writerOnly struct{ io.Writer }
 )
 
-// TestMemoryOfDropped: the budget gets back what a connection has left unread that the program drops
-// without Close.
+// TestMemoryOfDropped: the budget gets back what a connection has left unread that the program
+// drops without Close.
 func TestMemoryOfDropped(t *testing.T) {
 	alone(t)
 	limitMemory(t, 64<<20)
@@ -129,8 +129,8 @@ func TestMemoryOfDropped(t *testing.T) {
 	}
 }
 
-// TestMemoryOfBacklog: connections that nobody accepts hold the allowances of the backlog's seats, and no
-// more than the limit beyond, however many peers come, fill their windows and reset.
+// TestMemoryOfBacklog: connections that nobody accepts hold the allowances of the backlog's seats,
+// and no more than the limit beyond, however many peers come, fill their windows and reset.
 func TestMemoryOfBacklog(t *testing.T) {
 	alone(t)
 	const limit, least = 8 << 20, 512 << 10

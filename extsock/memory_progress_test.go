@@ -246,8 +246,9 @@ func TestMemoryIsUsedUpByOthers(t *testing.T) {
 	})
 }
 
-// TestCloseWhileAMessageWaits: a message that waits for memory when Close is called, although the program has read
-// all before it, keeps nothing back that Close waits for: a Read that goes out when an earlier one is answered.
+// TestCloseWhileAMessageWaits: a message that waits for memory when Close is called, although the
+// program has read all before it, keeps nothing back that Close waits for: a Read that goes out
+// when an earlier one is answered.
 func TestCloseWhileAMessageWaits(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {
@@ -286,8 +287,9 @@ func TestCloseWhileAMessageWaits(t *testing.T) {
 	})
 }
 
-// A stallLog is a slog.Handler that holds up the goroutine with a message that waits for memory: it sends a value
-// when that goroutine has come for the first time, which goes on when the channel is closed.
+// A stallLog is a slog.Handler that holds up the goroutine with a message that waits for memory: it
+// sends a value when that goroutine has come for the first time, which goes on when the channel is
+// closed.
 type stallLog chan struct{}
 
 func (s stallLog) Enabled(context.Context, slog.Level) bool { return true }

@@ -22,13 +22,15 @@ func (c *Conn) readDDP(p []byte, m *rdmap.Completion) (int, error) {
 	return d.ReadMessage(p, &c.readDeadline, m)
 }
 
-// AwaitEnd waits until nothing more will arrive in DDP mode, and returns why: io.EOF if the peer has
-// closed the connection properly, net.ErrClosed after Close, and otherwise what has gone wrong. What has
-// arrived before is in RecvCQ by then. After io.EOF this end may still send, until its Close.
+// AwaitEnd waits until nothing more will arrive in DDP mode, and returns why: io.EOF if the peer
+// has closed the connection properly, net.ErrClosed after Close, and otherwise what has gone wrong.
+// What has arrived before is in RecvCQ by then. After io.EOF this end may still send, until its
+// Close.
 //
-// AwaitEnd is for programs that own the receive queue, which have no Read that tells them of the end. With
-// Config.SRQ no Completion tells of it either, unless one of this end's operations is under way. For other
-// connections the error is ErrMode. If ctx is done first, AwaitEnd returns ctx.Err().
+// AwaitEnd is for programs that own the receive queue, which have no Read that tells them of the
+// end. With Config.SRQ no Completion tells of it either, unless one of this end's operations is
+// under way. For other connections the error is ErrMode. If ctx is done first, AwaitEnd returns
+// ctx.Err().
 func (c *Conn) AwaitEnd(ctx context.Context) error {
 	if !c.ok() {
 		return syscall.EINVAL

@@ -4,8 +4,8 @@ package extsock
 
 import "syscall"
 
-// A mirror is a socket that shows what a Read of a connection would return. A program that wants a descriptor
-// of a connection that has none gets it. It exists only while that program looks.
+// A mirror is a socket that shows what a Read of a connection would return. A program that wants a
+// descriptor of a connection that has none gets it. It exists only while that program looks.
 type mirror struct {
 	near, far int // near is the program's, and far writes to it; -1: closed
 	shown     int // bytes in near
@@ -50,7 +50,8 @@ func newMirror(data []byte, ended, reset bool) (*mirror, error) {
 
 func (m *mirror) fd() uintptr { return uintptr(m.near) }
 
-// close closes the mirror. It returns how many bytes the program has read, and whether it has seen the reset.
+// close closes the mirror. It returns how many bytes the program has read, and whether it has seen
+// the reset.
 func (m *mirror) close() (used int, told bool) {
 	used = m.shown
 	var b [4096]byte

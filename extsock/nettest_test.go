@@ -11,7 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestNetConn has the standard's own test of net.Conn judge both modes, and rsockets, over each kind of stream.
+// TestNetConn has the standard's own test of net.Conn judge both modes, and rsockets, over each
+// kind of stream.
 func TestNetConn(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string

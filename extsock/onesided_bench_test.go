@@ -14,10 +14,10 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// BenchmarkOneSidedAfterMessages is what a peer's operation takes when the program has just answered
-// some quick messages, and computes or waits for something else: no operation waits for the program.
-// p50 and p99 are of many such cycles on one connection. The echo over plain TCP, of which a goroutine
-// of the program waits in Read, is what the scheduler takes for any goroutine.
+// BenchmarkOneSidedAfterMessages is what a peer's operation takes when the program has just
+// answered some quick messages, and computes or waits for something else: no operation waits for
+// the program. p50 and p99 are of many such cycles on one connection. The echo over plain TCP, of
+// which a goroutine of the program waits in Read, is what the scheduler takes for any goroutine.
 func BenchmarkOneSidedAfterMessages(b *testing.B) {
 	long := make([]byte, 512<<10)
 	plain := echoOverTCP(b)

@@ -326,8 +326,8 @@ const balanceTime = 5 * time.Second
 // bubble is synctest.Test with a bound, and it checks the books: the connections of f have ended
 // when it returns, so they have given all memory back.
 //
-// A goroutine that spins holds the bubble's clock, so no deadline in it ever comes; the clock outside
-// goes on. Nothing but a panic ends such a goroutine; it shows where all of them are.
+// A goroutine that spins holds the bubble's clock, so no deadline in it ever comes; the clock
+// outside goes on. Nothing but a panic ends such a goroutine; it shows where all of them are.
 func bubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	if on.real { // its clock goes on

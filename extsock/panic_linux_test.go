@@ -27,9 +27,9 @@ func faulty(t *testing.T, prot int) []byte {
 	return memory
 }
 
-// TestPanicWhileARegionIsHeld: a panic while bytes are copied into or out of a Region, whose lock the
-// connection then holds, ends the connection, and the Region with it. Neither Close nor Deregister
-// waits for a copy that is over.
+// TestPanicWhileARegionIsHeld: a panic while bytes are copied into or out of a Region, whose lock
+// the connection then holds, ends the connection, and the Region with it. Neither Close nor
+// Deregister waits for a copy that is over.
 func TestPanicWhileARegionIsHeld(t *testing.T) {
 	alone(t)
 	for _, tt := range []struct {

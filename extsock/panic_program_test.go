@@ -19,8 +19,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// This file is about panics of the program's code in goroutines of this module: they end a connection
-// and not the process.
+// This file is about panics of the program's code in goroutines of this module: they end a
+// connection and not the process.
 
 // A closeBomb is a Tap that panics when the connection has ended.
 type closeBomb struct{}
@@ -29,8 +29,8 @@ func (closeBomb) Sent([]byte)     {}
 func (closeBomb) Received([]byte) {}
 func (closeBomb) Closed()         { panic("closed") }
 
-// TestPanicInClosed: the end of a connection whose Tap panics is counted, in either mode and also if
-// startup fails in a goroutine of the Listener.
+// TestPanicInClosed: the end of a connection whose Tap panics is counted, in either mode and also
+// if startup fails in a goroutine of the Listener.
 func TestPanicInClosed(t *testing.T) {
 	alone(t)
 	for desc, send := range map[string]string{
@@ -131,8 +131,8 @@ func TestPanicsOfAll(t *testing.T) {
 	}
 }
 
-// TestPanicOfTLSConfig: a peer whose ClientHello reaches a bug of the program's tls.Config loses its
-// connection. The server goes on.
+// TestPanicOfTLSConfig: a peer whose ClientHello reaches a bug of the program's tls.Config loses
+// its connection. The server goes on.
 func TestPanicOfTLSConfig(t *testing.T) {
 	alone(t)
 	defer extsock.ResetPanics()
@@ -226,8 +226,8 @@ var badMethods = []string{
 	"Read", "Write", "Close", "Abort", "CloseWrite", "WaitWritable", "Watch", "Unwatch", "ReadSegment", "TryWriteBatch", "SetReadDeadline", "SetDeadline",
 }
 
-// TestPanicOfAStream: a Stream of the program of which a method panics, during startup or in DDP mode,
-// costs its connection, which ends. The program's own calls may panic too.
+// TestPanicOfAStream: a Stream of the program of which a method panics, during startup or in DDP
+// mode, costs its connection, which ends. The program's own calls may panic too.
 func TestPanicOfAStream(t *testing.T) {
 	alone(t)
 	for _, method := range badMethods {

@@ -224,7 +224,8 @@ type nameless struct{ toe.Stream }
 
 func (nameless) RemoteAddr() net.Addr { panic("in RemoteAddr") }
 
-// TestPanicAsAConnectionComes: a connection that panics as the Listener begins its startup is closed.
+// TestPanicAsAConnectionComes: a connection that panics as the Listener begins its startup is
+// closed.
 func TestPanicAsAConnectionComes(t *testing.T) {
 	alone(t)
 	defer extsock.ResetPanics()

@@ -15,16 +15,16 @@ import (
 // This file moves the bytes of TCP mode: through the program, where Taps see them, and inside the
 // kernel while there is no Tap.
 
-// A turn is that of the one Read, or the one Write, of TCP mode that is under way until its bytes are
-// shown, so that Taps see bytes in the order of the stream. It is a channel of capacity 1, which the call
-// fills. The others wait behind it in the order in which they came. They would wait inside package net
-// too.
+// A turn is that of the one Read, or the one Write, of TCP mode that is under way until its bytes
+// are shown, so that Taps see bytes in the order of the stream. It is a channel of capacity 1,
+// which the call fills. The others wait behind it in the order in which they came. They would wait
+// inside package net too.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// begin waits until the caller has its turn. A deadline and Close end the wait, because the call whose
-// turn it is may wait for the peer.
+// begin waits until the caller has its turn. A deadline and Close end the wait, because the call
+// whose turn it is may wait for the peer.
 func (t turn) begin(c *Conn, limit *wait.Deadline) error {
 	select {
 	case t <- struct{}{}:
@@ -123,8 +123,8 @@ func (c *Conn) sendInKernel(r io.Reader) (n int64, end bool, err error) {
 	return n, left.N <= 0, nil
 }
 
-// receiveInKernel is WriteTo as far as the kernel moves the bytes, in pieces until there is a Tap. It
-// reports whether the stream has ended.
+// receiveInKernel is WriteTo as far as the kernel moves the bytes, in pieces until there is a Tap.
+// It reports whether the stream has ended.
 func (c *Conn) receiveInKernel(w io.Writer) (n int64, end bool, err error) {
 	to, ok := w.(interface {
 		io.ReaderFrom

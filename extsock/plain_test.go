@@ -27,8 +27,8 @@ func (r *recordTap) shown() (sent, received []byte) {
 	return bytes.Clone(r.sent.Bytes()), bytes.Clone(r.received.Bytes())
 }
 
-// TestStartTapDuringCopy: whatever an io.Copy that is under way reads from and writes to, a Tap that
-// begins sees all that comes afterwards.
+// TestStartTapDuringCopy: whatever an io.Copy that is under way reads from and writes to, a Tap
+// that begins sees all that comes afterwards.
 func TestStartTapDuringCopy(t *testing.T) {
 	for _, kind := range []string{"readers", "TCP", "unix", "extended sockets"} {
 		t.Run(kind, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestStartTapDuringCopy(t *testing.T) {
 	}
 }
 
-// TestStartTapDuringFile: a Tap that begins while the kernel sends a file sees the rest of it, except
-// for the piece that is on its way.
+// TestStartTapDuringFile: a Tap that begins while the kernel sends a file sees the rest of it,
+// except for the piece that is on its way.
 func TestStartTapDuringFile(t *testing.T) {
 	content := pattern(24<<20, 1) // more than TCP takes without a reader
 	name := filepath.Join(t.TempDir(), "content")
@@ -246,8 +246,8 @@ func TestTurnOrder(t *testing.T) {
 	})
 }
 
-// TestTapInStreamOrder: Writes and Reads of several goroutines are shown in the order that they have
-// in the stream, also if some of them waited when the Tap began.
+// TestTapInStreamOrder: Writes and Reads of several goroutines are shown in the order that they
+// have in the stream, also if some of them waited when the Tap began.
 func TestTapInStreamOrder(t *testing.T) {
 	for range testmode.Rounds(100, 30) {
 		a, b := kernelStreams(t)

@@ -37,9 +37,10 @@ type endsRun struct {
 	story   strings.Builder
 }
 
-// TestRandomEnds: connections of all modes end in all ways, with data unread, partly read, in the middle
-// of an FPDU or of a grant, in a backlog, or by a panic. After each step the budget has reserved at least
-// what they hold beyond their allowances. After Close of all it has everything back.
+// TestRandomEnds: connections of all modes end in all ways, with data unread, partly read, in the
+// middle of an FPDU or of a grant, in a backlog, or by a panic. After each step the budget has
+// reserved at least what they hold beyond their allowances. After Close of all it has everything
+// back.
 func TestRandomEnds(t *testing.T) {
 	alone(t)
 	defer extsock.ResetPanics()

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// startCalls are the calls that TestRandomStarts draws from, each with a context that may end at any time. Reads and
-// Writes stand here twice, so they are drawn twice as often.
+// startCalls are the calls that TestRandomStarts draws from, each with a context that may end at
+// any time. Reads and Writes stand here twice, so they are drawn twice as often.
 var startCalls = []struct {
 	name string
 	call func(ctx context.Context, c *extsock.Conn, r *rand.Rand) error
@@ -65,7 +65,8 @@ func writeAny(_ context.Context, c *extsock.Conn, r *rand.Rand) error {
 	return err
 }
 
-// randomStartConfig is a randomStreamConfig with any startup. No call needs its CloseTimeout when both ends close.
+// randomStartConfig is a randomStreamConfig with any startup. No call needs its CloseTimeout when
+// both ends close.
 func randomStartConfig(r *rand.Rand) extsock.Config {
 	c := randomStreamConfig(r)
 	c.Startup = oneOf(r, extsock.StartupOff, extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire)
@@ -77,8 +78,8 @@ func randomStartConfig(r *rand.Rand) extsock.Config {
 	return c
 }
 
-// TestRandomStarts makes random calls at both ends, from the first octet on, and then closes both. After that every
-// call returns long before CloseTimeout, and no goroutine is left.
+// TestRandomStarts makes random calls at both ends, from the first octet on, and then closes both.
+// After that every call returns long before CloseTimeout, and no goroutine is left.
 func TestRandomStarts(t *testing.T) {
 	clientTLS, serverTLS := tlsConfigs(t)
 	randomRounds(t, 3200, func(t *testing.T, seed uint64) {

@@ -15,8 +15,8 @@ import (
 )
 
 // randomRounds calls round with one seed after the other: rounds times, or for as long as SOAKTIME
-// says. A failure names its seed as RDDP_SEED, and with RDDP_SEED in the environment that seed comes
-// first.
+// says. A failure names its seed as RDDP_SEED, and with RDDP_SEED in the environment that seed
+// comes first.
 func randomRounds(t *testing.T, rounds int, round func(t *testing.T, seed uint64)) {
 	rounds = testmode.Rounds(rounds, rounds/8)
 	until, first := time.Now(), rand.Uint64()
@@ -72,8 +72,8 @@ type randomPair struct {
 }
 
 // withRandomPair makes a connection and calls f with it. Over the simulator and over net.Pipe it
-// runs in a bubble, whose clock makes deadlines, timeouts and arrivals meet at the same moment. Over
-// TCP the goroutines run as they like.
+// runs in a bubble, whose clock makes deadlines, timeouts and arrivals meet at the same moment.
+// Over TCP the goroutines run as they like.
 func withRandomPair(t *testing.T, seed uint64, config func(r *rand.Rand) extsock.Config, f func(t *testing.T, x *randomPair)) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	x := &randomPair{seed: seed, r: r, end: randomEnd(r.IntN(int(randomEnds))), ender: r.IntN(2)}

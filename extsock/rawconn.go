@@ -12,18 +12,20 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
-// SyscallConn returns access to a file descriptor of the connection, as for a net.TCPConn. The result has
-// three methods:
+// SyscallConn returns access to a file descriptor of the connection, as for a net.TCPConn. The
+// result has three methods:
 //
-//   - Control gives the descriptor of the operating system's connection, for settings. The program must not
-//     read or write through it: such bytes bypass captures and TLS, and in DDP mode they would destroy the
-//     stream. If there is no such connection, the error is errors.ErrUnsupported.
-//   - Read counts as a Read. In TCP mode it gives that descriptor. In DDP mode, over TLS, and where there is no
-//     such descriptor, it gives a socket that shows what Conn.Read would return: up to 32 KiB of data, the end,
-//     a reset, or nothing yet. What the function reads from it, Conn.Read does not return any more. So database
-//     drivers can see whether an idle connection is alive. The socket is for reading alone, and is closed when
-//     the function has returned. Operating systems without socket pairs have none, and the error is ErrMode.
-//   - Write gives the descriptor in TCP mode. In DDP mode the error is ErrMode, without a call of the function.
+//   - Control gives the descriptor of the operating system's connection, for settings. The program
+//     must not read or write through it: such bytes bypass captures and TLS, and in DDP mode they
+//     would destroy the stream. If there is no such connection, the error is errors.ErrUnsupported.
+//   - Read counts as a Read. In TCP mode it gives that descriptor. In DDP mode, over TLS, and where
+//     there is no such descriptor, it gives a socket that shows what Conn.Read would return: up to
+//     32 KiB of data, the end, a reset, or nothing yet. What the function reads from it, Conn.Read
+//     does not return any more. So database drivers can see whether an idle connection is alive.
+//     The socket is for reading alone, and is closed when the function has returned. Operating
+//     systems without socket pairs have none, and the error is ErrMode.
+//   - Write gives the descriptor in TCP mode. In DDP mode the error is ErrMode, without a call of
+//     the function.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if !c.ok() {
 		return nil, syscall.EINVAL
@@ -132,8 +134,8 @@ func (c *Conn) lookDDP(f func(fd uintptr) (done bool)) error {
 	return err
 }
 
-// lookPlain is Read of a rawConn in TCP mode, where bytes have been read ahead or the connection below has
-// no descriptor that shows what Read returns.
+// lookPlain is Read of a rawConn in TCP mode, where bytes have been read ahead or the connection
+// below has no descriptor that shows what Read returns.
 func (c *Conn) lookPlain(f func(fd uintptr) (done bool)) error {
 	b := copyBuffers.Get().(*[copySize]byte)
 	defer copyBuffers.Put(b)
@@ -149,8 +151,8 @@ func (c *Conn) lookPlain(f func(fd uintptr) (done bool)) error {
 	return err
 }
 
-// mirror calls f with a descriptor that shows data, and behind it the end. It returns how many bytes of data
-// f has read.
+// mirror calls f with a descriptor that shows data, and behind it the end. It returns how many
+// bytes of data f has read.
 func (c *Conn) mirror(data []byte, end error, f func(fd uintptr) (done bool)) (used int, done bool, err error) {
 	reset := end != nil && end != io.EOF && !c.resetRead.Load() //nolint:errorlint // not a cut stream
 	m, err := newMirror(data, end != nil, reset)

@@ -78,7 +78,8 @@ func onKind(rnic bool) func(t *testing.T) (a, b tcpLike) {
 	return func(t *testing.T) (a, b tcpLike) { return devicePair(t, &devicetest.Backend{RNIC: rnic}) }
 }
 
-// peekOne and readOne look at a connection as drivers of databases do before they take it from a pool.
+// peekOne and readOne look at a connection as drivers of databases do before they take it from a
+// pool.
 func peekOne(c syscall.Conn) string { return lookOne(c, unix.MSG_PEEK|unix.MSG_DONTWAIT) }
 func readOne(c syscall.Conn) string { return lookOne(c, 0) }
 
@@ -183,8 +184,8 @@ func looksUntilTheEnd(t *testing.T, a, b tcpLike) (seen []string) {
 	return seen
 }
 
-// TestRawConnLooks: whether a connection is alive, has data or has ended is seen through SyscallConn in every
-// mode as on TCP, and nothing of the stream is lost by that.
+// TestRawConnLooks: whether a connection is alive, has data or has ended is seen through
+// SyscallConn in every mode as on TCP, and nothing of the stream is lost by that.
 func TestRawConnLooks(t *testing.T) {
 	var want []string
 	for _, r := range rawConns {
@@ -263,7 +264,8 @@ func TestRawConnSeesAtOnce(t *testing.T) {
 	}
 }
 
-// TestRawConnReset: a look sees the peer's reset as a Read does, and only the first of them all does.
+// TestRawConnReset: a look sees the peer's reset as a Read does, and only the first of them all
+// does.
 func TestRawConnReset(t *testing.T) {
 	for _, looks := range []bool{false, true} {
 		var want []string
@@ -305,8 +307,8 @@ func TestRawConnReset(t *testing.T) {
 	}
 }
 
-// TestRawConnDescriptor: what a look gives is closed when the look is over, also after a panic, and is not what
-// the program gets for settings.
+// TestRawConnDescriptor: what a look gives is closed when the look is over, also after a panic, and
+// is not what the program gets for settings.
 func TestRawConnDescriptor(t *testing.T) {
 	a, _ := tcpPair(t, side{}, side{})
 	raw, err := a.SyscallConn()

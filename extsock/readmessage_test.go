@@ -17,8 +17,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestReadMessage: the first bytes of a message come with its length and what the sender has asked for,
-// whether the Read waits for the message or the message for the Read, and the rest comes without.
+// TestReadMessage: the first bytes of a message come with its length and what the sender has asked
+// for, whether the Read waits for the message or the message for the Read, and the rest comes
+// without.
 func TestReadMessage(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the Read waits: %v", waits), func(t *testing.T) {
@@ -105,8 +106,8 @@ func TestReadMessageInAStream(t *testing.T) {
 	})
 }
 
-// TestLongestMessage: a connection asks how long a message may be when it begins, and a longer one ends
-// the stream, whether it has one segment or several.
+// TestLongestMessage: a connection asks how long a message may be when it begins, and a longer one
+// ends the stream, whether it has one segment or several.
 func TestLongestMessage(t *testing.T) {
 	for _, tooLong := range []int{11, 5001} {
 		bubble(t, func(t *testing.T) {
@@ -171,8 +172,8 @@ func TestLongestMessageNegative(t *testing.T) {
 	}
 }
 
-// TestRequestConfig: a Responder chooses the Domain and the depths of a connection when it has seen the
-// Request.
+// TestRequestConfig: a Responder chooses the Domain and the depths of a connection when it has seen
+// the Request.
 func TestRequestConfig(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{})
@@ -221,8 +222,8 @@ func TestRequestConfig(t *testing.T) {
 	})
 }
 
-// TestRequestConfigOwner: who owns the receive queue is said before the Request comes. The Config of the
-// Request does not change that, however often Accept is called.
+// TestRequestConfigOwner: who owns the receive queue is said before the Request comes. The Config
+// of the Request does not change that, however often Accept is called.
 func TestRequestConfigOwner(t *testing.T) {
 	pool, other := newSharedPool(t, 1, 100), newSharedPool(t, 1, 100)
 	for _, tt := range []struct {

@@ -17,8 +17,8 @@ import (
 //
 // The methods wait until the operation is complete, until the Conn's read or write deadline passes,
 // or until ctx is done. The error is then os.ErrDeadlineExceeded or ctx.Err(). All methods may be
-// called from any goroutine, and many calls may run at once. Conn.Remote makes a RemoteMemory. The methods of
-// the zero value return syscall.EINVAL.
+// called from any goroutine, and many calls may run at once. Conn.Remote makes a RemoteMemory. The
+// methods of the zero value return syscall.EINVAL.
 type RemoteMemory struct {
 	c *Conn
 	h rdmap.Handle

@@ -386,8 +386,9 @@ func TestContextsOfOtherCalls(t *testing.T) {
 	}
 }
 
-// TestCanceledWriteOfSharedMemory: two Writes send the same memory, and the first is canceled when its last
-// bytes wait for TCP and the second has begun. The copy that it needs is short, so the connection goes on.
+// TestCanceledWriteOfSharedMemory: two Writes send the same memory, and the first is canceled when
+// its last bytes wait for TCP and the second has begun. The copy that it needs is short, so the
+// connection goes on.
 func TestCanceledWriteOfSharedMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = 8 << 20

@@ -104,8 +104,8 @@ func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
 	})
 }
 
-// TestRendezvousAfterCloseRead: what the peer places in the memory of a Read that has gone is thrown
-// away after CloseRead, as a message is, and counts as lost: Close tells the peer of it.
+// TestRendezvousAfterCloseRead: what the peer places in the memory of a Read that has gone is
+// thrown away after CloseRead, as a message is, and counts as lost: Close tells the peer of it.
 func TestRendezvousAfterCloseRead(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {

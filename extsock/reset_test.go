@@ -306,7 +306,8 @@ func TestListenerOfTLS(t *testing.T) {
 	}
 }
 
-// TestListenWithoutCertificate: as tls.Listen, Listen refuses a configuration that no handshake can succeed with.
+// TestListenWithoutCertificate: as tls.Listen, Listen refuses a configuration that no handshake can
+// succeed with.
 func TestListenWithoutCertificate(t *testing.T) {
 	for desc, tt := range map[string]struct {
 		config *tls.Config

@@ -79,8 +79,8 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 	})
 }
 
-// TestErrorOfTheEndThatFindsTheFault: whichever layer finds what the peer did wrong, the error of the next call is the
-// Terminate that went out, with the layer's own error in it.
+// TestErrorOfTheEndThatFindsTheFault: whichever layer finds what the peer did wrong, the error of
+// the next call is the Terminate that went out, with the layer's own error in it.
 func TestErrorOfTheEndThatFindsTheFault(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -202,9 +202,8 @@ func TestRFC5041_5_4_CompletionAtTheSource(t *testing.T) {
 // "A ULP SHOULD associate an STag with at least one DDP Stream." The extended socket does so: what
 // it registers its own peer can reach, and no other connection's. "The Privileged Resource Manager
 // MUST NOT assume different ULPs share Partial Mutual Trust": two connections have nothing in
-// common that they were not given.
-// DDP-5041-2.3-4, DDP-5041-8.2-1, DDP-5041-8.2-4, DDP-5041-8.2-5, DDP-5041-8.3-3, DDP-5041-8.3.1-2, DDP-5041-8.3.1-3,
-// DDP-5041-8.3.2-4
+// common that they were not given. DDP-5041-2.3-4, DDP-5041-8.2-1, DDP-5041-8.2-4, DDP-5041-8.2-5,
+// DDP-5041-8.3-3, DDP-5041-8.3.1-2, DDP-5041-8.3.1-3, DDP-5041-8.3.2-4
 func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -26,8 +26,8 @@ import (
 // limited to a single Stream": both, by default. "an RNIC MUST NOT enable sharing a CQ across ULPs
 // that do not share Partial Mutual Trust". So nothing is shared and nobody trusted (appendix C).
 //
-// SEC-5042-2.2.4-3, SEC-5042-2.2.4-4, SEC-5042-3-3, SEC-5042-3-4, SEC-5042-6.1.1-3, SEC-5042-6.4.5-1, SEC-5042-7.1-1,
-// SEC-5042-C-1
+// SEC-5042-2.2.4-3, SEC-5042-2.2.4-4, SEC-5042-3-3, SEC-5042-3-4, SEC-5042-6.1.1-3,
+// SEC-5042-6.4.5-1, SEC-5042-7.1-1, SEC-5042-C-1
 func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 	domain := new(ddp.Domain)
 	for _, tt := range []struct {

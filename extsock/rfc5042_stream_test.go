@@ -39,7 +39,8 @@ func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {
 // for remote write access, it must set the access rights to the buffer to only enable remote write
 // access."
 //
-// SEC-5042-6.2.2-1, SEC-5042-6.3.2-1, SEC-5042-6.3.3-1, SEC-5042-6.3.4-1, SEC-5042-6.3.5-1, SEC-5042-A-1, SEC-5042-A-2
+// SEC-5042-6.2.2-1, SEC-5042-6.3.2-1, SEC-5042-6.3.3-1, SEC-5042-6.3.4-1, SEC-5042-6.3.5-1,
+// SEC-5042-A-1, SEC-5042-A-2
 func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	const n, want = 40_000, 60_000 // octets offered, to a Read of so many
 	write := func(h rdmap.Handle, off int) []byte { return tagged(rdmap.OpWrite, h.STag, h.TO+uint64(off)) }

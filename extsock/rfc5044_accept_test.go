@@ -23,8 +23,8 @@ import (
 // the MPA Reply Frame MAY include ULP-supplied Private Data; the implementation MUST exit MPA,
 // leaving the TCP connection open." "if the Rejected Connection bit is set to '1', the
 // implementation MUST exit MPA, leaving the TCP connection open." (That MPA closes TCP then is only
-// in an example, §7.1.4.2.)
-// MPA-5044-7.1.1-20, MPA-5044-7.1.2-5, MPA-5044-7.1.2-6, MPA-5044-7.1.2-7, MPA-5044-7.1.2-14, MPA-5044-7.1.2-19, MPA-5044-7.1.4.2-1
+// in an example, §7.1.4.2.) MPA-5044-7.1.1-20, MPA-5044-7.1.2-5, MPA-5044-7.1.2-6,
+// MPA-5044-7.1.2-7, MPA-5044-7.1.2-14, MPA-5044-7.1.2-19, MPA-5044-7.1.4.2-1
 func TestRFC5044_7_1_2_RejectionLeavesTCPOpen(t *testing.T) {
 	afterwards := func(c *extsock.Conn, far farEnd) {
 		t.Helper()

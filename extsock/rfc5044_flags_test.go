@@ -18,13 +18,13 @@ import (
 // declares that Markers are REQUIRED in FPDUs sent from the Initiator."
 //
 // From what the Config and the peer's frame say to the octets of FPDUs, as either end: a Send of
-// "hello" comes and one goes, then one comes whose CRC field holds zeros.
-// MPA-5044-1.2-2, MPA-5044-4.4-2, MPA-5044-4.4-4, MPA-5044-4.4-5, MPA-5044-4.4-8, MPA-5044-4.4-9, MPA-5044-7.1.1-12,
-// MPA-5044-7.1.1-14, MPA-5044-7.1.1-15, MPA-5044-7.1.1-16, MPA-5044-C.1-3, DDP-5041-3-8,
-// MPA-5044-4.3-1, MPA-5044-7.1.1-7 to MPA-5044-7.1.1-11, MPA-5044-4.1-9, MPA-5044-4.1-10,
-// MPA-5044-7.1.1-17,
-// MPA-5044-4.3-10, MPA-5044-4.3-12, MPA-5044-7.1.2-20, MPA-5044-7.1-5, MPA-5044-7.1.1-1, MPA-5044-7.1.1-2,
-// MPA-5044-7.1.1-4, MPA-5044-7.1.1-23, MPA-5044-7.1.1-28, MPA-5044-7.1-2
+// "hello" comes and one goes, then one comes whose CRC field holds zeros. MPA-5044-1.2-2,
+// MPA-5044-4.4-2, MPA-5044-4.4-4, MPA-5044-4.4-5, MPA-5044-4.4-8, MPA-5044-4.4-9,
+// MPA-5044-7.1.1-12, MPA-5044-7.1.1-14, MPA-5044-7.1.1-15, MPA-5044-7.1.1-16, MPA-5044-C.1-3,
+// DDP-5041-3-8, MPA-5044-4.3-1, MPA-5044-7.1.1-7 to MPA-5044-7.1.1-11, MPA-5044-4.1-9,
+// MPA-5044-4.1-10, MPA-5044-7.1.1-17, MPA-5044-4.3-10, MPA-5044-4.3-12, MPA-5044-7.1.2-20,
+// MPA-5044-7.1-5, MPA-5044-7.1.1-1, MPA-5044-7.1.1-2, MPA-5044-7.1.1-4, MPA-5044-7.1.1-23,
+// MPA-5044-7.1.1-28, MPA-5044-7.1-2
 func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 	const ulpdu, pad = "4143 00000000 00000000 00000001 00000000 68656c6c6f", "000000"
 	hello := func(markers, crc bool) string {

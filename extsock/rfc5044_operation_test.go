@@ -238,9 +238,8 @@ func TestRFC5044_7_2_HalfConnections(t *testing.T) {
 // Closing the connection is the responsibility of DDP's ULP." "This may not occur until after one
 // or more last messages are transmitted on the opposite half connection. This allows a diagnostic
 // error message to be sent." "Once MPA delivers an error of any type, it MUST NOT pass or deliver
-// any additional FPDUs on that half connection."
-// MPA-5044-8-2, MPA-5044-8-3, MPA-5044-8-12, MPA-5044-8-13, MPA-5044-8-14, MPA-5044-9.1-1, MPA-6580-3.3-1,
-// MPA-6580-3.3-2, RDMAP-6580-3.3-1
+// any additional FPDUs on that half connection." MPA-5044-8-2, MPA-5044-8-3, MPA-5044-8-12,
+// MPA-5044-8-13, MPA-5044-8-14, MPA-5044-9.1-1, MPA-6580-3.3-1, MPA-6580-3.3-2, RDMAP-6580-3.3-1
 func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 	tests := []struct {
 		desc      string

@@ -283,10 +283,9 @@ func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 // connection and exit MPA." The same of the Reply. "If the initial TCP data was not a properly
 // formatted MPA Request Frame, MPA will close or reset the TCP connection immediately." Error 4:
 // "the TCP connection MUST be immediately closed. DDP and other ULPs should treat this similar to
-// code 1".
-// MPA-5044-7.1.2-4, MPA-5044-7.1.2-13, MPA-5044-7.1.3-1, MPA-5044-8-4, MPA-5044-8-9, MPA-5044-8-10,
-// MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-17, MPA-5044-7.1.2-26,
-// MPA-5044-C.1-1, MPA-5044-C.2.1-1, MPA-5044-C.2.2-1
+// code 1". MPA-5044-7.1.2-4, MPA-5044-7.1.2-13, MPA-5044-7.1.3-1, MPA-5044-8-4, MPA-5044-8-9,
+// MPA-5044-8-10, MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29,
+// MPA-5044-7.1.2-17, MPA-5044-7.1.2-26, MPA-5044-C.1-1, MPA-5044-C.2.1-1, MPA-5044-C.2.2-1
 func TestRFC5044_7_1_2_ImproperFrame(t *testing.T) {
 	for _, initiator := range []bool{false, true} {
 		key := octetsOf(requestKey)

@@ -223,9 +223,8 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 // send a TERM message to the responder indicating failure to negotiate a mutually compatible
 // connection model or RTR option, and terminate the connection." It comes instead of the
 // indication. "The ULP can negotiate a ULP-level RTR indication when a Provider-level RTR
-// indication cannot be negotiated."
-// MPA-6581-8-1, MPA-6581-8-3, MPA-6581-8-4, MPA-6581-9.1-14, MPA-6581-9.1-15, MPA-6581-9.2-13, MPA-6581-9.2-14,
-// MPA-6581-9.2-15, MPA-6581-9.3-2, MPA-6581-11-1
+// indication cannot be negotiated." MPA-6581-8-1, MPA-6581-8-3, MPA-6581-8-4, MPA-6581-9.1-14,
+// MPA-6581-9.1-15, MPA-6581-9.2-13, MPA-6581-9.2-14, MPA-6581-9.2-15, MPA-6581-9.3-2, MPA-6581-11-1
 func TestRFC6581_8_TerminateInsteadOfRTR(t *testing.T) {
 	tests := []struct {
 		desc      string

@@ -20,8 +20,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// untilTrusted is a number of exchanges after which a Read is trusted to come back soon: while none is
-// under way, the role is vacant, and nobody is told of what arrives.
+// untilTrusted is a number of exchanges after which a Read is trusted to come back soon: while none
+// is under way, the role is vacant, and nobody is told of what arrives.
 const untilTrusted = 300
 
 // echo answers every message until the peer closes.
@@ -141,8 +141,8 @@ func TestInterruptedWaiter(t *testing.T) {
 	})
 }
 
-// TestReadUnderADeadlineReceives: a Read under a deadline receives for itself as any other Read, and
-// ends when the deadline passes. Afterwards the connection is as good as before.
+// TestReadUnderADeadlineReceives: a Read under a deadline receives for itself as any other Read,
+// and ends when the deadline passes. Afterwards the connection is as good as before.
 func TestReadUnderADeadlineReceives(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
 		t.Run(fmt.Sprintf("messages %t", s.cfg.Messages), func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestReadUnderADeadlineReceives(t *testing.T) {
 					if err := pingPong(ci, 20); err != nil {
 						t.Fatal(err)
 					}
-					// An answer that comes before its Read leaves the role to the home goroutine, until that
-					// has served a Read that waits, as this one does.
+					// An answer that comes before its Read leaves the role to the home goroutine,
+					// until that has served a Read that waits, as this one does.
 					time.AfterFunc(time.Millisecond, func() { ci.Write(make([]byte, 8)) })
 					if _, err := ci.Read(make([]byte, 8)); err != nil {
 						t.Fatal(err)

@@ -64,8 +64,8 @@ func (s *rsocket) endLook(looks chan struct{}) {
 	wait.Wake(s.arrived) // a Read that began before it may wait
 }
 
-// receiveWaiting acts on the words that have arrived, unless another call receives. The error is that of the
-// deadline.
+// receiveWaiting acts on the words that have arrived, unless another call receives. The error is
+// that of the deadline.
 func (s *rsocket) receiveWaiting(limit *wait.Deadline) error {
 	select {
 	case <-s.receiving:

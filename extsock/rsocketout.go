@@ -41,7 +41,8 @@ func (s *rsocket) tellLocked() {
 // +checklocks:s.mu
 func (s *rsocket) nextLocked() *outgoing { return &s.out[s.tail%maxOut] }
 
-// queueLocked queues the message e: a Write of payload, if there is any, and the word. unlock sends it.
+// queueLocked queues the message e: a Write of payload, if there is any, and the word. unlock sends
+// it.
 //
 // +checklocks:s.mu
 func (s *rsocket) queueLocked(e *outgoing, to rdmap.Handle, payload []byte, w rsockets.Word) {

@@ -19,12 +19,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An rsocket is the byte stream of a connection that speaks rsockets. Package rsockets has its rules.
-// The driver is in message mode, and each message is a word.
+// An rsocket is the byte stream of a connection that speaks rsockets. Package rsockets has its
+// rules. The driver is in message mode, and each message is a word.
 //
-// No goroutine works for an rsocket. A call that waits for the peer takes the right to receive, reads
-// a word with the driver's Read, and acts on it for both directions. So words that no call waits for
-// stay in the inbox of the driver.
+// No goroutine works for an rsocket. A call that waits for the peer takes the right to receive,
+// reads a word with the driver's Read, and acts on it for both directions. So words that no call
+// waits for stay in the inbox of the driver.
 type rsocket struct {
 	c      *Conn
 	driver *driver.Driver
@@ -75,9 +75,9 @@ type rsocket struct {
 var emptySlot [rsockets.SlotLen]byte
 
 const (
-	// wordDepth is how many words the inbox has room for. Each takes 512 bytes there, and together they
-	// are no more than a connection may hold in any case (driver's unreadAllowance): words never wait
-	// for memory.
+	// wordDepth is how many words the inbox has room for. Each takes 512 bytes there, and together
+	// they are no more than a connection may hold in any case (driver's unreadAllowance): words
+	// never wait for memory.
 	wordDepth = 128
 	// rsocketCredits is how many data messages the peer may send before this end has taken one. The
 	// other places of the inbox are for words of other kinds.
@@ -130,8 +130,9 @@ func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
 	}
 }
 
-// take gives a Read what has come. more says that another Read has something to return too. If there has been a look,
-// a Read takes its turn in looks first. The error is for a Read that gets nothing.
+// take gives a Read what has come. more says that another Read has something to return too. If
+// there has been a look, a Read takes its turn in looks first. The error is for a Read that gets
+// nothing.
 func (s *rsocket) take(p []byte, hasTurn bool) (n int, more bool, looks chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -259,9 +260,9 @@ func (s *rsocket) writeErrLocked() error {
 }
 
 // send sends a data message, for which the peer has room. It reports false if the caller must look
-// again, because words for the peer have taken places since mayWrite. A short message in a burst of Writes
-// waits for the next ones: one write to TCP then takes them all. It goes out before any call waits, at once with
-// whatever else goes out, and otherwise after a moment.
+// again, because words for the peer have taken places since mayWrite. A short message in a burst of
+// Writes waits for the next ones: one write to TCP then takes them all. It goes out before any call
+// waits, at once with whatever else goes out, and otherwise after a moment.
 func (s *rsocket) send(c *bufpool.Chunk) (sent bool, err error) {
 	n := len(c.B)
 	sent, answers, err := s.queueData(c)
@@ -294,8 +295,8 @@ func (s *rsocket) queueData(c *bufpool.Chunk) (queued, answers bool, err error) 
 	return s.outErr == nil, answers, s.outErr
 }
 
-// await waits until wake or full says that the caller must look again, or until the caller or another
-// call has received something since received was the number of times.
+// await waits until wake or full says that the caller must look again, or until the caller or
+// another call has received something since received was the number of times.
 func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait.Deadline) error {
 	s.driver.FlushPutOff()
 	receiving := s.receiving
@@ -319,9 +320,9 @@ func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait
 	return nil
 }
 
-// receiveAfter is receive, unless another call has received something since the caller looked. Then the
-// caller must look again, because nothing more may come. wake does not tell: another Read may have taken
-// that.
+// receiveAfter is receive, unless another call has received something since the caller looked. Then
+// the caller must look again, because nothing more may come. wake does not tell: another Read may
+// have taken that.
 func (s *rsocket) receiveAfter(received uint64, limit *wait.Deadline) error {
 	if s.received.Load() != received {
 		s.receiving <- struct{}{}
@@ -330,8 +331,8 @@ func (s *rsocket) receiveAfter(received uint64, limit *wait.Deadline) error {
 	return s.receive(limit)
 }
 
-// receive waits for a word, and acts on it and on those behind it. The caller has taken the right to
-// receive. The error is that of the deadline.
+// receive waits for a word, and acts on it and on those behind it. The caller has taken the right
+// to receive. The error is that of the deadline.
 func (s *rsocket) receive(limit *wait.Deadline) error {
 	n, err := s.driver.Read(s.word[:], limit)
 	late := err == os.ErrDeadlineExceeded //nolint:errorlint // not a timeout that has ended the connection

@@ -30,8 +30,8 @@ import (
 // speaksRSockets is a side that speaks rsockets.
 var speaksRSockets = side{cfg: extsock.Config{RSockets: true}}
 
-// TestRSocketsStream moves data in both directions at once, in pieces of many lengths, with small and
-// large receive buffers.
+// TestRSocketsStream moves data in both directions at once, in pieces of many lengths, with small
+// and large receive buffers.
 func TestRSocketsStream(t *testing.T) {
 	for _, size := range []int{0, 512, 3000} {
 		for _, piece := range []int{1, 7, 1000, 64 << 10, 1 << 20} {
@@ -71,8 +71,8 @@ func TestRSocketsStream(t *testing.T) {
 	}
 }
 
-// TestRSocketsHalfClose: either end goes on to send after the other one's CloseWrite, and Close of an
-// end that is shut tells the peer.
+// TestRSocketsHalfClose: either end goes on to send after the other one's CloseWrite, and Close of
+// an end that is shut tells the peer.
 func TestRSocketsHalfClose(t *testing.T) {
 	for _, responderFirst := range []bool{false, true} {
 		first, second := tcpPair(t, speaksRSockets, speaksRSockets)
@@ -142,7 +142,8 @@ func TestRSocketsClose(t *testing.T) {
 	}
 }
 
-// A hookedStream calls a function before its next write of at least 16 KiB, in the goroutine that writes.
+// A hookedStream calls a function before its next write of at least 16 KiB, in the goroutine that
+// writes.
 type hookedStream struct {
 	toe.Stream
 	hook atomic.Pointer[func()]
@@ -161,8 +162,8 @@ func (s *hookedStream) TryWriteBatch(bufs [][]byte) (int, error) {
 	return s.Stream.TryWriteBatch(bufs)
 }
 
-// TestRSocketsEndDuringWrite: a Write whose bytes are all on their way succeeds, although a Read has learned
-// of the peer's end meanwhile. The next Write fails.
+// TestRSocketsEndDuringWrite: a Write whose bytes are all on their way succeeds, although a Read
+// has learned of the peer's end meanwhile. The next Write fails.
 func TestRSocketsEndDuringWrite(t *testing.T) {
 	a, b := kernelStreams(t)
 	stream := &hookedStream{Stream: kernel.New(b.(*net.TCPConn))}
@@ -218,8 +219,8 @@ func TestRSocketsVerbs(t *testing.T) {
 	}
 }
 
-// TestRSocketsListener: one Listener serves peers with rddp's own byte stream, rsockets peers, foreign
-// iWARP peers and plain TCP.
+// TestRSocketsListener: one Listener serves peers with rddp's own byte stream, rsockets peers,
+// foreign iWARP peers and plain TCP.
 func TestRSocketsListener(t *testing.T) {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer, RSockets: true})
 	if err != nil {
@@ -500,8 +501,8 @@ func TestRSocketsMemory(t *testing.T) {
 	}
 }
 
-// TestRSocketsOverwrittenSlots: what a peer writes to the slots sends data to that peer alone, and one
-// descriptor too many ends the connection.
+// TestRSocketsOverwrittenSlots: what a peer writes to the slots sends data to that peer alone, and
+// one descriptor too many ends the connection.
 func TestRSocketsOverwrittenSlots(t *testing.T) {
 	f := newForger(t, true, rsockets.Header{Credits: 1000, Buffer: rdmap.Handle{STag: 0xbad}})
 	slot := make([]byte, rsockets.SlotLen)
@@ -577,8 +578,8 @@ func TestRSocketsByteOrder(t *testing.T) {
 	}
 }
 
-// TestRSocketsFlood: a peer that sends more words than the limit allows, while nobody reads, fills the
-// inbox, and is then held back by TCP. Reads find all data.
+// TestRSocketsFlood: a peer that sends more words than the limit allows, while nobody reads, fills
+// the inbox, and is then held back by TCP. Reads find all data.
 func TestRSocketsFlood(t *testing.T) {
 	f := newForger(t, true, forged)
 	want := pattern(1000, 1)
@@ -593,8 +594,9 @@ func TestRSocketsFlood(t *testing.T) {
 	}
 }
 
-// A fullStream takes no output until room is closed, as a socket does whose send buffer is full. It stands in for small
-// kernel buffers: with a full receive buffer the peer's kernel may drop acknowledgments too, and then nothing moves.
+// A fullStream takes no output until room is closed, as a socket does whose send buffer is full. It
+// stands in for small kernel buffers: with a full receive buffer the peer's kernel may drop
+// acknowledgments too, and then nothing moves.
 type fullStream struct {
 	toe.Stream
 	room chan struct{}
@@ -612,9 +614,9 @@ func (s *fullStream) WaitWritable() error {
 	return s.Stream.WaitWritable()
 }
 
-// TestRSocketsCrowded: while TCP takes nothing, the words that a peer has sent to it do not fill the places
-// of messages under way. A Write that has found room before them looks again, and the word of CloseWrite
-// has a place.
+// TestRSocketsCrowded: while TCP takes nothing, the words that a peer has sent to it do not fill
+// the places of messages under way. A Write that has found room before them looks again, and the
+// word of CloseWrite has a place.
 func TestRSocketsCrowded(t *testing.T) {
 	const (
 		piece  = 2 << 10
@@ -688,8 +690,8 @@ func TestRSocketsCrowded(t *testing.T) {
 	}
 }
 
-// TestRSocketsAllocations: in the steady state a Write and a Read allocate nothing, also not one of a burst. A half of
-// the receive buffer costs a few allocations, each time that it is lent.
+// TestRSocketsAllocations: in the steady state a Write and a Read allocate nothing, also not one of
+// a burst. A half of the receive buffer costs a few allocations, each time that it is lent.
 func TestRSocketsAllocations(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
@@ -746,8 +748,8 @@ func TestRSocketsReads(t *testing.T) {
 	})
 }
 
-// TestRSocketsNudges: an Initiator sends Writes of length 0 until data comes, at most five, and none
-// after Close. A word that is not data does not count.
+// TestRSocketsNudges: an Initiator sends Writes of length 0 until data comes, at most five, and
+// none after Close. A word that is not data does not count.
 func TestRSocketsNudges(t *testing.T) {
 	for _, tt := range []struct {
 		desc         string
@@ -790,8 +792,8 @@ func TestRSocketsNudges(t *testing.T) {
 	}
 }
 
-// TestRSocketsBurst: short Writes that follow one another quickly wait and go out together, at each of these
-// occasions. One that answers data of the peer does not wait.
+// TestRSocketsBurst: short Writes that follow one another quickly wait and go out together, at each
+// of these occasions. One that answers data of the peer does not wait.
 func TestRSocketsBurst(t *testing.T) {
 	const count = 10 // Writes, of which the first four go out at once
 	for _, tt := range []struct {

@@ -52,8 +52,8 @@ func (c *Conn) acceptRSockets(mine *mpa.Config, peer *startup.Peer) error {
 	return err
 }
 
-// offerRSockets prepares the connection for rsockets, and returns the private data of its Request or
-// Reply. bigEndian is the byte order that it announces.
+// offerRSockets prepares the connection for rsockets, and returns the private data of its Request
+// or Reply. bigEndian is the byte order that it announces.
 func (c *Conn) offerRSockets(bigEndian bool) ([]byte, error) {
 	half := rsockets.HalfLen(c.cfg.recvSize())
 	h := rsockets.Header{BigEndian: bigEndian, Credits: rsocketCredits}
@@ -105,8 +105,8 @@ func (s *rsocket) lendLocked(half int) (rdmap.Handle, error) {
 	return r.Handle(), nil
 }
 
-// errOtherOrder is the error of startup with a Responder of the other byte order. Two ends of librdmacm
-// could not speak to each other either.
+// errOtherOrder is the error of startup with a Responder of the other byte order. Two ends of
+// librdmacm could not speak to each other either.
 var errOtherOrder = fmt.Errorf("%w: the rsockets peer is big-endian", bytestream.ErrStream)
 
 // begin begins the stream. The driver has not been started. The Initiator's first word lets the
@@ -125,12 +125,12 @@ func (s *rsocket) startNudges() {
 	s.nudger = time.AfterFunc(nudgeAfter, s.nudge)
 }
 
-// nudge is called by the timer. It sends an RDMA Write of length 0, which the peer's program does not
-// notice, and for which no STag is checked (RFC 5041 §5.2).
+// nudge is called by the timer. It sends an RDMA Write of length 0, which the peer's program does
+// not notice, and for which no STag is checked (RFC 5041 §5.2).
 //
-// Linux's siw as a Responder may leave FPDUs unread that arrive within milliseconds of its Reply, until
-// more arrive. Both programs would wait then. A word from the peer does not show that siw has read
-// anything, because librdmacm sends one at once.
+// Linux's siw as a Responder may leave FPDUs unread that arrive within milliseconds of its Reply,
+// until more arrive. Both programs would wait then. A word from the peer does not show that siw has
+// read anything, because librdmacm sends one at once.
 func (s *rsocket) nudge() {
 	s.mu.Lock()
 	if s.nudges == maxNudges || s.c.isClosed() || s.outErr != nil || s.inErr != nil || s.ends.Peer != rsockets.EndOpen {

@@ -182,8 +182,8 @@ func TestSharedReceivesEnd(t *testing.T) {
 	}
 }
 
-// TestAwaitEnd: a program whose buffers are in a shared queue learns when the peer ends the connection, and
-// why, and finds what came before in its completion queue.
+// TestAwaitEnd: a program whose buffers are in a shared queue learns when the peer ends the
+// connection, and why, and finds what came before in its completion queue.
 func TestAwaitEnd(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -90,12 +90,12 @@ func (c *Conn) traceFallback(e *fallbackError) {
 }
 
 // Handshake waits until the startup that Config.Startup asks for is over, as the connection's first
-// Read or Write would, and also for TLS's handshake in TCP mode. With StartupPrefer an accepted connection waits
-// for the peer's first bytes.
+// Read or Write would, and also for TLS's handshake in TCP mode. With StartupPrefer an accepted
+// connection waits for the peer's first bytes.
 //
 // Handshake returns nil if the connection is in DDP mode, and also if it is plain TCP;
-// ConnectionState says which, and who the peer is under TLS. If ctx is done first, Handshake returns ctx.Err().
-// Startup then goes on, and the connection remains usable.
+// ConnectionState says which, and who the peer is under TLS. If ctx is done first, Handshake
+// returns ctx.Err(). Startup then goes on, and the connection remains usable.
 func (c *Conn) Handshake(ctx context.Context) error {
 	if !c.ok() {
 		return syscall.EINVAL

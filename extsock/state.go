@@ -15,23 +15,24 @@ type ConnectionState struct {
 	// ErrPlainTCP lists them.
 	Fallback error
 
-	// Device is the name of the RDMA device that runs the connection, such as "siw0". It is empty if the
-	// connection runs in this process. Then NoDevice says why it does not run on the device of
-	// Config.Backend; it is nil if that has none, or if Accept has made the connection before.
+	// Device is the name of the RDMA device that runs the connection, such as "siw0". It is empty
+	// if the connection runs in this process. Then NoDevice says why it does not run on the device
+	// of Config.Backend; it is nil if that has none, or if Accept has made the connection before.
 	Device   string
 	NoDevice error
 
-	// TLS is the state of TLS below the connection, of Config.TLS or of a *tls.Conn that was passed to NewConn:
-	// the peer's certificates, for instance. It is nil without TLS, and until TLS's handshake is over. It is not nil
-	// in DDP mode, nor when Conn.Handshake has returned nil. It remains after the connection has ended.
+	// TLS is the state of TLS below the connection, of Config.TLS or of a *tls.Conn that was passed
+	// to NewConn: the peer's certificates, for instance. It is nil without TLS, and until TLS's
+	// handshake is over. It is not nil in DDP mode, nor when Conn.Handshake has returned nil. It
+	// remains after the connection has ended.
 	TLS *tls.ConnectionState
 
 	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A
 	// Responder has it as soon as ReceiveRequest returns. The caller must not modify it. The
 	// private data of a rejection is in the *mpa.RejectError instead.
 	PeerPrivateData []byte
-	// PeerIsRDDP is true if the peer is rddp too, neither end has set Config.NoCapabilities, and the
-	// connection does not speak rsockets.
+	// PeerIsRDDP is true if the peer is rddp too, neither end has set Config.NoCapabilities, and
+	// the connection does not speak rsockets.
 	PeerIsRDDP bool
 
 	// Revision is the revision of MPA in use: 1 (RFC 5044) or 2 (RFC 6581). This field and the

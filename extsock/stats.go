@@ -22,9 +22,9 @@ func (c *Conn) Stats() stats.Counts {
 	return statsOf(c.verbs.engine.Counts().Sums())
 }
 
-// TotalStats returns the counts of all connections of the process so far. It takes a microsecond or so,
-// and less than one more for each connection that has done something since the last call. Connections
-// that are only open cost nothing.
+// TotalStats returns the counts of all connections of the process so far. It takes a microsecond or
+// so, and less than one more for each connection that has done something since the last call.
+// Connections that are only open cost nothing.
 func TotalStats() stats.Process {
 	sum, begun, open, failed := counters.Totals()
 	t := stats.Process{Counts: statsOf(sum), Connections: begun, Open: open, Failures: failed, Fallbacks: make(map[string]uint64), InProcess: make(map[string]uint64)}
@@ -43,8 +43,9 @@ func TotalStats() stats.Process {
 }
 
 // Connections returns the connections of the process that are in DDP mode and have not ended, with
-// their counts, in the order in which they entered DDP mode. They are those of the moment at which the
-// iteration begins. No connection waits for it, except one that enters DDP mode or ends at that moment.
+// their counts, in the order in which they entered DDP mode. They are those of the moment at which
+// the iteration begins. No connection waits for it, except one that enters DDP mode or ends at that
+// moment.
 func Connections() iter.Seq[stats.Connection] {
 	return func(yield func(stats.Connection) bool) {
 		for _, o := range counters.AllOpen() {
@@ -109,7 +110,8 @@ func trafficOf(s counters.Sums, way counters.Kind) stats.Traffic {
 //   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has
 //     66 KiB.
 //
-// What is unread when a connection ends counts until Reads have taken it, or Close has thrown it away.
+// What is unread when a connection ends counts until Reads have taken it, or Close has thrown it
+// away.
 //
 // A limit of 0 means the smallest possible memory; connections still work.
 //

@@ -11,8 +11,9 @@ import (
 
 const allocRounds = 500
 
-// allocations returns how many allocations allocRounds rounds have, of which a few are the runtime's. The average of
-// AllocsPerRun is rounded down, and would hide what does not happen in each round.
+// allocations returns how many allocations allocRounds rounds have, of which a few are the
+// runtime's. The average of AllocsPerRun is rounded down, and would hide what does not happen in
+// each round.
 func allocations(once func()) float64 {
 	return testing.AllocsPerRun(1, func() {
 		for range allocRounds {

@@ -102,7 +102,8 @@ func TestBurstMemory(t *testing.T) {
 						}
 					}()
 					synctest.Wait()
-					// What waits in copies. TCP may have all messages before them, or a part of the oldest.
+					// What waits in copies. TCP may have all messages before them, or a part of the
+					// oldest.
 					most, memory := 3*messages-passes, int64(0)
 					if limit > 0 {
 						most, memory = 16*messages, 2<<20

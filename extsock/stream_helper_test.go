@@ -77,9 +77,9 @@ func readTape(c *extsock.Conn, pos, total int, s *lengths) (got int, err error) 
 	return got, nil
 }
 
-// bounded has prototest.Watch close the connections if no byte moves on them and none is read, so that
-// nothing in the test waits forever. (A deadline would change who receives.) The caller is outside
-// any bubble.
+// bounded has prototest.Watch close the connections if no byte moves on them and none is read, so
+// that nothing in the test waits forever. (A deadline would change who receives.) The caller is
+// outside any bubble.
 func bounded(t testing.TB, conns ...*extsock.Conn) {
 	t.Helper()
 	prototest.Watch(t, func() (n uint64) {

@@ -144,8 +144,8 @@ func TestStreamHostilePeer(t *testing.T) {
 	}
 }
 
-// TestStreamCreditsAreEnforced: short messages take no buffer each, because they wait together. Yet a
-// peer may send only as many as it has credits for, whether the program reads them or not.
+// TestStreamCreditsAreEnforced: short messages take no buffer each, because they wait together. Yet
+// a peer may send only as many as it has credits for, whether the program reads them or not.
 func TestStreamCreditsAreEnforced(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the program reads: %t", reads), func(t *testing.T) {
@@ -298,8 +298,8 @@ func TestStreamWriterKeepsToCredits(t *testing.T) {
 	}
 }
 
-// TestSendInsideASend: a peer that begins a Send before the one before it has ended breaks the rule for
-// the MSN, whatever the mode, and whether a Read waits or not. It reaches no panic.
+// TestSendInsideASend: a peer that begins a Send before the one before it has ended breaks the rule
+// for the MSN, whatever the mode, and whether a Read waits or not. It reaches no panic.
 func TestSendInsideASend(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		for _, waits := range []bool{false, true} {

@@ -76,8 +76,8 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 	return c.setting(ok, func() error { return s.SetKeepAliveConfig(config) })
 }
 
-// MultipathTCP reports whether the connection uses MPTCP, as for a net.TCPConn. If TCP does not have this
-// setting, the error is errors.ErrUnsupported.
+// MultipathTCP reports whether the connection uses MPTCP, as for a net.TCPConn. If TCP does not
+// have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) MultipathTCP() (uses bool, err error) {
 	if !c.ok() {
 		return false, syscall.EINVAL
@@ -238,9 +238,9 @@ const copySize = 32 << 10
 var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 
 // ReadFrom writes all data of r to the connection until r returns io.EOF, which is not an error. It
-// returns the number of bytes read. io.Copy uses it. In TCP mode, while there is no Tap, the
-// kernel sends a file or data of another connection without a copy in the program; ReadFrom counts as
-// one Write that lasts as long as ReadFrom. In DDP mode it calls Write with at most 32 KiB at a time.
+// returns the number of bytes read. io.Copy uses it. In TCP mode, while there is no Tap, the kernel
+// sends a file or data of another connection without a copy in the program; ReadFrom counts as one
+// Write that lasts as long as ReadFrom. In DDP mode it calls Write with at most 32 KiB at a time.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
@@ -264,8 +264,8 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 
 // WriteTo writes all data that it reads from the connection to w until io.EOF, which is not an
 // error. It returns the number of bytes written. io.Copy uses it. In TCP mode, while there is no
-// Tap, the kernel moves data to another TCP connection or to a file; WriteTo counts as one Read that
-// lasts as long as WriteTo. In DDP mode it calls Read with a buffer of 32 KiB.
+// Tap, the kernel moves data to another TCP connection or to a file; WriteTo counts as one Read
+// that lasts as long as WriteTo. In DDP mode it calls Read with a buffer of 32 KiB.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestTerminateAtClose: an end with rdmap.TerminateAtClose reads what has come before the peer's error, then the error, and
-// still sends. The Terminate comes behind that.
+// TestTerminateAtClose: an end with rdmap.TerminateAtClose reads what has come before the peer's
+// error, then the error, and still sends. The Terminate comes behind that.
 func TestTerminateAtClose(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -129,8 +129,8 @@ func (h heldLog) Handle(ctx context.Context, rec slog.Record) error {
 	return h.eventLog.Handle(ctx, rec)
 }
 
-// TestTraceOfTheSwitchIsFirst: calls that go on as soon as the connection is in DDP mode do not call the
-// handler, and their events come behind those of the switch, although the handler is slow.
+// TestTraceOfTheSwitchIsFirst: calls that go on as soon as the connection is in DDP mode do not
+// call the handler, and their events come behind those of the switch, although the handler is slow.
 func TestTraceOfTheSwitchIsFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		goOn := make(chan struct{})

@@ -125,8 +125,8 @@ func (c *Conn) inDDP() (*verbs, error) {
 	return &c.verbs, nil
 }
 
-// OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left: TCP
-// has not taken all of it.
+// OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left:
+// TCP has not taken all of it.
 func (c *Conn) OwesAnswer() bool {
 	if !c.ok() {
 		return false
@@ -198,8 +198,8 @@ func (v *verbs) enlist(r *ddp.Region) bool {
 	return true
 }
 
-// invalidated forgets the Region that the peer has invalidated with a Send. Otherwise a connection would
-// hold the memory of all Regions that its peer has invalidated.
+// invalidated forgets the Region that the peer has invalidated with a Send. Otherwise a connection
+// would hold the memory of all Regions that its peer has invalidated.
 func (v *verbs) invalidated(s ddp.STag) {
 	v.regionsMu.Lock()
 	r := v.regions[s]
@@ -262,10 +262,11 @@ func (v *verbs) deregisterAll() {
 //
 // If the connection has ended, Post returns the reason.
 //
-// On a device (Config.Backend), Data must lie in memory of NewMemory of that device. If it does not,
-// or if wr asks for what the device lacks, the error is errors.ErrUnsupported. The payload of an Inline may be
-// anywhere. There is no mask, Swap, Immediate Data, Send with Invalidate, or more than 6 pieces in Gather that
-// is not Inline, and no atomic on an RNIC. Post puts nothing off there.
+// On a device (Config.Backend), Data must lie in memory of NewMemory of that device. If it does
+// not, or if wr asks for what the device lacks, the error is errors.ErrUnsupported. The payload of
+// an Inline may be anywhere. There is no mask, Swap, Immediate Data, Send with Invalidate, or more
+// than 6 pieces in Gather that is not Inline, and no atomic on an RNIC. Post puts nothing off
+// there.
 func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	if !c.ok() {
 		return syscall.EINVAL

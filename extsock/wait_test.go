@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// inBackground returns the stacks of the goroutines of this bubble, but for this goroutine and the two of
-// package synctest.
+// inBackground returns the stacks of the goroutines of this bubble, but for this goroutine and the
+// two of package synctest.
 func inBackground() (stacks []string) {
 	synctest.Wait() // goroutines that have nothing more to do are gone then
 	b := make([]byte, 1<<20)
@@ -40,8 +40,8 @@ func bubbleOf(stack string) string {
 	return strings.TrimRight(bubble, "]:")
 }
 
-// TestWait ends connections in many ways. Once Wait has returned for both ends, no goroutine is left,
-// and before that it has not returned without need.
+// TestWait ends connections in many ways. Once Wait has returned for both ends, no goroutine is
+// left, and before that it has not returned without need.
 func TestWait(t *testing.T) {
 	closeBoth := func(_ *testing.T, a, b *extsock.Conn) {
 		a.Close()
@@ -140,7 +140,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitForTheSendBuffer: a layer below with a send buffer goes on after Close, and Wait waits for it.
+// TestWaitForTheSendBuffer: a layer below with a send buffer goes on after Close, and Wait waits
+// for it.
 func TestWaitForTheSendBuffer(t *testing.T) {
 	for _, ddp := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -233,8 +234,8 @@ func TestListenerWait(t *testing.T) {
 	})
 }
 
-// TestListenerWaitWithoutStartup: a Listener that runs no startup has nothing in the background, but
-// the program can wait for its Close.
+// TestListenerWaitWithoutStartup: a Listener that runs no startup has nothing in the background,
+// but the program can wait for its Close.
 func TestListenerWaitWithoutStartup(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, _ := simListener(t, extsock.Config{})
@@ -256,8 +257,8 @@ func (slowEnd) Sent([]byte)     {}
 func (slowEnd) Received([]byte) {}
 func (slowEnd) Closed()         { <-time.After(3 * time.Second) }
 
-// TestListenerWaitsForTheLeft: a connection that the Listener closes, because the program has not got
-// it, may take a while to end. Wait waits for that.
+// TestListenerWaitsForTheLeft: a connection that the Listener closes, because the program has not
+// got it, may take a while to end. Wait waits for that.
 func TestListenerWaitsForTheLeft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{

@@ -14,8 +14,8 @@ import (
 // invalidates the window's STag, or with r.
 //
 // The error is a *ddp.AccessError. It is ddp.ErrMisaligned if access holds ddp.RemoteAtomic and the
-// address of the window is not a multiple of 8. A Region on a device has no windows: the error is then
-// errors.ErrUnsupported. The zero Region has none either.
+// address of the window is not a multiple of 8. A Region on a device has no windows: the error is
+// then errors.ErrUnsupported. The zero Region has none either.
 func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
 	if r.m != nil {
 		return Region{}, errors.ErrUnsupported

@@ -16,8 +16,8 @@ func updateCRC(crc uint32, p []byte) uint32 { return crc32c.Update(crc, p) }
 // in the CPU's cache.
 func updateCRCOfPayload(crc uint32, p []byte) uint32 { return crc32c.UpdateCold(crc, p) }
 
-// updateCRCAhead is updateCRC for an FPDU whose payload will be copied to dst, which is probably not
-// in the CPU's cache.
+// updateCRCAhead is updateCRC for an FPDU whose payload will be copied to dst, which is probably
+// not in the CPU's cache.
 func updateCRCAhead(crc uint32, p, dst []byte) uint32 { return crc32c.UpdateAhead(crc, p, dst) }
 
 // aheadFrom is the length in bytes of the shortest FPDU for whose destination a Receiver asks.

@@ -1,5 +1,5 @@
-// Package mpa implements Marker PDU Aligned Framing: RFC 5044 with the enhanced startup of RFC 6581.
-// Two ends first agree on CRCs, Markers and depths. Then FPDUs give the TCP stream the record
+// Package mpa implements Marker PDU Aligned Framing: RFC 5044 with the enhanced startup of RFC
+// 6581. Two ends first agree on CRCs, Markers and depths. Then FPDUs give the TCP stream the record
 // boundaries that DDP needs, and a CRC that is strong enough for placing data.
 //
 // The package lies between DDP, whose segments it calls ULPDUs, and TCP, and depends on neither. It
@@ -9,8 +9,8 @@
 //
 //   - Programs that use connections of package extsock: [RejectError], [Error] with its codes,
 //     [ErrSameRole], and the kinds of [RTR] indication.
-//   - Programs that run startup themselves: [Config], [Frame], [Agreement], [ParseFrame], [FrameLen]
-//     and [Key].
+//   - Programs that run startup themselves: [Config], [Frame], [Agreement], [ParseFrame],
+//     [FrameLen] and [Key].
 //   - Drivers of connections, and tools that read captures: [Sender], [Batch], [MULPDU], [Receiver]
 //     and [ULPDU].
 //
@@ -59,10 +59,10 @@
 //
 // # Errors and limits
 //
-// Errors are [*Error] values with the RFC's code, which RDMAP reports in a Terminate. A [*RejectError]
-// is the peer's refusal, after which the TCP connection may still be used. The package refuses
-// revision 0, which is the RDMA Consortium's. After an error a Receiver returns nothing more. MPA
-// itself does not close the connection (RFC 5044 §8).
+// Errors are [*Error] values with the RFC's code, which RDMAP reports in a Terminate. A
+// [*RejectError] is the peer's refusal, after which the TCP connection may still be used. The
+// package refuses revision 0, which is the RDMA Consortium's. After an error a Receiver returns
+// nothing more. MPA itself does not close the connection (RFC 5044 §8).
 //
 // Sending or receiving an FPDU allocates no memory. A Sender, a Receiver and a Batch belong to one
 // goroutine each. A Receiver accepts ULPDUs of 0 to 65535 bytes. RFC 5044 §3 allows a sender no

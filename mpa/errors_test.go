@@ -7,8 +7,8 @@ import (
 )
 
 // The registry of RFC 6580 §3.3 and RFC 6581 §8: "4-bit Layer, always 0x2 for MPA errors".
-// MPA-5044-8-1, MPA-5044-8-4, MPA-5044-8-5, MPA-6580-3.3-1, MPA-6580-3.3-2, MPA-6581-8-1, MPA-6581-8-2, MPA-6581-8-3,
-// MPA-6581-8-4, MPA-6581-11-1
+// MPA-5044-8-1, MPA-5044-8-4, MPA-5044-8-5, MPA-6580-3.3-1, MPA-6580-3.3-2, MPA-6581-8-1,
+// MPA-6581-8-2, MPA-6581-8-3, MPA-6581-8-4, MPA-6581-11-1
 func TestRFC6580_3_3_Codes(t *testing.T) {
 	tests := []struct {
 		code Code

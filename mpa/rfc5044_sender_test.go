@@ -54,9 +54,9 @@ func walk(t *testing.T, stream []byte, markers bool) []sent {
 
 // "MPA MUST encapsulate the ULPDU such that there is exactly one ULPDU contained in one FPDU." "The
 // format of an FPDU shown below MUST be used for all MPA FPDUs." "The pad data MUST be set to zero
-// by the sender" "When sending an FPDU, the sender MUST include a CRC field."
-// MPA-5044-3-1, MPA-5044-4.1-1, MPA-5044-4.1-2, MPA-5044-4.1-3, MPA-5044-4.1-4, MPA-5044-4.1-5,
-// MPA-5044-4.1-7, MPA-5044-4.1-8, MPA-5044-4.4-11, MPA-5044-3-6, MPA-5044-4.4-18, MPA-5044-7.1.1-13,
+// by the sender" "When sending an FPDU, the sender MUST include a CRC field." MPA-5044-3-1,
+// MPA-5044-4.1-1, MPA-5044-4.1-2, MPA-5044-4.1-3, MPA-5044-4.1-4, MPA-5044-4.1-5, MPA-5044-4.1-7,
+// MPA-5044-4.1-8, MPA-5044-4.4-11, MPA-5044-3-6, MPA-5044-4.4-18, MPA-5044-7.1.1-13,
 // MPA-5044-4.4-1, MPA-5044-4.4-12, MPA-5044-4.4-15
 func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 	ulpdus := ofLengths(1, 2, 3, 4, 5, 6, 7, 8, 23, 42, 128, 505, 1442, 20000, MaxULPDU)
@@ -91,10 +91,9 @@ func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 // between FPDUs." "The least significant two bits MUST always be set to zero at the transmitter"
 // "they MUST all point to the same point" "the Marker MUST point to the start of the ULPDU Length
 // field for the FPDU containing the Marker unless the Marker falls between FPDUs, in which case the
-// Marker MUST be zero."
-// MPA-5044-2-2, MPA-5044-4.2-1, MPA-5044-4.2-2, MPA-5044-4.2-4, MPA-5044-4.2-5, MPA-5044-4.3-1,
-// MPA-5044-4.3-2, MPA-5044-4.3-3, MPA-5044-4.3-4, MPA-5044-4.3-6, MPA-5044-4.3-9, MPA-5044-4.3-14, MPA-5044-4.3-15,
-// MPA-5044-4.3-16
+// Marker MUST be zero." MPA-5044-2-2, MPA-5044-4.2-1, MPA-5044-4.2-2, MPA-5044-4.2-4,
+// MPA-5044-4.2-5, MPA-5044-4.3-1, MPA-5044-4.3-2, MPA-5044-4.3-3, MPA-5044-4.3-4, MPA-5044-4.3-6,
+// MPA-5044-4.3-9, MPA-5044-4.3-14, MPA-5044-4.3-15, MPA-5044-4.3-16
 func TestRFC5044_4_3_MarkerEvery512(t *testing.T) {
 	ulpdus := append(worked(), ofLengths(3000, 1, 1, 1, 450, 900, 20000, 7, 7, MaxULPDU)...)
 	stream := appendAll(NewSender(Agreement{CRC: true, TxMarkers: true}), ulpdus...)

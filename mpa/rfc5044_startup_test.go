@@ -132,7 +132,8 @@ func TestRFC5044_7_1_1_Rev(t *testing.T) {
 // connection" "the amount of Private Data MUST not exceed the PD_Length or the application buffer.
 // If any of the above fails, the startup frame MUST be considered improperly formatted."
 // MPA-5044-7.1.1-27, MPA-5044-7.1.1-28, MPA-5044-7.1.1-29, MPA-5044-7.1.1-30, MPA-5044-7.1.1-31,
-// MPA-5044-7.1.2-23, MPA-5044-7.1.2-24, MPA-5044-7.1.2-25, MPA-5044-7.1.2-26, MPA-6581-6-10, MPA-6581-7-4
+// MPA-5044-7.1.2-23, MPA-5044-7.1.2-24, MPA-5044-7.1.2-25, MPA-5044-7.1.2-26, MPA-6581-6-10,
+// MPA-6581-7-4
 func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 	for _, reply := range []bool{false, true} {
 		for n := range maxPrivateData + 1 {

@@ -115,9 +115,8 @@ func TestRFC6581_9_1_PeerDepths(t *testing.T) {
 // "The responder MUST set its ORD at most to the initiator IRD." "the initiator MUST set its IRD at
 // least to the responder ORD and its ORD at most to the responder IRD. If the initiator does not
 // have sufficient resources for the required IRD, it MUST send a TERM message [...] the TERM
-// message MUST contain Layer 2, Error Type 0, Error Code 6."
-// MPA-6581-9.1-7, MPA-6581-9.1-9, MPA-6581-9.1-11, MPA-6581-9.1-12, MPA-6581-9.1-13, MPA-6581-9.1-14,
-// MPA-6581-9.1-15
+// message MUST contain Layer 2, Error Type 0, Error Code 6." MPA-6581-9.1-7, MPA-6581-9.1-9,
+// MPA-6581-9.1-11, MPA-6581-9.1-12, MPA-6581-9.1-13, MPA-6581-9.1-14, MPA-6581-9.1-15
 func TestRFC6581_9_1_Depths(t *testing.T) {
 	for iIRD := range 20 {
 		for rORD := range 20 {
@@ -263,9 +262,8 @@ func TestRFC6581_9_2_ResponderKinds(t *testing.T) {
 // "Upon receiving the MPA Accept Frame with Control Flag A set to 1, the initiator MUST generate
 // one of the negotiated RTR indications. If the initiator is not able to generate any of the
 // responder-supported RTR indications, then it MUST send a TERM message [...] the TERM message MUST
-// contain Layer 2, Error Type 0, Error Code 7."
-// MPA-6581-1.1-2, MPA-6581-9.2-10, MPA-6581-9.2-12, MPA-6581-9.2-13, MPA-6581-9.2-14, MPA-6581-9.3-1,
-// MPA-6581-9.3-2
+// contain Layer 2, Error Type 0, Error Code 7." MPA-6581-1.1-2, MPA-6581-9.2-10, MPA-6581-9.2-12,
+// MPA-6581-9.2-13, MPA-6581-9.2-14, MPA-6581-9.3-1, MPA-6581-9.3-2
 func TestRFC6581_9_2_InitiatorKind(t *testing.T) {
 	for own := RTR(1); own <= allRTR; own++ {
 		for theirs := range allRTR + 1 {

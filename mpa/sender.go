@@ -29,8 +29,8 @@ func (s *Sender) Off() uint64 { return s.off }
 //
 // Append copies header and the pieces shorter than 8 KiB. It refers to longer pieces without
 // copying them, and the caller must not change those pieces until b is Reset. If snapshot is set,
-// Markers are sent, or the FPDUs are set apart, Append copies all pieces. The CRC covers exactly the
-// bytes that will be written: if Append copies a piece, it computes the CRC from the copy.
+// Markers are sent, or the FPDUs are set apart, Append copies all pieces. The CRC covers exactly
+// the bytes that will be written: if Append copies a piece, it computes the CRC from the copy.
 func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byte) {
 	n := len(header)
 	for _, p := range payload {

@@ -174,9 +174,9 @@ func TestMisalignedVector(t *testing.T) {
 // memory has afterwards, and what was there before comes back.
 //
 // RDMAPX-7306-5-4, RDMAPX-7306-5.1.1-1 to RDMAPX-7306-5.1.1-4, RDMAPX-7306-5.1.2-1 to
-// RDMAPX-7306-5.1.2-5, RDMAPX-7306-5.2.1-10,
-// RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21, RDMAPX-7306-5.2.1-27, RDMAPX-7306-5.2.2-4, RDMAPX-7306-5.2.2-9,
-// RDMAPX-7306-5.2.2-10, RDMAPX-7306-5.1.1-10, RDMAPX-7306-5.2.1-11, RDMAPX-7306-5-1
+// RDMAPX-7306-5.1.2-5, RDMAPX-7306-5.2.1-10, RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21,
+// RDMAPX-7306-5.2.1-27, RDMAPX-7306-5.2.2-4, RDMAPX-7306-5.2.2-9, RDMAPX-7306-5.2.2-10,
+// RDMAPX-7306-5.1.1-10, RDMAPX-7306-5.2.1-11, RDMAPX-7306-5-1
 func TestRFC7306_5_2_Atomics(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -7,10 +7,10 @@ import "github.com/rddp/rddp/ddp"
 // with StatusFlushed and ErrCanceled. What happens depends on the request:
 //
 //   - A request whose message has not been given out leaves the queue.
-//   - A Read or atomic that waits for its response continues without its user, and keeps its place in
-//     the queue until then. The QP discards the response.
-//   - A request that is done, and only waits for earlier requests, completes with its own status and
-//     leaves the queue.
+//   - A Read or atomic that waits for its response continues without its user, and keeps its place
+//     in the queue until then. The QP discards the response.
+//   - A request that is done, and only waits for earlier requests, completes with its own status
+//     and leaves the queue.
 //
 // Cancel returns false for a Send or Write whose message is being sent, because only the end of the
 // stream can stop it. Cancel returns true if there is no such request, because that request has

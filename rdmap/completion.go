@@ -76,17 +76,19 @@ func (c Completion) String() string {
 	return s
 }
 
-// wakes reports whether the Completion ends a Wait for solicited ones. Solicited Completions and failures do.
+// wakes reports whether the Completion ends a Wait for solicited ones. Solicited Completions and
+// failures do.
 func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 
 // A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share
 // one, and any goroutine may use it. It never overflows, because a request reserves its entry when
 // it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves
-// one request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue. The zero value has no room.
+// one request at a time, takes no lock. NewCompletionQueue makes a CompletionQueue. The zero value
+// has no room.
 type CompletionQueue struct {
 	// A value in ready means that the queue may hold Completions, and a value in solicited that it
-	// may hold one that ends a Wait for solicited ones. Many queues are only polled, so the first consumer
-	// that wants to wait makes the channel.
+	// may hold one that ends a Wait for solicited ones. Many queues are only polled, so the first
+	// consumer that wants to wait makes the channel.
 	ready     lazyChan
 	solicited lazyChan
 
@@ -240,7 +242,8 @@ func (c *CompletionQueue) release() {
 // package, such as an RDMA device. It returns false if no entry is free.
 func (c *CompletionQueue) Reserve() bool { return c.reserve() }
 
-// Fill puts done into an entry that Reserve has reserved. If done is nil, Fill gives the entry back.
+// Fill puts done into an entry that Reserve has reserved. If done is nil, Fill gives the entry
+// back.
 func (c *CompletionQueue) Fill(done *Completion) {
 	if done == nil {
 		c.release()
@@ -271,7 +274,8 @@ func (c *CompletionQueue) sleeper(solicited bool) *lazyChan {
 	return &c.ready
 }
 
-// push appends an entry to the ring. wakes says whether the Completion ends a Wait for solicited ones.
+// push appends an entry to the ring. wakes says whether the Completion ends a Wait for solicited
+// ones.
 func (c *CompletionQueue) push(done *Completion, wakes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -226,7 +226,8 @@ func TestCompletionString(t *testing.T) {
 	}
 }
 
-// doneLater is a context that is done once Wait, which has found nothing, asks for its channel. It calls before first.
+// doneLater is a context that is done once Wait, which has found nothing, asks for its channel. It
+// calls before first.
 type doneLater struct {
 	context.Context
 	before func()

@@ -442,8 +442,8 @@ func TestEndDuringInvalidate(t *testing.T) {
 	wantDone(t, "afterwards", x.b.recvCQ, "")
 }
 
-// Several goroutines wait for the same sink, and the entries of the requests go to other QPs as soon
-// as one of them has gone on. None touches an entry that is no longer its own, which the race
+// Several goroutines wait for the same sink, and the entries of the requests go to other QPs as
+// soon as one of them has gone on. None touches an entry that is no longer its own, which the race
 // detector would see.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work

@@ -55,9 +55,9 @@ func (x *discarding) add(id uint64) WorkRequest {
 	return WorkRequest{ID: id, Op: WorkFetchAdd, Operand: 1, Remote: handle(x.region)}
 }
 
-// TestDiscardedStream: after [ddp.Domain.Discard] a Read or an atomic of the peer gets no answer and does not touch the
-// memory, whether it has arrived before or comes later. It is no error, and what this end sends arrives. Other
-// streams go on.
+// TestDiscardedStream: after [ddp.Domain.Discard] a Read or an atomic of the peer gets no answer
+// and does not touch the memory, whether it has arrived before or comes later. It is no error, and
+// what this end sends arrives. Other streams go on.
 func TestDiscardedStream(t *testing.T) {
 	x := newDiscarding(t, params{ird: 4, ord: 4})
 	x.a.post(x.add(1))
@@ -91,7 +91,8 @@ func TestDiscardedStream(t *testing.T) {
 	forget()
 }
 
-// TestDiscardWhileClosing: answers that wait when the owner of the memory discards them do not hold up the end.
+// TestDiscardWhileClosing: answers that wait when the owner of the memory discards them do not hold
+// up the end.
 func TestDiscardWhileClosing(t *testing.T) {
 	x := newDiscarding(t, params{})
 	x.a.post(x.read(1, 100))
@@ -106,7 +107,8 @@ func TestDiscardWhileClosing(t *testing.T) {
 	x.b.wantOut()
 }
 
-// TestDiscardDuringAtomic: an atomic that is discarded while it reads its word gets no answer, and changes nothing.
+// TestDiscardDuringAtomic: an atomic that is discarded while it reads its word gets no answer, and
+// changes nothing.
 func TestDiscardDuringAtomic(t *testing.T) {
 	x := newDiscarding(t, params{})
 	x.a.post(x.add(1))

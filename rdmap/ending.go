@@ -22,8 +22,8 @@ func (q *QP) Fail(err error) {
 	q.failLocked(err, answering)
 }
 
-// failLocked is Fail. answering says that this end could not answer a request, so it answers no later
-// request either.
+// failLocked is Fail. answering says that this end could not answer a request, so it answers no
+// later request either.
 //
 // +checklocks:q.mu
 func (q *QP) failLocked(err error, answering bool) {
@@ -61,8 +61,9 @@ func (q *QP) failLocked(err error, answering bool) {
 	q.moveOnLocked()
 }
 
-// isUnsent reports whether the end of the stream leaves nothing of a request to be done: RDMAP "Completes in
-// error all ULP operations that have not been provided to the DDP layer" (RFC 5040 §5.4).
+// isUnsent reports whether the end of the stream leaves nothing of a request to be done: RDMAP
+// "Completes in error all ULP operations that have not been provided to the DDP layer" (RFC 5040
+// §5.4).
 func isUnsent(e *sendEntry) bool { return e.progress == queued || e.op.awaitsResponse() }
 
 // terminateLocked makes t the next message, and the last one.

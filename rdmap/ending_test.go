@@ -451,8 +451,8 @@ func TestRFC5040_7_1_LocalErrors(t *testing.T) {
 	}
 }
 
-// TestCloseAtBothEnds: two ends that close while Reads, or a fenced Send, wait for the answers to others do not wait
-// for each other.
+// TestCloseAtBothEnds: two ends that close while Reads, or a fenced Send, wait for the answers to
+// others do not wait for each other.
 func TestCloseAtBothEnds(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

@@ -275,7 +275,8 @@ func TestULPDULength(t *testing.T) {
 // TestControlOctets sweeps both control octets, 2^16 combinations, as the first segment of a stream
 // and behind a good one, with and without RFC 7306's operations; and the QN of each opcode.
 //
-// DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7, RDMAP-5040-7.2-8
+// DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7,
+// RDMAP-5040-7.2-8
 func TestControlOctets(t *testing.T) {
 	m := newTargetMemory(t)
 	good := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSend), MSN: 1}.AppendTo(nil)

@@ -155,8 +155,9 @@ func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	// A closing QP takes none: its FIN makes the peer flush them. But its FIN waits while requests of its own wait for
-	// answers of the peer. Two ends that close at once would then wait for each other.
+	// A closing QP takes none: its FIN makes the peer flush them. But its FIN waits while requests
+	// of its own wait for answers of the peer. Two ends that close at once would then wait for each
+	// other.
 	if q.state != stateRTS && !q.sq.waits(q.ord) {
 		mustPost(q.responder.queue, nil, nil, 0)
 		return nil

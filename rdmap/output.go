@@ -45,7 +45,8 @@ func (q *QP) NextMessage() bool {
 			q.sq.give(&q.msg)
 		case answer:
 			if q.cfg.Domain.Discards(q.cfg.QPNum) {
-				// Nothing is read for the peer any more, and the stream carries what this end has sent.
+				// Nothing is read for the peer any more, and the stream carries what this end has
+				// sent.
 				q.responder.drop()
 				q.moveOnLocked()
 				q.unlock()
@@ -100,8 +101,9 @@ func (o *output) withdraw() {
 	o.given = o.given[:max(len(o.given)-1, 0)] // after an Abort the list is empty
 }
 
-// Message returns the message that NextMessage took. The ID of a request's message is that of the request. The
-// message is valid until the next call of NextMessage. The memory that its payload refers to is valid until Sent reports the message.
+// Message returns the message that NextMessage took. The ID of a request's message is that of the
+// request. The message is valid until the next call of NextMessage. The memory that its payload
+// refers to is valid until Sent reports the message.
 func (q *QP) Message() *ddp.Message { return &q.msg }
 
 // HasOutput reports whether NextMessage would find a message. Any goroutine may call it.

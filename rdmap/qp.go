@@ -40,9 +40,9 @@ type Config struct {
 	Terminate TerminateTime
 }
 
-// A TerminateTime says what the Terminate for an error in what the peer has sent waits for. Nothing of the peer
-// that comes behind the error is handled, in each case. RFC 5040 §7.1 wants the Terminate "at the earliest
-// possible opportunity, preferably in the next outgoing RDMA Message".
+// A TerminateTime says what the Terminate for an error in what the peer has sent waits for. Nothing
+// of the peer that comes behind the error is handled, in each case. RFC 5040 §7.1 wants the
+// Terminate "at the earliest possible opportunity, preferably in the next outgoing RDMA Message".
 type TerminateTime uint8
 
 const (
@@ -50,8 +50,8 @@ const (
 	TerminateAtOnce TerminateTime = iota
 	// TerminateAfterAnswers first answers the Reads and atomics that came before the error.
 	TerminateAfterAnswers
-	// TerminateAtClose waits for Close, which sends the Terminate behind these answers and all that was
-	// posted. So a program can tell the peer what it has carried out.
+	// TerminateAtClose waits for Close, which sends the Terminate behind these answers and all that
+	// was posted. So a program can tell the peer what it has carried out.
 	TerminateAtClose
 )
 
@@ -244,8 +244,8 @@ func (q *QP) receiverConfig() ddp.ReceiverConfig {
 // now returns the QP's state.
 func (q *QP) now() state { return state(q.stateNow.Load()) }
 
-// IsReady reports whether the QP is ready to send (RTS in the verbs model): it has been started, and
-// nothing has ended it or begun to close it.
+// IsReady reports whether the QP is ready to send (RTS in the verbs model): it has been started,
+// and nothing has ended it or begun to close it.
 func (q *QP) IsReady() bool {
 	s := q.now()
 	return s == stateRTS || s == stateFailing

@@ -123,8 +123,8 @@ func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
 // STag MUST be associated to this RDMAP Stream." A Terminate says "STag Cannot be Invalidated"
 // otherwise.
 //
-// RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.1-2, RDMAP-5040-7.2-4, RDMAP-5040-7.2-5,
-// RDMAP-5040-8.1.1-8, RDMAP-5040-1.2-3
+// RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.1-2, RDMAP-5040-7.2-4,
+// RDMAP-5040-7.2-5, RDMAP-5040-8.1.1-8, RDMAP-5040-1.2-3
 func TestRFC5040_5_3_Invalidate(t *testing.T) {
 	for _, op := range []kind{{WorkSendInvalidate, false}, {WorkSendInvalidate, true}} {
 		t.Run(op.String(), func(t *testing.T) { invalidateWith(t, op) })

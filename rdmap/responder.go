@@ -103,15 +103,16 @@ func (r *responder) drop() {
 	}
 }
 
-// takeBack removes the answer given out last, whose message has not begun. No answer may wait behind it.
+// takeBack removes the answer given out last, whose message has not begun. No answer may wait
+// behind it.
 func (r *responder) takeBack() {
 	r.next--
 	r.tail--
 	*r.at(r.next) = response{}
 }
 
-// message fills in m with the answer of the queue pair with the given Config, and performs an atomic request. The
-// error is a *streamError, or errDiscarded.
+// message fills in m with the answer of the queue pair with the given Config, and performs an
+// atomic request. The error is a *streamError, or errDiscarded.
 func (a *response) message(m *ddp.Message, c *Config) error {
 	if !a.isAtomic {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
@@ -145,8 +146,8 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 // errDiscarded is the error of a request whose answer nobody gets: see [ddp.Domain.Discard].
 var errDiscarded = errors.New("rdmap: the owner of the memory discards what the peer asks for")
 
-// error returns the *streamError for a Terminate about the request. err is the error of the memory that
-// the request names.
+// error returns the *streamError for a Terminate about the request. err is the error of the memory
+// that the request names.
 func (a *response) error(err error) *streamError {
 	e := &streamError{Header: bytes.Clone(a.header[:]), SegmentLen: a.segmentLen, Err: err}
 	var access *ddp.AccessError
@@ -198,8 +199,8 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	return codeInvalidSTag
 }
 
-// parse reads and checks a request that DDP has delivered to the queue pair with the given Config. The
-// error is a *streamError.
+// parse reads and checks a request that DDP has delivered to the queue pair with the given Config.
+// The error is a *streamError.
 func (a *response) parse(op Opcode, m *ddp.Message, c *Config) (err error) {
 	*a = response{isAtomic: op == OpAtomicRequest}
 	copy(a.header[:], m.Header[:m.HeaderLen])

@@ -247,7 +247,8 @@ func TestRFC5040_5_5_ResponsesInRequestOrder(t *testing.T) {
 // at the Remote Peer until they have been Delivered to RDMAP by DDP"; the same goes for atomics. So
 // they see what was written before them on the stream. Appendix B, RFC 7306 §7.
 //
-// RDMAP-5040-5.5-12, RDMAP-5040-5.5-19, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAP-5040-B-3, RDMAP-5040-B-6
+// RDMAP-5040-5.5-12, RDMAP-5040-5.5-19, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAP-5040-B-3,
+// RDMAP-5040-B-6
 func TestRFC5040_5_5_ReadSeesEarlierWrites(t *testing.T) {
 	x := newPair(t, params{mulpdu: 70})
 	r, b := x.b.register(64, allAccess)

@@ -163,7 +163,8 @@ func TestRFC5040_5_5_CompletionSaysNothingOfThePeer(t *testing.T) {
 // Requests, MUST NOT start processing at the Remote Peer until they have been Delivered": however
 // the segments of both arrive. A Read sees all that was sent before it.
 //
-// RDMAP-5040-5.5-9, RDMAP-5040-5.5-12, RDMAP-5040-5.5-18, RDMAP-5040-5.5-19, RDMAP-5040-B-3, RDMAP-5040-B-6
+// RDMAP-5040-5.5-9, RDMAP-5040-5.5-12, RDMAP-5040-5.5-18, RDMAP-5040-5.5-19, RDMAP-5040-B-3,
+// RDMAP-5040-B-6
 func TestRFC5040_5_5_NothingIsActedOnEarly(t *testing.T) {
 	for _, order := range [][]int{
 		{0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1, 0}, {3, 4, 5, 0, 1, 2}, {1, 3, 5, 0, 2, 4}, {4, 1, 5, 3, 2, 0},

@@ -46,7 +46,8 @@ func attacks() []attack {
 // Stream is terminated." "any attempt to use that STag on a different Stream will result in an
 // error, and the RDMAP Stream is terminated." All this goes for atomics, too (RFC 7306 §9).
 //
-// SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-2, SEC-5042-6.1.1-5, SEC-5042-6.1.1-6, RDMAPX-7306-9-1
+// SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-2, SEC-5042-6.1.1-5, SEC-5042-6.1.1-6,
+// RDMAPX-7306-9-1
 func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 	for _, tt := range []struct {
 		desc                      string

@@ -81,9 +81,9 @@ func (s *sendQueue) at(pos uint64) *sendEntry { return *s.ring.At(pos) }
 
 func (s *sendQueue) isFull() bool { return s.ring.Len() >= s.depth }
 
-// makeRoom frees the places of the requests that Cancel has completed before their turn, and moves those behind
-// them. It leaves the requests whose messages TCP is being given, and those that the peer has yet to answer. It
-// reports whether there is room then.
+// makeRoom frees the places of the requests that Cancel has completed before their turn, and moves
+// those behind them. It leaves the requests whose messages TCP is being given, and those that the
+// peer has yet to answer. It reports whether there is room then.
 func (s *sendQueue) makeRoom() bool {
 	if s.early == 0 || s.looking > 0 {
 		return false
@@ -196,7 +196,8 @@ func (s *sendQueue) ready(ord int) bool {
 	return true
 }
 
-// waits reports whether a request that has not been given out waits for the answer to an earlier one, or will.
+// waits reports whether a request that has not been given out waits for the answer to an earlier
+// one, or will.
 func (s *sendQueue) waits(ord int) bool {
 	n := s.outstanding
 	for pos := s.next; pos < s.ring.Tail(); pos++ {
@@ -339,8 +340,8 @@ func (s *sendQueue) letGo() {
 }
 
 // flushedSink returns the first request at pos or later that is done and whose sink is still
-// registered, and its position. It returns nil if there is none. A caller that goes on from the last
-// position looks at each request once.
+// registered, and its position. It returns nil if there is none. A caller that goes on from the
+// last position looks at each request once.
 func (s *sendQueue) flushedSink(pos uint64) (*sendEntry, uint64) {
 	for pos = max(pos, s.ring.Head()); pos < s.ring.Tail(); pos++ {
 		if e := s.at(pos); e.done && e.sink != nil {

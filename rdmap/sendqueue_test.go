@@ -381,8 +381,8 @@ func TestCancelAheadOfTurn(t *testing.T) {
 	}
 }
 
-// TestCancelMakesRoom: a request that is canceled makes room for another one, also behind one that goes on, as
-// far as the peer owes it no answer. What is left keeps its order.
+// TestCancelMakesRoom: a request that is canceled makes room for another one, also behind one that
+// goes on, as far as the peer owes it no answer. What is left keeps its order.
 func TestCancelMakesRoom(t *testing.T) {
 	x := newPair(t, params{depth: 6, ord: 2})
 	r, memory := x.b.register(8, allAccess)

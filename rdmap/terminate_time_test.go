@@ -63,7 +63,8 @@ func eachOpcode(ops []Opcode) (names []string) {
 	return names
 }
 
-// TestTerminateOfAnswer: an answer in front of the error that cannot be given takes its place, at once.
+// TestTerminateOfAnswer: an answer in front of the error that cannot be given takes its place, at
+// once.
 func TestTerminateOfAnswer(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.qp.cfg.Terminate = TerminateAtClose

@@ -54,8 +54,8 @@ var errorKinds = map[uint8]struct {
 	}},
 }
 
-// Words returns the Layer, the Error Type and the Error Code in the words of RFC 5040 figure 9. Parts
-// for which the RFCs have no words are numbers.
+// Words returns the Layer, the Error Type and the Error Code in the words of RFC 5040 figure 9.
+// Parts for which the RFCs have no words are numbers.
 func (c TerminateCode) Words() (layer, etype, text string) {
 	number := c >> 12
 	layer = fmt.Sprintf("%#x", uint16(number))

@@ -18,8 +18,8 @@ const DefaultEMSS = 1448
 // has been called. Write and TryWriteBatch put bytes into the same stream.
 //
 // The methods of net.Conn may be called from any goroutine, as always. So may Flush, CloseWrite,
-// Abort, EMSS, Unwatch and Capabilities. Of ReadSegment, Pending and Watch, one call at a time may be
-// under way; of TryWriteBatch and WaitWritable, one call at a time too. Reading does not disturb
+// Abort, EMSS, Unwatch and Capabilities. Of ReadSegment, Pending and Watch, one call at a time may
+// be under way; of TryWriteBatch and WaitWritable, one call at a time too. Reading does not disturb
 // writing.
 //
 // No method keeps a slice past its return. A blocked call ends with os.ErrDeadlineExceeded when its
@@ -46,9 +46,9 @@ type Stream interface {
 	// goroutine that does not sleep need not be woken, which is the larger part of a short round
 	// trip. Backends may ignore patience.
 	//
-	// A Stream may have a method SetQuiet(bool). The caller calls it between two calls of ReadSegment:
-	// with true if what has been read concerns the peer alone, because it was answered without the
-	// program, and with false as soon as it was anything else.
+	// A Stream may have a method SetQuiet(bool). The caller calls it between two calls of
+	// ReadSegment: with true if what has been read concerns the peer alone, because it was answered
+	// without the program, and with false as soon as it was anything else.
 	ReadSegment(l Lender, patience time.Duration) (n int, off uint64, err error)
 
 	// Pending returns the number of bytes that have arrived in order and have not been read. A

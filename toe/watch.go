@@ -29,7 +29,8 @@ type Gate struct {
 }
 
 // NewGate returns a Gate that is shut, for a Stream that is watched in this way. If the way is not
-// WatchOutside, Wait lets the time of a bubble go on, and only goroutines of the bubble may call Open.
+// WatchOutside, Wait lets the time of a bubble go on, and only goroutines of the bubble may call
+// Open.
 func NewGate(way Watching) *Gate {
 	g := new(Gate)
 	if way != WatchOutside {
@@ -41,7 +42,8 @@ func NewGate(way Watching) *Gate {
 }
 
 // Wait waits until the Gate is open, and shuts it. One goroutine at a time may call Wait. What the
-// goroutines did before they called Open, also of a Gate that was open, has happened before Wait returns.
+// goroutines did before they called Open, also of a Gate that was open, has happened before Wait
+// returns.
 //
 // +checklocksignore: Open unlocks mu
 func (g *Gate) Wait() {
@@ -50,9 +52,9 @@ func (g *Gate) Wait() {
 		return
 	}
 	g.mu.Lock()
-	// Until the next line the Gate counts as open, so an Open changes nothing. Wait has not returned
-	// yet, so that opening is the one that Wait takes. Swap, and not Store, because Swap sees that
-	// Open's Swap.
+	// Until the next line the Gate counts as open, so an Open changes nothing. Wait has not
+	// returned yet, so that opening is the one that Wait takes. Swap, and not Store, because Swap
+	// sees that Open's Swap.
 	g.shut.Swap(true)
 }
 

@@ -31,9 +31,9 @@ func (run *testRun) interrupted(w io.Writer) {
 	}
 }
 
-// report says why the package does not run again. If its process ended in the middle of tests, report
-// prints which tests ran and where they were, and writes all that they printed to a file next to the
-// record.
+// report says why the package does not run again. If its process ended in the middle of tests,
+// report prints which tests ran and where they were, and writes all that they printed to a file
+// next to the record.
 func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "== %s does not run again: %s\n", p.name, p.fatal)
 	var dump strings.Builder // the stacks of the process are the output of the test that printed last
@@ -63,8 +63,8 @@ func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "the whole dump of %d lines: %s\n", len(lines), name)
 }
 
-// digest returns the lines of a dump that say most: which tests ran, what they last printed, and where
-// goroutines were.
+// digest returns the lines of a dump that say most: which tests ran, what they last printed, and
+// where goroutines were.
 func digest(lines []string, pkg string) []string {
 	lines = slices.DeleteFunc(slices.Clone(lines), noise.MatchString)
 	end := slices.IndexFunc(lines, func(line string) bool {
@@ -124,8 +124,8 @@ func stacks(lines []string) (all [][]string) {
 	return all
 }
 
-// stackHead returns the line that names the goroutine, the first frames, and that of the test if it is
-// not among them, each as one line.
+// stackHead returns the line that names the goroutine, the first frames, and that of the test if it
+// is not among them, each as one line.
 func stackHead(stack []string) []string {
 	head := []string{stack[0]}
 	tested := false

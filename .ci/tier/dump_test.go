@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// waits is the source of wait, which waits for good, and writes the file "runs" when it does. A signal that comes
-// while a goroutine is still on its way finds it in another place.
+// waits is the source of wait, which waits for good, and writes the file "runs" when it does. A
+// signal that comes while a goroutine is still on its way finds it in another place.
 const waits = `
 func wait() {
 	go func() {
@@ -28,7 +28,8 @@ func wait() {
 }
 `
 
-// TestTimeLimit: a process that exceeds the limit of go test says in which tests, and where they were.
+// TestTimeLimit: a process that exceeds the limit of go test says in which tests, and where they
+// were.
 func TestTimeLimit(t *testing.T) {
 	module(t, `
 func TestGood(t *testing.T) {}

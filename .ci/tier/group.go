@@ -11,8 +11,8 @@ import (
 // grace is how long a process group has to end by itself before it is killed.
 const grace = 5 * time.Second
 
-// inGroup runs the command in a process group of its own. When ctx is done, it ends the whole group:
-// by the signals, one after the other, and then by SIGKILL.
+// inGroup runs the command in a process group of its own. When ctx is done, it ends the whole
+// group: by the signals, one after the other, and then by SIGKILL.
 func inGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) error {
 	if err := startGroup(cmd); err != nil {
 		return err

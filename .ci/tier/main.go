@@ -9,8 +9,8 @@
 //	tier share WORD...                            the words, packages for instance, of the share that SHARE names
 //	tier stutter [-off TIME] [-on TIME] PROGRAM... a program that is stopped and continued all the time
 //
-// The kinds are norace, for what must run without the race detector, and timing, for the functions in
-// files *_timing_test.go.
+// The kinds are norace, for what must run without the race detector, and timing, for the functions
+// in files *_timing_test.go.
 package main
 
 import (

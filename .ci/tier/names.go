@@ -32,15 +32,15 @@ type testPackage struct {
 
 // A kind says which functions of a package's tests it is about.
 type kind struct {
-	// root reports whether a function is of the kind by itself. So is each function that mentions one
-	// of the kind, if spreads is true.
+	// root reports whether a function is of the kind by itself. So is each function that mentions
+	// one of the kind, if spreads is true.
 	root    func(f *testFile, fn *ast.FuncDecl) bool
 	spreads bool
 }
 
 var kinds = map[string]kind{
-	// A test cannot do all of its work under the race detector if it mentions testmode.Race, or is not
-	// built there.
+	// A test cannot do all of its work under the race detector if it mentions testmode.Race, or is
+	// not built there.
 	"norace": {func(f *testFile, fn *ast.FuncDecl) bool { return !f.withRace || mentionsRace(fn) }, true},
 	"timing": {func(f *testFile, fn *ast.FuncDecl) bool { return f.timing }, false},
 	"all":    {func(f *testFile, fn *ast.FuncDecl) bool { return true }, false},
@@ -182,8 +182,9 @@ func mentionsRace(fn *ast.FuncDecl) (found bool) {
 	return found
 }
 
-// mentions reports whether the function's body has one of the names. A name is taken for the function
-// even where it means something else: then a test too many is of the kind, and none is missing.
+// mentions reports whether the function's body has one of the names. A name is taken for the
+// function even where it means something else: then a test too many is of the kind, and none is
+// missing.
 func mentions(fn *ast.FuncDecl, names map[string]bool) (found bool) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -208,8 +209,8 @@ type selection struct {
 	names    []string
 }
 
-// selectKind selects the functions of a kind in packages. One run of go test takes one pattern: in a
-// package of the selection it also selects what has the name of another package's function.
+// selectKind selects the functions of a kind in packages. One run of go test takes one pattern: in
+// a package of the selection it also selects what has the name of another package's function.
 func selectKind(packages []testPackage, k kind) (selection, error) {
 	var s selection
 	names := map[string]bool{}

@@ -65,9 +65,9 @@ func testAndRecord(ctx context.Context, flags, packages []string, retries int) e
 	return err
 }
 
-// testAndRetry runs go test, and each test that failed alone, until it passes, at most retries times.
-// ok says whether each test has passed at last. A data race, a panic, a process that ends early or a
-// leak that is found at the end is final: only a failed test can be a matter of time.
+// testAndRetry runs go test, and each test that failed alone, until it passes, at most retries
+// times. ok says whether each test has passed at last. A data race, a panic, a process that ends
+// early or a leak that is found at the end is final: only a failed test can be a matter of time.
 func testAndRetry(ctx context.Context, test goTest, flags, packages []string, retries int, w io.Writer) (attempts []record, ok bool, err error) {
 	run, err := test(ctx, append(slices.Clone(flags), packages...), w)
 	if err != nil {

@@ -28,7 +28,8 @@ func parseShard(s string) (shard, error) {
 	return shard{i, n}, nil
 }
 
-// divide distributes the items: the longest first, each to the shard that has the least to do so far.
+// divide distributes the items: the longest first, each to the shard that has the least to do so
+// far.
 func divide(items []item, shards int) [][]item {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b item) int {

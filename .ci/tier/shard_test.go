@@ -44,8 +44,8 @@ func TestShardsAreEverything(t *testing.T) {
 	}
 }
 
-// TestNightlyIsEverything: each test of a package, each fault and each kind of work is an item, and no
-// name stands for two items.
+// TestNightlyIsEverything: each test of a package, each fault and each kind of work is an item, and
+// no name stands for two items.
 func TestNightlyIsEverything(t *testing.T) {
 	t.Chdir("../..")
 	work, err := filepath.Abs(".ci/go.work")

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A step is a command with a limit of time. A step that fails or hangs does not keep the others from
-// running.
+// A step is a command with a limit of time. A step that fails or hangs does not keep the others
+// from running.
 type step struct {
 	name  string
 	args  []string
@@ -170,8 +170,8 @@ func (o *outcome) retries() (n int) {
 	return n
 }
 
-// summarize prints a line for each step and each part of a step, then each attempt of the tests that
-// failed at least once, and then what the failed steps printed about it.
+// summarize prints a line for each step and each part of a step, then each attempt of the tests
+// that failed at least once, and then what the failed steps printed about it.
 func summarize(w io.Writer, outcomes []outcome) {
 	fmt.Fprintf(w, "\n== summary\n%-48s %-8s %8s %8s\n", "step", "result", "seconds", "retries")
 	var tests []record

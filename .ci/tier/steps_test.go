@@ -72,8 +72,8 @@ func TestAllStepsTogether(t *testing.T) {
 	}
 }
 
-// TestLimitEndsWholeGroup: nothing that a step has started is left, not even what ignores SIGTERM or
-// is stopped.
+// TestLimitEndsWholeGroup: nothing that a step has started is left, not even what ignores SIGTERM
+// or is stopped.
 func TestLimitEndsWholeGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	script := fmt.Sprintf("(sleep 1000 & p=$!; kill -STOP $p; echo $p >>%[1]s; exec sleep 1000) & echo $! >>%[1]s; wait", file)

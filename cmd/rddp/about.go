@@ -164,8 +164,8 @@ func configureCompletion(c *cli.Command) {
 	}
 }
 
-// bashWords begins the script for bash. The rest of it needs this function of bash-completion, which
-// not every system has. Without it the words are those that bash finds.
+// bashWords begins the script for bash. The rest of it needs this function of bash-completion,
+// which not every system has. Without it the words are those that bash finds.
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() { COMPREPLY=(); }
 
 `
@@ -181,8 +181,9 @@ func unknownCommand(root *cli.Command, name string) error {
 	return usage("there is no command %q%s", name, didYouMean(name, cli.SuggestCommand(root.Commands, name)))
 }
 
-// didYouMean returns the end of an error message that names what the library suggests in place of what
-// was typed. The library always suggests something; didYouMean returns "" if that is not much like it.
+// didYouMean returns the end of an error message that names what the library suggests in place of
+// what was typed. The library always suggests something; didYouMean returns "" if that is not much
+// like it.
 func didYouMean(typed, suggestion string) string {
 	if !isLike(typed, strings.TrimLeft(suggestion, "-")) {
 		return ""
@@ -190,8 +191,8 @@ func didYouMean(typed, suggestion string) string {
 	return "; did you mean " + suggestion + "?"
 }
 
-// isLike reports whether the names have their first three letters in common, or most letters, in any
-// order.
+// isLike reports whether the names have their first three letters in common, or most letters, in
+// any order.
 func isLike(a, b string) bool {
 	if len(a) >= 3 && len(b) >= 3 && a[:3] == b[:3] {
 		return true

@@ -65,8 +65,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestVariables: a flag that is not on the command line is taken from its environment variable, and an
-// error names the variable.
+// TestVariables: a flag that is not on the command line is taken from its environment variable, and
+// an error names the variable.
 func TestVariables(t *testing.T) {
 	for _, tt := range []struct{ name, value, line, want string }{
 		{"RDDP_PING_COUNT", "0", "ping h", "--count 0: at least 1"},

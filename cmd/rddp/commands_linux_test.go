@@ -20,8 +20,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// The tests in this file need what not every machine has: zsh, fish, tmux, iproute2, and the right to
-// make namespaces.
+// The tests in this file need what not every machine has: zsh, fish, tmux, iproute2, and the right
+// to make namespaces.
 
 // TestTranscriptsInNamespaces runs the transcripts of disks that are full.
 func TestTranscriptsInNamespaces(t *testing.T) {
@@ -102,8 +102,8 @@ func TestCompletionInShells(t *testing.T) {
 	}
 }
 
-// TestTerminal: a copy shows its progress at a terminal, and ^C ends what runs there, with the status
-// of an interrupt.
+// TestTerminal: a copy shows its progress at a terminal, and ^C ends what runs there, with the
+// status of an interrupt.
 func TestTerminal(t *testing.T) {
 	x := newTmux(t, "bash --norc")
 	dir := t.TempDir()
@@ -160,8 +160,8 @@ func scan(host string) {
 	fmt.Println("scanned")
 }
 
-// namespaces makes a network namespace with a second one beside it, starts the commands in the first
-// one, and scans it from the second one.
+// namespaces makes a network namespace with a second one beside it, starts the commands in the
+// first one, and scans it from the second one.
 const namespaces = `
 set -e
 ip link set lo up
@@ -178,8 +178,8 @@ RDDP_TEST_IS_THE_COMMAND= RDDP_TEST_SCAN=192.0.2.1 nsenter -t $far -n "$SCANNER"
 kill $(jobs -p)
 `
 
-// TestScan: from another host, no port of a server is open unless it speaks TLS or --insecure allows
-// it.
+// TestScan: from another host, no port of a server is open unless it speaks TLS or --insecure
+// allows it.
 func TestScan(t *testing.T) {
 	dir := t.TempDir()
 	local := []string{

@@ -211,8 +211,8 @@ func interrupted(recursive bool) string {
 // none.
 type tempFile struct{ dir, name string }
 
-// throughFiles replaces the names that mean standard input or output by those of temporary files, and
-// stores all of standard input.
+// throughFiles replaces the names that mean standard input or output by those of temporary files,
+// and stores all of standard input.
 func throughFiles(ctx context.Context, c *cli.Command, names []filecopy.Name) (stdin, stdout *tempFile, err error) {
 	last := len(names) - 1
 	for i := range names {

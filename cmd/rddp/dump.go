@@ -35,8 +35,8 @@ func dumpCommand() *cli.Command {
 	}
 }
 
-// dump prints the records of the capture in a file. The capture may still be in the making: all records that
-// there are so far are written before dump waits for more of it.
+// dump prints the records of the capture in a file. The capture may still be in the making: all
+// records that there are so far are written before dump waits for more of it.
 func dump(c *cli.Command, name string) error {
 	in, err := openFile(c, name)
 	if err != nil {

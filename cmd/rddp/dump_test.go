@@ -31,8 +31,8 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestDumpOfALiveCapture: all records that can be made are written before `rddp dump` waits for more of the
-// capture.
+// TestDumpOfALiveCapture: all records that can be made are written before `rddp dump` waits for
+// more of the capture.
 func TestDumpOfALiveCapture(t *testing.T) {
 	for _, form := range [][]string{{"-"}, {"--json", "-"}} {
 		var out, errs strings.Builder

@@ -165,7 +165,8 @@ func plainFlagError(c *cli.Command, err error) error {
 	return errors.New(text)
 }
 
-// spacedFlag returns how -c1 is to be written, which other commands take, if name is c1 and c has a flag -c.
+// spacedFlag returns how -c1 is to be written, which other commands take, if name is c1 and c has a
+// flag -c.
 func spacedFlag(c *cli.Command, name string) string {
 	if len(name) < 2 || name[1] < '0' || name[1] > '9' {
 		return ""

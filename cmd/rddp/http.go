@@ -21,8 +21,8 @@ func metricsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "metrics", Usage: "answer HTTP at `ADDRESS`: /metrics for Prometheus, and /connections for rddp top"}
 }
 
-// serveMetrics serves the metrics of the process, and more, at the address of --metrics, if that is set,
-// until the returned function is called. It listens as serveHTTP does.
+// serveMetrics serves the metrics of the process, and more, at the address of --metrics, if that is
+// set, until the returned function is called. It listens as serveHTTP does.
 func serveMetrics(ctx context.Context, c *cli.Command, server *tls.Config, more ...prometheus.Collector) (stop func(), err error) {
 	if !c.IsSet("metrics") {
 		return func() {}, nil
@@ -30,9 +30,9 @@ func serveMetrics(ctx context.Context, c *cli.Command, server *tls.Config, more 
 	return serveHTTP(ctx, c, "metrics", server, monitor.Handler("rddp "+c.Name, more...))
 }
 
-// serveHTTP answers HTTP at the address of a flag until the returned function is called. On loopback it
-// speaks plain HTTP. Where other hosts can connect, it needs TLS, which is that of the server, or
-// --insecure.
+// serveHTTP answers HTTP at the address of a flag until the returned function is called. On
+// loopback it speaks plain HTTP. Where other hosts can connect, it needs TLS, which is that of the
+// server, or --insecure.
 func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Config, h http.Handler) (stop func(), err error) {
 	address, err := tcpAddress(c.String(flag), "")
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// maxWarnings is the maximum number of warnings and errors with one message in the time warningTime. Peers cause most of
-// them, and must not fill a disk.
+// maxWarnings is the maximum number of warnings and errors with one message in the time
+// warningTime. Peers cause most of them, and must not fill a disk.
 const (
 	maxWarnings = 100
 	warningTime = 10 * time.Second
 )
 
-// A limitedHandler passes on log records, but no more warnings and errors than maxWarnings. The first one after that time says
-// how many were left out.
+// A limitedHandler passes on log records, but no more warnings and errors than maxWarnings. The
+// first one after that time says how many were left out.
 type limitedHandler struct {
 	slog.Handler
 	warnings *warnings
@@ -58,10 +58,12 @@ type warned struct {
 	n     int
 }
 
-// maxMessages is the maximum number of messages that are counted apart. The messages of a command are fewer.
+// maxMessages is the maximum number of messages that are counted apart. The messages of a command
+// are fewer.
 const maxMessages = 1000
 
-// take reports whether a warning at the time now is within the limit, and how many were not since the last one that was.
+// take reports whether a warning at the time now is within the limit, and how many were not since
+// the last one that was.
 func (w *warnings) take(message string, now time.Time) (omitted int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

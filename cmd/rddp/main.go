@@ -4,8 +4,8 @@
 // `rddp help` lists its commands.
 //
 // The exit status is 0 on success, 1 after a failure, 2 if the command line is wrong, and 130 if an
-// interrupt ended the command before its work was done. `rddp run` has that of its program, 127 if there is no such
-// program, and 126 if it cannot be run. A server, and `rddp ping` without a count,
+// interrupt ended the command before its work was done. `rddp run` has that of its program, 127 if
+// there is no such program, and 126 if it cannot be run. A server, and `rddp ping` without a count,
 // run until they are interrupted, so their work is then done. The command prints a failure once, on
 // standard error.
 package main
@@ -103,8 +103,8 @@ func interruptible(ctx context.Context, f func() error) error {
 // noTopic is the exit status that the library gives to help and completion of what does not exist.
 const noTopic = 3
 
-// libraryError returns the words for an error that the library returns by itself. Without a status it
-// is that of a flag's environment variable.
+// libraryError returns the words for an error that the library returns by itself. Without a status
+// it is that of a flag's environment variable.
 func libraryError(root *cli.Command, args []string, err error) error {
 	name, coder := "rddp", cli.ExitCoder(nil)
 	switch {

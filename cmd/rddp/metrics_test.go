@@ -20,8 +20,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// startMetrics starts a command with --metrics. It returns the address of the metrics, the pin that the
-// command has printed, and its output.
+// startMetrics starts a command with --metrics. It returns the address of the metrics, the pin that
+// the command has printed, and its output.
 func startMetrics(t *testing.T, line string) (address, pin string, errs *listening) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -163,7 +163,8 @@ func scrape(t *testing.T, url string) string {
 	return string(b)
 }
 
-// exported returns the names of all metrics of all commands, and all pairs of their labels as in name="value".
+// exported returns the names of all metrics of all commands, and all pairs of their labels as in
+// name="value".
 func exported(t *testing.T) (names, labels []string) {
 	t.Helper()
 	all := slices.Concat(proxyMetrics(proxy.NewRouter(nil)), runMetrics(new(supervise.TCPCounts)), fileMetrics(new(filecopy.Counts)))
@@ -178,8 +179,8 @@ func exported(t *testing.T) (names, labels []string) {
 
 var metricName = regexp.MustCompile(`\b(?:rddp|go|process)_[a-z0-9_]+\b`)
 
-// TestDashboard: what the dashboard, the alerts and the document about monitoring name is exported, by
-// that name and with these labels.
+// TestDashboard: what the dashboard, the alerts and the document about monitoring name is exported,
+// by that name and with these labels.
 func TestDashboard(t *testing.T) {
 	names, labels := exported(t)
 	b, err := os.ReadFile("../../docs/dashboard.json")

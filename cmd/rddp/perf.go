@@ -107,8 +107,8 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// measurePerf measures what the command line asks for, and prints it. After an interrupt or a failure
-// it prints the rounds that were finished.
+// measurePerf measures what the command line asks for, and prints it. After an interrupt or a
+// failure it prints the rounds that were finished.
 func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	r, err := perf.Run(ctx, o)
 	if ctx.Err() != nil {

@@ -85,8 +85,8 @@ func TestPerfRows(t *testing.T) {
 	}
 }
 
-// With --self --tls-self everything is under TLS, each server has its own certificate, and the client
-// knows all of them.
+// With --self --tls-self everything is under TLS, each server has its own certificate, and the
+// client knows all of them.
 func TestPerfSelfTLS(t *testing.T) {
 	t.Setenv(commandEnv, "1")
 	for _, load := range []string{"--op write,echo,stream", "--scale --conns 3 --op write,echo,stream --depth 1"} {

@@ -90,8 +90,8 @@ func checkRoutes(ctx context.Context, c *cli.Command, cfg *proxy.Config, routes 
 	return nil
 }
 
-// catchReload returns the channel on which SIGHUP arrives until the returned function is called. One that comes while
-// nobody takes it waits there.
+// catchReload returns the channel on which SIGHUP arrives until the returned function is called.
+// One that comes while nobody takes it waits there.
 func catchReload() (hup <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)

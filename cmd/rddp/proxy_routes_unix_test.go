@@ -68,13 +68,15 @@ func TestProxyRoutes(t *testing.T) {
 	}
 }
 
-// TestEarlyReload: a SIGHUP that comes before the proxy has read its routes does not end it, and has it read them again.
+// TestEarlyReload: a SIGHUP that comes before the proxy has read its routes does not end it, and
+// has it read them again.
 func TestEarlyReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Where SIGHUP is ignored, as under nohup, a child process would ignore it too. It does not inherit a handler.
+	// Where SIGHUP is ignored, as under nohup, a child process would ignore it too. It does not
+	// inherit a handler.
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, syscall.SIGHUP)
 	defer signal.Stop(handled)
@@ -96,8 +98,8 @@ func TestEarlyReload(t *testing.T) {
 	}
 }
 
-// openFIFO opens the FIFO for writing as soon as the proxy reads from it. It fails the test if that never happens, as when
-// the proxy has ended.
+// openFIFO opens the FIFO for writing as soon as the proxy reads from it. It fails the test if that
+// never happens, as when the proxy has ended.
 func openFIFO(t *testing.T, file string) (f *os.File) {
 	t.Helper()
 	prototest.Wait(t, "the proxy opens the file", func() bool {
@@ -108,8 +110,8 @@ func openFIFO(t *testing.T, file string) (f *os.File) {
 	return f
 }
 
-// TestInterruptedReload: an interrupt ends a proxy while it waits for a file of routes that never comes, at its start and
-// after a SIGHUP.
+// TestInterruptedReload: an interrupt ends a proxy while it waits for a file of routes that never
+// comes, at its start and after a SIGHUP.
 func TestInterruptedReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
@@ -175,8 +177,8 @@ func TestProxyHealth(t *testing.T) {
 	}
 }
 
-// TestHealthWithoutDescriptors: a proxy that has no descriptor left still lives, and is not ready. It is ready again when it has
-// some.
+// TestHealthWithoutDescriptors: a proxy that has no descriptor left still lives, and is not ready.
+// It is ready again when it has some.
 func TestHealthWithoutDescriptors(t *testing.T) {
 	exit := newProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", "127.0.0.1:1", "-timeout", "1h", "-health", "127.0.0.1:0")
 	exit.cmd.Args = slices.Concat([]string{"/bin/sh", "-c", `ulimit -n 48 && exec "$@"`, "sh"}, exit.cmd.Args)

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// programs are what this test executable is too, by its first argument: the programs for `rddp run`.
+// programs are what this test executable is too, by its first argument: the programs for `rddp
+// run`.
 var programs = make(map[string]func(args []string))
 
 // A process is an rddp that runs.

@@ -131,7 +131,8 @@ func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
 // isForMetrics reports whether a flag may be set because of --metrics.
 func isForMetrics(c *cli.Command, flag string) bool { return flag == "insecure" && c.IsSet("metrics") }
 
-// tlsOf sets the configurations of TLS. A program that makes and accepts connections has either both or none.
+// tlsOf sets the configurations of TLS. A program that makes and accepts connections has either
+// both or none.
 func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 	server, client := c.IsSet("tls-cert") || c.Bool("tls-self"), c.IsSet("tls-ca") || c.IsSet("tls-pin") || c.IsSet("tls-server-name")
 	made, accepted := len(cfg.TCP) > 0, len(cfg.TCPListen) > 0

@@ -36,7 +36,8 @@ func TestRunMetrics(t *testing.T) {
 	}
 }
 
-// TestRunInterruptedEarly: an interrupt that comes before the program runs ends the command, and no program runs then.
+// TestRunInterruptedEarly: an interrupt that comes before the program runs ends the command, and no
+// program runs then.
 func TestRunInterruptedEarly(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		dir := t.TempDir()
@@ -85,8 +86,8 @@ func caught(t *testing.T, pid int, s syscall.Signal) bool {
 	return false
 }
 
-// isIdle reports whether all threads of a process sleep, and none has run meanwhile: Go's runtime has then passed on
-// a signal that was caught.
+// isIdle reports whether all threads of a process sleep, and none has run meanwhile: Go's runtime
+// has then passed on a signal that was caught.
 func isIdle(t *testing.T, pid int) bool {
 	t.Helper()
 	var before string

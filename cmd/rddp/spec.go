@@ -256,7 +256,8 @@ type halfCloser interface {
 	CloseWrite() error
 }
 
-// A specConn is a connection with what cases need beyond net.Conn: a half-close, and a reset of TCP.
+// A specConn is a connection with what cases need beyond net.Conn: a half-close, and a reset of
+// TCP.
 type specConn struct {
 	halfCloser
 	tcp  *net.TCPConn

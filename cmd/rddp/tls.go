@@ -48,8 +48,8 @@ const tlsHelp = "A server listens at loopback unless told otherwise, and beyond 
 	"The server logs the pin. It lets every client in that does not need to have a certificate: --tls-client-ca,\n" +
 	"or --tls-pin at the server, says which clients must have one."
 
-// flagsFor returns a *usageError if a flag for TLS is set that only the other role has, or if one is empty:
-// no file and no name would mean less security than the flag asks for.
+// flagsFor returns a *usageError if a flag for TLS is set that only the other role has, or if one
+// is empty: no file and no name would mean less security than the flag asks for.
 func flagsFor(c *cli.Command, role string, others ...string) error {
 	for _, name := range others {
 		if c.IsSet(name) {
@@ -97,7 +97,8 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 	return cfg, err
 }
 
-// serverConfig is serverTLS for a command that may be a client too, and that looks at its addresses itself.
+// serverConfig is serverTLS for a command that may be a client too, and that looks at its addresses
+// itself.
 func serverConfig(c *cli.Command) (*tls.Config, error) {
 	s := secure.Server{
 		Identity: secure.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")}, CA: c.String("tls-client-ca"), Failed: tlsFailed(c),
@@ -125,7 +126,8 @@ func serverConfig(c *cli.Command) (*tls.Config, error) {
 	return s.Config()
 }
 
-// What a user may give so that a command may listen: for its own server, where it cannot be a TLS server, and for its HTTP.
+// What a user may give so that a command may listen: for its own server, where it cannot be a TLS
+// server, and for its HTTP.
 const (
 	ofServer = "--tls-self, or --tls-cert and --tls-key, or --insecure"
 	ofPlain  = "an address of loopback, or --insecure"
@@ -145,7 +147,8 @@ func checkListen(ctx context.Context, c *cli.Command, address, remedy string) er
 	return usage("listening at %s: %w: give %s", address, err, remedy)
 }
 
-// serverOnly are the flags that a client does not have, and clientOnly those that a server does not have.
+// serverOnly are the flags that a client does not have, and clientOnly those that a server does not
+// have.
 var (
 	serverOnly = []string{"tls-self", "tls-client-ca", "insecure"}
 	clientOnly = []string{"tls-ca", "tls-server-name"}

@@ -26,8 +26,8 @@ const (
 	word     = "a word"
 )
 
-// echoProgram is a TCP server that greets and echoes. It prints its address, and ends when its standard input
-// does.
+// echoProgram is a TCP server that greets and echoes. It prints its address, and ends when its
+// standard input does.
 func echoProgram([]string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,7 +95,8 @@ func startRunServer(t *testing.T, flags, dir string) *runServer {
 	return s
 }
 
-// stop waits until the server has said something, and ends it. It returns what the server has said about connections.
+// stop waits until the server has said something, and ends it. It returns what the server has said
+// about connections.
 func (s *runServer) stop(t *testing.T, something string) (about []string) {
 	t.Helper()
 	kill := time.AfterFunc(prototest.Patience(t), func() { s.cmd.Process.Kill() })
@@ -116,8 +117,9 @@ func (s *runServer) stop(t *testing.T, something string) (about []string) {
 	return about
 }
 
-// TestTLSOfRun is TestTLS for TCP connections of programs under `rddp run`. Where this end has no TLS, TLS may
-// be the program's own: then it goes on in plain TCP, and says what there is at the level of -v.
+// TestTLSOfRun is TestTLS for TCP connections of programs under `rddp run`. Where this end has no
+// TLS, TLS may be the program's own: then it goes on in plain TCP, and says what there is at the
+// level of -v.
 func TestTLSOfRun(t *testing.T) {
 	dir := tlsFiles(t)
 	for _, tt := range tlsCases {

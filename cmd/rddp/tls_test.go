@@ -86,7 +86,8 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 // A tlsPair is a command that listens and one that connects to it.
 type tlsPair struct {
 	name string
-	// ADDR stands for the server's address, DIR for a folder with the file f, and ECHO for a service.
+	// ADDR stands for the server's address, DIR for a folder with the file f, and ECHO for a
+	// service.
 	server, client string
 	again          bool // the client connects several times, so each end may say more than once what is wrong
 }
@@ -207,8 +208,8 @@ var tlsCases = []struct {
 	{"TLS to plain", "", trust, "the peer speaks TLS, and this end does not", "this end speaks TLS, and the peer"},
 }
 
-// TestTLS: for each command, what works over TLS works, and for each fault both ends say in one line
-// what it is.
+// TestTLS: for each command, what works over TLS works, and for each fault both ends say in one
+// line what it is.
 func TestTLS(t *testing.T) {
 	dir := tlsFiles(t)
 	for _, tt := range tlsCases {
@@ -237,8 +238,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSReload: a server and a client that run for long use the files as they are now, and what was
-// loaded before while a file cannot be loaded.
+// TestTLSReload: a server and a client that run for long use the files as they are now, and what
+// was loaded before while a file cannot be loaded.
 func TestTLSReload(t *testing.T) {
 	for _, p := range tlsPairs {
 		if p.name == "ping" || p.name == "proxy" {
@@ -275,8 +276,8 @@ func reloadTLS(t *testing.T, p tlsPair) {
 	check("a client that the authority does not know", "next", exitFailure)
 }
 
-// TestEntranceReloads: an entrance that runs trusts the authorities that are in its file when a client
-// connects.
+// TestEntranceReloads: an entrance that runs trusts the authorities that are in its file when a
+// client connects.
 func TestEntranceReloads(t *testing.T) {
 	dir := t.TempDir()
 	ours, next := newAuthority(t, dir, "ours"), newAuthority(t, dir, "next")

@@ -145,8 +145,8 @@ type screen struct {
 	last []string // nil: nothing has been shown
 }
 
-// What a terminal does: the alternate screen without a cursor, and back; to the top; erase the rest of the
-// line, and of the screen.
+// What a terminal does: the alternate screen without a cursor, and back; to the top; erase the rest
+// of the line, and of the screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"

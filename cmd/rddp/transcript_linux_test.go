@@ -23,9 +23,9 @@ import (
 // This file runs testdata/transcripts: what a user types, and all that the user then sees. -update
 // writes what is seen now into the files; look at the difference before you commit it.
 //
-// A line that begins with "$ " is a command for sh, in a folder of the transcript's own. What follows
-// is the output of both kinds, and the exit status unless it is 0. A line "## " is a comment. Three
-// commands are not for sh:
+// A line that begins with "$ " is a command for sh, in a folder of the transcript's own. What
+// follows is the output of both kinds, and the exit status unless it is 0. A line "## " is a
+// comment. Three commands are not for sh:
 //
 //	start NAME COMMAND   start it in the background; its standard input stays open
 //	await NAME TEXT      wait until its output contains TEXT. Then $NAME is the last address that it has

@@ -10,20 +10,20 @@
 // of suites, or from GOROOT. They are copied to a temporary module. In the copy each import of
 // package net becomes an import of foreign.test/net, a generated package with all the names of
 // package net. The names that make TCP connections (Dial, Listen, Dialer, TCPConn and so on) come
-// from the package conformance/foreign/standin, and so does Buffers, whose WriteTo is one Write; all
-// other names are those of package net. The same is done to package crypto/tls, for its functions Dial and Listen and its Dialer. Nothing else in
-// the suite changes. The tests of package net itself are the exception: goNetChanges lists the
-// necessary changes, and the reasons.
+// from the package conformance/foreign/standin, and so does Buffers, whose WriteTo is one Write;
+// all other names are those of package net. The same is done to package crypto/tls, for its
+// functions Dial and Listen and its Dialer. Nothing else in the suite changes. The tests of package
+// net itself are the exception: goNetChanges lists the necessary changes, and the reasons.
 //
-// If a suite makes connections with other packages or modules, such as net/http, the table of suites
-// names them, and they are copied in the same way. A package of Go's tree may need packages that are
-// internal to that tree. Then the suite is compiled in a tree of links to Go's own, which adds a
-// package foreign/x with the names of internal/x.
+// If a suite makes connections with other packages or modules, such as net/http, the table of
+// suites names them, and they are copied in the same way. A package of Go's tree may need packages
+// that are internal to that tree. Then the suite is compiled in a tree of links to Go's own, which
+// adds a package foreign/x with the names of internal/x.
 //
-// The suites of a database driver and of a Redis client need a server. Package foreign starts Debian's
-// at a Unix socket in a temporary folder. The tests connect to a relay in front of it, in every column.
-// The connections between the tests and the relay begin as the column says, so the client and its pool
-// use extended sockets, and the server sees plain byte streams.
+// The suites of a database driver and of a Redis client need a server. Package foreign starts
+// Debian's at a Unix socket in a temporary folder. The tests connect to a relay in front of it, in
+// every column. The connections between the tests and the relay begin as the column says, so the
+// client and its pool use extended sockets, and the server sees plain byte streams.
 //
 // Each suite is compiled twice, with package net's TCP and with the stand-in, and runs in five
 // columns:
@@ -41,8 +41,8 @@
 //
 // A cell says how many tests passed and failed, and how long they took. Subtests and the specs of
 // Ginkgo count as tests, and a test that runs 20 times counts 20 times. The line below a suite says
-// how many of the connections that the suite dialed were in DDP mode when Dial returned ("ddp"), and
-// how many had fallen back to plain TCP ("plain").
+// how many of the connections that the suite dialed were in DDP mode when Dial returned ("ddp"),
+// and how many had fallen back to plain TCP ("plain").
 //
 // If a test fails that is not an exception, the suite runs again, at most twice, over TCP and in
 // the other columns. Many tests have time limits that a busy machine does not always meet. A test

@@ -62,8 +62,8 @@ func (r *relay) accept() {
 	}
 }
 
-// pass passes bytes between a connection and one of its own to the server, until both directions have
-// ended.
+// pass passes bytes between a connection and one of its own to the server, until both directions
+// have ended.
 func (r *relay) pass(c net.Conn) {
 	defer c.Close()
 	s, err := net.Dial("unix", r.to.socket())

@@ -24,7 +24,8 @@ type server struct {
 	files map[string]string // of its folder
 	// commands returns the command lines: those that make the server's data, and last the server.
 	commands func(folder, socket string) [][]string
-	// env returns what tells the tests the relay's port. It may write files into the server's folder.
+	// env returns what tells the tests the relay's port. It may write files into the server's
+	// folder.
 	env func(folder, port string) ([]string, error)
 }
 
@@ -50,8 +51,8 @@ var mariadb = &server{
 }
 
 // redis is a Redis server. The tests find its port in the environment, and the specs of Ginkgo in a
-// file. With such a file they take the server for one of Redis Enterprise, and do not first look for
-// the servers of clusters, rings and sentinels, at ports of their own.
+// file. With such a file they take the server for one of Redis Enterprise, and do not first look
+// for the servers of clusters, rings and sentinels, at ports of their own.
 var redis = &server{
 	commands: func(folder, socket string) [][]string {
 		return [][]string{{

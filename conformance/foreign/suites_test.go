@@ -57,14 +57,14 @@ var netHTTP = append([]string{
 }, httptest...)
 
 // netHTTPSkip are the tests of net/http that do not run. Three expect their own names in the
-// server's log, which knows callers outside of net/http by the path of their package. Two run the go
-// command.
+// server's log, which knows callers outside of net/http by the path of their package. Two run the
+// go command.
 const netHTTPSkip = "^(TestWriteHeaderNoCodeCheck(_h1hijack)?|TestTimeoutHandlerSuperfluousLogs" +
 	"|TestCmdGoNoHTTPServer|TestOmitHTTP2Vet)$"
 
-// goRedisSkip are the tests of go-redis that do not run: examples, which want a server at port 6379,
-// and those that skip themselves unless a cluster, a sentinel, a server with TLS or with modules, or
-// one of a newer version is at a port of theirs. If there is one, it is somebody's.
+// goRedisSkip are the tests of go-redis that do not run: examples, which want a server at port
+// 6379, and those that skip themselves unless a cluster, a sentinel, a server with TLS or with
+// modules, or one of a newer version is at a port of theirs. If there is one, it is somebody's.
 const goRedisSkip = "^(Example|TestLanguages|TestTLS|TestMonitorCommand$|TestSentinelFailover" +
 	"|TestFTAggregateCollect_|TestSearchCommandsRESP2And|TestDivertedClusterWide|TestConfigDoesNotLeak" +
 	"|Test(AP|Truth|APZeroCopyBuffer)Cluster|TestClusterAutoPipeline(Basic|Conc|Cross)" +
@@ -72,9 +72,9 @@ const goRedisSkip = "^(Example|TestLanguages|TestTLS|TestMonitorCommand$|TestSen
 	"|TestClusterMaintNotifications_(SMIGRAT|Dedup.*on$|MultiNode|Complex)" +
 	"|TestDigest(Basic|.*Helper)|TestSetIFD|TestDelExArgs)"
 
-// goRedisSkipSpecs are the specs of go-redis that do not run. Those in the first two lines need other
-// servers, and those in the third one at port 6379. Those in the next two lines need modules of Redis
-// or its version 8, and those in the last line version 7.2, or a file of settings.
+// goRedisSkipSpecs are the specs of go-redis that do not run. Those in the first two lines need
+// other servers, and those in the third one at port 6379. Those in the next two lines need modules
+// of Redis or its version 8, and those in the last line version 7.2, or a file of settings.
 const goRedisSkipSpecs = "cluster races|ClusterClient|Command Tips|Redis Ring|Ring (watch|Tx|Publish|Get)" +
 	"|Sentinel|UniversalClient|NewFailoverCluster|go-redis TLS" +
 	"|Credentials Provider Priority|withConn|Client should Stringer" +
@@ -136,8 +136,8 @@ var suites = []suite{
 		// The others make no TCP connections.
 		run: "^(TestNetworkTransport|TestTCPTransport|TestRaft_Integ$|TestRaft_RestartFollower" +
 			"|TestRaft_PreVote_LeaderSpam)",
-		// It fails over TCP in a third of its runs on two CPUs: it wants a connection to be closed that
-		// may not have been accepted yet.
+		// It fails over TCP in a third of its runs on two CPUs: it wants a connection to be closed
+		// that may not have been accepted yet.
 		skip: "^TestNetworkTransport_AppendEntriesPipeline_CloseStreams$",
 		race: true,
 	},
@@ -213,9 +213,9 @@ var suites = []suite{
 	{
 		name: "nats-server/test", module: natsServer, also: []string{natsClient}, std: netHTTP,
 		test: "github.com/nats-io/nats-server/v2/test",
-		// Those called OCSP are about certificates and wait for seconds each. Those called NoRace have
-		// limits of time and memory that a busy machine does not meet, over TCP either; so have those
-		// of services, and TestStressChainedSolicitWorks.
+		// Those called OCSP are about certificates and wait for seconds each. Those called NoRace
+		// have limits of time and memory that a busy machine does not meet, over TCP either; so
+		// have those of services, and TestStressChainedSolicitWorks.
 		skip:  "OCSP|NoRace|^TestService(Latency|ExportsResponseThreshold)|^TestStressChainedSolicitWorks$",
 		limit: 5 * time.Minute,
 	},

@@ -108,8 +108,8 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 // TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a
 // second. Each takes at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good
 // client connects and has an answer within 100 ms at the 99th percentile. Without the tag
-// conformance there are 1,000, HandshakeTimeout is 3 s, or more if the first ones are gone before the
-// last ones have come, and all may be late: the machine may be busy.
+// conformance there are 1,000, HandshakeTimeout is 3 s, or more if the first ones are gone before
+// the last ones have come, and all may be late: the machine may be busy.
 func TestHalfOpen10000(t *testing.T) {
 	n, timeout := testmode.Count(10_000, 1000), time.Duration(testmode.Count(5, 3))*time.Second
 	for _, tt := range []struct {
@@ -131,8 +131,9 @@ func TestHalfOpen10000(t *testing.T) {
 	}
 }
 
-// besiegeWith runs TestHalfOpen10000 once, with n connections and this HandshakeTimeout. It reports false if the machine is
-// too busy for that timeout: the first connections were gone before nine in ten were half open at the same time.
+// besiegeWith runs TestHalfOpen10000 once, with n connections and this HandshakeTimeout. It reports
+// false if the machine is too busy for that timeout: the first connections were gone before nine in
+// ten were half open at the same time.
 func besiegeWith(t *testing.T, cfg extsock.Config, n int, timeout time.Duration) bool {
 	t.Helper()
 	cfg.HandshakeTimeout, cfg.SniffTimeout = timeout, timeout // StartupRequire does not use the second

@@ -26,8 +26,8 @@ func allocated() int64 {
 	return int64(m.TotalAlloc)
 }
 
-// onHeap returns the octets of live objects, after a collection. Stacks of goroutines that have ended
-// may stay in use for a while, and are not among them.
+// onHeap returns the octets of live objects, after a collection. Stacks of goroutines that have
+// ended may stay in use for a while, and are not among them.
 func onHeap() int64 {
 	for range 2 { // pools keep for two collections what was put into them
 		runtime.GC()

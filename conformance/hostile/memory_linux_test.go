@@ -29,8 +29,8 @@ import (
 func init() { roles["victim"] = victim }
 
 // victimPatience is how long the server bears with a peer that does not read, or says nothing, and
-// victimStartup how long with one that sends no Request. Without the tag conformance no attack lasts for as
-// long, and the good client may be on a busy machine.
+// victimStartup how long with one that sends no Request. Without the tag conformance no attack
+// lasts for as long, and the good client may be on a busy machine.
 var (
 	victimPatience = time.Duration(testmode.Count(10, 60)) * time.Second
 	victimStartup  = time.Duration(testmode.Count(3, 60)) * time.Second

@@ -236,8 +236,8 @@ func TestToleratedMessages(t *testing.T) {
 			if err := <-read; err != nil {
 				t.Fatal(err)
 			}
-			// All the buffers are there: so many messages wait at once for a Read. Credits go back in batches;
-			// a message of the program takes along those that no batch has taken yet.
+			// All the buffers are there: so many messages wait at once for a Read. Credits go back
+			// in batches; a message of the program takes along those that no batch has taken yet.
 			waitFor(t, "the empty messages are there", func() bool { return c.Stats().Received.Sends == uint64(n/2) })
 			for tt.record != nil && b.credits < depth {
 				if _, err := c.Write([]byte("octet")); err != nil {

@@ -202,8 +202,8 @@ func malformed(reply bool) (frames [][]byte, most []int) {
 // long, nor memory taken for what it announces. In full all 65,023 lengths above 512, all 16·255
 // keys, all revisions.
 //
-// MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-4, MPA-5044-7.1.2-13,
-// MPA-5044-7.1.2-17
+// MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-4,
+// MPA-5044-7.1.2-13, MPA-5044-7.1.2-17
 func TestStartupMalformedFrames(t *testing.T) {
 	for _, reply := range []bool{false, true} {
 		frames, most := malformed(reply)

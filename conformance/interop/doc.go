@@ -7,9 +7,9 @@
 // TCP connections work in both directions. A test reaches a server in the guest through
 // Guest.Forward, and the guest reaches a server on the host's 127.0.0.1 at [HostIP].
 //
-// Everything except this file and the program socketpeer has the build tag interop. The tests need a Debian system with Go and apt,
-// and they need root while packages are missing. Without QEMU or siw they fail; they never
-// skip:
+// Everything except this file and the program socketpeer has the build tag interop. The tests need
+// a Debian system with Go and apt, and they need root while packages are missing. Without QEMU or
+// siw they fail; they never skip:
 //
 //	go test -tags interop ./conformance/interop/
 //

@@ -249,8 +249,8 @@ func TestSiwPanic(t *testing.T) {
 	}
 }
 
-// closeWithoutRTR makes one such connection. Its error says that the guest does not answer any more:
-// the kernel crashes a moment after the connection was closed, which may be in the next call.
+// closeWithoutRTR makes one such connection. Its error says that the guest does not answer any
+// more: the kernel crashes a moment after the connection was closed, which may be in the next call.
 func closeWithoutRTR(t *testing.T, g *Guest, address string) error {
 	process, err := g.StartProcess(t.Context(), "siwpeer", fmt.Sprintf("listen port=%d", rawPort), "request", "accept ms=200")
 	if err != nil {

@@ -107,8 +107,8 @@ func newLink(t *testing.T, g *Guest, c LinkConfig) *link {
 	return l
 }
 
-// logState logs where this stack's end of the connection stands: a connection that has ended says why
-// when something is posted, and a Write of length 0 does no harm to one that has not.
+// logState logs where this stack's end of the connection stands: a connection that has ended says
+// why when something is posted, and a Write of length 0 does no harm to one that has not.
 func (l *link) logState() {
 	s := l.conn.ConnectionState()
 	err := l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})

@@ -84,8 +84,8 @@ func (g *Guest) Peer(t testing.TB) *Peer {
 // maxSaid is the number of answers that a failed test shows of each siwpeer.
 const maxSaid = 8
 
-// note logs an answer. Without -v a test that fails shows the latest ones only, and after its errors,
-// so that the errors are near the beginning of what it says.
+// note logs an answer. Without -v a test that fails shows the latest ones only, and after its
+// errors, so that the errors are near the beginning of what it says.
 func (p *Peer) note(command, answer string) {
 	p.t.Helper()
 	text := fmt.Sprintf("siwpeer %q: %s", command, answer)

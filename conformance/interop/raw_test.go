@@ -104,8 +104,8 @@ func (r *raw) rest() []byte {
 }
 
 // nudge sends Writes of length 0, which no program sees, until stop is called. The first one is the
-// RTR of a peer-to-peer connection. It goes out before siw is sure to see it (its fault "stall"), and
-// siw is not established without it.
+// RTR of a peer-to-peer connection. It goes out before siw is sure to see it (its fault "stall"),
+// and siw is not established without it.
 func (r *raw) nudge() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -126,8 +126,8 @@ func (r *raw) nudge() (stop func()) {
 }
 
 // terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw
-// closes without one, and "reset" when siw's reset may have destroyed it: siw closes with octets that
-// it has not read.
+// closes without one, and "reset" when siw's reset may have destroyed it: siw closes with octets
+// that it has not read.
 func (r *raw) terminate() string {
 	r.t.Helper()
 	_ = r.c.SetReadDeadline(time.Now().Add(rawLimit))

@@ -39,8 +39,8 @@ type pingSetting struct {
 	crc    bool     // what has to come of it
 }
 
-// pingSettings are the ways that both directions of ping are tried over, the last one for the server
-// of rddp ping only.
+// pingSettings are the ways that both directions of ping are tried over, the last one for the
+// server of rddp ping only.
 var pingSettings = []pingSetting{
 	{desc: "CRC off", client: []string{"--no-crc"}, server: []string{"--no-crc"}},
 	// The server does not want CRC, but siw requires it. As the Responder siw follows the client.

@@ -20,8 +20,8 @@ import (
 // killedLimit is how long an end may take to learn that the other end was killed.
 const killedLimit = time.Second
 
-// preloadInGuest puts the program of package rsockpeer and librdmacm's preload library into the guest. It
-// returns a function that starts the program for a load.
+// preloadInGuest puts the program of package rsockpeer and librdmacm's preload library into the
+// guest. It returns a function that starts the program for a load.
 func preloadInGuest(t *testing.T, ctx context.Context, g *Guest) func(load rsockpeer.Load, host string, port int) *Process {
 	t.Helper()
 	const program, preload = "/tmp/rsockpeer", "/tmp/librspreload.so"
@@ -37,8 +37,8 @@ func preloadInGuest(t *testing.T, ctx context.Context, g *Guest) func(load rsock
 	}
 }
 
-// TestRSocketsKilledSiw: when a C program over siw is killed while both ends send, Read and Write of the other
-// end fail within a second, and not with io.EOF, whichever end has connected.
+// TestRSocketsKilledSiw: when a C program over siw is killed while both ends send, Read and Write
+// of the other end fail within a second, and not with io.EOF, whichever end has connected.
 func TestRSocketsKilledSiw(t *testing.T) {
 	for _, role := range []string{"connect", "listen"} {
 		t.Run("the one that "+role+"s", func(t *testing.T) {
@@ -83,9 +83,9 @@ func TestRSocketsKilledSiw(t *testing.T) {
 	}
 }
 
-// TestRSocketsKilledBeforeSiw: when the Go program is killed, a C program over siw that has accepted its
-// connection gets an error or an early end within a second. (One that has connected may wait forever with
-// librdmacm 44: docs/rsockets.md.)
+// TestRSocketsKilledBeforeSiw: when the Go program is killed, a C program over siw that has
+// accepted its connection gets an error or an early end within a second. (One that has connected
+// may wait forever with librdmacm 44: docs/rsockets.md.)
 func TestRSocketsKilledBeforeSiw(t *testing.T) {
 	const variable = "RDDP_RSOCKETS_PEER"
 	if address := os.Getenv(variable); address != "" {

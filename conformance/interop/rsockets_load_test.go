@@ -15,9 +15,9 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// rsocketsLoads are rsocketsConns connections at a time between the program of package rsockpeer, under librdmacm's preload
-// library over siw, and this stack. The program half-closes first: siw may send its FIN in the middle of
-// the last message of an end that closes right after it.
+// rsocketsLoads are rsocketsConns connections at a time between the program of package rsockpeer,
+// under librdmacm's preload library over siw, and this stack. The program half-closes first: siw
+// may send its FIN in the middle of the last message of an end that closes right after it.
 var rsocketsLoads = []struct {
 	desc, siw string
 	cfg       extsock.Config
@@ -29,8 +29,8 @@ var rsocketsLoads = []struct {
 	{"listens, is spoken to, CRC", "mpa_crc_required=1", extsock.Config{}, rsockpeer.Load{Role: "listen", Conns: 2, First: "client", Ends: "server"}},
 }
 
-// rsocketsConns is how many connections there are at a time. A listening program has two of them, because
-// librdmacm 44 fails with four.
+// rsocketsConns is how many connections there are at a time. A listening program has two of them,
+// because librdmacm 44 fails with four.
 const rsocketsConns = 8
 
 // rsocketsLoadBytes are the bytes each way of each connection: 2 GiB in all with full counts.
@@ -107,8 +107,8 @@ func dialLoad(g *Guest) loadConns {
 	}
 }
 
-// transferLoad is the other end of all connections of a program, and waits for the program's end. If the program
-// is killed because its time is up, the connections end too.
+// transferLoad is the other end of all connections of a program, and waits for the program's end.
+// If the program is killed because its time is up, the connections end too.
 func transferLoad(t *testing.T, load rsockpeer.Load, cfg *extsock.Config, p *Process, conns []net.Conn) {
 	var ends sync.WaitGroup
 	for _, c := range conns {

@@ -14,8 +14,9 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// This test has rstream of librdmacm over siw talk to this stack by rsockets: an implementation of the
-// byte stream by others, over an iWARP by others. rstream connects, so this end sends the last bytes.
+// This test has rstream of librdmacm over siw talk to this stack by rsockets: an implementation of
+// the byte stream by others, over an iWARP by others. rstream connects, so this end sends the last
+// bytes.
 
 const (
 	rsocketsSize = 4096
@@ -33,7 +34,8 @@ var rsocketsConfigs = []struct {
 	{"small buffers", extsock.Config{RecvSize: 1000}},
 }
 
-// TestRSocketsToSiw: rstream connects over siw, and this end gives back what comes, transfer by transfer.
+// TestRSocketsToSiw: rstream connects over siw, and this end gives back what comes, transfer by
+// transfer.
 func TestRSocketsToSiw(t *testing.T) {
 	for _, tt := range rsocketsConfigs {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -62,8 +64,8 @@ func TestRSocketsToSiw(t *testing.T) {
 	}
 }
 
-// serveRStream is rstream's server for one connection. It answers each direction's transfers with the
-// bytes that they had.
+// serveRStream is rstream's server for one connection. It answers each direction's transfers with
+// the bytes that they had.
 func serveRStream(ctx context.Context, l *extsock.Listener) error {
 	c, err := l.Accept()
 	if err != nil {
@@ -89,8 +91,8 @@ func serveRStream(ctx context.Context, l *extsock.Listener) error {
 }
 
 // TestRSocketsFromSiw: a Go program connects to rstream over siw, several times for each setting,
-// because siw may leave the first bytes unread. rstream closes after its last transfer. At times siw then
-// sends a FIN in the middle of what rstream has sent, which this end must notice.
+// because siw may leave the first bytes unread. rstream closes after its last transfer. At times
+// siw then sends a FIN in the middle of what rstream has sent, which this end must notice.
 func TestRSocketsFromSiw(t *testing.T) {
 	for _, tt := range rsocketsConfigs {
 		for i := range 4 {
@@ -125,8 +127,8 @@ func TestRSocketsFromSiw(t *testing.T) {
 	}
 }
 
-// driveRStream is rstream's client for one connection: it checks that the server gives each direction's
-// transfers back. missing is how many bytes of the last transfers have not come.
+// driveRStream is rstream's client for one connection: it checks that the server gives each
+// direction's transfers back. missing is how many bytes of the last transfers have not come.
 func driveRStream(ctx context.Context, c *extsock.Conn) (missing int, err error) {
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.Close() })

@@ -17,8 +17,8 @@ import (
 // newSocketStage is a stage of socketpeer.
 func newSocketStage(t testing.TB) *stage { return newStage(t, "socketpeer", " succeeded on ") }
 
-// socketSessions are the sessions of socketpeer, with N of the tag conformance, and without it N on the
-// host, and N with an end in the emulated guest.
+// socketSessions are the sessions of socketpeer, with N of the tag conformance, and without it N on
+// the host, and N with an end in the emulated guest.
 var socketSessions = []struct {
 	desc, name           string
 	full, onHost, guests int
@@ -76,8 +76,8 @@ func TestSocketPairs(t *testing.T) {
 	t.Logf("who has talked to whom:\n%s", &table)
 }
 
-// When a program is killed, while bytes flow or while both ends wait, the other end's Read and Write
-// return a typed error, which is no end of the stream.
+// When a program is killed, while bytes flow or while both ends wait, the other end's Read and
+// Write return a typed error, which is no end of the stream.
 func TestSocketProgramKilled(t *testing.T) {
 	s := newSocketStage(t)
 	for _, pair := range testmode.Share(t, socketPairs()) {

@@ -21,12 +21,12 @@ import (
 )
 
 // The tests of this file's stage have a program at each end that can use a device by package
-// toe/verbs: over siw and over rxe of the guest's kernel, over the device of rddp run, and in its own
-// process. Guests do not reach each other's rxe, and no TCP does, so it meets itself. So does the
-// device of rddp run without --iwarp.
+// toe/verbs: over siw and over rxe of the guest's kernel, over the device of rddp run, and in its
+// own process. Guests do not reach each other's rxe, and no TCP does, so it meets itself. So does
+// the device of rddp run without --iwarp.
 
-// sessionLimit is how long the longest session may take. A gigabyte each way within the emulated guest
-// takes minutes.
+// sessionLimit is how long the longest session may take. A gigabyte each way within the emulated
+// guest takes minutes.
 var sessionLimit = time.Duration(testmode.Count(30, 3)) * time.Minute
 
 // A place is where a program runs, and by which engine.

@@ -22,9 +22,9 @@ var guestDevices = []struct{ desc, prefix string }{
 	{"joined", "rddp run --address " + GuestIP + " "},
 }
 
-// BenchmarkNextToSiw runs perftest in the guest: with both ends over siw, and with both ends under rddp
-// run, with each face, in turns. Each metric is a median over the rounds. Without KVM, the guest's
-// processors are emulated.
+// BenchmarkNextToSiw runs perftest in the guest: with both ends over siw, and with both ends under
+// rddp run, with each face, in turns. Each metric is a median over the rounds. Without KVM, the
+// guest's processors are emulated.
 func BenchmarkNextToSiw(b *testing.B) {
 	g := Start(b)
 	putRddp(b, g)

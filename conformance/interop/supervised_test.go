@@ -27,11 +27,12 @@ const (
 	supervisedLimit = time.Minute // longest run of a pair of programs
 )
 
-// connectedPrograms are programs that come in pairs: the one that listens, and the one that connects.
-// The two arguments of each line are the address and the port.
+// connectedPrograms are programs that come in pairs: the one that listens, and the one that
+// connects. The two arguments of each line are the address and the port.
 //
-// At its end perftest measures the processor's frequency. On a busy machine that may fail, when the processor is taken
-// away between two looks at its clocks. With -F perftest then reports 0 MB/s, and without it fails.
+// At its end perftest measures the processor's frequency. On a busy machine that may fail, when the
+// processor is taken away between two looks at its clocks. With -F perftest then reports 0 MB/s,
+// and without it fails.
 var connectedPrograms = []struct{ desc, listen, connect string }{
 	{"rping", "rping -s -a %s -p %s -C 20 -S 4000 -V", "rping -c -a %s -p %s -C 20 -S 4000 -V -v"},
 	{"ib_write_bw", "ib_write_bw -F -R -p %[2]s -n 100 -s 65536", "ib_write_bw -F -R %s -p %s -n 100 -s 65536"},
@@ -231,7 +232,8 @@ func TestSupervisedPrograms(t *testing.T) {
 	}
 }
 
-// watchResets captures what the guest sends. The returned function reports whether a reset of siw was among it.
+// watchResets captures what the guest sends. The returned function reports whether a reset of siw
+// was among it.
 func watchResets(t *testing.T, g *Guest) (wasReset func() bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pcap")
@@ -260,8 +262,8 @@ func watchResets(t *testing.T, g *Guest) (wasReset func() bool) {
 	}
 }
 
-// closedEarly is what perftest says when siw fails its last Send, although siw has sent it and the peer has
-// received it and closed: siw's fault "last Send" in README.md. perftest goes on with "to
+// closedEarly is what perftest says when siw fails its last Send, although siw has sent it and the
+// peer has received it and closed: siw's fault "last Send" in README.md. perftest goes on with "to
 // socket/rdma_cm" in one place and "from socket/rdma_cm" in another: both were seen.
 const closedEarly = "Bad wc status 2\n Unable to write "
 
@@ -276,8 +278,8 @@ func (e *encounter) late(ctx context.Context) bool {
 	return true
 }
 
-// The peer of a program that is killed learns of it. rping over siw may not end then, since siw may not
-// flush its receives (README.md, "Close").
+// The peer of a program that is killed learns of it. rping over siw may not end then, since siw may
+// not flush its receives (README.md, "Close").
 func TestSupervisedProgramKilled(t *testing.T) {
 	const learned = "DISCONNECT EVENT"
 	for _, tt := range []struct {

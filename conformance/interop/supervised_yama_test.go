@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestSupervisedYama runs two programs under rddp run in the guest, as a user without privilege, while the kernel's
-// Yama restricts who may reach the memory of a process: to ancestors (1), or to those with a capability (2).
+// TestSupervisedYama runs two programs under rddp run in the guest, as a user without privilege,
+// while the kernel's Yama restricts who may reach the memory of a process: to ancestors (1), or to
+// those with a capability (2).
 func TestSupervisedYama(t *testing.T) {
 	const file = "/proc/sys/kernel/yama/ptrace_scope"
 	g := Start(t)

@@ -1,6 +1,7 @@
 package mutations
 
-// How the device of rddp run judges work requests, memory and frames, how it reaches memory, and the faults to order.
+// How the device of rddp run judges work requests, memory and frames, how it reaches memory, and
+// the faults to order.
 var runDeviceFaults = []Fault{
 	{Name: "all receives flushed before the program hears of the end", File: "cmd/rddp/internal/run/device/end.go",
 		Old: "l.q.flushReceives(life, 1)", New: "l.q.flushReceives(life, 0)",

@@ -33,7 +33,8 @@ func (p Part) String() string {
 type Config struct {
 	// Part is the peer's role.
 	Part Part
-	// Open dials or accepts the next connection, before the deadline of the context. With a *NoPeerError, Run ends.
+	// Open dials or accepts the next connection, before the deadline of the context. With a
+	// *NoPeerError, Run ends.
 	Open func(context.Context) (net.Conn, error)
 	// Address is the peer's name in reports.
 	Address string

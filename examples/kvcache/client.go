@@ -24,8 +24,8 @@ type Client struct {
 	set sync.Mutex // one SET and its answer at a time
 }
 
-// Dial connects to a server. cfg may be nil. With cfg.TLS everything goes through TLS, the RDMA Reads
-// too.
+// Dial connects to a server. cfg may be nil. With cfg.TLS everything goes through TLS, the RDMA
+// Reads too.
 func Dial(ctx context.Context, address string, cfg *extsock.Config) (*Client, error) {
 	conn, err := (&extsock.Dialer{Config: cfg}).DialDDP(ctx, "tcp", address)
 	if err != nil {
@@ -39,8 +39,8 @@ func Dial(ctx context.Context, address string, cfg *extsock.Config) (*Client, er
 	return c, nil
 }
 
-// NewClient makes a client of a connection in DDP mode. If there is no error, the connection belongs to
-// the Client.
+// NewClient makes a client of a connection in DDP mode. If there is no error, the connection
+// belongs to the Client.
 func NewClient(ctx context.Context, conn *extsock.Conn) (*Client, error) {
 	c := &Client{conn: conn}
 	defer c.bound(ctx)()
@@ -92,8 +92,8 @@ func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Set makes the server set the value of a key. After Set has returned nil, every later Get of any
-// client returns that value or a later one. If ctx is done first, the error is that of ctx, and if the SET is on its
-// way by then, the connection is closed.
+// client returns that value or a later one. If ctx is done first, the error is that of ctx, and if
+// the SET is on its way by then, the connection is closed.
 func (c *Client) Set(ctx context.Context, key string, value []byte) error {
 	if len(key) > MaxKey || len(value) > MaxValue {
 		return ErrTooLong

@@ -121,8 +121,8 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// TestSetTooLate: a Set whose ctx is done before its turn sends nothing, says so, and leaves the connection to the
-// other callers.
+// TestSetTooLate: a Set whose ctx is done before its turn sends nothing, says so, and leaves the
+// connection to the other callers.
 func TestSetTooLate(t *testing.T) {
 	ctx, c := prototest.TimeLimit(t), dial(t, start(t, 1, nil))
 	if err := c.Set(ctx, "key", []byte("in time")); err != nil {

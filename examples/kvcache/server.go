@@ -64,9 +64,10 @@ type Server struct {
 }
 
 // NewServer makes a server with an empty table of the given number of buckets, each with 4 entries.
-// cfg may be nil. If cfg.TLS is not nil, clients must use TLS. Its ClientAuth says whether they need a
-// certificate: without one, every host that can connect may read and change the table. If cfg.Backend
-// has a device, the table is memory of the device. The server makes its own copy of cfg.
+// cfg may be nil. If cfg.TLS is not nil, clients must use TLS. Its ClientAuth says whether they
+// need a certificate: without one, every host that can connect may read and change the table. If
+// cfg.Backend has a device, the table is memory of the device. The server makes its own copy of
+// cfg.
 func NewServer(buckets int, cfg *extsock.Config) (*Server, error) {
 	config := new(extsock.Config)
 	if cfg != nil {

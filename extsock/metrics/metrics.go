@@ -4,13 +4,13 @@
 //	prometheus.MustRegister(metrics.NewCollector())
 //	http.Handle("/metrics", promhttp.Handler())
 //
-// The numbers are those of extsock.TotalStats: of all connections of the process in DDP mode, open and
-// ended, so that no counter ever decreases. No metric has a label for a connection or a peer. For
-// single connections see extsock.Connections.
+// The numbers are those of extsock.TotalStats: of all connections of the process in DDP mode, open
+// and ended, so that no counter ever decreases. No metric has a label for a connection or a peer.
+// For single connections see extsock.Connections.
 //
 // A connection counts without a lock, whether it is exported or not, and the Collector adds up when
-// Prometheus asks. So it costs the connections nothing, and a program that does not import this package
-// does not link Prometheus.
+// Prometheus asks. So it costs the connections nothing, and a program that does not import this
+// package does not link Prometheus.
 //
 // docs/monitoring.md says which metrics to look at, and has a dashboard.
 package metrics
@@ -22,8 +22,8 @@ import (
 	"github.com/rddp/rddp/extsock/stats"
 )
 
-// A Collector is the prometheus.Collector of all connections of the process. Several of them, each in
-// a registry of its own, show the same numbers.
+// A Collector is the prometheus.Collector of all connections of the process. Several of them, each
+// in a registry of its own, show the same numbers.
 type Collector struct {
 	total func() stats.Process
 }

@@ -172,8 +172,8 @@ func idle(t *testing.T) {
 	})
 }
 
-// TestChurn gathers while connections begin, move data and end. No counter goes back, and nothing is
-// left at the end.
+// TestChurn gathers while connections begin, move data and end. No counter goes back, and nothing
+// is left at the end.
 func TestChurn(t *testing.T) {
 	idle(t)
 	before := gather(t, NewCollector())

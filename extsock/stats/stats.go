@@ -1,6 +1,6 @@
-// Package stats has the types of what package extsock counts: extsock.Conn.Stats returns Counts, and
-// extsock.TotalStats returns a Process, and extsock.Connections returns Connections. Package metrics
-// exports them to Prometheus.
+// Package stats has the types of what package extsock counts: extsock.Conn.Stats returns Counts,
+// and extsock.TotalStats returns a Process, and extsock.Connections returns Connections. Package
+// metrics exports them to Prometheus.
 package stats
 
 import (
@@ -97,19 +97,19 @@ type Process struct {
 	// Failures is the number of connections that ended with an error, timeouts and panics included:
 	// all that neither this program nor the peer has closed.
 	Failures uint64
-	// MemoryReserved is how many bytes of extsock.SetMemoryLimit are in use or promised to a peer, and
-	// MemoryLimit is that limit. Both may decrease.
+	// MemoryReserved is how many bytes of extsock.SetMemoryLimit are in use or promised to a peer,
+	// and MemoryLimit is that limit. Both may decrease.
 	MemoryReserved, MemoryLimit int64
 	// HandshakeTimeouts is the number of MPA startups that took too long. HalfOpenEvictions is the
-	// number of connections that were closed because of extsock.Config.MaxHalfOpen. BadSTagDelays is the
-	// number of MPA Requests that were delayed because of extsock.Config.BadSTagDelay.
+	// number of connections that were closed because of extsock.Config.MaxHalfOpen. BadSTagDelays
+	// is the number of MPA Requests that were delayed because of extsock.Config.BadSTagDelay.
 	HandshakeTimeouts, HalfOpenEvictions, BadSTagDelays uint64
 	// Fallbacks is the number of connections that are plain TCP although extsock.Config.Startup is
 	// extsock.StartupPrefer, by the reason in words. The map belongs to the caller.
 	Fallbacks map[string]uint64
-	// OnDevice is the number of connections that run, or ran, on an RDMA device. InProcess is the number of
-	// those that do not, although their extsock.Config.Backend has a device, by the reason in words. The
-	// map belongs to the caller.
+	// OnDevice is the number of connections that run, or ran, on an RDMA device. InProcess is the
+	// number of those that do not, although their extsock.Config.Backend has a device, by the
+	// reason in words. The map belongs to the caller.
 	OnDevice  uint64
 	InProcess map[string]uint64
 }

@@ -60,10 +60,10 @@ type source struct {
 
 func (s *source) oldest() *Place { return s.quiet.Front().Value.(*Place) }
 
-// noisiest is a heap of sources that have quiet connections. The first one has most of them; of several
-// with as many, most others; then the one whose quiet connection was accepted first. The others come
-// second, because otherwise a source with many of them, such as the one entrance of an exit, could get
-// no newcomer in while another source floods.
+// noisiest is a heap of sources that have quiet connections. The first one has most of them; of
+// several with as many, most others; then the one whose quiet connection was accepted first. The
+// others come second, because otherwise a source with many of them, such as the one entrance of an
+// exit, could get no newcomer in while another source floods.
 type noisiest []*source
 
 func (c noisiest) Len() int { return len(c) }
@@ -119,7 +119,8 @@ func (c *Crowd) mayHoldLocked(s *source, n int) bool { return s.held+n <= c.most
 // room is the part of all places that newcomers may take back from those who have them on loan.
 const room = 16
 
-// loserLocked returns the place that a newcomer takes which has found no room, or the newcomer's own.
+// loserLocked returns the place that a newcomer takes which has found no room, or the newcomer's
+// own.
 //
 // +checklocks:c.mu
 func (c *Crowd) loserLocked(newcomer *Place) *Place {

@@ -149,11 +149,11 @@ func (c *Crowd) hushLocked(p *Place) {
 // Enter counts the connection as a quiet one. If there is no room, another connection loses its
 // place: the oldest quiet one of the source that has most of them, the newcomer included, or one
 // that has its place on loan; the package comment says which. Between sources that have as many
-// quiet ones, it is that with more other connections, and then the connection goes that was accepted
-// first: connections that were accepted earlier never displace a quiet one that was accepted later,
-// whatever the order in which they enter. Enter does not wait for the other connection to end. If
-// the newcomer itself would have to go, Enter reports false, and the server refuses it. Enter must be
-// called at most once.
+// quiet ones, it is that with more other connections, and then the connection goes that was
+// accepted first: connections that were accepted earlier never displace a quiet one that was
+// accepted later, whatever the order in which they enter. Enter does not wait for the other
+// connection to end. If the newcomer itself would have to go, Enter reports false, and the server
+// refuses it. Enter must be called at most once.
 func (p *Place) Enter() bool {
 	c := p.all
 	c.mu.Lock()
@@ -239,8 +239,8 @@ func (p *Place) Leave() {
 	}
 }
 
-// settleLocked lets those hold their places who have them on loan and may hold them now that one was
-// given back.
+// settleLocked lets those hold their places who have them on loan and may hold them now that one
+// was given back.
 //
 // +checklocks:c.mu
 func (c *Crowd) settleLocked() {

@@ -135,8 +135,8 @@ func (h *hall) from(source, name string, want bool) *Place {
 }
 
 // TestFloodDisplacesItself: a source with many connections takes no place from one that has fewer,
-// whether its connections are quiet or heard, and what is kept of sources is no more than that of the
-// connections.
+// whether its connections are quiet or heard, and what is kept of sources is no more than that of
+// the connections.
 func TestFloodDisplacesItself(t *testing.T) {
 	const flood, honest, other = "192.0.2.1/32", "192.0.2.2/32", "2001:db8::/64"
 	for _, all := range []struct{ most, mostQuiet int }{{4, 0}, {100, 4}} {

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Limits of the capture file formats. Blocks that are stepped over may be longer. A file beyond them is taken for a damaged one, so that four
-// octets of nonsense can't make the reader ask for gigabytes.
+// Limits of the capture file formats. Blocks that are stepped over may be longer. A file beyond
+// them is taken for a damaged one, so that four octets of nonsense can't make the reader ask for
+// gigabytes.
 const (
 	maxPacket     = 1 << 20 // octets of one captured packet; Linux captures at most 256 KiB
 	maxBlock      = maxPacket + 64<<10

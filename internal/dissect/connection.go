@@ -200,8 +200,8 @@ func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
 	return at + size, true
 }
 
-// lateRequest decodes what may be the Request that was captured behind its Reply: without it, half i
-// begins with FPDUs.
+// lateRequest decodes what may be the Request that was captured behind its Reply: without it, half
+// i begins with FPDUs.
 func (c *connection) lateRequest(i int, b []byte) (n int, more bool) {
 	h, other := &c.halves[i], &c.halves[1-i]
 	if k := min(len(b), len(requestKey)); !bytes.Equal(b[:k], requestKey[:k]) {
@@ -282,8 +282,8 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 		next = unasked
 	}
 	initiator.enter(next, reply.Markers)
-	// Half i has not let go of this Reply yet, so feed must not come back to it. It does not: a Reply in what
-	// half 1-i has held back answers no Request of half i.
+	// Half i has not let go of this Reply yet, so feed must not come back to it. It does not: a
+	// Reply in what half 1-i has held back answers no Request of half i.
 	if waits {
 		c.feed(1-i, nil) // what it has held back
 	}

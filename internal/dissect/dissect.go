@@ -42,7 +42,8 @@ type dissector struct {
 	found       bool         // a record has been emitted
 	connections map[pair]*connection
 	fragmented  map[[2]netip.Addr]bool // source and destination of the IP fragments of TCP
-	// those of connections that make room if it is needed: they are over, or have shown no MPA frame so far
+	// those of connections that make room if it is needed: they are over, or have shown no MPA
+	// frame so far
 	spare      []*connection
 	opened     int // connections so far
 	overflowed bool
@@ -126,8 +127,8 @@ func (d *dissector) connection(s segment, t time.Time) (c *connection, from int)
 	return c, from
 }
 
-// forget makes room: it drops the connections that are over, or have shown no MPA frame so far. It looks at no
-// others, so that a connection costs the same however many there are.
+// forget makes room: it drops the connections that are over, or have shown no MPA frame so far. It
+// looks at no others, so that a connection costs the same however many there are.
 func (d *dissector) forget() {
 	for _, c := range d.spare {
 		c.release()

@@ -440,7 +440,8 @@ func segmentFrom(number uint32) segment {
 	return segment{src: netip.AddrPortFrom(a, clientPort), dst: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), serverPort), syn: true}
 }
 
-// TestForget: room for a connection is where others are over, or have shown no MPA frame, and nowhere else.
+// TestForget: room for a connection is where others are over, or have shown no MPA frame, and
+// nowhere else.
 func TestForget(t *testing.T) {
 	d := &dissector{emit: func(Record) error { return nil }, connections: map[pair]*connection{}}
 	live := fill(t, d, maxConnections-4, true)

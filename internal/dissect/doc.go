@@ -23,21 +23,21 @@
 // single bad CRC, a marker that points to the wrong place or a header that can't be parsed is told
 // in the record of its FPDU, and decoding goes on behind it. A connection whose beginning the
 // capture does not have is decoded from the first TCP segment that can only be FPDUs, after a
-// KindError that says so. A Request that was captured behind its Reply is decoded after a KindError,
-// too.
+// KindError that says so. A Request that was captured behind its Reply is decoded after a
+// KindError, too.
 //
 // A file that can't be read to its end gives a *FileError after the records that could be made.
 //
 // # JSON
 //
 // A Record marshals to one flat object. Always: t (seconds since the first packet) and kind, and,
-// except in a summary, src and dst.
-// For mpa-request and mpa-reply: rev, want_markers, want_crc, reject, private_data (hexadecimal),
-// and with the enhanced form ird, ord, peer_to_peer, rtr_send, rtr_write, rtr_read. For fpdu: op,
-// ulpdu_len, crc (good, bad, off), last, payload_len; as they apply markers, pad_set, stag and to,
-// or qn, msn and mo, invalidate_stag, the fields of the RDMAP header, and for a Terminate its words
-// in terminate. For error: error. For summary: tcp_packets, unread_packets (without TCP that
-// can be read), and unread, an object with their numbers by reason. An fpdu has error too when something but its CRC is wrong.
+// except in a summary, src and dst. For mpa-request and mpa-reply: rev, want_markers, want_crc,
+// reject, private_data (hexadecimal), and with the enhanced form ird, ord, peer_to_peer, rtr_send,
+// rtr_write, rtr_read. For fpdu: op, ulpdu_len, crc (good, bad, off), last, payload_len; as they
+// apply markers, pad_set, stag and to, or qn, msn and mo, invalidate_stag, the fields of the RDMAP
+// header, and for a Terminate its words in terminate. For error: error. For summary: tcp_packets,
+// unread_packets (without TCP that can be read), and unread, an object with their numbers by
+// reason. An fpdu has error too when something but its CRC is wrong.
 //
 // # Writing
 //

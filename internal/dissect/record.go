@@ -117,8 +117,8 @@ type FPDU struct {
 	Payload []byte `json:"-"` // behind the DDP header; valid until the callback it was passed to returns
 }
 
-// Hex64 is a number of 64 bits. In JSON it is a hexadecimal string such as "0x1f", because many readers of
-// JSON keep only 53 bits of a number.
+// Hex64 is a number of 64 bits. In JSON it is a hexadecimal string such as "0x1f", because many
+// readers of JSON keep only 53 bits of a number.
 type Hex64 uint64
 
 // MarshalText implements encoding.TextMarshaler.

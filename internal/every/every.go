@@ -1,5 +1,5 @@
-// Package every lets a test make choices, and runs it once for every combination of them. A test that
-// draws from Choices reads like a random one, but leaves nothing to chance and nothing out:
+// Package every lets a test make choices, and runs it once for every combination of them. A test
+// that draws from Choices reads like a random one, but leaves nothing to chance and nothing out:
 //
 //	var c every.Choices
 //	for c.Next() {
@@ -23,8 +23,8 @@ type Choices struct {
 // A choice is one of 0 … of-1.
 type choice struct{ value, of int }
 
-// Next begins the next run, and reports whether there is one. Each run differs from all before it in
-// at least one choice.
+// Next begins the next run, and reports whether there is one. Each run differs from all before it
+// in at least one choice.
 func (c *Choices) Next() bool {
 	if !c.begun {
 		c.begun = true
@@ -42,9 +42,9 @@ func (c *Choices) Next() bool {
 	return false
 }
 
-// Of makes a choice between n values, and returns it: 0 … n-1. It panics if n is less than 1, and if
-// a run that made the same choices before this one had another n here: then something else than its
-// choices decides what the test does.
+// Of makes a choice between n values, and returns it: 0 … n-1. It panics if n is less than 1, and
+// if a run that made the same choices before this one had another n here: then something else than
+// its choices decides what the test does.
 func (c *Choices) Of(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("BUG: a choice between %d values", n))

@@ -22,7 +22,8 @@ type Session struct {
 	initiator, responder func(e *end) error
 }
 
-// Patient returns s with LossyTimeout for each call, for networks that lose the same packet several times in a row.
+// Patient returns s with LossyTimeout for each call, for networks that lose the same packet several
+// times in a row.
 func (s *Session) Patient() *Session {
 	p := *s
 	p.Config.HandshakeTimeout, p.Config.CloseTimeout = LossyTimeout, LossyTimeout
@@ -100,8 +101,8 @@ type end struct {
 	bufs     [8][]byte
 }
 
-// SessionLimit bounds each call of a session whose Config has no HandshakeTimeout, which bounds them otherwise. It is
-// not reached where something tells of a cut.
+// SessionLimit bounds each call of a session whose Config has no HandshakeTimeout, which bounds
+// them otherwise. It is not reached where something tells of a cut.
 const SessionLimit = 20 * time.Second
 
 // Run runs one end of s to its end, Close and all, and returns the first error.

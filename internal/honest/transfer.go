@@ -210,8 +210,8 @@ func LossyPairs(t *testing.T, pair Pairing, connections int) (list [][2]*extsock
 // connections. It returns SHA-256 sums of what each host has sent, and of what came from it.
 type LossyMove func(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte)
 
-// MoveWantsSame moves octets, wants the sums to be equal, and logs the speed. If nothing arrives any
-// more, the test fails within seconds, and says what each end has not received.
+// MoveWantsSame moves octets, wants the sums to be equal, and logs the speed. If nothing arrives
+// any more, the test fails within seconds, and says what each end has not received.
 func MoveWantsSame(t *testing.T, move LossyMove, connections [][2]*extsock.Conn, octets int64) {
 	t.Helper()
 	prototest.Watch(t, func() uint64 { return arrived(connections) }, func() {

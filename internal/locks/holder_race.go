@@ -70,8 +70,8 @@ func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
 	return 0, true
 }
 
-// callOut begins a call of the program's code by goroutine g. It reports false, and a lock that is held,
-// if the goroutine holds one that is no turn.
+// callOut begins a call of the program's code by goroutine g. It reports false, and a lock that is
+// held, if the goroutine holds one that is no turn.
 //
 //go:norace
 func callOut(g uintptr) (base int, inside rank, ok bool) {

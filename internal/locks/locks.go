@@ -22,9 +22,9 @@ func LockNested(m sync.Locker) { m.Lock() }
 // +checklocksignore: it finds m locked
 func UnlockNested(m sync.Locker) { m.Unlock() }
 
-// A CallOut is a call of the program's code, which must be made without locks: the code may use other
-// connections, and even its own in some way. A race build asserts that the goroutine holds none,
-// apart from turns, and what the code locks is then in no order with these.
+// A CallOut is a call of the program's code, which must be made without locks: the code may use
+// other connections, and even its own in some way. A race build asserts that the goroutine holds
+// none, apart from turns, and what the code locks is then in no order with these.
 type CallOut struct{}
 
 // BeginCallOut begins a call of the program's code.

@@ -101,13 +101,13 @@ func LockNested(m nestable) { m.lockNested() }
 // UnlockNested unlocks what LockNested has locked.
 func UnlockNested(m nestable) { m.unlockNested() }
 
-// A CallOut is a call of the program's code, which must be made without locks: the code may use other
-// connections, and even its own in some way. A race build asserts that the goroutine holds none,
-// apart from turns, and what the code locks is then in no order with these.
+// A CallOut is a call of the program's code, which must be made without locks: the code may use
+// other connections, and even its own in some way. A race build asserts that the goroutine holds
+// none, apart from turns, and what the code locks is then in no order with these.
 type CallOut struct{ base int }
 
-// isTurn has the ranks of what is held while the program's code is called, and for which nobody waits but
-// calls that have to come after it.
+// isTurn has the ranks of what is held while the program's code is called, and for which nobody
+// waits but calls that have to come after it.
 var isTurn = map[rank]bool{rankOf[ProxyEnd](): true, rankOf[Writer](): true, rankOf[Plain](): true}
 
 // BeginCallOut begins a call of the program's code. It panics if this goroutine holds a lock.

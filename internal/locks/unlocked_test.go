@@ -27,7 +27,8 @@ func TestUnlocked(t *testing.T) {
 	}
 }
 
-// unlocked locks mu and calls Unlocked with a function that may panic. It returns the panic's value.
+// unlocked locks mu and calls Unlocked with a function that may panic. It returns the panic's
+// value.
 //
 // +checklocksignore: it leaves mu locked
 func unlocked(t *testing.T, mu *Mutex[Conn], panics bool) (value any) {

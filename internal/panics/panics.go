@@ -28,8 +28,8 @@ func New(value any) *Error {
 	return &Error{value: value, stack: debug.Stack()}
 }
 
-// Claim reports whether the caller must count the panic from now on. Only the first call returns true;
-// Count does not count the panic any more.
+// Claim reports whether the caller must count the panic from now on. Only the first call returns
+// true; Count does not count the panic any more.
 func (e *Error) Claim() bool {
 	if e.claimed.Swap(true) {
 		return false

@@ -10,8 +10,8 @@ func flowBetween(w *Writer, port int) *Flow {
 	return w.Flow(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: port}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 80}, true)
 }
 
-// TestPairsAreForgotten: a Writer keeps the pairs of the Flows that are open and of the last ones that have
-// ended, and no Flow has the pair of one of them.
+// TestPairsAreForgotten: a Writer keeps the pairs of the Flows that are open and of the last ones
+// that have ended, and no Flow has the pair of one of them.
 func TestPairsAreForgotten(t *testing.T) {
 	w, err := NewWriter(io.Discard)
 	if err != nil {

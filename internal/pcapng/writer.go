@@ -102,9 +102,10 @@ func (w *Writer) Close() error {
 
 // Flow begins a connection: its handshake is written now. initiator says that the local end opened
 // the connection. Addresses that are not IP addresses with a port, of both ends in the same family,
-// are replaced by made-up ones. So is the opening end's port where there is a Flow between these two
-// ends, or was one recently, such as that of the other end of the same connection: readers would mix
-// them up. Long after its end a Flow is forgotten: then its ports are those of another connection.
+// are replaced by made-up ones. So is the opening end's port where there is a Flow between these
+// two ends, or was one recently, such as that of the other end of the same connection: readers
+// would mix them up. Long after its end a Flow is forgotten: then its ports are those of another
+// connection.
 func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +132,8 @@ func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	return f
 }
 
-// forgetLocked notes that a Flow has ended, and forgets the one that ended recentPairs Flows before.
+// forgetLocked notes that a Flow has ended, and forgets the one that ended recentPairs Flows
+// before.
 //
 // +checklocks:w.mu
 func (w *Writer) forgetLocked(f *Flow) {

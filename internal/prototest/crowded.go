@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// A Crowded is a listener whose first Accept fails, as that of a process with too many open files does.
+// A Crowded is a listener whose first Accept fails, as that of a process with too many open files
+// does.
 type Crowded struct {
 	net.Listener
 	calls atomic.Int32

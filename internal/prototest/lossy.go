@@ -14,8 +14,8 @@ type PacketLink interface {
 	MTU() int
 }
 
-// A Lossy is a PacketLink that loses, repeats and delays packets at random. What it does with packet
-// number k depends on the seed alone.
+// A Lossy is a PacketLink that loses, repeats and delays packets at random. What it does with
+// packet number k depends on the seed alone.
 type Lossy struct {
 	PacketLink
 	drop, again, late float64 // probabilities

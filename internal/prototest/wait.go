@@ -16,8 +16,8 @@ const (
 	unbound  = 10 * time.Minute // where nothing bounds the binary, or it is no test: go test's own bound
 )
 
-// Deadline returns when t must stop waiting. A bound in a test that is not what the test is about is
-// this one.
+// Deadline returns when t must stop waiting. A bound in a test that is not what the test is about
+// is this one.
 func Deadline(t testing.TB) time.Time { return time.Now().Add(Patience(t)) }
 
 // Patience returns the time until t's Deadline.
@@ -42,11 +42,11 @@ func TimeLimit(t testing.TB) context.Context {
 	return ctx
 }
 
-// Wait waits until there is true of what other goroutines, other processes or the system are about to
-// bring about. If it is not until t's Deadline, the test fails with what and with the stacks of all
-// goroutines, and says so on stderr at once. A bubble needs no Wait: in it, synctest.Wait and time.Sleep
-// end when everything stands still. Wait must not be used there beside a goroutine that never does: no
-// time would pass.
+// Wait waits until there is true of what other goroutines, other processes or the system are about
+// to bring about. If it is not until t's Deadline, the test fails with what and with the stacks of
+// all goroutines, and says so on stderr at once. A bubble needs no Wait: in it, synctest.Wait and
+// time.Sleep end when everything stands still. Wait must not be used there beside a goroutine that
+// never does: no time would pass.
 func Wait(t testing.TB, what string, there func() bool) {
 	t.Helper()
 	const quick = 1000 // looks before it leaves the processor for longer
@@ -56,7 +56,8 @@ func Wait(t testing.TB, what string, there func() bool) {
 		case n < quick:
 			runtime.Gosched()
 		case time.Now().After(end):
-			// What t is told stays hidden if a Cleanup hangs, as one may when the test holds a mutex.
+			// What t is told stays hidden if a Cleanup hangs, as one may when the test holds a
+			// mutex.
 			fmt.Fprintf(os.Stderr, "%s: %s: waited for it in vain\n", t.Name(), what)
 			t.Fatalf("%s: waited for it in vain\n%s", what, stacks())
 		default:

@@ -45,8 +45,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestWait: it ends when there is what is waited for, and else fails with the stacks, when the test's
-// time is over and not before.
+// TestWait: it ends when there is what is waited for, and else fails with the stacks, when the
+// test's time is over and not before.
 func TestWait(t *testing.T) {
 	looks := 0
 	Wait(t, "the look 1,100", func() bool { looks++; return looks == 1100 })

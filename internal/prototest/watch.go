@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// A test that Watch watches stands still after standstill looks in a row that find no progress. Looks
-// are counted, not seconds: a process that gets no processor looks less often.
+// A test that Watch watches stands still after standstill looks in a row that find no progress.
+// Looks are counted, not seconds: a process that gets no processor looks less often.
 const (
 	lookEvery  = 10 * time.Millisecond
 	standstill = 1500
 )
 
 // Watch watches until the end of the test whether the test stands still. progress returns a number
-// that changes with everything that the test achieves; other goroutines call it at any time. When the
-// number has not changed for some 15 s, the test fails with the stacks of all goroutines, and Watch
-// calls unblock, which ends what the test waits for. If the test then stands still again, Watch
-// panics, so nobody waits for the time limit of the whole test binary.
+// that changes with everything that the test achieves; other goroutines call it at any time. When
+// the number has not changed for some 15 s, the test fails with the stacks of all goroutines, and
+// Watch calls unblock, which ends what the test waits for. If the test then stands still again,
+// Watch panics, so nobody waits for the time limit of the whole test binary.
 //
 // A bubble needs no Watch: synctest finds goroutines that wait for each other.
 func Watch(t testing.TB, progress func() uint64, unblock func()) {

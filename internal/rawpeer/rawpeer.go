@@ -1,4 +1,5 @@
-// Package rawpeer is for tests that play a peer over a plain connection, and so send what no Conn would send.
+// Package rawpeer is for tests that play a peer over a plain connection, and so send what no Conn
+// would send.
 package rawpeer
 
 import (

@@ -13,8 +13,8 @@ type Ring[T any] struct {
 	head, tail uint64
 }
 
-// minPlaces is the number of places of a Ring that has held an entry: most Rings of an idle connection
-// never hold more at a time. It is a power of two.
+// minPlaces is the number of places of a Ring that has held an entry: most Rings of an idle
+// connection never hold more at a time. It is a power of two.
 const minPlaces = 1
 
 // Len returns the number of entries.
@@ -53,8 +53,8 @@ func (r *Ring[T]) Pop() {
 	r.head++
 }
 
-// Cut removes the entries from pos on, which must be at least Head and at most Tail. The next Push has the
-// position pos.
+// Cut removes the entries from pos on, which must be at least Head and at most Tail. The next Push
+// has the position pos.
 func (r *Ring[T]) Cut(pos uint64) {
 	for r.tail > pos {
 		r.tail--

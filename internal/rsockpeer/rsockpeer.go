@@ -1,6 +1,7 @@
-// Package rsockpeer has a program of plain sockets in C, for librdmacm's preload library, and the other end
-// of its connections. Both directions of several connections transfer data at a time, in writes of 1 byte to
-// 1 MiB. testdata/rsockpeer.c says which defects of librdmacm the two ends keep clear of.
+// Package rsockpeer has a program of plain sockets in C, for librdmacm's preload library, and the
+// other end of its connections. Both directions of several connections transfer data at a time, in
+// writes of 1 byte to 1 MiB. testdata/rsockpeer.c says which defects of librdmacm the two ends keep
+// clear of.
 package rsockpeer
 
 import (
@@ -46,8 +47,8 @@ func Preload(t testing.TB) string {
 	return found[0]
 }
 
-// A Load is what the program and Transfer transfer. First sends the first byte of a connection, and Ends
-// half-closes first; each is "client" or "server".
+// A Load is what the program and Transfer transfer. First sends the first byte of a connection, and
+// Ends half-closes first; each is "client" or "server".
 type Load struct {
 	Role        string // of the program: "listen" or "connect"
 	Conns       int    // a listening program has at most three
@@ -65,8 +66,8 @@ func Endless(role string) Load {
 	return Load{Role: role, Conns: 1, Bytes: 1 << 40, First: "client", Ends: "client"}
 }
 
-// CheckLost checks the error of the other end of a connection whose program was killed. It is not io.EOF.
-// aborted is one that is right too, beside those of TCP.
+// CheckLost checks the error of the other end of a connection whose program was killed. It is not
+// io.EOF. aborted is one that is right too, beside those of TCP.
 func CheckLost(t testing.TB, err error, aborted bool) {
 	t.Helper()
 	lost := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -78,8 +79,8 @@ func CheckLost(t testing.TB, err error, aborted bool) {
 	}
 }
 
-// ReadUntilKilled is the Go program that is killed: it connects to a listening program of an endless Load,
-// reads, and says when it is in the middle.
+// ReadUntilKilled is the Go program that is killed: it connects to a listening program of an
+// endless Load, reads, and says when it is in the middle.
 func ReadUntilKilled(address string) error {
 	c, err := extsock.Dial("tcp", address, &extsock.Config{RSockets: true, Startup: extsock.StartupRequire})
 	if err != nil {
@@ -127,8 +128,8 @@ type transfer struct {
 
 func patternAt(at int64) byte { return byte(at ^ at>>8 ^ at>>16) }
 
-// send sends this end's direction. An end that does not begin waits for the peer's first byte, and one that does
-// not lead waits with its second half for the peer's half-close.
+// send sends this end's direction. An end that does not begin waits for the peer's first byte, and
+// one that does not lead waits with its second half for the peer's half-close.
 func (x *transfer) send(begins, leads bool) error {
 	if !begins {
 		<-x.heard

@@ -1,9 +1,9 @@
 // Package states has tables of states: which state may follow which.
 //
-// A kind of state is an enum with names, and a [Table] holds the arrows of its drawing. One function for
-// each kind changes the state, with [Table.Become] or [Atomic.Become], which panic with "BUG: " if the
-// table has no arrow. So a state that the drawing does not allow ends in a panic where it begins, and
-// not later where nobody expects it.
+// A kind of state is an enum with names, and a [Table] holds the arrows of its drawing. One
+// function for each kind changes the state, with [Table.Become] or [Atomic.Become], which panic
+// with "BUG: " if the table has no arrow. So a state that the drawing does not allow ends in a
+// panic where it begins, and not later where nobody expects it.
 //
 //	// A door is open or shut, and one that is locked has to be opened by its key:
 //	//
@@ -28,7 +28,8 @@
 //
 //	doorNext.Become(&d, shut)
 //
-// A table is a value without a lock. A change of state costs one look at the table, and no allocation.
+// A table is a value without a lock. A change of state costs one look at the table, and no
+// allocation.
 package states
 
 import (
@@ -70,8 +71,8 @@ func (t Table[S]) Become(now *S, next S) {
 	*now = next
 }
 
-// A noArrow is the panic value for a change that the table does not have. It makes its text when it is
-// printed, so that the compiler inlines Become.
+// A noArrow is the panic value for a change that the table does not have. It makes its text when it
+// is printed, so that the compiler inlines Become.
 type noArrow struct{ now, next fmt.Stringer }
 
 func (n noArrow) Error() string { return fmt.Sprintf("BUG: %T: %v becomes %v", n.next, n.now, n.next) }
@@ -79,22 +80,23 @@ func (n noArrow) Error() string { return fmt.Sprintf("BUG: %T: %v becomes %v", n
 // An Atomic is a state that any goroutine may load. It begins as 0, or as Init has it.
 type Atomic[S State] struct{ now atomic.Uint32 }
 
-// Init makes first the state with which it begins. It is no change, and comes before other goroutines have a.
+// Init makes first the state with which it begins. It is no change, and comes before other
+// goroutines have a.
 func (a *Atomic[S]) Init(first S) { a.now.Store(uint32(first)) }
 
 // Load returns the state.
 func (a *Atomic[S]) Load() S { return S(a.now.Load()) }
 
-// Become changes the state to next. It panics if t has no arrow for that. No other goroutine may change the
-// state meanwhile.
+// Become changes the state to next. It panics if t has no arrow for that. No other goroutine may
+// change the state meanwhile.
 func (a *Atomic[S]) Become(next S, t Table[S]) {
 	now := a.Load()
 	t.Become(&now, next)
 	a.now.Store(uint32(now))
 }
 
-// Move changes the state from now to next, unless it is not now: then Move returns false. It panics if t
-// has no arrow from now to next. Goroutines may call Move at the same time.
+// Move changes the state from now to next, unless it is not now: then Move returns false. It panics
+// if t has no arrow from now to next. Goroutines may call Move at the same time.
 func (a *Atomic[S]) Move(now, next S, t Table[S]) bool {
 	from := now
 	t.Become(&now, next)

@@ -89,10 +89,10 @@ type plainError struct {
 func (e *plainError) Error() string { return fmt.Sprintf("%v: it begins %q", ErrPlain, e.begins) }
 func (e *plainError) Unwrap() error { return ErrPlain }
 
-// First returns an ErrPlain if the first bytes of the peer, of which there is at least one, can't begin
-// a TLS handshake, and are fewer than the header of a record. crypto/tls would wait for the rest of the
-// header, which a peer without TLS may never send. The Read of c, the connection below TLS, then
-// returns that error.
+// First returns an ErrPlain if the first bytes of the peer, of which there is at least one, can't
+// begin a TLS handshake, and are fewer than the header of a record. crypto/tls would wait for the
+// rest of the header, which a peer without TLS may never send. The Read of c, the connection below
+// TLS, then returns that error.
 func First(c net.Conn, first []byte) error {
 	const headerLen = 5 // RFC 8446 §5.1
 	if len(first) >= headerLen || first[0] == typeAlert || first[0] == typeHandshake {

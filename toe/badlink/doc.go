@@ -23,24 +23,24 @@
 //
 // # Time
 //
-// A link in memory has no goroutine. It does what is due when one of its methods is called, and sets
-// a timer only while a Read waits. So it works in a testing/synctest bubble, where rates and delays
-// are exact and take no real time. Outside of a bubble, packets come later than they should by the
-// delay of the operating system's timers.
+// A link in memory has no goroutine. It does what is due when one of its methods is called, and
+// sets a timer only while a Read waits. So it works in a testing/synctest bubble, where rates and
+// delays are exact and take no real time. Outside of a bubble, packets come later than they should
+// by the delay of the operating system's timers.
 //
 // # TCP segments
 //
 // Split, Merge and CorruptRepaired make packets that any receiver accepts: lengths, sequence
 // numbers, flags and checksums are right. Split and Merge move the boundaries of segments, which no
-// program may rely on. CorruptRepaired makes errors that TCP cannot find. Only a CRC above TCP, such
-// as that of MPA (RFC 5044 §4.4), or a cryptographic protocol finds them. All other packets pass
-// these faults unchanged: what is not TCP, what is malformed, and fragments.
+// program may rely on. CorruptRepaired makes errors that TCP cannot find. Only a CRC above TCP,
+// such as that of MPA (RFC 5044 §4.4), or a cryptographic protocol finds them. All other packets
+// pass these faults unchanged: what is not TCP, what is malformed, and fragments.
 //
 // # Speed
 //
 // A link without faults costs two copies of the packet and no allocation. Its queue of 1000 packets
-// overflows when a fast sender's window holds more than that and the reader is late, as any router's
-// does. A measurement of throughput should set a larger Queue.
+// overflows when a fast sender's window holds more than that and the reader is late, as any
+// router's does. A measurement of throughput should set a larger Queue.
 //
 // # Limits
 //

@@ -49,13 +49,13 @@ func Pipe(cfg Config) (a, b *End, err error) {
 }
 
 // Read waits for the next packet and copies it to p. If p is too short, Read returns
-// io.ErrShortBuffer, and the packet stays the next one. Read returns net.ErrClosed after Close. After
-// Close of the other end it returns io.EOF once all packets on their way have been read.
+// io.ErrShortBuffer, and the packet stays the next one. Read returns net.ErrClosed after Close.
+// After Close of the other end it returns io.EOF once all packets on their way have been read.
 func (e *End) Read(p []byte) (n int, err error) { return e.in.read(p) }
 
-// Write sends the packet p. It does not keep p, and never waits: if the queue is full, the packet is
-// dropped, as a router does. Lost and dropped packets are no errors. Write returns ErrPacketLength
-// if p is empty or longer than MTU, and net.ErrClosed after Close.
+// Write sends the packet p. It does not keep p, and never waits: if the queue is full, the packet
+// is dropped, as a router does. Lost and dropped packets are no errors. Write returns
+// ErrPacketLength if p is empty or longer than MTU, and net.ErrClosed after Close.
 func (e *End) Write(p []byte) (n int, err error) {
 	if len(p) == 0 || len(p) > e.mtu {
 		return 0, ErrPacketLength
@@ -80,9 +80,9 @@ func (e *End) Close() error {
 // MTU returns the maximum length of a packet in bytes.
 func (e *End) MTU() int { return e.mtu }
 
-// SetFaults changes the faults of the packets that are written to this end from now on. It returns a
-// *ConfigError, and changes nothing, if a field of f has a bad value. Packets in the link keep their
-// times, and the numbers of packets go on.
+// SetFaults changes the faults of the packets that are written to this end from now on. It returns
+// a *ConfigError, and changes nothing, if a field of f has a bad value. Packets in the link keep
+// their times, and the numbers of packets go on.
 func (e *End) SetFaults(f Faults) error {
 	if err := f.check(""); err != nil {
 		return err

@@ -70,8 +70,8 @@ func ExampleFaults_blackHole() {
 	// 1
 }
 
-// Two hosts with the kernel's TCP are joined by a link that loses and reorders packets. Each host is
-// a network namespace of this process, which needs privileges for that.
+// Two hosts with the kernel's TCP are joined by a link that loses and reorders packets. Each host
+// is a network namespace of this process, which needs privileges for that.
 func ExampleJoin() {
 	var hosts [2]*tun.Namespace
 	var devices [2]*tun.Device

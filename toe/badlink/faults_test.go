@@ -165,8 +165,8 @@ func TestBurstEnds(t *testing.T) {
 	}
 }
 
-// TestBurstEndsOnACleanLink: so it is if the direction had no faults at all in between, whether packets
-// passed then or not, and whether they had to wait or not.
+// TestBurstEndsOnACleanLink: so it is if the direction had no faults at all in between, whether
+// packets passed then or not, and whether they had to wait or not.
 func TestBurstEndsOnACleanLink(t *testing.T) {
 	for _, passed := range []int{0, 1, 2} {
 		a, b := pipe(t, badlink.Config{AB: badlink.Faults{Burst: badlink.Burst{Enter: 1, Loss: 1}}})
@@ -186,8 +186,8 @@ func TestBurstEndsOnACleanLink(t *testing.T) {
 	}
 }
 
-// TestReorder: reordering loses and changes nothing. A packet that is held back is overtaken by 1 to
-// ReorderBy packets that are not.
+// TestReorder: reordering loses and changes nothing. A packet that is held back is overtaken by 1
+// to ReorderBy packets that are not.
 func TestReorder(t *testing.T) {
 	const n, by = 2000, 5
 	a, b := pipe(t, badlink.Config{Seed: 4, AB: badlink.Faults{Reorder: 0.2, ReorderBy: by, Hold: endless, Queue: 2 * n}})
@@ -323,8 +323,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestCorruptRepaired: one bit of the payload is inverted, and the checksum is right. Without payload
-// nothing changes.
+// TestCorruptRepaired: one bit of the payload is inverted, and the checksum is right. Without
+// payload nothing changes.
 func TestCorruptRepaired(t *testing.T) {
 	for desc, f := range flows() {
 		t.Run(desc, func(t *testing.T) {

@@ -53,8 +53,8 @@ func tooBig4(dst, b []byte, mtu int) []byte {
 	return dst
 }
 
-// tooBig6 makes a Packet Too Big message (RFC 4443 §3.2), unless b was multicast or is an ICMP error
-// itself.
+// tooBig6 makes a Packet Too Big message (RFC 4443 §3.2), unless b was multicast or is an ICMP
+// error itself.
 func tooBig6(dst, b []byte, mtu int) []byte {
 	if b[24] == 0xff || b[6] == protocolICMP6 && (len(b) == headerLen6 || b[headerLen6] < icmp6FirstNotErr) {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/badlink"
 )
 
-// TestPathMTU: packets longer than PathMTU vanish, and others pass. With PacketTooBig the sender gets
-// the message of a router, with the beginning of the packet.
+// TestPathMTU: packets longer than PathMTU vanish, and others pass. With PacketTooBig the sender
+// gets the message of a router, with the beginning of the packet.
 func TestPathMTU(t *testing.T) {
 	for desc, f := range flows() {
 		for _, tell := range []bool{false, true} {
@@ -46,7 +46,8 @@ func TestPathMTU(t *testing.T) {
 	}
 }
 
-// TestAnswersTravel: a router's messages need the time of the direction in which they go, and its jitter.
+// TestAnswersTravel: a router's messages need the time of the direction in which they go, and its
+// jitter.
 func TestAnswersTravel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, delay, jitter, gap = 100, 10 * time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond

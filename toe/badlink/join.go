@@ -20,10 +20,10 @@ type Joint struct {
 	err error // of the device that ended the Joint
 }
 
-// Join carries packets between the devices x and y, over a link with the faults of cfg: AB are those
-// of packets from x to y. It returns at once, and carries packets until ctx is done, until Close, or
-// until a Read of a device fails. Then it closes both devices. If Join itself returns an error, a
-// *ConfigError or that of ctx, it has not touched the devices.
+// Join carries packets between the devices x and y, over a link with the faults of cfg: AB are
+// those of packets from x to y. It returns at once, and carries packets until ctx is done, until
+// Close, or until a Read of a device fails. Then it closes both devices. If Join itself returns an
+// error, a *ConfigError or that of ctx, it has not touched the devices.
 func Join(ctx context.Context, x, y Device, cfg Config) (*Joint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (j *Joint) carryIn(from Device, to *End) {
 	}
 }
 
-// carryOut carries packets from the end of the link to its device. A packet that the device does not
-// take is lost.
+// carryOut carries packets from the end of the link to its device. A packet that the device does
+// not take is lost.
 func (j *Joint) carryOut(from *End, to Device) {
 	p := make([]byte, from.MTU())
 	for {

@@ -104,8 +104,8 @@ func TestJoinClose(t *testing.T) {
 	}
 }
 
-// A brokenDevice fails its Reads with readErr after the channel broken is closed, and its Writes with
-// writeErr.
+// A brokenDevice fails its Reads with readErr after the channel broken is closed, and its Writes
+// with writeErr.
 type brokenDevice struct {
 	*badlink.End
 	broken            chan struct{}
@@ -157,8 +157,8 @@ func TestJoinBrokenDevice(t *testing.T) {
 	})
 }
 
-// TestJoinMTU: the link has the larger MTU of the two devices, or that of its Config, and counts what
-// is longer.
+// TestJoinMTU: the link has the larger MTU of the two devices, or that of its Config, and counts
+// what is longer.
 func TestJoinMTU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, mtu := range []int{0, 1000} {

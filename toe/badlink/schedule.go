@@ -93,8 +93,8 @@ func (d *direction) enqueue(p *packet, now time.Duration) {
 	d.flight.push(p)
 }
 
-// settle moves the packets that have arrived by now from flight to ready. A packet that would arrive
-// before the one in front of it arrives together with that one.
+// settle moves the packets that have arrived by now from flight to ready. A packet that would
+// arrive before the one in front of it arrives together with that one.
 //
 // +checklocks:d.mu
 func (d *direction) settle(now time.Duration) {

@@ -35,8 +35,8 @@ type segment struct {
 	data int    // offset of the payload in b
 }
 
-// parseTCP finds the TCP segment in the IP packet b, which it aliases. It returns ok = false if b is
-// anything else than one IPv4 or IPv6 packet with one whole TCP segment: another protocol, a
+// parseTCP finds the TCP segment in the IP packet b, which it aliases. It returns ok = false if b
+// is anything else than one IPv4 or IPv6 packet with one whole TCP segment: another protocol, a
 // fragment, a packet with other lengths than its headers say, with a wrong IPv4 header checksum, or
 // with IPv6 extension headers other than Hop-by-Hop and Destination Options.
 func parseTCP(b []byte) (s segment, ok bool) {
@@ -121,8 +121,8 @@ func (s segment) isPlain() bool {
 
 // piece makes dst the segment of the payload's bytes from i to j-1. dst has the length of the
 // headers and of these bytes. As in TCP segmentation offload, CWR stays in the first piece, FIN and
-// PSH in the last, and each IPv4 packet gets an identification of its own: number is 0 for the first
-// piece, 1 for the next.
+// PSH in the last, and each IPv4 packet gets an identification of its own: number is 0 for the
+// first piece, 1 for the next.
 func (s segment) piece(dst []byte, i, j, number int) {
 	copy(dst, s.b[:s.data])
 	copy(dst[s.data:], s.payload()[i:j])
@@ -140,8 +140,8 @@ func (s segment) piece(dst []byte, i, j, number int) {
 	p.seal()
 }
 
-// continues reports whether t follows s at once in the same connection, with nothing that one header
-// for both could not say.
+// continues reports whether t follows s at once in the same connection, with nothing that one
+// header for both could not say.
 func (s segment) continues(t segment) bool {
 	if s.is6() != t.is6() || s.tcp != t.tcp || s.data != t.data || t.sequence() != s.sequence()+uint32(len(s.payload())) ||
 		s.flags()&flagFIN != 0 || t.flags()&flagCWR != 0 || (s.flags()^t.flags())&flagECE != 0 {

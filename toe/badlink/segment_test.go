@@ -349,7 +349,8 @@ func TestExtensionHeaders(t *testing.T) {
 	}
 }
 
-// TestRepairOfOddEnd: the last byte of a segment of odd length is a word of its own in the checksum.
+// TestRepairOfOddEnd: the last byte of a segment of odd length is a word of its own in the
+// checksum.
 func TestRepairOfOddEnd(t *testing.T) {
 	f := flows()["IPv4"]
 	a, b := pipe(t, badlink.Config{AB: badlink.Faults{CorruptRepaired: 1}})

@@ -314,7 +314,8 @@ func TestReadShortBuffer(t *testing.T) {
 	}
 }
 
-// TestShortReadWakesAnother: a packet that does not fit one of two Reads that wait goes to the other one.
+// TestShortReadWakesAnother: a packet that does not fit one of two Reads that wait goes to the
+// other one.
 func TestShortReadWakesAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pipe(t, badlink.Config{})

@@ -15,8 +15,8 @@ import (
 // nothing in a machine takes long.
 
 const (
-	// localBuffer is the send buffer in bytes. With both ends on one CPU, 512 KiB caused more context
-	// switches than it saved.
+	// localBuffer is the send buffer in bytes. With both ends on one CPU, 512 KiB caused more
+	// context switches than it saved.
 	localBuffer = 1 << 20
 
 	// localFrom is the number of bytes that the kernel must have taken at once before the send

@@ -11,14 +11,14 @@ import (
 // The monitor takes the processor from a program that computes, and looks into the netpoller when
 // nobody else does. It rests once every processor is idle, until a system call that the scheduler
 // learns of, or until a timer is due. The first costs a thread's wake-up, which on one processor is
-// as much as a third of a short exchange. So when some reads that have waited wake it soon after each
-// other, they start the beat. While the beat goes, a timer is due within beatLast, and reads that have
-// waited are hidden from the scheduler as other short ones are. Sparse messages do without the beat:
-// to set the timer after each of them would cost more.
+// as much as a third of a short exchange. So when some reads that have waited wake it soon after
+// each other, they start the beat. While the beat goes, a timer is due within beatLast, and reads
+// that have waited are hidden from the scheduler as other short ones are. Sparse messages do
+// without the beat: to set the timer after each of them would cost more.
 //
-// A monitor that wakes takes several short rests before it rests again, and takes the processor from
-// the two ends of an exchange meanwhile. So the timer is not short, and a read sets it again when half
-// of it is over: while reads come it is never due.
+// A monitor that wakes takes several short rests before it rests again, and takes the processor
+// from the two ends of an exchange meanwhile. So the timer is not short, and a read sets it again
+// when half of it is over: while reads come it is never due.
 //
 //	         such reads              ┌── a read sets the timer again
 //	silent ────────────▶ going ◀─────┘
@@ -37,8 +37,8 @@ var started = time.Now()
 const beatSilent = math.MinInt64
 
 // beatLast is the longest time for which a processor may be in use before the monitor notices. With
-// GOMAXPROCS=1 it takes the processor from a program that computes 10 to 20 ms after that. beatRow reads start the beat,
-// each at most beatSoon after the one before.
+// GOMAXPROCS=1 it takes the processor from a program that computes 10 to 20 ms after that. beatRow
+// reads start the beat, each at most beatSoon after the one before.
 const (
 	beatEvery = 10 * time.Millisecond
 	beatLast  = 2 * beatEvery

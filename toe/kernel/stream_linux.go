@@ -85,7 +85,8 @@ type socket struct {
 	// broken is the errno that ended the connection. Linux reports it to one system call only;
 	// later calls see a plain end of stream.
 	broken atomic.Uint32
-	// writes counts the beginnings and the ends of batches, so it is odd while one is being written.
+	// writes counts the beginnings and the ends of batches, so it is odd while one is being
+	// written.
 	writes atomic.Uint32
 
 	watch watch
@@ -176,9 +177,10 @@ func (s *socket) tryRead(fd uintptr) bool {
 }
 
 // read reads once. If few bytes are expected, and no long call could make this one wait for the
-// socket, the scheduler does not learn of it. But after a wait it must, unless the beat goes or the read is
-// quiet: if the process was idle, the runtime's monitor rests, and without the monitor nobody would look
-// into the netpoller, or take the processor from a program that computes from here on.
+// socket, the scheduler does not learn of it. But after a wait it must, unless the beat goes or the
+// read is quiet: if the process was idle, the runtime's monitor rests, and without the monitor
+// nobody would look into the netpoller, or take the processor from a program that computes from
+// here on.
 func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 	if s.short && (!s.looked || s.quiet || monitor.goes()) && s.long.Load() == 0 {
 		s.hidden = s.hidden || s.looked && s.quiet
@@ -194,10 +196,11 @@ func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
-// SetQuiet says whether what is read concerns the peer alone: see toe.Stream.ReadSegment. Such reads start
-// no program that computes. So the scheduler does not learn of them, and the beat need not go, whose timer
-// makes each wait more expensive. When that is no longer so, the last read may have started a program, and
-// the monitor may have rested since before an earlier read: the last one need not have waited itself.
+// SetQuiet says whether what is read concerns the peer alone: see toe.Stream.ReadSegment. Such
+// reads start no program that computes. So the scheduler does not learn of them, and the beat need
+// not go, whose timer makes each wait more expensive. When that is no longer so, the last read may
+// have started a program, and the monitor may have rested since before an earlier read: the last
+// one need not have waited itself.
 func (s *socket) SetQuiet(quiet bool) {
 	if s.hidden && !quiet {
 		s.hidden = false
@@ -244,8 +247,9 @@ func (s *socket) remember(err error) error {
 	return err
 }
 
-// awaitWrite waits until the batch that is being written has ended. Linux may have reported the failure of the connection to
-// that call, whose goroutine is then about to record it. A batch never waits for the peer.
+// awaitWrite waits until the batch that is being written has ended. Linux may have reported the
+// failure of the connection to that call, whose goroutine is then about to record it. A batch never
+// waits for the peer.
 func (s *socket) awaitWrite() {
 	for before := s.writes.Load(); before%2 == 1 && s.writes.Load() == before; {
 		runtime.Gosched()
@@ -301,10 +305,9 @@ func (s *socket) countPending(fd uintptr) {
 	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
 }
 
-// EMSS asks the kernel in the first one of 64 calls, if the socket is a TCP socket. Two rddp ends never
-// call it, because their FPDUs may be longer than a segment.
-// "If the TCP implementation allows EMSS to be determined by MPA, that value should be used" (RFC
-// 5044 §5.1)
+// EMSS asks the kernel in the first one of 64 calls, if the socket is a TCP socket. Two rddp ends
+// never call it, because their FPDUs may be longer than a segment. "If the TCP implementation
+// allows EMSS to be determined by MPA, that value should be used" (RFC 5044 §5.1)
 func (s *socket) EMSS() int {
 	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 1 {
 		s.raw.Control(s.emssFunc) // an error means that the connection is closed; then the default will do
@@ -336,8 +339,8 @@ func (s *Stream) Close() error {
 	return s.TCPConn.Close()
 }
 
-// CloseWrite also ends a wait for room. The kernel does not, unlike for TCP, so the write deadline has passed from
-// then on.
+// CloseWrite also ends a wait for room. The kernel does not, unlike for TCP, so the write deadline
+// has passed from then on.
 func (s *UnixStream) CloseWrite() error {
 	if err := s.UnixConn.CloseWrite(); err != nil {
 		return err

@@ -223,8 +223,8 @@ func TestResetIsNeverEOF(t *testing.T) {
 	}
 }
 
-// TestResetWhileWriting: a ReadSegment that comes between the system call of a write, which gets the reset, and the end of the
-// write returns the reset too, and no end of stream.
+// TestResetWhileWriting: a ReadSegment that comes between the system call of a write, which gets
+// the reset, and the end of the write returns the reset too, and no end of stream.
 func TestResetWhileWriting(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	resetByPeer(t, x, y)

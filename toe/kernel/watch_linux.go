@@ -36,9 +36,9 @@ type watch struct {
 	gate atomic.Pointer[toe.Gate] // to be opened
 
 	// armed is false if the kernel won't report the socket. If it is true, the kernel will, or the
-	// watcher is about to open gate. The watcher sets armed to false before it loads gate, and Watch
-	// sets gate before it loads armed: so if Watch finds armed true, its Gate will open, and no
-	// system call is needed.
+	// watcher is about to open gate. The watcher sets armed to false before it loads gate, and
+	// Watch sets gate before it loads armed: so if Watch finds armed true, its Gate will open, and
+	// no system call is needed.
 	armed atomic.Bool
 
 	controlFunc func(fd uintptr) // made once, so that passing it costs no allocation
@@ -157,8 +157,8 @@ func (s *socket) armWatch(fd uintptr) {
 	w.become(registered)
 }
 
-// Unwatch disarms the watch, unless it has fired. Without that the watcher would be woken in addition
-// to a goroutine that reads, which costs more than this system call.
+// Unwatch disarms the watch, unless it has fired. Without that the watcher would be woken in
+// addition to a goroutine that reads, which costs more than this system call.
 func (s *socket) Unwatch() {
 	w := &s.watch
 	w.mu.Lock()
@@ -170,8 +170,8 @@ func (s *socket) Unwatch() {
 	}
 }
 
-// endWatch ends the watch for good. It comes before the descriptor is closed: epoll itself forgets a
-// socket only when the last duplicate of its descriptor is closed, and File makes duplicates. It
+// endWatch ends the watch for good. It comes before the descriptor is closed: epoll itself forgets
+// a socket only when the last duplicate of its descriptor is closed, and File makes duplicates. It
 // returns the Gate of a watch that was under way, which must be opened after that.
 func (s *socket) endWatch() *toe.Gate {
 	w := &s.watch
@@ -218,7 +218,8 @@ type watcher struct {
 	second  *toe.Gate    // of the second goroutine, see attend
 	blocked atomic.Bool  // the second goroutine waits for reports, in a thread of its own
 	calm    atomic.Int32 // how many times attend was called since the last report
-	// After so many calls of attend without a report the second goroutine blocks. Only it uses after.
+	// After so many calls of attend without a report the second goroutine blocks. Only it uses
+	// after.
 	after int32
 	ended atomic.Bool // end has been called
 
@@ -317,17 +318,17 @@ func (w *watcher) runAll() {
 	go w.runSecond()
 }
 
-// attend makes sure that a thread waits for reports. Whoever arms a watch may be about to compute, and may
-// have been woken by the only thread that waited in Go's netpoller, which now runs it. The runtime would
-// then look into the netpoller once in 10 ms. But when a goroutine becomes ready, the runtime wakes a
-// thread for it if a processor is idle, and a thread that finds nothing more to do waits in the netpoller.
-// So attend makes the second goroutine ready.
+// attend makes sure that a thread waits for reports. Whoever arms a watch may be about to compute,
+// and may have been woken by the only thread that waited in Go's netpoller, which now runs it. The
+// runtime would then look into the netpoller once in 10 ms. But when a goroutine becomes ready, the
+// runtime wakes a thread for it if a processor is idle, and a thread that finds nothing more to do
+// waits in the netpoller. So attend makes the second goroutine ready.
 //
-// This wake-up is a large part of an echo after a pause. So once many watches in a row were armed and
-// nothing was reported, the second goroutine itself waits for reports, in a system call. It then
-// occupies a thread, and attend does nothing. The system call keeps a processor of the runtime for up to
-// 10 ms, until the monitor takes it back. So a program whose watches fire must not come here often, and
-// one with a single processor not at all.
+// This wake-up is a large part of an echo after a pause. So once many watches in a row were armed
+// and nothing was reported, the second goroutine itself waits for reports, in a system call. It
+// then occupies a thread, and attend does nothing. The system call keeps a processor of the runtime
+// for up to 10 ms, until the monitor takes it back. So a program whose watches fire must not come
+// here often, and one with a single processor not at all.
 func (w *watcher) attend() {
 	if !w.blocked.Load() {
 		w.calm.Add(1)
@@ -363,8 +364,8 @@ func (w *watcher) block(fd uintptr) {
 	}
 }
 
-// makeWaker makes the waker if there is none. It reports false if the watcher has ended, or the system
-// allows no further descriptor.
+// makeWaker makes the waker if there is none. It reports false if the watcher has ended, or the
+// system allows no further descriptor.
 func (w *watcher) makeWaker() bool {
 	watching.mu.Lock()
 	defer watching.mu.Unlock()
@@ -383,7 +384,8 @@ func (w *watcher) makeWaker() bool {
 	return true
 }
 
-// inBubble reports whether this goroutine belongs to a bubble. Only the header of its stack says so.
+// inBubble reports whether this goroutine belongs to a bubble. Only the header of its stack says
+// so.
 func inBubble() bool {
 	var b [128]byte
 	header, _, _ := bytes.Cut(b[:runtime.Stack(b[:], false)], []byte{'\n'})
@@ -432,8 +434,8 @@ func (w *watcher) take(events []unix.EpollEvent) (opened bool) {
 	return opened
 }
 
-// end ends the watcher. When it returns, the descriptors are closed, and the goroutines are about to
-// end.
+// end ends the watcher. When it returns, the descriptors are closed, and the goroutines are about
+// to end.
 func (w *watcher) end() {
 	watching.mu.Lock()
 	w.ended.Store(true) // under the lock: makeWaker makes none from here on

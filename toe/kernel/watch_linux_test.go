@@ -82,8 +82,8 @@ func mustWrite(t testing.TB, s toe.Stream) {
 	}
 }
 
-// TestWatchMany: more sockets than one system call reports are watched at once, and the last one that
-// is closed ends the watcher.
+// TestWatchMany: more sockets than one system call reports are watched at once, and the last one
+// that is closed ends the watcher.
 func TestWatchMany(t *testing.T) {
 	const n = 150
 	var as, bs [n]*Stream
@@ -112,8 +112,8 @@ func TestWatchMany(t *testing.T) {
 	wantNoWatcher(t)
 }
 
-// TestWatcherBlocks: after many watches without a report a thread of its own waits for reports, but not
-// after few. Reports open the Gate then, too, and Close ends the wait.
+// TestWatcherBlocks: after many watches without a report a thread of its own waits for reports, but
+// not after few. Reports open the Gate then, too, and Close ends the wait.
 func TestWatcherBlocks(t *testing.T) {
 	setProcessors(t, 2)
 	a, b := pairOf(t, &Backend{})
@@ -149,8 +149,8 @@ func TestWatcherBlocks(t *testing.T) {
 	wantNoWatcher(t)
 }
 
-// TestWatcherKeepsTheProcessor: the system call in which the thread would wait keeps a processor of the
-// runtime for some milliseconds, so there is no such thread if it would keep the only one.
+// TestWatcherKeepsTheProcessor: the system call in which the thread would wait keeps a processor of
+// the runtime for some milliseconds, so there is no such thread if it would keep the only one.
 func TestWatcherKeepsTheProcessor(t *testing.T) {
 	setProcessors(t, 1)
 	_, b := pairOf(t, &Backend{})
@@ -194,7 +194,8 @@ func TestWatchLowersTheMark(t *testing.T) {
 	}
 }
 
-// TestWatchAllocatesNothing: the first Watch of a socket registers it, and the others allocate nothing.
+// TestWatchAllocatesNothing: the first Watch of a socket registers it, and the others allocate
+// nothing.
 func TestWatchAllocatesNothing(t *testing.T) {
 	_, b := pairOf(t, &Backend{})
 	g := newGate()
@@ -239,8 +240,8 @@ func TestWatchAndClose(t *testing.T) {
 	wantNoWatcher(t)
 }
 
-// TestWatchEndsWithTheStream: after the end of the stream there is nothing to watch for, also if the program never
-// closes the socket, and a Gate opens at once.
+// TestWatchEndsWithTheStream: after the end of the stream there is nothing to watch for, also if
+// the program never closes the socket, and a Gate opens at once.
 func TestWatchEndsWithTheStream(t *testing.T) {
 	for _, end := range []func(*Stream) error{(*Stream).Close, (*Stream).Abort} {
 		a, b := pairOf(t, &Backend{})
@@ -343,7 +344,8 @@ func TestInBubble(t *testing.T) {
 	})
 }
 
-// TestWatchRefused: the process can have no more descriptors. Watch says so, and does not try again.
+// TestWatchRefused: the process can have no more descriptors. Watch says so, and does not try
+// again.
 func TestWatchRefused(t *testing.T) {
 	a, b := pairOf(t, &Backend{})
 	var old unix.Rlimit

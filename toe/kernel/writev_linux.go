@@ -92,7 +92,8 @@ const shortLen = 16 << 10
 // connection that has ended from raising SIGPIPE.
 const sendFlags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 
-// writeShort is writev of a single short slice. A short message takes this way, which makes no iovecs.
+// writeShort is writev of a single short slice. A short message takes this way, which makes no
+// iovecs.
 func (w *writer) writeShort(fd uintptr) {
 	b := w.bufs[0]
 	raceRead(b)

@@ -25,20 +25,20 @@
 // for at most 10 s. Reads wait for the handshake under their deadline; the deadline does not harm
 // the handshake.
 //
-// A *tls.Conn over a [ForTLS] needs no such detour. Once the first TryWriteBatch has found the handshake
-// done and the send buffer empty, records go to TCP in the goroutine that writes, and TLS never waits:
-// what TCP does not take is kept, at most 64 KiB, and is all that then needs a goroutine. ReadSegment
-// gives all the records that have arrived at once, waits without the caller's memory, and has patience.
-// Watch works if it does below. A peer that asks for new keys again and again, and reads none of the
-// answers, ends its connection when they fill the buffer.
+// A *tls.Conn over a [ForTLS] needs no such detour. Once the first TryWriteBatch has found the
+// handshake done and the send buffer empty, records go to TCP in the goroutine that writes, and TLS
+// never waits: what TCP does not take is kept, at most 64 KiB, and is all that then needs a
+// goroutine. ReadSegment gives all the records that have arrived at once, waits without the
+// caller's memory, and has patience. Watch works if it does below. A peer that asks for new keys
+// again and again, and reads none of the answers, ends its connection when they fill the buffer.
 //
 // EMSS is the length of the longest record, because a receiver gets whole records, however TCP cuts
 // them: shorter FPDUs would only be more of them.
 //
 // # Limits
 //
-// Without TLS, EMSS is toe.DefaultEMSS. Pending counts only what the Stream has read ahead. The read deadline
-// needs a net.Conn whose Read can be interrupted by one and be resumed.
+// Without TLS, EMSS is toe.DefaultEMSS. Pending counts only what the Stream has read ahead. The
+// read deadline needs a net.Conn whose Read can be interrupted by one and be resumed.
 //
 // A Read of TLS may have to write: to answer a KeyUpdate, or with an alert. Such a Read waits
 // behind what is being written, whatever its deadline.

@@ -180,8 +180,8 @@ func (s *stream) Flush(timeout time.Duration) error {
 	return s.opError("close", s.err)
 }
 
-// Wait waits until no goroutine works for the stream: the handshake, the one that writes what is in the
-// send buffer, and the one that reads after Close. The only error is ctx.Err().
+// Wait waits until no goroutine works for the stream: the handshake, the one that writes what is in
+// the send buffer, and the one that reads after Close. The only error is ctx.Err().
 func (s *stream) Wait(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()

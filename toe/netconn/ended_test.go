@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// A failsOnce is a net.Conn above a wire. Its Read returns a byte, then the first error, and then the
-// second one for good.
+// A failsOnce is a net.Conn above a wire. Its Read returns a byte, then the first error, and then
+// the second one for good.
 type failsOnce struct {
 	net.Conn
 	reads         int
@@ -55,7 +55,8 @@ func TestWatchKeepsTheError(t *testing.T) {
 	}
 }
 
-// TestCloseReadsOn: after Close, what the peer still writes is read until it has read everything itself.
+// TestCloseReadsOn: after Close, what the peer still writes is read until it has read everything
+// itself.
 func TestCloseReadsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -79,7 +80,8 @@ func TestCloseReadsOn(t *testing.T) {
 	})
 }
 
-// TestWireOfEnded: the buffer for records does not outlive the last read, although bytes are left in it.
+// TestWireOfEnded: the buffer for records does not outlive the last read, although bytes are left
+// in it.
 func TestWireOfEnded(t *testing.T) {
 	_, b, below := wiredStreams(t)
 	const size = 100_000 // TLS takes much less at once

@@ -8,8 +8,8 @@ const SendSize = sendSize
 // ErrKeyUpdates is errKeyUpdates, for tests.
 var ErrKeyUpdates = errKeyUpdates
 
-// Idle reports, for tests, whether s, a stream made by New or NewBuffered, has neither a send buffer
-// nor a goroutine.
+// Idle reports, for tests, whether s, a stream made by New or NewBuffered, has neither a send
+// buffer nor a goroutine.
 func Idle(s toe.Stream) bool {
 	x := s.(*stream)
 	x.mu.Lock()
@@ -17,8 +17,8 @@ func Idle(s toe.Stream) bool {
 	return x.out.buf == nil && x.sealed.buf == nil && !x.feeding
 }
 
-// HoldTurn takes the turn to write, for tests, as a write does that is about to give TLS a record. write
-// gives it p, and ends the turn.
+// HoldTurn takes the turn to write, for tests, as a write does that is about to give TLS a record.
+// write gives it p, and ends the turn.
 func HoldTurn(s toe.Stream) (write func(p []byte) error) {
 	x := s.(*stream)
 	x.mu.Lock()

@@ -91,8 +91,8 @@ func (s *stream) Handshake(ctx context.Context) error {
 	}
 }
 
-// TLS returns the state of TLS. It returns nil if there is none, or if its handshake is not done, and does not
-// wait.
+// TLS returns the state of TLS. It returns nil if there is none, or if its handshake is not done,
+// and does not wait.
 func (s *stream) TLS() *tls.ConnectionState {
 	c, ok := s.conn.(interface{ ConnectionState() tls.ConnectionState })
 	s.mu.Lock()

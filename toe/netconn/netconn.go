@@ -346,8 +346,8 @@ func (s *stream) SetDeadline(t time.Time) error {
 	return cmp.Or(s.SetReadDeadline(t), s.SetWriteDeadline(t))
 }
 
-// SetReadDeadline leaves no deadline if conn refuses t. A net.Pipe refuses once its peer has closed. An earlier deadline
-// could not be taken away then, and would hide the io.EOF.
+// SetReadDeadline leaves no deadline if conn refuses t. A net.Pipe refuses once its peer has
+// closed. An earlier deadline could not be taken away then, and would hide the io.EOF.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -424,8 +424,8 @@ func TestNewWaitsWithoutDeadlines(t *testing.T) {
 	})
 }
 
-// TestDeadlineOfClosedPeer: a net.Pipe takes no deadline once its peer has closed. A deadline of before is gone then too,
-// and Read returns the end.
+// TestDeadlineOfClosedPeer: a net.Pipe takes no deadline once its peer has closed. A deadline of
+// before is gone then too, and Read returns the end.
 func TestDeadlineOfClosedPeer(t *testing.T) {
 	for desc, set := range map[string]func(toe.Stream, time.Time) error{"SetDeadline": toe.Stream.SetDeadline, "SetReadDeadline": toe.Stream.SetReadDeadline} {
 		x, y := net.Pipe()

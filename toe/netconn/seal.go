@@ -6,11 +6,12 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// errKeyUpdates means that the peer asks for new keys again and again and does not read the answers.
+// errKeyUpdates means that the peer asks for new keys again and again and does not read the
+// answers.
 var errKeyUpdates = errors.New("netconn: the peer asks for new keys and does not read")
 
-// mayAbsorb reports whether TLS may write without waiting for TCP: the handshake is done, and all that
-// was put into the send buffer has gone out.
+// mayAbsorb reports whether TLS may write without waiting for TCP: the handshake is done, and all
+// that was put into the send buffer has gone out.
 //
 // +checklocks:s.mu
 func (s *stream) mayAbsorb() bool {
@@ -23,8 +24,8 @@ func (s *stream) mayAbsorb() bool {
 	return s.absorbs
 }
 
-// seal makes records of bufs, until TCP takes no more. It returns how many bytes are in these records.
-// With wait set, it waits for TCP until it has done all. It is the caller's turn.
+// seal makes records of bufs, until TCP takes no more. It returns how many bytes are in these
+// records. With wait set, it waits for TCP until it has done all. It is the caller's turn.
 //
 // +checklocks:s.mu
 func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
@@ -98,8 +99,8 @@ func (g *gatherer) end() {
 	}
 }
 
-// Write takes a record from TLS. When the stream above absorbs, Write does not wait: what TCP does not
-// take stays in sealed.
+// Write takes a record from TLS. When the stream above absorbs, Write does not wait: what TCP does
+// not take stays in sealed.
 func (w *wire) Write(p []byte) (n int, err error) {
 	s := w.above
 	if s == nil {
@@ -137,8 +138,8 @@ func (s *stream) endSealing() {
 	s.changed.Broadcast()
 }
 
-// absorb keeps bytes of a record until TCP takes them. There is room for a record and for many answers to
-// requests for new keys.
+// absorb keeps bytes of a record until TCP takes them. There is room for a record and for many
+// answers to requests for new keys.
 //
 // +checklocks:s.mu
 func (s *stream) absorb(p []byte) error {
@@ -168,8 +169,9 @@ func (s *stream) flushSealed() {
 	s.fail(err)
 }
 
-// stopAbsorbing has TLS write through to TCP again, because its last words may wait. It waits for the
-// record under way, and for the write that makes it: TLS would refuse the record after its last words.
+// stopAbsorbing has TLS write through to TCP again, because its last words may wait. It waits for
+// the record under way, and for the write that makes it: TLS would refuse the record after its last
+// words.
 //
 // +checklocks:s.mu
 func (s *stream) stopAbsorbing() {

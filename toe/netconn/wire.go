@@ -13,18 +13,18 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// wireSize is how many bytes of records a wire reads at a time, and no more than its caller has lent
-// memory for. So the buffer is empty again when ReadSegment returns. Shorter reads are more system
-// calls, and a driver does not recognize bulk data by them.
+// wireSize is how many bytes of records a wire reads at a time, and no more than its caller has
+// lent memory for. So the buffer is empty again when ReadSegment returns. Shorter reads are more
+// system calls, and a driver does not recognize bulk data by them.
 const wireSize = 256 << 10
 
 // wireBuffers holds *[wireSize]byte buffers.
 var wireBuffers = sync.Pool{New: func() any { return new([wireSize]byte) }}
 
-// A wire carries the records of a *tls.Conn over a Stream: see ForTLS. At first it is a plain net.Conn:
-// the handshake, and a program that has the *tls.Conn, read and write as over TCP. The first ReadSegment
-// of the stream above changes reading, and the first TryWriteBatch changes writing. From then on
-// neither waits in TLS.
+// A wire carries the records of a *tls.Conn over a Stream: see ForTLS. At first it is a plain
+// net.Conn: the handshake, and a program that has the *tls.Conn, read and write as over TCP. The
+// first ReadSegment of the stream above changes reading, and the first TryWriteBatch changes
+// writing. From then on neither waits in TLS.
 //
 //	ReadSegment   ──▶ below.ReadSegment ──▶ unread ──▶ TLS ──▶ the caller's memory
 //	TryWriteBatch ──▶ TLS ──▶ below.TryWriteBatch, and what TCP does not take ──▶ stream.sealed
@@ -49,9 +49,10 @@ type wire struct {
 }
 
 // ForTLS returns a net.Conn over s, to make a *tls.Conn of which New then makes a Stream. Such a
-// Stream encrypts in the goroutine that writes, and never makes TLS wait for TCP. Its ReadSegment returns
-// an io.ErrUnexpectedEOF if the peer's TCP ends and its TLS has not said so. New makes a Stream of any
-// other *tls.Conn too, which needs a second goroutine, copies more, and returns the io.EOF of crypto/tls then.
+// Stream encrypts in the goroutine that writes, and never makes TLS wait for TCP. Its ReadSegment
+// returns an io.ErrUnexpectedEOF if the peer's TCP ends and its TLS has not said so. New makes a
+// Stream of any other *tls.Conn too, which needs a second goroutine, copies more, and returns the
+// io.EOF of crypto/tls then.
 func ForTLS(s toe.Stream) net.Conn { return &wire{Stream: s} }
 
 // NetConn returns the Stream that carries the records.
@@ -67,9 +68,9 @@ func (nothing) Temporary() bool { return true }
 
 var errNothing net.Error = nothing{}
 
-// errCut is what TLS gets at TCP's FIN. If the peer has sent close_notify before, TLS takes that first, and
-// returns io.EOF. Otherwise anybody on the way can have sent the FIN, to cut the stream short (RFC 8446 §6.1).
-// crypto/tls takes an io.EOF between two records for the peer's end.
+// errCut is what TLS gets at TCP's FIN. If the peer has sent close_notify before, TLS takes that
+// first, and returns io.EOF. Otherwise anybody on the way can have sent the FIN, to cut the stream
+// short (RFC 8446 §6.1). crypto/tls takes an io.EOF between two records for the peer's end.
 var errCut = fmt.Errorf("netconn: a FIN without TLS's close_notify: %w", io.ErrUnexpectedEOF)
 
 // Read gives TLS what has arrived.
@@ -94,8 +95,8 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	return 0, errNothing
 }
 
-// readPlain is Read before the first ReadSegment. It tells TLS at once of a peer whose first byte begins
-// no TLS record.
+// readPlain is Read before the first ReadSegment. It tells TLS at once of a peer whose first byte
+// begins no TLS record.
 func (w *wire) readPlain(p []byte) (int, error) {
 	n, err := w.Stream.Read(p)
 	if n > 0 && !w.begun {
@@ -266,8 +267,9 @@ func (s *stream) Unwatch() {
 	s.wire.Stream.Unwatch()
 }
 
-// Ready reports whether ReadSegment may have something to read. It is for the caller of ReadSegment. What
-// has arrived may be a part of a record, and only ForTLS makes a net.Conn that can be asked.
+// Ready reports whether ReadSegment may have something to read. It is for the caller of
+// ReadSegment. What has arrived may be a part of a record, and only ForTLS makes a net.Conn that
+// can be asked.
 func (s *stream) Ready() bool {
 	if s.wire == nil || s.in.isReady(s.wire) {
 		return true

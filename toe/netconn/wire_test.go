@@ -55,8 +55,8 @@ func TestWireNetConn(t *testing.T) {
 	})
 }
 
-// TestWireNeedsNoGoroutine checks that records go to TCP in the goroutine that writes, as long as TCP
-// takes them, and that they hold the bytes of the batch in order, however it is cut.
+// TestWireNeedsNoGoroutine checks that records go to TCP in the goroutine that writes, as long as
+// TCP takes them, and that they hold the bytes of the batch in order, however it is cut.
 func TestWireNeedsNoGoroutine(t *testing.T) {
 	a, b, _ := wiredStreams(t)
 	want := make([]byte, 100_000) // less than TCP takes at once
@@ -125,7 +125,8 @@ func TestWireFull(t *testing.T) {
 	}
 }
 
-// TestWireCloseWriteAmidWrite checks that TLS says goodbye behind the record that a write is about to make.
+// TestWireCloseWriteAmidWrite checks that TLS says goodbye behind the record that a write is about
+// to make.
 func TestWireCloseWriteAmidWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -173,8 +174,8 @@ func TestWireFloodOfKeyUpdates(t *testing.T) {
 	t.Error("more than a send buffer of answers waits")
 }
 
-// TestWireAllocations checks that records that cross a connection cost the stream no allocation. TLS
-// makes one for each record that it reads, and one for each Read that finds nothing.
+// TestWireAllocations checks that records that cross a connection cost the stream no allocation.
+// TLS makes one for each record that it reads, and one for each Read that finds nothing.
 func TestWireAllocations(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")

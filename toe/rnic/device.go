@@ -9,24 +9,25 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A Deviced is a [toe.Backend] with an RDMA device beside its TCP. The device does TCP, MPA, DDP and RDMAP,
-// or the protocol of a channel adapter. The stack uses the Backend's TCP for connections that cannot
-// run on the device.
+// A Deviced is a [toe.Backend] with an RDMA device beside its TCP. The device does TCP, MPA, DDP
+// and RDMAP, or the protocol of a channel adapter. The stack uses the Backend's TCP for connections
+// that cannot run on the device.
 type Deviced interface {
 	toe.Backend
-	// Device opens the device at the first call that can, and returns the same one from then on. The
-	// error is an *[UnavailableError] if there is no device for this process.
+	// Device opens the device at the first call that can, and returns the same one from then on.
+	// The error is an *[UnavailableError] if there is no device for this process.
 	Device() (Device, error)
 }
 
 // A Device makes queue pairs that are connected. Its methods may be called from any goroutine.
 //
-// A device may lack what a connection needs, or refuse it. The error is then an *[UnavailableError]:
-// the same connection may succeed without the device. Every other error is one of the connection.
+// A device may lack what a connection needs, or refuse it. The error is then an
+// *[UnavailableError]: the same connection may succeed without the device. Every other error is one
+// of the connection.
 type Device interface {
 	Name() string
-	// IsRNIC reports whether the device speaks iWARP. Its end that accepts may send only when it has
-	// received something (RFC 5044 §7.1.2). The other devices are channel adapters.
+	// IsRNIC reports whether the device speaks iWARP. Its end that accepts may send only when it
+	// has received something (RFC 5044 §7.1.2). The other devices are channel adapters.
 	IsRNIC() bool
 	// Can reports whether the device has an operation.
 	Can(Op) bool
@@ -34,15 +35,16 @@ type Device interface {
 	// channel adapter fills up with zeros to these lengths.
 	PrivateData() (request, answer int)
 
-	// NewRegion registers n bytes of zeros, n > 0. Peers may do with them what access says, and nothing
-	// if it is 0: the Region is then for Sends, and for what the own work requests read and write.
+	// NewRegion registers n bytes of zeros, n > 0. Peers may do with them what access says, and
+	// nothing if it is 0: the Region is then for Sends, and for what the own work requests read and
+	// write.
 	NewRegion(n int, access ddp.Access) (Region, error)
 
-	// Resolve returns the addresses of a name, at least one, in the order in which a program tries them. Dial
-	// tries only the first address of a name.
+	// Resolve returns the addresses of a name, at least one, in the order in which a program tries
+	// them. Dial tries only the first address of a name.
 	Resolve(ctx context.Context, network, address string) ([]string, error)
-	// Dial and Listen take the networks and addresses of [net.Dial] and [net.Listen]. If the peer's program
-	// has rejected the request, the error of Dial is a *[RejectError].
+	// Dial and Listen take the networks and addresses of [net.Dial] and [net.Listen]. If the peer's
+	// program has rejected the request, the error of Dial is a *[RejectError].
 	Dial(ctx context.Context, network, address string, cfg QPConfig) (QP, error)
 	Listen(ctx context.Context, network, address string) (QPListener, error)
 }
@@ -60,8 +62,8 @@ type QPListener interface {
 
 // A QPConfig says what a QP has.
 type QPConfig struct {
-	// Sends and Receives are how many work requests of each kind may be under way, and Segments is how many
-	// Segments one may have.
+	// Sends and Receives are how many work requests of each kind may be under way, and Segments is
+	// how many Segments one may have.
 	Sends, Receives, Segments int
 	Reads                     int // RDMA Reads that each end may have under way
 	// NoFlush says that nobody cares for work requests that are under way when the connection has
@@ -69,12 +71,12 @@ type QPConfig struct {
 	NoFlush bool
 	// PrivateData is what the peer's program gets with the request, or with the answer.
 	PrivateData []byte
-	// Prepare is called before the peer can send anything. It posts the first receives. Of an end that
-	// accepts, it may also look at the peer's private data. An error of Prepare ends the connection, or
-	// refuses it.
+	// Prepare is called before the peer can send anything. It posts the first receives. Of an end
+	// that accepts, it may also look at the peer's private data. An error of Prepare ends the
+	// connection, or refuses it.
 	Prepare func(QP) error
-	// Answer, if not nil, returns the private data of an answer to the given request. It is called before
-	// Prepare, and PrivateData is then not used.
+	// Answer, if not nil, returns the private data of an answer to the given request. It is called
+	// before Prepare, and PrivateData is then not used.
 	Answer func(request []byte) []byte
 }
 
@@ -82,19 +84,19 @@ type QPConfig struct {
 // goroutine; of Wait, one call at a time is under way.
 type QP interface {
 	// Post posts a work request with local memory, which is the device's until the Completion.
-	// PostReceive posts a receive: the next Send of the peer goes to the Segments. If the queue has no room
-	// until the next Completion, the error is [rdmap.ErrQueueFull].
+	// PostReceive posts a receive: the next Send of the peer goes to the Segments. If the queue has
+	// no room until the next Completion, the error is [rdmap.ErrQueueFull].
 	Post(r Request, local ...Segment) error
 	PostReceive(id uint64, to ...Segment) error
 	// Wait waits for Completions and fills dst with at least one. The error is that of ctx, or
-	// [ErrDisconnected], os.ErrClosed or the device's once the connection has ended and no Completion is
-	// left.
+	// [ErrDisconnected], os.ErrClosed or the device's once the connection has ended and no
+	// Completion is left.
 	Wait(ctx context.Context, dst []Completion) (n int, err error)
 	PrivateData() []byte // the peer's; the caller must not change it
 	LocalAddr() net.Addr
 	RemoteAddr() net.Addr
-	// Close ends the connection. When it returns, the device uses no memory of work requests any more. It
-	// may be called more than once.
+	// Close ends the connection. When it returns, the device uses no memory of work requests any
+	// more. It may be called more than once.
 	Close() error
 }
 
@@ -102,8 +104,9 @@ type QP interface {
 type Region interface {
 	// Bytes returns the memory, which lasts until Close.
 	Bytes() []byte
-	// Handle returns what a peer needs for Writes and Reads: the key of the Region, the address of its
-	// first byte and its length, at most 2^32-1. RFC 5040 calls the first two STag and Tagged Offset.
+	// Handle returns what a peer needs for Writes and Reads: the key of the Region, the address of
+	// its first byte and its length, at most 2^32-1. RFC 5040 calls the first two STag and Tagged
+	// Offset.
 	Handle() rdmap.Handle
 	// Close ends the rights of peers and gives the memory back.
 	Close() error

@@ -15,21 +15,21 @@ type Segment struct {
 // An Op is the operation of a work request.
 type Op uint8
 
-// The operations, in the names of RFC 5040 and RFC 7306. OpReceive is that of PostReceive. Not every
-// device has those from OpFetchAdd on: see Device.Can.
+// The operations, in the names of RFC 5040 and RFC 7306. OpReceive is that of PostReceive. Not
+// every device has those from OpFetchAdd on: see Device.Can.
 const (
 	OpSend Op = iota
 	OpWrite
 	OpRead
 	OpReceive
-	// OpFetchAdd adds to 8 bytes of the peer's memory, and OpCmpSwap stores there if they have a certain
-	// value. Both put the value from before into the local memory. The peer's bytes and the local ones
-	// are an integer in the byte order of the machine.
+	// OpFetchAdd adds to 8 bytes of the peer's memory, and OpCmpSwap stores there if they have a
+	// certain value. Both put the value from before into the local memory. The peer's bytes and the
+	// local ones are an integer in the byte order of the machine.
 	OpFetchAdd
 	OpCmpSwap
-	// OpSendImmediate and OpWriteImmediate are a Send and a Write with 4 bytes of Immediate Data, which
-	// the peer finds in the Completion of a receive. With verbs a Write with Immediate Data takes a
-	// receive, and puts nothing there.
+	// OpSendImmediate and OpWriteImmediate are a Send and a Write with 4 bytes of Immediate Data,
+	// which the peer finds in the Completion of a receive. With verbs a Write with Immediate Data
+	// takes a receive, and puts nothing there.
 	OpSendImmediate
 	OpWriteImmediate
 )
@@ -47,8 +47,8 @@ func (o Op) String() string {
 type Request struct {
 	ID uint64 // the program's own; the Completion has it
 	Op Op
-	// Remote is the peer's memory, of all but the Sends: see Region.Handle. Only its STag and TO are used. The
-	// TO of an atomic is a multiple of 8.
+	// Remote is the peer's memory, of all but the Sends: see Region.Handle. Only its STag and TO
+	// are used. The TO of an atomic is a multiple of 8.
 	Remote rdmap.Handle
 	// Add is what OpFetchAdd adds. OpCmpSwap stores Swap if Compare is there.
 	Add, Compare, Swap uint64
@@ -70,8 +70,8 @@ type Completion struct {
 }
 
 // StatusOf returns the Status of the Err of a Completion, which is what its method Kind returns:
-// StatusFlushed if the connection had ended before the work request, and StatusGeneral if the device
-// has no kind for it.
+// StatusFlushed if the connection had ended before the work request, and StatusGeneral if the
+// device has no kind for it.
 func StatusOf(err error) rdmap.Status {
 	if err == nil {
 		return rdmap.StatusOK

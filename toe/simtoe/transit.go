@@ -6,8 +6,8 @@ import (
 )
 
 // transit holds what is on its way: the bytes that were written and, because of Config.Delay or
-// Config.Timing, have not arrived. Callers of its methods hold the connection's lock, except callers
-// of land and tick.
+// Config.Timing, have not arrived. Callers of its methods hold the connection's lock, except
+// callers of land and tick.
 type transit struct {
 	timing Timing // if not nil, delay, random, runs and flight are not used
 	begin  time.Time

@@ -36,8 +36,8 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	testStream(t, func(t *testing.T, f func(*testing.T)) { f(t) }, makePair)
 }
 
-// TestStreamInBubble is TestStream for Streams that a bubble knows: each check, and its makePair, runs
-// in a synctest bubble, so that no time passes in deadlines and on the way.
+// TestStreamInBubble is TestStream for Streams that a bubble knows: each check, and its makePair,
+// runs in a synctest bubble, so that no time passes in deadlines and on the way.
 func TestStreamInBubble(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	testStream(t, synctest.Test, makePair)
 }

@@ -119,7 +119,8 @@ func testWatchClosed(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testWatchReplaced checks that a Gate does not open after Unwatch, or after a Watch of another one.
+// testWatchReplaced checks that a Gate does not open after Unwatch, or after a Watch of another
+// one.
 func testWatchReplaced(t *testing.T, a, b toe.Stream) {
 	g, h := newGate(b), newGate(b)
 	if !watch(t, b, g) {

@@ -18,7 +18,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// transferSize is large enough to fill every buffer on the way many times, or at least most of them.
+// transferSize is large enough to fill every buffer on the way many times, or at least most of
+// them.
 func transferSize() int { return testmode.Rounds(16<<20, 4<<20) }
 
 // past is a deadline that ends waits at once.
@@ -134,8 +135,8 @@ func receive(s toe.Stream, want []byte, moved *atomic.Uint64) error {
 	return nil
 }
 
-// watched returns a counter of bytes that move between a and b. If the counter stands still, the test
-// fails, and a and b are aborted.
+// watched returns a counter of bytes that move between a and b. If the counter stands still, the
+// test fails, and a and b are aborted.
 func watched(t *testing.T, a, b toe.Stream) (moved *atomic.Uint64) {
 	t.Helper()
 	moved = new(atomic.Uint64)
@@ -388,7 +389,8 @@ func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testWaitWritableCloseWrite checks that CloseWrite ends the wait for room, and that nobody waits after it.
+// testWaitWritableCloseWrite checks that CloseWrite ends the wait for room, and that nobody waits
+// after it.
 func testWaitWritableCloseWrite(t *testing.T, a, b toe.Stream) {
 	if !a.Capabilities().HalfClose {
 		return

@@ -29,8 +29,8 @@ type Config struct {
 	// MTU is the maximum length of a packet in bytes, from 68 to 65535, and at least 1280 with an
 	// IPv6 address. Zero means 1500.
 	MTU int
-	// QueueLen is the maximum number of packets that wait for Read, at most 524,288. The kernel drops
-	// what it sends while so many wait. Zero means 1000.
+	// QueueLen is the maximum number of packets that wait for Read, at most 524,288. The kernel
+	// drops what it sends while so many wait. Zero means 1000.
 	QueueLen int
 }
 

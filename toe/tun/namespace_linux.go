@@ -80,8 +80,8 @@ func onThread(f func() error) error {
 	go func() {
 		runtime.LockOSThread() // and never unlocked, so that the runtime ends the thread
 		if unix.Gettid() == unix.Getpid() {
-			// The runtime never ends the main thread, whose namespace is that of /proc/net. While it is
-			// locked here, another thread runs f.
+			// The runtime never ends the main thread, whose namespace is that of /proc/net. While
+			// it is locked here, another thread runs f.
 			result <- onThread(f)
 			runtime.UnlockOSThread()
 			return

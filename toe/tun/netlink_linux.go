@@ -80,9 +80,9 @@ func request(op string, groups uint32, message []byte, over func(m syscall.Netli
 	return nil
 }
 
-// receive waits for a message on the socket s. A signal ends each receive on a socket with SO_RCVTIMEO,
-// although the Go runtime asks for calls to go on after a signal (SA_RESTART): see signal(7). Then
-// receive waits again, and the time begins anew.
+// receive waits for a message on the socket s. A signal ends each receive on a socket with
+// SO_RCVTIMEO, although the Go runtime asks for calls to go on after a signal (SA_RESTART): see
+// signal(7). Then receive waits again, and the time begins anew.
 func receive(s int, b []byte) (n int, err error) {
 	for {
 		if n, _, err = unix.Recvfrom(s, b, 0); err != unix.EINTR {

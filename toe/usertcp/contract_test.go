@@ -188,8 +188,8 @@ func TestStackClose(t *testing.T) {
 	}
 }
 
-// TestStackClosed: a Stack that is closed makes nothing any more, and says so as a closed Listener does.
-// A server that waits in Accept, or calls it later, learns that it is over.
+// TestStackClosed: a Stack that is closed makes nothing any more, and says so as a closed Listener
+// does. A server that waits in Accept, or calls it later, learns that it is over.
 func TestStackClosed(t *testing.T) {
 	a, b := newStacks(t, 1500, usertcp.Config{})
 	var listeners [3]toe.Listener
@@ -243,8 +243,8 @@ func (l *closing) Close() error {
 	return l.Link.Close()
 }
 
-// TestDialDuringClose: a Stack that closes begins no connection. It would wait for the end of one that it
-// has not reset.
+// TestDialDuringClose: a Stack that closes begins no connection. It would wait for the end of one
+// that it has not reset.
 func TestDialDuringClose(t *testing.T) {
 	x, _ := usertcp.Pipe(1500)
 	sent := make(chan struct{}, 1)
@@ -277,8 +277,8 @@ func TestDialDuringClose(t *testing.T) {
 	a.Close()
 }
 
-// TestAcceptDuringClose: a Stack that closes resets the connections, too, that come in and that the program
-// accepts while it resets others.
+// TestAcceptDuringClose: a Stack that closes resets the connections, too, that come in and that the
+// program accepts while it resets others.
 func TestAcceptDuringClose(t *testing.T) {
 	const others = 20 // one of them is most likely reset before the Listener is closed
 	came := false
@@ -339,8 +339,8 @@ func TestAcceptDuringClose(t *testing.T) {
 	}
 }
 
-// TestKeepAlivePeriods: periods that net.TCPConn has a meaning for have the same here, and none ends a
-// connection whose peer answers.
+// TestKeepAlivePeriods: periods that net.TCPConn has a meaning for have the same here, and none
+// ends a connection whose peer answers.
 func TestKeepAlivePeriods(t *testing.T) {
 	for _, d := range []time.Duration{0, -1, 1, math.MinInt64, math.MaxInt64} {
 		for _, inConfig := range []bool{false, true} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDialAny: of several addresses of a name, Dial takes the first one that answers. The error is that of
-// the first one if none does.
+// TestDialAny: of several addresses of a name, Dial takes the first one that answers. The error is
+// that of the first one if none does.
 func TestDialAny(t *testing.T) {
 	x := newJoined(t)
 	good := netip.MustParseAddrPort(x.listener.Addr().String())

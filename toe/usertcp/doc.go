@@ -62,12 +62,12 @@
 // In rare cases gVisor's TCP stalls after a loss: it waits for an acknowledgment, and has not set
 // the timer after which it would send again. The connection continues when the program writes
 // something. When TCP leaves a recovery, it may count no segment as outstanding although the last
-// ones are under way, and then it sets no timer after its probe for them. The Stack makes it set the
-// timer with each segment that has payload. What remains is that an ACK of a part of them comes after
-// the probe, and the rest is lost as well as the probe: TCP replaces the timer by one for a second
-// probe, and does not send that. Of 8,000 connections that moved 20 KB each way over links that lost
-// 10 % of the packets and reordered 10 %, 26 stood still without this, and 5 with it (25 November
-// 2026, on a busy machine).
+// ones are under way, and then it sets no timer after its probe for them. The Stack makes it set
+// the timer with each segment that has payload. What remains is that an ACK of a part of them comes
+// after the probe, and the rest is lost as well as the probe: TCP replaces the timer by one for a
+// second probe, and does not send that. Of 8,000 connections that moved 20 KB each way over links
+// that lost 10 % of the packets and reordered 10 %, 26 stood still without this, and 5 with it (25
+// November 2026, on a busy machine).
 //
 // A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a
 // slice where the send buffer, the peer's window or the congestion window ends.
@@ -78,16 +78,17 @@
 // gVisor differs from the RFCs in these points, which the scripts in toe/usertcp/tcpscript
 // show next to Linux:
 //
-//   - What the tap drops gets no ACK. RFC 5961 §5.2 wants one for a segment with a wrong ACK, and RFC
-//     7323 §5.3 for one with an old timestamp.
-//   - In SYN-RECEIVED any RST in the window ends the handshake. RFC 5961 §3.2 wants the exact number, as
-//     gVisor has it in the later states.
-//   - In TIME-WAIT a SYN with an old number gets no ACK (RFC 9293 §3.10.7.4). A RST there is ignored, as
-//     RFC 1337 wants.
+//   - What the tap drops gets no ACK. RFC 5961 §5.2 wants one for a segment with a wrong ACK, and
+//     RFC 7323 §5.3 for one with an old timestamp.
+//   - In SYN-RECEIVED any RST in the window ends the handshake. RFC 5961 §3.2 wants the exact
+//     number, as gVisor has it in the later states.
+//   - In TIME-WAIT a SYN with an old number gets no ACK (RFC 9293 §3.10.7.4). A RST there is
+//     ignored, as RFC 1337 wants.
 //   - Without an MSS option the MSS is 536 over IPv6, too, where RFC 9293 §3.7.1 says 1220.
 //   - A peer that echoes timestamps of the future makes the retransmission timeout of its own
 //     connection as long as 120 seconds.
-//   - A packet with an IPv4 source route is not dropped (RFC 7126 §4.3). No answer takes that route.
+//   - A packet with an IPv4 source route is not dropped (RFC 7126 §4.3). No answer takes that
+//     route.
 //   - A first fragment must have the whole TCP header, over IPv4 too.
 //   - The tap does not know a connection whose Stream is closed. Its checks end there.
 //

@@ -81,8 +81,8 @@ const (
 
 	// closedIdle is the idle time of a closed Stream before a keep-alive probe. Where the
 	// connection ends by itself, that takes less time: gVisor's TIME-WAIT and FIN-WAIT-2 last 60
-	// seconds. And a probe of a closed window comes after at most MaxRTO. The answer to a keep-alive
-	// probe would put that off, each time, and with it closedTimeout.
+	// seconds. And a probe of a closed window comes after at most MaxRTO. The answer to a
+	// keep-alive probe would put that off, each time, and with it closedTimeout.
 	closedIdle = tcp.MaxRTO + time.Minute
 )
 

@@ -83,8 +83,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestReadOfNothingAfterClose: a closed Stream says so even to a read that has no memory, which would
-// otherwise have nothing to do.
+// TestReadOfNothingAfterClose: a closed Stream says so even to a read that has no memory, which
+// would otherwise have nothing to do.
 func TestReadOfNothingAfterClose(t *testing.T) {
 	a, b := newStacks(t, 1500, usertcp.Config{})
 	for _, how := range []struct {

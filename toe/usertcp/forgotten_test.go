@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 )
 
-// joined is two Stacks with a Pipe between them, and a Listener of the second one. Their clock stands
-// still unless the test turns it.
+// joined is two Stacks with a Pipe between them, and a Listener of the second one. Their clock
+// stands still unless the test turns it.
 type joined struct {
 	t        *testing.T
 	clock    *turned.Clock
@@ -236,8 +236,8 @@ func TestCloseOfStreamAfterStack(t *testing.T) {
 	}
 }
 
-// TestAcceptedConnectionsPushNoneOut: connections that get a Stream make the tap forget no handshake,
-// however many there are.
+// TestAcceptedConnectionsPushNoneOut: connections that get a Stream make the tap forget no
+// handshake, however many there are.
 func TestAcceptedConnectionsPushNoneOut(t *testing.T) {
 	w := newBareWire(t)
 	w.syn(peerISN, synOptions)

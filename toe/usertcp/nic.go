@@ -131,10 +131,11 @@ func (l *link) deliver(v *buffer.View) {
 // WritePackets sends packets of IP. A packet that the Link refuses is lost, as in any network.
 //
 // It says of each segment with payload that there was no room for it, because gVisor takes no other
-// notice of that than to set its retransmission timer. Where a segment has left, gVisor sets the timer
-// only if it counts a segment as outstanding. But when it leaves a recovery it has counted what it has
-// sent again less often than the ACKs of that: it may count none although the last ones are under way.
-// If they and the probe for them (RFC 8985 §7) were lost, it would wait for their ACK forever.
+// notice of that than to set its retransmission timer. Where a segment has left, gVisor sets the
+// timer only if it counts a segment as outstanding. But when it leaves a recovery it has counted
+// what it has sent again less often than the ACKs of that: it may count none although the last ones
+// are under way. If they and the probe for them (RFC 8985 §7) were lost, it would wait for their
+// ACK forever.
 func (l *link) WritePackets(list stack.PacketBufferList) (n int, err tcpip.Error) {
 	for _, pkt := range list.AsSlice() {
 		v := pkt.ToView()

@@ -62,12 +62,12 @@ type Config struct {
 	// UserTimeout is the time after which a connection fails with ETIMEDOUT if what it has sent is
 	// not acknowledged, or if the peer keeps its window closed (RFC 9293 §3.8.3, RFC 6429 §4). It
 	// takes effect when the next retransmission or window probe is due. The answer to a keep-alive
-	// probe puts a window probe off, so for a closed window KeepAlive must be negative or longer than
-	// two minutes, as it is after Stream.Close. The time begins with the first retransmission or
-	// probe, and ends only when the peer has acknowledged everything or opens its window again. So it
-	// must be longer than a long transfer over a bad network takes.
-	// If it is zero, a connection fails after 15 retransmissions of a segment, and waits for a
-	// window as long as the peer answers probes. After Stream.Close, zero means ten minutes.
+	// probe puts a window probe off, so for a closed window KeepAlive must be negative or longer
+	// than two minutes, as it is after Stream.Close. The time begins with the first retransmission
+	// or probe, and ends only when the peer has acknowledged everything or opens its window again.
+	// So it must be longer than a long transfer over a bad network takes. If it is zero, a
+	// connection fails after 15 retransmissions of a segment, and waits for a window as long as the
+	// peer answers probes. After Stream.Close, zero means ten minutes.
 	UserTimeout time.Duration
 
 	// CongestionControl is "cubic" or "reno". Empty means "cubic".
@@ -95,8 +95,8 @@ type Stack struct {
 	tap   *tap
 	close sync.Once
 
-	// beginning is held, for reading, by Dial and Listen while they make an endpoint: what Close has not
-	// seen would never end, and Close would wait for it.
+	// beginning is held, for reading, by Dial and Listen while they make an endpoint: what Close
+	// has not seen would never end, and Close would wait for it.
 	beginning locks.RWMutex[locks.Stack]
 	closed    atomic.Bool // Close was called; it is set with beginning held
 }
@@ -195,7 +195,8 @@ func (s *Stack) Close() error {
 		s.closed.Store(true)
 		s.beginning.Unlock()
 		s.leave()
-		// Connections that come in until the Listeners are closed may miss the first one of two sweeps.
+		// Connections that come in until the Listeners are closed may miss the first one of two
+		// sweeps.
 		for _, e := range s.ip.RegisteredEndpoints() {
 			e.Abort()
 		}

@@ -16,8 +16,9 @@ import (
 )
 
 // A Backend is for Config.Backend of package extsock: connections run on a device, and on the
-// operating system's TCP in the process if they can't. The zero value is the first device that can be
-// used. A Backend must not be copied after its first use. Its methods may be called from any goroutine.
+// operating system's TCP in the process if they can't. The zero value is the first device that can
+// be used. A Backend must not be copied after its first use. Its methods may be called from any
+// goroutine.
 type Backend struct {
 	// Name is that of the device, as of Open.
 	Name string
@@ -150,14 +151,14 @@ func (l listener) IsPeer(err error) bool {
 
 func (l listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// listenAt returns the one of several addresses on which net.Listen would listen: the first of IPv4, if
-// there is one.
+// listenAt returns the one of several addresses on which net.Listen would listen: the first of
+// IPv4, if there is one.
 func listenAt(all []netip.AddrPort) netip.AddrPort {
 	return all[max(slices.IndexFunc(all, func(a netip.AddrPort) bool { return a.Addr().Is4() }), 0)]
 }
 
-// resolve returns the addresses, at least one, that a program names as for package net. The empty host is
-// every address of IPv4, and with "tcp6" every one of IPv6.
+// resolve returns the addresses, at least one, that a program names as for package net. The empty
+// host is every address of IPv4, and with "tcp6" every one of IPv6.
 func resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	family := "ip" + strings.TrimPrefix(network, "tcp")
 	switch network {

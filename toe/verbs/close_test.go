@@ -28,8 +28,8 @@ func TestDeviceClosedTwice(t *testing.T) {
 	})
 }
 
-// TestDialOnClosingDevice: a command that fails because Device.Close has destroyed its id says so, and not that there is
-// no device.
+// TestDialOnClosingDevice: a command that fails because Device.Close has destroyed its id says so,
+// and not that there is no device.
 func TestDialOnClosingDevice(t *testing.T) {
 	cm, err := os.CreateTemp(t.TempDir(), "no device") // DESTROY_ID goes there
 	if err != nil {

@@ -35,9 +35,9 @@ type Device struct {
 	cm    *os.File // rdma_cm
 	pd    uint32
 	watch sync.WaitGroup // the goroutines that read events
-	// regions guards closed of all Regions. It is read while a work request is put into a queue: one lock for the
-	// Regions of all its Segments, because a Post that waited for one Region with another one locked could wait in
-	// a circle.
+	// regions guards closed of all Regions. It is read while a work request is put into a queue:
+	// one lock for the Regions of all its Segments, because a Post that waited for one Region with
+	// another one locked could wait in a circle.
 	regions locks.RWMutex[locks.Leaf]
 
 	mu     locks.Mutex[locks.VerbsDevice]
@@ -148,8 +148,8 @@ func (d *Device) start(path string) (err error) {
 	return nil
 }
 
-// identify finds the provider. A device of another driver refuses the number of a driver; ENOSPC means
-// that the rest is right.
+// identify finds the provider. A device of another driver refuses the number of a driver; ENOSPC
+// means that the rest is right.
 func (d *Device) identify() (err error) {
 	for _, d.provider = range providers {
 		if err = invoke(d.file, d.command(uverbs.QueryDevice, make([]byte, 8), nil, nil)); errors.Is(err, syscall.ENOSPC) {
@@ -196,9 +196,9 @@ func (d *Device) access() uverbs.Access {
 	return a
 }
 
-// Close ends all connections and listeners, and closes the device. It waits until nothing is left of
-// it. Peers lose their rights to Regions that are not closed. The memory of such a Region is there until its Close.
-// Close returns nil. A second call waits for the first.
+// Close ends all connections and listeners, and closes the device. It waits until nothing is left
+// of it. Peers lose their rights to Regions that are not closed. The memory of such a Region is
+// there until its Close. Close returns nil. A second call waits for the first.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -333,8 +333,8 @@ func (d *Device) destroyID(id uint32) {
 // queueEvent is the Op of a DeviceError that only one connection has.
 const queueEvent = "asynchronous event of a queue"
 
-// readAsync takes asynchronous events until the device is closed. Those that are errors end what they
-// are about; the others say nothing to a connection.
+// readAsync takes asynchronous events until the device is closed. Those that are errors end what
+// they are about; the others say nothing to a connection.
 func (d *Device) readAsync() {
 	defer d.watch.Done()
 	b := make([]byte, uverbs.AsyncLen)
@@ -356,9 +356,10 @@ func (d *Device) readAsync() {
 	}
 }
 
-// takeAsync takes an asynchronous event of an object with a handle. The events of a queue pair tell of the end of its
-// connection, which rdma_cm reports too, sooner or later: siw raises QP_FATAL when TCP fails while it sends, and for a
-// Send of the peer that breaks the rules. A work request of its own that was wrong has a completion that says so.
+// takeAsync takes an asynchronous event of an object with a handle. The events of a queue pair tell
+// of the end of its connection, which rdma_cm reports too, sooner or later: siw raises QP_FATAL
+// when TCP fails while it sends, and for a Send of the peer that breaks the rules. A work request
+// of its own that was wrong has a completion that says so.
 func (d *Device) takeAsync(handle uint64, kind uverbs.EventType) {
 	var err error
 	switch kind {

@@ -3,20 +3,20 @@
 // kernel's own interface, /dev/infiniband, without cgo and without a library of C.
 //
 // It works on Linux on amd64 and arm64, with devices whose queues are plain memory: those of the
-// kernel's drivers siw and rxe, and that of "rddp run". For every other device, and without one, Open
-// returns an [UnavailableError] with the reason, so that a program can go on with package extsock in
-// its own process.
+// kernel's drivers siw and rxe, and that of "rddp run". For every other device, and without one,
+// Open returns an [UnavailableError] with the reason, so that a program can go on with package
+// extsock in its own process.
 //
-// The peer of siw, and of "rddp run --iwarp", is any iWARP: it does not see where the protocol runs. The
-// others are channel adapters, which speak other protocols: rxe meets RoCE, and "rddp run" meets
-// itself.
+// The peer of siw, and of "rddp run --iwarp", is any iWARP: it does not see where the protocol
+// runs. The others are channel adapters, which speak other protocols: rxe meets RoCE, and "rddp
+// run" meets itself.
 //
-// On an RNIC, the end that accepts may send only when it has received something (RFC 5044 §7.1.2). So the
-// end that dials speaks first. siw, as the end that accepts, may leave unread what arrives right behind
-// its answer, until more arrives: if no answer comes, an OpWrite of length 0 helps.
+// On an RNIC, the end that accepts may send only when it has received something (RFC 5044 §7.1.2).
+// So the end that dials speaks first. siw, as the end that accepts, may leave unread what arrives
+// right behind its answer, until more arrives: if no answer comes, an OpWrite of length 0 helps.
 //
-// Atomics and Immediate Data are there where the device has them: not over iWARP, which has had them
-// since RFC 7306, because no driver does. [Device.Can] tells, and Post refuses them with an
+// Atomics and Immediate Data are there where the device has them: not over iWARP, which has had
+// them since RFC 7306, because no driver does. [Device.Can] tells, and Post refuses them with an
 // [UnavailableError].
 //
 // # Memory
@@ -38,6 +38,6 @@
 // without a check: a completion must be that of the oldest work request of its queue, and is taken
 // once. With siw, Sends and Writes may complete before Reads that were posted earlier.
 //
-// When a connection ends, the device flushes what is under way, for which Wait gives it 5 seconds. siw
-// leaves some of it as it is after an error; Wait then returns [ErrDisconnected].
+// When a connection ends, the device flushes what is under way, for which Wait gives it 5 seconds.
+// siw leaves some of it as it is after an error; Wait then returns [ErrDisconnected].
 package verbs

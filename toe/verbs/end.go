@@ -157,8 +157,8 @@ func (e *end) cause() error {
 	return e.why
 }
 
-// orClosed returns os.ErrClosed if Device.Close has closed e, and otherwise err, which is that of a command: an id
-// that is gone has it fail like a device that is not there.
+// orClosed returns os.ErrClosed if Device.Close has closed e, and otherwise err, which is that of a
+// command: an id that is gone has it fail like a device that is not there.
 func (e *end) orClosed(err error) error {
 	if cause := e.cause(); errors.Is(cause, os.ErrClosed) {
 		return cause
@@ -191,8 +191,8 @@ func (e *end) close() {
 	})
 }
 
-// await waits for an event, which must be of the given type. An event that came before the peer's end
-// counts, because the peer may have sent something between the two.
+// await waits for an event, which must be of the given type. An event that came before the peer's
+// end counts, because the peer may have sent something between the two.
 func (e *end) await(ctx context.Context, want ucma.EventType) (ucma.Event, error) {
 	select {
 	case ev := <-e.events:
@@ -227,8 +227,8 @@ func (e *end) send(cmd ucma.Command, in []byte) error {
 	return failed(cmd.String(), err)
 }
 
-// route returns the addresses of e, which must be on the device that d is. A listener at all addresses
-// is on every device; then its connections must be on d.
+// route returns the addresses of e, which must be on the device that d is. A listener at all
+// addresses is on every device; then its connections must be on d.
 func (e *end) route() (ucma.Route, error) {
 	out, err := command(e.d.cm, ucma.Query, ucma.AddrLen, func(at uint64) []byte {
 		return ucma.Numbers{Response: at, ID: e.id, Other: ucma.QueryAddr}.AppendAnswered(nil)
@@ -303,8 +303,8 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	return q, q.confirm()
 }
 
-// confirm tells the peer that the connection is there, by a second answer, without parameters. A peer that
-// leaves before it has that one does not disconnect: it rejects.
+// confirm tells the peer that the connection is there, by a second answer, without parameters. A
+// peer that leaves before it has that one does not disconnect: it rejects.
 func (q *QP) confirm() error {
 	q.mu.Lock()
 	q.met = true
@@ -316,8 +316,8 @@ func (q *QP) confirm() error {
 	return left(err)
 }
 
-// hasNoZone returns an *UnavailableError for an address with a zone: commands that are sent to rdma_cm
-// have no zone, and without it the address is another one, or none.
+// hasNoZone returns an *UnavailableError for an address with a zone: commands that are sent to
+// rdma_cm have no zone, and without it the address is another one, or none.
 func hasNoZone(addr netip.AddrPort) error {
 	if z := addr.Addr().Zone(); z != "" {
 		return unavailable(NotSupported, fmt.Errorf("the zone %q of %v", z, addr))
@@ -366,16 +366,16 @@ func (d *Device) Listen(addr netip.AddrPort) (*Listener, error) {
 // Addr returns the address that the Listener listens on.
 func (l *Listener) Addr() netip.AddrPort { return l.addr }
 
-// Close ends the Listener, and a blocked Accept with os.ErrClosed. Requests that nobody has accepted
-// are refused. Connections stay.
+// Close ends the Listener, and a blocked Accept with os.ErrClosed. Requests that nobody has
+// accepted are refused. Connections stay.
 func (l *Listener) Close() error {
 	l.end.close()
 	return nil
 }
 
 // Accept waits for a request and accepts it. An error that is a *[ConnectError] is that of one
-// peer, such as one that has left, and so is what cfg.Prepare returns: the Listener goes on. Once there
-// is a request, Accept gives up after 30 seconds if ctx has no deadline.
+// peer, such as one that has left, and so is what cfg.Prepare returns: the Listener goes on. Once
+// there is a request, Accept gives up after 30 seconds if ctx has no deadline.
 func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	ev, err := l.end.await(ctx, ucma.ConnectRequest)
 	if err != nil {

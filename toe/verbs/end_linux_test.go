@@ -11,8 +11,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// TestPeerLeavesAfterAnswer: a channel adapter's peer that leaves after its answer rejects the connection,
-// and rdma_cm then refuses with EINVAL to go on. Whichever of the two is seen, the peer is gone.
+// TestPeerLeavesAfterAnswer: a channel adapter's peer that leaves after its answer rejects the
+// connection, and rdma_cm then refuses with EINVAL to go on. Whichever of the two is seen, the peer
+// is gone.
 func TestPeerLeavesAfterAnswer(t *testing.T) {
 	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC) // a Write to it is EINVAL
 	if err != nil {

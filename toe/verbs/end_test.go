@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestAwaitBeforeTheEnd: the peer has ended a connection that had come about. The end that waits for it gets
-// it, with what the peer has sent.
+// TestAwaitBeforeTheEnd: the peer has ended a connection that had come about. The end that waits
+// for it gets it, with what the peer has sent.
 func TestAwaitBeforeTheEnd(t *testing.T) {
 	for range 64 { // a select chooses by chance
 		e := makeEnd(&Device{}, 1, 1, 4)
@@ -38,8 +38,8 @@ func TestAwaitAfterClose(t *testing.T) {
 	}
 }
 
-// TestRejection: what the peer's program says with a rejection is in the error, which is told from those of
-// a peer that has no program.
+// TestRejection: what the peer's program says with a rejection is in the error, which is told from
+// those of a peer that has no program.
 func TestRejection(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string
@@ -64,8 +64,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// TestPeerLeaves: what rdma_cm says of a peer that has left is an error of that peer, with which the Listener
-// goes on. The errors of the device are not.
+// TestPeerLeaves: what rdma_cm says of a peer that has left is an error of that peer, with which
+// the Listener goes on. The errors of the device are not.
 func TestPeerLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -90,8 +90,9 @@ func TestPeerLeaves(t *testing.T) {
 	}
 }
 
-// TestQueueFailsAtAccept: a peer that breaks the rules as soon as there is a connection costs its own connection,
-// and not the Listener. The events of the connection and of its queue come from two files, in any order.
+// TestQueueFailsAtAccept: a peer that breaks the rules as soon as there is a connection costs its
+// own connection, and not the Listener. The events of the connection and of its queue come from two
+// files, in any order.
 func TestQueueFailsAtAccept(t *testing.T) {
 	for _, kind := range []uverbs.EventType{uverbs.EventCQError, uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess} {
 		r, w, err := os.Pipe()
@@ -123,8 +124,9 @@ func TestQueueFailsAtAccept(t *testing.T) {
 	}
 }
 
-// TestEndByQueue: the end of a connection whose peer has gone, or asked for what it may not have, is the same, whether
-// the event of the queue pair or that of the connection comes first. The failure of a completion queue is the device's.
+// TestEndByQueue: the end of a connection whose peer has gone, or asked for what it may not have,
+// is the same, whether the event of the queue pair or that of the connection comes first. The
+// failure of a completion queue is the device's.
 func TestEndByQueue(t *testing.T) {
 	for kind, byPeer := range map[uverbs.EventType]bool{
 		uverbs.EventQPRequest: true, uverbs.EventQPAccess: true, uverbs.EventQPFatal: true, uverbs.EventCQError: false,
@@ -167,7 +169,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestZone: commands have no zone, so a connection to such an address is left to TCP in the process.
+// TestZone: commands have no zone, so a connection to such an address is left to TCP in the
+// process.
 func TestZone(t *testing.T) {
 	d := &Device{ends: map[uint64]*end{}, closed: true}
 	addr := netip.MustParseAddrPort("[fe80::1%lo]:7")
@@ -180,9 +183,9 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// TestDeviceRemoved: rdma_cm tells each connection that its device has gone, and the Device is of no use from then on:
-// everything on it ends, and a Backend closes it, for which the system waits. An end that does not know yet that its
-// device is this one ends alone.
+// TestDeviceRemoved: rdma_cm tells each connection that its device has gone, and the Device is of
+// no use from then on: everything on it ends, and a Backend closes it, for which the system waits.
+// An end that does not know yet that its device is this one ends alone.
 func TestDeviceRemoved(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		b := &Backend{Name: "none of this name", dev: &Device{ends: map[uint64]*end{}}}

@@ -29,7 +29,8 @@ type UnavailableError = rnic.UnavailableError
 
 func unavailable(why Reason, err error) error { return &UnavailableError{Reason: why, Err: err} }
 
-// A DeviceError means that the device has failed, or has answered what the interface does not allow.
+// A DeviceError means that the device has failed, or has answered what the interface does not
+// allow.
 type DeviceError struct {
 	Op  string // what was asked for, or what came
 	Err error
@@ -42,8 +43,8 @@ func (e *DeviceError) Unwrap() error { return e.Err }
 type ConnectError struct {
 	Event  string // of rdma_cm, such as "REJECTED" or "UNREACHABLE"
 	Status int32  // a negative errno, 0, or a reason of InfiniBand's
-	// PrivateData is from the peer's program, if that has rejected the request. A channel adapter fills it up
-	// with zeros.
+	// PrivateData is from the peer's program, if that has rejected the request. A channel adapter
+	// fills it up with zeros.
 	PrivateData []byte
 }
 
@@ -54,8 +55,8 @@ func (e *ConnectError) Error() string {
 	return "verbs: " + e.Event
 }
 
-// Is reports whether target is the errno that package net would have returned: ECONNREFUSED if the peer
-// has refused, ECONNRESET if it has left, or that of Status.
+// Is reports whether target is the errno that package net would have returned: ECONNREFUSED if the
+// peer has refused, ECONNRESET if it has left, or that of Status.
 func (e *ConnectError) Is(target error) bool {
 	if e.Status < 0 {
 		return target == syscall.Errno(-int64(e.Status)) //nolint:errorlint // as package errors has it
@@ -69,23 +70,24 @@ func (e *ConnectError) Is(target error) bool {
 	return false
 }
 
-// isProgram reports whether the peer's program has rejected the request, as far as the event tells: an
-// RNIC gives the same event if nobody listens, or the peer leaves, and then without private data.
+// isProgram reports whether the peer's program has rejected the request, as far as the event tells:
+// an RNIC gives the same event if nobody listens, or the peer leaves, and then without private
+// data.
 func (e *ConnectError) isProgram() bool {
 	const consumerDefined = 28 // the reason of a program, as InfiniBand numbers it
 	return e.Event == ucma.Rejected.String() && (e.Status == consumerDefined || e.Status <= 0 && len(e.PrivateData) > 0)
 }
 
-// A WorkError is the result of a work request that has failed. The connection ends with the first. It
-// matches syscall.ECONNRESET if the reason is that the peer, or the way to it, is gone.
+// A WorkError is the result of a work request that has failed. The connection ends with the first.
+// It matches syscall.ECONNRESET if the reason is that the peer, or the way to it, is gone.
 type WorkError struct {
 	Status uint32 // as verbs number it
 }
 
 func (e *WorkError) Error() string { return "verbs: " + uverbs.WCStatus(e.Status).String() }
 
-// Kind returns the kind of the Status. That is rdmap.StatusFlushed if the work request was not carried out because
-// the connection had ended.
+// Kind returns the kind of the Status. That is rdmap.StatusFlushed if the work request was not
+// carried out because the connection had ended.
 func (e *WorkError) Kind() rdmap.Status {
 	switch uverbs.WCStatus(e.Status) {
 	case uverbs.FlushErr:
@@ -102,9 +104,10 @@ func (e *WorkError) Kind() rdmap.Status {
 	return rdmap.StatusGeneral
 }
 
-// Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says so by
-// several statuses: siw by LocalQPErr if TCP has failed, and "rddp run" by RemoteOpErr if the peer's
-// program has ended. The other statuses are about the work request, or about the device itself.
+// Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says
+// so by several statuses: siw by LocalQPErr if TCP has failed, and "rddp run" by RemoteOpErr if the
+// peer's program has ended. The other statuses are about the work request, or about the device
+// itself.
 func (e *WorkError) Is(target error) bool {
 	switch uverbs.WCStatus(e.Status) {
 	case uverbs.LocalQPErr, uverbs.RemoteOpErr, uverbs.RetryExceeded, uverbs.RNRRetryExceeded, uverbs.RemoteAbortedErr, uverbs.ResponseTimeout, uverbs.GeneralErr:
@@ -119,9 +122,10 @@ var (
 	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
 	// completion that Wait returns makes room for one.
 	ErrQueueFull = rdmap.ErrQueueFull
-	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that there
-	// are too many: more than the Config's, or for an OpRead more than the device's, which is 1 with siw.
-	// With an atomic it also means that there is not one Segment of 8 bytes, or that the TO is no multiple of 8.
+	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that
+	// there are too many: more than the Config's, or for an OpRead more than the device's, which is
+	// 1 with siw. With an atomic it also means that there is not one Segment of 8 bytes, or that
+	// the TO is no multiple of 8.
 	ErrSegment = errors.New("verbs: segment outside of its region, or too many")
 )
 
@@ -155,9 +159,10 @@ func disconnected(err error) error {
 	return err
 }
 
-// left is disconnected for an end that accepts, or confirms the peer's answer. When a peer leaves before that, no
-// event that ends a connection says so, and rdma_cm refuses what only a connection has. A peer that breaks the rules
-// at once has the device report its queue before, or while, rdma_cm reports the connection.
+// left is disconnected for an end that accepts, or confirms the peer's answer. When a peer leaves
+// before that, no event that ends a connection says so, and rdma_cm refuses what only a connection
+// has. A peer that breaks the rules at once has the device report its queue before, or while,
+// rdma_cm reports the connection.
 func left(err error) error {
 	var d *DeviceError
 	if !errors.As(err, &d) {

@@ -19,8 +19,8 @@ type provider struct {
 	// overtakes means that completions of other work requests may come before those of Reads that
 	// were posted earlier.
 	overtakes bool
-	// flushTime is how long completions may come behind the command that has the device flush what is
-	// under way.
+	// flushTime is how long completions may come behind the command that has the device flush what
+	// is under way.
 	flushTime time.Duration
 
 	openCQ func(mapper, []byte, depths) (completionQueue, error)

@@ -22,22 +22,22 @@ type Config struct {
 	Sends, Receives int
 	// Segments is the maximum number of Segments of a work request; default 4.
 	Segments int
-	// Reads is how many RDMA Reads each end serves at a time, and has under way; default 16, maximum
-	// 255.
+	// Reads is how many RDMA Reads each end serves at a time, and has under way; default 16,
+	// maximum 255.
 	Reads int
-	// NoFlush says that nobody cares for work requests that are under way when the connection has ended.
-	// Wait then does not wait until the device has flushed them.
+	// NoFlush says that nobody cares for work requests that are under way when the connection has
+	// ended. Wait then does not wait until the device has flushed them.
 	NoFlush bool
-	// PrivateData is what the peer's program gets with the request for the connection, or with the answer:
-	// at most 255 bytes. A channel adapter carries at most 56 in a request and 196 in an answer, and
-	// fills up with zeros.
+	// PrivateData is what the peer's program gets with the request for the connection, or with the
+	// answer: at most 255 bytes. A channel adapter carries at most 56 in a request and 196 in an
+	// answer, and fills up with zeros.
 	PrivateData []byte
 	// Prepare is called before the peer can send anything. It posts the first receives: a Send that
-	// finds none ends the connection with most devices. Of an end that accepts it may also look at the
-	// peer's private data. An error of Prepare ends the connection, or refuses it.
+	// finds none ends the connection with most devices. Of an end that accepts it may also look at
+	// the peer's private data. An error of Prepare ends the connection, or refuses it.
 	Prepare func(*QP) error
-	// Answer, if not nil, returns the private data of an answer to the given request. It is called before
-	// Prepare, and PrivateData is then not used.
+	// Answer, if not nil, returns the private data of an answer to the given request. It is called
+	// before Prepare, and PrivateData is then not used.
 	Answer func(request []byte) []byte
 }
 
@@ -66,15 +66,16 @@ func (c *Config) fill() error {
 	return nil
 }
 
-// mostPrivate is the maximum length of private data in bytes, and the others that of a channel adapter.
+// mostPrivate is the maximum length of private data in bytes, and the others that of a channel
+// adapter.
 const (
 	mostPrivate        = ucma.PrivateDataLen - 1
 	mostPrivateRequest = 56
 	mostPrivateAnswer  = 196
 )
 
-// A QP is a connection: the queue pair, and the completion queue of both its queues. Its methods may
-// be called from any goroutine; of Wait, one call at a time is under way.
+// A QP is a connection: the queue pair, and the completion queue of both its queues. Its methods
+// may be called from any goroutine; of Wait, one call at a time is under way.
 type QP struct {
 	*end
 	channel     *os.File // of the completion queue
@@ -232,8 +233,8 @@ func (q *QP) change(to uverbs.State) error {
 	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil)
 }
 
-// join makes the queue pair of a channel adapter ready, once the peer's is known. That of an RNIC is
-// ready with the connection.
+// join makes the queue pair of a channel adapter ready, once the peer's is known. That of an RNIC
+// is ready with the connection.
 func (q *QP) join() error {
 	q.poll.Lock() // release waits for its end
 	defer q.poll.Unlock()
@@ -260,10 +261,11 @@ func (q *QP) param(cfg Config) ucma.ConnParam {
 	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, PrivateData: cfg.PrivateData, RetryCount: 7, RNRetry: 7, Valid: true}
 }
 
-// Post posts a work request with local memory, which is the device's until the Completion. A Send or
-// Write takes the data from the segments, an OpRead puts them there. An atomic puts 8 bytes there, for
-// which there must be one segment. The errors are [ErrQueueFull], [ErrSegment], [ErrDisconnected],
-// os.ErrClosed, *[DeviceError], and *[UnavailableError] if the device has not the operation.
+// Post posts a work request with local memory, which is the device's until the Completion. A Send
+// or Write takes the data from the segments, an OpRead puts them there. An atomic puts 8 bytes
+// there, for which there must be one segment. The errors are [ErrQueueFull], [ErrSegment],
+// [ErrDisconnected], os.ErrClosed, *[DeviceError], and *[UnavailableError] if the device has not
+// the operation.
 func (q *QP) Post(r Request, local ...Segment) error {
 	if !q.d.Can(r.Op) || r.Op == OpReceive {
 		return unavailable(NotSupported, fmt.Errorf("%v on %s", r.Op, q.d.name))
@@ -337,11 +339,10 @@ func (q *QP) doorbell() error {
 	return nil
 }
 
-// Wait waits for completions and fills dst with at least one, each once, in the order of each queue;
-// with siw, Reads have an order of their own.
-// The error is that of ctx, or [ErrDisconnected], os.ErrClosed or a *[DeviceError] once the
-// connection has ended and no completion is left. Work requests without a completion then have no
-// known result.
+// Wait waits for completions and fills dst with at least one, each once, in the order of each
+// queue; with siw, Reads have an order of their own. The error is that of ctx, or
+// [ErrDisconnected], os.ErrClosed or a *[DeviceError] once the connection has ended and no
+// completion is left. Work requests without a completion then have no known result.
 func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -458,7 +459,8 @@ func (q *QP) complete(wc *uverbs.WC) (c Completion, err error) {
 }
 
 // Close ends the connection and gives its queues back. Work requests that are under way get no
-// completion, and no memory of theirs is used any more when Close returns. Close ends a blocked Wait.
+// completion, and no memory of theirs is used any more when Close returns. Close ends a blocked
+// Wait.
 func (q *QP) Close() error {
 	q.close()
 	return nil

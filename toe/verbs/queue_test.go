@@ -257,7 +257,8 @@ func TestSolicited(t *testing.T) {
 	}
 }
 
-// What means that the peer is gone, or has refused, matches the errno that a program with TCP looks for.
+// What means that the peer is gone, or has refused, matches the errno that a program with TCP looks
+// for.
 func TestErrno(t *testing.T) {
 	gone := map[uverbs.WCStatus]bool{
 		uverbs.LocalQPErr: true, uverbs.RemoteOpErr: true, uverbs.RetryExceeded: true, uverbs.RNRRetryExceeded: true,
@@ -317,8 +318,8 @@ func newFuzzed(t testing.TB, overSiw bool, producer uint32) fuzzed {
 	return fuzzed{q, memory, 0}
 }
 
-// FuzzCompletions: whatever is in a completion queue, and whatever its indices are, each work request
-// completes at most once, and never with more bytes than it has room for.
+// FuzzCompletions: whatever is in a completion queue, and whatever its indices are, each work
+// request completes at most once, and never with more bytes than it has room for.
 func FuzzCompletions(f *testing.F) {
 	b := make([]byte, uverbs.CQElementLen)
 	(&uverbs.WC{ID: receiveBit, Op: uverbs.WCRecv, Len: 8}).Put(b)

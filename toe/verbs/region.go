@@ -26,7 +26,8 @@ type Region struct {
 }
 
 // NewRegion returns n bytes of zeros, n > 0, that are registered with the device. Peers may do with
-// them what access says. With ddp.RemoteAtomic the error is an *[UnavailableError] if the device has no atomics.
+// them what access says. With ddp.RemoteAtomic the error is an *[UnavailableError] if the device
+// has no atomics.
 func (d *Device) NewRegion(n int, access ddp.Access) (*Region, error) {
 	if access&ddp.RemoteAtomic != 0 && !d.Can(OpFetchAdd) {
 		return nil, unavailable(NotSupported, fmt.Errorf("atomics on %s", d.name))
@@ -78,7 +79,8 @@ func accessOf(a ddp.Access) uverbs.Access {
 	return to
 }
 
-// Bytes returns the memory. It is the Region's, and lasts until Close. From then on Bytes returns nil.
+// Bytes returns the memory. It is the Region's, and lasts until Close. From then on Bytes returns
+// nil.
 func (r *Region) Bytes() []byte {
 	r.d.regions.RLock()
 	defer r.d.regions.RUnlock()
@@ -94,8 +96,8 @@ func (r *Region) Handle() rdmap.Handle {
 	return rdmap.Handle{STag: ddp.STag(r.remote), TO: address(r.b), Len: uint32(min(len(r.b), math.MaxUint32))}
 }
 
-// Close ends the rights of peers and gives the memory back. Work requests that are under way with it
-// fail. If the device does not let go of the memory, the error says so, and the memory stays.
+// Close ends the rights of peers and gives the memory back. Work requests that are under way with
+// it fail. If the device does not let go of the memory, the error says so, and the memory stays.
 func (r *Region) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,8 +4,8 @@ package verbs
 
 import "testing"
 
-// TestRegionAtClose: any goroutine may call the methods of a Region while another one closes it. From then on Bytes
-// has nothing, and Handle still says what peers were told.
+// TestRegionAtClose: any goroutine may call the methods of a Region while another one closes it.
+// From then on Bytes has nothing, and Handle still says what peers were told.
 func TestRegionAtClose(t *testing.T) {
 	mapped, err := pages(8)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestPostWhileRegionCloses: a work request with a Region whose Close waits for the device is refused, and locks
-// no other Region meanwhile. Otherwise two Posts with the same two Regions, and the Close of each Region, could
-// wait for each other in a circle.
+// TestPostWhileRegionCloses: a work request with a Region whose Close waits for the device is
+// refused, and locks no other Region meanwhile. Otherwise two Posts with the same two Regions, and
+// the Close of each Region, could wait for each other in a circle.
 func TestPostWhileRegionCloses(t *testing.T) {
 	q, _ := newQueues(t, 4)
 	q.list = make([]uverbs.SGE, 0, 2)

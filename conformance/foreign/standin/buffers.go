@@ -6,9 +6,9 @@ import (
 	"net"
 )
 
-// Buffers takes the place of net.Buffers. Package net writes all slices with one system call, but only to
-// its own connections; this type writes them to a TCPConn with one Write. Some suites need that, because
-// they expect that a Read returns whole messages.
+// Buffers takes the place of net.Buffers. Package net writes all slices with one system call, but
+// only to its own connections; this type writes them to a TCPConn with one Write. Some suites need
+// that, because they expect that a Read returns whole messages.
 type Buffers [][]byte
 
 // WriteTo writes the slices and removes from v what has been written.

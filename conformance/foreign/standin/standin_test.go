@@ -52,8 +52,8 @@ func TestDialThenAccept(t *testing.T) {
 	})
 }
 
-// Buffers are one Write of a connection, which one Read takes, and for any other writer what they are in
-// package net.
+// Buffers are one Write of a connection, which one Read takes, and for any other writer what they
+// are in package net.
 func TestBuffers(t *testing.T) {
 	inModes(t, func(t *testing.T) {
 		a, b := Pipe()

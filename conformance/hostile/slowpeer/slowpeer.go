@@ -98,8 +98,8 @@ func dribble(conns []net.Conn) {
 	}
 }
 
-// Start runs the peers in another process until stop is called or the test ends. It returns when all
-// connections are open.
+// Start runs the peers in another process until stop is called or the test ends. It returns when
+// all connections are open.
 func Start(t testing.TB, p Peers) (stop func()) {
 	t.Helper()
 	job, err := json.Marshal(p)

@@ -19,8 +19,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// occupations are what the end that listens does while the other one uses its memory, each besides those
-// before. The last one stops it for good.
+// occupations are what the end that listens does while the other one uses its memory, each besides
+// those before. The last one stops it for good.
 var occupations = []struct {
 	name string
 	do   func()
@@ -52,9 +52,9 @@ const (
 	patient = 2 * time.Second // an operation that takes longer is not served
 )
 
-// latency measures N RDMA Reads of 64 bytes, one after the other, and as many RDMA Writes with a Read
-// behind each, in each occupation of the end whose memory it is. The end that dials prints a line for
-// each.
+// latency measures N RDMA Reads of 64 bytes, one after the other, and as many RDMA Writes with a
+// Read behind each, in each occupation of the end whose memory it is. The end that dials prints a
+// line for each.
 func latency(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, lentLen, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {

@@ -6,8 +6,8 @@
 //	socketpeer DEVICE listen ADDRESS SESSION N
 //	socketpeer DEVICE dial ADDRESS SESSION N
 //
-// DEVICE is a name such as siw0, "any" for the first one, or "process". What SESSION and N mean is in
-// sessions.go.
+// DEVICE is a name such as siw0, "any" for the first one, or "process". What SESSION and N mean is
+// in sessions.go.
 package main
 
 import (
@@ -30,8 +30,8 @@ import (
 // limit ends a session that hangs, and shows where.
 const limit = 30 * time.Minute
 
-// nudgeAfter is when an end that dials in process nudges the other one, by an RDMA Write of length 0. siw
-// may leave unread what arrives right behind its answer, until more arrives.
+// nudgeAfter is when an end that dials in process nudges the other one, by an RDMA Write of length
+// 0. siw may leave unread what arrives right behind its answer, until more arrives.
 const nudgeAfter = 100 * time.Millisecond
 
 func main() {

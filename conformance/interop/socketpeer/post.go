@@ -14,11 +14,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// postLen is the length of either end's memory for post, in bytes. The first half is the peer's, and the second the own.
+// postLen is the length of either end's memory for post, in bytes. The first half is the peer's,
+// and the second the own.
 const postLen = 1 << 20
 
-// post has each end post N rounds of Work Requests of all kinds, one end after the other, in message mode. At last
-// the end that dials posts one that the peer refuses.
+// post has each end post N rounds of Work Requests of all kinds, one end after the other, in
+// message mode. At last the end that dials posts one that the peer refuses.
 func post(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, postLen, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -88,8 +89,8 @@ func exchange(p *peer, c *extsock.Conn, m *extsock.Memory) (h rdmap.Handle, err 
 	return h, err
 }
 
-// postRounds writes the peer's memory by a gather list and by copies of the heap, reads it back, and says so with
-// two messages, of which the first is solicited.
+// postRounds writes the peer's memory by a gather list and by copies of the heap, reads it back,
+// and says so with two messages, of which the first is solicited.
 func postRounds(c *extsock.Conn, memory []byte, h rdmap.Handle, rounds int) error {
 	mine, back := memory[postLen/2:][:postLen/4], memory[3*postLen/4:]
 	copy(mine, contents(len(mine)))

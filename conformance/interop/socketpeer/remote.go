@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// remote has each end write the other one's memory by RDMA Writes and read it by RDMA Reads, one end
-// after the other. The end whose memory it is takes part only to compare it.
+// remote has each end write the other one's memory by RDMA Writes and read it by RDMA Reads, one
+// end after the other. The end whose memory it is takes part only to compare it.
 func remote(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, p.n, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -61,8 +61,8 @@ func contents(n int) []byte {
 	return b
 }
 
-// writeMemory writes the peer's memory in pieces of all lengths, reads it back, and waits until the peer
-// has compared it.
+// writeMemory writes the peer's memory in pieces of all lengths, reads it back, and waits until the
+// peer has compared it.
 func writeMemory(c *extsock.Conn, to *extsock.RemoteMemory, n int) error {
 	want, got, pieces := contents(n), make([]byte, n), rand.New(rand.NewPCG(1, 1))
 	for _, move := range []func(p []byte, off int64) (int, error){

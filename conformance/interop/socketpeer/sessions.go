@@ -238,9 +238,9 @@ func silent(p *peer) (string, error) {
 	return p.bereaved(write, read)
 }
 
-// bereaved succeeds if a Write and a Read have failed as they do when a peer is gone in the middle: as
-// over TCP, but that a Read of a connection in process tells a FIN that comes too early from the end of
-// the stream.
+// bereaved succeeds if a Write and a Read have failed as they do when a peer is gone in the middle:
+// as over TCP, but that a Read of a connection in process tells a FIN that comes too early from the
+// end of the stream.
 func (p *peer) bereaved(write, read error) (string, error) {
 	if early := !p.device && errors.Is(read, io.ErrUnexpectedEOF); !isReset(write) || !isReset(read) && !early {
 		return "", fmt.Errorf("the Write: %w, the Read: %w", write, read)

@@ -96,7 +96,8 @@ type site struct {
 	client *http.Client
 	served chan error
 	dialer dialer
-	// answered, if not nil, has a value for each connection that the server may close. It never changes.
+	// answered, if not nil, has a value for each connection that the server may close. It never
+	// changes.
 	answered chan struct{}
 
 	mu       sync.Mutex
@@ -220,9 +221,9 @@ func (s *site) do(ctx context.Context, method, path string, body io.Reader, stat
 	return resp, nil
 }
 
-// awaitShared waits until other requests find the connection of the first one. With HTTP/2 the client
-// shares a connection some time after the first request has got it, tells nobody when, and dials for
-// other requests until then. So the requests of awaitShared may not dial.
+// awaitShared waits until other requests find the connection of the first one. With HTTP/2 the
+// client shares a connection some time after the first request has got it, tells nobody when, and
+// dials for other requests until then. So the requests of awaitShared may not dial.
 func (s *site) awaitShared(ctx context.Context) {
 	s.t.Helper()
 	s.dialer.enough.Store(true)
@@ -381,8 +382,8 @@ func TestHTTPPanic(t *testing.T) {
 }
 
 // TestHTTPEarlyResponse has the server refuse an upload before it has come. The answer arrives all
-// the same. The server of HTTP/1.1 ends its direction and closes the connection half a second later, whether
-// the client has read the answer or not; here it waits until the client has read it.
+// the same. The server of HTTP/1.1 ends its direction and closes the connection half a second
+// later, whether the client has read the answer or not; here it waits until the client has read it.
 func TestHTTPEarlyResponse(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {

@@ -26,8 +26,8 @@ func TestPortingGuide(t *testing.T) {
 	}
 }
 
-// TestReadme checks that each block of Go in README.md and below docs/ is code that compiles: a whole
-// program, or a part of the function of the examples that it names.
+// TestReadme checks that each block of Go in README.md and below docs/ is code that compiles: a
+// whole program, or a part of the function of the examples that it names.
 func TestReadme(t *testing.T) {
 	functions := functionsOf(t, filepath.Join(root, "extsock", "example_readme_test.go"), filepath.Join(root, "toe", "usertcp", "sockets", "example_readme_test.go"))
 	for _, document := range []string{"README.md", "docs/features.md", "docs/bad-network.md"} {

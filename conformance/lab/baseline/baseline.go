@@ -52,8 +52,8 @@ func (w row) String() string {
 	return text
 }
 
-// The settings of the check. The congestion control and the ring are part of a baseline, because the
-// ratios depend on them.
+// The settings of the check. The congestion control and the ring are part of a baseline, because
+// the ratios depend on them.
 const (
 	checkCongestion = "cubic"
 	checkRounds     = 15
@@ -137,8 +137,8 @@ func (b *baseline) write(w io.Writer) error {
 	return err
 }
 
-// readBaseline reads what write has written. If its rows or its settings are not those of the check,
-// the error is a *BaselineError.
+// readBaseline reads what write has written. If its rows or its settings are not those of the
+// check, the error is a *BaselineError.
 func readBaseline(r io.Reader) (*baseline, error) {
 	b := new(baseline)
 	dec := json.NewDecoder(r)

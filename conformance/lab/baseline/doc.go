@@ -4,7 +4,7 @@
 //
 // `make bench-check` and `make bench-baseline` run it. It measures its rows next to plain TCP, with
 // all ends on one CPU and the congestion control cubic, because ratios measured so can be compared
-// with those of another day. A row is slower if it has lost more than 5 % and more than the spread of
-// the rounds. One measurement may be bad luck, so such a row is measured again before it counts as a
-// loss.
+// with those of another day. A row is slower if it has lost more than 5 % and more than the spread
+// of the rounds. One measurement may be bad luck, so such a row is measured again before it counts
+// as a loss.
 package main

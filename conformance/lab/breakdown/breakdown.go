@@ -14,10 +14,10 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers of
-// both ends by hand, as the driver of package extsock does, over one connection of the loopback
-// interface. No step waits for another goroutine. So the steps are the work of one message, and what
-// the whole takes beyond them is the driver's, the scheduler's, and the time of wake-ups.
+// A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers
+// of both ends by hand, as the driver of package extsock does, over one connection of the loopback
+// interface. No step waits for another goroutine. So the steps are the work of one message, and
+// what the whole takes beyond them is the driver's, the scheduler's, and the time of wake-ups.
 type Breakdown struct {
 	Op    string  `json:"breakdown"` // write, read or send
 	Size  int     `json:"size"`
@@ -142,7 +142,8 @@ func lapCost() time.Duration {
 	return cost
 }
 
-// breakdowns measures a breakdown of each size, CRC and operation that a measurement has at depth 1.
+// breakdowns measures a breakdown of each size, CRC and operation that a measurement has at depth
+// 1.
 func breakdowns(ctx context.Context, m *measurement) (all []Breakdown, err error) {
 	for _, j := range m.jobs() {
 		b, err := breakdown(ctx, &m.settings, j)
@@ -182,8 +183,8 @@ func breakdown(ctx context.Context, s *settings, j job) (b Breakdown, err error)
 	return b, nil
 }
 
-// whole enters what the whole stack and plain TCP take, if results have it. A one-way message is half
-// of an echo.
+// whole enters what the whole stack and plain TCP take, if results have it. A one-way message is
+// half of an echo.
 func (b *Breakdown) whole(results []result, j job) {
 	half := 1.0
 	if b.WholeOp = j.op; j.op == opSend {
@@ -203,13 +204,13 @@ func (b *Breakdown) whole(results []result, j job) {
 	}
 }
 
-// TCPRest returns the processor time that plain TCP takes beyond its own steps: wake-ups, the scheduler
-// and the poller. It is negative if TCP handles several operations at once.
+// TCPRest returns the processor time that plain TCP takes beyond its own steps: wake-ups, the
+// scheduler and the poller. It is negative if TCP handles several operations at once.
 func (b *Breakdown) TCPRest() float64 { return b.TCPCPU - b.TCP }
 
-// Rest returns the processor time of the whole stack that neither a step nor TCPRest explains. That is
-// the driver's, and that of wake-ups beyond plain TCP's. It is negative if the whole stack handles
-// several operations at once.
+// Rest returns the processor time of the whole stack that neither a step nor TCPRest explains. That
+// is the driver's, and that of wake-ups beyond plain TCP's. It is negative if the whole stack
+// handles several operations at once.
 func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum - b.TCPRest() }
 
 // lines returns all lines of the breakdown: the steps, and what they are compared with.

@@ -4,11 +4,12 @@
 //
 //	rddp perf --self --one-cpu --op write,read,message --depth 1 --json | go run -C conformance/lab ./breakdown
 //
-// One goroutine drives toe, mpa, ddp and rdmap of both ends by hand, over a connection of its own. The
-// clock is this program's, between the calls, so the layers have none. The same goroutine also writes
-// and reads the bytes by plain TCP. Then the sum of the steps is compared with plain TCP, and with
-// what the whole stack took. If rddp perf ran on one CPU, this program runs itself on the same one,
-// with taskset. Otherwise a write to TCP may include the wake-up of a thread that polls sockets.
+// One goroutine drives toe, mpa, ddp and rdmap of both ends by hand, over a connection of its own.
+// The clock is this program's, between the calls, so the layers have none. The same goroutine also
+// writes and reads the bytes by plain TCP. Then the sum of the steps is compared with plain TCP,
+// and with what the whole stack took. If rddp perf ran on one CPU, this program runs itself on the
+// same one, with taskset. Otherwise a write to TCP may include the wake-up of a thread that polls
+// sockets.
 //
 // With -json it prints its input again, and then one object for each breakdown, which the program
 // figures draws.

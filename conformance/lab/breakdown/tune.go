@@ -17,9 +17,9 @@ func tune(c net.Conn, buffer int) error {
 	return errors.Join(t.SetReadBuffer(buffer), t.SetWriteBuffer(buffer))
 }
 
-// beginWith returns a function that sets the congestion control of a socket before the socket connects
-// or listens, or nil if congestion is empty. A connection that begins with another one may keep some
-// of its ways. What a listener accepts inherits its congestion control.
+// beginWith returns a function that sets the congestion control of a socket before the socket
+// connects or listens, or nil if congestion is empty. A connection that begins with another one may
+// keep some of its ways. What a listener accepts inherits its congestion control.
 func beginWith(congestion string) func(network, address string, raw syscall.RawConn) error {
 	if congestion == "" {
 		return nil

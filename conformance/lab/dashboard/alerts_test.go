@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 )
 
-// TestAlerts: Prometheus's own parser takes the rules, expressions and templates included. Each alert
-// says how urgent it is and what has happened, and the document about monitoring tells what to do about
-// these alerts, in this order, and no other.
+// TestAlerts: Prometheus's own parser takes the rules, expressions and templates included. Each
+// alert says how urgent it is and what has happened, and the document about monitoring tells what
+// to do about these alerts, in this order, and no other.
 func TestAlerts(t *testing.T) {
 	groups, errs := rulefmt.ParseFile("../../../docs/alerts.yaml", false)
 	for _, err := range errs {

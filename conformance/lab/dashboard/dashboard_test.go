@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestDashboard draws the dashboard of the documents from a Prometheus that gives the same answer to each
-// query. All panels are in the picture.
+// TestDashboard draws the dashboard of the documents from a Prometheus that gives the same answer
+// to each query. All panels are in the picture.
 func TestDashboard(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,10 +1,10 @@
-// Dashboard draws the panels of a Grafana dashboard from what a Prometheus has stored, as a picture for
-// a document:
+// Dashboard draws the panels of a Grafana dashboard from what a Prometheus has stored, as a picture
+// for a document:
 //
 //	go run -C conformance/lab ./dashboard -since 10m -svg "$PWD/docs/dashboard.svg" "$PWD/docs/dashboard.json"
 //
-// It sends the queries of the dashboard as they are, with all instances and a rate interval of 20 s. What
-// Grafana adds, such as its colors and the last value of each line, is not in the picture.
+// It sends the queries of the dashboard as they are, with all instances and a rate interval of 20
+// s. What Grafana adds, such as its colors and the last value of each line, is not in the picture.
 package main
 
 import (
@@ -133,8 +133,8 @@ func (q query) panel(p *panel) error {
 
 func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// parse parses an answer of Prometheus. The names of the lines are made from legend, in which {{label}}
-// stands for the value of a label.
+// parse parses an answer of Prometheus. The names of the lines are made from legend, in which
+// {{label}} stands for the value of a label.
 func parse(r io.Reader, legend string) ([]line, error) {
 	var answer struct {
 		Status, Error string

@@ -76,8 +76,8 @@ func (a axis) figure(title, unit string, panels ...plot.Panel) *plot.Figure {
 	}
 }
 
-// line returns the line of a value, and of what its bars go up to. Both axes are logarithmic, so the
-// line leaves out what is 0.
+// line returns the line of a value, and of what its bars go up to. Both axes are logarithmic, so
+// the line leaves out what is 0.
 func (a axis) line(name string, look plot.Look, points []point, value func(*point) (y, high float64)) plot.Line {
 	l := plot.Line{Name: name, Look: look}
 	for i := range points {

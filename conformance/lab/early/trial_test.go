@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Ex
 
 // TestTrial runs short trials. Whatever the speed of the machine: the bytes arrive, the record and
 // the link agree about them, and payload behind a gap is in place before the gap closes exactly if
-// early placement is on. A gap is there for at least two delays of the link, and a receiver that the machine
-// holds up for longer finds it closed, so such a trial runs again over a slower link.
+// early placement is on. A gap is there for at least two delays of the link, and a receiver that
+// the machine holds up for longer finds it closed, so such a trial runs again over a slower link.
 func TestTrial(t *testing.T) {
 	const slowest = 50 * time.Millisecond // the last delay is at most twice that, and a trial ends within its bound
 	for _, early := range []bool{false, true} {

@@ -40,8 +40,8 @@ func write(t *testing.T, input string) (html string, figures map[string]string) 
 	return string(text), figures
 }
 
-// elements returns how many elements of each name are in a document that is well formed and refers to
-// nothing outside.
+// elements returns how many elements of each name are in a document that is well formed and refers
+// to nothing outside.
 func elements(t *testing.T, text string) map[string]int {
 	t.Helper()
 	count := make(map[string]int)

@@ -15,8 +15,8 @@ const (
 	kindBreakdown = "breakdown"
 )
 
-// A measured is what rddp perf prints. The documentation of the command's package perf says what the
-// values are.
+// A measured is what rddp perf prints. The documentation of the command's package perf says what
+// the values are.
 type measured struct {
 	settings   settings
 	results    []result

@@ -117,8 +117,8 @@ func referenceOf(results []result, op string) string {
 	return ""
 }
 
-// linesOf returns a line for each way in which an operation ran. Those of plain TCP have the color of
-// the text.
+// linesOf returns a line for each way in which an operation ran. Those of plain TCP have the color
+// of the text.
 func linesOf(results []result, op string, at func(*result) float64, value func(*result) plot.Point) (lines []plot.Line) {
 	for i := range results {
 		r := &results[i]

@@ -7,9 +7,9 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// chart draws the medians of an operation by size, with the lowest and the highest round. The panels
-// have first each way of rddp's, and then each program that it is compared with, next to rddp as
-// programs use it.
+// chart draws the medians of an operation by size, with the lowest and the highest round. The
+// panels have first each way of rddp's, and then each program that it is compared with, next to
+// rddp as programs use it.
 func (b *bench) chart(op operation) *plot.Figure {
 	f := &plot.Figure{
 		Title: "Throughput of " + string(op), X: plot.Axis{Title: "bytes of an operation", Text: plot.Size}, Y: plot.Axis{Title: "MB/s", Text: plot.Number},

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestInterruptEndsBoth: an interrupt ends both processes. The client must have begun 100 ms after its
-// command is known.
+// TestInterruptEndsBoth: an interrupt ends both processes. The client must have begun 100 ms after
+// its command is known.
 func TestInterruptEndsBoth(t *testing.T) {
 	tools(t, "iperf3", "ucx_perftest")
 	t.Setenv("PEERS_STALL", "iperf3")

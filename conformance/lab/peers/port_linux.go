@@ -68,8 +68,8 @@ func listening(pid int) (port int, err error) {
 	return 0, nil
 }
 
-// ends reports whether the process of a folder of /proc ends or has ended. From the moment that it has no
-// memory any more until its parent has waited for it, its folder belongs to root.
+// ends reports whether the process of a folder of /proc ends or has ended. From the moment that it
+// has no memory any more until its parent has waited for it, its folder belongs to root.
 func ends(folder string) bool {
 	memory, err := os.ReadFile(filepath.Join(folder, "statm"))
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || strings.HasPrefix(string(memory), "0 ")

@@ -63,8 +63,8 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// TestListeningOfEnded: a process that has ended listens nowhere, also before its parent has waited for it.
-// What /proc has of it then belongs to root, so the test asks as somebody else.
+// TestListeningOfEnded: a process that has ended listens nowhere, also before its parent has waited
+// for it. What /proc has of it then belongs to root, so the test asks as somebody else.
 func TestListeningOfEnded(t *testing.T) {
 	tools(t, "iperf3")
 	t.Setenv("PEERS_FAIL", "iperf3")

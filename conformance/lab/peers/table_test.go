@@ -152,8 +152,8 @@ func TestGoalBusy(t *testing.T) {
 	}
 }
 
-// TestChart: each series that has figures is in a panel, with its spread, and no two of a panel look
-// alike.
+// TestChart: each series that has figures is in a panel, with its spread, and no two of a panel
+// look alike.
 func TestChart(t *testing.T) {
 	b := sample()
 	text := b.chart(opWrite).SVG()

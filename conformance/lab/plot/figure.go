@@ -44,8 +44,8 @@ type Line struct {
 	Points []Point
 }
 
-// A Point is one value. Coordinates are above 0. Low and High are the ends of its error bar; without
-// one both are 0.
+// A Point is one value. Coordinates are above 0. Low and High are the ends of its error bar;
+// without one both are 0.
 type Point struct{ X, Y, Low, High float64 }
 
 // A Look is how a line is drawn.
@@ -103,8 +103,8 @@ const (
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans", Size: 10}
 
 // SVG returns the figure as an SVG element, or "" if there is nothing to draw. All text in it is
-// escaped. It has a viewport, so a page can give it any width. Its colors follow the reader's choice
-// of a light or a dark page. Its description has all values.
+// escaped. It has a viewport, so a page can give it any width. Its colors follow the reader's
+// choice of a light or a dark page. Its description has all values.
 func (f *Figure) SVG() string {
 	panels := slices.DeleteFunc(slices.Clone(f.Panels), func(p Panel) bool { return p.empty() })
 	if len(panels) == 0 {
@@ -277,8 +277,8 @@ func (t thumbnail) Thumbnail(c *draw.Canvas) {
 	c.StrokeLine2(t.look.style(), c.Min.X, y, c.Max.X, y)
 }
 
-// ticks returns the ticks of both axes, which go from the first to the last. The x of each point has
-// one; a label is left out where it would not fit.
+// ticks returns the ticks of both axes, which go from the first to the last. The x of each point
+// has one; a label is left out where it would not fit.
 func (f *Figure) ticks(panels []Panel) (xs, ys []plot.Tick) {
 	var all []float64
 	low, high := math.Inf(1), 0.0
@@ -337,13 +337,13 @@ func (f *Figure) description(panels []Panel) string {
 	return b.String()
 }
 
-// sheet is the style sheet of a figure. The file that an <img> shows knows whether the reader wants a
-// dark page, too, so it brings its own background.
+// sheet is the style sheet of a figure. The file that an <img> shows knows whether the reader wants
+// a dark page, too, so it brings its own background.
 const sheet = `.figure { color: #222; fill: currentColor; font-family: "Liberation Sans", Arial, Helvetica, sans-serif; } .page { fill: #fff; }
 @media (prefers-color-scheme: dark) { .figure { color: #d8dadf; } .page { fill: #16181d; } }`
 
-// finish replaces the head of an SVG file by one with a size in pixels, a viewport, a style sheet, a
-// title and a description, and what is black by the color of the text.
+// finish replaces the head of an SVG file by one with a size in pixels, a viewport, a style sheet,
+// a title and a description, and what is black by the color of the text.
 func finish(svg, title, description string, width, height float64) string {
 	_, body, _ := strings.Cut(svg, "<svg ")
 	_, body, _ = strings.Cut(body, ">\n")

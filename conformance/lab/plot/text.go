@@ -17,8 +17,8 @@ func style(size vg.Length) text.Style {
 	return text.Style{Color: colors[Text], Font: f, Handler: plot.DefaultTextHandler}
 }
 
-// rounds returns round values, of which the first is not above low, and the last not below high: the
-// series 1, 2, 5, 10 …, or the powers of ten if those are too many.
+// rounds returns round values, of which the first is not above low, and the last not below high:
+// the series 1, 2, 5, 10 …, or the powers of ten if those are too many.
 func rounds(low, high float64) (values []float64) {
 	const most = 9
 	values = []float64{roundDown(low)}

@@ -3,8 +3,8 @@ package bytestream
 import "time"
 
 // MinOffer is the minimum length in bytes of a Write for which a Choice is asked. A shorter Write
-// gains too little from a rendezvous: over loopback, where a round trip is shortest, Writes of up to
-// 1 MiB are faster as data, and Writes of 4 MiB with a rendezvous.
+// gains too little from a rendezvous: over loopback, where a round trip is shortest, Writes of up
+// to 1 MiB are faster as data, and Writes of 4 MiB with a rendezvous.
 const MinOffer = 2 << 20
 
 // A Choice decides which way the long Writes of a connection go, by how long they have taken. A

@@ -50,8 +50,8 @@ func TestChoiceTriesTheOtherWay(t *testing.T) {
 	}
 }
 
-// TestChoiceOfCloseCosts: while the costs are close, each 32nd Write tries the other way, also after
-// tries have become rare.
+// TestChoiceOfCloseCosts: while the costs are close, each 32nd Write tries the other way, also
+// after tries have become rare.
 func TestChoiceOfCloseCosts(t *testing.T) {
 	var c Choice
 	for range 10 * maxInterval {

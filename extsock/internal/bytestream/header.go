@@ -8,7 +8,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// ErrStream means that the peer broke the rules of the byte stream. It is a syscall.EPROTO to programs.
+// ErrStream means that the peer broke the rules of the byte stream. It is a syscall.EPROTO to
+// programs.
 var ErrStream = fmt.Errorf("malformed byte stream: %w", syscall.EPROTO)
 
 // A Header begins each message:

@@ -89,8 +89,8 @@ func TestReceiverRules(t *testing.T) {
 	}
 }
 
-// TestReceiverCountsCredits: a message without a credit is an error, whatever it is, but for the two
-// that use none. The peer has as many credits as the Sender has given back, and no more.
+// TestReceiverCountsCredits: a message without a credit is an error, whatever it is, but for the
+// two that use none. The peer has as many credits as the Sender has given back, and no more.
 func TestReceiverCountsCredits(t *testing.T) {
 	const (
 		data, fin, offer, grant = "\x00\x00\x00\x00x", "\x00\x01\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x64", "\x02\x00\x00\x001234567812341234"

@@ -78,8 +78,8 @@ func (s *Sender) isGivenOut() bool {
 	return len(s.write.data) == 0 && (!s.offer.open || s.offer.closing != Data)
 }
 
-// AsksPeer reports whether the long Write needs the peer to go on, and not only TCP: it has more data
-// than credits, or is an offer.
+// AsksPeer reports whether the long Write needs the peer to go on, and not only TCP: it has more
+// data than credits, or is an offer.
 func (s *Sender) AsksPeer() bool {
 	w := &s.write
 	return !s.isGivenOut() && (w.offers || s.offer.open || len(w.data) > (s.credits-Reserve)*s.longest)

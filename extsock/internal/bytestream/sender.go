@@ -355,8 +355,8 @@ func (s *Sender) Finish() { s.closed = true }
 // IsFinished reports whether the end of the stream has been posted.
 func (s *Sender) IsFinished() bool { return s.fin }
 
-// Greet has the stream begin with a message that carries no data, and no credits: the peer may be unable
-// to send before it has received something.
+// Greet has the stream begin with a message that carries no data, and no credits: the peer may be
+// unable to send before it has received something.
 func (s *Sender) Greet() { s.greets = true }
 
 // Credit adds n credits that the peer has given back. The error, an ErrStream, says that the peer

@@ -7,7 +7,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A Kind is what a count counts. The kinds of traffic count for Sent or for Received, as in Sent+FPDUs.
+// A Kind is what a count counts. The kinds of traffic count for Sent or for Received, as in
+// Sent+FPDUs.
 type Kind uint8
 
 // The kinds of traffic. The RDMA Messages are by opcode, all four kinds of Send together.
@@ -75,8 +76,9 @@ type Counters struct {
 	state      states.Atomic[state] // changes only under live.mu
 	n          [kinds]atomic.Uint64
 	next, prev *Counters // in live.changed; guarded by live.mu
-	// summed is the part of the counts that live.sum has, nil for none. It has memory only if somebody
-	// has asked for the Totals while the connection was open, or it has ended. Guarded by live.mu.
+	// summed is the part of the counts that live.sum has, nil for none. It has memory only if
+	// somebody has asked for the Totals while the connection was open, or it has ended. Guarded by
+	// live.mu.
 	summed *Sums
 }
 
@@ -91,8 +93,8 @@ func (c *Counters) Sums() (s Sums) {
 	return s
 }
 
-// Add adds n to the count of kind k. It touches nothing that other connections use, except once after
-// each Totals, and after the connection has ended.
+// Add adds n to the count of kind k. It touches nothing that other connections use, except once
+// after each Totals, and after the connection has ended.
 func (c *Counters) Add(k Kind, n uint64) {
 	c.n[k].Add(n)
 	if c.state.Load() >= stateSummed {

@@ -40,8 +40,8 @@ func changed() int {
 	return live.changed.len
 }
 
-// TestTotalsOfQuietConnections: Totals looks only at the connections that have counted since the last
-// one, and needs no memory for it.
+// TestTotalsOfQuietConnections: Totals looks only at the connections that have counted since the
+// last one, and needs no memory for it.
 func TestTotalsOfQuietConnections(t *testing.T) {
 	before, _, _, _ := Totals()
 	all := enlist(t, 3*atOnce)
@@ -140,8 +140,8 @@ func TestTotalsExact(t *testing.T) {
 	}
 }
 
-// BenchmarkTotals has connections of which none has counted since the last call, and of which all have.
-// The time of these counts is in it.
+// BenchmarkTotals has connections of which none has counted since the last call, and of which all
+// have. The time of these counts is in it.
 func BenchmarkTotals(b *testing.B) {
 	for _, n := range []int{0, 1000, 4000} {
 		b.Run(fmt.Sprintf("quiet=%d", n), func(b *testing.B) {

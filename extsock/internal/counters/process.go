@@ -9,9 +9,9 @@ import (
 	"github.com/rddp/rddp/internal/states"
 )
 
-// A state is that of Counters. A goroutine that counts changes the count first and looks at the state then, and Totals
-// changes the state first and looks at the counts then. So one of the two sees what the other did, and
-// no count is lost.
+// A state is that of Counters. A goroutine that counts changes the count first and looks at the
+// state then, and Totals changes the state first and looks at the counts then. So one of the two
+// sees what the other did, and no count is lost.
 //
 //	apart ──Enlist──▶ changed ──Totals──▶ summed
 //	  │                │    ▲──a count──────┤
@@ -126,9 +126,9 @@ func (c *Counters) change() {
 // atOnce is the number of connections that Totals adds up before it lets others have the lock.
 const atOnce = 64
 
-// Totals returns the counts of all connections of the process together. begun is how many connections
-// have ever been in DDP mode, open is how many of these have not ended, and failed is how many have
-// ended with an error.
+// Totals returns the counts of all connections of the process together. begun is how many
+// connections have ever been in DDP mode, open is how many of these have not ended, and failed is
+// how many have ended with an error.
 func Totals() (sum Sums, begun, open, failed uint64) {
 	live.mu.Lock()
 	defer live.mu.Unlock()

@@ -36,8 +36,8 @@ type Link struct {
 	Messages   bool // message mode, and not the byte stream
 	Credits    int  // messages that the peer has room for
 	MaxMessage int  // their length in bytes
-	// Completions returns the completion queue of Post and PostBatch, and the number of the queue pair
-	// in their Completions.
+	// Completions returns the completion queue of Post and PostBatch, and the number of the queue
+	// pair in their Completions.
 	Completions func() (cq *rdmap.CompletionQueue, qpNum uint64)
 	// Locate returns where memory of the program lies in a Region of the device.
 	Locate     func(p []byte) (rnic.Segment, error)
@@ -48,8 +48,8 @@ type Link struct {
 }
 
 // An Engine runs one connection on a device. New makes it, Prepare is for rnic.QPConfig, and Begin
-// comes when the queue pair is connected; Abandon comes instead if that fails. The other methods are
-// those of an engine of package extsock.
+// comes when the queue pair is connected; Abandon comes instead if that fails. The other methods
+// are those of an engine of package extsock.
 type Engine struct {
 	cfg    Config
 	link   Link
@@ -160,8 +160,8 @@ func (e *Engine) Receive() {
 	e.link.Background.End()
 }
 
-// receive takes completions once, into the memory of got. The error says why the connection is over. A
-// panic, of the program's device most of all, is such an error.
+// receive takes completions once, into the memory of got. The error says why the connection is
+// over. A panic, of the program's device most of all, is such an error.
 func (e *Engine) receive(got []rnic.Completion) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -250,8 +250,8 @@ func (e *Engine) next() (a action, ok bool) {
 	return e.m.next(e.memory)
 }
 
-// flush is post for a connection that is up. A queue pair that has just been closed takes nothing any more;
-// then the connection is over already.
+// flush is post for a connection that is up. A queue pair that has just been closed takes nothing
+// any more; then the connection is over already.
 func (e *Engine) flush() {
 	err := e.post()
 	if err == nil || errors.Is(err, rnic.ErrDisconnected) { // Wait returns that too
@@ -458,8 +458,8 @@ func (e *Engine) Kill(err error) {
 func (e *Engine) Reset(err error) { e.Kill(err) }
 
 // Close ends the connection in order. It returns when the peer's device has everything, and after
-// CloseTimeout with an error. If the program has not read all that the peer has sent, Close ends the
-// connection at once instead, and the peer sees no end of the byte stream.
+// CloseTimeout with an error. If the program has not read all that the peer has sent, Close ends
+// the connection at once instead, and the peer sees no end of the byte stream.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	lost := e.m.close()

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// TestReadAtClose: a Read that comes to the Engine after the program has called Close finds that, and not
-// an end of the peer's bytes. After CloseRead it finds such an end.
+// TestReadAtClose: a Read that comes to the Engine after the program has called Close finds that,
+// and not an end of the peer's bytes. After CloseRead it finds such an end.
 func TestReadAtClose(t *testing.T) {
 	e := New(Config{Device: lostDevice{}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})
 	qp := newLostQP()
@@ -48,9 +48,9 @@ func (q *endingQP) PostReceive(id uint64, to ...rnic.Segment) error {
 	return q.end()
 }
 
-// TestUnreadAtTheEnd: the connection ends while a Read gives its buffer back to the device. The messages behind
-// that one are still there for the next Reads, and then the end, whoever sees it first: the Read, or the Wait for
-// completions.
+// TestUnreadAtTheEnd: the connection ends while a Read gives its buffer back to the device. The
+// messages behind that one are still there for the next Reads, and then the end, whoever sees it
+// first: the Read, or the Wait for completions.
 func TestUnreadAtTheEnd(t *testing.T) {
 	broken := errors.New("the device has failed")
 	for _, tt := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
-// Look calls show with what a Read would return, and with more as that comes, until show has seen enough. It
-// is that of package driver, whose Show show is.
+// Look calls show with what a Read would return, and with more as that comes, until show has seen
+// enough. It is that of package driver, whose Show show is.
 func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end error) (used int, enough bool)) error {
 	if err := take(e.reading, limit); err != nil {
 		return err
@@ -53,7 +53,8 @@ func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end
 	}
 }
 
-// show copies what a read of p would take to p. The end is the error of a read that finds nothing but it.
+// show copies what a read of p would take to p. The end is the error of a read that finds nothing
+// but it.
 func (m *machine) show(p []byte) (n int, end error) {
 	left := m.unread.Len() // messages that are not whole in p
 	for at := m.unread.Head(); left > 0; at++ {

@@ -61,16 +61,16 @@ const (
 	postNudge // an RDMA Write of 0 bytes
 )
 
-// A machine is one connection over a queue pair: the byte stream, or messages. It is a value without a
-// lock, a goroutine or a clock, and the memory is an argument.
+// A machine is one connection over a queue pair: the byte stream, or messages. It is a value
+// without a lock, a goroutine or a clock, and the memory is an argument.
 type machine struct {
 	layout
 	life   life
 	reason error // of over
 	// waits means that nothing may be sent before something has been received.
 	waits bool
-	// held means that the program's Work Requests wait for the device, and nothing overtakes them. posted is
-	// the number of those without a Completion.
+	// held means that the program's Work Requests wait for the device, and nothing overtakes them.
+	// posted is the number of those without a Completion.
 	held   bool
 	posted int
 
@@ -94,33 +94,6 @@ type machine struct {
 
 	writeErr error // why nothing can be written any more; nil: reason is why
 }
-
-// A step is how far something has come that is done once, or never:
-//
-//	ahead ──▶ posted ──▶ done
-//	  └──▶ never
-type step uint8
-
-const (
-	ahead step = iota
-	posted
-	done
-	never
-)
-
-var stepNames = [...]string{"ahead", "posted", "done", "never"}
-
-func (s step) String() string { return stepNames[s] }
-
-var stepNext = states.Table[step]{
-	ahead:  states.To(posted, never),
-	posted: states.To(done),
-	done:   0,
-	never:  0,
-}
-
-// setFlush is the only place where flush changes.
-func (m *machine) setFlush(next step) { stepNext.Become(&m.flush, next) }
 
 // A message is bytes that no Read has taken yet.
 type message struct {
@@ -185,8 +158,8 @@ func (m *machine) end(reason error) {
 	}
 }
 
-// failed ends the connection because of a work request that has failed. One that was flushed is not the reason, which
-// comes behind it.
+// failed ends the connection because of a work request that has failed. One that was flushed is not
+// the reason, which comes behind it.
 func (m *machine) failed(err error) {
 	if rnic.StatusOf(err) != rdmap.StatusFlushed {
 		m.end(err)
@@ -261,7 +234,8 @@ func (m *machine) takeBack() (goes bool) {
 	return goes
 }
 
-// send copies the Sender's message to a buffer, so that the memory of a Write is the caller's again.
+// send copies the Sender's message to a buffer, so that the memory of a Write is the caller's
+// again.
 func (m *machine) send(memory []byte) action {
 	off, n := m.buffer(m.wr.ID), 0
 	to := memory[off:][:m.sendLen]
@@ -401,7 +375,8 @@ func (m *machine) disconnected(err error) {
 	}
 }
 
-// readMessage is read in message mode. note is not nil, and gets what extsock.Conn.ReadMessage returns.
+// readMessage is read in message mode. note is not nil, and gets what extsock.Conn.ReadMessage
+// returns.
 func (m *machine) readMessage(p []byte, note *rdmap.Completion) (n int) {
 	first := m.unread.First()
 	if !first.begun {
@@ -469,8 +444,8 @@ func (m *machine) closeWrite(err error) {
 	}
 }
 
-// kill ends the connection at once, and throws away what is unread. If that is anything, a Read returns
-// reason and not the end of the stream, also if that has arrived.
+// kill ends the connection at once, and throws away what is unread. If that is anything, a Read
+// returns reason and not the end of the stream, also if that has arrived.
 func (m *machine) kill(reason error) {
 	m.end(reason)
 	if m.unread.Len() > 0 {
@@ -490,8 +465,8 @@ func (m *machine) closeRead() {
 	}
 }
 
-// close ends the connection in order. It reports whether data of the peer is lost by that: then it is
-// over, and the peer sees no end.
+// close ends the connection in order. It reports whether data of the peer is lost by that: then it
+// is over, and the peer sees no end.
 func (m *machine) close() (lost bool) {
 	m.closeRead()
 	if lost = m.lost; lost {

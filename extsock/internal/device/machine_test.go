@@ -63,7 +63,8 @@ func (e *end) post() bool {
 	return true
 }
 
-// complete completes the oldest thing that is posted. A Read is complete when all before it has arrived.
+// complete completes the oldest thing that is posted. A Read is complete when all before it has
+// arrived.
 func (e *end) complete() bool {
 	if len(e.posted) == 0 || e.posted[0].op == postFlush && len(e.wire) > 0 {
 		return false
@@ -150,8 +151,8 @@ func TestMachineWaitsForMessage(t *testing.T) {
 	dials.wantRead("hello", nil)
 }
 
-// A machine never posts more than the peer has receives for, in whatever order things happen, and no
-// byte is lost.
+// A machine never posts more than the peer has receives for, in whatever order things happen, and
+// no byte is lost.
 func TestMachineStream(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -43,8 +43,8 @@ func (o *operations) init(e *Engine) {
 	}
 }
 
-// copyIn returns the memory of slot i for n bytes, with data at its beginning. The first operation makes
-// the Region, which may end as soon as mu is unlocked: Post fails then.
+// copyIn returns the memory of slot i for n bytes, with data at its beginning. The first operation
+// makes the Region, which may end as soon as mu is unlocked: Post fails then.
 func (o *operations) copyIn(i, n int, data []byte) (rnic.Segment, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -190,8 +190,8 @@ func (o *operations) leave(i int) error {
 	return os.ErrDeadlineExceeded
 }
 
-// failed returns what a call returns whose work request has failed: why the connection ends, if that is
-// the reason.
+// failed returns what a call returns whose work request has failed: why the connection ends, if
+// that is the reason.
 func (o *operations) failed(err error) error {
 	if rnic.StatusOf(err) == rdmap.StatusFlushed {
 		<-o.e.over

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A lostDevice has a Region for operations whose memory somebody is about to look at when the connection
-// ends.
+// A lostDevice has a Region for operations whose memory somebody is about to look at when the
+// connection ends.
 type lostDevice struct {
 	rnic.Device
 	operations *lostRegion
@@ -64,9 +64,9 @@ func (q lostQP) Wait(context.Context, []rnic.Completion) (int, error) {
 	return 0, os.ErrClosed
 }
 
-// TestOperationAtTheEnd: the connection ends while a Write copies its bytes to the registered memory. The
-// memory stays until they are copied. A device's is none of Go's heap, so a copy to memory that has gone
-// would end the process.
+// TestOperationAtTheEnd: the connection ends while a Write copies its bytes to the registered
+// memory. The memory stays until they are copied. A device's is none of Go's heap, so a copy to
+// memory that has gone would end the process.
 func TestOperationAtTheEnd(t *testing.T) {
 	lost := errors.New("lost")
 	region := &lostRegion{b: make([]byte, opSlots*opSlotLen)}
@@ -96,7 +96,8 @@ func TestOperationAtTheEnd(t *testing.T) {
 	}
 }
 
-// A failingQP completes each work request with an error. As with rxe, no event says that the connection has ended.
+// A failingQP completes each work request with an error. As with rxe, no event says that the
+// connection has ended.
 type failingQP struct {
 	lostQP
 	done chan rnic.Completion
@@ -116,8 +117,8 @@ func (q failingQP) Wait(ctx context.Context, dst []rnic.Completion) (int, error)
 	}
 }
 
-// TestOperationFails: with the first work request that has failed the connection is over, and a Read that waits
-// returns, also if the device says nothing of the end.
+// TestOperationFails: with the first work request that has failed the connection is over, and a
+// Read that waits returns, also if the device says nothing of the end.
 func TestOperationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(Config{Device: lostDevice{operations: &lostRegion{b: make([]byte, opSlots*opSlotLen)}}, RecvDepth: 4, RecvSize: 512, SendDepth: 2, SendSize: 512})

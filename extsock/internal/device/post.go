@@ -21,9 +21,9 @@ const (
 	gatherMost  = 6       // pieces of a gather list, as siw has it
 )
 
-// The posts are the Work Requests of Post and PostBatch that have no Completion yet, in their order. The
-// Engine's mu guards them. Their Completions come in that order too, although a device may complete
-// Reads in an order of their own.
+// The posts are the Work Requests of Post and PostBatch that have no Completion yet, in their
+// order. The Engine's mu guards them. Their Completions come in that order too, although a device
+// may complete Reads in an order of their own.
 //
 //	due ──▶ given ──▶ done ──▶ reported
 type posts struct {
@@ -32,8 +32,8 @@ type posts struct {
 	next  uint64 // the position in ring of the first that the device does not have
 	// answers is the number of Reads and atomics that are given and not done.
 	answers int
-	// cells is memory for what atomics return and for short Inline payloads, one cell for each place of ring. It is
-	// nil before the first of them.
+	// cells is memory for what atomics return and for short Inline payloads, one cell for each
+	// place of ring. It is nil before the first of them.
 	cells rnic.Region
 }
 
@@ -65,8 +65,8 @@ func (p *post) release() {
 	}
 }
 
-// Post adds wr to what is under way, and does not wait. The memory of its Data must be that of a Region of
-// the device, and is the connection's until the Completion.
+// Post adds wr to what is under way, and does not wait. The memory of its Data must be that of a
+// Region of the device, and is the connection's until the Completion.
 func (e *Engine) Post(wr *rdmap.WorkRequest) error {
 	err := e.enqueue(wr)
 	if err == nil {
@@ -122,7 +122,8 @@ func (e *Engine) add(p post) (err error) {
 	return err
 }
 
-// postOf returns what wr asks for. The error is for what is wrong with wr itself, or what the device lacks.
+// postOf returns what wr asks for. The error is for what is wrong with wr itself, or what the
+// device lacks.
 func (e *Engine) postOf(wr *rdmap.WorkRequest) (p post, err error) {
 	n, err := wr.Len()
 	if err != nil {
@@ -260,8 +261,8 @@ func (s *posts) give() (p post, ok bool) {
 // owns reports whether a completion is that of a post.
 func (s *posts) owns(c *rnic.Completion) bool { return c.ID>>59 == postBit>>59 }
 
-// completed notes a completion. It returns why the connection ends if the post has failed. What was not
-// carried out because the connection had ended waits for the reason: see flush.
+// completed notes a completion. It returns why the connection ends if the post has failed. What was
+// not carried out because the connection had ended waits for the reason: see flush.
 func (s *posts) completed(c *rnic.Completion) error {
 	at := c.ID &^ postBit
 	if at < s.ring.Head() || at >= s.next || s.ring.At(at).done {
@@ -299,7 +300,8 @@ func (s *posts) report() {
 	s.ring.Pop()
 }
 
-// flush ends all because of reason. The queue pair is closed, so their memory is the program's again.
+// flush ends all because of reason. The queue pair is closed, so their memory is the program's
+// again.
 func (s *posts) flush(reason error) {
 	for s.ring.Len() > 0 {
 		if p := s.ring.First(); !p.done {

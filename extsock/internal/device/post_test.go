@@ -10,7 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// somePosts returns posts with one of each operation, all with the ID of their place, and their queue.
+// somePosts returns posts with one of each operation, all with the ID of their place, and their
+// queue.
 func somePosts(t *testing.T, ops ...rnic.Op) (*posts, *rdmap.CompletionQueue) {
 	t.Helper()
 	cq := rdmap.NewCompletionQueue(len(ops))
@@ -43,7 +44,8 @@ func giveAll(s *posts) (n int) {
 	return n
 }
 
-// TestPostsCompleteInOrder: what a device completes out of order is told in the order of the posts, once.
+// TestPostsCompleteInOrder: what a device completes out of order is told in the order of the posts,
+// once.
 func TestPostsCompleteInOrder(t *testing.T) {
 	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpRead, rnic.OpWrite)
 	if n := giveAll(s); n != 4 {
@@ -106,7 +108,8 @@ func TestPostsFence(t *testing.T) {
 	}
 }
 
-// TestPostsFlush: each post has one Completion, with the reason, whatever the device has said of it.
+// TestPostsFlush: each post has one Completion, with the reason, whatever the device has said of
+// it.
 func TestPostsFlush(t *testing.T) {
 	s, cq := somePosts(t, rnic.OpRead, rnic.OpWrite, rnic.OpWrite, rnic.OpWrite)
 	s.ring.At(3).unsignaled = true
@@ -189,7 +192,8 @@ func TestMachineHeld(t *testing.T) {
 	accepts.wantRead("behind", nil)
 }
 
-// TestMachineClosesBehindPosts: without a Read of its own, a Close waits for the program's Work Requests.
+// TestMachineClosesBehindPosts: without a Read of its own, a Close waits for the program's Work
+// Requests.
 func TestMachineClosesBehindPosts(t *testing.T) {
 	m := newMachine(small)
 	m.begin(peerConfig{messages: true, isRNIC: true})

@@ -91,8 +91,8 @@ func TestAllocWayIn(t *testing.T) {
 	}
 }
 
-// TestSizeOfADriver: a Driver fits into a size class of Go's allocator, and the next one is an eighth
-// larger. Each idle connection has a Driver.
+// TestSizeOfADriver: a Driver fits into a size class of Go's allocator, and the next one is an
+// eighth larger. Each idle connection has a Driver.
 func TestSizeOfADriver(t *testing.T) {
 	const class = 2048
 	if n := unsafe.Sizeof(Driver{}); n > class {

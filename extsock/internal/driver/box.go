@@ -30,11 +30,11 @@ type box struct {
 	tail    tail
 	sink    sink
 	delay   delay
-	// rest is the part of a message of a byte stream that stays in the receive buffer. Reads have taken
-	// what was before it.
+	// rest is the part of a message of a byte stream that stays in the receive buffer. Reads have
+	// taken what was before it.
 	rest []byte
-	// lent is memory that the peer may write to, because the peer has offered a long Write. It is nil
-	// if there is none.
+	// lent is memory that the peer may write to, because the peer has offered a long Write. It is
+	// nil if there is none.
 	lent   *lent
 	memory allowance
 }
@@ -68,8 +68,8 @@ const (
 //
 // In message mode a message waits until Read has taken another one. The peer of a byte stream has a
 // credit for each message, and each credit has memory. So data of a byte stream waits only for the
-// memory of the next Read, while a Read has the receive role. A message without a credit is refused:
-// DDP finds no buffer, and the stream ends.
+// memory of the next Read, while a Read has the receive role. A message without a credit is
+// refused: DDP finds no buffer, and the stream ends.
 func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
 	// A message that is thrown away needs no room.
 	full := b.used >= b.depth && (b.framed || !b.discards())
@@ -107,8 +107,8 @@ func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer b
 	return head, b.placing.body, bound
 }
 
-// findMemory finds memory for a message of n bytes, or of up to longest bytes if this segment is not
-// the last. In message mode it reports false if there is no memory.
+// findMemory finds memory for a message of n bytes, or of up to longest bytes if this segment is
+// not the last. In message mode it reports false if there is no memory.
 func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
 	r, p := &b.reader, &b.placing
 	room := r.room()
@@ -148,8 +148,9 @@ func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
 	return true
 }
 
-// received returns the memory of the present message, which DDP has placed: head is the header of the
-// byte stream, and body is the rest. If a message is shorter than the header, all of it is in head.
+// received returns the memory of the present message, which DDP has placed: head is the header of
+// the byte stream, and body is the rest. If a message is shorter than the header, all of it is in
+// head.
 func (b *box) received(c rdmap.Completion) (head, body []byte) {
 	n := int(c.Len)
 	if b.framed {
@@ -160,8 +161,8 @@ func (b *box) received(c rdmap.Completion) (head, body []byte) {
 }
 
 // accept adds n bytes of payload of the present message to the unread data. It reports whether the
-// message's buffer is free again, and for how many buffers the peer of a byte stream gets its credits
-// back.
+// message's buffer is free again, and for how many buffers the peer of a byte stream gets its
+// credits back.
 func (b *box) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
 	p := &b.placing
 	switch p.state {
@@ -206,8 +207,8 @@ func (b *box) unbind() (c *bufpool.Chunk) {
 	return c
 }
 
-// join appends short data of the stream to the newest message, if there is room. The data then takes
-// up no buffer of its own.
+// join appends short data of the stream to the newest message, if there is room. The data then
+// takes up no buffer of its own.
 func (b *box) join(data []byte) bool {
 	if b.unread.Len() == 0 {
 		return false
@@ -248,9 +249,9 @@ func (b *box) close() (lost bool) {
 	return b.sink == sinkLosing
 }
 
-// end returns the memory that no Read will get, when the connection has ended: that of a message of which
-// a part is missing, what was lent to the peer, and what is promised to it. Unread messages stay, and stay
-// counted.
+// end returns the memory that no Read will get, when the connection has ended: that of a message of
+// which a part is missing, what was lent to the peer, and what is promised to it. Unread messages
+// stay, and stay counted.
 func (b *box) end() {
 	if b.placing.state != placingNone {
 		b.drop()
@@ -269,8 +270,8 @@ func (b *box) put(c *bufpool.Chunk) {
 	c.Put()
 }
 
-// pop removes the oldest message and returns its memory. The result is the number of buffers that are
-// free again.
+// pop removes the oldest message and returns its memory. The result is the number of buffers that
+// are free again.
 func (b *box) pop() (freed int) {
 	m := *b.unread.First()
 	b.unread.Pop()
@@ -284,8 +285,8 @@ func (b *box) pop() (freed int) {
 	return 1
 }
 
-// handBack notes that n buffers of this kind are free again. It returns for how many of them the peer
-// of a byte stream gets its credits back.
+// handBack notes that n buffers of this kind are free again. It returns for how many of them the
+// peer of a byte stream gets its credits back.
 func (b *box) handBack(n int, kind bytestream.Buffer) (back int) {
 	w := &b.memory.window
 	switch {

@@ -7,15 +7,16 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has the states of a box: what the waiting Read has got, where the present message goes, how
-// the stream goes on, what becomes of what arrives, and why the next message has no memory.
+// This file has the states of a box: what the waiting Read has got, where the present message goes,
+// how the stream goes on, what becomes of what arrives, and why the next message has no memory.
 
 // A reader is the Read that waits for messages. One Read waits at a time.
 type reader struct {
 	state readerState
 	want  []byte // the Read's memory, where messages may go
 	got   int    // bytes in want
-	// note, if not nil, becomes the Completion of the message that the Read begins, in message mode.
+	// note, if not nil, becomes the Completion of the message that the Read begins, in message
+	// mode.
 	note *rdmap.Completion
 }
 

@@ -20,8 +20,8 @@ const (
 )
 
 // IsQuick notes a call and reports whether it belongs to a burst. gap is the time since the end of
-// the call before it. answers says that data has come from the peer since then: the call is probably
-// the answer to that data, and another one does not follow.
+// the call before it. answers says that data has come from the peer since then: the call is
+// probably the answer to that data, and another one does not follow.
 func (b *burst) IsQuick(gap time.Duration, answers bool) bool {
 	if answers || gap > burstGap {
 		b.prev.Store(b.calls.Swap(0))

@@ -32,8 +32,8 @@ import (
 // The fields that each message touches stand together, here and in the types of the fields. With
 // many connections most of the time of a message is spent waiting for their cache lines.
 //
-// A method belongs to the part whose state it uses, and each part says who owns it. The methods of the
-// Driver are what the layer above calls, and what takes several parts to do.
+// A method belongs to the part whose state it uses, and each part says who owns it. The methods of
+// the Driver are what the layer above calls, and what takes several parts to do.
 type Driver struct {
 	qp    *rdmap.QP   // from cfg
 	in    *inbox      // messages that wait for Read; nil if the application posts the buffers
@@ -64,8 +64,8 @@ type Driver struct {
 // A Config has what New needs to make a Driver.
 type Config struct {
 	Closed *wait.Latch // Conn.Close sets it; nil: nothing does
-	// Background counts the stream, which is open. The Driver ends that when the connection is over,
-	// and counts its own goroutines. nil: nothing waits for them.
+	// Background counts the stream, which is open. The Driver ends that when the connection is
+	// over, and counts its own goroutines. nil: nothing waits for them.
 	Background *wait.Background
 
 	Taps      *observe.Taps // nil: none
@@ -98,8 +98,8 @@ type Config struct {
 	// BadSTag is called when the peer has used an STag that it does not have. nil means that
 	// nothing is called.
 	BadSTag func()
-	// Invalidated is called when a message of the peer that invalidates an STag has been handled. nil
-	// means that nothing is called.
+	// Invalidated is called when a message of the peer that invalidates an STag has been handled.
+	// nil means that nothing is called.
 	Invalidated func(s ddp.STag)
 }
 
@@ -120,7 +120,8 @@ type ReceiveConfig struct {
 type earlyShower interface{ ShowEarly(show bool) }
 
 // A quieter is a Stream that wants to know whether what it reads concerns the program: see
-// toe.Stream.ReadSegment. If a wrapper hides the method, the Stream does a little more, and nothing is lost.
+// toe.Stream.ReadSegment. If a wrapper hides the method, the Stream does a little more, and nothing
+// is lost.
 type quieter interface{ SetQuiet(quiet bool) }
 
 // New joins the layers of a connection as startup has agreed. From then on the trace is called in

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestStandByWaitsForAHolderThatLeaves: the home goroutine is called a moment before the role is vacant.
-// It must not take that for a call that is over.
+// TestStandByWaitsForAHolderThatLeaves: the home goroutine is called a moment before the role is
+// vacant. It must not take that for a call that is over.
 func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	var r role
 	r.holder.Init(roleReader)
@@ -54,8 +54,8 @@ func TestCloseReplacesCloseWrite(t *testing.T) {
 	})
 }
 
-// TestTokenWaitsForABorrower: a holder does not pick the token up in front of a borrower that has just
-// come.
+// TestTokenWaitsForABorrower: a holder does not pick the token up in front of a borrower that has
+// just come.
 func TestTokenWaitsForABorrower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k token
@@ -83,7 +83,8 @@ func TestTokenWaitsForABorrower(t *testing.T) {
 	})
 }
 
-// TestBurstGivesItsMemoryBack: the budget has the memory of a burst back when TCP has taken its messages.
+// TestBurstGivesItsMemoryBack: the budget has the memory of a burst back when TCP has taken its
+// messages.
 func TestBurstGivesItsMemoryBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

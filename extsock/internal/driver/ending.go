@@ -44,8 +44,8 @@ func (d *Driver) fin() {
 	}
 	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
 	d.setReadUntil(time.Now().Add(d.end.timeout))
-	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to it,
-	// and if the role is vacant, it is called.
+	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to
+	// it, and if the role is vacant, it is called.
 	d.Interrupt()
 	d.role.callHome()
 	if d.end.life.finish() {
@@ -122,15 +122,15 @@ func (d *Driver) Reset(err error) {
 	d.Kill(err)
 }
 
-// sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program has
-// not read, or those that were still queued.
+// sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program
+// has not read, or those that were still queued.
 func (d *Driver) sendReset(err error) {
 	d.abortStream()
 	d.Kill(err)
 }
 
-// endIn begins the end of the way in, once the intake is over. It reports whether the home goroutine
-// lingers before it calls deafen.
+// endIn begins the end of the way in, once the intake is over. It reports whether the home
+// goroutine lingers before it calls deafen.
 func (d *Driver) endIn() (lingers bool) {
 	d.freed.Broadcast()
 	lingers = d.end.closing()
@@ -162,17 +162,17 @@ func (d *Driver) deafen() {
 	}
 }
 
-// awaitClose reads and drops what the peer sends after the error for which a Terminate waits. It returns
-// when the stream ends, or at the deadline that the close of the connection sets. Read tells the program
-// of the error.
+// awaitClose reads and drops what the peer sends after the error for which a Terminate waits. It
+// returns when the stream ends, or at the deadline that the close of the connection sets. Read
+// tells the program of the error.
 func (d *Driver) awaitClose() {
 	d.end.silent.Set()
 	d.freed.Broadcast()
 	d.rx.discard(&d.bound)
 }
 
-// linger waits before the end of the way in of a connection that is closing or has failed. Within the
-// close timeout, the queued output may still go out and the peer's FIN may still arrive.
+// linger waits before the end of the way in of a connection that is closing or has failed. Within
+// the close timeout, the queued output may still go out and the peer's FIN may still arrive.
 func (d *Driver) linger() {
 	until := time.Now().Add(d.end.timeout)
 	if d.rx.err == nil {
@@ -190,8 +190,9 @@ func (d *Driver) linger() {
 }
 
 // Close ends the connection in an orderly way: the queued output goes out, then the FIN. Close
-// returns when that is done or has failed. After the close timeout it resets the connection and returns
-// an error. If the program has not read all that the peer has sent, Close resets the connection at once.
+// returns when that is done or has failed. After the close timeout it resets the connection and
+// returns an error. If the program has not read all that the peer has sent, Close resets the
+// connection at once.
 func (d *Driver) Close() error {
 	begin := time.Now()
 	if d.beginClose() {
@@ -241,8 +242,9 @@ func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 	}
 }
 
-// AwaitEnd waits until nothing more will arrive, and returns why, as a Read of a connection in message
-// mode does. The application posts the receive buffers. What has arrived before is in its completion queue.
+// AwaitEnd waits until nothing more will arrive, and returns why, as a Read of a connection in
+// message mode does. The application posts the receive buffers. What has arrived before is in its
+// completion queue.
 func (d *Driver) AwaitEnd(limit *wait.Deadline) error {
 	d.FlushPutOff()
 	if !d.end.endsReads() {
@@ -306,6 +308,6 @@ func (d *Driver) wakeReceiver() {
 	d.freed.Broadcast()
 }
 
-// TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only the
-// first call writes it.
+// TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
+// the first call writes it.
 func (d *Driver) TraceTerminate() { d.end.traceTerminate() }

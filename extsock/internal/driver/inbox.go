@@ -19,10 +19,10 @@ import (
 // The depth bounds the number of messages. The peer of a byte stream knows the depth as its
 // credits. TCP holds back the messages of every other peer.
 //
-// The rules are those of the box. The inbox guards it, and wakes those who wait. Its methods in this
-// file are for the goroutine with the receive role, except three: the program's calls use close and
-// closeRead, and the goroutine that ends the connection uses end. The methods of a Read are in
-// reader.go.
+// The rules are those of the box. The inbox guards it, and wakes those who wait. Its methods in
+// this file are for the goroutine with the receive role, except three: the program's calls use
+// close and closeRead, and the goroutine that ends the connection uses end. The methods of a Read
+// are in reader.go.
 type inbox struct {
 	queued atomic.Bool // more than one Read has waited at a time
 	held   bool        // a Read with the receive role holds mu; the receive role guards it
@@ -220,8 +220,8 @@ func (in *inbox) close() (lost bool) {
 	return in.box.close()
 }
 
-// end is end of the box. If the program drops the connection without Close, the collector frees what it
-// has left unread, and then the budget gets that back too.
+// end is end of the box. If the program drops the connection without Close, the collector frees
+// what it has left unread, and then the budget gets that back too.
 func (in *inbox) end() {
 	in.mu.Lock()
 	defer in.unlock()

@@ -55,8 +55,9 @@ func (in *inbox) placingState() placingState {
 	return in.box.placing.state
 }
 
-// TestNotes: each Read gets the Completion of the message that it begins, also if another Read begins the
-// next message before it returns, or if Close comes while the message is being placed in its memory.
+// TestNotes: each Read gets the Completion of the message that it begins, also if another Read
+// begins the next message before it returns, or if Close comes while the message is being placed in
+// its memory.
 func TestNotes(t *testing.T) {
 	in := newInbox(8, 512)
 	var notes [4]rdmap.Completion
@@ -94,7 +95,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestInvalidatedByAMessage: the STag that a message for Read invalidates is reported once, when it is invalid.
+// TestInvalidatedByAMessage: the STag that a message for Read invalidates is reported once, when it
+// is invalid.
 func TestInvalidatedByAMessage(t *testing.T) {
 	m := newMachine(false)
 	a, b := m.ends[0], m.ends[1]

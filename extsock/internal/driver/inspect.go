@@ -4,8 +4,8 @@ package driver
 
 // An Inspection is what a Driver is doing at one moment.
 type Inspection struct {
-	// Live says that the Driver has been started and has not ended. The Totals would not tell, because
-	// connections of other tests may end at any time.
+	// Live says that the Driver has been started and has not ended. The Totals would not tell,
+	// because connections of other tests may end at any time.
 	Live    bool
 	Driving bool  // a Read holds the receive role
 	Waits   bool  // a Read waits for bytes

@@ -18,8 +18,8 @@ type lent struct {
 // size returns how many bytes are reserved for the chunk, whether there is one or not.
 func (l *lent) size() int { return bufpool.ChunkSize(l.region.Len()) }
 
-// lend registers the memory of the waiting Read for the n bytes of an offer, or as much of it as the
-// budget could replace. If no Read waits, or that is too short, the handle has length 0.
+// lend registers the memory of the waiting Read for the n bytes of an offer, or as much of it as
+// the budget could replace. If no Read waits, or that is too short, the handle has length 0.
 func (b *box) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	r := &b.reader
 	p := r.want[:min(n, len(r.want), bytestream.MaxGrant)]

@@ -13,13 +13,14 @@ import (
 
 // This file has Look, which shows what a Read would return without reading it.
 
-// A Show is shown what a Read would return now: bytes, or else the end. Neither means that a Read would
-// wait. It returns how many of the bytes it has used, and whether it has seen enough. Otherwise Look calls
-// it again when there is more.
+// A Show is shown what a Read would return now: bytes, or else the end. Neither means that a Read
+// would wait. It returns how many of the bytes it has used, and whether it has seen enough.
+// Otherwise Look calls it again when there is more.
 type Show = func(data []byte, end error) (used int, enough bool)
 
-// An asking is a Look that has found nothing, and waits until the home goroutine has taken what the stream
-// has: over TCP too a program finds what has arrived. All but answered is the home goroutine's.
+// An asking is a Look that has found nothing, and waits until the home goroutine has taken what the
+// stream has: over TCP too a program finds what has arrived. All but answered is the home
+// goroutine's.
 type asking struct {
 	state    askingState
 	laps     int           // reads for it
@@ -58,8 +59,9 @@ const (
 	lookLaps = 64
 )
 
-// A readier is a Stream that can often tell that a ReadSegment would wait. Ready reports false only then.
-// The holder of the receive role calls it. If a wrapper hides the method, a Look takes tryTime.
+// A readier is a Stream that can often tell that a ReadSegment would wait. Ready reports false only
+// then. The holder of the receive role calls it. If a wrapper hides the method, a Look takes
+// tryTime.
 type readier interface{ Ready() bool }
 
 // answer ends the wait of a Look, if there is one.
@@ -85,7 +87,8 @@ func (d *Driver) beginTry() {
 	d.bound.interruptAt(time.Now().Add(tryTime))
 }
 
-// endTry is called after each read of the home goroutine. interrupted says that it has found nothing.
+// endTry is called after each read of the home goroutine. interrupted says that it has found
+// nothing.
 func (d *Driver) endTry(interrupted bool) {
 	a := d.asking.Load()
 	switch {
@@ -97,9 +100,9 @@ func (d *Driver) endTry(interrupted bool) {
 	}
 }
 
-// Look calls show with at most len(p) bytes that a Read would return, in p, until show has seen enough. The
-// bytes that show has used are read. Meanwhile no Read begins. The error is that of the deadline, or
-// net.ErrClosed.
+// Look calls show with at most len(p) bytes that a Read would return, in p, until show has seen
+// enough. The bytes that show has used are read. Meanwhile no Read begins. The error is that of the
+// deadline, or net.ErrClosed.
 //
 // If the application posts the receive buffers, there is nothing to show but the end.
 func (d *Driver) Look(p []byte, limit *wait.Deadline, show Show) error {
@@ -180,8 +183,9 @@ func (d *Driver) use(p []byte) {
 	d.roomFor(t.freed, t.back)
 }
 
-// askHome has the home goroutine take what the stream has, and waits until it has done so. It does nothing
-// if the inbox has something already, or if nobody can make the home goroutine return from the stream.
+// askHome has the home goroutine take what the stream has, and waits until it has done so. It does
+// nothing if the inbox has something already, or if nobody can make the home goroutine return from
+// the stream.
 func (d *Driver) askHome(limit *wait.Deadline) {
 	r := &d.role
 	if !r.lends || d.in.has() {
@@ -208,8 +212,8 @@ func (d *Driver) askHome(limit *wait.Deadline) {
 	}
 }
 
-// awaitMore waits until the inbox may have more for a Look. After the end nothing comes but the deadline
-// and Close.
+// awaitMore waits until the inbox may have more for a Look. After the end nothing comes but the
+// deadline and Close.
 func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 	var ready <-chan struct{}
 	var silent <-chan struct{}
@@ -227,8 +231,8 @@ func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 	return nil
 }
 
-// beginLook makes the Look the waiting Read, without memory that a message may go to. It reports false if
-// there is one.
+// beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
+// false if there is one.
 func (in *inbox) beginLook() bool {
 	in.mu.Lock()
 	defer in.unlock()
@@ -240,8 +244,8 @@ func (in *inbox) beginLook() bool {
 	return true
 }
 
-// show copies what a Read of p would get now to p. all says that this is all that is unread, and ended that
-// nothing follows it.
+// show copies what a Read of p would get now to p. all says that this is all that is unread, and
+// ended that nothing follows it.
 func (in *inbox) show(p []byte) (n int, all, ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -263,7 +267,8 @@ func (b *box) show(p []byte) (n int, all, ended bool) {
 	return n, left == 0, left == 0 && (b.tail == tailEnded || b.discards())
 }
 
-// use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to p.
+// use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to
+// p.
 func (in *inbox) use(p []byte) taking {
 	in.mu.Lock()
 	defer in.unlock()

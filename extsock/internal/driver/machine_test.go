@@ -20,12 +20,12 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// This file has a connection of two ends that one goroutine drives: no goroutine runs besides it, no
-// time passes, and everything that happens is an event that the test has chosen. The ends are real
-// Drivers. In place of the calls that wait (Receive, Read, Write, Do, Close, and the goroutine that
-// writes the rest) a machine makes the steps of which those consist, and goes on with what waits
-// when, and only when, that would be woken. So a wake-up that is lost shows as a call that never
-// returns.
+// This file has a connection of two ends that one goroutine drives: no goroutine runs besides it,
+// no time passes, and everything that happens is an event that the test has chosen. The ends are
+// real Drivers. In place of the calls that wait (Receive, Read, Write, Do, Close, and the goroutine
+// that writes the rest) a machine makes the steps of which those consist, and goes on with what
+// waits when, and only when, that would be woken. So a wake-up that is lost shows as a call that
+// never returns.
 
 // A machineStream is one end of a TCP connection. The test decides when bytes arrive and how many
 // TCP takes.
@@ -473,8 +473,8 @@ func (e *machineEnd) writeOver(n int) {
 	e.setWriting(false)
 }
 
-// abandonWrite is the Write's deadline. After it the memory of the Write is the program's, which the
-// test shows by writing to it.
+// abandonWrite is the Write's deadline. After it the memory of the Write is the program's, which
+// the test shows by writing to it.
 func (e *machineEnd) abandonWrite() {
 	if e.write == nil {
 		return
@@ -674,8 +674,8 @@ func (e *machineEnd) woken() bool {
 	return (has(e.d.in.ready) || e.d.end.silent.IsSet() || e.closed.IsSet()) && (e.d.in.has() || e.d.end.endsReads())
 }
 
-// isWriteWoken reports whether the Write that waits would look: what await of the streamWriter waits
-// for.
+// isWriteWoken reports whether the Write that waits would look: what await of the streamWriter
+// waits for.
 func (e *machineEnd) isWriteWoken() bool {
 	s := e.d.bytes
 	s.mu.Lock()

@@ -21,10 +21,10 @@ import (
 //     hold up everything behind that message. See Window.
 //   - In message mode there are no credits. The connection stops reading from TCP until its program
 //     reads.
-//   - A Read that lends its memory to a long Write of the peer may leave before the peer has written
-//     there. What the peer writes then goes to memory of the connection. That memory is reserved
-//     when it is granted, and the grant is as long as there is memory for. If there is too little,
-//     the offer is refused, and the Write comes as data. See takeGrant.
+//   - A Read that lends its memory to a long Write of the peer may leave before the peer has
+//     written there. What the peer writes then goes to memory of the connection. That memory is
+//     reserved when it is granted, and the grant is as long as there is memory for. If there is too
+//     little, the offer is refused, and the Write comes as data. See takeGrant.
 //   - A receive buffer and an output batch have smaller replacements. See loan.
 
 // DefaultMemoryLimit is the initial limit of SetMemoryLimit, in bytes.
@@ -67,8 +67,8 @@ func SetMemoryLimit(n int64) (before int64) {
 	return common.limit.Swap(n)
 }
 
-// MemoryReserved returns how many bytes of the limit nobody else can have: those in use, and those of
-// the windows.
+// MemoryReserved returns how many bytes of the limit nobody else can have: those in use, and those
+// of the windows.
 func MemoryReserved() int64 { return common.taken.Load() }
 
 // take takes n bytes from the budget and reports whether the budget had them.
@@ -87,9 +87,9 @@ func (b *budget) take(n int64) bool {
 func (b *budget) give(n int64) { b.taken.Add(-n) }
 
 // takeGrant takes the memory that may have to replace n bytes of a Read's. It returns for how many
-// bytes the budget has memory, or 0 if a grant is not worth it. All grants together get at most half
-// of what everything else leaves, so they cost no connection its buffers. One grant gets at most half
-// of what is left for grants, so it leaves something to others.
+// bytes the budget has memory, or 0 if a grant is not worth it. All grants together get at most
+// half of what everything else leaves, so they cost no connection its buffers. One grant gets at
+// most half of what is left for grants, so it leaves something to others.
 func (b *budget) takeGrant(n int) (granted int) {
 	most := (b.limit.Load() - b.taken.Load() - b.grants.Load()) / 4
 	if int64(n) > most {
@@ -112,9 +112,9 @@ func (b *budget) giveGrant(size int64) {
 	b.give(size)
 }
 
-// An allowance counts the memory of one connection's unread messages, and of its grants. The account
-// lasts as long as that memory: what is unread when the connection ends stays counted until Reads take
-// it or Close throws it away. The inbox's lock guards it.
+// An allowance counts the memory of one connection's unread messages, and of its grants. The
+// account lasts as long as that memory: what is unread when the connection ends stays counted until
+// Reads take it or Close throws it away. The inbox's lock guards it.
 type allowance struct {
 	held   int64  // bytes
 	least  int64  // bytes that cost nothing of the budget; 0: unreadAllowance
@@ -122,8 +122,9 @@ type allowance struct {
 	*account
 }
 
-// An account is what an allowance has taken from the budget. It is apart from the allowance, so that it
-// can be settled for a connection that the program has dropped without Close: see inbox.end.
+// An account is what an allowance has taken from the budget. It is apart from the allowance, so
+// that it can be settled for a connection that the program has dropped without Close: see
+// inbox.end.
 type account struct {
 	taken  int64 // bytes; while a window is open, the bytes of it that are in use
 	grants int64 // bytes reserved for grants, and for what came by them and is unread
@@ -195,8 +196,8 @@ func (a *allowance) settle() {
 	}
 }
 
-// end notes that the connection has ended: no message arrives any more. The budget gets back what no
-// unread message uses.
+// end notes that the connection has ended: no message arrives any more. The budget gets back what
+// no unread message uses.
 func (a *allowance) end() {
 	if a.window.IsOpen() {
 		common.filled.Add(-a.taken)
@@ -215,9 +216,9 @@ var (
 	leanBatches = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }} // for few FPDUs each
 )
 
-// A loan is a receive buffer, or an output batch, that a busy connection has borrowed. If the budget
-// has no memory for it, the connection gets a lean one. The receive role guards the loan of the
-// buffer, and the holder of the transmit token owns that of the batch.
+// A loan is a receive buffer, or an output batch, that a busy connection has borrowed. If the
+// budget has no memory for it, the connection gets a lean one. The receive role guards the loan of
+// the buffer, and the holder of the transmit token owns that of the batch.
 type loan struct{ paid int64 } // bytes of the budget; 0: lean
 
 // take takes n bytes from the budget and reports whether the budget had them.

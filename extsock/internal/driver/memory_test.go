@@ -2,8 +2,8 @@ package driver
 
 import "testing"
 
-// TestGrantsShareTheLimit: all grants together take at most half of what everything else leaves, and
-// one takes at most half of what is left for grants. Nothing is too large for the books.
+// TestGrantsShareTheLimit: all grants together take at most half of what everything else leaves,
+// and one takes at most half of what is left for grants. Nothing is too large for the books.
 func TestGrantsShareTheLimit(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	for _, tt := range []struct {

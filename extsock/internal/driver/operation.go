@@ -75,8 +75,8 @@ func (d *Driver) writeMessage(b []byte, limit *wait.Deadline) (int, error) {
 
 // Do posts wr and waits for its Completion. limit is a deadline, and canceled the channel of a
 // context; either may be nil. If the deadline passes or canceled is closed first, Do takes the Work
-// Request back. If bytes of its payload have begun to go out, the rest goes out from a copy, and the
-// error is errDetached. If the rest is too long to copy, the connection ends.
+// Request back. If bytes of its payload have begun to go out, the rest goes out from a copy, and
+// the error is errDetached. If the rest is too long to copy, the connection ends.
 func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
 	if limit.HasPassed() || canceled != nil && wait.IsClosed(canceled) {
 		return rdmap.Completion{}, os.ErrDeadlineExceeded
@@ -123,15 +123,15 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 // A blocking is what the program's blocking calls share. Any goroutine may call its methods.
 type blocking struct {
 	ids atomic.Uint64 // numbers their Work Requests
-	// spare is a completion queue that a call has waited for. others has those of calls that waited at the
-	// same time. Connections do not share them, because the queue's channel may belong to a synctest
-	// bubble.
+	// spare is a completion queue that a call has waited for. others has those of calls that waited
+	// at the same time. Connections do not share them, because the queue's channel may belong to a
+	// synctest bubble.
 	spare  atomic.Pointer[rdmap.CompletionQueue]
 	others atomic.Pointer[sync.Pool]
 }
 
-// unawaited holds completion queues of depth 1 that no call has waited for, so they have no channel. A
-// message that goes out at once needs no other, and an idle connection keeps none.
+// unawaited holds completion queues of depth 1 that no call has waited for, so they have no
+// channel. A message that goes out at once needs no other, and an idle connection keeps none.
 var unawaited = sync.Pool{New: func() any { return rdmap.NewCompletionQueue(1) }}
 
 // A call is a blocking call.
@@ -211,7 +211,8 @@ func isFull(err error) bool {
 	return err != nil && errors.Is(err, rdmap.ErrQueueFull)
 }
 
-// asWriteError returns the error that TCP gives to a Write behind the peer's FIN, wherever the FIN came.
+// asWriteError returns the error that TCP gives to a Write behind the peer's FIN, wherever the FIN
+// came.
 func asWriteError(err error) error {
 	switch {
 	case err == io.EOF: //nolint:errorlint // as the driver notes it

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// bubble is synctest.Test for a test whose connections have ended when f returns. It checks that they
-// have given all memory back to the budget.
+// bubble is synctest.Test for a test whose connections have ended when f returns. It checks that
+// they have given all memory back to the budget.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	used, reserved := MemoryInUse(), MemoryReserved()

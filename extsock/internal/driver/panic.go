@@ -11,8 +11,8 @@ import (
 )
 
 // maxPanics is the maximum number of panics of run and drain together that are recovered in one
-// connection. A panic there has the connection end, which calls them again, so a connection with more
-// panics cannot reach an orderly end. What else panics is not called again, and has no limit.
+// connection. A panic there has the connection end, which calls them again, so a connection with
+// more panics cannot reach an orderly end. What else panics is not called again, and has no limit.
 const maxPanics = 4
 
 // A recovery makes errors of the panics of a connection. Any goroutine may call its methods.
@@ -41,8 +41,8 @@ func (e *ending) panicked(value any) error {
 	return err
 }
 
-// claim counts the panic that err is, or that the layer below has made err of, unless it is counted for
-// a connection already.
+// claim counts the panic that err is, or that the layer below has made err of, unless it is counted
+// for a connection already.
 func (r *recovery) claim(err error) {
 	if e := (*panics.Error)(nil); errors.As(err, &e) && e.Claim() {
 		r.count.Add(counters.Panics, 1)
@@ -60,7 +60,7 @@ func (e *ending) protect(f func()) {
 	f()
 }
 
-// closeStream closes the stream, and abortStream resets the connection. What follows in the end of the
-// connection must be done although the program's Stream panics.
+// closeStream closes the stream, and abortStream resets the connection. What follows in the end of
+// the connection must be done although the program's Stream panics.
 func (d *Driver) closeStream() { d.end.protect(func() { d.tx.stream.Close() }) }
 func (d *Driver) abortStream() { d.end.protect(func() { d.tx.stream.Abort() }) }

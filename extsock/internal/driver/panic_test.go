@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A sabotage is a Stream that calls before once, in the goroutine that is about to write, and closing
-// when it is closed.
+// A sabotage is a Stream that calls before once, in the goroutine that is about to write, and
+// closing when it is closed.
 type sabotage struct {
 	toe.Stream
 	before, closing func()
@@ -30,8 +30,8 @@ func (s *sabotage) TryWriteBatch(bufs [][]byte) (int, error) {
 	return s.Stream.TryWriteBatch(bufs)
 }
 
-// TestPanicWhileABatchIsSent: a panic while the messages of a batch complete ends the connection, and
-// leaves the byte stream unlocked for the goroutines that end it.
+// TestPanicWhileABatchIsSent: a panic while the messages of a batch complete ends the connection,
+// and leaves the byte stream unlocked for the goroutines that end it.
 func TestPanicWhileABatchIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

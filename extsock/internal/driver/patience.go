@@ -16,10 +16,10 @@ import (
 // process that is busy with several connections a goroutine that polls would keep the others from
 // running, and its quick answers would keep the peer from the requests of the others. So a
 // connection polls only while it is alone: in several waits in a row without polling, no other
-// connection has waited. After some polls the connection has to look again, because a goroutine that
-// polls keeps the others from waiting. No goroutine polls for bulk data. One read brings so much of
-// them that the wake-up counts for little, and polling takes time from the peer if both share a
-// processor. The receive role guards a patience.
+// connection has waited. After some polls the connection has to look again, because a goroutine
+// that polls keeps the others from waiting. No goroutine polls for bulk data. One read brings so
+// much of them that the wake-up counts for little, and polling takes time from the peer if both
+// share a processor. The receive role guards a patience.
 type patience struct {
 	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
 	id    uint64        // names the connection in lastWaiter

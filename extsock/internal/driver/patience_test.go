@@ -81,8 +81,8 @@ func waitsWithout(p *patience) (n int) {
 	return n
 }
 
-// TestPatienceOfOneAlone checks that a connection polls only while no other waits, and that it finds
-// out again and again.
+// TestPatienceOfOneAlone checks that a connection polls only while no other waits, and that it
+// finds out again and again.
 func TestPatienceOfOneAlone(t *testing.T) {
 	awaitImpatience(t)
 	a, b := alone(t), alone(t)
@@ -109,8 +109,8 @@ func TestPatienceOfOneAlone(t *testing.T) {
 	}
 }
 
-// TestNoPatienceAmongOthers checks that no connection polls in a process where another waits now and
-// then, after both had the time to notice.
+// TestNoPatienceAmongOthers checks that no connection polls in a process where another waits now
+// and then, after both had the time to notice.
 func TestNoPatienceAmongOthers(t *testing.T) {
 	awaitImpatience(t)
 	a, b := alone(t), alone(t)
@@ -152,8 +152,8 @@ func (s *patientScript) ReadSegment(l toe.Lender, patience time.Duration) (n int
 	return s.give(l.Lend())
 }
 
-// TestNoPatienceForBulkData checks that a Read with the receive role polls after a short read of the
-// stream, and not after a long one.
+// TestNoPatienceForBulkData checks that a Read with the receive role polls after a short read of
+// the stream, and not after a long one.
 func TestNoPatienceForBulkData(t *testing.T) {
 	awaitImpatience(t)
 	s := &patientScript{}

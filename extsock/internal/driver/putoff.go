@@ -41,9 +41,9 @@ const (
 	maxPutOffBytes = 1 << 20 // bytes of payload
 )
 
-// init makes p ready. flush sends what waits, and the net calls catch. send and recv are the doorbells
-// of the connection's completion queues, which may be the same, or nil if the connection has no such
-// queue.
+// init makes p ready. flush sends what waits, and the net calls catch. send and recv are the
+// doorbells of the connection's completion queues, which may be the same, or nil if the connection
+// has no such queue.
 func (p *putOff) init(flush, catch func(), send, recv *Doorbells) {
 	p.catch = catch
 	p.last.Store(p.now())
@@ -66,8 +66,8 @@ func (p *putOff) cast(in time.Duration) {
 
 func (p *putOff) now() int64 { return int64(sinceStart()) }
 
-// add notes a posted Work Request with n bytes of payload, and reports whether it waits. An answer (see
-// burst.IsQuick) does not.
+// add notes a posted Work Request with n bytes of payload, and reports whether it waits. An answer
+// (see burst.IsQuick) does not.
 func (p *putOff) add(n int, answers bool) bool {
 	now := p.now()
 	gap := time.Duration(now - p.last.Swap(now))
@@ -126,9 +126,10 @@ func payloadLen(wr *rdmap.WorkRequest) (n int) {
 	return n
 }
 
-// FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message belongs
-// to a burst, it waits as with Post: until the caller calls Flush, at the latest when nothing else can follow, or
-// until the net does. answers says that data has come from the peer since the last message.
+// FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message
+// belongs to a burst, it waits as with Post: until the caller calls Flush, at the latest when
+// nothing else can follow, or until the net does. answers says that data has come from the peer
+// since the last message.
 func (d *Driver) FlushLater(n int, answers bool) {
 	if !d.later.add(n, answers) {
 		d.Flush()

@@ -16,8 +16,8 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	return d.ReadMessage(b, limit, nil)
 }
 
-// ReadMessage is Read. If note is not nil, and the Read begins a message in message mode, note becomes
-// the Completion of that message.
+// ReadMessage is Read. If note is not nil, and the Read begins a message in message mode, note
+// becomes the Completion of that message.
 func (d *Driver) ReadMessage(b []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error) {
 	if len(b) == 0 && d.bytes != nil {
 		return 0, nil // as TCP's Read, whatever the deadline

@@ -35,8 +35,8 @@ type taking struct {
 }
 
 // begin gives a Read what the box holds: as much of the stream as p has room for, or as much of one
-// message. If the box holds nothing, the Read waits, and arriving bytes may go to p until leave. note is
-// that of the reader.
+// message. If the box holds nothing, the Read waits, and arriving bytes may go to p until leave.
+// note is that of the reader.
 func (b *box) begin(p []byte, note *rdmap.Completion) (outcome, taking) {
 	switch {
 	case b.reader.isThere():
@@ -74,8 +74,8 @@ func (b *box) take(p []byte, note *rdmap.Completion) (t taking) {
 	return t
 }
 
-// endNote takes the note of the message that a Read begins. If to is not nil, it becomes the Completion
-// of that message. This is done before another Read can begin the next message.
+// endNote takes the note of the message that a Read begins. If to is not nil, it becomes the
+// Completion of that message. This is done before another Read can begin the next message.
 func (b *box) endNote(to *rdmap.Completion) {
 	if to != nil {
 		*to = b.notes.First().completion()
@@ -83,8 +83,8 @@ func (b *box) endNote(to *rdmap.Completion) {
 	b.notes.Pop()
 }
 
-// A note is what the Completion of a message in the inbox says. A connection keeps memory for one, so
-// it is short.
+// A note is what the Completion of a message in the inbox says. A connection keeps memory for one,
+// so it is short.
 type note struct {
 	qpNum     uint64
 	immediate uint64
@@ -100,7 +100,8 @@ const (
 	noteImmediate
 )
 
-// noteOf returns the note of a message that was received: nothing was posted, and nothing has failed.
+// noteOf returns the note of a message that was received: nothing was posted, and nothing has
+// failed.
 func noteOf(c *rdmap.Completion) note {
 	n := note{qpNum: c.QPNum, immediate: c.Immediate, n: c.Len, stag: c.Invalidated}
 	if c.Solicited {
@@ -124,8 +125,8 @@ func (n *note) completion() rdmap.Completion {
 	}
 }
 
-// leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing is
-// being placed there, and if it is lent, other memory replaces it.
+// leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing
+// is being placed there, and if it is lent, other memory replaces it.
 func (b *box) leave() readResult {
 	if l := b.lent; l != nil && l.chunk == nil { // the budget has the memory: see lend
 		l.chunk = bufpool.GetChunk(l.region.Len())

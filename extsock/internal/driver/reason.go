@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An ending says whether a connection ends, and why: its life, the state of its queue pair, and what
-// the program has called. It carries nothing out; the Driver does that (ending.go). Any goroutine may
-// call its methods. Those that change something take the lock of life.
+// An ending says whether a connection ends, and why: its life, the state of its queue pair, and
+// what the program has called. It carries nothing out; the Driver does that (ending.go). Any
+// goroutine may call its methods. Those that change something take the lock of life.
 type ending struct {
 	life   life
 	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
@@ -58,9 +58,10 @@ func (e *ending) penalize(err error) {
 }
 
 // guessed reports whether err, which has ended a connection, says that the peer used memory that
-// the peer does not have. A peer that tries STags causes such errors. It does not cause the error of an access
-// that needs no right: this end's own, to the Region of an answer to a request that was right when it came. A
-// Send with Invalidate, which accesses no bytes, needs none either, but may well be a try.
+// the peer does not have. A peer that tries STags causes such errors. It does not cause the error
+// of an access that needs no right: this end's own, to the Region of an answer to a request that
+// was right when it came. A Send with Invalidate, which accesses no bytes, needs none either, but
+// may well be a try.
 func guessed(err error) bool {
 	var access *ddp.AccessError
 	return errors.As(err, &access) && (access.Need != 0 || access.N == 0)
@@ -84,13 +85,14 @@ func (e *ending) finDue() bool {
 // so once: then finDue holds, and fin finishes the connection.
 func (e *ending) abortDue() bool { return e.life.state() == lifeKilled }
 
-// peerLeft reports whether the connection ends, so far, only because the peer has closed it in order.
+// peerLeft reports whether the connection ends, so far, only because the peer has closed it in
+// order.
 func (e *ending) peerLeft() bool {
 	return e.life.state() == lifeEnding && e.life.why() == io.EOF //nolint:errorlint // as the driver notes it
 }
 
-// endsReads reports whether a Read must not wait, because nothing more will arrive, or the program has
-// called Close.
+// endsReads reports whether a Read must not wait, because nothing more will arrive, or the program
+// has called Close.
 func (e *ending) endsReads() bool { return e.silent.IsSet() || e.closed.IsSet() }
 
 // err returns why the connection has ended: io.EOF if the peer closed it in order, net.ErrClosed if
@@ -106,8 +108,8 @@ func (e *ending) err() error {
 	return err
 }
 
-// hasFailed reports whether the connection has ended, or ends, for another reason than that the peer
-// or the program has closed it.
+// hasFailed reports whether the connection has ended, or ends, for another reason than that the
+// peer or the program has closed it.
 func (e *ending) hasFailed() bool {
 	switch e.life.why() { //nolint:errorlint // as the driver notes them
 	case nil, io.EOF, net.ErrClosed:
@@ -116,8 +118,8 @@ func (e *ending) hasFailed() bool {
 	return true
 }
 
-// readError says why no more bytes will arrive. A byte stream (framed) that ends properly has said so
-// before TCP ends.
+// readError says why no more bytes will arrive. A byte stream (framed) that ends properly has said
+// so before TCP ends.
 func (e *ending) readError(framed bool) error {
 	err := e.err()
 	if err == io.EOF && framed { //nolint:errorlint // as err returns it

@@ -123,7 +123,8 @@ func (d *Driver) process(reader bool) (sound bool) {
 		}
 		d.answer()
 		<-d.recheck
-		// After Close the message is thrown away, and what follows it may answer requests that are still queued.
+		// After Close the message is thrown away, and what follows it may answer requests that are
+		// still queued.
 		if !d.end.life.maySend() {
 			d.endUnsound()
 			return false

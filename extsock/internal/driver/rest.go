@@ -9,8 +9,9 @@ import (
 // copied once: whole messages (delayPaused), and the rest of a message whose beginning a Read has
 // taken (placingStays, then box.rest). Both need a Read that has the receive role.
 
-// pauses reports whether a message waits for the next Read. It does if the Read that has the receive
-// role leaves unread data behind, or has got something and may have no room for all of this message.
+// pauses reports whether a message waits for the next Read. It does if the Read that has the
+// receive role leaves unread data behind, or has got something and may have no room for all of this
+// message.
 func (b *box) pauses(payload []byte, last bool) bool {
 	r := &b.reader
 	if !b.framed || b.discards() || !bytestream.IsData(payload) {

@@ -22,21 +22,22 @@ import (
 //
 // While the role is vacant, nobody receives, and the program may turn to anything else. Yet no
 // operation of the peer may wait for the program. So the goroutine that leaves the role vacant arms
-// the stream's watch (toe.Stream.Watch), which calls the home goroutine as soon as something arrives,
-// and the Read that takes the role disarms it.
+// the stream's watch (toe.Stream.Watch), which calls the home goroutine as soon as something
+// arrives, and the Read that takes the role disarms it.
 //
 // These are two system calls for each wait of a Read, and too much for a program that does nothing
-// but answer short messages. So a Read is trusted once Reads have come back quickly very many times:
-// then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes have waited
-// for the sentinel, trust was wrong, and the next trust takes many more quick waits. So bytes wait for
-// it only a few times in the life of a connection. Reads that were filled and Reads that were not have
-// a trust each. A stream without a watch leaves the role to the home goroutine until a Read is trusted.
+// but answer short messages. So a Read is trusted once Reads have come back quickly very many
+// times: then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes
+// have waited for the sentinel, trust was wrong, and the next trust takes many more quick waits. So
+// bytes wait for it only a few times in the life of a connection. Reads that were filled and Reads
+// that were not have a trust each. A stream without a watch leaves the role to the home goroutine
+// until a Read is trusted.
 //
 // The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
 // threads more expensive.
 //
-// The holder of the role calls missed, calm, leave, leaveRead and yield, and the Read that waits calls
-// beginWait and endWait. Any goroutine may call the other methods.
+// The holder of the role calls missed, calm, leave, leaveRead and yield, and the Read that waits
+// calls beginWait and endWait. Any goroutine may call the other methods.
 type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
@@ -70,13 +71,13 @@ type role struct {
 }
 
 // A trust is what the last Reads have shown of the next one. Reads that return less than was asked
-// for and Reads that are filled have one each: a program that reads a long message in pieces is back
-// at once after each piece, and long after the last one.
+// for and Reads that are filled have one each: a program that reads a long message in pieces is
+// back at once after each piece, and long after the last one.
 type trust struct {
-	// streak is how many waits began quickly, at most about streakCap times after. A quick wait counts
-	// in the streaks of both kinds. A wait that begins late undoes lateWaits quick ones of its kind, and
-	// at most half of the streak, because on a busy machine the scheduler makes quick Reads late, several
-	// in a row. A one-sided operation that no Read receives sets both to 0.
+	// streak is how many waits began quickly, at most about streakCap times after. A quick wait
+	// counts in the streaks of both kinds. A wait that begins late undoes lateWaits quick ones of
+	// its kind, and at most half of the streak, because on a busy machine the scheduler makes quick
+	// Reads late, several in a row. A one-sided operation that no Read receives sets both to 0.
 	streak atomic.Int32
 	after  atomic.Int32 // with so many quick waits a Read is trusted
 }
@@ -120,8 +121,8 @@ const (
 	trustMost  = 1 << 24                // and never more than this
 	streakCap  = 4
 	lateWaits  = 16 // so many quick waits a late one undoes
-	// A wait for bulk data counts as so many waits. While the home goroutine receives such data, each
-	// byte is copied twice, so Reads must be trusted soon.
+	// A wait for bulk data counts as so many waits. While the home goroutine receives such data,
+	// each byte is copied twice, so Reads must be trusted soon.
 	bulkStep   = trustFirst / 4
 	sentinelIn = 5 * time.Millisecond
 	slowWait   = sentinelIn / 4
@@ -152,10 +153,10 @@ func (r *role) isTrusted() bool {
 	return t.streak.Load() >= t.after.Load()
 }
 
-// isSparse reports whether the watch is cheaper than the sentinel although the Read is trusted: messages
-// come seldom, so the sentinel would be set, and wake a thread for that, almost each time. Beside other
-// connections, whose messages keep the threads awake, the sentinel is cheaper. The holder of the role
-// calls isSparse.
+// isSparse reports whether the watch is cheaper than the sentinel although the Read is trusted:
+// messages come seldom, so the sentinel would be set, and wake a thread for that, almost each time.
+// Beside other connections, whose messages keep the threads awake, the sentinel is cheaper. The
+// holder of the role calls isSparse.
 func (r *role) isSparse() bool {
 	return r.watches && r.lastWait() > sparseWait && r.patience != nil && r.patience.isAlone()
 }
@@ -199,9 +200,10 @@ func (r *role) noteRead(result readResult, want int) {
 	}
 }
 
-// oneSided notes that an operation has come, or will come, that the program takes no part in. A Read
-// that has the role at this moment receives it like a message, so it says nothing about the times when
-// no Read has the role. Otherwise no Read is trusted, and the home goroutine gets the role.
+// oneSided notes that an operation has come, or will come, that the program takes no part in. A
+// Read that has the role at this moment receives it like a message, so it says nothing about the
+// times when no Read has the role. Otherwise no Read is trusted, and the home goroutine gets the
+// role.
 func (r *role) oneSided() {
 	if r.isReaders() {
 		return
@@ -232,8 +234,8 @@ func (r *role) callHome() {
 	}
 }
 
-// setWriting notes whether a Write waits that needs the peer to go on, for credits or for the answer to
-// an offer. One Write waits at a time.
+// setWriting notes whether a Write waits that needs the peer to go on, for credits or for the
+// answer to an offer. One Write waits at a time.
 func (r *role) setWriting(waits bool) {
 	r.writing.Store(waits)
 	if waits {
@@ -242,8 +244,8 @@ func (r *role) setWriting(waits bool) {
 }
 
 // yields reports whether the home goroutine gives the role up: what it has received since waits was
-// the number of waits has served a Read, or will serve one from the inbox, and nothing will be missed
-// while the role is vacant.
+// the number of waits has served a Read, or will serve one from the inbox, and nothing will be
+// missed while the role is vacant.
 func (r *role) yields(waits int64, in *inbox) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
@@ -321,8 +323,8 @@ func (r *role) leave(hurry bool) {
 	}
 }
 
-// arm arms the watch of the stream, and disarm ends it. The role must not stay with a goroutine in which
-// the program's Stream panics; the watch is then refused.
+// arm arms the watch of the stream, and disarm ends it. The role must not stay with a goroutine in
+// which the program's Stream panics; the watch is then refused.
 func (r *role) arm() (armed bool) {
 	defer r.recovered(&armed)
 	return r.stream.Watch(r.gate)
@@ -348,9 +350,9 @@ func (r *role) guard() {
 	}
 }
 
-// unguard notes that the sentinel is not set any more, because a Read has the role. If the Read has left
-// meanwhile, it may have found the sentinel set, so unguard sets it again: leave makes the role vacant
-// before it looks at guarded, and unguard changes guarded before it looks at the role.
+// unguard notes that the sentinel is not set any more, because a Read has the role. If the Read has
+// left meanwhile, it may have found the sentinel set, so unguard sets it again: leave makes the
+// role vacant before it looks at guarded, and unguard changes guarded before it looks at the role.
 func (r *role) unguard() {
 	r.guarded.Store(false)
 	if r.isVacant() {
@@ -358,9 +360,9 @@ func (r *role) unguard() {
 	}
 }
 
-// look is called by the sentinel. If the role is vacant, look calls the home goroutine. If a Read has
-// the role, the sentinel is set again when that Read leaves. If a Read has left a moment ago, the
-// sentinel was set for an earlier vacancy. Then look sets it for the present one.
+// look is called by the sentinel. If the role is vacant, look calls the home goroutine. If a Read
+// has the role, the sentinel is set again when that Read leaves. If a Read has left a moment ago,
+// the sentinel was set for an earlier vacancy. Then look sets it for the present one.
 func (r *role) look() {
 	if !r.isVacant() {
 		r.unguard()
@@ -453,9 +455,9 @@ func (d *Driver) leaveRole() {
 	d.endVacancy()
 }
 
-// endVacancy calls the home goroutine if the connection ends, because only that goroutine carries out
-// the end. Whoever ends the connection notes it before looking at the holder of the role, and whoever
-// leaves the role looks at it afterwards. So one of the two calls.
+// endVacancy calls the home goroutine if the connection ends, because only that goroutine carries
+// out the end. Whoever ends the connection notes it before looking at the holder of the role, and
+// whoever leaves the role looks at it afterwards. So one of the two calls.
 func (d *Driver) endVacancy() {
 	if d.end.isUnderWay() {
 		d.role.callHome()

@@ -96,9 +96,9 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	})
 }
 
-// TestRoleWhileAWriteWaits: a Write that waits for TCP calls no goroutine to the vacant role, because
-// nothing that it waits for comes from the peer. A Write that is longer than its credits does, even if
-// it waits for TCP at first, so it does not wait for the sentinel.
+// TestRoleWhileAWriteWaits: a Write that waits for TCP calls no goroutine to the vacant role,
+// because nothing that it waits for comes from the peer. A Write that is longer than its credits
+// does, even if it waits for TCP at first, so it does not wait for the sentinel.
 func TestRoleWhileAWriteWaits(t *testing.T) {
 	const size, window = 64 << 10, 32 // of streamPair
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// An rx is the way in, from the stream to messages: the wayIn, and what has to do with the stream. The
-// goroutine with the receive role owns it, and only that goroutine calls its methods.
+// An rx is the way in, from the stream to messages: the wayIn, and what has to do with the stream.
+// The goroutine with the receive role owns it, and only that goroutine calls its methods.
 type rx struct {
 	wayIn
 	free []byte // the part of the buffer to read to; nil while the connection holds no buffer
@@ -73,8 +73,8 @@ func (r *rx) setQuiet(quiet bool) {
 	}
 }
 
-// callsProgram reports whether the answer to a request of the peer may call code of the program: a Tap, or
-// memory of ddp.Domain.RegisterMemory.
+// callsProgram reports whether the answer to a request of the peer may call code of the program: a
+// Tap, or memory of ddp.Domain.RegisterMemory.
 func (r *rx) callsProgram() bool { return r.taps.On() || r.domain.HasMemory() }
 
 // release releases the inbox if a Read holds its lock.
@@ -162,8 +162,8 @@ func (r *rx) giveBack() {
 	}
 }
 
-// drop gives up the buffer, and what of an FPDU is in it, at the end of the way in. The collector frees
-// the buffer: after a panic nobody knows who still refers to it.
+// drop gives up the buffer, and what of an FPDU is in it, at the end of the way in. The collector
+// frees the buffer: after a panic nobody knows who still refers to it.
 func (r *rx) drop() {
 	r.mpa.Drop()
 	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of messages that are not whole
@@ -171,8 +171,8 @@ func (r *rx) drop() {
 	r.loan.end()
 }
 
-// countArrived counts the bytes of the stream from off to end, which have arrived, unless there is a
-// gap before them. The bytes of an early run arrive again.
+// countArrived counts the bytes of the stream from off to end, which have arrived, unless there is
+// a gap before them. The bytes of an early run arrive again.
 func (r *rx) countArrived(off, end uint64) {
 	before := r.count.Load(counters.Received + counters.Octets)
 	if off <= before && end > before {

@@ -44,8 +44,8 @@ func (noTap) Sent([]byte)     {}
 func (noTap) Received([]byte) {}
 func (noTap) Closed()         {}
 
-// TestQuiet: the stream learns that what it has read concerns the peer alone, if that is requests for Reads and
-// atomics, until a message ends that may have set the program going.
+// TestQuiet: the stream learns that what it has read concerns the peer alone, if that is requests
+// for Reads and atomics, until a message ends that may have set the program going.
 func TestQuiet(t *testing.T) {
 	untagged := func(op rdmap.Opcode, msn uint32, payload []byte) []byte {
 		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(op), QN: op.Queue(), MSN: msn}

@@ -61,8 +61,8 @@ type StreamConfig struct {
 	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
 }
 
-// newByteStream returns the byte stream of a connection. The peer has credits for a window of so many
-// messages.
+// newByteStream returns the byte stream of a connection. The peer has credits for a window of so
+// many messages.
 func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), window)
 	if cfg.Greets {
@@ -164,8 +164,8 @@ func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
 	return s.first
 }
 
-// reap tells the byte stream which requests have completed. The byte stream then tries again to post
-// what a full send queue held back.
+// reap tells the byte stream which requests have completed. The byte stream then tries again to
+// post what a full send queue held back.
 func (s *byteStream) reap() {
 	if !s.waiting.Load() {
 		return
@@ -240,9 +240,10 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 	return nil
 }
 
-// freed notes that Reads have freed buffers. The peer gets back credits, as many as back says, out of
-// a window of so many. freed reports whether they are due to be sent. They can be due even if back is
-// 0: the window is smaller then, and the credits that were owed before may now be half of it.
+// freed notes that Reads have freed buffers. The peer gets back credits, as many as back says, out
+// of a window of so many. freed reports whether they are due to be sent. They can be due even if
+// back is 0: the window is smaller then, and the credits that were owed before may now be half of
+// it.
 func (s *byteStream) freed(back, window int) (due bool) {
 	s.mu.Lock()
 	s.tx.Freed(back, window, false)
@@ -257,8 +258,8 @@ func (s *byteStream) isFinished() bool {
 	return s.tx.IsFinished()
 }
 
-// finish ends the stream after the data that has been written. The Write under way, and later Writes,
-// return err.
+// finish ends the stream after the data that has been written. The Write under way, and later
+// Writes, return err.
 func (s *byteStream) finish(err error) {
 	s.mu.Lock()
 	if s.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it

@@ -56,9 +56,9 @@ func TestStreamEndGivesMemoryBack(t *testing.T) {
 	}
 }
 
-// TestWriteThatThePeerHasRead checks that a long Write succeeds if the peer has read all of it and then
-// closes in order before the goroutine of the Write runs again. Data and a rendezvous differ in who
-// sends the last of it.
+// TestWriteThatThePeerHasRead checks that a long Write succeeds if the peer has read all of it and
+// then closes in order before the goroutine of the Write runs again. Data and a rendezvous differ
+// in who sends the last of it.
 func TestWriteThatThePeerHasRead(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -108,8 +108,8 @@ func TestWriteThatThePeerHasRead(t *testing.T) {
 	}
 }
 
-// TestWriteAfterTheEnd checks that a long Write fails if TCP has taken the last of it only after the
-// peer has closed in order: nobody reads these bytes.
+// TestWriteAfterTheEnd checks that a long Write fails if TCP has taken the last of it only after
+// the peer has closed in order: nobody reads these bytes.
 func TestWriteAfterTheEnd(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		m := newMachine(true)

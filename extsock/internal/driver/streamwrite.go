@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/internal/states"
 )
 
-// A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits. The goroutines of
-// Writes call its methods. The Write under way (byteStream.writing) owns choice; the rest is for any
-// of them.
+// A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits. The
+// goroutines of Writes call its methods. The Write under way (byteStream.writing) owns choice; the
+// rest is for any of them.
 type streamWriter struct {
 	d         *Driver // transmits
 	bytes     *byteStream
@@ -87,7 +87,8 @@ func (w *streamWriter) writeOwn(p []byte, over <-chan struct{}) (n int, err erro
 	return n, err
 }
 
-// begin waits until no other Write is under way. The caller's Write is then under way, until finish.
+// begin waits until no other Write is under way. The caller's Write is then under way, until
+// finish.
 func (w *streamWriter) begin(over <-chan struct{}) error {
 	s := w.bytes
 	for {
@@ -181,9 +182,9 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 }
 
 // append copies as much of p to the pending data as there is room for, and sends the data. gap is
-// the time since the last Write; isQuick has judged that of a Write that is not short. If append does not copy all of p, the Write is under way
-// afterwards. If another Write is under way, append does nothing and busy is true. underWay says
-// that this Write is under way already.
+// the time since the last Write; isQuick has judged that of a Write that is not short. If append
+// does not copy all of p, the Write is under way afterwards. If another Write is under way, append
+// does nothing and busy is true. underWay says that this Write is under way already.
 func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
 	s := w.bytes
 	held := w.tx.tryToken() // then the message is posted under the same lock
@@ -267,10 +268,10 @@ func (w *streamWriter) beginLong(p []byte, crossover int) error {
 }
 
 // look looks whether the long Write can end, and ends it in that case. n is then the number of its
-// bytes that go out. Otherwise asks says whether the Write needs the peer to go on, and not only TCP,
-// and owns says whether requests refer to its memory. A Write that has waited fails if the stream has
-// ended meanwhile, unless all of it went out before: the peer may have closed because it has read all.
-// See also goOnLocked.
+// bytes that go out. Otherwise asks says whether the Write needs the peer to go on, and not only
+// TCP, and owns says whether requests refer to its memory. A Write that has waited fails if the
+// stream has ended meanwhile, unless all of it went out before: the peer may have closed because it
+// has read all. See also goOnLocked.
 func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err error) {
 	s := w.bytes
 	s.mu.Lock()
@@ -288,10 +289,10 @@ func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err err
 	return ended, s.tx.AsksPeer(), owns, n, err
 }
 
-// await waits until something has changed for the Write under way. asks says that the Write needs the
-// peer to go on: then the receive role must not stay vacant. A Write that waits for TCP only needs
-// nobody who receives. When the connection ends, await returns at once, unless requests refer to the
-// Write's memory, which owns says: these are flushed first.
+// await waits until something has changed for the Write under way. asks says that the Write needs
+// the peer to go on: then the receive role must not stay vacant. A Write that waits for TCP only
+// needs nobody who receives. When the connection ends, await returns at once, unless requests refer
+// to the Write's memory, which owns says: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, asks, owns bool) error {
 	ended := w.end.life.ending
 	if owns {

@@ -8,8 +8,8 @@ import (
 )
 
 // An idle ends a connection on which no bytes move. A timer compares the counters from time to
-// time, so that arriving and departing bytes cost nothing extra. Any goroutine may call its methods,
-// which take its lock.
+// time, so that arriving and departing bytes cost nothing extra. Any goroutine may call its
+// methods, which take its lock.
 type idle struct {
 	timeout time.Duration // 0: none
 	mu      locks.Mutex[locks.Idle]
@@ -43,8 +43,8 @@ func (d *Driver) lookIdle() {
 	}
 }
 
-// look reports whether the connection has been idle for too long. n bytes have moved so far. If it has
-// not, look sets the timer again.
+// look reports whether the connection has been idle for too long. n bytes have moved so far. If it
+// has not, look sets the timer again.
 func (i *idle) look(n uint64) (over bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,7 +1,7 @@
 package driver
 
-// This file is the driver's way out: from the queue pair to TCP. What the holder of the token does is
-// in tx.go.
+// This file is the driver's way out: from the queue pair to TCP. What the holder of the token does
+// is in tx.go.
 
 // maxTurns is the number of batches that a goroutine writes for others after it has posted or
 // received. Then another goroutine takes the token over.
@@ -38,8 +38,8 @@ func (d *Driver) canceled() {
 	d.freed.Broadcast()
 }
 
-// sendRest sends everything that is queued, and waits for TCP. tx.passOn has handed it the token, and
-// background counts it.
+// sendRest sends everything that is queued, and waits for TCP. tx.passOn has handed it the token,
+// and background counts it.
 func (d *Driver) sendRest() {
 	defer d.background.End()
 	d.tx.token.takeOver()
@@ -93,8 +93,8 @@ func (d *Driver) drain(wait bool) (over bool) {
 
 // detach copies the payload of messages that have been given out and that TCP has not taken, so
 // that the memory belongs to its owner again. A message that has begun can be of any length: if
-// that message is the one of the Work Request with this ID and the payload data, and the rest is too
-// long to copy, detach reports false.
+// that message is the one of the Work Request with this ID and the payload data, and the rest is
+// too long to copy, detach reports false.
 func (d *Driver) detach(data []byte, id uint64) bool {
 	from := d.tx.token.borrow()
 	ok := d.tx.detach(data, id)

@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestTrustOutlivesLateWaits: a Read that is quick nearly always is still trusted when it is late a few
-// times in a row, or once in a while. It is trusted no more when it is late again and again, and at once
-// when a one-sided operation comes.
+// TestTrustOutlivesLateWaits: a Read that is quick nearly always is still trusted when it is late a
+// few times in a row, or once in a while. It is trusted no more when it is late again and again,
+// and at once when a one-sided operation comes.
 func TestTrustOutlivesLateWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -81,8 +81,8 @@ func TestTrustOutlivesLateWaits(t *testing.T) {
 	})
 }
 
-// TestTrustInParts: a program that reads long messages in pieces is trusted to be back after a piece,
-// though it never is after the last one.
+// TestTrustInParts: a program that reads long messages in pieces is trusted to be back after a
+// piece, though it never is after the last one.
 func TestTrustInParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -140,9 +140,9 @@ func TestSentinelComesAgain(t *testing.T) {
 	})
 }
 
-// TestSentinelWhileReadLeaves: the sentinel goes off when a Read has the role, which leaves it at that
-// moment. Whichever of the two comes first, the sentinel is set afterwards: otherwise nobody would be called
-// while the role is vacant.
+// TestSentinelWhileReadLeaves: the sentinel goes off when a Read has the role, which leaves it at
+// that moment. Whichever of the two comes first, the sentinel is set afterwards: otherwise nobody
+// would be called while the role is vacant.
 func TestSentinelWhileReadLeaves(t *testing.T) {
 	for _, leavesFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestSentinelWhileReadLeaves(t *testing.T) {
 	}
 }
 
-// TestSparseReads: a trusted Read that has waited for long leaves the watch, and the sentinel beside other
-// connections.
+// TestSparseReads: a trusted Read that has waited for long leaves the watch, and the sentinel
+// beside other connections.
 func TestSparseReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -204,8 +204,8 @@ func TestSparseReads(t *testing.T) {
 	})
 }
 
-// TestSentinelOfAnEarlierVacancy: a sentinel that was set before a Read came and left again is due when
-// the role has been vacant for its time since then.
+// TestSentinelOfAnEarlierVacancy: a sentinel that was set before a Read came and left again is due
+// when the role has been vacant for its time since then.
 func TestSentinelOfAnEarlierVacancy(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -340,7 +340,8 @@ func TestNoOperationWaitsBehindAMessage(t *testing.T) {
 			if a.role.isReaders() {
 				break
 			}
-			// The home goroutine has not noticed that it has served a Read, and will at one of the next.
+			// The home goroutine has not noticed that it has served a Read, and will at one of the
+			// next.
 			if tries == 100 {
 				t.Fatal("the Read does not receive for itself")
 			}

@@ -148,8 +148,9 @@ func (t *tx) fill() (filled bool) {
 	return filled
 }
 
-// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants Markers
-// wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a segment.
+// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants
+// Markers wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a
+// segment.
 func (t *tx) mulpdu() int {
 	if t.maxFPDU > 0 {
 		return mpa.MULPDU(t.maxFPDU, t.markers)
@@ -186,8 +187,8 @@ func (t *tx) writeBatch(wait bool) (whole bool, err error) {
 	}
 }
 
-// batchSent completes the messages of a batch that TCP has taken. The byte stream learns under the same
-// lock whether that was before the end of the connection.
+// batchSent completes the messages of a batch that TCP has taken. The byte stream learns under the
+// same lock whether that was before the end of the connection.
 func (t *tx) batchSent() {
 	s := t.bytes
 	if s == nil || !s.waiting.Load() {
@@ -257,8 +258,8 @@ func (t *tx) postLocked(s *byteStream) {
 	}
 }
 
-// postNext posts w. If nothing else is queued, postNext begins w's message under the same lock of the
-// queue pair.
+// postNext posts w. If nothing else is queued, postNext begins w's message under the same lock of
+// the queue pair.
 func (t *tx) postNext(w *rdmap.WorkRequest) error {
 	if t.stage.isMiddle() {
 		return t.qp.PostSend(w)

@@ -61,10 +61,10 @@ type wayIn struct {
 //
 // It is stalled if the program has to read before there is memory for a message. In a pause the
 // receive buffer keeps messages that do not fit into the memory of the Read that has the role. It
-// rests if a Read has taken the beginning of a message, until Reads have taken all of the message or
-// its rest has moved to memory of the pool. The next Read goes on from there, and what it gets is
-// copied once. If something else arrives before a Read comes, the home goroutine is called and goes
-// on, and the data goes to memory of the pool.
+// rests if a Read has taken the beginning of a message, until Reads have taken all of the message
+// or its rest has moved to memory of the pool. The next Read goes on from there, and what it gets
+// is copied once. If something else arrives before a Read comes, the home goroutine is called and
+// goes on, and the data goes to memory of the pool.
 type intake uint8
 
 const (

@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A wayOut is the way from posted Work Requests to FPDUs that TCP may take: the state of MPA and DDP,
-// and what of the present message is still on its way. It is a value without a goroutine or a clock,
-// and never waits. The holder of the transmit token owns it.
+// A wayOut is the way from posted Work Requests to FPDUs that TCP may take: the state of MPA and
+// DDP, and what of the present message is still on its way. It is a value without a goroutine or a
+// clock, and never waits. The holder of the transmit token owns it.
 type wayOut struct {
 	batch *mpa.Batch // lent while the token is held and there is output
 	stage stage
@@ -79,8 +79,8 @@ func (w *wayOut) abandon() {
 // hasOutput reports whether there is something to cut.
 func (w *wayOut) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput() }
 
-// cut cuts messages into segments of at most mulpdu octets, and makes FPDUs of the segments, until the
-// batch is full or nothing is left to send. It reports whether the batch holds anything. With
+// cut cuts messages into segments of at most mulpdu octets, and makes FPDUs of the segments, until
+// the batch is full or nothing is left to send. It reports whether the batch holds anything. With
 // snapshots, the batch holds copies of the payload. A Read Response whose Region is gone ends the
 // queue pair.
 func (w *wayOut) cut(mulpdu int, snapshots bool) bool {
@@ -144,9 +144,9 @@ func (w *wayOut) sent() {
 	w.qp.Sent(done)
 }
 
-// detach copies the payload that has been given out, so that nothing refers to data any more. The Work Request
-// has this ID, and data as its payload; another one may have the same ID, or the same payload. If
-// its message has begun, and the rest is too long to copy, detach reports false.
+// detach copies the payload that has been given out, so that nothing refers to data any more. The
+// Work Request has this ID, and data as its payload; another one may have the same ID, or the same
+// payload. If its message has begun, and the rest is too long to copy, detach reports false.
 func (w *wayOut) detach(data []byte, id uint64) bool {
 	if w.stage.isUnsent() {
 		w.batch.Detach()

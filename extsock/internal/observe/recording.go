@@ -35,9 +35,9 @@ func (p plain) Stop() { p.Closed() }
 
 func (plain) IsOver() bool { return false }
 
-// A Recording is a Tap that sees a connection. It counts the calls of the Tap that are under way, so
-// that the Tap's last call comes behind all others although no lock is held during any of them. A Tap
-// may thus end its own Recording.
+// A Recording is a Tap that sees a connection. It counts the calls of the Tap that are under way,
+// so that the Tap's last call comes behind all others although no lock is held during any of them.
+// A Tap may thus end its own Recording.
 //
 //	live ──stop──▶ stopped ──last call returns──▶ told
 //	  └─────close──▶ closed ──────────────────────▶┘
@@ -47,8 +47,8 @@ type Recording struct {
 	state atomic.Uint64
 }
 
-// The phases of a Recording. The call that finds no other call under way makes the step to told, and
-// then tells the Tap of the end.
+// The phases of a Recording. The call that finds no other call under way makes the step to told,
+// and then tells the Tap of the end.
 const (
 	phaseLive    uint64 = iota
 	phaseStopped        // the Tap is to learn that the connection goes on without it
@@ -83,8 +83,8 @@ func (r *Recording) enter() bool {
 // leave ends a call of the Tap, also one that has panicked.
 func (r *Recording) leave() { r.tell(r.state.Add(^uint64(callUnderWay - 1))) }
 
-// end ends the Recording in the phase how. The Tap learns it when no call of it is under way: now, or
-// from the goroutine that makes the last call.
+// end ends the Recording in the phase how. The Tap learns it when no call of it is under way: now,
+// or from the goroutine that makes the last call.
 func (r *Recording) end(how uint64) {
 	for {
 		s := r.state.Load()

@@ -129,8 +129,8 @@ func (t *Taps) nextOwed(s *starting, r *Recording) (f frame, ok bool) {
 }
 
 // Stop ends the recording f. It reports whether it was still running. No batch is shown in part,
-// because one call records a batch. Stop does not wait for a call of the Tap that is under way, which
-// may be its own caller.
+// because one call records a batch. Stop does not wait for a call of the Tap that is under way,
+// which may be its own caller.
 func (t *Taps) Stop(f *Recording) bool {
 	if f == nil || !t.flow.CompareAndSwap(f, nil) {
 		return false
@@ -175,8 +175,8 @@ func (t *Taps) Frame(p []byte, sent, whole bool) {
 	t.note(p, sent, whole).show(p, sent)
 }
 
-// note keeps a startup frame for later Recordings, and returns the one that must see it now, or nil.
-// A Recording that starts now is owed the frame. So each sees the frame once.
+// note keeps a startup frame for later Recordings, and returns the one that must see it now, or
+// nil. A Recording that starts now is owed the frame. So each sees the frame once.
 func (t *Taps) note(p []byte, sent, whole bool) *Recording {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,8 +200,8 @@ func (t *Taps) Rejected() {
 	t.frames, t.request = nil, 0
 }
 
-// Closed tells the Taps that the connection has ended. If one of them panics, the other one learns it
-// all the same.
+// Closed tells the Taps that the connection has ended. If one of them panics, the other one learns
+// it all the same.
 func (t *Taps) Closed() {
 	if t == nil {
 		return

@@ -25,9 +25,9 @@ func (h listHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// After HandOff the caller of an event does not call the handler: the goroutine does that HandOff was given,
-// in order. Events of level debug that wait for a slow handler have a limit, and the handler learns how many
-// are missing. After a panic it gets no more events.
+// After HandOff the caller of an event does not call the handler: the goroutine does that HandOff
+// was given, in order. Events of level debug that wait for a slow handler have a limit, and the
+// handler learns how many are missing. After a panic it gets no more events.
 func TestTraceHandOff(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
@@ -62,8 +62,8 @@ func TestTraceHandOff(t *testing.T) {
 	}
 }
 
-// An event whose level the handler does not want costs nothing after HandOff either, and takes no room
-// from others.
+// An event whose level the handler does not want costs nothing after HandOff either, and takes no
+// room from others.
 func TestTraceLevelOff(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()

@@ -22,8 +22,8 @@ const (
 // bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout;
 // the error then names what f waited for. The stream has no deadline afterwards.
 //
-// The stream's own deadline costs less than a context with a timer and a hook. It is not that of ctx:
-// callers look at ctx when an error has come, and then ctx must be done.
+// The stream's own deadline costs less than a context with a timer and a hook. It is not that of
+// ctx: callers look at ctx when an error has come, and then ctx must be done.
 func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited string, f func() error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -44,8 +44,8 @@ type Capabilities struct {
 	ByteStream bool
 	// Credits is how many messages this end's receive buffers hold.
 	Credits uint16
-	// OnDevice means that an RDMA device runs this end. If it is the Responder, it does not send before
-	// it has received a message.
+	// OnDevice means that an RDMA device runs this end. If it is the Responder, it does not send
+	// before it has received a message.
 	OnDevice bool
 }
 

@@ -5,8 +5,10 @@
 // RFC 6581), and its own rules. It knows no socket and no driver, starts no goroutine, and calls
 // nothing above it but a [Tap], which sees the frames as they pass. What it finds it returns:
 //
-//   - plain TCP, with the bytes that were read ahead, which Read gives out first, and a [Fallback] that says why;
-//   - DDP mode, with the [Peer]: the mpa.Agreement, the peer's capability record and its program's private data;
+//   - plain TCP, with the bytes that were read ahead, which Read gives out first, and a [Fallback]
+//     that says why;
+//   - DDP mode, with the [Peer]: the mpa.Agreement, the peer's capability record and its program's
+//     private data;
 //   - a rejection, an *mpa.RejectError, after which the connection is plain TCP again;
 //   - or an error, after which the connection is of no use.
 //

@@ -20,8 +20,8 @@ type Door struct {
 	until map[crowd.Source]time.Time // +checklocks:mu
 	known [maxDelayed]crowd.Source   // +checklocks:mu
 	next  int                        // +checklocks:mu
-	// until says when a source is served again. known is a ring of the keys of until, and next is the
-	// place of its next key.
+	// until says when a source is served again. known is a ring of the keys of until, and next is
+	// the place of its next key.
 }
 
 const (
@@ -54,9 +54,9 @@ type halfOpen struct {
 }
 
 // enter counts one more half-open connection. If there are too many, the oldest of the address with
-// most of them is evicted. An honest peer stays half open for one round trip, so the oldest half-open
-// connection is the least likely to be honest. If the newest were evicted, a few silent peers could
-// keep everybody out. enter returns nil if the Door has no limit.
+// most of them is evicted. An honest peer stays half open for one round trip, so the oldest
+// half-open connection is the least likely to be honest. If the newest were evicted, a few silent
+// peers could keep everybody out. enter returns nil if the Door has no limit.
 func (d *Door) enter(from net.Addr) *halfOpen {
 	if d == nil || d.open == nil {
 		return nil

@@ -123,8 +123,8 @@ func TestOldestIsEvicted(t *testing.T) {
 	})
 }
 
-// TestFloodEvictsItself: newcomers of one address evict each other, oldest first, and none of another
-// address, of which there are fewer.
+// TestFloodEvictsItself: newcomers of one address evict each other, oldest first, and none of
+// another address, of which there are fewer.
 func TestFloodEvictsItself(t *testing.T) {
 	addr := func(s string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(s), Port: 1} }
 	d := NewDoor(4, 0)

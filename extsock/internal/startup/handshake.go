@@ -21,8 +21,8 @@ type Config struct {
 	Prefer    bool // the connection may end in plain TCP, and the accepting end sniffs
 	Off       bool // nothing begins before the program asks for it: the first phase is Plain
 	Judge     bool // the program calls ReceiveRequest
-	// Foreign says that this end is any iWARP: it leaves a capability record to the program, as a part of
-	// the private data.
+	// Foreign says that this end is any iWARP: it leaves a capability record to the program, as a
+	// part of the private data.
 	Foreign bool
 	// Err is returned by each call that would begin MPA startup by itself, because of what is wrong
 	// with the Config of package extsock.
@@ -97,8 +97,8 @@ type Handshake struct {
 	// connection as half open. The deadlines are the program's, which the stream has except while
 	// startup is under way.
 	//
-	// looks holds an element while a Look is under way, or a Read of what is ahead. It is nil before the
-	// first Look. trying says that the stream has the deadline of a Look.
+	// looks holds an element while a Look is under way, or a Read of what is ahead. It is nil
+	// before the first Look. trying says that the stream has the deadline of a Look.
 }
 
 // An owner says who runs startup, and so who gets its error. It is no phase: each phase may have
@@ -331,8 +331,8 @@ func (h *Handshake) endLocked(err error) {
 	h.over = nil
 }
 
-// Joined notes that a connection of which nothing has begun is in DDP mode, because an RDMA device has
-// done startup.
+// Joined notes that a connection of which nothing has begun is in DDP mode, because an RDMA device
+// has done startup.
 func (h *Handshake) Joined() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -162,7 +162,8 @@ type lastRead struct {
 
 func (s lastRead) Read(p []byte) (int, error) { return s.r.Read(p) }
 
-// TestReplyWithEOF: a Reply is whole if the end of the stream comes in the same Read as its last byte.
+// TestReplyWithEOF: a Reply is whole if the end of the stream comes in the same Read as its last
+// byte.
 func TestReplyWithEOF(t *testing.T) {
 	for _, data := range []string{"", "not today"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -335,8 +336,8 @@ func TestUnreadInitiator(t *testing.T) {
 	}
 }
 
-// TestRequestReadAhead: what a Look has read ahead is the Request, with its private data, and what follows it
-// is refused as if it were still in the stream.
+// TestRequestReadAhead: what a Look has read ahead is the Request, with its private data, and what
+// follows it is refused as if it were still in the stream.
 func TestRequestReadAhead(t *testing.T) {
 	for _, behind := range []string{"", "more"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,9 +10,10 @@ import (
 // tryTime is how long a Look waits for bytes: no stream tells in TCP mode whether there are some.
 const tryTime = time.Millisecond
 
-// Look calls show, in TCP mode, with what Read would return now, at most len(p) bytes in p, and with the error
-// behind them, until show has seen enough. It reads ahead for that. The bytes that show has used are read.
-// Meanwhile no Read begins. The caller has called Enter. The error is that of the deadline.
+// Look calls show, in TCP mode, with what Read would return now, at most len(p) bytes in p, and
+// with the error behind them, until show has seen enough. It reads ahead for that. The bytes that
+// show has used are read. Meanwhile no Read begins. The caller has called Enter. The error is that
+// of the deadline.
 //
 // If a Read is under way, Look shows nothing of the stream: that Read gets it.
 func (h *Handshake) Look(p []byte, show func(data []byte, end error) (used int, enough bool)) error {
@@ -58,8 +59,8 @@ func (h *Handshake) endLook(turn chan struct{}) {
 	<-turn
 }
 
-// lookAhead reads ahead what the stream has, unless another Read does, and copies all that is ahead to p. With
-// wait set it waits for more, and returns an error if nothing can come.
+// lookAhead reads ahead what the stream has, unless another Read does, and copies all that is ahead
+// to p. With wait set it waits for more, and returns an error if nothing can come.
 func (h *Handshake) lookAhead(p []byte, alone, wait bool) (n int, end, err error) {
 	n, may, err := h.beginTry(p, alone && !wait)
 	switch {
@@ -81,8 +82,9 @@ func (h *Handshake) lookAhead(p []byte, alone, wait bool) (n int, end, err error
 	return n + m, h.endTry(p[n:n+m], err), nil
 }
 
-// beginTry copies what is ahead to p. If bounds is set, it bounds a read of the stream by tryTime. That would also
-// end a Read that is under way, so the Look must be alone. may reports whether the stream has deadlines.
+// beginTry copies what is ahead to p. If bounds is set, it bounds a read of the stream by tryTime.
+// That would also end a Read that is under way, so the Look must be alone. may reports whether the
+// stream has deadlines.
 func (h *Handshake) beginTry(p []byte, bounds bool) (n int, may bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

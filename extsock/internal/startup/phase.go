@@ -13,8 +13,8 @@ import "github.com/rddp/rddp/internal/states"
 //	           Plain ◄───────────────────────────────────────── a rejection ─┤
 //	             └──► Requesting or Receiving                                └─► Failed
 //
-// A connection whose RDMA device has done MPA startup goes from Undecided to DDP (see Joined). A peer's
-// Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
+// A connection whose RDMA device has done MPA startup goes from Undecided to DDP (see Joined). A
+// peer's Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
 // by itself. Sniffing, Requesting, Receiving and Answering may end in Failed, and so may Plain. A
 // closed connection is no phase: see Handshake.closed.
 type Phase uint8
@@ -73,7 +73,8 @@ func (h *Handshake) setPhase(to Phase) { h.phase.Become(to, phaseNext) }
 // Phase returns the present phase.
 func (h *Handshake) Phase() Phase { return h.phase.Load() }
 
-// IsWaited reports whether startup is under way, or has yet to begin, so that no byte of the program has come.
+// IsWaited reports whether startup is under way, or has yet to begin, so that no byte of the
+// program has come.
 func (h *Handshake) IsWaited() bool {
 	p := h.Phase()
 	return (p.isUnderWay() || p == Undecided || p == Recognized) && !h.IsClosed()

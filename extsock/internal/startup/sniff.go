@@ -50,7 +50,8 @@ func (h *Handshake) hurryLocked() {
 }
 
 // CountSilent makes the Listener count the connection as half open before its first byte, because
-// nobody would take it for plain TCP. Without a sniff, a connection is half open from its beginning.
+// nobody would take it for plain TCP. Without a sniff, a connection is half open from its
+// beginning.
 func (h *Handshake) CountSilent() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

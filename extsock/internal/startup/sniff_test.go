@@ -202,8 +202,8 @@ func TestSniffLeavesTheRequest(t *testing.T) {
 	})
 }
 
-// TestSniffSlowPeer: a peer that begins the key and then sends a byte now and then has Timeout from its
-// first byte on for all of it.
+// TestSniffSlowPeer: a peer that begins the key and then sends a byte now and then has Timeout from
+// its first byte on for all of it.
 func TestSniffSlowPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, peer := sniffs(t, Config{Timeout: 5 * time.Second})
@@ -228,8 +228,8 @@ func TestSniffSlowPeer(t *testing.T) {
 	})
 }
 
-// TestSniffLeavesTheTime: the rest of a Request has no time of its own. It must come in what its first
-// byte has begun, unless the Request is left to a program that has not asked for it yet.
+// TestSniffLeavesTheTime: the rest of a Request has no time of its own. It must come in what its
+// first byte has begun, unless the Request is left to a program that has not asked for it yet.
 func TestSniffLeavesTheTime(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

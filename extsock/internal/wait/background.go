@@ -6,8 +6,8 @@ import (
 )
 
 // A Background counts what goes on for a connection, or for a Listener, beside the calls of the
-// program: its goroutines, and the stream that is open. The zero value counts nothing. Any goroutine
-// may call its methods.
+// program: its goroutines, and the stream that is open. The zero value counts nothing. Any
+// goroutine may call its methods.
 type Background struct {
 	n    atomic.Int64
 	over Signal

@@ -80,8 +80,8 @@ func (d *Deadline) Stop() {
 	d.armed, d.timer = false, nil
 }
 
-// Done returns a channel that is closed once the deadline has passed. A goroutine that does not wait
-// calls HasPassed instead.
+// Done returns a channel that is closed once the deadline has passed. A goroutine that does not
+// wait calls HasPassed instead.
 func (d *Deadline) Done() <-chan struct{} {
 	if d == nil {
 		return nil

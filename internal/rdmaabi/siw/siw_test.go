@@ -130,8 +130,8 @@ func TestExtents(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: no answer makes a queue that is longer than its memory, and no memory of the kernel's
-// makes Take panic, or return a status or an operation that there is not.
+// FuzzAnswers: no answer makes a queue that is longer than its memory, and no memory of the
+// kernel's makes Take panic, or return a status or an operation that there is not.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 2, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0}, make([]byte, 72))
 	f.Fuzz(func(t *testing.T, answer, memory []byte) {

@@ -118,9 +118,9 @@ type Numbers struct {
 	ID, Other uint32
 }
 
-// ParseAnswered parses the input of a command with an answer: DESTROY_ID, QUERY and QUERY_ROUTE (the
-// option), INIT_QP_ATTR (the state of the QP) and MIGRATE_ID (a descriptor of the channel that has
-// the id).
+// ParseAnswered parses the input of a command with an answer: DESTROY_ID, QUERY and QUERY_ROUTE
+// (the option), INIT_QP_ATTR (the state of the QP) and MIGRATE_ID (a descriptor of the channel that
+// has the id).
 func ParseAnswered(in []byte) (n Numbers, err error) {
 	if len(in) < 16 {
 		return n, ErrShort

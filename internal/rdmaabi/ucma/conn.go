@@ -17,8 +17,8 @@ type ConnParam struct {
 	QPN         uint32
 	PrivateData []byte
 	SRQ         bool
-	// Responder is how many Reads of the peer an end serves at a time, and Initiator how many it has
-	// under way. In an event the two are what the receiver of the event may use.
+	// Responder is how many Reads of the peer an end serves at a time, and Initiator how many it
+	// has under way. In an event the two are what the receiver of the event may use.
 	Responder, Initiator uint8
 	FlowControl          uint8
 	RetryCount, RNRetry  uint8
@@ -130,7 +130,8 @@ type Event struct {
 	Datagram *DatagramParam
 }
 
-// A DatagramParam is what an event says of a peer for datagrams: its queue pair, and how to reach it.
+// A DatagramParam is what an event says of a peer for datagrams: its queue pair, and how to reach
+// it.
 type DatagramParam struct {
 	QPN, QKey   uint32
 	GID         [16]byte // of the peer

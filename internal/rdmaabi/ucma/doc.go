@@ -5,8 +5,8 @@
 // address at which the answer is due. The write returns its length. An event is the answer to the
 // command GET_EVENT.
 //
-// Everything that the package decodes was written by a program that may be wrong or hostile. A Parse
-// function checks the length once, and returns values; whether an id exists is the business of the
-// caller. Numbers are in the byte order of the machine, which is little-endian; addresses and ports
-// are in network order.
+// Everything that the package decodes was written by a program that may be wrong or hostile. A
+// Parse function checks the length once, and returns values; whether an id exists is the business
+// of the caller. Numbers are in the byte order of the machine, which is little-endian; addresses
+// and ports are in network order.
 package ucma

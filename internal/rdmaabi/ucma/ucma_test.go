@@ -173,7 +173,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestAnswers compares answers with what a program would read, by the offsets of the kernel's header.
+// TestAnswers compares answers with what a program would read, by the offsets of the kernel's
+// header.
 func TestAnswers(t *testing.T) {
 	e := Event{UID: 1, ID: 2, Type: Rejected, Status: -111, Param: paramWant}
 	b := e.AppendTo(nil)

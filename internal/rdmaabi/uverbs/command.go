@@ -267,8 +267,8 @@ func ParseModifySRQ(in []byte) (c SRQChange, err error) {
 	return SRQChange{le.Uint32(in), le.Uint32(in[4:]), le.Uint32(in[8:]), le.Uint32(in[12:])}, nil
 }
 
-// ParseModifySRQDriver parses what rxe's provider adds to MODIFY_SRQ: the address in the program at which
-// it wants the Mapping of a ring of another size.
+// ParseModifySRQDriver parses what rxe's provider adds to MODIFY_SRQ: the address in the program at
+// which it wants the Mapping of a ring of another size.
 func ParseModifySRQDriver(in []byte) (addr uint64, err error) {
 	if len(in) < 8 {
 		return 0, ErrShort
@@ -293,8 +293,8 @@ const PostSendLen = 32
 
 const postSend = 28 // the command's number
 
-// ParsePostSend parses a POST_SEND that a program writes to the device, and returns the handle of the queue pair that it
-// is for.
+// ParsePostSend parses a POST_SEND that a program writes to the device, and returns the handle of
+// the queue pair that it is for.
 func ParsePostSend(b []byte) (qp uint32, err error) {
 	if len(b) < PostSendLen || le.Uint32(b) != postSend || le.Uint16(b[4:]) != PostSendLen/4 {
 		return 0, ErrShort

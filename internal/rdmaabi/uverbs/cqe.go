@@ -110,8 +110,8 @@ type WC struct {
 	Packet    Packet // of a datagram
 }
 
-// A Packet says what a datagram has come in. InfiniBand leaves open how the completion says that for
-// RoCE. Programs look where mlx5 has it: in the service level, which RoCE does not use.
+// A Packet says what a datagram has come in. InfiniBand leaves open how the completion says that
+// for RoCE. Programs look where mlx5 has it: in the service level, which RoCE does not use.
 type Packet uint8
 
 // The packets, with mlx5's bit for UDP.

@@ -2,9 +2,9 @@
 // program sends to /dev/infiniband/uverbsN, their answers, and the entries of the queues that the
 // two share, as the rxe provider lays them out. It does no I/O and keeps nothing.
 //
-// Everything that it decodes was written by a program that may be wrong or hostile. A Parse function
-// checks the length once, and returns values; whether a handle or a number makes sense is the
-// business of the caller.
+// Everything that it decodes was written by a program that may be wrong or hostile. A Parse
+// function checks the length once, and returns values; whether a handle or a number makes sense is
+// the business of the caller.
 //
 // Numbers are in the byte order of the machine, which is little-endian on every machine that the
 // supervisor runs on. GIDs, GUIDs and immediate data are in network order, and are kept as bytes.

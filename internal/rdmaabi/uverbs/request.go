@@ -99,8 +99,8 @@ func (c *Change) AppendTo(b []byte) []byte {
 // AttributesLen is the length in bytes of the answer of rdma_cm to INIT_QP_ATTR.
 const AttributesLen = 144
 
-// ParseAttributes parses the answer of rdma_cm to INIT_QP_ATTR: what to set of a queue pair, and the
-// mask that says so in a Change.
+// ParseAttributes parses the answer of rdma_cm to INIT_QP_ATTR: what to set of a queue pair, and
+// the mask that says so in a Change.
 func ParseAttributes(b []byte) (mask Mask, a Attributes, err error) {
 	if len(b) < AttributesLen {
 		return 0, a, ErrShort

@@ -161,8 +161,8 @@ func TestModifyQP(t *testing.T) {
 	}
 }
 
-// TestTransitions: for each two states, the change with the attributes that it needs is allowed, and
-// each change with one of them missing is not.
+// TestTransitions: for each two states, the change with the attributes that it needs is allowed,
+// and each change with one of them missing is not.
 func TestTransitions(t *testing.T) {
 	for kind := range transitions {
 		testTransitions(t, kind)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestUpdateAhead compares UpdateAhead with Update, for destinations of other lengths too, and checks
-// that the destination stays as it is.
+// TestUpdateAhead compares UpdateAhead with Update, for destinations of other lengths too, and
+// checks that the destination stays as it is.
 func TestUpdateAhead(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -7,13 +7,13 @@ package pipeline
 //
 //   - Link.PerByte is 8 bits at the rate of the link.
 //   - Link.PerPacket on Ethernet is the time of 110 bytes: preamble, header, FCS and gap (38), IPv4
-//     and TCP with timestamps (52), MPA and DDP headers and CRC (20). MaxPacket is what is left of an
-//     MTU of 9,000 bytes: 8,928.
+//     and TCP with timestamps (52), MPA and DDP headers and CRC (20). MaxPacket is what is left of
+//     an MTU of 9,000 bytes: 8,928.
 //   - EngineQueue of 16 and HostQueue of 1,024 are our choice. The E-UDP paper does not state its
 //     own.
 //   - Checksum is our estimate. It counts only with SeparateChecksum.
-//   - Link.Delay is that of 2 m of cable, 10 ns, plus a switch of 300 ns from 100 Gb/s on. The switch is
-//     our estimate.
+//   - Link.Delay is that of 2 m of cable, 10 ns, plus a switch of 300 ns from 100 Gb/s on. The
+//     switch is our estimate.
 //
 // # E-UDP, and 1 and 2 Gb/s
 //

@@ -73,8 +73,8 @@ func ddpOver(t testing.TB, a, b toe.Stream, i, r extsock.Config) (ci, cr *extsoc
 	return ci, cr
 }
 
-// readThrough reads len(p) bytes from c, over a bad link to peer. gVisor's TCP stalls in rare
-// cases after a loss: it has not set its timer again, because it counts no segment as outstanding. It
+// readThrough reads len(p) bytes from c, over a bad link to peer. gVisor's TCP stalls in rare cases
+// after a loss: it has not set its timer again, because it counts no segment as outstanding. It
 // goes on when it gets something to send. So both ends send an empty RDMA Write if nothing comes
 // for a long time.
 func readThrough(t testing.TB, c, peer *extsock.Conn, p []byte) {

@@ -29,9 +29,9 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(interop.Main(m))
 }
 
-// userTCP boots a guest of its own and makes a TCP in user space with the address interop.HostIP, on the
-// Ethernet at the guest's eth0. No TCP of the host is between the two, and no address translation.
-// The link between them has no faults yet.
+// userTCP boots a guest of its own and makes a TCP in user space with the address interop.HostIP,
+// on the Ethernet at the guest's eth0. No TCP of the host is between the two, and no address
+// translation. The link between them has no faults yet.
 func userTCP(t *testing.T) (*interop.Guest, *usertcp.Stack, *badlink.Joint) {
 	t.Helper()
 	g := interop.Boot(t, interop.Config{Ethernet: true})

@@ -17,7 +17,8 @@ import (
 //go:embed testdata/*.script
 var files embed.FS
 
-// readCases returns the cases of the files in testdata. Package tcpscript's documentation describes them.
+// readCases returns the cases of the files in testdata. Package tcpscript's documentation describes
+// them.
 func readCases() (cases []testCase, err error) {
 	names, err := fs.Glob(files, "testdata/*")
 	if err != nil {

@@ -6,11 +6,11 @@
 //
 // # Scripts
 //
-// The scripts are in testdata. The first line of each names it, its rule and over which versions of IP it
-// runs. A line "why" says why the two TCPs differ, and a line "user timeout" sets TCP's.
+// The scripts are in testdata. The first line of each names it, its rule and over which versions of
+// IP it runs. A line "why" says why the two TCPs differ, and a line "user timeout" sets TCP's.
 //
-// Then a script has one step in each line, behind a tab. A line that begins with "user:" or "linux:" is for one of the
-// two only.
+// Then a script has one step in each line, behind a tab. A line that begins with "user:" or
+// "linux:" is for one of the two only.
 //
 //	listen, accept             calls of the program; so are
 //	connect, connected [ERROR] a Dial that goes on in the background, and its end

@@ -65,8 +65,8 @@ func (x *isnWire) send(s *segment) {
 	x.clock.Settle()
 }
 
-// openHalf sends a SYN and returns the number in the answer. A RST ends the connection, and some time
-// passes.
+// openHalf sends a SYN and returns the number in the answer. A RST ends the connection, and some
+// time passes.
 func (x *isnWire) openHalf(from netip.AddrPort) (isn uint32) {
 	x.t.Helper()
 	s := &segment{src: from, dst: netip.AddrPortFrom(hostAddrs[0], hostPort), flags: "S", seq: 1000, window: 65535}

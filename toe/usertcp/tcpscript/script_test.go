@@ -26,8 +26,8 @@ type testCase struct {
 	script []string
 }
 
-// openings are steps that stand for several: they make a connection. In the first one, $ stands for the
-// options of the SYN. Timestamps and SACK are used only if both SYNs have them.
+// openings are steps that stand for several: they make a connection. In the first one, $ stands for
+// the options of the SYN. Timestamps and SACK are used only if both SYNs have them.
 var openings = map[string]string{
 	"open": `
 		listen

@@ -1,13 +1,13 @@
 // Package accept is the accept loop of a server that limits its number of connections.
 //
 // A limit alone lets a few peers keep everybody out, so a [Loop] counts connections in a
-// [crowd.Crowd]. A connection counts only when the Loop's Serve function says so. A peer that has not
-// been heard yet can lose its place to a newcomer, and so can one whose source has more places than
-// its share.
+// [crowd.Crowd]. A connection counts only when the Loop's Serve function says so. A peer that has
+// not been heard yet can lose its place to a newcomer, and so can one whose source has more places
+// than its share.
 //
 // The Loop does not limit connections that have only been accepted. A server with MPA startup calls
-// Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them, by the
-// same rules.
+// Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them, by
+// the same rules.
 package accept
 
 import (
@@ -39,8 +39,8 @@ type Loop[C any] struct {
 	Serve func(ctx context.Context, c C, p *Place)
 	// Context is the parent of the connections' contexts.
 	Context context.Context //nolint:containedctx // lives as long as the call of Run
-	// Most is the maximum number of connections whose peer has been heard. One source has at most half
-	// of them for good.
+	// Most is the maximum number of connections whose peer has been heard. One source has at most
+	// half of them for good.
 	Most int
 	// MostQuiet is the maximum number of connections that have entered and whose peer has not been
 	// heard. Zero means that Most is the maximum of quiet and heard connections together.
@@ -48,11 +48,12 @@ type Loop[C any] struct {
 	// EnterAtOnce makes Run call Enter for each connection in the order in which they are accepted.
 	// It is for servers whose peers need not do anything before they are served.
 	EnterAtOnce bool
-	// From returns where a connection comes from; see Source. Nil means that all come from one source.
+	// From returns where a connection comes from; see Source. Nil means that all come from one
+	// source.
 	From func(C) crowd.Source
 	// Refuse closes a connection that is not served: because there is no room for it with
-	// EnterAtOnce, or because the Loop is ending or Serve has panicked. In the last two cases ending
-	// is true.
+	// EnterAtOnce, or because the Loop is ending or Serve has panicked. In the last two cases
+	// ending is true.
 	Refuse func(c C, ending bool)
 	// Go runs a function in a goroutine, as sync.WaitGroup.Go does.
 	Go func(func())
@@ -117,8 +118,8 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 	}
 }
 
-// recovered closes a connection whose Serve has panicked, so that one client costs no other client its
-// server. A panic in a goroutine that Serve has started is not seen here.
+// recovered closes a connection whose Serve has panicked, so that one client costs no other client
+// its server. A panic in a goroutine that Serve has started is not seen here.
 func (l *Loop[C]) recovered(c C) {
 	if value := recover(); value != nil {
 		l.Log.Error("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
@@ -126,8 +127,9 @@ func (l *Loop[C]) recovered(c C) {
 	}
 }
 
-// Failed notes that Accept has failed, and waits. Most such failures pass, for instance when there are too many open files.
-// It warns only of the first one in a row. It reports whether ctx is still not done.
+// Failed notes that Accept has failed, and waits. Most such failures pass, for instance when there
+// are too many open files. It warns only of the first one in a row. It reports whether ctx is still
+// not done.
 func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait) bool {
 	level := slog.LevelWarn
 	if again.HasBegun() {
@@ -137,8 +139,9 @@ func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait)
 	return again.Pause(ctx)
 }
 
-// Each calls serve in a goroutine of its own for each connection of l, until l is closed or ctx is done. After a
-// failure of Accept it pauses, and goes on. Each does not interrupt Accept when ctx is done.
+// Each calls serve in a goroutine of its own for each connection of l, until l is closed or ctx is
+// done. After a failure of Accept it pauses, and goes on. Each does not interrupt Accept when ctx
+// is done.
 func Each(ctx context.Context, l net.Listener, serve func(net.Conn)) {
 	var again retry.Wait
 	for {

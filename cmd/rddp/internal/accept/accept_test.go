@@ -199,8 +199,8 @@ func TestEndFreesPlace(t *testing.T) {
 	})
 }
 
-// TestServePanics: a connection whose server panics is closed, gives its place back, and costs no other
-// connection its server.
+// TestServePanics: a connection whose server panics is closed, gives its place back, and costs no
+// other connection its server.
 func TestServePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		comes := make(chan int)
@@ -246,7 +246,8 @@ func TestServePanics(t *testing.T) {
 	})
 }
 
-// TestEach: each connection is served, after an Accept that failed too, until the listener is closed or ctx is done.
+// TestEach: each connection is served, after an Accept that failed too, until the listener is
+// closed or ctx is done.
 func TestEach(t *testing.T) {
 	for _, canceled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

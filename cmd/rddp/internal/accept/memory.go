@@ -7,9 +7,9 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Memory is memory that the clients of a server share. The clients at one address get at most half of
-// what clients elsewhere leave. A limit for each connection is none for all of them together: a server
-// whose peers make it hold more than a few KiB each has a Memory.
+// A Memory is memory that the clients of a server share. The clients at one address get at most
+// half of what clients elsewhere leave. A limit for each connection is none for all of them
+// together: a server whose peers make it hold more than a few KiB each has a Memory.
 type Memory struct {
 	most int64 // bytes
 

@@ -1,6 +1,6 @@
-// Package cause says in one line why a connection has failed. The errors of package extsock name each
-// layer that they came through, and both addresses; a user of a command needs the innermost reason,
-// and the command prints the peer's address itself.
+// Package cause says in one line why a connection has failed. The errors of package extsock name
+// each layer that they came through, and both addresses; a user of a command needs the innermost
+// reason, and the command prints the peer's address itself.
 package cause
 
 import (
@@ -22,13 +22,14 @@ import (
 // wsaReset is Windows's error number for ECONNRESET.
 const wsaReset syscall.Errno = 10054
 
-// IsReset reports whether err means that the peer, or a host on the way, has reset the TCP connection.
+// IsReset reports whether err means that the peer, or a host on the way, has reset the TCP
+// connection.
 func IsReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, wsaReset)
 }
 
-// Text returns the reason in err, in one line and without the addresses of this connection. A type of
-// error that Text does not know has its own text.
+// Text returns the reason in err, in one line and without the addresses of this connection. A type
+// of error that Text does not know has its own text.
 func Text(err error) string {
 	rejected, terminated, framing, system := (*mpa.RejectError)(nil), (*rdmap.TerminateError)(nil), (*mpa.Error)(nil), syscall.Errno(0)
 	if text := tlspeer.Words(err); text != "" {

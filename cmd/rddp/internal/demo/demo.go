@@ -96,10 +96,10 @@ const partSuffix = ".part"
 // errUnfinished is not seen by callers of Run.
 var errUnfinished = errors.New("unfinished")
 
-// create opens a file that will have the name when finish is called with nil. After an error, a file
-// of that name from before remains as it was. finish returns err, or an error of its own; only its
-// first call counts. What is no regular file is written directly, if the user has named it: anybody may have put
-// something at a name that the user has not given, or at that of the part.
+// create opens a file that will have the name when finish is called with nil. After an error, a
+// file of that name from before remains as it was. finish returns err, or an error of its own; only
+// its first call counts. What is no regular file is written directly, if the user has named it:
+// anybody may have put something at a name that the user has not given, or at that of the part.
 func create(name string, isNamed bool) (f *os.File, finish func(err error) error, err error) {
 	part := name + partSuffix
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL

@@ -63,8 +63,8 @@ func TestDemoMovesTheFile(t *testing.T) {
 	checkCapture(t, filepath.Join(dir, "demo.pcapng"))
 }
 
-// TestDemoKeepsOlderCapture: a run that is interrupted or fails leaves a capture of an earlier run as
-// it was, and no other file.
+// TestDemoKeepsOlderCapture: a run that is interrupted or fails leaves a capture of an earlier run
+// as it was, and no other file.
 func TestDemoKeepsOlderCapture(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlantedCapture: what another user has left under the name of the capture, or of its part, is replaced, and neither followed nor
-// waited for.
+// TestPlantedCapture: what another user has left under the name of the capture, or of its part, is
+// replaced, and neither followed nor waited for.
 func TestPlantedCapture(t *testing.T) {
 	for desc, plant := range map[string]func(name string) error{
 		"a link": func(name string) error { return os.Symlink("victim", name) },

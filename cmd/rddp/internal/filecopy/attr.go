@@ -79,8 +79,8 @@ func (a attr) sameContent(b attr) bool {
 func (a attr) perm() fs.FileMode { return fs.FileMode(a.Perm) }
 func (a attr) size() int64       { return int64(a.Size) }
 
-// modTime returns the modification time, or the nearest one that package os can set: it counts nanoseconds from 1970 on
-// in 64 bits, which last until 2262.
+// modTime returns the modification time, or the nearest one that package os can set: it counts
+// nanoseconds from 1970 on in 64 bits, which last until 2262.
 func (a attr) modTime() time.Time {
 	const second = int64(time.Second)
 	return time.Unix(min(max(a.Sec, math.MinInt64/second), math.MaxInt64/second-1), int64(a.Nsec))

@@ -26,18 +26,19 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Socket configures the connections. Copy overrides its settings for messages and startup data.
 	Socket extsock.Config
-	// Temporary means that the local files go with the Copy, so no later one can continue it, and no error
-	// says that it can.
+	// Temporary means that the local files go with the Copy, so no later one can continue it, and
+	// no error says that it can.
 	Temporary bool
 	// Progress, if not nil, is called after each chunk and each file, by the goroutine of Copy.
 	Progress func(Progress)
 	// Failed, if not nil, is called for each file or directory that could not be copied.
 	Failed func(name string, err error)
-	// Plan, if not nil, is called for each file that would be copied, and nothing is copied or made:
-	// with the names at both ends, and the size.
+	// Plan, if not nil, is called for each file that would be copied, and nothing is copied or
+	// made: with the names at both ends, and the size.
 	Plan func(from, to string, size int64)
-	// Skipped, if not nil, is called for each name below a directory that is skipped: with ErrNotRegular if it
-	// is neither a regular file nor a directory, and with ErrUnfinished if it is the name of a part or a note.
+	// Skipped, if not nil, is called for each name below a directory that is skipped: with
+	// ErrNotRegular if it is neither a regular file nor a directory, and with ErrUnfinished if it
+	// is the name of a part or a note.
 	Skipped func(name string, why error)
 
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
@@ -60,11 +61,12 @@ type Summary struct {
 	Resumed int64 // not moved, because they were there already
 }
 
-// Copy copies the sources to dst. First it makes a plan of all files and directories. If two sources would become
-// one file, nothing is copied and the error is ErrNames. Either all sources are remote and dst is local or the other way
-// round; sources may be on several servers. A directory needs Config.Recursive. If dst is a
-// directory the sources get their own last names in it, and dst must be one if there are several. A
-// source without a last name of its own, as "." or a server's whole tree, is copied as its content.
+// Copy copies the sources to dst. First it makes a plan of all files and directories. If two
+// sources would become one file, nothing is copied and the error is ErrNames. Either all sources
+// are remote and dst is local or the other way round; sources may be on several servers. A
+// directory needs Config.Recursive. If dst is a directory the sources get their own last names in
+// it, and dst must be one if there are several. A source without a last name of its own, as "." or
+// a server's whole tree, is copied as its content.
 //
 // Files that fail do not keep the others from being copied: each one's reason goes to
 // Config.Failed, and the error is ErrFailed. It is ctx's if that ends the copy, and ErrNames if the
@@ -258,8 +260,9 @@ type steps struct {
 	list   func(dir string) ([]string, error)     // the names in a directory of the destination
 }
 
-// maxLost is the number of requests in a row that fail with their connection before the client gives
-// up the server. So a server can't make the client wait for a timeout at each of a million files.
+// maxLost is the number of requests in a row that fail with their connection before the client
+// gives up the server. So a server can't make the client wait for a timeout at each of a million
+// files.
 const maxLost = 5
 
 // run carries out the plans, job by job.
@@ -349,7 +352,8 @@ func (c *copier) runFile(j job, s steps) {
 	}
 }
 
-// try carries out a request on a connection with the plan's server, unless the server has been given up.
+// try carries out a request on a connection with the plan's server, unless the server has been
+// given up.
 func (c *copier) try(p *plan, request func() error) error {
 	if p.lost >= maxLost {
 		return ErrGivenUp

@@ -95,7 +95,8 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// What leads outside of a directory that is uploaded stays behind, also if it appears during the copy.
+// What leads outside of a directory that is uploaded stays behind, also if it appears during the
+// copy.
 func TestLinksDuringUpload(t *testing.T) {
 	v := serve(t, nil)
 	here := t.TempDir()
@@ -208,8 +209,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestDestinationLink: a link that a user names as the destination stays, and the file that it leads to is
-// replaced. A link to a device or to nothing is refused.
+// TestDestinationLink: a link that a user names as the destination stays, and the file that it
+// leads to is replaced. A link to a device or to nothing is refused.
 func TestDestinationLink(t *testing.T) {
 	v, here := serve(t, nil), t.TempDir()
 	put(t, filepath.Join(v.dir, "f"), content(10, 1))

@@ -53,8 +53,8 @@ func (c *Counts) Failures() iter.Seq2[string, *atomic.Uint64] {
 	}
 }
 
-// fail counts the failure of a request, or of a connection. An orderly end is none, and neither is the
-// end of the Server, which ends ctx.
+// fail counts the failure of a request, or of a connection. An orderly end is none, and neither is
+// the end of the Server, which ends ctx.
 func (c *Counts) fail(ctx context.Context, err error) {
 	kind := failure(codeOf(err))
 	switch {

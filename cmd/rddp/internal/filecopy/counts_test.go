@@ -20,8 +20,8 @@ func (c *Counts) failed() map[string]uint64 {
 	return all
 }
 
-// TestCounts: files and their bytes count in the direction in which they go. A file that the client has
-// already counts, and its bytes do not. Each failure counts once, by its kind.
+// TestCounts: files and their bytes count in the direction in which they go. A file that the client
+// has already counts, and its bytes do not. Each failure counts once, by its kind.
 func TestCounts(t *testing.T) {
 	n := &Counts{}
 	v := serve(t, &ServerConfig{Writable: true, MaxConns: 2, chunk: testChunk, Counts: n})

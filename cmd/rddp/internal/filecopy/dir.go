@@ -8,12 +8,13 @@ import (
 	"path"
 )
 
-// dirNote is the name of the note in a directory that a copy has made and not finished. Until then only its owner may
-// use the directory, so nobody else can put the note there or take it away.
+// dirNote is the name of the note in a directory that a copy has made and not finished. Until then
+// only its owner may use the directory, so nobody else can put the note there or take it away.
 const dirNote = noteSuffix
 
-// makeDir makes a directory below root, with a note in it, unless it is there. unfinished says that the directory has
-// the note, of this copy or of an interrupted one: finishDir has to be called when everything is in it.
+// makeDir makes a directory below root, with a note in it, unless it is there. unfinished says that
+// the directory has the note, of this copy or of an interrupted one: finishDir has to be called
+// when everything is in it.
 //
 // A symbolic link is not a directory: another user may have made it.
 func makeDir(root *os.Root, name string, made *names) (unfinished bool, err error) {
@@ -39,10 +40,12 @@ func makeDir(root *os.Root, name string, made *names) (unfinished bool, err erro
 	return checkNote(root, name, note) == nil, nil
 }
 
-// checkNote returns an error if note, what Lstat says of a directory's note, is not that of this user's copy.
+// checkNote returns an error if note, what Lstat says of a directory's note, is not that of this
+// user's copy.
 //
-// Some file systems show the same owner or the same bits for all files. So a note that is not private is compared with
-// a new file in its directory: with another owner or other bits than that, this user has not made it like this.
+// Some file systems show the same owner or the same bits for all files. So a note that is not
+// private is compared with a new file in its directory: with another owner or other bits than that,
+// this user has not made it like this.
 func checkNote(root *os.Root, dir string, note fs.FileInfo) error {
 	if isPrivate(note) {
 		return nil
@@ -65,8 +68,9 @@ func checkNote(root *os.Root, dir string, note fs.FileInfo) error {
 	return nil
 }
 
-// finishDir gives the permission bits and the time a to a directory that makeDir has called unfinished. A
-// directory without a note stays as it is. With a note that is not this user's it does too, which is an error.
+// finishDir gives the permission bits and the time a to a directory that makeDir has called
+// unfinished. A directory without a note stays as it is. With a note that is not this user's it
+// does too, which is an error.
 func finishDir(root *os.Root, name string, a attr) error {
 	named, err := root.Lstat(name)
 	if err != nil {

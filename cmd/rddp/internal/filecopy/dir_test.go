@@ -95,8 +95,8 @@ func (g trigger) Sent([]byte) {
 func (trigger) Received([]byte) {}
 func (trigger) Closed()         {}
 
-// TestInterruptedTree: wherever a recursive copy is interrupted, the same command continues it, and the directories
-// then have the bits and times of their sources.
+// TestInterruptedTree: wherever a recursive copy is interrupted, the same command continues it, and
+// the directories then have the bits and times of their sources.
 func TestInterruptedTree(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestInterruptedTree(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenSteps: a directory that was made by a process that was killed before it was finished is known again,
-// and one that was there before any copy keeps its bits.
+// TestKilledBetweenSteps: a directory that was made by a process that was killed before it was
+// finished is known again, and one that was there before any copy keeps its bits.
 func TestKilledBetweenSteps(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestKilledBetweenSteps(t *testing.T) {
 	}
 }
 
-// TestLackingDirectory: a directory in which something is missing, and those above it, are finished by the copy that
-// brings it.
+// TestLackingDirectory: a directory in which something is missing, and those above it, are finished
+// by the copy that brings it.
 func TestLackingDirectory(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -194,8 +194,8 @@ func TestLackingDirectory(t *testing.T) {
 	}
 }
 
-// TestInnermostFirst: a directory gets its attributes after those below it: without the right to search it nobody
-// reaches them.
+// TestInnermostFirst: a directory gets its attributes after those below it: without the right to
+// search it nobody reaches them.
 func TestInnermostFirst(t *testing.T) {
 	var finished []string
 	p := &plan{}
@@ -215,7 +215,8 @@ func TestInnermostFirst(t *testing.T) {
 	}
 }
 
-// TestReservedNames: names like those of unfinished copies are not copied, whatever they stand for, and each is reported.
+// TestReservedNames: names like those of unfinished copies are not copied, whatever they stand for,
+// and each is reported.
 func TestReservedNames(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -241,7 +242,8 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
-// TestIntoItself: a directory that is copied into itself, by way of a server for it, is copied as it was.
+// TestIntoItself: a directory that is copied into itself, by way of a server for it, is copied as
+// it was.
 func TestIntoItself(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {

@@ -42,29 +42,30 @@
 // part equals the hash of that much of the source. If the destination has the size, time and hash
 // of the source, nothing of the file is sent. Files of up to 1 MiB start over.
 //
-// Other users may be able to write the directory of a part, and know its name. Copy therefore makes part and note
-// as new files, and continues only a part that belongs to its own user, has one name, and gives others no rights.
-// Whatever else has these names, it removes without following or opening it. On a file system without
-// owners and permission bits, an interrupted file starts over.
+// Other users may be able to write the directory of a part, and know its name. Copy therefore makes
+// part and note as new files, and continues only a part that belongs to its own user, has one name,
+// and gives others no rights. Whatever else has these names, it removes without following or
+// opening it. On a file system without owners and permission bits, an interrupted file starts over.
 //
 // # What happens to a directory
 //
-// A directory that a copy makes is for its owner only, and has a note, .rddp-part-of, until everything below
-// it is there. Then the note goes, and the directory gets the source's permission bits and modification time. So a later
-// copy knows an unfinished directory, and finishes it. A note counts only if it has the owner and the bits of a new file of
-// the user's in that directory. A directory that was there before keeps its attributes. A
-// symbolic link is not taken for a directory, except in the names that the user gives.
+// A directory that a copy makes is for its owner only, and has a note, .rddp-part-of, until
+// everything below it is there. Then the note goes, and the directory gets the source's permission
+// bits and modification time. So a later copy knows an unfinished directory, and finishes it. A
+// note counts only if it has the owner and the bits of a new file of the user's in that directory.
+// A directory that was there before keeps its attributes. A symbolic link is not taken for a
+// directory, except in the names that the user gives.
 //
-// Copy first makes a plan of all that it copies, and then begins. If two sources would become one file, nothing is copied. If
-// names differ by case only and the destination does not distinguish them, one is copied and the other one fails.
+// Copy first makes a plan of all that it copies, and then begins. If two sources would become one
+// file, nothing is copied. If names differ by case only and the destination does not distinguish
+// them, one is copied and the other one fails.
 //
 // # Limits
 //
-// Only regular files and directories are copied. With -r, everything else is skipped and reported, and so are
-// names of parts and notes, whatever has them.
-// Owners, ACLs and extended attributes are not kept, and holes are filled. Two processes cannot
-// write the same part: the second one is refused. On systems without flock(2), only a second copy
-// in the same process is refused.
+// Only regular files and directories are copied. With -r, everything else is skipped and reported,
+// and so are names of parts and notes, whatever has them. Owners, ACLs and extended attributes are
+// not kept, and holes are filled. Two processes cannot write the same part: the second one is
+// refused. On systems without flock(2), only a second copy in the same process is refused.
 //
 // # Hostile peers
 //
@@ -83,9 +84,9 @@
 //	                                                              or a place that was lent
 //
 // A client that has sent a request keeps its place until it closes the connection or is silent for
-// ServerConfig.IdleTimeout. But the clients of one address can hold only as many places as they leave
-// free, half of them. What they have beyond that is lent: the last one is closed when a client of an
-// address with fewer needs it. For IPv6 the /64 counts as the address.
+// ServerConfig.IdleTimeout. But the clients of one address can hold only as many places as they
+// leave free, half of them. What they have beyond that is lent: the last one is closed when a
+// client of an address with fewer needs it. For IPv6 the /64 counts as the address.
 //
 // A server cannot make a client ask forever. Each answer that promises more entries of a directory
 // must bring new ones. A Copy keeps at most 2^20 entries and 1 GiB of their paths

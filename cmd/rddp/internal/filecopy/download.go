@@ -83,9 +83,9 @@ func openDestination(dst Name, several bool) (root *os.Root, name string, err er
 	return root, name, err
 }
 
-// followLink returns the local name that a symbolic link leads to, so that a copy replaces that file and not
-// the link, such as /dev/stdout. Any other name it returns as it is. It fails if the link leads nowhere, or to
-// what a file must not replace.
+// followLink returns the local name that a symbolic link leads to, so that a copy replaces that
+// file and not the link, such as /dev/stdout. Any other name it returns as it is. It fails if the
+// link leads nowhere, or to what a file must not replace.
 func followLink(name string) (string, error) {
 	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return name, nil //nolint:nilerr // a name of nothing is that of a new file
@@ -96,8 +96,8 @@ func followLink(name string) (string, error) {
 	return filepath.EvalSymlinks(name)
 }
 
-// planDownload finds out what src is. to is its name below the destination, "" for the destination itself. dirOnly says
-// that to can't be the name of a file.
+// planDownload finds out what src is. to is its name below the destination, "" for the destination
+// itself. dirOnly says that to can't be the name of a file.
 func (c *copier) planDownload(p *plan, src Name, to string, dirOnly bool) error {
 	if err := c.dial(src.Address); err != nil {
 		return err

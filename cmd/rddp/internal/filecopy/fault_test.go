@@ -84,7 +84,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestBusyForAMoment: an upload does not fail because the connection of an interrupted one is still at the same file.
+// TestBusyForAMoment: an upload does not fail because the connection of an interrupted one is still
+// at the same file.
 func TestBusyForAMoment(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
 	put(t, filepath.Join(here, "f"), content(100, 1))

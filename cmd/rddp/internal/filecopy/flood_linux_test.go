@@ -47,9 +47,9 @@ func connectFrom(t *testing.T, v *serving, from byte) *session {
 	return s
 }
 
-// TestFloodThatAsks: clients of one address that have asked for something, and only say that they are
-// alive, take all places. One of another address that came before keeps its place, and those that
-// come now get their share of the places.
+// TestFloodThatAsks: clients of one address that have asked for something, and only say that they
+// are alive, take all places. One of another address that came before keeps its place, and those
+// that come now get their share of the places.
 func TestFloodThatAsks(t *testing.T) {
 	const most = 6
 	v := serve(t, &ServerConfig{MaxConns: most, chunk: testChunk})

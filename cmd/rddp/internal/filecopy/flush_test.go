@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestFlushed: a part is on disk before the file has its name, and the names of files and directories are when the copy has ended.
+// TestFlushed: a part is on disk before the file has its name, and the names of files and
+// directories are when the copy has ended.
 func TestFlushed(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {

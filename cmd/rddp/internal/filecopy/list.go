@@ -17,8 +17,8 @@ type Entry struct {
 	Mtime time.Time // when it was modified
 }
 
-// List returns the entries of a remote directory, sorted by name, or the remote file itself. Of cfg it
-// uses what is about the connection.
+// List returns the entries of a remote directory, sorted by name, or the remote file itself. Of cfg
+// it uses what is about the connection.
 func List(ctx context.Context, n Name, cfg *Config) (entries []Entry, err error) {
 	c := &copier{ctx: ctx, cfg: *cfg}
 	if c.cfg.IdleTimeout <= 0 {

@@ -2,9 +2,9 @@ package filecopy
 
 import "os"
 
-// names records the directories below root in which files and directories have recently got their names. The
-// content of a file is flushed to disk before the file gets its name. The names are flushed when a
-// connection or a Copy ends, once for all files of a directory.
+// names records the directories below root in which files and directories have recently got their
+// names. The content of a file is flushed to disk before the file gets its name. The names are
+// flushed when a connection or a Copy ends, once for all files of a directory.
 type names struct {
 	root *os.Root
 	dirs map[string]bool

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mapOwners makes the file system look like one that shows another owner than the user of this process for every file, until the
-// test ends.
+// mapOwners makes the file system look like one that shows another owner than the user of this
+// process for every file, until the test ends.
 func mapOwners(t *testing.T) {
 	t.Helper()
 	was := ownUser
@@ -18,8 +18,8 @@ func mapOwners(t *testing.T) {
 	t.Cleanup(func() { ownUser = was })
 }
 
-// TestMappedOwners: on a file system that shows another owner for this user's files, directories are finished, those of an
-// interrupted copy too.
+// TestMappedOwners: on a file system that shows another owner for this user's files, directories
+// are finished, those of an interrupted copy too.
 func TestMappedOwners(t *testing.T) {
 	mapOwners(t)
 	for _, way := range ways {
@@ -41,8 +41,8 @@ func TestMappedOwners(t *testing.T) {
 	}
 }
 
-// TestForeignNote: a directory with a note that is not like those that this user makes there keeps its attributes, and is
-// not called unfinished. finishDir says so.
+// TestForeignNote: a directory with a note that is not like those that this user makes there keeps
+// its attributes, and is not called unfinished. finishDir says so.
 func TestForeignNote(t *testing.T) {
 	for desc, mapped := range map[string]bool{"a file system with owners": false, "one that maps them": true} {
 		for what, change := range map[string]func(note string) error{

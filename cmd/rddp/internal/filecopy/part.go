@@ -73,8 +73,9 @@ func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 
 // open opens the part itself, or makes it.
 //
-// Other users may be able to write the directory, and they know the name of the part. So open does not follow a link,
-// wait for a FIFO, or use a file that another user has made or may have open: it removes whatever it does not use.
+// Other users may be able to write the directory, and they know the name of the part. So open does
+// not follow a link, wait for a FIFO, or use a file that another user has made or may have open: it
+// removes whatever it does not use.
 func (p *part) open() error {
 	if info, err := p.root.Lstat(p.part); err == nil {
 		if isOwn(info) {
@@ -94,7 +95,8 @@ func (p *part) open() error {
 	return p.openLocked(os.O_RDWR | os.O_CREATE | os.O_EXCL | openNonBlock)
 }
 
-// resume reports whether the open part can be used. If the note is that of the source, the copy continues after its bytes.
+// resume reports whether the open part can be used. If the note is that of the source, the copy
+// continues after its bytes.
 func (p *part) resume(named fs.FileInfo) bool {
 	opened, err := p.f.Stat()
 	if err != nil || !os.SameFile(opened, named) || !isPrivate(opened) {
@@ -106,7 +108,8 @@ func (p *part) resume(named fs.FileInfo) bool {
 	return true
 }
 
-// openLocked opens the part and locks it. The error is ErrBusy if another copy has it, or has just taken or left its name.
+// openLocked opens the part and locks it. The error is ErrBusy if another copy has it, or has just
+// taken or left its name.
 func (p *part) openLocked(flags int) (err error) {
 	p.f, err = p.root.OpenFile(p.part, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) && flags&os.O_CREATE == 0 {
@@ -124,7 +127,8 @@ func (p *part) openLocked(flags int) (err error) {
 	return nil
 }
 
-// checkName returns ErrBusy if the part's name is that of another file: the part has been renamed, removed or replaced.
+// checkName returns ErrBusy if the part's name is that of another file: the part has been renamed,
+// removed or replaced.
 func (p *part) checkName() error {
 	opened, err := p.f.Stat()
 	if err != nil {
@@ -195,7 +199,8 @@ func (p *part) begin(off int64) error {
 	return writeNew(p.root, p.note, p.noteText())
 }
 
-// writeNew makes a file in the place of whatever has the name, unless that is a directory with entries.
+// writeNew makes a file in the place of whatever has the name, unless that is a directory with
+// entries.
 func writeNew(root *os.Root, name, text string) error {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -264,7 +269,8 @@ func (p *part) finish(want sum) error {
 	return nil
 }
 
-// chmod gives f the source's permission bits. It does not use the name of f where the name could be another file's by now.
+// chmod gives f the source's permission bits. It does not use the name of f where the name could be
+// another file's by now.
 func (p *part) chmod(f *os.File, name string) error {
 	if runtime.GOOS == "windows" {
 		return p.root.Chmod(name, p.attr.perm())

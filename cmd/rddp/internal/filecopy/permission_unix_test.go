@@ -31,8 +31,8 @@ func TestNoPermission(t *testing.T) {
 	cp(t, Config{}, local(t.TempDir()), v.name("secret")).wantFailure(t, fs.ErrPermission, "permission denied")
 }
 
-// TestReadOnlyDirectory: a copy of a directory that its owner may not write either is continued. Root may write everywhere,
-// so root runs this as somebody else.
+// TestReadOnlyDirectory: a copy of a directory that its owner may not write either is continued.
+// Root may write everywhere, so root runs this as somebody else.
 func TestReadOnlyDirectory(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t)

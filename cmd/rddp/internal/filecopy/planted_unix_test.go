@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlanted: what another user has left under the names of a part, its note or a directory's note is neither
-// followed, nor waited for, nor used.
+// TestPlanted: what another user has left under the names of a part, its note or a directory's note
+// is neither followed, nor waited for, nor used.
 func TestPlanted(t *testing.T) {
 	const size = resumeMin + 1 // so there is a note
 	const victim = "victim"
@@ -55,8 +55,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedDuringCopy: a part that another user replaces while a copy is under way does not become the file, and what it
-// is replaced by keeps its attributes.
+// TestPlantedDuringCopy: a part that another user replaces while a copy is under way does not
+// become the file, and what it is replaced by keeps its attributes.
 func TestPlantedDuringCopy(t *testing.T) {
 	const size = 3 << 20
 	for _, way := range ways {
@@ -129,7 +129,8 @@ func TestLinkNamed(t *testing.T) {
 	}
 }
 
-// chownAway gives a file to another user, or, if only root can do that, its group all rights, which is enough too.
+// chownAway gives a file to another user, or, if only root can do that, its group all rights, which
+// is enough too.
 func chownAway(path string) error {
 	if os.Geteuid() == 0 {
 		return os.Chown(path, nobody, nobody)

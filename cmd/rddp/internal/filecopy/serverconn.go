@@ -356,14 +356,15 @@ func (c *serverConn) put(m message) error {
 	return c.send(message{kind: kindDone, sum: end.sum})
 }
 
-// The connection of a client that was interrupted a moment ago may still store what has arrived. The same
-// command, given again, waits for that connection for at most busyPauses times busyPause.
+// The connection of a client that was interrupted a moment ago may still store what has arrived.
+// The same command, given again, waits for that connection for at most busyPauses times busyPause.
 const (
 	busyPause  = 100 * time.Millisecond
 	busyPauses = 20
 )
 
-// openPart opens the part of a put. If another connection has locked the part, openPart tries again for a while.
+// openPart opens the part of a put. If another connection has locked the part, openPart tries again
+// for a while.
 func (c *serverConn) openPart(m message) (*part, error) {
 	for n := 0; ; n++ {
 		p, err := openPart(c.root, m.text, m.attr, disk{&c.names, c.cfg.limit})

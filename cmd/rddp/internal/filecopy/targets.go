@@ -17,8 +17,8 @@ type targets struct {
 	foldings map[uint64]*job // the first job with such a name, by the hash of its name folded
 }
 
-// check returns ErrNames if two jobs have one target, unless both are directories: their contents are put together. It
-// notes which targets differ by case only.
+// check returns ErrNames if two jobs have one target, unless both are directories: their contents
+// are put together. It notes which targets differ by case only.
 func (t *targets) check(plans []*plan) error {
 	*t = targets{
 		absent: make(map[string]bool), caseful: make(map[string]bool), seed: maphash.MakeSeed(), foldings: make(map[uint64]*job),
@@ -38,8 +38,8 @@ func (t *targets) check(plans []*plan) error {
 	return nil
 }
 
-// noteTwin looks for a job before j whose target differs by case only. It keeps no folded names, only their hashes: the
-// names of a million files can be long.
+// noteTwin looks for a job before j whose target differs by case only. It keeps no folded names,
+// only their hashes: the names of a million files can be long.
 func (t *targets) noteTwin(j *job) {
 	folded := fold(j.to)
 	for n := uint64(0); ; n++ {
@@ -74,8 +74,9 @@ func fold(s string) string {
 	}, s)
 }
 
-// checkTwin returns ErrNames if the destination takes the target of j for that of another job, because its file system
-// does not distinguish upper and lower case. It can tell when one of the two is there.
+// checkTwin returns ErrNames if the destination takes the target of j for that of another job,
+// because its file system does not distinguish upper and lower case. It can tell when one of the
+// two is there.
 func (t *targets) checkTwin(j job, s steps) error {
 	dir, base := path.Split(j.to)
 	dir = path.Clean(dir)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestSameTarget: sources that would become one file are refused before anything is copied or made. Directories are put together.
+// TestSameTarget: sources that would become one file are refused before anything is copied or made.
+// Directories are put together.
 func TestSameTarget(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -68,7 +69,8 @@ func TestSameTarget(t *testing.T) {
 	}
 }
 
-// A foldedDisk is a destination whose file system does not distinguish upper and lower case, unless it is exact.
+// A foldedDisk is a destination whose file system does not distinguish upper and lower case, unless
+// it is exact.
 type foldedDisk struct {
 	exact bool
 	names []string
@@ -105,8 +107,8 @@ func (d *foldedDisk) steps() steps {
 	}
 }
 
-// TestTwins: names that differ by case only are copied if the destination distinguishes them. Otherwise one of
-// them fails, and nothing is replaced.
+// TestTwins: names that differ by case only are copied if the destination distinguishes them.
+// Otherwise one of them fails, and nothing is replaced.
 func TestTwins(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string

@@ -17,8 +17,8 @@ const DefaultPort = "7174"
 // unixScheme begins the address of a unix socket.
 const unixScheme = "unix:"
 
-// ParseUnix returns the path of the address of a unix socket, unix:PATH. isUnix says whether s begins
-// like one.
+// ParseUnix returns the path of the address of a unix socket, unix:PATH. isUnix says whether s
+// begins like one.
 func ParseUnix(s string) (path string, isUnix bool, err error) {
 	path, isUnix = strings.CutPrefix(s, unixScheme)
 	if isUnix && path == "" {
@@ -30,10 +30,10 @@ func ParseUnix(s string) (path string, isUnix bool, err error) {
 // FormatUnix returns the address of the unix socket at path.
 func FormatUnix(path string) string { return unixScheme + path }
 
-// ParseAddress parses a TCP address: HOST, HOST:PORT or :PORT, and returns it as package net has it.
-// An IPv6 address with a port is in brackets. The PORT is a number. Without one, the address gets the
-// port defaultPort; if that is "", the address must have a port. An empty HOST means all addresses of
-// this machine, or this machine itself if somebody connects to it.
+// ParseAddress parses a TCP address: HOST, HOST:PORT or :PORT, and returns it as package net has
+// it. An IPv6 address with a port is in brackets. The PORT is a number. Without one, the address
+// gets the port defaultPort; if that is "", the address must have a port. An empty HOST means all
+// addresses of this machine, or this machine itself if somebody connects to it.
 func ParseAddress(s, defaultPort string) (string, error) {
 	if scheme, _, has := strings.Cut(s, "://"); has {
 		return "", fmt.Errorf("%q: %s:// does not belong here: write HOST, HOST:PORT or :PORT", s, scheme)

@@ -128,7 +128,8 @@ func TestPingServerStaysUsable(t *testing.T) {
 	}
 }
 
-// TestPerfStaysUsable: the same of a server of rddp perf, which has places for 256 peers that have said nothing.
+// TestPerfStaysUsable: the same of a server of rddp perf, which has places for 256 peers that have
+// said nothing.
 func TestPerfStaysUsable(t *testing.T) {
 	for _, n := range quietCounts() {
 		t.Run(fmt.Sprintf("%d silent", n), func(t *testing.T) {
@@ -149,8 +150,8 @@ func TestPerfStaysUsable(t *testing.T) {
 	}
 }
 
-// patience is how long an honest client waits for the MPA Reply. Zero means as long as clients do by
-// default.
+// patience is how long an honest client waits for the MPA Reply. Zero means as long as clients do
+// by default.
 func patience(t *testing.T) time.Duration {
 	if testmode.Full {
 		return 0
@@ -158,7 +159,8 @@ func patience(t *testing.T) time.Duration {
 	return prototest.Patience(t)
 }
 
-// usable wants an honest client to succeed ten times in a row, each time within the client's own time-outs.
+// usable wants an honest client to succeed ten times in a row, each time within the client's own
+// time-outs.
 func usable(t *testing.T, client func() error) {
 	t.Helper()
 	for i := range 10 {

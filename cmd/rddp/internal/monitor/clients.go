@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// clients is a listener that has at most limit connections. A further connection closes the one that has
-// been idle longest. It waits only while all of them have requests.
+// clients is a listener that has at most limit connections. A further connection closes the one
+// that has been idle longest. It waits only while all of them have requests.
 type clients struct {
 	net.Listener
 	limit int

@@ -37,7 +37,8 @@ func (p *pipes) dial() net.Conn {
 	return here
 }
 
-// TestIdleClients: a scrape waits for no client that asks for nothing, or only for a part of something.
+// TestIdleClients: a scrape waits for no client that asks for nothing, or only for a part of
+// something.
 func TestIdleClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipes{conns: make(chan net.Conn, 3*maxClients), over: make(chan struct{})}

@@ -156,8 +156,8 @@ type Client struct {
 	scheme  string
 }
 
-// NewClient returns a client of the command at the TCP address. A nil config means no TLS. Each answer
-// may take the time timeout.
+// NewClient returns a client of the command at the TCP address. A nil config means no TLS. Each
+// answer may take the time timeout.
 func NewClient(address string, config *tls.Config, timeout time.Duration) *Client {
 	scheme := "http"
 	if config != nil {

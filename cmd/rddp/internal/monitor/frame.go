@@ -10,8 +10,8 @@ import (
 )
 
 // Frame returns the lines in which `rddp top` shows a snapshot, at most height of at most width
-// characters. 0 means no limit. Rates are those since before, a snapshot of the same process. Without
-// one, or for a connection that is not in it, they are those since the beginning.
+// characters. 0 means no limit. Rates are those since before, a snapshot of the same process.
+// Without one, or for a connection that is not in it, they are those since the beginning.
 func Frame(before, now *Snapshot, width, height int) []string {
 	if before != nil && !before.Process.Started.Equal(now.Process.Started) {
 		before = nil // the command was started again
@@ -126,7 +126,8 @@ func age(d time.Duration) string {
 }
 
 // fit cuts a line, and replaces what a terminal does not show in one column, or what would move its
-// cursor: the peer may be hostile. All that an honest one sends is ASCII, but for the zone of an address.
+// cursor: the peer may be hostile. All that an honest one sends is ASCII, but for the zone of an
+// address.
 func fit(line string, width int) string {
 	var b strings.Builder
 	n := 0

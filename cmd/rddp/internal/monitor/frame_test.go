@@ -59,8 +59,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestFrameAlone: without a snapshot before, and after the command has been started again, rates are
-// those since the beginning.
+// TestFrameAlone: without a snapshot before, and after the command has been started again, rates
+// are those since the beginning.
 func TestFrameAlone(t *testing.T) {
 	now := snapshot(10, 5_000_000, conn(1, 5, 5_000_000, 0))
 	other := snapshot(9, 99_000_000, conn(1, 5, 99_000_000, 0))
@@ -87,8 +87,8 @@ func TestFrameHostile(t *testing.T) {
 	}
 }
 
-// TestFrameOneColumnEach: a line takes as many columns of a terminal as it has characters, so that it never
-// takes two lines. Some characters take two columns, and others none.
+// TestFrameOneColumnEach: a line takes as many columns of a terminal as it has characters, so that
+// it never takes two lines. Some characters take two columns, and others none.
 func TestFrameOneColumnEach(t *testing.T) {
 	c := conn(1, 0, 1, 1)
 	c.Peer = "\u5bbd\uff21e\u0301\U0001f600:1"

@@ -22,7 +22,8 @@ const (
 	maxHeader   = 4 << 10         // bytes
 )
 
-// Serve answers HTTP at l with h until the returned function is called, with TLS if config is not nil.
+// Serve answers HTTP at l with h until the returned function is called, with TLS if config is not
+// nil.
 func Serve(l net.Listener, config *tls.Config, h http.Handler, log *slog.Logger) (stop func()) {
 	return serve(l, config, h, log, stepTimeout)
 }
@@ -66,8 +67,8 @@ func Handler(command string, more ...prometheus.Collector) http.Handler {
 	return mux
 }
 
-// Counter returns a counter of the command, whose value is that of f. Labels are pairs of a name and a
-// value.
+// Counter returns a counter of the command, whose value is that of f. Labels are pairs of a name
+// and a value.
 func Counter(name, help string, f func() float64, labels ...string) prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)}, f)
 }

@@ -25,7 +25,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// After an answer to a bad request a goroutine of net/http waits half a second, for the client to read it.
+// After an answer to a bad request a goroutine of net/http waits half a second, for the client to
+// read it.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit), goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
@@ -189,8 +190,9 @@ func TestClientErrors(t *testing.T) {
 	}
 }
 
-// TestHostileClients: clients that are silent, endless or too many, or that do not read, last as long as a
-// step and no longer. A scrape waits for them and succeeds, and they lose their connections.
+// TestHostileClients: clients that are silent, endless or too many, or that do not read, last as
+// long as a step and no longer. A scrape waits for them and succeeds, and they lose their
+// connections.
 func TestHostileClients(t *testing.T) {
 	address := start(t, time.Second/5)
 	var hostile []net.Conn

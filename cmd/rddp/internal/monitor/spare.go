@@ -8,25 +8,28 @@ import (
 	"time"
 )
 
-// A process that has no descriptor left cannot accept a connection, not even one that asks why. So clients holds a
-// descriptor in reserve. It gives that up for a client, and takes the next one that is free.
+// A process that has no descriptor left cannot accept a connection, not even one that asks why. So
+// clients holds a descriptor in reserve. It gives that up for a client, and takes the next one that
+// is free.
 
-// isShort reports whether an error of Accept means that no descriptor was left, in the process or in the system.
+// isShort reports whether an error of Accept means that no descriptor was left, in the process or
+// in the system.
 func isShort(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// lookTime is how long accept waits for a client with the reserve still held: at the end of this time there may be
-// descriptors again, or the listener may be closed.
+// lookTime is how long accept waits for a client with the reserve still held: at the end of this
+// time there may be descriptors again, or the listener may be closed.
 const lookTime = 200 * time.Millisecond
 
-// accept is Accept without a limit. Without a descriptor it takes that in reserve, or that of the client that has been
-// idle longest. It fails if there is neither.
+// accept is Accept without a limit. Without a descriptor it takes that in reserve, or that of the
+// client that has been idle longest. It fails if there is neither.
 func (l *clients) accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if !isShort(err) {
 			return conn, err
 		}
-		// Accept fails before a client has come, and the reserve is for a client: others would take what is free.
+		// Accept fails before a client has come, and the reserve is for a client: others would take
+		// what is free.
 		if clientWaits(l.Listener, lookTime) && !l.makeRoom() {
 			return nil, err // package http waits and calls Accept again
 		}

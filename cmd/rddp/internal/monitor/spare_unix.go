@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clientWaits reports whether a connection can be accepted at l, and waits for one for the time d at most. If that is not
-// known, it may be.
+// clientWaits reports whether a connection can be accepted at l, and waits for one for the time d
+// at most. If that is not known, it may be.
 func clientWaits(l net.Listener, d time.Duration) bool {
 	s, ok := l.(syscall.Conn)
 	if !ok {

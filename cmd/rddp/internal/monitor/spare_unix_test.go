@@ -35,8 +35,8 @@ func (l *last) Accept() (net.Conn, error) {
 	return holder{here, l}, nil
 }
 
-// TestReserve: the reserve is for a client, then the next client gets the descriptor of one that asks for nothing, and
-// no client loses it in the middle of a request.
+// TestReserve: the reserve is for a client, then the next client gets the descriptor of one that
+// asks for nothing, and no client loses it in the middle of a request.
 func TestReserve(t *testing.T) {
 	l := &last{}
 	c := limitClients(l, maxClients)

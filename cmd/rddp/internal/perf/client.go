@@ -60,7 +60,8 @@ type remote struct {
 	files   uint64 // how many files the server may open; 0 if not known
 }
 
-// connect opens the control connections of a client that will have conns data connections at a time.
+// connect opens the control connections of a client that will have conns data connections at a
+// time.
 func connect(ctx context.Context, o *Options, conns int) (*client, error) {
 	c := &client{o: o, conns: conns, ends: make(map[lane][]*end), closers: make(map[lane][]*closer), times: newRecorders(conns)}
 	for _, address := range o.Addresses {
@@ -119,8 +120,9 @@ func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Co
 	return t, tlspeer.Client(ctx, t)
 }
 
-// belowTLS returns what TLS over an accepted or dialed connection is made of. An extended socket of such a
-// *tls.Conn never makes TLS wait, as Dial and Listen do it. Over plain TCP it is the connection and nothing else.
+// belowTLS returns what TLS over an accepted or dialed connection is made of. An extended socket of
+// such a *tls.Conn never makes TLS wait, as Dial and Listen do it. Over plain TCP it is the
+// connection and nothing else.
 func belowTLS(c net.Conn) net.Conn {
 	if t, ok := c.(*net.TCPConn); ok {
 		return netconn.ForTLS(kernel.New(t))
@@ -286,9 +288,9 @@ func (c *client) calibrate(ctx context.Context, j job, ends []*end) (count int, 
 	})
 }
 
-// fit returns how many operations, from a guess on, take about as long as want. A run that seems long
-// enough is run again, and the shorter one counts: a few operations that the scheduler has kept waiting
-// look like many.
+// fit returns how many operations, from a guess on, take about as long as want. A run that seems
+// long enough is run again, and the shorter one counts: a few operations that the scheduler has
+// kept waiting look like many.
 func fit(count int, want time.Duration, run func(count int) (time.Duration, error)) (int, error) {
 	for range maxTries {
 		elapsed, err := run(count)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The host of a virtual machine may move its CPUs, within seconds, to cores that share no cache. Then
-// a cache line takes several times as long from one to the other, and so does everything that uses
-// both CPUs. Nothing else shows it: no load, no steal time. So a meter measures that time around each
-// round, and repeats rounds in which the CPUs were far apart.
+// The host of a virtual machine may move its CPUs, within seconds, to cores that share no cache.
+// Then a cache line takes several times as long from one to the other, and so does everything that
+// uses both CPUs. Nothing else shows it: no load, no steal time. So a meter measures that time
+// around each round, and repeats rounds in which the CPUs were far apart.
 
 // far is the factor by which a cache line's time exceeds the best one if the CPUs are far apart.
 const far = 3
@@ -20,9 +20,9 @@ type distance struct {
 	checks  int // measurements that succeeded
 }
 
-// near measures and reports whether the CPUs are as near as they have ever been, or nearly so. If it
-// cannot tell, they are near. Other work may make one measurement too long, so near makes several
-// before it believes that the CPUs are far apart.
+// near measures and reports whether the CPUs are as near as they have ever been, or nearly so. If
+// it cannot tell, they are near. Other work may make one measurement too long, so near makes
+// several before it believes that the CPUs are far apart.
 func (d *distance) near() bool {
 	if d.measure == nil {
 		return true

@@ -1,5 +1,5 @@
-// Package perf is the measuring part of `rddp perf`: throughput, latency, message rate and processor
-// time of each operation of rddp, next to plain TCP in the same run.
+// Package perf is the measuring part of `rddp perf`: throughput, latency, message rate and
+// processor time of each operation of rddp, next to plain TCP in the same run.
 //
 // # How it measures
 //
@@ -14,15 +14,16 @@
 //     Options.Time. A run ends when the passive end has received everything.
 //   - All connections get the same congestion control and buffer sizes, and their data walk through
 //     the same amount of memory at both ends (Options.Ring). Successive operations use successive
-//     places, so with a ring larger than the caches the data are cold. The congestion control is set
-//     before a connection begins, because bbr leaves a timer behind.
+//     places, so with a ring larger than the caches the data are cold. The congestion control is
+//     set before a connection begins, because bbr leaves a timer behind.
 //   - Plain TCP is used well: the receiver of a bulk run asks for at least 64 KiB in each Read.
 //   - Processor time is that of the whole processes, user and system, during the run. The servers
 //     report theirs over the control connection.
-//   - With Options.OneCPU all threads of the processes run on one CPU. Such figures are the work per
-//     byte, without wake-ups across CPUs, and repeat best.
+//   - With Options.OneCPU all threads of the processes run on one CPU. Such figures are the work
+//     per byte, without wake-ups across CPUs, and repeat best.
 //   - Otherwise, a round is repeated if a cache line takes several times as long from one CPU to
-//     another as it did at best: the hypervisor had put the virtual CPUs on cores that share no cache.
+//     another as it did at best: the hypervisor had put the virtual CPUs on cores that share no
+//     cache.
 //
 // # References
 //
@@ -31,22 +32,24 @@
 //
 // # Loads
 //
-// The loads are those of the SDP study. With LoadMultiStream and LoadFanOut this end is active, and with
-// LoadFanIn and LoadHotSpot the servers are. Connections are spread over the servers in turn, and
-// each connection has a goroutine of its own at each end.
+// The loads are those of the SDP study. With LoadMultiStream and LoadFanOut this end is active, and
+// with LoadFanIn and LoadHotSpot the servers are. Connections are spread over the servers in turn,
+// and each connection has a goroutine of its own at each end.
 //
 // # Scale
 //
-// With Options.Scale, each round opens all connections of one kind, one after another, lets them wait
-// while the memory of all processes is measured, runs the jobs of that kind, and closes them. Plain
-// TCP has its turn in each round. So the connections of different kinds never exist at the same time:
-// 10,000 of them need 10,000 files in a process. An [Idle] has the time to open a connection, in DDP
-// mode from the start (StartupRequire) or over plain TCP, and the memory of a connection that waits.
+// With Options.Scale, each round opens all connections of one kind, one after another, lets them
+// wait while the memory of all processes is measured, runs the jobs of that kind, and closes them.
+// Plain TCP has its turn in each round. So the connections of different kinds never exist at the
+// same time: 10,000 of them need 10,000 files in a process. An [Idle] has the time to open a
+// connection, in DDP mode from the start (StartupRequire) or over plain TCP, and the memory of a
+// connection that waits.
 //
 // # Report
 //
 // A [Report] is text or JSON, one object per line. The first one has the date, the machine and the
-// settings, and each has its kind in a field. The program conformance/lab/figures draws plots of them.
+// settings, and each has its kind in a field. The program conformance/lab/figures draws plots of
+// them.
 //
 // # TLS
 //

@@ -72,8 +72,9 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 // errNoMemory means that the connections of all clients together need more than maxMemory.
 var errNoMemory = errors.New("the connections need too much memory")
 
-// run accepts conns connections, or fewer if the door is shut. It returns when nothing of them is left. Once
-// until is done, the context of the control connection, it waits only for the goroutines that serve them.
+// run accepts conns connections, or fewer if the door is shut. It returns when nothing of them is
+// left. Once until is done, the context of the control connection, it waits only for the goroutines
+// that serve them.
 func (d *door) run(ctx, until context.Context, conns int) {
 	var all sync.WaitGroup
 	defer all.Wait()

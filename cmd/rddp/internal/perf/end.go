@@ -33,8 +33,8 @@ type end struct {
 	head []byte
 }
 
-// newEnd makes an end of a TCP connection whose hello has been answered. If an extended socket takes
-// the connection over, newEnd tells k.
+// newEnd makes an end of a TCP connection whose hello has been answered. If an extended socket
+// takes the connection over, newEnd tells k.
 func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
 	if h.Transport == overTCP {
 		return openedEnd(c, h, initiator)

@@ -27,8 +27,8 @@ func checkFiles(where string, limit uint64, conns int) error {
 	return nil
 }
 
-// checkFiles checks the limits of this process and of the servers, for kinds kinds of connections at
-// once.
+// checkFiles checks the limits of this process and of the servers, for kinds kinds of connections
+// at once.
 func (c *client) checkFiles(kinds int) error {
 	if err := checkFiles("this process", fileLimit(), c.conns*kinds); err != nil {
 		return err

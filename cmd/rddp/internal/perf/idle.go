@@ -31,8 +31,8 @@ type Idle struct {
 	ThereBeyond *Memory `json:"memory_there_beyond_tcp,omitempty"`
 }
 
-// memoryConns is the least number of connections whose memory is told. What the process does besides
-// changes its memory by more than fewer connections.
+// memoryConns is the least number of connections whose memory is told. What the process does
+// besides changes its memory by more than fewer connections.
 const memoryConns = 64
 
 // result returns the medians over the rounds.

@@ -179,8 +179,8 @@ func (o *Options) variants(j job) (jobs []job) {
 	return jobs
 }
 
-// references returns the jobs of plain TCP for one size: those that the options name, and those that
-// jobs are compared with.
+// references returns the jobs of plain TCP for one size: those that the options name, and those
+// that jobs are compared with.
 func (o *Options) references(size int, jobs []job) (refs []job) {
 	for _, name := range []string{opTCP, opTCPEcho} {
 		op, _ := operationOf(name)

@@ -74,7 +74,8 @@ func setDefault[T any](list *[]T, values ...T) {
 	}
 }
 
-// Complete replaces zero values by their defaults and checks the rest. The error is an *OptionError.
+// Complete replaces zero values by their defaults and checks the rest. The error is an
+// *OptionError.
 func (o *Options) Complete() error {
 	if o.Load == "" {
 		o.Load = LoadMultiStream

@@ -8,8 +8,8 @@ import (
 )
 
 // Run measures what the options ask for and returns the results. It changes o as Complete does. If
-// it fails while it measures, ctx done included, it also returns the results of the rounds that were
-// finished, in an Incomplete Report.
+// it fails while it measures, ctx done included, it also returns the results of the rounds that
+// were finished, in an Incomplete Report.
 func Run(ctx context.Context, o *Options) (r *Report, err error) {
 	if err := o.Complete(); err != nil {
 		return nil, err
@@ -167,9 +167,9 @@ func (m *meter) group(ctx context.Context, size int) error {
 	})
 }
 
-// rounds calls round for each round, and then enter for what it has measured. Every second round is in
-// reverse: what comes later in a round must not always do so. A round in which the CPUs were far apart is
-// repeated, as long as there are not as many repetitions as rounds.
+// rounds calls round for each round, and then enter for what it has measured. Every second round is
+// in reverse: what comes later in a round must not always do so. A round in which the CPUs were far
+// apart is repeated, as long as there are not as many repetitions as rounds.
 func (m *meter) rounds(all map[job]*series, round func(reverse bool) (enter func(), err error)) error {
 	spare := m.o.Rounds
 	for n := 0; n < m.o.Rounds; n++ {

@@ -45,7 +45,8 @@ func TestRunAllOperations(t *testing.T) {
 			t.Errorf("no result for %q", want)
 		}
 	}
-	// 2 sizes: 2 references; 2 CRC * (3 Work Requests * 3 variants + 3 others). Atomics: 1 reference, 2 CRC * 3 variants.
+	// 2 sizes: 2 references; 2 CRC * (3 Work Requests * 3 variants + 3 others). Atomics: 1
+	// reference, 2 CRC * 3 variants.
 	if want := 2*(2+2*12) + 1 + 6; len(got) != want {
 		t.Errorf("%d results, want %d: %q", len(got), want, got)
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// With Options.Scale, a round opens the connections of one kind, lets them be idle, runs all jobs of
-// that kind, and closes them before the next kind begins. So there are never more connections than
-// Options.Conns says, and the time and the memory that they need can be told from those of others.
+// With Options.Scale, a round opens the connections of one kind, lets them be idle, runs all jobs
+// of that kind, and closes them before the next kind begins. So there are never more connections
+// than Options.Conns says, and the time and the memory that they need can be told from those of
+// others.
 
 // A crowd is all connections of one kind in one round, and what they have needed.
 type crowd struct {
@@ -231,8 +232,8 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 // use.
 const warmUp = 8
 
-// leastOpened is the least number of connections that are opened to measure the time. If there are to
-// be fewer, the first ones are closed again.
+// leastOpened is the least number of connections that are opened to measure the time. If there are
+// to be fewer, the first ones are closed again.
 const leastOpened = 64
 
 // dial opens n connections, one after another.
@@ -306,7 +307,8 @@ func (m *meter) disperse(ctx context.Context, c *crowd) (err error) {
 }
 
 // memory returns the memory of this process and that of all servers together. It returns zeros if
-// there are too few connections to tell theirs: garbage collections would only disturb what follows.
+// there are too few connections to tell theirs: garbage collections would only disturb what
+// follows.
 func (m *meter) memory() (both [2]Memory, err error) {
 	if m.conns < memoryConns {
 		return both, nil

@@ -120,8 +120,9 @@ func TestDoorLimits(t *testing.T) {
 }
 
 // When a door is shut, its connections are closed and nobody listens. A second door takes the place
-// of the first one, and the last one ends with the session. The door has served each connection: its
-// end of the connection keeps the port, and a stranger that listens there would look like the door.
+// of the first one, and the last one ends with the session. The door has served each connection:
+// its end of the connection keeps the port, and a stranger that listens there would look like the
+// door.
 func TestDoorShuts(t *testing.T) {
 	c, err := connect(t.Context(), complete(t, &Options{Addresses: []string{startPeer(t)}}), 1)
 	if err != nil {
@@ -172,8 +173,9 @@ func TestDoorShuts(t *testing.T) {
 	closed(third, last)
 }
 
-// TestDisperse: nothing works for the connections of one crowd any more when the next crowd comes. What they
-// still hold would count as there before the next crowd, and be missing in the memory of its connections.
+// TestDisperse: nothing works for the connections of one crowd any more when the next crowd comes.
+// What they still hold would count as there before the next crowd, and be missing in the memory of
+// its connections.
 func TestDisperse(t *testing.T) {
 	o := complete(t, &Options{Addresses: []string{startPeer(t)}, Scale: true, Ring: 1 << 20})
 	c, err := connect(t.Context(), o, leastOpened)

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestSecure: TLS at both ends is over netconn.ForTLS, so that extended sockets over it are those that
-// Config.TLS makes, and not those of a foreign *tls.Conn, which a measurement would find slower.
+// TestSecure: TLS at both ends is over netconn.ForTLS, so that extended sockets over it are those
+// that Config.TLS makes, and not those of a foreign *tls.Conn, which a measurement would find
+// slower.
 func TestSecure(t *testing.T) {
 	certified := httptest.NewTLSServer(nil)
 	defer certified.Close()

@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/internal/tlspeer"
 )
 
-// A Server answers the clients of Run. It does what they ask for, within the limits of this package;
-// without TLS it has no authentication.
+// A Server answers the clients of Run. It does what they ask for, within the limits of this
+// package; without TLS it has no authentication.
 type Server struct {
 	// Log gets an event for each connection that fails. Nil means none.
 	Log *slog.Logger
@@ -102,8 +102,8 @@ func (k *closer) close() {
 	c.Close()
 }
 
-// over waits until nothing works in the background for a connection that has been closed, or until ctx is
-// done: as long as something does, it has memory.
+// over waits until nothing works in the background for a connection that has been closed, or until
+// ctx is done: as long as something does, it has memory.
 func (k *closer) over(ctx context.Context) {
 	k.mu.Lock()
 	c := k.c
@@ -156,8 +156,8 @@ func (s *Server) beginWith(congestion string) error {
 // Addr returns the address at which the server listens.
 func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
-// Serve serves clients until ctx is done, and then returns nil. When it returns, all connections are
-// closed.
+// Serve serves clients until ctx is done, and then returns nil. When it returns, all connections
+// are closed.
 func (s *Server) Serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.l.Close() })
 	defer stop()
@@ -368,8 +368,8 @@ func (s *Server) reserve(n int64) bool {
 }
 
 // memory returns about as many bytes as a data connection may need: its ring, its posted Work
-// Requests with their Completions, and the unread message that a connection in message mode may hold
-// beyond extsock's limit of memory.
+// Requests with their Completions, and the unread message that a connection in message mode may
+// hold beyond extsock's limit of memory.
 func (h *hello) memory() int64 {
 	n := int64(h.Ring) + int64(h.Depth)<<10
 	if h.Transport == overVerbs {

@@ -55,7 +55,8 @@ func setCongestion(raw syscall.RawConn, name string) error {
 	})
 }
 
-// systemCongestion returns the congestion control that a connection has by default, or "" if the system does not show it.
+// systemCongestion returns the congestion control that a connection has by default, or "" if the
+// system does not show it.
 func systemCongestion() string {
 	return strings.TrimSpace(sysctl("tcp_congestion_control"))
 }

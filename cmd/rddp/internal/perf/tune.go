@@ -39,9 +39,9 @@ func tune(c net.Conn, congestion string, buffer int) error {
 	return setCongestion(raw, congestion)
 }
 
-// beginWith returns a function that sets the congestion control of a socket before the socket connects
-// or listens, or nil if congestion is empty. A connection that has begun with bbr paces its segments
-// by a timer, even after tune has changed the congestion control.
+// beginWith returns a function that sets the congestion control of a socket before the socket
+// connects or listens, or nil if congestion is empty. A connection that has begun with bbr paces
+// its segments by a timer, even after tune has changed the congestion control.
 func beginWith(congestion string) func(network, address string, raw syscall.RawConn) error {
 	if congestion == "" {
 		return nil

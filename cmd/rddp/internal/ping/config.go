@@ -39,8 +39,8 @@ type Config struct {
 	// Out receives the ping data if Verbose is set, with one Write for each ping. Nil discards
 	// them.
 	Out io.Writer
-	// Pinged is called after each ping of a client, which is counted from 0, with its length and the
-	// time that it took. It may be nil.
+	// Pinged is called after each ping of a client, which is counted from 0, with its length and
+	// the time that it took. It may be nil.
 	Pinged func(n, size int, rtt time.Duration)
 	// Failed is called for each connection that fails while the server goes on. Several goroutines
 	// may call it at a time. Nil ignores the failures.

@@ -18,7 +18,8 @@ var (
 	ErrNoReads = errors.New("the client allows no RDMA Read (its IRD is 0), and a ping needs one")
 	// ErrTooMany means that a server serves its maximum number of clients.
 	ErrTooMany = errors.New("too many clients")
-	// ErrNoMemory means that the ping data of all clients of a server together needs too much memory.
+	// ErrNoMemory means that the ping data of all clients of a server together needs too much
+	// memory.
 	ErrNoMemory = errors.New("the ping data of all clients needs too much memory")
 	// ErrProtocol means that the peer's message does not belong to rping's protocol.
 	ErrProtocol = errors.New("this is not rping's protocol")

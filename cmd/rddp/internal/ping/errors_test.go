@@ -184,8 +184,8 @@ func clientFault(t *testing.T, i int) (err error) {
 	return err
 }
 
-// TestOperatorsTable: rddp says each text that the operator's guide explains. A … stands for any text, and
-// N for a number.
+// TestOperatorsTable: rddp says each text that the operator's guide explains. A … stands for any
+// text, and N for a number.
 func TestOperatorsTable(t *testing.T) {
 	said := []string{
 		(&Error{Ping: -1, Step: "connecting to server:1", Err: syscall.ECONNREFUSED}).Error(),

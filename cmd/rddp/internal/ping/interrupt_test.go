@@ -179,8 +179,9 @@ func (c atClose) Close() error {
 	return c.Conn.Close()
 }
 
-// TestServerInterruptedAfterFailure: an interrupt does not hide why a connection has failed before it, although the server
-// is still closing that connection. A failure that comes after the interrupt follows from it, and is none.
+// TestServerInterruptedAfterFailure: an interrupt does not hide why a connection has failed before
+// it, although the server is still closing that connection. A failure that comes after the
+// interrupt follows from it, and is none.
 func TestServerInterruptedAfterFailure(t *testing.T) {
 	refused := errors.New("no startup")
 	for _, tt := range []struct {

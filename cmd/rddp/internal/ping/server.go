@@ -142,7 +142,8 @@ func answerConn(
 			err = answers.run(ctx)
 		}
 	}
-	// Decided before the close, which the client sees: an interrupt after that must not hide why the connection failed.
+	// Decided before the close, which the client sees: an interrupt after that must not hide why
+	// the connection failed.
 	failed := err != nil && ctx.Err() == nil
 	err = a.close(err)
 	if ctx.Err() != nil && !failed {

@@ -9,16 +9,16 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Half is a connection to a peer that speaks DDP, for a part that has its own way to the connection in
-// plain TCP. The caller of Dial or Answer must call Carry or Close.
+// A Half is a connection to a peer that speaks DDP, for a part that has its own way to the
+// connection in plain TCP. The caller of Dial or Answer must call Carry or Close.
 type Half struct {
 	p        *Proxy
 	end      end
 	accepted bool
 }
 
-// Dial connects to a TCP address at which an exit listens, or any other peer that speaks DDP from the
-// beginning of a connection. A nil cfg means the zero Config, whose Timeout bounds the call.
+// Dial connects to a TCP address at which an exit listens, or any other peer that speaks DDP from
+// the beginning of a connection. A nil cfg means the zero Config, whose Timeout bounds the call.
 func Dial(ctx context.Context, address string, cfg *Config) (*Half, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -67,8 +67,8 @@ func (g given) Accept() (net.Conn, error) { return <-g, nil }
 func (g given) Close() error              { return nil }
 func (g given) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// Answer runs the handshake of TLS, if Config.Socket has that, and accepts the MPA Request of the peer.
-// Config.Timeout bounds each of the two. It owns c, and closes it if it fails.
+// Answer runs the handshake of TLS, if Config.Socket has that, and accepts the MPA Request of the
+// peer. Config.Timeout bounds each of the two. It owns c, and closes it if it fails.
 func (a *Acceptor) Answer(ctx context.Context, c net.Conn) (*Half, error) {
 	x, err := a.enter(c)
 	if err != nil {

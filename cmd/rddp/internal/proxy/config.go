@@ -22,22 +22,22 @@ type Config struct {
 	Grace time.Duration
 	// MaxConns is the maximum number of connections at a time. Each needs 128 KiB, and up to 3 MiB
 	// if a reader is slow. An exit counts a connection once the entrance's MPA Request has arrived.
-	// If there are too many, the Proxy closes one whose accepted side has sent nothing: the oldest of
-	// the address that has most of those. If all of them have sent something, it closes one of an
-	// address that has more than its share, or refuses the newest: an entrance resets it, and an exit
-	// rejects it. The package comment has the rules. Zero means DefaultMaxConns.
+	// If there are too many, the Proxy closes one whose accepted side has sent nothing: the oldest
+	// of the address that has most of those. If all of them have sent something, it closes one of
+	// an address that has more than its share, or refuses the newest: an entrance resets it, and an
+	// exit rejects it. The package comment has the rules. Zero means DefaultMaxConns.
 	MaxConns int
 
-	// Fallback lets an entrance connect in plain TCP, to the same address, if the peer there does not
-	// speak DDP. If TLS is on, that connection has TLS too. The Log says why.
+	// Fallback lets an entrance connect in plain TCP, to the same address, if the peer there does
+	// not speak DDP. If TLS is on, that connection has TLS too. The Log says why.
 	Fallback bool
 	// HeaderFrom are the sources whose connections must begin with a header of the PROXY protocol,
 	// version 1 or 2, within Timeout. It names the client. Those of other sources have none: such
 	// bytes are the client's data.
 	HeaderFrom []netip.Prefix
 	// SendHeader is the version, 1 or 2, of the PROXY header that the Proxy sends first on each
-	// connection that it dials. It names the client and the address that it connected to. Zero means
-	// none.
+	// connection that it dials. It names the client and the address that it connected to. Zero
+	// means none.
 	SendHeader int
 
 	// Ended is called for each connection when it has ended. Several goroutines may call it at a
@@ -45,8 +45,8 @@ type Config struct {
 	Ended func(Summary)
 	// Log receives events that do not concern an accepted connection. Nil is off.
 	Log *slog.Logger
-	// TLS returns the TLS configuration for the next connection of an entrance to its exit. Nil, for
-	// the function or what it returns, means no TLS. At an exit, that is Socket.TLS.
+	// TLS returns the TLS configuration for the next connection of an entrance to its exit. Nil,
+	// for the function or what it returns, means no TLS. At an exit, that is Socket.TLS.
 	TLS func() *tls.Config
 	// Socket configures the DDP connections. The Proxy sets the Startup, Messages, completion
 	// queues and HandshakeTimeout itself.

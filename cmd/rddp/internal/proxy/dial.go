@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/kernel"
 )
 
-// dialDDP connects to the exit in DDP mode, or, if Config.Fallback is set and the peer does not speak
-// DDP, in plain TCP.
+// dialDDP connects to the exit in DDP mode, or, if Config.Fallback is set and the peer does not
+// speak DDP, in plain TCP.
 func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
 	defer cancel()
@@ -54,8 +54,8 @@ type lastDialer struct {
 	dialer *extsock.Dialer // +checklocks:mu
 }
 
-// currentDialer returns the Dialer for the next connection. It is a new one if the TLS configuration
-// has changed.
+// currentDialer returns the Dialer for the next connection. It is a new one if the TLS
+// configuration has changed.
 func (p *Proxy) currentDialer() *extsock.Dialer {
 	now := p.socket.TLS
 	if p.cfg.TLS != nil {
@@ -79,8 +79,8 @@ func (p *Proxy) currentDialer() *extsock.Dialer {
 	return last.dialer
 }
 
-// A recorder is a Backend that notes the Stream that it made last for a dial, which is the Stream of
-// the connection that the dial returns. The context of the dial says where, at streamKey.
+// A recorder is a Backend that notes the Stream that it made last for a dial, which is the Stream
+// of the connection that the dial returns. The context of the dial says where, at streamKey.
 type recorder struct{ toe.Backend }
 
 type streamKey struct{}

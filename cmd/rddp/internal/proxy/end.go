@@ -88,17 +88,17 @@ func (e *plainEnd) abort() {
 	})
 }
 
-// A ddpEnd is a connection in DDP mode, or one that is about to be, or one in TLS. stream is the Stream below it,
-// which ddpEnd only closes.
+// A ddpEnd is a connection in DDP mode, or one that is about to be, or one in TLS. stream is the
+// Stream below it, which ddpEnd only closes.
 type ddpEnd struct {
 	*extsock.Conn
 	stream io.Closer
 	once   sync.Once
 }
 
-// orderly returns true: the byte stream in DDP mode has a mark for its end. In TLS without DDP it has
-// one too, but package tls takes an end without it, between two records, for orderly. Without the mark
-// Read returns io.ErrUnexpectedEOF.
+// orderly returns true: the byte stream in DDP mode has a mark for its end. In TLS without DDP it
+// has one too, but package tls takes an end without it, between two records, for orderly. Without
+// the mark Read returns io.ErrUnexpectedEOF.
 func (e *ddpEnd) orderly() bool { return true }
 
 // flushTimeout bounds how long an abort waits for the data written before it.

@@ -22,7 +22,8 @@ import (
 // needs it.
 const headerBuffer = 256
 
-// A header of version 2 may have 64 KiB, for instance with certificates of clients. Only trusted sources send one.
+// A header of version 2 may have 64 KiB, for instance with certificates of clients. Only trusted
+// sources send one.
 func init() { proxyproto.MaxV2HeaderSize = math.MaxUint16 }
 
 // A headedEnd is an end whose peer has sent a PROXY header. r has what came with it.
@@ -49,8 +50,8 @@ func (c *Config) hasHeader(from net.Addr) bool {
 	return false
 }
 
-// introduce takes the PROXY header from the accepted side and sends one to the other side, as far as
-// the Config wants them. It returns the accepted side as the pipe then has it.
+// introduce takes the PROXY header from the accepted side and sends one to the other side, as far
+// as the Config wants them. It returns the accepted side as the pipe then has it.
 func (p *Proxy) introduce(ctx context.Context, from, to side, place *accept.Place, s *Summary) (side, error) {
 	hasHeader := p.cfg.hasHeader(from.RemoteAddr())
 	if !hasHeader && p.cfg.SendHeader == 0 {
@@ -101,7 +102,8 @@ func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, p
 	return from, nil
 }
 
-// readHeader reads a header. The library wants all of a header of version 1 at once, but TCP may split it.
+// readHeader reads a header. The library wants all of a header of version 1 at once, but TCP may
+// split it.
 func readHeader(r *bufio.Reader) (*proxyproto.Header, error) {
 	if err := awaitLine(r); err != nil {
 		return nil, err
@@ -128,8 +130,8 @@ func awaitLine(r *bufio.Reader) error {
 	return nil
 }
 
-// ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix. It refuses what no connection
-// comes from.
+// ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix. It refuses
+// what no connection comes from.
 func ParsePrefix(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if ip, notIP := netip.ParseAddr(s); notIP == nil {

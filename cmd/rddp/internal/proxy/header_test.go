@@ -37,8 +37,8 @@ func headedService(t *testing.T) (address string, got chan headed) {
 	}), got
 }
 
-// The header of a trusted source reaches the service in the version that is asked for, and the client
-// in it is whom the proxy names. Without such a source, the proxy names its own client.
+// The header of a trusted source reaches the service in the version that is asked for, and the
+// client in it is whom the proxy names. Without such a source, the proxy names its own client.
 func TestHeaders(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	const text = "PROXY TCP4 192.0.2.1 198.51.100.2 1234 80\r\n"
@@ -210,7 +210,8 @@ func TestParsePrefix(t *testing.T) {
 	}
 }
 
-// TestHeaderFrom: a source is known by its address, whatever form that has: with a zone, or as IPv4 in IPv6.
+// TestHeaderFrom: a source is known by its address, whatever form that has: with a zone, or as IPv4
+// in IPv6.
 func TestHeaderFrom(t *testing.T) {
 	for _, tt := range []struct {
 		prefix, from string

@@ -148,8 +148,8 @@ func TestIdleTimeFromTheLastByte(t *testing.T) {
 	}
 }
 
-// A direction whose end cannot be passed on ends the pipe with that error. What comes from the other
-// side still arrives.
+// A direction whose end cannot be passed on ends the pipe with that error. What comes from the
+// other side still arrives.
 func TestHalfCloseFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")

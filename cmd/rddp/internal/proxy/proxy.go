@@ -127,7 +127,8 @@ func (p *Proxy) accept() (net.Conn, error) {
 	return c, err
 }
 
-// isReady reports whether p takes newcomers: it is serving, and does not lack the descriptors for them.
+// isReady reports whether p takes newcomers: it is serving, and does not lack the descriptors for
+// them.
 func (p *Proxy) isReady() bool { return p.State() == StateServing && !p.stuck.Load() }
 
 // Target returns the address that the Proxy connects to.
@@ -236,7 +237,8 @@ func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
 	}
 }
 
-// abortOnPanic is deferred where a panic would leave e open: the accept loop closes only what it has accepted.
+// abortOnPanic is deferred where a panic would leave e open: the accept loop closes only what it
+// has accepted.
 func abortOnPanic(e end) {
 	if value := recover(); value != nil {
 		e.abort()
@@ -247,11 +249,11 @@ func abortOnPanic(e end) {
 // loopPause is longer than two proxies usually take to pass the end of a connection on.
 const loopPause = 100 * time.Millisecond
 
-// stillThere returns ErrGone if the peer of an accepted connection has closed it, so there is nobody to
-// dial for. It ends loops of proxies that lead to each other. A loop grows by a connection with each
-// dial until all places are taken. Then each new connection displaces the oldest one, and the end of
-// that one follows the loop from one connection to the next. It must reach the newest one, so a
-// connection that has displaced another one waits first.
+// stillThere returns ErrGone if the peer of an accepted connection has closed it, so there is
+// nobody to dial for. It ends loops of proxies that lead to each other. A loop grows by a
+// connection with each dial until all places are taken. Then each new connection displaces the
+// oldest one, and the end of that one follows the loop from one connection to the next. It must
+// reach the newest one, so a connection that has displaced another one waits first.
 func stillThere(ctx context.Context, c net.Conn, starting bool, place *accept.Place) error {
 	if place.HasDisplaced() && !retry.Pause(ctx, loopPause) {
 		return context.Cause(ctx)

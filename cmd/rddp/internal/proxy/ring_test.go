@@ -43,7 +43,8 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// TestGone: a Proxy dials nothing for a peer that closed its connection before the Proxy accepted it.
+// TestGone: a Proxy dials nothing for a peer that closed its connection before the Proxy accepted
+// it.
 func TestGone(t *testing.T) {
 	for name, tt := range map[string]struct{ listen, to, says string }{
 		"entrance": {"127.0.0.1:0", "rddp://", ""},

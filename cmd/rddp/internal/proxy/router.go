@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Router runs a Proxy for each of its routes, which can change while it runs. All have one Config,
-// and each has its Config.MaxConns.
+// A Router runs a Proxy for each of its routes, which can change while it runs. All have one
+// Config, and each has its Config.MaxConns.
 type Router struct {
 	cfg     *Config
 	serving sync.WaitGroup
@@ -71,8 +71,8 @@ func (r *Router) Set(ctx context.Context, routes []Route) error {
 	return nil
 }
 
-// open opens the listeners that the routes need and that are not among those of before. It returns the Proxies of all routes,
-// and those that it has opened, also if it fails.
+// open opens the listeners that the routes need and that are not among those of before. It returns
+// the Proxies of all routes, and those that it has opened, also if it fails.
 func (r *Router) open(ctx context.Context, before map[Address]*Proxy, routes []Route) (next map[Address]*Proxy, opened []*Proxy, err error) {
 	next = make(map[Address]*Proxy)
 	for _, route := range routes {
@@ -137,8 +137,8 @@ func (r *Router) serve(ctx context.Context, p *Proxy) {
 	r.past.add(p.Stats())
 }
 
-// Wait waits until ctx, that of Set, is done and all connections have ended. If a listener fails, it
-// returns the error at once.
+// Wait waits until ctx, that of Set, is done and all connections have ended. If a listener fails,
+// it returns the error at once.
 func (r *Router) Wait(ctx context.Context) error {
 	select {
 	case err := <-r.failed:

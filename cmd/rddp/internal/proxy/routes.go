@@ -10,10 +10,10 @@ import (
 // A Route says where a Proxy listens and what it connects to.
 type Route struct{ Listen, To Address }
 
-// ParseRoutes parses a file of routes. Each line has two addresses, as ParseAddress has them: where to
-// listen, and what to connect to. Blank lines mean nothing, and # begins a comment. No two routes
-// listen at one address, and either all of them listen in DDP mode or none does. An error begins with
-// the number of its line, unless there is no route at all.
+// ParseRoutes parses a file of routes. Each line has two addresses, as ParseAddress has them: where
+// to listen, and what to connect to. Blank lines mean nothing, and # begins a comment. No two
+// routes listen at one address, and either all of them listen in DDP mode or none does. An error
+// begins with the number of its line, unless there is no route at all.
 func ParseRoutes(r io.Reader) (routes []Route, err error) {
 	at := make(map[Address]int) // the line of each Listen
 	lines := bufio.NewScanner(r)

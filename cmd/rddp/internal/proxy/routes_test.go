@@ -234,7 +234,8 @@ func (r *Router) isFree() bool {
 	return true
 }
 
-// TestRouterWhileSetWaits: whoever asks for the state or the counters does not wait for a Set that waits for a name server.
+// TestRouterWhileSetWaits: whoever asks for the state or the counters does not wait for a Set that
+// waits for a name server.
 func TestRouterWhileSetWaits(t *testing.T) {
 	asked, release := make(chan struct{}, 100), make(chan struct{})
 	before := net.DefaultResolver

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStaleSocket: the unix socket of a process that was killed is replaced. One at which somebody listens
-// stays, and so does what is no socket.
+// TestStaleSocket: the unix socket of a process that was killed is replaced. One at which somebody
+// listens stays, and so does what is no socket.
 func TestStaleSocket(t *testing.T) {
 	dir := t.TempDir()
 	bind := func(name string) *net.UnixListener {

@@ -13,8 +13,8 @@ const (
 	Most = time.Second
 )
 
-// A Wait is the time between attempts: First, then twice as long each time, and Most at last. The zero Wait is ready
-// for use.
+// A Wait is the time between attempts: First, then twice as long each time, and Most at last. The
+// zero Wait is ready for use.
 type Wait struct{ last time.Duration }
 
 // Next returns the time until the next attempt.
@@ -23,7 +23,8 @@ func (w *Wait) Next() time.Duration {
 	return w.last
 }
 
-// HasBegun reports whether an attempt has failed before: whoever warns of failures has done so then.
+// HasBegun reports whether an attempt has failed before: whoever warns of failures has done so
+// then.
 func (w *Wait) HasBegun() bool { return w.last > 0 }
 
 // Reset begins anew after an attempt that has succeeded.

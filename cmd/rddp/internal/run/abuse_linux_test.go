@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 )
 
-// abuse sends commands with random input, scribbles in the rings, and closes what is in use. Then the
-// supervisor must still serve a program that does nothing wrong.
+// abuse sends commands with random input, scribbles in the rings, and closes what is in use. Then
+// the supervisor must still serve a program that does nothing wrong.
 func abuse(seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 0))
 	f, err := guest.OpenFile()

@@ -25,14 +25,15 @@ import (
 
 // Connections that the program accepts.
 //
-// The listener stays the program's own: so do its port, its life, and whatever wakes the program when a
-// connection arrives. Only accept is answered by this process, which accepts in the program's place and
-// looks at the first bytes. A connection in plain TCP is given to the program as it is. Of one over
-// DDP the program gets the end of a connection with this process, which carries the bytes.
+// The listener stays the program's own: so do its port, its life, and whatever wakes the program
+// when a connection arrives. Only accept is answered by this process, which accepts in the
+// program's place and looks at the first bytes. A connection in plain TCP is given to the program
+// as it is. Of one over DDP the program gets the end of a connection with this process, which
+// carries the bytes.
 //
-// TCP_DEFER_ACCEPT makes the kernel hold a connection back until its first bytes have arrived, so that they
-// are there when the program calls accept. A connection whose bytes are not there leaves the queue and
-// comes back as an arrival.
+// TCP_DEFER_ACCEPT makes the kernel hold a connection back until its first bytes have arrived, so
+// that they are there when the program calls accept. A connection whose bytes are not there leaves
+// the queue and comes back as an arrival.
 
 // deferFor is how many seconds the kernel waits for the first bytes of a connection.
 const deferFor = 1
@@ -77,8 +78,8 @@ func (t *connections) untouchedListener(c *seccomp.Call, at netip.AddrPort, why 
 
 var errBeyond = errors.New("other hosts could connect without TLS: give --tls-self, or --tls-cert and --tls-key, or --insecure")
 
-// listener returns the address of a listener of TCP, and whether a rule has chosen it. The error says
-// why such a listener cannot be taken over.
+// listener returns the address of a listener of TCP, and whether a rule has chosen it. The error
+// says why such a listener cannot be taken over.
 func (t *connections) listener(fd int) (at netip.AddrPort, chosen bool, err error) {
 	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	if err != nil || p != unix.IPPROTO_TCP && p != unix.IPPROTO_MPTCP {
@@ -93,7 +94,8 @@ func (t *connections) listener(fd int) (at netip.AddrPort, chosen bool, err erro
 	return at, true, err
 }
 
-// deferAccept makes the kernel hold connections of a listener back until their first bytes are there.
+// deferAccept makes the kernel hold connections of a listener back until their first bytes are
+// there.
 func deferAccept(fd int) error {
 	if s, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT); err != nil || s != 0 {
 		return err // the program has set it
@@ -140,8 +142,8 @@ func acceptFlags(c *seccomp.Call) int {
 	return 0
 }
 
-// acceptFrom accepts a connection of a listener and gives it to the program. If there is none, it waits
-// as the program would. It returns 0 if it has answered the call.
+// acceptFrom accepts a connection of a listener and gives it to the program. If there is none, it
+// waits as the program would. It returns 0 if it has answered the call.
 func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.Errno {
 	var deadline time.Time
 	s := t.sourceOf(listener)
@@ -169,8 +171,8 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 	}
 }
 
-// acceptOnce accepts a connection if there is one. blocks says whether the program would wait for one.
-// Nobody else may look at the flag of a listener while it is changed.
+// acceptOnce accepts a connection if there is one. blocks says whether the program would wait for
+// one. Nobody else may look at the flag of a listener while it is changed.
 func (t *connections) acceptOnce(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
 	t.accepting.Lock()
 	defer t.accepting.Unlock()
@@ -207,8 +209,8 @@ func acceptDeadline(listener int) time.Time {
 	return time.Now().Add(time.Duration(tv.Nano()))
 }
 
-// awaitConnection waits until a listener has a connection, or one is kept for it. It returns the error with which an
-// accept of the thread ends before.
+// awaitConnection waits until a listener has a connection, or one is kept for it. It returns the
+// error with which an accept of the thread ends before.
 func (t *connections) awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
 	t.looks.enter()
 	defer t.looks.leave()
@@ -238,7 +240,8 @@ func (t *connections) awaitConnection(tid, listener, thread int, deadline time.T
 	}
 }
 
-// restart is ERESTARTSYS: if a handler runs, it decides whether the call begins again; otherwise it does.
+// restart is ERESTARTSYS: if a handler runs, it decides whether the call begins again; otherwise it
+// does.
 const restart = syscall.Errno(512)
 
 // interruption returns with which error a call that waits has to end because of a signal, or 0.
@@ -270,8 +273,8 @@ const (
 	overTLS                 // TLS, in which there may be DDP
 )
 
-// look looks at the first bytes of a connection, which stay in it. TLS is only looked for if this end has it:
-// otherwise it is the program's.
+// look looks at the first bytes of a connection, which stay in it. TLS is only looked for if this
+// end has it: otherwise it is the program's.
 func look(fd int, secure bool) protocol {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	if n, err := unix.Poll(p, 0); err != nil || n == 0 {
@@ -305,7 +308,8 @@ func judge(b []byte, secure bool) protocol {
 	return plain
 }
 
-// give gives a connection to the program that called accept. It returns 0 if it has answered the call.
+// give gives a connection to the program that called accept. It returns 0 if it has answered the
+// call.
 func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	fd, near, err := t.programEnd(a)
 	if err != nil {
@@ -352,8 +356,8 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	return 0
 }
 
-// whyPlain says for the log why the program gets a connection in plain TCP. TLS may be the program's own, or this
-// end's is missing.
+// whyPlain says for the log why the program gets a connection in plain TCP. TLS may be the
+// program's own, or this end's is missing.
 func (t *connections) whyPlain(a *arrival) error {
 	switch {
 	case a.speaks != plain || !t.log.Enabled(t.ctx, slog.LevelInfo):
@@ -381,8 +385,8 @@ func (t *connections) notGiven(a *arrival, near *net.TCPConn, k *taken, err erro
 	return errno
 }
 
-// programEnd returns the descriptor that the program gets. If the connection is over DDP, that is one of a
-// connection with this process, whose own end is near.
+// programEnd returns the descriptor that the program gets. If the connection is over DDP, that is
+// one of a connection with this process, whose own end is near.
 func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err error) {
 	if a.speaks == plain {
 		return a.fd, nil, nil
@@ -432,7 +436,8 @@ func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, k *taken) {
 	t.log.Info("connection has ended", endOf(&s, "from", a.peer)...)
 }
 
-// endOf returns what the log says of a connection that has ended: the peer, as the end that it is, the bytes, and the error if there is one.
+// endOf returns what the log says of a connection that has ended: the peer, as the end that it is,
+// the bytes, and the error if there is one.
 func endOf(s *proxy.Summary, end string, peer any) []any {
 	about := []any{end, peer, "there", s.There, "back", s.Back}
 	if s.Err != nil {

@@ -35,8 +35,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// superviseListen is the name of a supervisor that takes over the listeners at the rule that is its first
-// argument.
+// superviseListen is the name of a supervisor that takes over the listeners at the rule that is its
+// first argument.
 const superviseListen = "supervise-listen"
 
 // Variables of the environment of such a supervisor.
@@ -94,8 +94,8 @@ type listening struct {
 // silent is for startListening if there are peers that wait for the program to begin.
 const silent = envBegin + "="
 
-// startListening starts one of the programs of this file, which prints its address, and ends when its standard
-// input does.
+// startListening starts one of the programs of this file, which prints its address, and ends when
+// its standard input does.
 func startListening(t testing.TB, env []string, name string, args ...string) *listening {
 	t.Helper()
 	l := &listening{cmd: under(append([]string{":1-65535"}, performance(t, name, args...)...)...)}
@@ -341,7 +341,8 @@ func acceptLateProgram(args []string) error {
 	return serveBlocking(l)
 }
 
-// TestAcceptTooLate: a peer that has waited too long and has gone, to come back in plain TCP, is not accepted.
+// TestAcceptTooLate: a peer that has waited too long and has gone, to come back in plain TCP, is
+// not accepted.
 func TestAcceptTooLate(t *testing.T) {
 	l := startListening(t, nil, "accept-late", "127.0.0.1:0")
 	gone, err := plainClient(t.Context(), l.address)
@@ -369,7 +370,8 @@ func TestAcceptTooLate(t *testing.T) {
 	l.end(t, "ddp=0 plain=1 untouched=0")
 }
 
-// TestAcceptInPieces: the first bytes of a connection could be the beginning of a Request, and are not.
+// TestAcceptInPieces: the first bytes of a connection could be the beginning of a Request, and are
+// not.
 func TestAcceptInPieces(t *testing.T) {
 	l := startListening(t, []string{silent}, "accept-echo", "127.0.0.1:0")
 	c, err := plainClient(t.Context(), l.address)
@@ -427,7 +429,8 @@ func TestBothEnds(t *testing.T) {
 	l.end(t, "ddp=20 plain=0 untouched=0")
 }
 
-// acceptSignalProgram has a handler for a signal that comes while accept waits. accept then goes on.
+// acceptSignalProgram has a handler for a signal that comes while accept waits. accept then goes
+// on.
 func acceptSignalProgram(args []string) error {
 	l, err := listenBlocking(args[0])
 	if err != nil {
@@ -552,7 +555,8 @@ func TestListenerUntouched(t *testing.T) {
 	insecure.end(t, "ddp=1 plain=0 untouched=0")
 }
 
-// TestAcceptOfKilledProgram kills a program in accept: its port is free at once, and its peers see the end.
+// TestAcceptOfKilledProgram kills a program in accept: its port is free at once, and its peers see
+// the end.
 func TestAcceptOfKilledProgram(t *testing.T) {
 	l := startListening(t, nil, "accept-blocks", "127.0.0.1:0")
 	c, err := ddpClient(t.Context(), l.address)
@@ -584,8 +588,8 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 	again.Close()
 }
 
-// onlyChild returns the child of a process. Each thread has children of its own, and which one has started that child
-// is the scheduler's affair.
+// onlyChild returns the child of a process. Each thread has children of its own, and which one has
+// started that child is the scheduler's affair.
 func onlyChild(t *testing.T, parent int) int {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
@@ -680,8 +684,8 @@ func tlsClient(own *tls.Certificate) dialFunc {
 	}
 }
 
-// TestAcceptTLS: with TLS, what is not TLS reaches the program only if that is allowed, and a peer without the
-// right certificate never.
+// TestAcceptTLS: with TLS, what is not TLS reaches the program only if that is allowed, and a peer
+// without the right certificate never.
 func TestAcceptTLS(t *testing.T) {
 	files, _, pin := identity(t)
 	_, mine, minePin := identity(t)
@@ -738,7 +742,8 @@ func TestAcceptTLS(t *testing.T) {
 	})
 }
 
-// TestTLSIsNotGivenUp connects with TLS to a peer in plain TCP, and from a socket that cannot be taken over.
+// TestTLSIsNotGivenUp connects with TLS to a peer in plain TCP, and from a socket that cannot be
+// taken over.
 func TestTLSIsNotGivenUp(t *testing.T) {
 	_, _, pin := identity(t)
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
@@ -787,8 +792,8 @@ func connectTwiceProgram(args []string) error {
 	return nil
 }
 
-// TestTLSIsNotGivenUpByTwo: a connect that waits for another one of the same socket is refused with it. Before
-// Linux 5.19 the other one may be the same call, before a signal.
+// TestTLSIsNotGivenUpByTwo: a connect that waits for another one of the same socket is refused with
+// it. Before Linux 5.19 the other one may be the same call, before a signal.
 func TestTLSIsNotGivenUpByTwo(t *testing.T) {
 	_, _, pin := identity(t)
 	both := make(chan struct{})

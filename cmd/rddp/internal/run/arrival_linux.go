@@ -20,8 +20,8 @@ import (
 
 // Limits of arrivals.
 const (
-	// sniffFor is how long a peer has to begin, after the kernel has waited for it already. A peer that
-	// speaks DDP begins at once.
+	// sniffFor is how long a peer has to begin, after the kernel has waited for it already. A peer
+	// that speaks DDP begins at once.
 	sniffFor = 200 * time.Millisecond
 	// arrivalsMost bounds the arrivals that the program cannot accept yet.
 	arrivalsMost = 4096
@@ -39,8 +39,8 @@ type arrival struct {
 	taken       chan struct{} // closed when the program accepts it while it is kept
 }
 
-// arrived takes a connection that came out of a listener's queue. It returns nil if the program is not to get
-// it now.
+// arrived takes a connection that came out of a listener's queue. It returns nil if the program is
+// not to get it now.
 func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arrival {
 	if a := t.claim(from); a != nil {
 		unix.Close(fd)
@@ -116,8 +116,8 @@ func (t *connections) serveArrivals() {
 	_ = l.Run(t.begin) // it ends with the program
 }
 
-// decide finds out what a connection speaks, and puts it into the queue of its listener again. With TLS,
-// the peer has shown by then that it may connect.
+// decide finds out what a connection speaks, and puts it into the queue of its listener again. With
+// TLS, the peer has shown by then that it may connect.
 func (t *connections) decide(ctx context.Context, a *arrival, place *accept.Place) {
 	if a.speaks == unknown {
 		a.speaks = t.sniff(ctx, a.fd)
@@ -168,8 +168,8 @@ func (t *connections) sniff(ctx context.Context, fd int) protocol {
 // errListenerGone means that a listener has been closed before the program accepted a connection.
 var errListenerGone = errors.New("its listener has been closed")
 
-// queue puts a connection into the queue of its listener, and waits until the program has accepted it. If what is put
-// there could reach another process, the connection waits here.
+// queue puts a connection into the queue of its listener, and waits until the program has accepted
+// it. If what is put there could reach another process, the connection waits here.
 func (t *connections) queue(ctx context.Context, a *arrival) error {
 	for {
 		switch t.groupOf(a.from) {
@@ -189,8 +189,8 @@ func (t *connections) queue(ctx context.Context, a *arrival) error {
 	}
 }
 
-// putToken puts a token for a connection into the queue of its listener: a connection of this process, known by its
-// source address, with a byte, for which the kernel waits.
+// putToken puts a token for a connection into the queue of its listener: a connection of this
+// process, known by its source address, with a byte, for which the kernel waits.
 func (t *connections) putToken(ctx context.Context, a *arrival) error {
 	to := netip.AddrPortFrom(a.local.Addr().Unmap(), a.local.Port())
 	var name netip.AddrPort
@@ -241,7 +241,8 @@ func (t *connections) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPo
 	return name, nil
 }
 
-// claim returns the arrival for which a connection from an address is the token, or nil. It does so once.
+// claim returns the arrival for which a connection from an address is the token, or nil. It does so
+// once.
 func (t *connections) claim(from netip.AddrPort) *arrival {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	t.mu.Lock()
@@ -251,8 +252,8 @@ func (t *connections) claim(from netip.AddrPort) *arrival {
 	return a
 }
 
-// close ends the connection, if the program has no copy of it, as the kernel ends those of a listener that is
-// closed.
+// close ends the connection, if the program has no copy of it, as the kernel ends those of a
+// listener that is closed.
 func (a *arrival) close() {
 	if a.half != nil {
 		_ = a.half.Close()
@@ -271,7 +272,8 @@ func (a *arrival) drop(near *net.TCPConn) {
 	a.close()
 }
 
-// options are those options that an accepted socket has from its listener and that programs rely on.
+// options are those options that an accepted socket has from its listener and that programs rely
+// on.
 type options struct {
 	noDelay, keepAlive int
 	linger             *unix.Linger

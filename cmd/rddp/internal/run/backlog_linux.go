@@ -9,13 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A backlog has the events of a channel for which its pipe has no room: the program has left thousands unread. The kernel's
-// own channels lose none. An event that waits already is not added again, since it tells the program nothing new. So a
-// backlog has at most one for each object and kind.
+// A backlog has the events of a channel for which its pipe has no room: the program has left
+// thousands unread. The kernel's own channels lose none. An event that waits already is not added
+// again, since it tells the program nothing new. So a backlog has at most one for each object and
+// kind.
 type backlog struct {
 	events [][]byte
 	known  map[string]struct{} // the events
-	// end is a copy of the channel's end for writing, by which the goroutine that writes waits for room; nil without it
+	// end is a copy of the channel's end for writing, by which the goroutine that writes waits for
+	// room; nil without it
 	end *os.File
 }
 

@@ -62,7 +62,8 @@ func TestManyUnreadEvents(t *testing.T) {
 	}
 }
 
-// TestCloseWithUnreadEvents: a channel that is closed leaves no goroutine behind, and the program sees the end of it.
+// TestCloseWithUnreadEvents: a channel that is closed leaves no goroutine behind, and the program
+// sees the end of it.
 func TestCloseWithUnreadEvents(t *testing.T) {
 	c, far := newPipeChannel(t)
 	for i := range uint64(10_000) {

@@ -18,8 +18,9 @@ import (
 // Reading, polling and all that is the kernel's then. The events of a channel have one length, so
 // each read of the program gets whole ones.
 //
-// This process keeps no copy of the program's end, so that its own end tells when the last one is closed. It knows
-// the pipe by its inode, whatever process has a descriptor of it, and whatever number that has.
+// This process keeps no copy of the program's end, so that its own end tells when the last one is
+// closed. It knows the pipe by its inode, whatever process has a descriptor of it, and whatever
+// number that has.
 type channel struct {
 	in    *eventChannels
 	inode uint64
@@ -80,8 +81,9 @@ func (s *eventChannels) find(thread, fd int) *channel {
 	return s.all[inode]
 }
 
-// pipeOf returns the inode of the pipe that a descriptor of a thread's process stands for. ok is false if that is
-// no pipe. The link has the inode in it; to ask the file itself might take as long as a file system likes.
+// pipeOf returns the inode of the pipe that a descriptor of a thread's process stands for. ok is
+// false if that is no pipe. The link has the inode in it; to ask the file itself might take as long
+// as a file system likes.
 func pipeOf(thread, fd int) (inode uint64, ok bool) {
 	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", thread, fd))
 	if err != nil {
@@ -95,8 +97,8 @@ func pipeOf(thread, fd int) (inode uint64, ok bool) {
 	return inode, err == nil
 }
 
-// Send sends an event. If the program has left thousands of them unread, the event waits; if it waits already, sent is
-// false.
+// Send sends an event. If the program has left thousands of them unread, the event waits; if it
+// waits already, sent is false.
 func (c *channel) Send(event []byte) (sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

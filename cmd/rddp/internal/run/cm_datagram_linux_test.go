@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 )
 
-// datagramsProgram is both ends of ids for datagrams: who has which queue pair, and what happens if nobody
-// has one.
+// datagramsProgram is both ends of ids for datagrams: who has which queue pair, and what happens if
+// nobody has one.
 func datagramsProgram([]string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -179,8 +179,8 @@ func (d *dialog) outlive(client *dialog, listener uint32, port uint16) error {
 	return nil
 }
 
-// repeat asks like a peer whose datagrams get lost: the program hears of a question once, and every copy of
-// it has the same answer. What is no question has no effect.
+// repeat asks like a peer whose datagrams get lost: the program hears of a question once, and every
+// copy of it has the same answer. What is no question has no effect.
 func (d *dialog) repeat(port uint16) error {
 	peer, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
 	if err != nil {

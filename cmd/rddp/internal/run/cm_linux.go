@@ -20,9 +20,10 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// A channelFile is rdma_cm as a process has opened it. The process has the end of a pipe for reading,
-// in which there is a byte as long as an event waits: so poll and its like are the kernel's own. This
-// process has the other end, which tells when the last copy of the program's end is closed.
+// A channelFile is rdma_cm as a process has opened it. The process has the end of a pipe for
+// reading, in which there is a byte as long as an event waits: so poll and its like are the
+// kernel's own. This process has the other end, which tells when the last copy of the program's end
+// is closed.
 //
 // Commands are writes, which the filter sees by the number of the descriptor. A write by another
 // number fails with EBADF, because the end is for reading.
@@ -142,8 +143,8 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	return fd, nil
 }
 
-// notify makes the program's end readable, or not. It is called with a lock of the channel, so it must
-// not call back.
+// notify makes the program's end readable, or not. It is called with a lock of the channel, so it
+// must not call back.
 func (f *channelFile) notify(pending bool) {
 	if pending {
 		_, _ = unix.Write(f.near, []byte{0}) // if nobody reads, the channel ends soon
@@ -208,8 +209,8 @@ func (c *cmCaller) Channel(fd uint32) *cm.Channel {
 	return nil
 }
 
-// getEvent answers GET_EVENT. If there is no event, and the program does not want to wait, that is an
-// error. Otherwise a goroutine waits.
+// getEvent answers GET_EVENT. If there is no event, and the program does not want to wait, that is
+// an error. Otherwise a goroutine waits.
 func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room int) {
 	at, err := ucma.ParseGetEvent(in)
 	switch {
@@ -280,8 +281,8 @@ func nonBlocking(thread, fd int) bool {
 	return err == nil && ok && flags&unix.O_NONBLOCK != 0
 }
 
-// hasSignal reports whether a signal waits for a thread that has a handler for it and does not block
-// it. ok is false if there is no such thread any more.
+// hasSignal reports whether a signal waits for a thread that has a handler for it and does not
+// block it. ok is false if there is no such thread any more.
 func hasSignal(thread int) (pending, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {

@@ -459,7 +459,8 @@ func errnoProgram([]string) error {
 		{"a command that the kernel has not", option, syscall.ENOSYS},
 		{"CREATE_ID without room for the answer", noAnswer, syscall.ENOSPC},
 		{"BIND_IP that is short", brief, syscall.EINVAL},
-		// The filter does not name writes of lengths that no command has; the kernel's rdma_cm says EINVAL.
+		// The filter does not name writes of lengths that no command has; the kernel's rdma_cm says
+		// EINVAL.
 		{"a write without a header", tiny, syscall.EBADF},
 		{"a write of nothing", nothing, syscall.EBADF},
 		{"GET_EVENT without room", room, syscall.ENOSPC},
@@ -719,7 +720,8 @@ func TestEventInterrupted(t *testing.T) {
 	}
 }
 
-// strangerProgram destroys an id whose peer stays silent after the Reply, and gives the queue pair to another one.
+// strangerProgram destroys an id whose peer stays silent after the Reply, and gives the queue pair
+// to another one.
 func strangerProgram([]string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -790,7 +792,8 @@ func strangerProgram([]string) error {
 	return nil
 }
 
-// What becomes of an id that has been destroyed does not end the connection that its queue pair has now.
+// What becomes of an id that has been destroyed does not end the connection that its queue pair has
+// now.
 func TestQueuePairOfAnotherID(t *testing.T) {
 	if err := under(performance(t, "stranger")...).Run(); err != nil {
 		t.Error(err)

@@ -35,8 +35,8 @@ var denied = []uint32{
 // deniedEarlier are those that Docker before version 23 refuses too, and containerd before 1.7.
 var deniedEarlier = []uint32{unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV}
 
-// dockers returns a filter with these refusals, and others. As there, clone3 does not exist, so that programs use
-// clone, which may make no namespaces.
+// dockers returns a filter with these refusals, and others. As there, clone3 does not exist, so
+// that programs use clone, which may make no namespaces.
 func dockers(others []uint32) []unix.SockFilter {
 	const (
 		load       = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -58,7 +58,8 @@ func dockers(others []uint32) []unix.SockFilter {
 	)
 }
 
-// containedProgram runs a supervisor in a process with Docker's filter. The first argument says which.
+// containedProgram runs a supervisor in a process with Docker's filter. The first argument says
+// which.
 func containedProgram(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err

@@ -78,7 +78,8 @@ func (d *doorbell) run() {
 }
 
 // hear takes all events that are there. It returns false: there will be more. The events of a file
-// have no names, so they have one length, and a read that does not fill the buffer was the last one.
+// have no names, so they have one length, and a read that does not fill the buffer was the last
+// one.
 func (d *doorbell) hear(fd uintptr) bool {
 	var b [64 * unix.SizeofInotifyEvent]byte
 	for {
@@ -97,9 +98,10 @@ func (d *doorbell) hear(fd uintptr) bool {
 	}
 }
 
-// ring looks at the send queues of the files that the events name, at each once. The kernel merges only equal events
-// that are neighbors, and it drops all events beyond fs.inotify.max_queued_events. Then an event says so, and the
-// notifications that are lost may have been of any file.
+// ring looks at the send queues of the files that the events name, at each once. The kernel merges
+// only equal events that are neighbors, and it drops all events beyond
+// fs.inotify.max_queued_events. Then an event says so, and the notifications that are lost may have
+// been of any file.
 func (d *doorbell) ring(events []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,14 +129,16 @@ func (d *doorbell) ring(events []byte) {
 	clear(d.rung) // so that the garbage collector may free them
 }
 
-// ring looks at the send queues that the program names, or at all. lost says that notifications of f may be lost.
+// ring looks at the send queues that the program names, or at all. lost says that notifications of
+// f may be lost.
 func (f *openFile) ring(lost bool) {
 	if !lost && f.rings < seekEvery && f.ctx.HasFewPairs() {
 		f.ctx.Doorbell()
 		return
 	}
 	f.rings = 0
-	// The program's file has the same offset, and both this call and the program's write take its lock.
+	// The program's file has the same offset, and both this call and the program's write take its
+	// lock.
 	at, err := unix.Seek(f.fd, 0, 1)
 	from := f.heard
 	if err == nil { // else the offset is not known, and the next look begins where this one has

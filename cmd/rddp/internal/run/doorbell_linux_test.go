@@ -87,7 +87,8 @@ func TestDoorbellOverflow(t *testing.T) {
 	}
 }
 
-// TestDoorbellWithoutOffset: a look that does not find the offset of a file changes nothing for the next one.
+// TestDoorbellWithoutOffset: a look that does not find the offset of a file changes nothing for the
+// next one.
 func TestDoorbellWithoutOffset(t *testing.T) {
 	d, err := newDoorbell()
 	if err != nil {

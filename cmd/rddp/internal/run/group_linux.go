@@ -14,9 +14,10 @@ import (
 
 // Listeners that share their port.
 //
-// With SO_REUSEPORT several sockets, also of other processes, listen at one address, and the kernel distributes
-// connections among them. A token for such a listener may reach any of them. If all are the program's, that does
-// no harm, because this process answers accept for each. Otherwise there are no tokens: see arrived and queue.
+// With SO_REUSEPORT several sockets, also of other processes, listen at one address, and the kernel
+// distributes connections among them. A token for such a listener may reach any of them. If all are
+// the program's, that does no harm, because this process answers accept for each. Otherwise there
+// are no tokens: see arrived and queue.
 
 // A source is the listener that a connection came out of.
 type source struct {
@@ -62,8 +63,8 @@ const (
 // mayBeShared reports whether others have sockets of the group, or may have some.
 func (g group) mayBeShared() bool { return g == mixed || g == unclear }
 
-// groupOf looks at the group of a listener. A socket that the program has, and that it has neither listened with nor
-// accepted from since it started, is taken for another's.
+// groupOf looks at the group of a listener. A socket that the program has, and that it has neither
+// listened with nor accepted from since it started, is taken for another's.
 func (t *connections) groupOf(s source) group {
 	if !s.reuses {
 		return onlyOurs
@@ -85,8 +86,9 @@ func (t *connections) groupOf(s source) group {
 	return onlyOurs
 }
 
-// decideNow decides about a connection of a group that may be shared. The kernel has waited for the first bytes, and
-// nothing could wake the program later. With TLS, the program gets the connection before startup.
+// decideNow decides about a connection of a group that may be shared. The kernel has waited for the
+// first bytes, and nothing could wake the program later. With TLS, the program gets the connection
+// before startup.
 func (t *connections) decideNow(a *arrival, g group) {
 	t.sharedOnce[g].Do(func() {
 		why := "other processes listen at the same port"
@@ -102,11 +104,13 @@ func (t *connections) decideNow(a *arrival, g group) {
 	}
 }
 
-// lookAgain is how often a connection that waits for an accept looks what has become of the listener.
+// lookAgain is how often a connection that waits for an accept looks what has become of the
+// listener.
 const lookAgain = time.Second
 
-// keep holds a connection, without a token, until the program calls accept for another reason. It returns true when the
-// program has accepted it, and false once a token may stand for it, or it is over.
+// keep holds a connection, without a token, until the program calls accept for another reason. It
+// returns true when the program has accepted it, and false once a token may stand for it, or it is
+// over.
 func (t *connections) keep(ctx context.Context, a *arrival) (accepted bool) {
 	a.taken = make(chan struct{})
 	t.mu.Lock()

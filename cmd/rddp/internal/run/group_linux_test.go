@@ -37,7 +37,8 @@ func listenShared(at string) (net.Listener, error) {
 	return c.Listen(context.Background(), "tcp", at)
 }
 
-// greetAll greets each client of a listener, and returns how many there were once the listener is closed.
+// greetAll greets each client of a listener, and returns how many there were once the listener is
+// closed.
 func greetAll(l net.Listener, greeting string) (n int) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
@@ -67,8 +68,9 @@ func acceptSharedProgram(args []string) error {
 	return nil
 }
 
-// TestSharedPort has a listener share its port with one of another process, in which there is no supervisor. Each connection
-// reaches the program of one of the two, and none reaches both, or a program that it was not made for.
+// TestSharedPort has a listener share its port with one of another process, in which there is no
+// supervisor. Each connection reaches the program of one of the two, and none reaches both, or a
+// program that it was not made for.
 func TestSharedPort(t *testing.T) {
 	files, _, _ := identity(t)
 	for _, c := range []struct {
@@ -124,8 +126,9 @@ func TestSharedPort(t *testing.T) {
 	}
 }
 
-// TestKept checks a connection that waits for an accept when another process begins to listen at the port: it has no
-// token until the process has ended, and the program's next accept takes it. Without the listener it ends.
+// TestKept checks a connection that waits for an accept when another process begins to listen at
+// the port: it has no token until the process has ended, and the program's next accept takes it.
+// Without the listener it ends.
 func TestKept(t *testing.T) {
 	for _, end := range []string{"accepted", "alone again", "listener closed", "program ended"} {
 		t.Run(end, func(t *testing.T) {
@@ -198,7 +201,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestGroupUnclear: if the kernel does not tell who listens, the group may be shared, and the warning says just that.
+// TestGroupUnclear: if the kernel does not tell who listens, the group may be shared, and the
+// warning says just that.
 func TestGroupUnclear(t *testing.T) {
 	var log bytes.Buffer
 	tr, err := newConnections(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), TCPListen: []rules.Rule{{}}})

@@ -109,8 +109,8 @@ func TestStoppedProgram(t *testing.T) {
 	}
 }
 
-// hostileProgram is one of two programs: the first one writes all the time, and the second one takes
-// its memory away, has a child, or becomes another program.
+// hostileProgram is one of two programs: the first one writes all the time, and the second one
+// takes its memory away, has a child, or becomes another program.
 func hostileProgram(args []string) error {
 	j, err := join()
 	if err != nil {
@@ -459,8 +459,8 @@ func newLoop(c *guest.Context) (*loop, error) {
 	return l, errors.Join(l.q[0].Join(gid, l.q[1].Num), l.q[1].Join(gid, l.q[0].Num))
 }
 
-// steadyProgram sends, writes and reads until its standard input ends, and checks each byte and each
-// completion.
+// steadyProgram sends, writes and reads until its standard input ends, and checks each byte and
+// each completion.
 func steadyProgram() error {
 	c, err := guest.OpenDevice()
 	if err != nil {
@@ -525,8 +525,8 @@ func TestScribbles(t *testing.T) {
 	t.Logf("%d scribbles in each ring, seed %d", n, seed)
 }
 
-// TestManyChildren checks that 1,000 children that start and end leave nothing in the supervisor. What it
-// needs for the last ones may go a little later.
+// TestManyChildren checks that 1,000 children that start and end leave nothing in the supervisor.
+// What it needs for the last ones may go a little later.
 func TestManyChildren(t *testing.T) {
 	n := testmode.Count(1000, 50)
 	script := fmt.Sprintf(`before=$(ls /proc/$PPID/fd | wc -l); i=0; while [ $i -lt %d ]; do i=$((i+1)); /bin/true || exit 1; done

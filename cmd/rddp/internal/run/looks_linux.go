@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A signal does not interrupt a call that the supervisor has begun to answer: see seccomp's install. So a call that
-// waits for long looks for signals now and then, or it would hold up a handler of the program. Nothing tells the
-// supervisor of a signal for another process.
+// A signal does not interrupt a call that the supervisor has begun to answer: see seccomp's
+// install. So a call that waits for long looks for signals now and then, or it would hold up a
+// handler of the program. Nothing tells the supervisor of a signal for another process.
 
 const (
 	// signalPoll is how often a call looks for signals, if few calls wait.
 	signalPoll = 50 * time.Millisecond
-	// looksMost is how many calls look in that time. More calls look less often each, so that what they take of the
-	// processor does not grow with their number.
+	// looksMost is how many calls look in that time. More calls look less often each, so that what
+	// they take of the processor does not grow with their number.
 	looksMost = 8
 )
 

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// However many calls wait, they look for signals equally often together, and none more often than every 50 ms.
+// However many calls wait, they look for signals equally often together, and none more often than
+// every 50 ms.
 func TestLooks(t *testing.T) {
 	var l looks
 	const calls = 100 * looksMost

@@ -27,8 +27,8 @@ type meetingPlace struct {
 	l *net.TCPListener // +checklocks:mu
 }
 
-// meet connects a socket of the program with this process and returns this end. A socket that blocks
-// stays so, but does not block here.
+// meet connects a socket of the program with this process and returns this end. A socket that
+// blocks stays so, but does not block here.
 func (m *meetingPlace) meet(fd int, blocks bool) (*net.TCPConn, error) {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 func init() { programs["moved"] = movedProgram }
 
-// movedProgram moves the descriptors of its channels, before and after it has made a CQ. Events that are not read
-// are not counted as read.
+// movedProgram moves the descriptors of its channels, before and after it has made a CQ. Events
+// that are not read are not counted as read.
 func movedProgram([]string) error {
 	f, err := guest.OpenFile()
 	if err != nil {

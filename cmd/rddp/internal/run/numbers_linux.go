@@ -16,11 +16,12 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// numbers puts descriptors at numbers that the filter knows. The kernel can do that only by replacing
-// what is there, and a thread of the program may put something there after this process has looked.
-// Two things keep the two apart. A descriptor at the lowest free number does not come to a number far
-// above that: see seccomp.Pick. And the calls for a number of the program's choice wait while
-// this process looks and acts; those that have gone on, and may not be done yet, are known.
+// numbers puts descriptors at numbers that the filter knows. The kernel can do that only by
+// replacing what is there, and a thread of the program may put something there after this process
+// has looked. Two things keep the two apart. A descriptor at the lowest free number does not come
+// to a number far above that: see seccomp.Pick. And the calls for a number of the program's choice
+// wait while this process looks and acts; those that have gone on, and may not be done yet, are
+// known.
 type numbers struct {
 	mu locks.Mutex[locks.Leaf]
 	// what a thread's last call was, if it was such a call

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// raceProgram opens and closes the device and rdma_cm, while other threads put descriptors at numbers
-// that these may get. The threads' descriptors must stay what they are.
+// raceProgram opens and closes the device and rdma_cm, while other threads put descriptors at
+// numbers that these may get. The threads' descriptors must stay what they are.
 func raceProgram(args []string) error {
 	rounds, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -163,7 +163,8 @@ func TestOpenNumbers(t *testing.T) {
 	}
 }
 
-// A thread's call is remembered until its next one, and those of threads that have ended are forgotten.
+// A thread's call is remembered until its next one, and those of threads that have ended are
+// forgotten.
 func TestNumbersNote(t *testing.T) {
 	here := unix.Gettid()
 	const nobody = 1 << 30

@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	// fileLen is the length in bytes of a device's file. It takes memory only where it is used. With a limit of the
-	// size of files it is shorter, but not below leastFileLen.
+	// fileLen is the length in bytes of a device's file. It takes memory only where it is used.
+	// With a limit of the size of files it is shorter, but not below leastFileLen.
 	fileLen      = 64 << 30
 	leastFileLen = 64 << 20
-	// A program writes its doorbells at the offset of the file, and nobody reads them. They are in the first part of the
-	// file: a limit of the size of files holds for these writes. Behind them are the rings: see ringsAt.
+	// A program writes its doorbells at the offset of the file, and nobody reads them. They are in
+	// the first part of the file: a limit of the size of files holds for these writes. Behind them
+	// are the rings: see ringsAt.
 	bellAt = 4096
 	// bellRange is how far the offset may move before the supervisor takes it back.
 	bellRange = 64 << 10
@@ -44,7 +45,8 @@ type openFile struct {
 	connected atomic.Bool // watch will see the end of the file
 	// rings counts the rings since the last look at the offset. The doorbell's mutex guards it.
 	rings uint
-	// heard is the offset up to which the doorbells have been looked at. The doorbell's mutex guards it.
+	// heard is the offset up to which the doorbells have been looked at. The doorbell's mutex
+	// guards it.
 	heard int64
 
 	mu locks.Mutex[locks.Leaf]
@@ -144,8 +146,8 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 	return f.adopt(p), nil
 }
 
-// adopt notes that p uses f, and returns p. If another call was faster, it closes p and returns what that call has
-// noted, since that one is in use.
+// adopt notes that p uses f, and returns p. If another call was faster, it closes p and returns
+// what that call has noted, since that one is in use.
 func (f *openFile) adopt(p *process.Process) *process.Process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,8 +226,8 @@ func newFileOf(p *process.Process, size int) (*openFile, error) {
 	return f, nil
 }
 
-// ringsAt is where the rings begin in a file of n bytes. What is in front of them has room for doorbells that the
-// supervisor has not heard of yet.
+// ringsAt is where the rings begin in a file of n bytes. What is in front of them has room for
+// doorbells that the supervisor has not heard of yet.
 func ringsAt(n int) int { return n / 2 }
 
 // deviceMemory is the memory of the device's rings. What is given back does not keep pages.
@@ -235,7 +237,8 @@ func (f *openFile) deviceMemory() device.Memory {
 	}}
 }
 
-// mayRing returns an error if a process must not write as far into files as its doorbells go: the kernel would end it.
+// mayRing returns an error if a process must not write as far into files as its doorbells go: the
+// kernel would end it.
 func mayRing(pid int) error {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
@@ -280,8 +283,8 @@ func (s *supervisor) file(thread, fd int) *openFile {
 // A fileID tells files apart, as long as they are open.
 type fileID struct{ dev, ino uint64 }
 
-// fileAt returns what file a link in /proc/PID/fd leads to, if it may be one of the device's. To ask a file of another
-// file system might take as long as that likes, even with the name of ours.
+// fileAt returns what file a link in /proc/PID/fd leads to, if it may be one of the device's. To
+// ask a file of another file system might take as long as that likes, even with the name of ours.
 func fileAt(link string) (id fileID, ok bool) {
 	if to, err := os.Readlink(link); err != nil || !strings.HasPrefix(to, "/memfd:"+fileName) {
 		return fileID{}, false
@@ -311,8 +314,8 @@ func (s *supervisor) watch(f *openFile, fd int) {
 	s.forget(f)
 }
 
-// forgetUnused ends the files that programs have opened and closed without more. Nothing tells of such a close,
-// and there are few of them, so openDevice looks.
+// forgetUnused ends the files that programs have opened and closed without more. Nothing tells of
+// such a close, and there are few of them, so openDevice looks.
 func (s *supervisor) forgetUnused() {
 	s.mu.Lock()
 	var unused []*openFile

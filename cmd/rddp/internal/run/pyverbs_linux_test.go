@@ -19,7 +19,8 @@ import (
 	"testing"
 )
 
-// TestPyverbs runs rdma-core's own tests. The results must be at least as good as those of resultsFile.
+// TestPyverbs runs rdma-core's own tests. The results must be at least as good as those of
+// resultsFile.
 
 var update = flag.Bool("update", false, "write the results of rdma-core's tests to "+resultsFile)
 
@@ -154,8 +155,8 @@ func runSuite(folder, file string) (r *result, text string, err error) {
 	return r, b.String(), err
 }
 
-// outcomes are how unittest reports a test: "name (…) ... skipped 'reason'", or with a line of words in between.
-// Where a test writes something itself, the outcome stands on a line of its own.
+// outcomes are how unittest reports a test: "name (…) ... skipped 'reason'", or with a line of
+// words in between. Where a test writes something itself, the outcome stands on a line of its own.
 var outcomes = regexp.MustCompile(`(?m)^(?:.*\.\.\. )?(ok|FAIL|ERROR|skipped ['"](.*)['"])$`)
 
 // variable is what differs between reasons that are the same.

@@ -80,7 +80,8 @@ var connectedPairs = [][2]string{
 	{"ib_send_lat -R -p %d -n 100", "ib_send_lat -R -p %d -n 100 127.0.0.1"},
 }
 
-// TestFabric: libfabric's provider for verbs. Its connections need another address than that of loopback.
+// TestFabric: libfabric's provider for verbs. Its connections need another address than that of
+// loopback.
 func TestFabric(t *testing.T) {
 	runProgramPair(t, supervise, "fi_pingpong -p verbs -e dgram -B %d", "fi_pingpong -p verbs -e dgram -P %d 127.0.0.1")
 }
@@ -161,7 +162,8 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// awaitListener waits until a program listens at a port, or waits for datagrams, without sending anything.
+// awaitListener waits until a program listens at a port, or waits for datagrams, without sending
+// anything.
 func awaitListener(port int, ended <-chan error) error {
 	listening := regexp.MustCompile(fmt.Sprintf(`:%04X [0-9A-F]+:0000 0[A7] `, port)) // the states of TCP and UDP
 	for {

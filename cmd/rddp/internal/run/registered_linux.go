@@ -9,10 +9,11 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 )
 
-// A registered is the memory that a process registers. A NIC keeps the pages, so they outlive the process: as a program
-// that has become a daemon knows, whose parent has registered MAP_SHARED memory. Nobody else can see other memory of
-// a process that has ended. So the device reaches what is shared through any process that has the device open and
-// the same memory at the same address. That takes a look at the map of that process each time.
+// A registered is the memory that a process registers. A NIC keeps the pages, so they outlive the
+// process: as a program that has become a daemon knows, whose parent has registered MAP_SHARED
+// memory. Nobody else can see other memory of a process that has ended. So the device reaches what
+// is shared through any process that has the device open and the same memory at the same address.
+// That takes a look at the map of that process each time.
 type registered struct {
 	*process.Process
 	file *openFile
@@ -42,8 +43,8 @@ func (r *registered) Write(b []byte, addr uint64) error {
 	return err
 }
 
-// throughAnother calls do with processes that have the n bytes at addr too, and reports whether one call has succeeded.
-// A process may unmap the memory at any time, so it is looked at each time.
+// throughAnother calls do with processes that have the n bytes at addr too, and reports whether one
+// call has succeeded. A process may unmap the memory at any time, so it is looked at each time.
 func (r *registered) throughAnother(addr uint64, n int, write bool, do func(*process.Process) error) bool {
 	if len(r.shared) == 0 {
 		return false

@@ -20,8 +20,8 @@ import (
 // sharedAt is where the programs of TestMemoryOutlivesProcess have their memory.
 const sharedAt = 0x3000_0000_0000
 
-// shareProgram has memory of descriptor 3 at sharedAt, as a child has that its parent has mapped. Its arguments are the
-// offset, the protection and the flags.
+// shareProgram has memory of descriptor 3 at sharedAt, as a child has that its parent has mapped.
+// Its arguments are the offset, the protection and the flags.
 func shareProgram(args []string) error {
 	var n [3]int
 	for i := range n {
@@ -39,8 +39,9 @@ func shareProgram(args []string) error {
 	return err
 }
 
-// TestMemoryOutlivesProcess: when the process that has registered memory has ended, the device reaches what is shared through
-// another one that has the device open and the same memory at the same address.
+// TestMemoryOutlivesProcess: when the process that has registered memory has ended, the device
+// reaches what is shared through another one that has the device open and the same memory at the
+// same address.
 func TestMemoryOutlivesProcess(t *testing.T) {
 	page := os.Getpagesize()
 	object := func() (*os.File, []byte) {

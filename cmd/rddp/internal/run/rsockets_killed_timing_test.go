@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/internal/rsockpeer"
 )
 
-// TestRSocketsKilledProgram: when the C program is killed while both ends send, Read and Write fail, and not with
-// io.EOF.
+// TestRSocketsKilledProgram: when the C program is killed while both ends send, Read and Write
+// fail, and not with io.EOF.
 func TestRSocketsKilledProgram(t *testing.T) {
 	l, port := listenRSockets(t, rsocketsConfig)
 	endless := rsockpeer.Endless("connect")
@@ -55,9 +55,9 @@ func init() {
 	programs["read"] = func(args []string) error { return rsockpeer.ReadUntilKilled("127.0.0.1:" + args[0]) }
 }
 
-// TestRSocketsKilledGo: when the Go program is killed, a C program that has accepted its connection gets an
-// error or an early end. One that has connected may wait forever: librdmacm 44 looks for the
-// end of a connection only at those that it has accepted.
+// TestRSocketsKilledGo: when the Go program is killed, a C program that has accepted its connection
+// gets an error or an early end. One that has connected may wait forever: librdmacm 44 looks for
+// the end of a connection only at those that it has accepted.
 func TestRSocketsKilledGo(t *testing.T) {
 	port := freePort(t)
 	p := startRSockets(t, preloaded(t, rsockpeer.Build(t), rsockpeer.Endless("listen"), port), nil)

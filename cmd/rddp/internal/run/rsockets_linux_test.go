@@ -43,8 +43,8 @@ func iwarp(args ...string) *exec.Cmd {
 	return c
 }
 
-// TestRSocketsServer: rstream of librdmacm connects to a Go program, which echoes. -T v has rstream check
-// the bytes.
+// TestRSocketsServer: rstream of librdmacm connects to a Go program, which echoes. -T v has rstream
+// check the bytes.
 func TestRSocketsServer(t *testing.T) {
 	for _, args := range []string{"-S 1 -C 500", "-S 64 -C 300", "-S 4096 -C 40", "-S 100000 -C 1"} {
 		t.Run(args, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestRSocketsKilled(t *testing.T) {
 	}
 }
 
-// TestRSocketsIperf: iperf3 under the preload library at both ends. It looks for connections by select, of which
-// librdmacm sometimes misses one for five seconds, and calls that look again.
+// TestRSocketsIperf: iperf3 under the preload library at both ends. It looks for connections by
+// select, of which librdmacm sometimes misses one for five seconds, and calls that look again.
 func TestRSocketsIperf(t *testing.T) {
 	env := "env LD_PRELOAD=" + rsockpeer.Preload(t)
 	for _, face := range []string{supervise, superviseIWARP} {
@@ -160,8 +160,8 @@ func TestRSocketsIperf(t *testing.T) {
 	}
 }
 
-// TestRSocketsPreload: curl under librdmacm's preload library gets a file from a Go server of net/http,
-// whose Listener serves plain TCP too.
+// TestRSocketsPreload: curl under librdmacm's preload library gets a file from a Go server of
+// net/http, whose Listener serves plain TCP too.
 func TestRSocketsPreload(t *testing.T) {
 	preload := rsockpeer.Preload(t)
 	l, port := listenRSockets(t, &extsock.Config{Startup: extsock.StartupPrefer, RSockets: true})

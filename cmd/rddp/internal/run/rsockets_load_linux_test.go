@@ -19,8 +19,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// This test has package rsockpeer's program of plain sockets under librdmacm's preload library at the
-// other end.
+// This test has package rsockpeer's program of plain sockets under librdmacm's preload library at
+// the other end.
 
 // rsocketsConns is how many connections there are at a time.
 const rsocketsConns = 8
@@ -34,9 +34,9 @@ func preloaded(t *testing.T, peer string, load rsockpeer.Load, port int) *exec.C
 	return iwarp(slices.Concat([]string{"env", "LD_PRELOAD=" + rsockpeer.Preload(t), peer}, load.Args("127.0.0.1", port))...)
 }
 
-// TestRSocketsLoad has rsockpeer in either role, and has either end send the first byte and half-close
-// first. Listening ones have two connections each: of the fourth that one has accepted, and of later ones, the
-// thread of librdmacm for its events uses freed memory, and waits forever.
+// TestRSocketsLoad has rsockpeer in either role, and has either end send the first byte and
+// half-close first. Listening ones have two connections each: of the fourth that one has accepted,
+// and of later ones, the thread of librdmacm for its events uses freed memory, and waits forever.
 func TestRSocketsLoad(t *testing.T) {
 	peer := rsockpeer.Build(t)
 	for _, first := range []string{"client", "server"} {
@@ -85,8 +85,9 @@ type rsocketsProcess struct {
 	ended chan error
 }
 
-// startRSockets starts a program. If it has not ended after pairTime, the supervisor prints its stacks, and
-// takes the program and the connections along. stopped, if not nil, is called when it has ended.
+// startRSockets starts a program. If it has not ended after pairTime, the supervisor prints its
+// stacks, and takes the program and the connections along. stopped, if not nil, is called when it
+// has ended.
 func startRSockets(t *testing.T, cmd *exec.Cmd, stopped func() error) *rsocketsProcess {
 	t.Helper()
 	p := &rsocketsProcess{ended: make(chan error, 1)}

@@ -26,23 +26,26 @@ type Config struct {
 	// Log receives what the program opens, and the beginning and the end of its connections. Nil
 	// means nothing.
 	Log *slog.Logger
-	// TCP chooses, by the peer's address, the TCP connections of the program that go over DDP if the peer
-	// speaks it.
+	// TCP chooses, by the peer's address, the TCP connections of the program that go over DDP if
+	// the peer speaks it.
 	TCP []rules.Rule
-	// TCPTimeout is how long the program waits in connect for such a peer to show that it speaks DDP.
-	// Zero means DefaultTCPTimeout.
+	// TCPTimeout is how long the program waits in connect for such a peer to show that it speaks
+	// DDP. Zero means DefaultTCPTimeout.
 	TCPTimeout time.Duration
-	// TCPListen chooses, by their own address, the listeners of the program that serve DDP beside plain TCP.
+	// TCPListen chooses, by their own address, the listeners of the program that serve DDP beside
+	// plain TCP.
 	TCPListen []rules.Rule
-	// ClientTLS and ServerTLS, if not nil, put TLS below the connections over DDP that the program makes,
-	// and those that it accepts. There is then no connection in plain TCP unless PlainToo says so.
+	// ClientTLS and ServerTLS, if not nil, put TLS below the connections over DDP that the program
+	// makes, and those that it accepts. There is then no connection in plain TCP unless PlainToo
+	// says so.
 	ClientTLS func() *tls.Config
 	ServerTLS *tls.Config
 	// PlainToo allows, with TLS, connections in plain TCP with peers that do not speak DDP.
 	PlainToo bool
 	// Insecure lets listeners that other hosts can connect to serve DDP without TLS.
 	Insecure bool
-	// TCPCounts counts the connections that TCP and TCPListen have chosen. Nil means that nobody wants to know.
+	// TCPCounts counts the connections that TCP and TCPListen have chosen. Nil means that nobody
+	// wants to know.
 	TCPCounts *TCPCounts
 	// Faults are made on purpose.
 	Faults fault.Plan
@@ -65,7 +68,8 @@ var ErrUnsupported = errors.New("needs Linux on amd64 or arm64")
 
 // A StartError means that the program could not be started.
 type StartError struct {
-	// Status is the exit status that a shell has then: 127 if there is no such program, and otherwise 126.
+	// Status is the exit status that a shell has then: 127 if there is no such program, and
+	// otherwise 126.
 	Status int
 	Err    error
 }
@@ -75,7 +79,8 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// DefaultAddresses returns the IPv4 addresses of the interfaces that are up, those of loopback last.
+// DefaultAddresses returns the IPv4 addresses of the interfaces that are up, those of loopback
+// last.
 func DefaultAddresses() ([]netip.Addr, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -102,5 +107,6 @@ func DefaultAddresses() ([]netip.Addr, error) {
 	return nil, errors.New("no interface has an IPv4 address")
 }
 
-// DeviceName is the name of the device. The provider of rxe takes every device whose name begins so.
+// DeviceName is the name of the device. The provider of rxe takes every device whose name begins
+// so.
 const DeviceName = "rxe_rddp0"

@@ -341,7 +341,8 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// A signal that ends the program before it begins, as one for the process group may, ends the supervisor too.
+// A signal that ends the program before it begins, as one for the process group may, ends the
+// supervisor too.
 func TestEndedBeforeItBegan(t *testing.T) {
 	c := under("true")
 	c.Env = append(os.Environ(), endsStage+"=1")

@@ -66,8 +66,8 @@ func reportFigures(b *testing.B, text string) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// manyProgram is one of two programs that join all of their queue pairs, which have one CQ. Over each
-// one they write a number to the other's memory, and send an empty message behind it.
+// manyProgram is one of two programs that join all of their queue pairs, which have one CQ. Over
+// each one they write a number to the other's memory, and send an empty message behind it.
 func manyProgram(args []string) error {
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -143,7 +143,8 @@ func manyProgram(args []string) error {
 	return nil
 }
 
-// joinMany joins the queue pairs with those of the other program, and posts a Write and a Send to each.
+// joinMany joins the queue pairs with those of the other program, and posts a Write and a Send to
+// each.
 func joinMany(c *guest.Context, in *bufio.Reader, mr guest.MR, qps []*guest.QP, names []string) error {
 	gid, err := os.ReadFile("/sys/class/infiniband/" + DeviceName + "/ports/1/gids/0")
 	if err != nil {

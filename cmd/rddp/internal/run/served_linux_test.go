@@ -36,19 +36,20 @@ func init() {
 const servedLen = 64
 
 // BenchmarkServed measures how long a peer waits for one-sided operations on a program's memory,
-// whatever the program does meanwhile. Either the program runs under Run, so that a process of its own
-// serves it, or it uses extsock and serves itself. The peer is this process, which uses extsock. A Write
-// is one with a Read behind it, which shows that the data is in the memory. +Inf means that the operation
-// is not served.
+// whatever the program does meanwhile. Either the program runs under Run, so that a process of its
+// own serves it, or it uses extsock and serves itself. The peer is this process, which uses
+// extsock. A Write is one with a Read behind it, which shows that the data is in the memory. +Inf
+// means that the operation is not served.
 //
-// An operation begins when the one before it is complete, or after a pause. Without a pause, peer and
-// device together want more of two processors than is theirs beside four threads that compute.
+// An operation begins when the one before it is complete, or after a pause. Without a pause, peer
+// and device together want more of two processors than is theirs beside four threads that compute.
 func BenchmarkServed(b *testing.B) {
 	for _, server := range []string{"serve", "serve-itself"} {
 		for _, doing := range occupations {
 			b.Run(server+"/"+doing.desc, func(b *testing.B) {
 				p := startServing(b, server)
-				// This process stands for one on another host, which does not compete with the program.
+				// This process stands for one on another host, which does not compete with the
+				// program.
 				setTimeSlices(timeSlice)
 				b.Cleanup(func() { setTimeSlices(0) }) // the next program would inherit it
 				p.occupy(b, doing.begin)
@@ -104,7 +105,8 @@ func signalServing(s syscall.Signal) func(p *serving) error {
 	}
 }
 
-// yield makes the program busy with threads that leave the processors to all others, as chrt --idle does.
+// yield makes the program busy with threads that leave the processors to all others, as chrt --idle
+// does.
 func yield(p *serving) error {
 	if err := tellServing("busy")(p); err != nil {
 		return err
@@ -199,8 +201,8 @@ type serving struct {
 	traced []int // threads that are stopped
 }
 
-// greeting is the private data by which a peer asks for a connection with frames, and here the first of
-// them: see packages cm and device.
+// greeting is the private data by which a peer asks for a connection with frames, and here the
+// first of them: see packages cm and device.
 const greeting = "rddp CM1\x00\x00\x00\x01"
 
 var here = append([]byte{4}, make([]byte, 15)...)
@@ -357,8 +359,8 @@ func serveItselfProgram([]string) error {
 	return obey(runtime.NumCPU())
 }
 
-// obey does what the standard input asks for until it ends. A program that serves itself is one as Go
-// programs are: it has as many threads that compute as there are processors.
+// obey does what the standard input asks for until it ends. A program that serves itself is one as
+// Go programs are: it has as many threads that compute as there are processors.
 func obey(threads int) error {
 	var busy atomic.Bool
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {

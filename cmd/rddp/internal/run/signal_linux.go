@@ -17,15 +17,16 @@ import (
 
 var native = binary.NativeEndian
 
-// ignored are the signals that this process ignored when it began, as nohup(1) has it, and a shell whose
-// script puts it into the background. Go's runtime keeps no others ignored.
+// ignored are the signals that this process ignored when it began, as nohup(1) has it, and a shell
+// whose script puts it into the background. Go's runtime keeps no others ignored.
 var ignored = slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT}, func(s os.Signal) bool { return !signal.Ignored(s) })
 
 // A forwarder passes signals on to the program. Those that a terminal sends reach the program
 // without help, since it is in the same process group, and this process outlives them.
 type forwarder struct{ signals chan os.Signal }
 
-// newForwarder catches the signals from now on. It comes before the program starts, which then ignores what is ignored.
+// newForwarder catches the signals from now on. It comes before the program starts, which then
+// ignores what is ignored.
 func newForwarder() *forwarder {
 	f := &forwarder{signals: make(chan os.Signal, 16)}
 	signal.Notify(f.signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -35,8 +36,8 @@ func newForwarder() *forwarder {
 	return f
 }
 
-// forward passes signals on to a program that has been started. Those that came before have reached no program, or one
-// that was just beginning.
+// forward passes signals on to a program that has been started. Those that came before have reached
+// no program, or one that was just beginning.
 func (f *forwarder) forward(p *seccomp.Program) {
 	pass := func(s os.Signal) { p.Signal(s.(syscall.Signal)) }
 	for early := len(f.signals); early > 0; early-- {
@@ -71,8 +72,8 @@ func (f *forwarder) stop() {
 // returns if the signal does not end a process.
 func endBy(sig syscall.Signal) {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the program's core is the one that counts
-	// Go's runtime has handlers of its own for some signals, which package signal does not take away.
-	// All zeros are the default action.
+	// Go's runtime has handlers of its own for some signals, which package signal does not take
+	// away. All zeros are the default action.
 	var action [4]uint64
 	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 	_ = unix.Kill(os.Getpid(), sig)

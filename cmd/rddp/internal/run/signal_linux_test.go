@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSignal: a signal for the supervisor is one for the program, and children of the program are its
-// children. The supervisor has a process group of its own, to which no terminal sends signals.
+// TestSignal: a signal for the supervisor is one for the program, and children of the program are
+// its children. The supervisor has a process group of its own, to which no terminal sends signals.
 func TestSignal(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGINT, syscall.SIGQUIT} {
 		t.Run(unix.SignalName(s), func(t *testing.T) {
@@ -51,8 +51,8 @@ func wantStatus(t *testing.T, err error, status int) {
 	}
 }
 
-// TestSignalsIgnored: under nohup, or in the background of a script, neither the supervisor nor the program
-// ends with the terminal or by its keys.
+// TestSignalsIgnored: under nohup, or in the background of a script, neither the supervisor nor the
+// program ends with the terminal or by its keys.
 func TestSignalsIgnored(t *testing.T) {
 	signals := []os.Signal{syscall.SIGHUP, syscall.SIGINT}
 	c := under("sh", "-c", "kill -HUP $$; kill -INT $$; echo alive; read word; exit 7")

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timeSlice is how long a thread of this process may run before others have their turn: the shortest
-// time that Linux accepts.
+// timeSlice is how long a thread of this process may run before others have their turn: the
+// shortest time that Linux accepts.
 const timeSlice = 100 * time.Microsecond
 
-// setTimeSlices gives all threads of this process time slices of length d; 0 means those of all other
-// threads. With short ones a thread that wakes takes the processor from one that computes; without them
-// a peer may wait for milliseconds while the program computes. Threads that the runtime starts later
-// inherit them, and so would the program if it were not running yet. Linux before 6.12 ignores the
-// request.
+// setTimeSlices gives all threads of this process time slices of length d; 0 means those of all
+// other threads. With short ones a thread that wakes takes the processor from one that computes;
+// without them a peer may wait for milliseconds while the program computes. Threads that the
+// runtime starts later inherit them, and so would the program if it were not running yet. Linux
+// before 6.12 ignores the request.
 func setTimeSlices(d time.Duration) {
 	for before := -1; ; {
 		entries, err := os.ReadDir("/proc/self/task")

@@ -43,7 +43,8 @@ func slicesProgram([]string) error {
 	return err
 }
 
-// TestTimeSlices checks that all threads of a supervisor have short time slices, and the program has not.
+// TestTimeSlices checks that all threads of a supervisor have short time slices, and the program
+// has not.
 func TestTimeSlices(t *testing.T) {
 	if err := under(performance(t, "slices")...).Run(); err != nil {
 		t.Error(err)

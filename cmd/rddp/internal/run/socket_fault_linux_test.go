@@ -36,7 +36,8 @@ type faulty struct {
 	errs []error // what is wrong
 }
 
-// fails reports whether a call has failed. It keeps the error if that is none that the packages document.
+// fails reports whether a call has failed. It keeps the error if that is none that the packages
+// document.
 func (f *faulty) fails(what string, err error) bool {
 	if err != nil && !isTyped(err) && !isLost(err) {
 		f.wrong("%s: %w", what, err)
@@ -50,8 +51,8 @@ func (f *faulty) wrong(format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf(format, args...))
 }
 
-// isLost reports whether the error is one that TCP has, or a connection in process, for a peer that is
-// gone.
+// isLost reports whether the error is one that TCP has, or a connection in process, for a peer that
+// is gone.
 func isLost(err error) bool {
 	for _, want := range []error{syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNREFUSED, io.ErrUnexpectedEOF, net.ErrClosed} {
 		if errors.Is(err, want) {
@@ -61,8 +62,8 @@ func isLost(err error) bool {
 	return false
 }
 
-// faultySocketProgram has a session of extended sockets. Each call returns, with a documented error if
-// it fails, what has arrived is right, and nothing is left.
+// faultySocketProgram has a session of extended sockets. Each call returns, with a documented error
+// if it fails, what has arrived is right, and nothing is left.
 func faultySocketProgram([]string) error {
 	before := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)

@@ -22,8 +22,9 @@ import (
 
 func init() { programs["socket-flow"] = flowProgram }
 
-// flowProgram is one end of a connection on which bytes flow both ways: it listens and writes its port
-// to a named pipe, or dials. The victim kills itself while they flow, and the other end sees that.
+// flowProgram is one end of a connection on which bytes flow both ways: it listens and writes its
+// port to a named pipe, or dials. The victim kills itself while they flow, and the other end sees
+// that.
 //
 //	socket-flow listen|dial device|process victim|survivor PIPE
 func flowProgram(args []string) (err error) {
@@ -83,8 +84,8 @@ func dieFlowing(c *extsock.Conn) error {
 	return unix.Kill(unix.Getpid(), unix.SIGKILL)
 }
 
-// surviveFlowing has a Read and a Write under way when the peer is killed. Both errors are those that a
-// program looks for with TCP, or say in process that a FIN came too early.
+// surviveFlowing has a Read and a Write under way when the peer is killed. Both errors are those
+// that a program looks for with TCP, or say in process that a FIN came too early.
 func surviveFlowing(c *extsock.Conn) error {
 	var errs [2]error
 	var both sync.WaitGroup
@@ -105,8 +106,8 @@ func surviveFlowing(c *extsock.Conn) error {
 	return c.Close()
 }
 
-// TestSocketKilled: who has a connection to a program that is killed gets ECONNRESET, on a device as in
-// process.
+// TestSocketKilled: who has a connection to a program that is killed gets ECONNRESET, on a device
+// as in process.
 func TestSocketKilled(t *testing.T) {
 	for _, tt := range []struct{ kind, victim, survivor string }{
 		{supervise, "device", "device"}, {superviseIWARP, "device", "device"},

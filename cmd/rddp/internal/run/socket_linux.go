@@ -15,8 +15,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// openProcess returns a descriptor that stands for the process of a thread, as far as its descriptors go.
-// It is readable when the thread, or before Linux 6.9 the process, has ended.
+// openProcess returns a descriptor that stands for the process of a thread, as far as its
+// descriptors go. It is readable when the thread, or before Linux 6.9 the process, has ended.
 func openProcess(thread int) (int, error) {
 	const ofThread = unix.O_EXCL // PIDFD_THREAD
 	p, err := unix.PidfdOpen(thread, ofThread)
@@ -109,8 +109,8 @@ func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
 	return native.AppendUint32(b, scope)
 }
 
-// writeAddress answers a call that asks for an address: it writes as much as the program has room for, and
-// the length of all of it.
+// writeAddress answers a call that asks for an address: it writes as much as the program has room
+// for, and the length of all of it.
 func writeAddress(t waiting, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
 	var n [4]byte
 	if err := t.Read(n[:], length); err != nil {

@@ -28,8 +28,8 @@ import (
 
 func init() { programs["socket"] = socketProgram }
 
-// socketProgram has two extended sockets talk to each other: both on the device, and with "mixed" also one
-// on the device and one in process.
+// socketProgram has two extended sockets talk to each other: both on the device, and with "mixed"
+// also one on the device and one in process.
 func socketProgram(args []string) (err error) {
 	before := goleak.IgnoreCurrent()
 	b := new(verbs.Backend)
@@ -54,7 +54,8 @@ func runSockets(b *verbs.Backend, mixed bool) error {
 	return besideDevice(b)
 }
 
-// besideDevice listens at an address that is the host's and not the device's, so the connection runs in process.
+// besideDevice listens at an address that is the host's and not the device's, so the connection
+// runs in process.
 func besideDevice(b *verbs.Backend) error {
 	l, err := extsock.Listen("tcp", "127.0.0.2:0", &extsock.Config{Startup: extsock.StartupRequire, Backend: b})
 	if err != nil {
@@ -108,7 +109,8 @@ func runMessages(listens, dials extsock.Config) error {
 	return nil
 }
 
-// socketPairs returns the configurations of pairs: of the one that listens, and of the one that dials.
+// socketPairs returns the configurations of pairs: of the one that listens, and of the one that
+// dials.
 func socketPairs(b *verbs.Backend, mixed bool) [][2]*extsock.Config {
 	device := extsock.Config{Startup: extsock.StartupRequire, Backend: b, PrivateData: []byte("hello")}
 	process := device
@@ -143,8 +145,8 @@ func runPair(listens, dials *extsock.Config) error {
 	return nil
 }
 
-// posts posts Writes and Reads of every length at the end that is on the device, in memory of the device,
-// and takes their Completions.
+// posts posts Writes and Reads of every length at the end that is on the device, in memory of the
+// device, and takes their Completions.
 func posts(b toe.Backend, from, to *extsock.Conn) error {
 	if from.ConnectionState().Device == "" {
 		return nil // the memory need not be a device's

@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// Stage becomes the program if Run has started this process for that. Otherwise it returns. The main
-// of an executable that uses Run must call it first.
+// Stage becomes the program if Run has started this process for that. Otherwise it returns. The
+// main of an executable that uses Run must call it first.
 func Stage() { seccomp.Stage() }
 
 // A supervisor answers the system calls of a program and its children.
@@ -49,8 +49,8 @@ type supervisor struct {
 
 // Run runs the program and returns its exit status. A program that was ended by a signal ends this
 // process by the same signal. An error means that the program could not be started, or that this
-// system cannot do it. If ctx is done before the program is started, the error is that of ctx; later ctx means
-// nothing, because the program gets the signals itself.
+// system cannot do it. If ctx is done before the program is started, the error is that of ctx;
+// later ctx means nothing, because the program gets the signals itself.
 func Run(ctx context.Context, c Config) (status int, err error) {
 	signals := newForwarder()
 	defer signals.stop()
@@ -70,8 +70,9 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if s.tcp, err = newConnections(c); err != nil {
 		return 0, err
 	}
-	// A daemon that the program leaves behind is a child of the guardian, and without that one of this process,
-	// which may reach its memory even where a process may only debug its own descendants.
+	// A daemon that the program leaves behind is a child of the guardian, and without that one of
+	// this process, which may reach its memory even where a process may only debug its own
+	// descendants.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -247,7 +248,8 @@ func (s *supervisor) leave(tid int) {
 	}
 }
 
-// pathOrDevice returns the path in the tree that a call with a descriptor, a path and flags is about.
+// pathOrDevice returns the path in the tree that a call with a descriptor, a path and flags is
+// about.
 func (s *supervisor) pathOrDevice(c *seccomp.Call, flags uint64, path func(int) (string, bool)) (string, bool) {
 	if flags&unix.AT_EMPTY_PATH == 0 {
 		return path(1)
@@ -336,7 +338,8 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 	return status.ExitStatus(), nil
 }
 
-// endBy ends this process by the signal that has ended the program. If it can't, it returns the exit status.
+// endBy ends this process by the signal that has ended the program. If it can't, it returns the
+// exit status.
 func (s *supervisor) endBy(sig syscall.Signal) int {
 	s.close()
 	endBy(sig)

@@ -28,8 +28,8 @@ const (
 	devDir   = "/dev/infiniband"
 )
 
-// A tree is a folder with what the program finds in /sys and /dev: real files, so that reading them,
-// and listing and opening below their folders, runs natively.
+// A tree is a folder with what the program finds in /sys and /dev: real files, so that reading
+// them, and listing and opening below their folders, runs natively.
 //
 // A supervisor that is killed cannot remove its tree, so the next one does. The lock on the folder,
 // which ends with the process, tells whether a tree is in use.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// twoHosts makes two network namespaces that are joined, which only root may. A socket of IPv6 is for IPv6 alone
-// there, unless it says otherwise. It returns functions that run
-// a function in one of them; what that starts is there too.
+// twoHosts makes two network namespaces that are joined, which only root may. A socket of IPv6 is
+// for IPv6 alone there, unless it says otherwise. It returns functions that run a function in one
+// of them; what that starts is there too.
 func twoHosts(t *testing.T) (a, b func(func())) {
 	t.Helper()
 	pids := make([]int, 2)
@@ -59,8 +59,8 @@ func inHost(t *testing.T, pid int) func(func()) {
 			defer close(done)
 			runtime.LockOSThread() // and the thread ends with the goroutine
 			if unix.Gettid() == unix.Getpid() {
-				// The main thread does not end, and /proc/net would be that of the namespace. While it is
-				// locked here, another thread does it.
+				// The main thread does not end, and /proc/net would be that of the namespace. While
+				// it is locked here, another thread does it.
 				inHost(t, pid)(f)
 				runtime.UnlockOSThread()
 				return
@@ -83,8 +83,8 @@ func inHost(t *testing.T, pid int) func(func()) {
 	}
 }
 
-// TestTCPBetweenHosts has both ends under a supervisor, each in a network namespace of its own: beyond loopback
-// without TLS if that is allowed, and with TLS.
+// TestTCPBetweenHosts has both ends under a supervisor, each in a network namespace of its own:
+// beyond loopback without TLS if that is allowed, and with TLS.
 func TestTCPBetweenHosts(t *testing.T) {
 	here, there := twoHosts(t)
 	files, _, pin := identity(t)

@@ -34,16 +34,18 @@ const (
 	// plainFor is how long a peer that does not is remembered, and plainMost the most of them.
 	plainFor  = time.Minute
 	plainMost = 4096
-	// drainFor is how long connections have to end after the program. The kernel gives its own as much.
+	// drainFor is how long connections have to end after the program. The kernel gives its own as
+	// much.
 	drainFor = time.Minute
 )
 
 // connections are the TCP connections of the program that go over DDP: those that it makes, and, in
 // accept_linux.go, those that it accepts.
 //
-// The call connect waits while this process asks the peer for DDP. If the peer does not have it, the call
-// continues, and the socket was never touched. Otherwise the program's own socket is connected to this
-// process over loopback, so that all about the descriptor stays as it is, and this process carries bytes.
+// The call connect waits while this process asks the peer for DDP. If the peer does not have it,
+// the call continues, and the socket was never touched. Otherwise the program's own socket is
+// connected to this process over loopback, so that all about the descriptor stays as it is, and
+// this process carries bytes.
 type connections struct {
 	program   *seccomp.Program
 	rules     []rules.Rule // for connections that the program makes
@@ -177,8 +179,8 @@ func (t *connections) answer(c *seccomp.Call) bool {
 	return false
 }
 
-// notLent reports a call of a process that does not lend its descriptors or its memory, so that it is not even
-// known whether a rule has chosen the connection.
+// notLent reports a call of a process that does not lend its descriptors or its memory, so that it
+// is not even known whether a rule has chosen the connection.
 func (t *connections) notLent(call string, thread int, err error) {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.log.Warn("the kernel does not let this process look, so the connection stays untouched", "call", call, "thread", thread, "err", err)
@@ -194,8 +196,8 @@ func match(all []rules.Rule, a netip.AddrPort) bool {
 	return false
 }
 
-// chosen reports whether a rule has chosen connections to an address, and returns the address to which they go: no
-// address means loopback, to a program that connects.
+// chosen reports whether a rule has chosen connections to an address, and returns the address to
+// which they go: no address means loopback, to a program that connects.
 func (t *connections) chosen(to netip.AddrPort) (netip.AddrPort, bool) {
 	if !to.Addr().Unmap().IsUnspecified() {
 		return to, match(t.rules, to)
@@ -224,7 +226,8 @@ func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
 	}
 }
 
-// take connects the socket over DDP, if that is possible. It reports false if the call is to continue.
+// take connects the socket over DDP, if that is possible. It reports false if the call is to
+// continue.
 func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answered bool) {
 	fresh, err := t.check(fd)
 	var cookie uint64
@@ -255,8 +258,8 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 	return k.errno, k.answered
 }
 
-// without decides about a connect after err has kept it from going over DDP. It reports false if the call is
-// to continue.
+// without decides about a connect after err has kept it from going over DDP. It reports false if
+// the call is to continue.
 func (t *connections) without(to netip.AddrPort, err error) (errno syscall.Errno, answered bool) {
 	if reject := (*mpa.RejectError)(nil); errors.As(err, &reject) {
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
@@ -287,8 +290,8 @@ func refusal(err error) syscall.Errno {
 	return syscall.ECONNREFUSED
 }
 
-// enter notes that a socket may become a connection over DDP, in the place of a connection of before that is
-// over, if there is one. first is false if another one is noted already.
+// enter notes that a socket may become a connection over DDP, in the place of a connection of
+// before that is over, if there is one. first is false if another one is noted already.
 func (t *connections) enter(cookie uint64, to netip.AddrPort, over *taken) (k *taken, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -300,8 +303,8 @@ func (t *connections) enter(cookie uint64, to netip.AddrPort, over *taken) (k *t
 	return k, true
 }
 
-// leave forgets a socket that has not become a connection over DDP. The caller has said in k what its connect
-// returns.
+// leave forgets a socket that has not become a connection over DDP. The caller has said in k what
+// its connect returns.
 func (t *connections) leave(k *taken) {
 	t.forget(k)
 	close(k.decided)
@@ -316,8 +319,8 @@ func (t *connections) forget(k *taken) {
 	}
 }
 
-// untouched reports a connection that a rule has chosen, but that cannot be taken over. It is refused if
-// connections without TLS are not allowed.
+// untouched reports a connection that a rule has chosen, but that cannot be taken over. It is
+// refused if connections without TLS are not allowed.
 func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Errno, refused bool) {
 	t.counts.Untouched.Add(1)
 	if t.plainToo {
@@ -392,7 +395,8 @@ func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, b
 		t.forget(k)
 		t.log.Info("connection has ended", endOf(&s, "to", k.peer)...)
 	})
-	// The kernel completes a connect that blocks, as if it had waited. One that does not is about to succeed.
+	// The kernel completes a connect that blocks, as if it had waited. One that does not is about
+	// to succeed.
 	return syscall.EINPROGRESS, !blocks
 }
 

@@ -28,8 +28,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// superviseTCP is the name of a supervisor that takes over the connections to the rule that is its first
-// argument.
+// superviseTCP is the name of a supervisor that takes over the connections to the rule that is its
+// first argument.
 const superviseTCP = "supervise-tcp"
 
 func init() {
@@ -64,8 +64,8 @@ func superviseConnections(as string) (int, error) {
 	return Run(context.Background(), cfg)
 }
 
-// underTCP returns a command that runs one of the programs of this file under a supervisor that takes
-// over its connections to an address. log gets what the supervisor and the program say.
+// underTCP returns a command that runs one of the programs of this file under a supervisor that
+// takes over its connections to an address. log gets what the supervisor and the program say.
 func underTCP(t testing.TB, address string, log *bytes.Buffer, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := under(append([]string{address}, performance(t, name, append([]string{address}, args...)...)...)...)
@@ -81,8 +81,8 @@ func mustSucceed(t *testing.T, c *exec.Cmd, log *bytes.Buffer, want string) {
 	}
 }
 
-// serveEcho starts a TCP server that sends back what it receives, and half-closes when its client does. It
-// returns its address, and where it reports the end of each connection.
+// serveEcho starts a TCP server that sends back what it receives, and half-closes when its client
+// does. It returns its address, and where it reports the end of each connection.
 func serveEcho(t *testing.T, network, address string) (string, <-chan error) {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -129,7 +129,8 @@ func serveExit(t *testing.T, listen, to string) string {
 	return p.Addr().Address
 }
 
-// tcpEchoProgram makes connections to a server that echoes, all at a time, and checks what comes back.
+// tcpEchoProgram makes connections to a server that echoes, all at a time, and checks what comes
+// back.
 func tcpEchoProgram(args []string) error {
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -243,7 +244,8 @@ func TestTCPThatBlocks(t *testing.T) {
 	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-blocks"), &log, `ddp=1 plain=0 untouched=0`)
 }
 
-// tcpAnewProgram connects one socket again and again, and ends each connection by a connect to no address.
+// tcpAnewProgram connects one socket again and again, and ends each connection by a connect to no
+// address.
 func tcpAnewProgram(args []string) error {
 	to := netip.MustParseAddrPort(args[0])
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -315,7 +317,8 @@ func tcpErrnoProgram(args []string) error {
 	return nil
 }
 
-// TestTCPThatIsRefused connects to a port where nobody listens, and to an exit whose service is such a one.
+// TestTCPThatIsRefused connects to a port where nobody listens, and to an exit whose service is
+// such a one.
 func TestTCPThatIsRefused(t *testing.T) {
 	nobody := prototest.ClosedPort(t)
 	var log bytes.Buffer

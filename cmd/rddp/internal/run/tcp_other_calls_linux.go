@@ -17,8 +17,8 @@ import (
 
 var err32Bit = errors.New("it is a 32-bit program")
 
-// call32 answers connect and listen of a 32-bit program, which stay untouched. It reports false if the
-// call is to continue.
+// call32 answers connect and listen of a 32-bit program, which stay untouched. It reports false if
+// the call is to continue.
 func (t *connections) call32(c *seccomp.Call) bool {
 	call := *c
 	isListen := c.Kind == seccomp.Listen32
@@ -60,9 +60,9 @@ func (t *connections) listen32(c *seccomp.Call) {
 	t.program.Continue(c)
 }
 
-// fastOpen answers a send with MSG_FASTOPEN, which connects, to an address that a rule has chosen. Its
-// answer is that of a kernel on which fast open is off, so the program connects, which is taken over. It
-// reports false if the call is to continue.
+// fastOpen answers a send with MSG_FASTOPEN, which connects, to an address that a rule has chosen.
+// Its answer is that of a kernel on which fast open is off, so the program connects, which is taken
+// over. It reports false if the call is to continue.
 func (t *connections) fastOpen(c *seccomp.Call) bool {
 	addr, n := c.Args[4], uint32(c.Args[5])
 	switch c.Kind {
@@ -85,9 +85,9 @@ func (t *connections) fastOpen(c *seccomp.Call) bool {
 	})
 }
 
-// ifChosen answers a call that connects a TCP socket, its first argument, to an address in the program's
-// memory as do says, if a rule has chosen that address. do reports false if the call is to continue, and
-// so does ifChosen.
+// ifChosen answers a call that connects a TCP socket, its first argument, to an address in the
+// program's memory as do says, if a rule has chosen that address. do reports false if the call is
+// to continue, and so does ifChosen.
 func (t *connections) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to netip.AddrPort) (syscall.Errno, bool)) bool {
 	to, ok, err := readAddress(process.Thread(c.Thread), addr, n)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 
 func init() { programs["tcp-fastopen"] = tcpFastOpenProgram }
 
-// tcpFastOpenProgram connects by a send with MSG_FASTOPEN, by each call that can, and by connect if that
-// is not supported.
+// tcpFastOpenProgram connects by a send with MSG_FASTOPEN, by each call that can, and by connect if
+// that is not supported.
 func tcpFastOpenProgram(args []string) error {
 	to := unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: int(netip.MustParseAddrPort(args[0]).Port())}
 	data := []byte("sent")
@@ -78,8 +78,8 @@ func sendMessages(fd int, data []byte, to *unix.SockaddrInet4) error {
 	return nil
 }
 
-// TestTCPFastOpen connects by MSG_FASTOPEN to an address that a rule has chosen, which turns into connect
-// and goes over DDP, and to another one, which stays as it is.
+// TestTCPFastOpen connects by MSG_FASTOPEN to an address that a rule has chosen, which turns into
+// connect and goes over DDP, and to another one, which stays as it is.
 func TestTCPFastOpen(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer

@@ -115,8 +115,8 @@ func main() {
 
 const sshOptions = "-F /dev/null -i DIR/id -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 
-// A pairing is a server and its clients. Each line is one of a shell; HOST, PORT and DIR stand for an address and
-// a folder.
+// A pairing is a server and its clients. Each line is one of a shell; HOST, PORT and DIR stand for
+// an address and a folder.
 type pairing struct {
 	desc    string
 	files   map[string]string // in DIR
@@ -164,8 +164,9 @@ var pairings = []pairing{
 		},
 	},
 	{
-		// A listening nc ends when its peer has half-closed and its buffers are empty for a moment, whatever of its
-		// input it has not read yet. So one end sends, and the other one only receives.
+		// A listening nc ends when its peer has half-closed and its buffers are empty for a moment,
+		// whatever of its input it has not read yet. So one end sends, and the other one only
+		// receives.
 		desc: "nc sends", server: "exec nc -N -l HOST PORT <DIR/file", once: true,
 		clients: []tcpClient{{"exec nc -d HOST PORT", 0}},
 	},
@@ -211,8 +212,8 @@ var pairings = []pairing{
 	},
 }
 
-// TestTCPPairs runs servers and clients of the system: as they are, with the server under a supervisor, and with
-// both. The clients print the same, and end with the same status.
+// TestTCPPairs runs servers and clients of the system: as they are, with the server under a
+// supervisor, and with both. The clients print the same, and end with the same status.
 func TestTCPPairs(t *testing.T) {
 	for i, p := range testmode.Share(t, pairings) {
 		t.Run(p.desc, func(t *testing.T) {
@@ -362,7 +363,8 @@ func counts(t *testing.T, log string) (ddp int, others bool) {
 	return ddp, m[2] != "0" || m[3] != "0"
 }
 
-// isListening reports whether a TCP socket listens at an IPv4 address. It may be one of IPv6, as Java's are.
+// isListening reports whether a TCP socket listens at an IPv4 address. It may be one of IPv6, as
+// Java's are.
 func isListening(t *testing.T, at netip.AddrPort) bool {
 	t.Helper()
 	v4, err := os.ReadFile("/proc/net/tcp")

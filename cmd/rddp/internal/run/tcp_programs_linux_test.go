@@ -28,8 +28,8 @@ async def all():
     print(await asyncio.gather(*[one() for _ in range(20)]))
 asyncio.run(all())`
 
-// fetches are programs that fetch a file from HOST and PORT and print it, or what they make of it, with the
-// status that they end with and how many connections they make.
+// fetches are programs that fetch a file from HOST and PORT and print it, or what they make of it,
+// with the status that they end with and how many connections they make.
 var fetches = []struct {
 	desc          string
 	args          []string
@@ -44,7 +44,8 @@ var fetches = []struct {
 	{"asyncio, 20 at a time", []string{"python3", "-c", asyncio}, 0, 20},
 }
 
-// TestTCPPrograms fetches a file by programs of the system, with their connections over DDP and without.
+// TestTCPPrograms fetches a file by programs of the system, with their connections over DDP and
+// without.
 func TestTCPPrograms(t *testing.T) {
 	file := make([]byte, fetchLen)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(file)

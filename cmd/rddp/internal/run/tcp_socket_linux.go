@@ -17,8 +17,8 @@ var (
 	errMPTCP     = errors.New("it is MPTCP")
 )
 
-// check reports whether the socket is one of TCP that is not connected yet. The error says why such a
-// socket cannot be taken over.
+// check reports whether the socket is one of TCP that is not connected yet. The error says why such
+// a socket cannot be taken over.
 func (t *connections) check(fd int) (fresh bool, err error) {
 	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	switch {
@@ -40,9 +40,10 @@ func (t *connections) check(fd int) (fresh bool, err error) {
 	return err == nil, err
 }
 
-// isBound reports whether the program has bound a closed socket. A socket that was connected before, or whose
-// connect has failed, still shows a port. The kernel tells the two apart: it refuses another bind of a bound
-// socket, and a bind to no address and no port changes nothing else in another one.
+// isBound reports whether the program has bound a closed socket. A socket that was connected
+// before, or whose connect has failed, still shows a port. The kernel tells the two apart: it
+// refuses another bind of a bound socket, and a bind to no address and no port changes nothing else
+// in another one.
 func isBound(fd int) (bool, error) {
 	local, err := localAddress(fd)
 	if err != nil || !local.Addr().IsUnspecified() || local.Port() == 0 {

@@ -33,11 +33,13 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// supervisorPID returns the number of the supervisor of this program. Between the two is the guardian.
+// supervisorPID returns the number of the supervisor of this program. Between the two is the
+// guardian.
 func supervisorPID() int { return parentOf(os.Getppid()) }
 
-// treeProgram starts a child, a daemon in a session of its own, and a grandchild of that, each of which looks for a file
-// all the time. Its argument is how many more of them are to be started. The standard output is open in all of them.
+// treeProgram starts a child, a daemon in a session of its own, and a grandchild of that, each of
+// which looks for a file all the time. Its argument is how many more of them are to be started. The
+// standard output is open in all of them.
 func treeProgram(args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -67,7 +69,8 @@ func treeProgram(args []string) error {
 	}
 }
 
-// When the supervisor or its guardian is killed, all that the program has started ends, and none of it sees a call fail.
+// When the supervisor or its guardian is killed, all that the program has started ends, and none of
+// it sees a call fail.
 func TestEndOfSupervisor(t *testing.T) {
 	tests := []struct {
 		desc   string

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// turns answers calls, one after the other, by one goroutine: that costs the least. But an answer may wait, because of
-// the program whose call it is: a page of its memory may be on a disk or a network, and never come. Then another
-// goroutine takes the turn, and the calls of all others go on.
+// turns answers calls, one after the other, by one goroutine: that costs the least. But an answer
+// may wait, because of the program whose call it is: a page of its memory may be on a disk or a
+// network, and never come. Then another goroutine takes the turn, and the calls of all others go
+// on.
 //
 // The goroutine that watches does so only while there are calls.
 type turns[C any] struct {
 	next   func() (C, error) // returns the next call, to one goroutine at a time
 	answer func(C)           // may be called by several goroutines
 
-	// at counts the beginnings and the ends of turns. It is odd while a call is being answered. Whoever makes it even
-	// has the next turn.
+	// at counts the beginnings and the ends of turns. It is odd while a call is being answered.
+	// Whoever makes it even has the next turn.
 	at    atomic.Uint64
 	slow  atomic.Int32 // answers that have lost their turn
 	awake atomic.Bool  // somebody watches
@@ -26,7 +27,8 @@ type turns[C any] struct {
 }
 
 const (
-	// turnMost is how long an answer may take before another goroutine takes the turn. It may be twice as long.
+	// turnMost is how long an answer may take before another goroutine takes the turn. It may be
+	// twice as long.
 	turnMost = 20 * time.Millisecond
 	// slowMost is how many answers may wait. Each of them keeps a thread of this process.
 	slowMost = 512

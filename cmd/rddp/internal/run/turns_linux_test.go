@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A call whose answer waits keeps no other call waiting for long, and nothing watches when there are no calls.
+// A call whose answer waits keeps no other call waiting for long, and nothing watches when there
+// are no calls.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := make(chan int)

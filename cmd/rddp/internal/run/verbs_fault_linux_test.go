@@ -137,8 +137,8 @@ func isTyped(err error) bool {
 	return errors.As(err, &w) || errors.As(err, &d) || errors.As(err, &u) || errors.As(err, &c) || errors.Is(err, verbs.ErrDisconnected)
 }
 
-// faultyClientProgram has two ends meet on a device that fails sooner or later. Each error is a typed
-// one, and each work request completes once, unless Wait has said that the device has failed.
+// faultyClientProgram has two ends meet on a device that fails sooner or later. Each error is a
+// typed one, and each work request completes once, unless Wait has said that the device has failed.
 func faultyClientProgram([]string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
 	defer cancel()

@@ -190,8 +190,8 @@ func closeClients(ctx context.Context) error {
 	ended := make(chan error, 2)
 	go func() {
 		for {
-			// The device closes one end behind the other, so this one may see that the other has gone, and
-			// what that flushes.
+			// The device closes one end behind the other, so this one may see that the other has
+			// gone, and what that flushes.
 			switch err := wait(); {
 			case errors.Is(err, verbs.ErrDisconnected):
 				ended <- os.ErrClosed
@@ -469,8 +469,8 @@ func clientOfProgram(args []string) (err error) {
 	return errors.Join(c.qp.Close(), c.region.Close())
 }
 
-// TestVerbsClientOfExtsock: the peer is package extsock in this process, to which the program is any
-// iWARP.
+// TestVerbsClientOfExtsock: the peer is package extsock in this process, to which the program is
+// any iWARP.
 func TestVerbsClientOfExtsock(t *testing.T) {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// A waiting is the memory of the thread that waits in a call. When the thread is killed, its number may become
-// that of another one, of any process. So nothing is written unless the thread still waits.
+// A waiting is the memory of the thread that waits in a call. When the thread is killed, its number
+// may become that of another one, of any process. So nothing is written unless the thread still
+// waits.
 type waiting struct {
 	process.Thread
 	l *seccomp.Listener

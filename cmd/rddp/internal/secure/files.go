@@ -26,8 +26,8 @@ func readSource(name string) (s source) {
 	return s
 }
 
-// again reads the file again. What is no regular file, such as a FIFO, gives its content only once and may make
-// readers wait, so it stays as it was.
+// again reads the file again. What is no regular file, such as a FIFO, gives its content only once
+// and may make readers wait, so it stays as it was.
 func (s source) again() source {
 	if info, err := os.Stat(s.name); err == nil && !info.Mode().IsRegular() {
 		return s
@@ -93,7 +93,8 @@ func (l *loader) loadLocked() error {
 	return err
 }
 
-// current returns the configuration of the files as they are now, or the last one that could be made.
+// current returns the configuration of the files as they are now, or the last one that could be
+// made.
 func (l *loader) current() *tls.Config {
 	value, err := l.load()
 	if err != nil && l.failed != nil {
@@ -122,7 +123,8 @@ func authorities(s source) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// An Identity is the certificate of this end: that of the files Cert and Key, which are PEM, or Own.
+// An Identity is the certificate of this end: that of the files Cert and Key, which are PEM, or
+// Own.
 type Identity struct {
 	Cert, Key string
 	Own       *tls.Certificate

@@ -10,8 +10,9 @@ import (
 // ErrBeyond means that other hosts could connect to a listener without TLS.
 var ErrBeyond = errors.New("other hosts could connect without TLS")
 
-// CheckListen returns ErrBeyond unless only this host can connect to a listener at the TCP address. It
-// returns another error if it cannot know that, because the host's addresses cannot be looked up.
+// CheckListen returns ErrBeyond unless only this host can connect to a listener at the TCP address.
+// It returns another error if it cannot know that, because the host's addresses cannot be looked
+// up.
 func CheckListen(ctx context.Context, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestPinAndMore: a pin is enough by itself. With an authority or a name, those are checked too, and so is the pin.
+// TestPinAndMore: a pin is enough by itself. With an authority or a name, those are checked too,
+// and so is the pin.
 func TestPinAndMore(t *testing.T) {
 	own, pin, err := Self()
 	if err != nil {

@@ -38,8 +38,8 @@ func (s Server) config(f files) (*tls.Config, error) {
 	}
 	cfg := &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*own}, VerifyConnection: pinned(s.Pins),
-		// A ticket would stand for a certificate that the server has checked with the authorities and
-		// pins of that time. Without tickets each connection is checked with those of now.
+		// A ticket would stand for a certificate that the server has checked with the authorities
+		// and pins of that time. Without tickets each connection is checked with those of now.
 		SessionTicketsDisabled: true,
 	}
 	switch {

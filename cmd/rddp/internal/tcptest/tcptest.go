@@ -45,7 +45,8 @@ func Echo(c *net.TCPConn) {
 	c.CloseWrite()
 }
 
-// Dial connects to address. The connection has the test's deadline and is closed when the test ends.
+// Dial connects to address. The connection has the test's deadline and is closed when the test
+// ends.
 func Dial(t testing.TB, address string) *net.TCPConn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

@@ -83,8 +83,8 @@ func serve(c net.Conn) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// run starts the process, passes it the input from the connection, and returns when it has ended and
-// the harness has all of its output.
+// run starts the process, passes it the input from the connection, and returns when it has ended
+// and the harness has all of its output.
 func run(c net.Conn, req wire.Request, send func(wire.Kind, []byte) error) wire.Result {
 	cmd := exec.Command(req.Args[0], req.Args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -198,8 +198,8 @@ func (o *output) copy() {
 	}
 }
 
-// wait waits until all has been sent, however long that takes, but at most drain for another process
-// that holds the output and writes nothing.
+// wait waits until all has been sent, however long that takes, but at most drain for another
+// process that holds the output and writes nothing.
 func (o *output) wait() {
 	defer o.from.Close()
 	for {

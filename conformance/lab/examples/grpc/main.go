@@ -1,6 +1,6 @@
-// Command grpc is a gRPC service whose large answers are not in its answers. The server has texts in
-// memory. The method Find returns a Handle of 16 bytes, and the client reads the text by RDMA Read,
-// on the same connection that carries the calls: gRPC's bytes and one-sided operations do not
+// Command grpc is a gRPC service whose large answers are not in its answers. The server has texts
+// in memory. The method Find returns a Handle of 16 bytes, and the client reads the text by RDMA
+// Read, on the same connection that carries the calls: gRPC's bytes and one-sided operations do not
 // disturb each other.
 //
 //	go run -C conformance/lab ./examples/grpc -listen 127.0.0.1:7000

@@ -70,8 +70,8 @@ func compute() {
 	}
 }
 
-// lendHere makes n counters, and listens for connections that may read them, which this process serves.
-// greet sends them the Handle.
+// lendHere makes n counters, and listens for connections that may read them, which this process
+// serves. greet sends them the Handle.
 func lendHere(n int) (versions counters, l net.Listener, greet func(net.Conn) error, err error) {
 	versions = make(counters, n)
 	domain := new(ddp.Domain)
@@ -116,8 +116,8 @@ func (b *backend) greeted(greet func(net.Conn) error) func(net.Conn) error {
 	}
 }
 
-// serve answers a proxy until it closes the connection. The first question makes the back end busy, so
-// that connections open fast.
+// serve answers a proxy until it closes the connection. The first question makes the back end busy,
+// so that connections open fast.
 func (b *backend) serve(c net.Conn) error {
 	var ask [askLen]byte
 	answer := make([]byte, counterLen+pageLen)

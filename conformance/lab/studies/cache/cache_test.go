@@ -30,8 +30,8 @@ func few(way string, busy int) trial {
 // hasRun says that rddp run works on this system.
 const hasRun = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
-// TestNoStalePage: whoever validates serves no stale page, with an idle back end and with a busy one.
-// The trial itself checks that each response has the bytes of its version.
+// TestNoStalePage: whoever validates serves no stale page, with an idle back end and with a busy
+// one. The trial itself checks that each response has the bytes of its version.
 func TestNoStalePage(t *testing.T) {
 	command, err := harness.BuildCommand(t.Context(), t.TempDir())
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Counters are the versions of all pages. A peer may read them as an array of 64-bit integers in the
-// byte order of this machine. A Read of one counter returns a value that the counter had during the Read:
-// ReadAt loads it whole, and a device copies an aligned word at once.
+// Counters are the versions of all pages. A peer may read them as an array of 64-bit integers in
+// the byte order of this machine. A Read of one counter returns a value that the counter had during
+// the Read: ReadAt loads it whole, and a device copies an aligned word at once.
 type counters []atomic.Uint64
 
 const counterLen = 8

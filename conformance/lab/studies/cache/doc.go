@@ -1,22 +1,23 @@
-// Cache is a study: what does it cost to keep a cache of dynamic pages strongly coherent, if a proxy
-// asks the back end on every hit whether its page is still current? `make study-cache` runs it, and
-// docs/studies/cache.md has the outcome.
+// Cache is a study: what does it cost to keep a cache of dynamic pages strongly coherent, if a
+// proxy asks the back end on every hit whether its page is still current? `make study-cache` runs
+// it, and docs/studies/cache.md has the outcome.
 //
 // # Parts
 //
 // The back end is a process with a version counter for each page. It makes pages, which costs
 // processor time, and updates them, which adds one to a counter. Its program may also be busy: a
 // number of goroutines compute and never wait. The proxies are another process. Each proxy has a
-// cache, and clients that issue one operation after the other: an update with the given probability,
-// or else a request. Pages are chosen by Zipf's law. The process prints its figures as JSON.
+// cache, and clients that issue one operation after the other: an update with the given
+// probability, or else a request. Pages are chosen by Zipf's law. The process prints its figures as
+// JSON.
 //
 // Pages and updates go over plain TCP for every contender. The contenders differ in how a proxy
 // learns the version of a page that it has: by asking over TCP, by asking over an extended socket's
 // byte stream, by an RDMA Read of the counter, or not at all.
 //
-// For the contender "RDMA Read, rddp run" the back end is under "rddp run --iwarp", whose device serves the
-// RDMA Reads: a process of its own, on the CPU of the back end. All others are served in the back end's
-// own process.
+// For the contender "RDMA Read, rddp run" the back end is under "rddp run --iwarp", whose device
+// serves the RDMA Reads: a process of its own, on the CPU of the back end. All others are served in
+// the back end's own process.
 //
 // # Staleness
 //

@@ -153,7 +153,8 @@ func latencies(points []*point) string {
 	return f.SVG()
 }
 
-// panel returns the chart of a value, with a line for each way. Its bars are the range of the rounds.
+// panel returns the chart of a value, with a line for each way. Its bars are the range of the
+// rounds.
 func panel(title string, points []*point, wanted func(*point) bool, x func(*point) float64, value func(*outcome) float64) plot.Panel {
 	chart := plot.Panel{Title: title}
 	for _, way := range ways {

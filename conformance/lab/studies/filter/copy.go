@@ -18,8 +18,8 @@ const (
 	wayPlaced = "placed" // the same, and RDMA Writes place what is long
 )
 
-// crossover is the length in bytes from which a Write is placed by RDMA Write, by wayPlaced alone. By
-// itself a connection does so only with Writes that are longer than all blocks of this study.
+// crossover is the length in bytes from which a Write is placed by RDMA Write, by wayPlaced alone.
+// By itself a connection does so only with Writes that are longer than all blocks of this study.
 const crossover = 64 << 10
 
 // config returns the settings of an extended socket, or nil for TCP.

@@ -1,5 +1,5 @@
-// Filter is a study: a stream of blocks flows from a source through copies of a filter to a sink, as
-// in DataCutter. `make study-filter` runs it, and docs/studies/filter.md has the outcome.
+// Filter is a study: a stream of blocks flows from a source through copies of a filter to a sink,
+// as in DataCutter. `make study-filter` runs it, and docs/studies/filter.md has the outcome.
 //
 // # Parts
 //

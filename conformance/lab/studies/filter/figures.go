@@ -111,8 +111,8 @@ func table(outcomes []outcome, plan *trial) string {
 // bounds are times that a program may guarantee, in µs.
 var bounds = []float64{50, 100, 200, 500, 1000, 2000}
 
-// guarantees returns the table of the highest throughput whose 99th percentile of the time of a block
-// keeps a bound, and of the size of the blocks with it.
+// guarantees returns the table of the highest throughput whose 99th percentile of the time of a
+// block keeps a bound, and of the size of the blocks with it.
 func guarantees(outcomes []outcome) string {
 	head := []string{"at most"}
 	for _, way := range ways {
@@ -142,7 +142,8 @@ func best(outcomes []outcome, way string, bound float64) string {
 	return text
 }
 
-// panel returns the chart of a value, with a line for each way. Its bars are the range of the rounds.
+// panel returns the chart of a value, with a line for each way. Its bars are the range of the
+// rounds.
 func panel(title string, outcomes []outcome, plan *trial, value func(*outcome) float64) plot.Panel {
 	chart := plot.Panel{Title: title}
 	for _, way := range ways {

@@ -29,8 +29,8 @@ func Dial(address string, cfg *extsock.Config) (net.Conn, error) {
 	return extsock.Dial("tcp", address, cfg)
 }
 
-// Accept serves each connection in a goroutine, and closes it when serve returns. A part that cannot
-// serve ends.
+// Accept serves each connection in a goroutine, and closes it when serve returns. A part that
+// cannot serve ends.
 func Accept(l net.Listener, serve func(net.Conn) error) {
 	for {
 		c, err := l.Accept()
@@ -67,8 +67,8 @@ func Close(c net.Conn) error {
 	return err
 }
 
-// Grant sends a peer the Handle of memory that it may use, n bytes of m, which are registered for all
-// connections of the domain.
+// Grant sends a peer the Handle of memory that it may use, n bytes of m, which are registered for
+// all connections of the domain.
 func Grant(domain *ddp.Domain, m interface {
 	io.ReaderAt
 	io.WriterAt

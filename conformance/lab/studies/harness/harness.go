@@ -22,8 +22,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A Process is this program, started again for one part in a trial. A part that serves must end when
-// its standard input ends, so that it does not outlive the study.
+// A Process is this program, started again for one part in a trial. A part that serves must end
+// when its standard input ends, so that it does not outlive the study.
 type Process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer

@@ -78,7 +78,8 @@ func (o *Options) conditions() string {
 	return fmt.Sprintf("%s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial", o.Revision, report.Host(), control, where, o.Time)
 }
 
-// Head returns the sentences that a generated part begins with: when, where and how it was measured.
+// Head returns the sentences that a generated part begins with: when, where and how it was
+// measured.
 func (o *Options) Head() string {
 	return fmt.Sprintf("Measured on %s at %s; %d rounds: the median, or the lower one of two (lowest–highest). ", o.day, o.measured, o.Rounds)
 }
@@ -97,8 +98,8 @@ func (o *Options) Publish(name, text string, plots map[string]string, out io.Wri
 	return o.Page(name).Write(pictures.String()+text+fmt.Sprintf("\nRaw results: [%s.json](%s.json).\n", name, name), plots)
 }
 
-// Spread returns the lowest value, the median (the lower one of two) and the highest, or zeros of no
-// values.
+// Spread returns the lowest value, the median (the lower one of two) and the highest, or zeros of
+// no values.
 func Spread(values []float64) (low, median, high float64) {
 	if len(values) == 0 {
 		return 0, 0, 0

@@ -30,8 +30,8 @@ func PartOf[T any](run func(ctx context.Context, argument T) error) Part {
 // argument follow.
 const partMark = "study-part"
 
-// IsPart reports whether this process is to run a part, and not the study: its main function, or its
-// TestMain, must call Main.
+// IsPart reports whether this process is to run a part, and not the study: its main function, or
+// its TestMain, must call Main.
 func IsPart() bool { return len(os.Args) == 4 && os.Args[1] == partMark }
 
 // Main is the main function of a study with this name. It runs the part that the process is for, or

@@ -36,8 +36,8 @@ func TestAllBlocksArrive(t *testing.T) {
 	}
 }
 
-// TestParseTrace: events are counted by CPU, those of other protocols are not, and a trace that lost
-// events is refused.
+// TestParseTrace: events are counted by CPU, those of other protocols are not, and a trace that
+// lost events is refused.
 func TestParseTrace(t *testing.T) {
 	const head = "# tracer: nop\n#\n# entries-in-buffer/entries-written: 4/4   #P:2\n#\n"
 	const events = `     sink-123   [001] .....  1.234567: copy0: (0x46c0e0) n=4096

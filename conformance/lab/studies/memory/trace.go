@@ -190,8 +190,8 @@ func parseEvent(line string) (p place, n int, err error) {
 	return p, n, nil
 }
 
-// findFunctions returns the offsets in the file of this program at which the functions of the probes
-// begin. The file needs no symbols.
+// findFunctions returns the offsets in the file of this program at which the functions of the
+// probes begin. The file needs no symbols.
 func findFunctions() (places map[string]uint64, file string, err error) {
 	if file, err = os.Executable(); err != nil {
 		return nil, "", err

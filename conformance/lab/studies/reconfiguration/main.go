@@ -52,7 +52,8 @@ type trial struct {
 	Addresses map[string]string
 }
 
-// An outcome is what one trial found. Times are in milliseconds. They are the medians of all bursts.
+// An outcome is what one trial found. Times are in milliseconds. They are the medians of all
+// bursts.
 type outcome struct {
 	Way          string
 	Busy         int

@@ -51,8 +51,8 @@ func listen(f *os.File, extended bool, serve func(net.Conn) error) (net.Addr, er
 	return l.Addr(), nil
 }
 
-// serveProgram is the process of the program. It answers messages, and computes meanwhile. The file ends
-// with the process: until then goroutines use it.
+// serveProgram is the process of the program. It answers messages, and computes meanwhile. The file
+// ends with the process: until then goroutines use it.
 func serveProgram(_ context.Context, t trial) error {
 	f, err := os.OpenFile(t.Shared, os.O_RDWR, 0)
 	if err != nil {

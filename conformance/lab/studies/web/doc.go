@@ -1,5 +1,5 @@
-// Web is a study: clients get pages from a proxy, which gets them from a web server over TCP or over
-// extended sockets. `make study-web` runs it, and docs/studies/web.md has the outcome.
+// Web is a study: clients get pages from a proxy, which gets them from a web server over TCP or
+// over extended sockets. `make study-web` runs it, and docs/studies/web.md has the outcome.
 //
 // # Parts
 //

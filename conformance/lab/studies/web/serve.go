@@ -34,7 +34,8 @@ const filler = 'x'
 // work is the number of checksums of a dynamic page of 1 KiB.
 const work = 5000
 
-// serveWeb is the process of the web server. A request says how long the page is, and how much work.
+// serveWeb is the process of the web server. A request says how long the page is, and how much
+// work.
 func serveWeb(_ context.Context, t trial) error {
 	l, err := harness.Listen(config(t.Way))
 	if err != nil {

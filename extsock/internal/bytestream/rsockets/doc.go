@@ -1,7 +1,7 @@
-// Package rsockets is the byte stream of librdmacm's rsockets, the second profile of a stream beside
-// package bytestream. It is pure, as that package is: its values start no goroutine, take no lock, do
-// no I/O and read no clock, and they hold no memory of the stream. A connection tells them what
-// happens and carries out what they answer.
+// Package rsockets is the byte stream of librdmacm's rsockets, the second profile of a stream
+// beside package bytestream. It is pure, as that package is: its values start no goroutine, take no
+// lock, do no I/O and read no clock, and they hold no memory of the stream. A connection tells them
+// what happens and carries out what they answer.
 //
 //	Header     what the two ends tell each other in the MPA private data
 //	Word       the 4 bytes of each Send
@@ -12,15 +12,15 @@
 // # The protocol
 //
 // Each end has a receive buffer of two halves, and an array of slots for descriptors of the peer's
-// buffer. Data goes by RDMA Write to the half whose turn it is, and an OpData word behind it says how
-// many bytes came. A half is filled completely before the next one is used. When a half is free
-// again, its owner writes the half's descriptor to the next slot of the peer's, and an OpCredits word
-// follows. The first descriptor is in the Header, and that of the second half is due at once.
+// buffer. Data goes by RDMA Write to the half whose turn it is, and an OpData word behind it says
+// how many bytes came. A half is filled completely before the next one is used. When a half is free
+// again, its owner writes the half's descriptor to the next slot of the peer's, and an OpCredits
+// word follows. The first descriptor is in the Header, and that of the second half is due at once.
 //
 // An OpCredits word also states up to how many data messages the peer may have sent, as an absolute
-// number of 16 bits: those that this end has taken, and Header.Credits more. Words other than OpData
-// use no credit. They do use the peer's receive buffers, of which there are as many as credits, so a
-// Sender leaves some credits unused.
+// number of 16 bits: those that this end has taken, and Header.Credits more. Words other than
+// OpData use no credit. They do use the peer's receive buffers, of which there are as many as
+// credits, so a Sender leaves some credits unused.
 //
 // Words and descriptors have the byte order of the machine that reads them. The Header has the
 // network's, and says which of the two its sender has.

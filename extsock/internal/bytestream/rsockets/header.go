@@ -126,9 +126,10 @@ const (
 	MaxHalf = 1 << 28
 )
 
-// HalfLen returns the length in bytes of half a receive buffer, at most n, which is at least 1. Only one
-// byte of the length is not zero. For the peer's program polls its slots while its device may be copying
-// a descriptor there, as siw does byte by byte, and must not take a part of the length for the whole.
+// HalfLen returns the length in bytes of half a receive buffer, at most n, which is at least 1.
+// Only one byte of the length is not zero. For the peer's program polls its slots while its device
+// may be copying a descriptor there, as siw does byte by byte, and must not take a part of the
+// length for the whole.
 func HalfLen(n int) int {
 	n = min(n, MaxHalf)
 	shift := (bits.Len(uint(n)) - 1) / 8 * 8

@@ -1,7 +1,7 @@
 package rsockets
 
-// A Receiver is the state of the way in. The receive buffer is a ring of two halves, and its offsets
-// only grow:
+// A Receiver is the state of the way in. The receive buffer is a ring of two halves, and its
+// offsets only grow:
 //
 //	  read          arrived            granted
 //	───┼───────────────┼──────────────────┼──▶

@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestHeaderOfLibrdmacm reads what librdmacm has sent to siw, and writes the same but for the flag of
-// the IO map.
+// TestHeaderOfLibrdmacm reads what librdmacm has sent to siw, and writes the same but for the flag
+// of the IO map.
 func TestHeaderOfLibrdmacm(t *testing.T) {
 	captured, err := hex.DecodeString("010201800000000000005650ab889000a9a81c000000000200007f7ca7f0b0009a8f2a0000010000")
 	if err != nil {
@@ -79,8 +79,8 @@ func TestHeaderOfAnother(t *testing.T) {
 	}
 }
 
-// TestSequence is the transfer of 10,000 bytes that was seen between librdmacm and siw, seen from the
-// receiver.
+// TestSequence is the transfer of 10,000 bytes that was seen between librdmacm and siw, seen from
+// the receiver.
 func TestSequence(t *testing.T) {
 	r := NewReceiver(8192, 384)
 	if !r.Due() {

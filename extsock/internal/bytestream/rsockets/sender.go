@@ -5,13 +5,14 @@ import "github.com/rddp/rddp/rdmap"
 const (
 	// MinCredits is the smallest number of data messages that an end has room for.
 	MinCredits = 4
-	// spare is how many credits a Sender leaves: the peer has as many receive buffers as credits, and
-	// words that are not OpData take some of them. The peer states a new limit when half of its credits
-	// are used, so a Sender leaves half of them at most.
+	// spare is how many credits a Sender leaves: the peer has as many receive buffers as credits,
+	// and words that are not OpData take some of them. The peer states a new limit when half of its
+	// credits are used, so a Sender leaves half of them at most.
 	spare = 8
 	// MaxMessage is the maximum number of bytes of one data message.
 	MaxMessage = 64 << 10
-	// Slots is the number of slots of this end. The peer has no more descriptors than slots under way.
+	// Slots is the number of slots of this end. The peer has no more descriptors than slots under
+	// way.
 	Slots = 2
 )
 
@@ -67,8 +68,8 @@ func (s *Sender) Slot() rdmap.Handle {
 	return h
 }
 
-// Limited notes the limit that the peer has stated. The error, an ErrStream, says that it gives back
-// credits of messages that were not sent.
+// Limited notes the limit that the peer has stated. The error, an ErrStream, says that it gives
+// back credits of messages that were not sent.
 func (s *Sender) Limited(limit uint16) error {
 	if outstanding := s.sent + s.credits - s.limit; limit-s.limit > outstanding {
 		return streamError("a limit of %d messages, with %d of %d sent", limit, s.sent, s.limit)
@@ -77,7 +78,8 @@ func (s *Sender) Limited(limit uint16) error {
 	return nil
 }
 
-// Lent notes a descriptor of the peer. The error, an ErrStream, says that there are more than slots.
+// Lent notes a descriptor of the peer. The error, an ErrStream, says that there are more than
+// slots.
 func (s *Sender) Lent(h rdmap.Handle) error {
 	if s.lent == Slots {
 		return streamError("a descriptor more than slots")

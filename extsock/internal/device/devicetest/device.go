@@ -1,5 +1,5 @@
-// Package devicetest has an RDMA device in memory, for tests. A queue pair carries out what is posted
-// at once. A Send that finds no receive ends the connection, as on most devices.
+// Package devicetest has an RDMA device in memory, for tests. A queue pair carries out what is
+// posted at once. A Send that finds no receive ends the connection, as on most devices.
 package devicetest
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A Mortal is a Backend whose device dies in one of the calls, and then fails every call. What was under
-// way gets no completion, and the peers' devices find that the connections have ended.
+// A Mortal is a Backend whose device dies in one of the calls, and then fails every call. What was
+// under way gets no completion, and the peers' devices find that the connections have ended.
 type Mortal struct {
 	*Backend
 	death int

@@ -1,5 +1,5 @@
-// Package clock says which clock a Stack of toe/usertcp goes by: real time, or in tests a clock that
-// the test turns.
+// Package clock says which clock a Stack of toe/usertcp goes by: real time, or in tests a clock
+// that the test turns.
 package clock
 
 import (
@@ -12,17 +12,17 @@ import (
 type Clock interface {
 	tcpip.Clock
 
-	// Join says that time must not pass while a worker has something to do. settle waits until it has
-	// nothing to do, and returns a number that has changed if the worker has given others something to
-	// do. After leave, settle is not called any more.
+	// Join says that time must not pass while a worker has something to do. settle waits until it
+	// has nothing to do, and returns a number that has changed if the worker has given others
+	// something to do. After leave, settle is not called any more.
 	Join(settle func() uint64) (leave func())
 }
 
 // The clock of the Stacks and links that are made from now on; nil means real time.
 var forTests atomic.Pointer[Clock]
 
-// Set makes c the clock of all Stacks and links that are made from now on, or real time if c is nil.
-// Only tests call it.
+// Set makes c the clock of all Stacks and links that are made from now on, or real time if c is
+// nil. Only tests call it.
 func Set(c Clock) {
 	if c == nil {
 		forTests.Store(nil)

@@ -1,5 +1,6 @@
-// Package turned has a clock for tests of toe/usertcp that the test turns. Retransmissions, keep-alive
-// probes and timeouts of TCP happen when the test says so, and a busy machine changes nothing.
+// Package turned has a clock for tests of toe/usertcp that the test turns. Retransmissions,
+// keep-alive probes and timeouts of TCP happen when the test says so, and a busy machine changes
+// nothing.
 //
 // Read and write deadlines, and the timeout of Flush, stay those of real time: they belong to the
 // program and not to TCP.
@@ -70,9 +71,9 @@ func (c *Clock) settle() (sum uint64) {
 	return sum
 }
 
-// Turn turns the clock by d in steps, and lets everything settle before the first step and after each.
-// A timer that a step reaches fires at its own time, but what it causes elsewhere happens at the end
-// of the step.
+// Turn turns the clock by d in steps, and lets everything settle before the first step and after
+// each. A timer that a step reaches fires at its own time, but what it causes elsewhere happens at
+// the end of the step.
 func (c *Clock) Turn(d, step time.Duration) {
 	for c.Settle(); d > 0; d -= step {
 		c.Advance(min(d, step))

@@ -41,7 +41,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestBindAddress: an address that the host does not have, and one that it has but the device does not.
+// TestBindAddress: an address that the host does not have, and one that it has but the device does
+// not.
 func TestBindAddress(t *testing.T) {
 	c := newCM(t)
 	c.cm.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// A Channel is a program's open file of rdma_cm: its ids, and the events about them. Any goroutine may
-// call the methods.
+// A Channel is a program's open file of rdma_cm: its ids, and the events about them. Any goroutine
+// may call the methods.
 type Channel struct {
 	cm     *CM
 	notify func(pending bool)
@@ -40,9 +40,9 @@ func (c *Channel) Added() <-chan struct{} {
 	return c.added
 }
 
-// Take passes the oldest event to deliver, which must not call back. If deliver returns an error, the
-// event stays the oldest. ok is false if there is no event, and so after Close: a thread that waits
-// while another one closes the channel waits on.
+// Take passes the oldest event to deliver, which must not call back. If deliver returns an error,
+// the event stays the oldest. ok is false if there is no event, and so after Close: a thread that
+// waits while another one closes the channel waits on.
 func (c *Channel) Take(deliver func(e *ucma.Event) syscall.Errno) (ok bool, e syscall.Errno) {
 	c.cm.mu.Lock()
 	defer c.cm.mu.Unlock()

@@ -64,8 +64,8 @@ func (m *CM) Close() {
 	m.cancel()
 }
 
-// An id is what librdmacm calls so: a listener, or one end of a connection. The CM's mutex guards it, and
-// callers hold that mutex, unless a method is the beginning of a goroutine.
+// An id is what librdmacm calls so: a listener, or one end of a connection. The CM's mutex guards
+// it, and callers hold that mutex, unless a method is the beginning of a goroutine.
 type id struct {
 	cm    *CM
 	num   uint32
@@ -117,8 +117,8 @@ func (m *CM) newLocked(ch *Channel, space ucma.PortSpace, first state) *id {
 	return i
 }
 
-// askedLocked returns the id that a command names, or the kernel's error. err is that of the command's
-// input.
+// askedLocked returns the id that a command names, or the kernel's error. err is that of the
+// command's input.
 //
 // +checklocks:c.cm.mu
 func (c *Channel) askedLocked(num uint32, err error) (*id, syscall.Errno) {

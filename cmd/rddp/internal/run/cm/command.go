@@ -28,7 +28,8 @@ type answer struct {
 }
 
 // Do carries out a command other than GET_EVENT. in is its input, and room the length that the
-// program has for the answer. It returns the answer and the address of the program at which it is due.
+// program has for the answer. It returns the answer and the address of the program at which it is
+// due.
 func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at uint64, out []byte, e syscall.Errno) {
 	if !cmd.Exists() {
 		return 0, nil, syscall.EINVAL
@@ -75,7 +76,8 @@ var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room 
 // number returns an answer of one number.
 func number(at uint64, n uint32) answer { return answer{at, ucma.AppendNumber(nil, n)} }
 
-// inputErrno is the error for input that cannot be parsed, which the kernel would read beyond its end.
+// inputErrno is the error for input that cannot be parsed, which the kernel would read beyond its
+// end.
 const inputErrno = syscall.EINVAL
 
 // +checklocks:c.cm.mu
@@ -165,7 +167,8 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 	return 0
 }
 
-// conflict returns the kernel's error if i cannot have the address a beside another id with the same port.
+// conflict returns the kernel's error if i cannot have the address a beside another id with the
+// same port.
 func (i *id) conflict(a netip.Addr, other *id) syscall.Errno {
 	b := other.src.Addr()
 	switch {
@@ -235,7 +238,8 @@ func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
 	return 0
 }
 
-// resolve finds the local address for the peer's address. The program learns the outcome by an event.
+// resolve finds the local address for the peer's address. The program learns the outcome by an
+// event.
 func (i *id) resolve(dst netip.AddrPort) {
 	if dst.Addr().IsUnspecified() { // as the kernel, this host
 		loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -316,8 +320,8 @@ func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, e syscal
 	return a, syscall.ENOSYS
 }
 
-// fit returns as much of an answer as there is room for, but at least n bytes: older programs know no
-// more of it.
+// fit returns as much of an answer as there is room for, but at least n bytes: older programs know
+// no more of it.
 func fit(at uint64, b []byte, room, n int) (answer, syscall.Errno) {
 	if room < n {
 		return answer{}, syscall.ENOSPC

@@ -30,7 +30,8 @@ const (
 	maxBacklog = 1024
 )
 
-// A greeting is in front of the private data of a joined connection's Request and Reply, and a proposal behind it.
+// A greeting is in front of the private data of a joined connection's Request and Reply, and a
+// proposal behind it.
 //
 //	 0                 8      12
 //	+-----------------+------+--------------------------+----------+
@@ -61,8 +62,8 @@ func parseGreeting(b []byte) (qpn uint32, private []byte, ok bool) {
 // longestPrivateData is how much of the private data fits into an event.
 const longestPrivateData = ucma.PrivateDataLen - 1
 
-// peerParam returns the parameters of an event about a peer in plain iWARP. ird and ord are the numbers of Reads that it
-// serves, and that it has under way.
+// peerParam returns the parameters of an event about a peer in plain iWARP. ird and ord are the
+// numbers of Reads that it serves, and that it has under way.
 func peerParam(private []byte, ird, ord int) ucma.ConnParam {
 	return ucma.ConnParam{
 		PrivateData: private[:min(len(private), longestPrivateData)],
@@ -104,15 +105,16 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	return a, 0
 }
 
-// The most private data in bytes that the messages of InfiniBand's connection manager have room for: in a REQ beside
-// rdma_cm's own, in a REP, and in a REJ.
+// The most private data in bytes that the messages of InfiniBand's connection manager have room
+// for: in a REQ beside rdma_cm's own, in a REP, and in a REJ.
 const (
 	mostConnectData = 56
 	mostAcceptData  = 196
 	mostRejectData  = 148
 )
 
-// fits reports whether there is room for the private data in p, of which a joined connection has as much as InfiniBand.
+// fits reports whether there is room for the private data in p, of which a joined connection has as
+// much as InfiniBand.
 func (m *CM) fits(p *ucma.ConnParam, most int, w device.Wire) bool {
 	if w == device.Plain || len(p.PrivateData) <= most {
 		return true
@@ -176,8 +178,8 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 	}
 }
 
-// late is what comes of connecting, with err, when i has been destroyed. Without a connection of its own, it leaves
-// the queue pair alone: the program may have given it to another id.
+// late is what comes of connecting, with err, when i has been destroyed. Without a connection of
+// its own, it leaves the queue pair alone: the program may have given it to another id.
 func (i *id) late(err error) {
 	if err == nil {
 		i.pair.Disconnect()

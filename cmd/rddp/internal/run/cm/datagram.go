@@ -19,17 +19,17 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// This file has ids for datagrams. They have no connection: an id only asks a listener for the number of a
-// queue pair, which InfiniBand calls service ID resolution. Question and answer are UDP datagrams between
-// the ports of the two ids. The question is repeated until there is an answer.
+// This file has ids for datagrams. They have no connection: an id only asks a listener for the
+// number of a queue pair, which InfiniBand calls service ID resolution. Question and answer are UDP
+// datagrams between the ports of the two ids. The question is repeated until there is an answer.
 //
 //	 0            8      9          17     21            276
 //	+------------+------+----------+------+--------------+
 //	| "rddp SR1" | kind | number   | QPN  | private data |
 //	+------------+------+----------+------+--------------+
 //
-// The number is chosen at random for each question, and its answer has the same one. Only a yes has a QPN. A
-// device joins no multicast groups.
+// The number is chosen at random for each question, and its answer has the same one. Only a yes has
+// a QPN. A device joins no multicast groups.
 
 // A message is a question, or an answer to one.
 type message struct {
@@ -132,8 +132,8 @@ func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
 	i.ch.addLocked(&event{Event: e, id: i})
 }
 
-// exchange sends m until there is an answer. A peer without a port gets half a second for it, as one of a
-// connection.
+// exchange sends m until there is an answer. A peer without a port gets half a second for it, as
+// one of a connection.
 func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -165,16 +165,16 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 	}
 }
 
-// A service is where a listener for datagrams is asked. The CM's mutex guards it. As in the kernel, the program may
-// destroy the listener and then decide about the questions that it has taken.
+// A service is where a listener for datagrams is asked. The CM's mutex guards it. As in the kernel,
+// the program may destroy the listener and then decide about the questions that it has taken.
 type service struct {
 	conn *net.UDPConn
 	raw  syscall.RawConn // of conn
-	// users is the number of ids that need conn: the listener, and those whose questions are not decided. The last
-	// one closes it. Until then its port is taken.
+	// users is the number of ids that need conn: the listener, and those whose questions are not
+	// decided. The last one closes it. Until then its port is taken.
 	users int
-	// answers are those to the last maxBacklog questions, by who has asked: nil if the program has not decided.
-	// Questions may come again, since answers get lost.
+	// answers are those to the last maxBacklog questions, by who has asked: nil if the program has
+	// not decided. Questions may come again, since answers get lost.
 	answers map[asker][]byte
 	decided []asker // those that have an answer, the oldest first
 }
@@ -265,8 +265,8 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	})
 }
 
-// remember makes room for an answer, in place of the oldest one. It returns false if there is none: the program must
-// decide about other questions first.
+// remember makes room for an answer, in place of the oldest one. It returns false if there is none:
+// the program must decide about other questions first.
 func (s *service) remember(a asker) bool {
 	if len(s.answers) == maxBacklog {
 		if len(s.decided) == 0 {

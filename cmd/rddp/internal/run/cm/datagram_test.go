@@ -147,8 +147,8 @@ func (q *questioner) want(n int, kind messageKind) {
 	}
 }
 
-// TestUndecidedQuestions checks that a question is one event until the program has decided, however many others are
-// decided meanwhile, and that there are not more than maxBacklog of them.
+// TestUndecidedQuestions checks that a question is one event until the program has decided, however
+// many others are decided meanwhile, and that there are not more than maxBacklog of them.
 func TestUndecidedQuestions(t *testing.T) {
 	q := newQuestioner(t)
 	first := q.ask(0)
@@ -186,7 +186,8 @@ func TestUndecidedQuestions(t *testing.T) {
 	}
 }
 
-// TestListenerGone checks that questions are decided without their listener, and that its port is free after that.
+// TestListenerGone checks that questions are decided without their listener, and that its port is
+// free after that.
 func TestListenerGone(t *testing.T) {
 	for _, says := range []messageKind{yes, no} {
 		q := newQuestioner(t)

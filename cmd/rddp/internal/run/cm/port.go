@@ -16,12 +16,12 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A port is a local port of TCP or UDP that an id has. It is a socket that does not listen yet. The nil
-// port is none.
+// A port is a local port of TCP or UDP that an id has. It is a socket that does not listen yet. The
+// nil port is none.
 type port struct{ file *os.File }
 
-// reserve takes a port for an id, for datagrams or for a connection. Port 0 means any. only says that a socket for IPv6 takes no
-// connections over IPv4.
+// reserve takes a port for an id, for datagrams or for a connection. Port 0 means any. only says
+// that a socket for IPv6 takes no connections over IPv4.
 func reserve(a netip.AddrPort, datagrams, only bool) (*port, netip.AddrPort, error) {
 	family, kind := syscall.AF_INET, syscall.SOCK_STREAM
 	if datagrams {
@@ -139,8 +139,9 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 	return net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(src), Control: share}
 }
 
-// A connection that is refused is tried again for refusedFor. perftest's server listens anew for its second connection
-// while the client may connect already; the client does not survive a rejection.
+// A connection that is refused is tried again for refusedFor. perftest's server listens anew for
+// its second connection while the client may connect already; the client does not survive a
+// rejection.
 const refusedFor = 500 * time.Millisecond
 
 // dial connects to dst.

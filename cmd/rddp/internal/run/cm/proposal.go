@@ -13,20 +13,20 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A proposal is what an end of a joined connection says of itself to the other end: the parameters of
-// rdma_connect and rdma_accept, as InfiniBand's connection manager has them in its REQ and REP.
+// A proposal is what an end of a joined connection says of itself to the other end: the parameters
+// of rdma_connect and rdma_accept, as InfiniBand's connection manager has them in its REQ and REP.
 //
-// It stands behind the private data of the program, because rddp did not send it at first. An older peer's
-// program then finds these bytes behind its private data, which rdma_cm allows: private data may arrive longer
-// than it was sent.
+// It stands behind the private data of the program, because rddp did not send it at first. An older
+// peer's program then finds these bytes behind its private data, which rdma_cm allows: private data
+// may arrive longer than it was sent.
 //
 //	 0           1           2      3       4           5     6     7         8               9     12               20
 //	+-----------+-----------+------+-------+-----------+-----+-----+---------+---------------+-----+----------------+
 //	| responder | initiator | flow | retry | RNR retry | SRQ | MTU | timeout | traffic class | PSN | "rddp CM2"     |
 //	+-----------+-----------+------+-------+-----------+-----+-----+---------+---------------+-----+----------------+
 type proposal struct {
-	// responder is how many Reads and atomics of the peer the end serves at a time, and initiator how many it
-	// may have under way.
+	// responder is how many Reads and atomics of the peer the end serves at a time, and initiator
+	// how many it may have under way.
 	responder, initiator uint8
 	flowControl          uint8
 	retry, rnrRetry      uint8 // 3 bits
@@ -54,8 +54,8 @@ func (p *proposal) appendTo(b []byte) []byte {
 	return append(b, proposalMagic...)
 }
 
-// parseProposal parses what a peer has sent behind the greeting. Numbers that no device has become the largest
-// ones that a device may have. ok is false if there is no proposal.
+// parseProposal parses what a peer has sent behind the greeting. Numbers that no device has become
+// the largest ones that a device may have. ok is false if there is no proposal.
 func parseProposal(b []byte) (p proposal, private []byte, ok bool) {
 	at := len(b) - proposalLen
 	if at < 0 || string(b[at+12:]) != proposalMagic {
@@ -74,8 +74,9 @@ const (
 	psnMask        = 1<<24 - 1
 )
 
-// proposed returns the proposal and the private data in what a peer has sent behind the greeting. ird and ord are the
-// depths of its MPA frame, which are those of its program if it is an older rddp.
+// proposed returns the proposal and the private data in what a peer has sent behind the greeting.
+// ird and ord are the depths of its MPA frame, which are those of its program if it is an older
+// rddp.
 func proposed(b []byte, ird, ord int) (proposal, []byte) {
 	p, private, ok := parseProposal(b)
 	if !ok {
@@ -87,11 +88,12 @@ func proposed(b []byte, ird, ord int) (proposal, []byte) {
 	return p, private
 }
 
-// defaultLifetime is the exponent of the time that a packet lives on an Ethernet, as the kernel's rdma_cm assumes it.
+// defaultLifetime is the exponent of the time that a packet lives on an Ethernet, as the kernel's
+// rdma_cm assumes it.
 const defaultLifetime = 16
 
-// lifetime returns the exponent of the time that a packet of i lives: half of the time that the program waits for an
-// acknowledgement, if it has set that.
+// lifetime returns the exponent of the time that a packet of i lives: half of the time that the
+// program waits for an acknowledgement, if it has set that.
 func (i *id) lifetime() uint8 {
 	if i.ackTimeout > 0 {
 		return uint8(i.ackTimeout) - 1
@@ -99,8 +101,8 @@ func (i *id) lifetime() uint8 {
 	return defaultLifetime
 }
 
-// ackTimeout returns the exponent of the time for an acknowledgement on a path whose packets live so long. This device
-// answers at once, so InfiniBand's formula comes to this.
+// ackTimeout returns the exponent of the time for an acknowledgement on a path whose packets live
+// so long. This device answers at once, so InfiniBand's formula comes to this.
 func ackTimeout(lifetime uint8) uint8 {
 	if lifetime == 0 {
 		return 2
@@ -120,15 +122,16 @@ func (i *id) propose(p *ucma.ConnParam) proposal {
 	}
 }
 
-// newPSN returns a number for the first packet of a connection. There are no packets, but programs see the number.
+// newPSN returns a number for the first packet of a connection. There are no packets, but programs
+// see the number.
 func newPSN() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:])
 	return binary.NativeEndian.Uint32(b[:]) & psnMask
 }
 
-// event returns the parameters of an event about the end that has made p. retries says that its retry count is for
-// the other end, as in a REQ.
+// event returns the parameters of an event about the end that has made p. retries says that its
+// retry count is for the other end, as in a REQ.
 func (p *proposal) event(qpn uint32, private []byte, retries bool) ucma.ConnParam {
 	c := ucma.ConnParam{
 		QPN: qpn, PrivateData: private[:min(len(private), longestPrivateData)], SRQ: p.srq, Responder: p.initiator, Initiator: p.responder,
@@ -140,8 +143,9 @@ func (p *proposal) event(qpn uint32, private []byte, retries bool) ucma.ConnPara
 	return c
 }
 
-// attributes returns the attributes of i's queue pair in RTS, as the kernel's connection manager has them. The peer's
-// proposal is known. Which end says what, where "own" and "peer" are the two proposals:
+// attributes returns the attributes of i's queue pair in RTS, as the kernel's connection manager
+// has them. The peer's proposal is known. Which end says what, where "own" and "peer" are the two
+// proposals:
 //
 //	                    at the end that connects    at the end that accepts
 //	max_rd_atomic       peer.responder              own.initiator
@@ -152,7 +156,8 @@ func (p *proposal) event(qpn uint32, private []byte, retries bool) ucma.ConnPara
 //	path_mtu            own.mtu                     peer.mtu
 //	rq_psn, sq_psn      own.psn, peer.psn           own.psn, peer.psn
 //
-// So the end that accepts decides the depths of both. Before it has accepted, they are those that the peer wants.
+// So the end that accepts decides the depths of both. Before it has accepted, they are those that
+// the peer wants.
 func (i *id) attributes() uverbs.Attributes {
 	const hops = 64
 	own, peer := &i.own, &i.peer
@@ -193,11 +198,12 @@ const (
 	rtsMask = uverbs.MaskState | uverbs.MaskSQPSN | uverbs.MaskRetry | uverbs.MaskRNRRetry | uverbs.MaskMaxRead | uverbs.MaskTimeout
 )
 
-// initQPAttr returns the answer to INIT_QP_ATTR: what a program must set to take its queue pair to a state. ok is false
-// if that is not known yet.
+// initQPAttr returns the answer to INIT_QP_ATTR: what a program must set to take its queue pair to
+// a state. ok is false if that is not known yet.
 func (i *id) initQPAttr(to uverbs.State) (mask uverbs.Mask, a uverbs.Attributes, ok bool) {
-	// The device fixes the rights of the peer with the connection, so INIT has all of them before it is known which the
-	// peer needs. The kernel begins with none, and adds these with the change to INIT that follows the connection.
+	// The device fixes the rights of the peer with the connection, so INIT has all of them before
+	// it is known which the peer needs. The kernel begins with none, and adds these with the change
+	// to INIT that follows the connection.
 	a = uverbs.Attributes{State: to, Port: onlyPort, Access: uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic}
 	known := i.request != nil || i.wasThere
 	if !i.framed() {

@@ -52,7 +52,8 @@ func FuzzParseProposal(f *testing.F) {
 	})
 }
 
-// TestOlderPeer: an older rddp sends no proposal. Its depths are those of MPA, and Sends wait for receives.
+// TestOlderPeer: an older rddp sends no proposal. Its depths are those of MPA, and Sends wait for
+// receives.
 func TestOlderPeer(t *testing.T) {
 	p, private := proposed([]byte("private"), 3, 300)
 	want := proposal{responder: 3, initiator: 255, retry: 7, rnrRetry: 7, mtu: uverbs.MTU, timeout: 17}
@@ -230,9 +231,10 @@ func (p *party) psn() uint32 {
 
 const anyRemote = uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic
 
-// managedAttributes are all attributes that the kernel's rdma_cm sets (ib_cm's cm_init_qp_*_attr and cma's
-// rdma_init_qp_attr), and their values there for the parameters of TestAttributes: at the end that connects, at the end that
-// accepts when it has the request, and at the same end if it leaves them to ACCEPT.
+// managedAttributes are all attributes that the kernel's rdma_cm sets (ib_cm's cm_init_qp_*_attr
+// and cma's rdma_init_qp_attr), and their values there for the parameters of TestAttributes: at the
+// end that connects, at the end that accepts when it has the request, and at the same end if it
+// leaves them to ACCEPT.
 var managedAttributes = []struct {
 	name                       string
 	state                      uverbs.State
@@ -266,8 +268,8 @@ const (
 	decides
 )
 
-// compare compares attributes of p, whose peer is given, with those of the kernel. Those of one state have a mask that
-// must name just them.
+// compare compares attributes of p, whose peer is given, with those of the kernel. Those of one
+// state have a mask that must name just them.
 func (p *party) compare(desc string, peer *party, got *uverbs.Attributes, state uverbs.State, mask uverbs.Mask, column int, timeout uint8) {
 	p.t.Helper()
 	for _, x := range managedAttributes {
@@ -323,8 +325,9 @@ func (p *party) inRTS(peer *party, column int, timeout uint8) {
 	}
 }
 
-// TestAttributes: what each program gives to rdma_connect and rdma_accept arrives at the queue pair that it is for, whether a
-// program sets the attributes itself, as librdmacm does, or leaves it to the device.
+// TestAttributes: what each program gives to rdma_connect and rdma_accept arrives at the queue pair
+// that it is for, whether a program sets the attributes itself, as librdmacm does, or leaves it to
+// the device.
 func TestAttributes(t *testing.T) {
 	const unset = 255
 	for _, tt := range []struct {
@@ -385,8 +388,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestPrivateDataLength: a joined connection has as much room for private data as InfiniBand's messages. A rejection has a
-// reason that the kernel lets programs give.
+// TestPrivateDataLength: a joined connection has as much room for private data as InfiniBand's
+// messages. A rejection has a reason that the kernel lets programs give.
 func TestPrivateDataLength(t *testing.T) {
 	server, client := newParty(t, 1), newParty(t, 2)
 	client.route(server.listen())

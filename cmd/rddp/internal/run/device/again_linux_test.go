@@ -39,8 +39,8 @@ func (l *levels) of(v slog.Level) int {
 	return l.n[v]
 }
 
-// TestJoinAgain: a queue pair whose peer is not there tries ever more rarely, and so does one that cannot be joined with
-// itself, which warns once.
+// TestJoinAgain: a queue pair whose peer is not there tries ever more rarely, and so does one that
+// cannot be joined with itself, which warns once.
 func TestJoinAgain(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	q := p.dev.find(p.qp(nil).Num)

@@ -2,7 +2,8 @@ package device
 
 import "testing"
 
-// TestAnswerWait: the wait for answers that this end owes looks soon at first, then rarely, and it ends.
+// TestAnswerWait: the wait for answers that this end owes looks soon at first, then rarely, and it
+// ends.
 func TestAnswerWait(t *testing.T) {
 	var w answerWait
 	looks := 0

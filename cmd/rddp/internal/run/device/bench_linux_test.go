@@ -14,9 +14,9 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 )
 
-// BenchmarkWrite has one program write to another, 16 work requests at a time. cpu-ns/op is the processor
-// time of both programs and their devices. With all on one processor (taskset), it depends little on what
-// else the machine does.
+// BenchmarkWrite has one program write to another, 16 work requests at a time. cpu-ns/op is the
+// processor time of both programs and their devices. With all on one processor (taskset), it
+// depends little on what else the machine does.
 func BenchmarkWrite(b *testing.B) {
 	for _, over := range []string{"memory", "TCP"} {
 		for _, n := range []int{64, 4 << 10, 64 << 10, 1 << 20} {

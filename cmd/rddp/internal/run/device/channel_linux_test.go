@@ -4,7 +4,8 @@ package device
 
 import "testing"
 
-// TestClosedChannel: a channel that the program has closed ends when the program makes another one, or with its last CQ.
+// TestClosedChannel: a channel that the program has closed ends when the program makes another one,
+// or with its last CQ.
 func TestClosedChannel(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	ended := func(i int) bool {

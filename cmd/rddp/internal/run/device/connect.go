@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A Pair is a queue pair that a connection manager connects, instead of the program by ibv_modify_qp.
-// It is that of one life of the queue pair: once the queue pair has been reset or has failed, nothing
-// can be done with it.
+// A Pair is a queue pair that a connection manager connects, instead of the program by
+// ibv_modify_qp. It is that of one life of the queue pair: once the queue pair has been reset or
+// has failed, nothing can be done with it.
 type Pair struct {
 	q    *queuePair
 	life uint64
@@ -81,9 +81,10 @@ func orNone(n int) int {
 	return n
 }
 
-// Expect says that a connection manager connects the queue pair that a program wants to join with queue pair qpn of
-// the device at a. So this device does not connect it at once: the program may have the attributes from the connection
-// manager, and set them itself. See joinLater. The caller must call done when the manager has connected it, or does not any more.
+// Expect says that a connection manager connects the queue pair that a program wants to join with
+// queue pair qpn of the device at a. So this device does not connect it at once: the program may
+// have the attributes from the connection manager, and set them itself. See joinLater. The caller
+// must call done when the manager has connected it, or does not any more.
 func (d *Device) Expect(a netip.Addr, qpn uint32) (done func()) {
 	p := far{uverbs.GID(a.As16()), qpn}
 	d.mu.Lock()
@@ -107,15 +108,16 @@ type far struct {
 	qpn uint32
 }
 
-// expects reports whether a connection manager may connect the queue pair that is to be joined with p.
+// expects reports whether a connection manager may connect the queue pair that is to be joined with
+// p.
 func (d *Device) expects(p far) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.expected[p] > 0
 }
 
-// Accept answers a peer's Request for c, which is to become the connection of p. If p ends before Start, the peer
-// writes nothing. If Accept returns an error, c is closed.
+// Accept answers a peer's Request for c, which is to become the connection of p. If p ends before
+// Start, the peer writes nothing. If Accept returns an error, c is closed.
 func (p *Pair) Accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, private []byte) error {
 	err := p.q.accept(ctx, r, c, private, p.life)
 	if err != nil {
@@ -124,10 +126,11 @@ func (p *Pair) Accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, 
 	return err
 }
 
-// Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer is
-// the QPN of the peer, or 0. attrs are the attributes in RTS of a connection with frames, of which the program may have set
-// some itself. ended is called once when the connection has ended, however. If Start
-// returns an error, the queue pair is not the one that p is any more, or the peer is gone; then c is closed.
+// Start makes c, which is in DDP mode, the connection of p, and takes the queue pair to RTS. peer
+// is the QPN of the peer, or 0. attrs are the attributes in RTS of a connection with frames, of
+// which the program may have set some itself. ended is called once when the connection has ended,
+// however. If Start returns an error, the queue pair is not the one that p is any more, or the peer
+// is gone; then c is closed.
 func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) (err error) {
 	q := p.q
 	defer func() {
@@ -161,7 +164,8 @@ func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs
 	return nil
 }
 
-// manage makes l the link of q, and takes q to RTS with the attributes that the program has not set itself.
+// manage makes l the link of q, and takes q to RTS with the attributes that the program has not set
+// itself.
 func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,8 +178,8 @@ func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool 
 	return true
 }
 
-// Disconnect ends the connection of p, if it has one: what has been sent leaves, and what is posted is
-// flushed.
+// Disconnect ends the connection of p, if it has one: what has been sent leaves, and what is posted
+// is flushed.
 func (p *Pair) Disconnect() {
 	p.q.mu.Lock()
 	l := p.q.link

@@ -15,7 +15,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// TestExpect: the device does not connect a queue pair that a connection manager connects, though the program joins it.
+// TestExpect: the device does not connect a queue pair that a connection manager connects, though
+// the program joins it.
 func TestExpect(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	p.dev.managerTime = time.Hour
@@ -49,8 +50,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestJoinBesideRequests: a request of a connection manager that happens to name the peer, and that no program answers,
-// does not keep a program from joining its queue pair.
+// TestJoinBesideRequests: a request of a connection manager that happens to name the peer, and that
+// no program answers, does not keep a program from joining its queue pair.
 func TestJoinBesideRequests(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)
@@ -65,7 +66,8 @@ func TestJoinBesideRequests(t *testing.T) {
 	b.want("its receive", 7, uverbs.Success)
 }
 
-// TestManagedRefuses: a queue pair that a connection manager has connected refuses the Requests of others that waited.
+// TestManagedRefuses: a queue pair that a connection manager has connected refuses the Requests of
+// others that waited.
 func TestManagedRefuses(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	num := p.qp(nil).Num

@@ -15,15 +15,15 @@ type Caller interface {
 	Process() (Process, error)
 	// NewChannel makes a channel for events to the program, and returns its descriptor there.
 	NewChannel() (fd uint32, c Channel, err error)
-	// FindChannel returns the channel that a descriptor of the program stands for: the one that NewChannel has returned, or
-	// any copy of it. It returns nil if that is none.
+	// FindChannel returns the channel that a descriptor of the program stands for: the one that
+	// NewChannel has returned, or any copy of it. It returns nil if that is none.
 	FindChannel(fd int32) Channel
 }
 
 // A Channel carries events to a program. Any goroutine may use it.
 type Channel interface {
-	// Send sends an event. It does not wait. If the same event waits already, because the program leaves many
-	// unread, sent is false, and so it is if the program has closed the channel.
+	// Send sends an event. It does not wait. If the same event waits already, because the program
+	// leaves many unread, sent is false, and so it is if the program has closed the channel.
 	Send(event []byte) (sent bool)
 	// TakeBack removes the events for which match returns true from those that the program has not
 	// read, and returns their number.
@@ -33,7 +33,8 @@ type Channel interface {
 	Close()
 }
 
-// A Context is what a program has when it has opened the device. Any goroutine may call the methods.
+// A Context is what a program has when it has opened the device. Any goroutine may call the
+// methods.
 type Context struct {
 	dev *Device
 	// memory is what the program maps. The rings are in it.
@@ -82,12 +83,13 @@ func (c *channel) leave() {
 	}
 }
 
-// A Memory is memory that a program can map by its offset, all zero. The rings are in it, from From on, which is not 0: the
-// provider takes the offset 0 for "no ring".
+// A Memory is memory that a program can map by its offset, all zero. The rings are in it, from From
+// on, which is not 0: the provider takes the offset 0 for "no ring".
 type Memory struct {
 	Bytes []byte
 	From  uint64
-	// Release is called with a part that nobody uses any more, for now. Nil means that nothing is to be done.
+	// Release is called with a part that nobody uses any more, for now. Nil means that nothing is
+	// to be done.
 	Release func(part []byte)
 }
 
@@ -120,7 +122,8 @@ var limits = uverbs.Device{
 	VendorID: noVendor, PartID: 0, Hardware: 1, Paging: paging,
 }
 
-// paging is what memory of the right OnDemand serves: everything. No memory is pinned, whatever its rights are.
+// paging is what memory of the right OnDemand serves: everything. No memory is pinned, whatever its
+// rights are.
 var paging = uverbs.Paging{
 	Implicit: true,
 	RC: uverbs.PagingSend | uverbs.PagingReceive | uverbs.PagingWrite | uverbs.PagingRead | uverbs.PagingAtomic |
@@ -144,9 +147,9 @@ func (c *Context) Doorbell() {
 	}
 }
 
-// DoorbellOf is Doorbell for the queue pairs that the commands name which the program has written: rxe's provider writes
-// a POST_SEND for each post. The program may have written anything. If a command names no queue pair, DoorbellOf looks at
-// all.
+// DoorbellOf is Doorbell for the queue pairs that the commands name which the program has written:
+// rxe's provider writes a POST_SEND for each post. The program may have written anything. If a
+// command names no queue pair, DoorbellOf looks at all.
 func (c *Context) DoorbellOf(commands []byte) {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
@@ -167,7 +170,8 @@ func (c *Context) DoorbellOf(commands []byte) {
 	}
 }
 
-// HasFewPairs reports whether a look at all queue pairs takes less time than finding out which the program names.
+// HasFewPairs reports whether a look at all queue pairs takes less time than finding out which the
+// program names.
 func (c *Context) HasFewPairs() bool {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()
@@ -175,8 +179,8 @@ func (c *Context) HasFewPairs() bool {
 	return len(c.pairs) <= few
 }
 
-// look looks at every send queue. Unlike Doorbell it waits for goroutines that are looking at one: what
-// they have taken from it may not be complete yet.
+// look looks at every send queue. Unlike Doorbell it waits for goroutines that are looking at one:
+// what they have taken from it may not be complete yet.
 func (c *Context) look() {
 	c.pairsMu.RLock()
 	defer c.pairsMu.RUnlock()

@@ -78,8 +78,8 @@ func (q *completionQueue) arm(n notice) {
 	}
 }
 
-// leastCQE is the least number of completions that a CQ holds. perftest's latency tests ask for one,
-// and if they wait for events, they may leave one there when the next comes.
+// leastCQE is the least number of completions that a CQ holds. perftest's latency tests ask for
+// one, and if they wait for events, they may leave one there when the next comes.
 const leastCQE = 15
 
 // checkCQE returns an error for a size that a CQ can't have.

@@ -29,8 +29,8 @@ type Config struct {
 	Faults *fault.Injector
 	// OnlyTCP says that even peers on this host are connected by TCP, instead of through memory.
 	OnlyTCP bool
-	// NoAtomics says that the device reports that it has no atomics. Queue pairs that are connected by
-	// rdma_cm in plain iWARP cannot carry them.
+	// NoAtomics says that the device reports that it has no atomics. Queue pairs that are connected
+	// by rdma_cm in plain iWARP cannot carry them.
 	NoAtomics bool
 }
 

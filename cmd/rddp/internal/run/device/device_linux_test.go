@@ -559,8 +559,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestDeniedRights has a peer do what the memory allows but the queue pair does not, whichever of the two
-// dials.
+// TestDeniedRights has a peer do what the memory allows but the queue pair does not, whichever of
+// the two dials.
 func TestDeniedRights(t *testing.T) {
 	tests := []struct {
 		desc   string
@@ -762,7 +762,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestLostEvents: a program that has not read its events for long loses some, and need not acknowledge those.
+// TestLostEvents: a program that has not read its events for long loses some, and need not
+// acknowledge those.
 func TestLostEvents(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	fd, err := p.Channel()
@@ -1002,9 +1003,8 @@ func TestMemoryWindowRefused(t *testing.T) {
 }
 
 // Datagrams arrive, with a header in front that says where they come from, unless their key is
-// another one or no receive is posted.
-// TestResizeAfterPost: a completion queue can't become smaller than what has been posted before, even
-// if the device has not looked at it or is just looking.
+// another one or no receive is posted. TestResizeAfterPost: a completion queue can't become smaller
+// than what has been posted before, even if the device has not looked at it or is just looking.
 func TestResizeAfterPost(t *testing.T) {
 	a := newProgram(t, newDevice(t))
 	a.slowBell = true
@@ -1087,7 +1087,8 @@ func (m slowMemory) Write(b []byte, addr uint64) error {
 	return m.Process.Write(b, addr)
 }
 
-// When a queue pair has been reset, or destroyed, no datagram is on its way to the program's memory.
+// When a queue pair has been reset, or destroyed, no datagram is on its way to the program's
+// memory.
 func TestResetDuringDatagram(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }

@@ -20,8 +20,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A lateMemory is memory in which each access takes as long as the queue pair has not ended, unless that takes too
-// long.
+// A lateMemory is memory in which each access takes as long as the queue pair has not ended, unless
+// that takes too long.
 type lateMemory struct {
 	Process
 	once  sync.Once
@@ -50,8 +50,8 @@ func (m *lateMemory) wait() {
 	}
 }
 
-// TestNoAccessAfterEnd: when a queue pair has been destroyed, reset or set to ERR, the peer neither writes nor reads the
-// program's memory any more, whatever is on its way.
+// TestNoAccessAfterEnd: when a queue pair has been destroyed, reset or set to ERR, the peer neither
+// writes nor reads the program's memory any more, whatever is on its way.
 func TestNoAccessAfterEnd(t *testing.T) {
 	t.Run("Write", func(t *testing.T) { testNoAccess(t, guest.OpWrite) })
 	t.Run("Read", func(t *testing.T) { testNoAccess(t, guest.OpRead) })
@@ -103,8 +103,8 @@ func testNoAccess(t *testing.T, op uint32) {
 	}
 }
 
-// TestNoDDPModeAfterEnd: a peer whose Request is answered when the queue pair has just ended does not come into DDP
-// mode, in which it could write.
+// TestNoDDPModeAfterEnd: a peer whose Request is answered when the queue pair has just ended does
+// not come into DDP mode, in which it could write.
 func TestNoDDPModeAfterEnd(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	x := p.dev.find(p.qp(nil).Num)
@@ -140,8 +140,8 @@ func TestNoDDPModeAfterEnd(t *testing.T) {
 	}
 }
 
-// TestNoWriteBeforeJoin: a peer that writes before the two ends are joined writes nothing more when the queue pair
-// ends.
+// TestNoWriteBeforeJoin: a peer that writes before the two ends are joined writes nothing more when
+// the queue pair ends.
 func TestNoWriteBeforeJoin(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	m, err := self()
@@ -197,7 +197,8 @@ func TestNoWriteBeforeJoin(t *testing.T) {
 	}
 }
 
-// TestDialEnds: a dial ends when the queue pair has a connection, also if a connection manager has made it.
+// TestDialEnds: a dial ends when the queue pair has a connection, also if a connection manager has
+// made it.
 func TestDialEnds(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)
@@ -227,7 +228,8 @@ func TestDialEnds(t *testing.T) {
 	}
 }
 
-// TestRequestAfterDestroy: a peer that asks for a queue pair while it is destroyed is refused, and does not wait for good.
+// TestRequestAfterDestroy: a peer that asks for a queue pair while it is destroyed is refused, and
+// does not wait for good.
 func TestRequestAfterDestroy(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)

@@ -18,16 +18,19 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// This file decides who may join a queue pair that a program joins by its attributes. The rule is the same for a
-// connection through memory, over TCP, and for a Request that comes before the program has named the peer:
+// This file decides who may join a queue pair that a program joins by its attributes. The rule is
+// the same for a connection through memory, over TCP, and for a Request that comes before the
+// program has named the peer:
 //
-//   - The hello comes from the address that is the peer's GID, for the queue pair that the program has named, and from the
-//     end that dials.
-//   - A peer on this host has the user of this process. The kernel says so: for memory in package near, for TCP here.
-//   - A peer elsewhere, where the kernel cannot be asked, has the TCP port that is in the number of its queue pair. The
-//     end that dials finds it there. The other end asks there, whether the secret of the hello is that of a dial
-//     which is under way. So another user of the peer's host, and another host behind the same NAT, cannot
-//     take the peer's place as long as its device is there.
+//   - The hello comes from the address that is the peer's GID, for the queue pair that the program
+//     has named, and from the end that dials.
+//   - A peer on this host has the user of this process. The kernel says so: for memory in package
+//     near, for TCP here.
+//   - A peer elsewhere, where the kernel cannot be asked, has the TCP port that is in the number of
+//     its queue pair. The end that dials finds it there. The other end asks there, whether the
+//     secret of the hello is that of a dial which is under way. So another user of the peer's host,
+//     and another host behind the same NAT, cannot take the peer's place as long as its device is
+//     there.
 
 var (
 	errAnotherUser = errors.New("the peer's device belongs to another user of this host")
@@ -43,8 +46,9 @@ func userOf(c *extsock.Conn) user.Relation {
 	return user.OfTCP(addrPort(c.LocalAddr()), addrPort(c.RemoteAddr()))
 }
 
-// reasonAgainst returns why a connection whose peer has the relation r to this process must not join a queue pair, or nil.
-// An end that has begun to end may be anybody's: what was sent in front of its end would still be read.
+// reasonAgainst returns why a connection whose peer has the relation r to this process must not
+// join a queue pair, or nil. An end that has begun to end may be anybody's: what was sent in front
+// of its end would still be read.
 func reasonAgainst(r user.Relation) error {
 	switch r {
 	case user.Another:
@@ -65,7 +69,8 @@ func newSecret() (s secret) {
 
 func (s secret) is(o secret) bool { return subtle.ConstantTimeCompare(s[:], o[:]) == 1 }
 
-// dialsFirst reports whether the queue pair qa of the device with the GID a dials qb of b, and not the reverse.
+// dialsFirst reports whether the queue pair qa of the device with the GID a dials qb of b, and not
+// the reverse.
 func dialsFirst(a uverbs.GID, qa uint32, b uverbs.GID, qb uint32) bool {
 	c := bytes.Compare(a[:], b[:])
 	return c < 0 || c == 0 && qa < qb
@@ -78,8 +83,8 @@ func (q *queuePair) isDialing(h *hello) bool {
 	return q.life.join == dialing && q.secret.is(h.secret) && h.from == q.life.attrs.DestQPN && h.gid == q.life.attrs.Address.DGID
 }
 
-// confirmed is the private data with which a device rejects the Request of a question, if the answer is yes. With an
-// acceptance, whoever asks would reach registered memory.
+// confirmed is the private data with which a device rejects the Request of a question, if the
+// answer is yes. With an acceptance, whoever asks would reach registered memory.
 const confirmed = "rddp QP: yes"
 
 // answerQuestion answers whether q dials the queue pair that asks.

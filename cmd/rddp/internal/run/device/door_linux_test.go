@@ -64,13 +64,16 @@ func newLogged(t *testing.T) *logged {
 	return l
 }
 
-// setUser makes the device take all peers for those of a user. A test calls it before there are any.
+// setUser makes the device take all peers for those of a user. A test calls it before there are
+// any.
 func (l *logged) setUser(r user.Relation) { l.userOf = func(*extsock.Conn) user.Relation { return r } }
 
-// envIntruder has this process be an intruder: it holds two QPNs and the port at which the intruder listens.
+// envIntruder has this process be an intruder: it holds two QPNs and the port at which the intruder
+// listens.
 const envIntruder = "RDDP_TEST_INTRUDER"
 
-// intrude asks for each of two queue pairs in the name of the other one, until it is accepted or refused.
+// intrude asks for each of two queue pairs in the name of the other one, until it is accepted or
+// refused.
 func intrude(t *testing.T, a, b uint32) (accepted int) {
 	for _, w := range [][2]uint32{{a, b}, {b, a}} {
 		if c, err := ask(t, w[0], w[1]); err == nil {
@@ -135,8 +138,9 @@ func swap(t *testing.T, a, b *program, qa, qb *guest.QP) {
 	}
 }
 
-// TestAnotherUser checks that another user takes no place in a queue pair: neither before the program has named the
-// peer, nor after that, in either direction. The peer gets its place nevertheless.
+// TestAnotherUser checks that another user takes no place in a queue pair: neither before the
+// program has named the peer, nor after that, in either direction. The peer gets its place
+// nevertheless.
 func TestAnotherUser(t *testing.T) {
 	if numbers := os.Getenv(envIntruder); numbers != "" {
 		var a, b uint32
@@ -179,7 +183,8 @@ func TestAnotherUser(t *testing.T) {
 // elsewhere is another address than that of the devices, and a greater one. So the devices dial it.
 var elsewhere = netip.MustParseAddr("127.0.0.2")
 
-// answerAll accepts n Requests at elsewhere in the name of whomever they are for, and prints the QPN of the port before.
+// answerAll accepts n Requests at elsewhere in the name of whomever they are for, and prints the
+// QPN of the port before.
 func answerAll(t *testing.T, n int) {
 	l, err := extsock.Listen("tcp", netip.AddrPortFrom(elsewhere, 0).String(), &extsock.Config{Messages: true, Startup: extsock.StartupOff})
 	if err != nil {
@@ -211,8 +216,8 @@ func answerAll(t *testing.T, n int) {
 	}
 }
 
-// TestAnotherUsersPort checks that a device that dials is not joined with another user, who listens at the port at
-// which the peer's device may have been.
+// TestAnotherUsersPort checks that a device that dials is not joined with another user, who listens
+// at the port at which the peer's device may have been.
 func TestAnotherUsersPort(t *testing.T) {
 	if os.Getenv(envIntruder) != "" {
 		answerAll(t, 2) // the device dials again
@@ -248,8 +253,9 @@ func TestAnotherUsersPort(t *testing.T) {
 	}
 }
 
-// TestPeerElsewhere checks that a peer whose user the kernel does not know is joined if the device at the port of its
-// queue pair says so, and that nobody else takes its place: with another secret, or with none.
+// TestPeerElsewhere checks that a peer whose user the kernel does not know is joined if the device
+// at the port of its queue pair says so, and that nobody else takes its place: with another secret,
+// or with none.
 func TestPeerElsewhere(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		da, db := newLogged(t), newLogged(t)
@@ -304,8 +310,8 @@ func TestPeerElsewhere(t *testing.T) {
 	}
 }
 
-// TestEarlyRequests checks how many Requests wait for a program that has not named its peer, and that those of another peer
-// are refused once it has.
+// TestEarlyRequests checks how many Requests wait for a program that has not named its peer, and
+// that those of another peer are refused once it has.
 func TestEarlyRequests(t *testing.T) {
 	p := newProgram(t, newLogged(t).Device)
 	qp := p.qp(nil)
@@ -338,8 +344,8 @@ func TestEarlyRequests(t *testing.T) {
 	}
 }
 
-// TestQuestion checks when a device says that it dials: while it does, with the secret of the dial, and to the queue pair
-// that it dials. It says nothing else to whoever asks.
+// TestQuestion checks when a device says that it dials: while it does, with the secret of the dial,
+// and to the queue pair that it dials. It says nothing else to whoever asks.
 func TestQuestion(t *testing.T) {
 	d := newLogged(t)
 	p := newProgram(t, d.Device)
@@ -388,7 +394,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestWrongEndAsks checks that the end that dials takes no Request of the other one, which never makes any.
+// TestWrongEndAsks checks that the end that dials takes no Request of the other one, which never
+// makes any.
 func TestWrongEndAsks(t *testing.T) {
 	p := newProgram(t, newLogged(t).Device)
 	q := p.qp(nil)
@@ -401,7 +408,8 @@ func TestWrongEndAsks(t *testing.T) {
 	}
 }
 
-// TestForgedDatagram checks that a datagram that does not come from the port of its queue pair is lost.
+// TestForgedDatagram checks that a datagram that does not come from the port of its queue pair is
+// lost.
 func TestForgedDatagram(t *testing.T) {
 	const key = 7
 	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }

@@ -21,8 +21,8 @@ type endlessMemory struct {
 	post func()
 	stop atomic.Bool
 	n    atomic.Int64 // work requests
-	// rung counts those that the goroutine of a doorbell has read. The one that goes on behind it may read any number before
-	// the test looks.
+	// rung counts those that the goroutine of a doorbell has read. The one that goes on behind it
+	// may read any number before the test looks.
 	rung atomic.Int64
 }
 
@@ -48,8 +48,8 @@ func inDoorbell() bool {
 	return bytes.Contains(b[:runtime.Stack(b, false)], []byte("/device.(*Context).Doorbell("))
 }
 
-// TestDoorbellOfBusyProgram: the doorbell goes on to other programs, although a program posts as fast as the device
-// sends.
+// TestDoorbellOfBusyProgram: the doorbell goes on to other programs, although a program posts as
+// fast as the device sends.
 func TestDoorbellOfBusyProgram(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	m, err := self()
@@ -81,8 +81,8 @@ func TestDoorbellOfBusyProgram(t *testing.T) {
 	prototest.Wait(t, "the end", func() bool { return p.dev.find(q.Num).sq.Len() == 0 })
 }
 
-// TestDoorbellOfBusyConnection is the same for a program whose work requests go over a connection, and are over as fast
-// as it posts.
+// TestDoorbellOfBusyConnection is the same for a program whose work requests go over a connection,
+// and are over as fast as it posts.
 func TestDoorbellOfBusyConnection(t *testing.T) {
 	a, b, qa, _ := pair(t)
 	m, err := self()
@@ -96,7 +96,8 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := a.linkOf(t, qa)
-	// The goroutine that joins the queue pair would look at the send queue in the place of the doorbell.
+	// The goroutine that joins the queue pair would look at the send queue in the place of the
+	// doorbell.
 	prototest.Wait(t, "the join", func() bool { return !calls("(*queuePair).start") })
 	flights := func() int {
 		l.mu.Lock()
@@ -120,7 +121,8 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 	prototest.Wait(t, "the end", func() bool { return a.dev.find(qa.Num).sq.Len() == 0 })
 }
 
-// TestDoorbellNames: a doorbell is for the queue pairs that its commands name, and for all if it does not name them all.
+// TestDoorbellNames: a doorbell is for the queue pairs that its commands name, and for all if it
+// does not name them all.
 func TestDoorbellNames(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	one, two := p.qp(nil), p.qp(nil)

@@ -2,22 +2,22 @@ package device
 
 import "time"
 
-// A due decides when an acknowledgement that the peer has asked for goes out: at once, or in front of
-// what the program sends next.
+// A due decides when an acknowledgement that the peer has asked for goes out: at once, or in front
+// of what the program sends next.
 //
 // A program that answers each message needs the processor for that. An acknowledgement on its own
 // takes the processor away twice: it is a write to TCP, and it wakes the peer's device. So once a
-// program has answered enough messages in a row, the acknowledgement waits for the next answer. If no
-// answer comes, a timer sends it, and the next one waits only after twice as many answers.
+// program has answered enough messages in a row, the acknowledgement waits for the next answer. If
+// no answer comes, a timer sends it, and the next one waits only after twice as many answers.
 //
 //	none ──asked──▶ none (sent at once)      waiting ──answered──▶ none (sent in front)
 //	none ──asked──▶ waiting                  waiting ──asked, late──▶ none (sent at once)
 type due struct {
 	waits bool // an acknowledgement waits
 	since time.Time
-	// sent counts what the program has sent, less the questions of the peer since then, and at most 2.
-	// The program sees a Write before this end sees that the peer asks, so its answer may come before
-	// the question.
+	// sent counts what the program has sent, less the questions of the peer since then, and at most
+	// 2. The program sees a Write before this end sees that the peer asks, so its answer may come
+	// before the question.
 	sent int
 	// answers is how many messages in a row the program has answered.
 	answers int
@@ -28,13 +28,13 @@ type due struct {
 const (
 	enoughFirst = 8
 	enoughMost  = 256
-	// answerTime is the least time that an acknowledgement waits. The timer is not set anew for each
-	// of them, so it may take twice as long.
+	// answerTime is the least time that an acknowledgement waits. The timer is not set anew for
+	// each of them, so it may take twice as long.
 	answerTime = time.Millisecond
 )
 
-// ask notes that the peer asks for an acknowledgement, and reports whether it goes out at once. idle
-// says that this end waits for none itself: otherwise both ends could wait for each other.
+// ask notes that the peer asks for an acknowledgement, and reports whether it goes out at once.
+// idle says that this end waits for none itself: otherwise both ends could wait for each other.
 func (d *due) ask(idle bool, now time.Time) (atOnce bool) {
 	if d.sent > 0 {
 		d.sent--

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestDue: an acknowledgement waits for the answer of a program that has answered enough messages in a
-// row, and for nothing else.
+// TestDue: an acknowledgement waits for the answer of a program that has answered enough messages
+// in a row, and for nothing else.
 func TestDue(t *testing.T) {
 	now := time.Now()
 	var d due

@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestPostedEarly: the device warns once about a queue pair whose program posts Sends before RTS. rxe refuses such a post,
-// and carries it out later nevertheless.
+// TestPostedEarly: the device warns once about a queue pair whose program posts Sends before RTS.
+// rxe refuses such a post, and carries it out later nevertheless.
 func TestPostedEarly(t *testing.T) {
 	states := []uint8{guest.Init, guest.RTR, guest.RTS}
 	for _, tt := range []struct {

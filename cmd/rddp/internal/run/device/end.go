@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// end ends the link because of a failure: see outgoing.settles. When end returns, the peer neither writes nor reads the
-// program's memory any more.
+// end ends the link because of a failure: see outgoing.settles. When end returns, the peer neither
+// writes nor reads the program's memory any more.
 func (l *link) end(status uverbs.WCStatus) {
 	l.receiver.close(true)
 	l.discard()
@@ -36,7 +36,8 @@ func (l *link) settle(flights []*flight) {
 	}
 }
 
-// blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that says so.
+// blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that
+// says so.
 func (l *link) blame(t rdmap.Terminate) {
 	h, _, err := ddp.ParseTagged(t.DDPHeader)
 	if err != nil {
@@ -52,7 +53,8 @@ func (l *link) blame(t rdmap.Terminate) {
 	}
 }
 
-// leave ends the link in order. When it returns, the peer neither writes nor reads the program's memory any more.
+// leave ends the link in order. When it returns, the peer neither writes nor reads the program's
+// memory any more.
 func (l *link) leave() {
 	l.receiver.close(false)
 	l.discard()
@@ -68,8 +70,8 @@ func (l *link) leave() {
 	l.sayBye()
 }
 
-// discard ends the peer's access to the program's memory. What the peer has written before it learns of the
-// end may still be on its way, and the program may use the memory for something else.
+// discard ends the peer's access to the program's memory. What the peer has written before it
+// learns of the end may still be on its way, and the program may use the memory for something else.
 func (l *link) discard() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +80,8 @@ func (l *link) discard() {
 	}
 }
 
-// forgetLater ends the Discard of a connection that has been closed, once nothing of it is left: until then the
-// connection may still receive.
+// forgetLater ends the Discard of a connection that has been closed, once nothing of it is left:
+// until then the connection may still receive.
 func forgetLater(c *extsock.Conn, forget func()) {
 	go func() {
 		_ = c.Wait(context.Background()) // without an end of the context there is no error
@@ -87,16 +89,16 @@ func forgetLater(c *extsock.Conn, forget func()) {
 	}()
 }
 
-// sayBye tells the peer what has been received, and that nothing follows. A program may end as soon as it
-// has received a Send, and the peer's program must not take that Send for lost.
+// sayBye tells the peer what has been received, and that nothing follows. A program may end as soon
+// as it has received a Send, and the peer's program must not take that Send for lost.
 func (l *link) sayBye() {
 	if l.plain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
 		l.close()
 		return
 	}
-	// The peer closes the connection when it has the last frame. Until then this end reads, because TCP
-	// resets a connection that is closed with bytes unread, and the last frames may be lost. If the peer does
-	// not close it, this end does.
+	// The peer closes the connection when it has the last frame. Until then this end reads, because
+	// TCP resets a connection that is closed with bytes unread, and the last frames may be lost. If
+	// the peer does not close it, this end does.
 	time.AfterFunc(Linger, l.close)
 }
 
@@ -115,9 +117,10 @@ func (l *link) close() {
 	go func() { _ = l.conn.Close() }() // it may be closed already
 }
 
-// lastFlush is when the last receive completes after the connection manager has told the program of the end. rsockets
-// of rdma-core 44 take a flushed receive for nothing and wait again. They learn of the end from the manager's event,
-// but the thread that takes it does not wake the one that waits, so the waiting thread needs a completion after it.
+// lastFlush is when the last receive completes after the connection manager has told the program of
+// the end. rsockets of rdma-core 44 take a flushed receive for nothing and wait again. They learn
+// of the end from the manager's event, but the thread that takes it does not wake the one that
+// waits, so the waiting thread needs a completion after it.
 const lastFlush = 50 * time.Millisecond
 
 // receive reads frames until the connection ends.
@@ -179,11 +182,12 @@ func (l *link) receive() {
 	}
 }
 
-// settleDebts tells the peer what has been carried out of what it has sent in front of something wrong. Frames may wait
-// for receives of the program. The Terminate, which Close sends, comes last.
+// settleDebts tells the peer what has been carried out of what it has sent in front of something
+// wrong. Frames may wait for receives of the program. The Terminate, which Close sends, comes last.
 //
-// Nothing of the peer is read any more, so work requests of the program get neither acknowledgements nor answers. If
-// there are any, the program may post receives only once they have completed. So the frames do not wait for long then.
+// Nothing of the peer is read any more, so work requests of the program get neither
+// acknowledgements nor answers. If there are any, the program may post receives only once they have
+// completed. So the frames do not wait for long then.
 func (l *link) settleDebts() {
 	ended := make(chan struct{})
 	go func() {
@@ -197,8 +201,8 @@ func (l *link) settleDebts() {
 // ownWork is how long a work request of the program waits for receives of the same program.
 const ownWork = 100 * time.Millisecond
 
-// busy returns a channel that is closed once the program has a work request under way. Those of a queue pair that is
-// joined with itself are the peer's.
+// busy returns a channel that is closed once the program has a work request under way. Those of a
+// queue pair that is joined with itself are the peer's.
 func (l *link) busy() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,8 +52,9 @@ func TestErrTwice(t *testing.T) {
 	}
 }
 
-// TestReceivesOfEndedConnection: the receives of a queue pair that a connection manager has connected are flushed at the
-// end of its connection, however it ends: the last one after the program has heard of the end, the others before.
+// TestReceivesOfEndedConnection: the receives of a queue pair that a connection manager has
+// connected are flushed at the end of its connection, however it ends: the last one after the
+// program has heard of the end, the others before.
 func TestReceivesOfEndedConnection(t *testing.T) {
 	for desc, end := range map[string]func(c *net.TCPConn, next []byte) error{
 		"FIN": func(c *net.TCPConn, _ []byte) error { return c.Close() },
@@ -115,7 +116,8 @@ func TestReceivesOfEndedConnection(t *testing.T) {
 	}
 }
 
-// TestDeregisterWaits: when an MR is deregistered, nothing is on its way to its memory for a receive.
+// TestDeregisterWaits: when an MR is deregistered, nothing is on its way to its memory for a
+// receive.
 func TestDeregisterWaits(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	m, err := self()
@@ -179,7 +181,8 @@ func TestWindowsThatWereBound(t *testing.T) {
 	}
 }
 
-// TestAttributes: the device refuses the values of attributes that rxe refuses, and takes those that it takes.
+// TestAttributes: the device refuses the values of attributes that rxe refuses, and takes those
+// that it takes.
 func TestAttributes(t *testing.T) {
 	const pkey = 92
 	const mtu, maxRead, maxDestRead, minRNRTimer, port, timeout, retry, rnrRetry, altPort, altTimeout = 98, 101, 102, 103, 104, 105, 106, 107, 108, 109
@@ -225,8 +228,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestEndInOrder: what is behind the work requests of a link that fails completes after them, also if the queue pair is
-// looked at, or ends, in the middle.
+// TestEndInOrder: what is behind the work requests of a link that fails completes after them, also
+// if the queue pair is looked at, or ends, in the middle.
 func TestEndInOrder(t *testing.T) {
 	fails := func(q *queuePair, l *link) { q.failLink(l) }
 	loses := func(q *queuePair, l *link) { q.loseLink(l) }

@@ -172,7 +172,8 @@ func (h *half) deliver() bool {
 	return true
 }
 
-// checkOrder checks that what the peer does to the memory of e comes behind the Sends in front of it.
+// checkOrder checks that what the peer does to the memory of e comes behind the Sends in front of
+// it.
 func (e *testEnd) checkOrder(h *half, p packet) {
 	for _, w := range h.peer.e.posted {
 		if w.id < p.id && (w.op == uverbs.WCSend || w.imm && p.kind == packetQuestion) && !w.local && !slices.Contains(e.received, w.id) {

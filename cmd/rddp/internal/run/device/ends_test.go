@@ -11,8 +11,8 @@ import (
 )
 
 // This file has a queue pair for tests that is nothing but its values: a life, an outgoing and an
-// incoming. It has no goroutine, no memory and no clock: what goroutines and timers would do, it does
-// when it is told to, one step at a time.
+// incoming. It has no goroutine, no memory and no clock: what goroutines and timers would do, it
+// does when it is told to, one step at a time.
 
 // A packet is what one end sends to the other one.
 type packet struct {

@@ -38,7 +38,8 @@ func localStatus(err error) uverbs.WCStatus {
 	return uverbs.LocalQPErr
 }
 
-// endStatus returns the status of the work request to blame for err, with which its connection has ended: see link.end.
+// endStatus returns the status of the work request to blame for err, with which its connection has
+// ended: see link.end.
 func endStatus(err error) uverbs.WCStatus {
 	var t *rdmap.TerminateError
 	if !errors.As(err, &t) {
@@ -83,7 +84,8 @@ func isGone(err error) bool {
 	return errors.As(err, &access) && access.Code == ddp.CodeInvalidSTag && !access.Denied
 }
 
-// isTooLong reports whether a connection has ended because of a Send that is longer than its receive.
+// isTooLong reports whether a connection has ended because of a Send that is longer than its
+// receive.
 func isTooLong(err error) bool {
 	var e *ddp.Error
 	return errors.As(err, &e) && e.Code == ddp.CodeTooLong

@@ -107,7 +107,8 @@ func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *ext
 	return c
 }
 
-// acceptPlain makes the connection that dial makes that of q, without frames. ended is called at its end.
+// acceptPlain makes the connection that dial makes that of q, without frames. ended is called at
+// its end.
 func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func(address string) error) {
 	t.Helper()
 	pair := p.pairOf(t, q)
@@ -163,9 +164,9 @@ func TestNudge(t *testing.T) {
 	}
 }
 
-// TestPlainSendTooLong: without frames, a Send that is longer than its receive fails the receive, and
-// DDP's Terminate says why. The receives have different lengths, so that the length of another one
-// would be noticed.
+// TestPlainSendTooLong: without frames, a Send that is longer than its receive fails the receive,
+// and DDP's Terminate says why. The receives have different lengths, so that the length of another
+// one would be noticed.
 func TestPlainSendTooLong(t *testing.T) {
 	for _, n := range []int{9, 100_001} {
 		b := newProgram(t, newDevice(t))
@@ -200,8 +201,8 @@ func TestFaultOfARegistration(t *testing.T) {
 	}
 }
 
-// TestFaultsWithTime checks that an event comes when it should, and that a queue pair turns to error
-// after it has come to RTS. Each has a timer of its own, so either may be first.
+// TestFaultsWithTime checks that an event comes when it should, and that a queue pair turns to
+// error after it has come to RTS. Each has a timer of its own, so either may be first.
 func TestFaultsWithTime(t *testing.T) {
 	a, _, qa, _ := faultyPair(t, "event=PORT_ERR@0s,qp-error@1ms", noFault)
 	qa.PostRecv(1, a.mr.Part(0, 8))
@@ -224,8 +225,8 @@ func TestFaultsWithTime(t *testing.T) {
 	}
 }
 
-// TestBadNetwork checks that everything arrives over a link that loses packets, whichever end dials,
-// and that a connection that is cut fails the work request that is under way.
+// TestBadNetwork checks that everything arrives over a link that loses packets, whichever end
+// dials, and that a connection that is cut fails the work request that is under way.
 func TestBadNetwork(t *testing.T) {
 	for _, specs := range [][2]string{{"loss=10%,jitter=100us", noFault}, {noFault, "loss=10%,seed=3"}} {
 		a, b, qa, qb := faultyPair(t, specs[0], specs[1])
@@ -282,8 +283,8 @@ func TestLostDatagrams(t *testing.T) {
 	}
 }
 
-// TestFaultOfAManagedQueuePair: a queue pair that a connection manager takes to RTS, as with --iwarp, breaks
-// down as one that the program takes there.
+// TestFaultOfAManagedQueuePair: a queue pair that a connection manager takes to RTS, as with
+// --iwarp, breaks down as one that the program takes there.
 func TestFaultOfAManagedQueuePair(t *testing.T) {
 	a, b := newProgram(t, newFaultyDevice(t, "qp-error@1ms")), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)

@@ -97,8 +97,8 @@ func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
 	return f.sink.scatter(b)
 }
 
-// newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is the
-// Read or atomic that waits for it, if any. Buffers of at most a word do not count.
+// newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is
+// the Read or atomic that waits for it, if any. Buffers of at most a word do not count.
 //
 // +checklocks:l.mu
 func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {

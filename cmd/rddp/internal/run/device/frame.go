@@ -98,16 +98,16 @@ func parseFrame(b []byte) (f frame, rest []byte, err error) {
 	return f, rest, nil
 }
 
-// A hello is the private data of the MPA Request and Reply: which two queue pairs are to be joined. A question is that of
-// a Request: see door.go.
+// A hello is the private data of the MPA Request and Reply: which two queue pairs are to be joined.
+// A question is that of a Request: see door.go.
 //
 //	 0                 7      8      12     16           32           48
 //	+-----------------+------+------+------+------------+------------+
 //	| "rddp QP"       | kind | from | to   | GID        | secret     |
 //	+-----------------+------+------+------+------------+------------+
 //
-// from is the queue pair of the end that sends it, and so is the GID. The secret is that of the end which dials; a
-// Reply has none.
+// from is the queue pair of the end that sends it, and so is the GID. The secret is that of the end
+// which dials; a Reply has none.
 type hello struct {
 	kind     helloKind
 	from, to uint32 // QPNs

@@ -17,8 +17,8 @@ import (
 
 const destroyQP = 27 // the command
 
-// randomFrame returns a frame that a hostile peer's device may send, with its payload. Half of them are such as
-// an honest one sends.
+// randomFrame returns a frame that a hostile peer's device may send, with its payload. Half of them
+// are such as an honest one sends.
 func randomFrame(r *rand.Rand, key uint32) []byte {
 	f := frame{
 		kind: frameSend + frameType(r.UintN(uint(frameBye))), flags: frameFlags(r.UintN(knownFlags + 1)),
@@ -39,8 +39,8 @@ func randomFrame(r *rand.Rand, key uint32) []byte {
 	return b
 }
 
-// TestHostileFrames: whatever a peer's device sends, each work request of the program completes once when its queue
-// pair has failed, and the device goes on.
+// TestHostileFrames: whatever a peer's device sends, each work request of the program completes
+// once when its queue pair has failed, and the device goes on.
 func TestHostileFrames(t *testing.T) {
 	r := prototest.Seeded(t)
 	p := newProgram(t, newDevice(t))

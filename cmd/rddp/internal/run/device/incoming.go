@@ -201,8 +201,8 @@ func (in *incoming) answers() (number uint32, inFront bool) {
 	return in.consumed, inFront
 }
 
-// looksLate is the event that an acknowledgement may have waited for long enough. again says that it
-// must be called once more.
+// looksLate is the event that an acknowledgement may have waited for long enough. again says that
+// it must be called once more.
 func (in *incoming) looksLate(now time.Time, h hands) (again bool) {
 	if in.state == inClosed {
 		return false

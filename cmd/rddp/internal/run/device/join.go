@@ -150,8 +150,8 @@ func (d *Device) receiveRequest(c *extsock.Conn) {
 	h, err := parseHello(r.PrivateData)
 	p := &request{hello: h, conn: c, r: r}
 	q := d.find(h.to)
-	// The address is TCP's, so a peer can't pretend to be another host. A peer that comes through memory says itself
-	// which address of this host it has.
+	// The address is TCP's, so a peer can't pretend to be another host. A peer that comes through
+	// memory says itself which address of this host it has.
 	from := netip.AddrFrom16(h.gid).Unmap()
 	switch {
 	case err != nil || q == nil || q.num>>8 != uint32(addrPort(c.LocalAddr()).Port()):
@@ -178,8 +178,8 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// earlyMost is how many Requests wait for the program to name the peer. The device of a peer that is refused dials
-// again, so others cost it only that time.
+// earlyMost is how many Requests wait for the program to name the peer. The device of a peer that
+// is refused dials again, so others cost it only that time.
 const earlyMost = 4
 
 // requested handles a peer's wish. If q is not ready to be joined, the request waits.
@@ -201,8 +201,8 @@ func (q *queuePair) requested(p *request) {
 	q.answer(p, life)
 }
 
-// wantsLocked reports whether p says that it comes from the queue pair that the program wants to join q with, and from
-// the end that dials.
+// wantsLocked reports whether p says that it comes from the queue pair that the program wants to
+// join q with, and from the end that dials.
 //
 // +checklocks:q.mu
 func (q *queuePair) wantsLocked(p *request) bool {
@@ -210,8 +210,9 @@ func (q *queuePair) wantsLocked(p *request) bool {
 		dialsFirst(p.gid, p.from, q.gidLocked(), q.num)
 }
 
-// answer accepts a peer's wish, in the given life of q. The peer may have given up since, which this
-// end learns only when it reads: so the two are joined when the first frame of the peer is here.
+// answer accepts a peer's wish, in the given life of q. The peer may have given up since, which
+// this end learns only when it reads: so the two are joined when the first frame of the peer is
+// here.
 func (q *queuePair) answer(p *request, life uint64) {
 	ctx, cancel := context.WithTimeout(q.ctx.dev.ctx, requestTime)
 	defer cancel()
@@ -270,8 +271,8 @@ func (q *queuePair) gidLocked() uverbs.GID {
 	return uverbs.GID(q.ctx.dev.addresses[q.life.attrs.Address.SGIDIndex].As16())
 }
 
-// join joins q with the queue pair that its attributes name. If that is another one, the one with the lower GID and QPN
-// dials, and the other one waits. life is that of q.
+// join joins q with the queue pair that its attributes name. If that is another one, the one with
+// the lower GID and QPN dials, and the other one waits. life is that of q.
 func (q *queuePair) join(life uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -280,15 +281,16 @@ func (q *queuePair) join(life uint64) {
 	}
 }
 
-// joinLater joins q unless a connection manager has connected it soon. That some peer's request names the queue pair
-// which the program wants to join q with does not prove that the program wants to accept the request. life is that
-// of q. If a manager connects q later, that connection is faster: the peer's end does not want the other one.
+// joinLater joins q unless a connection manager has connected it soon. That some peer's request
+// names the queue pair which the program wants to join q with does not prove that the program wants
+// to accept the request. life is that of q. If a manager connects q later, that connection is
+// faster: the peer's end does not want the other one.
 func (q *queuePair) joinLater(life uint64) {
 	time.AfterFunc(q.ctx.dev.managerTime, func() { q.join(life) })
 }
 
-// managerTime is how long a connection manager has for that, if no test has made it longer. A program accepts a request as
-// soon as it has taken its queue pair to RTR.
+// managerTime is how long a connection manager has for that, if no test has made it longer. A
+// program accepts a request as soon as it has taken its queue pair to RTR.
 const managerTime = 100 * time.Millisecond
 
 // +checklocks:q.mu
@@ -322,8 +324,8 @@ func sayHere(c *extsock.Conn) error {
 	return err
 }
 
-// dial connects to the peer until that succeeds or ctx is done. It tries ever more rarely: a program may name a peer that
-// never comes. life is that of q.
+// dial connects to the peer until that succeeds or ctx is done. It tries ever more rarely: a
+// program may name a peer that never comes. life is that of q.
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
@@ -349,7 +351,8 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 	}
 }
 
-// isPeer reports whether c, which h has begun, leads to the queue pair that the program wants to join q with.
+// isPeer reports whether c, which h has begun, leads to the queue pair that the program wants to
+// join q with.
 func (q *queuePair) isPeer(c *extsock.Conn, h hello, peer uverbs.GID) bool {
 	if err := reasonAgainst(q.ctx.dev.userOf(c)); err != nil {
 		q.refuses(c.RemoteAddr(), h.to, err)

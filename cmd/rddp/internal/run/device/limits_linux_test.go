@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestNoAtomics: a device says whether it has atomics, and an RNIC has none, nor memory on demand for
-// them. The places of the numbers are those of the kernel's headers.
+// TestNoAtomics: a device says whether it has atomics, and an RNIC has none, nor memory on demand
+// for them. The places of the numbers are those of the kernel's headers.
 func TestNoAtomics(t *testing.T) {
 	const atomics, pagingRC, pagingAtomic = 40 + 4*17, 176 + 8 + 8, 1 << 4
 	for _, none := range []bool{false, true} {
@@ -41,7 +41,8 @@ func TestNoAtomics(t *testing.T) {
 	}
 }
 
-// TestForeignAddress: the log says why there is no queue pair, because programs often do not even print the errno.
+// TestForeignAddress: the log says why there is no queue pair, because programs often do not even
+// print the errno.
 func TestForeignAddress(t *testing.T) {
 	var log bytes.Buffer
 	foreign := netip.MustParseAddr("203.0.113.7")
@@ -59,7 +60,8 @@ func TestForeignAddress(t *testing.T) {
 	}
 }
 
-// TestTrueLimits: a queue of the size that the device says gets no more than that, so a program may ask for what it has got.
+// TestTrueLimits: a queue of the size that the device says gets no more than that, so a program may
+// ask for what it has got.
 func TestTrueLimits(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	q := p.qp(func(c *guest.QPConfig) { c.Depth, c.SGEs, c.Inline = limits.MaxQPWR, 1, 0 })

@@ -19,12 +19,14 @@ import (
 type link struct {
 	q    *queuePair
 	conn *extsock.Conn
-	// serving is the connection on which the requests of the peer come, and what answers them leaves: conn, unless the
-	// queue pair is joined with itself. Then served is closed when serving has ended.
+	// serving is the connection on which the requests of the peer come, and what answers them
+	// leaves: conn, unless the queue pair is joined with itself. Then served is closed when serving
+	// has ended.
 	serving *extsock.Conn
 	served  chan struct{}
 	peer    uint32 // QPN
-	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that depth.
+	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that
+	// depth.
 	serves int
 
 	// ctx is done when the connection has ended.
@@ -61,7 +63,8 @@ type link struct {
 	receiver receiver
 }
 
-// config returns the configuration of the connections of pd's queue pairs. dialer is what dials them.
+// config returns the configuration of the connections of pd's queue pairs. dialer is what dials
+// them.
 func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config {
 	const forever = 24 * time.Hour
 	return &extsock.Config{
@@ -92,9 +95,10 @@ func (d *Device) backend(dialer net.Dialer) toe.Backend {
 	return &kernel.Backend{Dialer: dialer}
 }
 
-// expect notes that c is to become the connection of q, so that the peer writes nothing if q ends before. It
-// returns false if q has ended already. life is that of q when the connection was begun. Unless c becomes the
-// connection of a link, the caller must call giveUp. A second call says whether q still waits for c.
+// expect notes that c is to become the connection of q, so that the peer writes nothing if q ends
+// before. It returns false if q has ended already. life is that of q when the connection was begun.
+// Unless c becomes the connection of a link, the caller must call giveUp. A second call says
+// whether q still waits for c.
 func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,8 +114,8 @@ func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
 	return q.life.number == life
 }
 
-// accept answers a peer's Request for c. q expects c from then on, because in DDP mode the peer may write. If it
-// returns an error, the caller must call giveUp.
+// accept answers a peer's Request for c. q expects c from then on, because in DDP mode the peer may
+// write. If it returns an error, the caller must call giveUp.
 func (q *queuePair) accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, private []byte, life uint64) error {
 	if !q.expect(c, life) {
 		return errNotReady
@@ -134,8 +138,8 @@ func (q *queuePair) giveUp(c *extsock.Conn) {
 	}
 }
 
-// start makes c the connection of q, and starts the goroutines of the link. It returns false if q is
-// not waiting for it any more. life is that of q when the connection was begun.
+// start makes c the connection of q, and starts the goroutines of the link. It returns false if q
+// is not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
 	return q.startLink(q.newLink(c, peer), life)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A lookout looks for receives that a program posts late, for all queues of a context that have been empty for a while:
-// posting a receive makes no system call. One timer for all of them costs little however many there are, because a look at
-// a queue takes much less time than a timer.
+// A lookout looks for receives that a program posts late, for all queues of a context that have
+// been empty for a while: posting a receive makes no system call. One timer for all of them costs
+// little however many there are, because a look at a queue takes much less time than a timer.
 type lookout struct {
 	mu    locks.Mutex[locks.RNICLookout]
 	waits map[*lateReceive]struct{} // +checklocks:mu
@@ -26,8 +26,8 @@ type lateReceive struct {
 const (
 	// lookRarely is the longest time between two looks of a lookout.
 	lookRarely = 20 * time.Millisecond
-	// lookEach is the least time between two looks for each queue, so that looking takes at most a few hundredths of a
-	// processor.
+	// lookEach is the least time between two looks for each queue, so that looking takes at most a
+	// few hundredths of a processor.
 	lookEach = 4 * time.Microsecond
 )
 

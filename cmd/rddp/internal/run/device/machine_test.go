@@ -300,7 +300,8 @@ func (x happening) String() string {
 	return fmt.Sprintf("%c: %s", 'a'+rune(x%2), endEvents[int(x)/2].name)
 }
 
-// play has events happen to two new ends, and everything come to its end. It returns the events that could happen.
+// play has events happen to two new ends, and everything come to its end. It returns the events
+// that could happen.
 func play(schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
 	ends = newEnds()
 	defer func() {
@@ -321,7 +322,8 @@ func play(schedule []happening) (happened []happening, ends [2]*testEnd, err err
 
 var schedules = flag.Int("schedules", 20_000, "how many random schedules of two queue pairs TestSchedules plays")
 
-// TestSchedules: both ends of a connection in one goroutine, with random schedules of all that can happen.
+// TestSchedules: both ends of a connection in one goroutine, with random schedules of all that can
+// happen.
 func TestSchedules(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
@@ -343,7 +345,8 @@ func TestSchedules(t *testing.T) {
 	t.Logf("%d schedules with %d events", n, steps)
 }
 
-// randomHappening returns an event. What goes on by itself is more probable than what ends everything.
+// randomHappening returns an event. What goes on by itself is more probable than what ends
+// everything.
 func randomHappening(r *rand.Rand) happening {
 	const last = 19 // of the events that come often
 	if r.IntN(12) > 0 {

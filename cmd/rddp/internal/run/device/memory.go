@@ -134,8 +134,8 @@ func (m *memoryRegion) register() syscall.Errno {
 	return 0
 }
 
-// checkMemory returns an error for memory that cannot be registered. What is registered on demand need not be there
-// yet.
+// checkMemory returns an error for memory that cannot be registered. What is registered on demand
+// need not be there yet.
 func (m *memoryRegion) checkMemory() syscall.Errno {
 	switch {
 	case m.Access&uverbs.OnDemand == 0:
@@ -169,8 +169,9 @@ func (m *memoryRegion) deregister() {
 
 func (m *memoryRegion) key() uint32 { return uint32(m.region.STag()) }
 
-// find returns the memory region, and the address in its process, of an entry of a scatter/gather list, or
-// an error if the entry names no memory of the PD, or memory that does not allow the access.
+// find returns the memory region, and the address in its process, of an entry of a scatter/gather
+// list, or an error if the entry names no memory of the PD, or memory that does not allow the
+// access.
 func (pd *protectionDomain) find(s uverbs.SGE, write bool) (*memoryRegion, uint64, error) {
 	pd.mu.RLock()
 	m := pd.regions[s.LKey]

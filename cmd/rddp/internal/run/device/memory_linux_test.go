@@ -72,7 +72,8 @@ func TestOnDemand(t *testing.T) {
 	}
 }
 
-// TestAllMemoryHasNoHighAddresses: a peer names an address that no program has, and an end beyond all addresses.
+// TestAllMemoryHasNoHighAddresses: a peer names an address that no program has, and an end beyond
+// all addresses.
 func TestAllMemoryHasNoHighAddresses(t *testing.T) {
 	for _, addr := range []uint64{math.MaxInt64 - 4, math.MaxInt64 - 8, math.MaxUint64 - 7, 1 << 63} {
 		a, b, qa, _ := pair(t)
@@ -137,7 +138,8 @@ func TestLocalRights(t *testing.T) {
 	a.want("memory of the program beyond what is registered", 3, uverbs.LocalProtErr)
 }
 
-// TestBindAfterDeregister: a window that is being bound to an MR while that is deregistered is not bound.
+// TestBindAfterDeregister: a window that is being bound to an MR while that is deregistered is not
+// bound.
 func TestBindAfterDeregister(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	p.ctx.mu.Lock()

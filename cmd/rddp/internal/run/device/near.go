@@ -8,24 +8,25 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// This file has the connections to devices of the same host and user. They go through memory that both
-// devices share, and all that is above TCP is the same. Where there is no such connection, it is TCP: to
-// another host, to a device of another user by rdma_cm, and with a network whose faults are made on purpose.
+// This file has the connections to devices of the same host and user. They go through memory that
+// both devices share, and all that is above TCP is the same. Where there is no such connection, it
+// is TCP: to another host, to a device of another user by rdma_cm, and with a network whose faults
+// are made on purpose.
 
 // hasNear reports whether the device connects through memory at all.
 func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
 
-// nearConfig makes c the configuration of a connection through memory, for either end. Without the wish of either,
-// FPDUs have no CRC: it would protect bytes that do not leave the host's memory.
+// nearConfig makes c the configuration of a connection through memory, for either end. Without the
+// wish of either, FPDUs have no CRC: it would protect bytes that do not leave the host's memory.
 func nearConfig(c *extsock.Config) *extsock.Config {
 	n := *c
 	n.NoCRC = true
 	return &n
 }
 
-// ListenNear listens for devices of this host that would reach a TCP listener at the address at. only says that such
-// a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if that cannot be; then the devices
-// come over TCP.
+// ListenNear listens for devices of this host that would reach a TCP listener at the address at.
+// only says that such a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if
+// that cannot be; then the devices come over TCP.
 func (d *Device) ListenNear(at netip.AddrPort, only bool, c *extsock.Config) *extsock.Listener {
 	if !d.hasNear() {
 		return nil
@@ -48,8 +49,8 @@ func reaches(a, at netip.Addr, only bool) bool {
 	return at == a
 }
 
-// DialNear connects to a device on this host. It returns nil, and no error, if there is none at that
-// address.
+// DialNear connects to a device on this host. It returns nil, and no error, if there is none at
+// that address.
 func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *extsock.Config) (*extsock.Conn, error) {
 	if !d.hasNear() {
 		return nil, nil

@@ -18,8 +18,8 @@ import (
 // overTCP makes the devices of tests connect over TCP, as if they were on two hosts.
 var overTCP bool
 
-// isJoinedNear reports whether the connection of a queue pair goes through memory, and checks that its FPDUs have
-// CRCs if it does not. It waits for the connection.
+// isJoinedNear reports whether the connection of a queue pair goes through memory, and checks that
+// its FPDUs have CRCs if it does not. It waits for the connection.
 func isJoinedNear(t *testing.T, p *program, q *guest.QP) (is bool) {
 	t.Helper()
 	qp := p.dev.find(q.Num)
@@ -38,8 +38,8 @@ func isJoinedNear(t *testing.T, p *program, q *guest.QP) (is bool) {
 	return is
 }
 
-// ownPort returns a TCP port that nobody else has until the test ends. The name of a listener through memory is
-// the test's, too.
+// ownPort returns a TCP port that nobody else has until the test ends. The name of a listener
+// through memory is the test's, too.
 func ownPort(t *testing.T) uint16 {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,8 @@ func ownPort(t *testing.T) uint16 {
 	return addrPort(l.Addr()).Port()
 }
 
-// manage connects two queue pairs in INIT, or later, through memory, as a connection manager does. a dials.
+// manage connects two queue pairs in INIT, or later, through memory, as a connection manager does.
+// a dials.
 func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 	t.Helper()
 	pa, _ := a.dev.Pair(qa.Num)
@@ -90,7 +91,8 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 	}
 }
 
-// TestManagedNear checks a connection through memory that a connection manager begins: its FPDUs have no CRCs.
+// TestManagedNear checks a connection through memory that a connection manager begins: its FPDUs
+// have no CRCs.
 func TestManagedNear(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)
@@ -105,7 +107,8 @@ func TestManagedNear(t *testing.T) {
 	}
 }
 
-// TestListenNear checks that a listener through memory takes the connections that one of TCP would take.
+// TestListenNear checks that a listener through memory takes the connections that one of TCP would
+// take.
 func TestListenNear(t *testing.T) {
 	four, six := netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()
 	d, err := New(Config{Addresses: []netip.Addr{four, six}})

@@ -13,7 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestReadAfterSend: a Read or atomic that is posted behind a Send finds what the Send has brought, as over InfiniBand.
+// TestReadAfterSend: a Read or atomic that is posted behind a Send finds what the Send has brought,
+// as over InfiniBand.
 func TestReadAfterSend(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	for i := range 100 {
@@ -32,8 +33,9 @@ func TestReadAfterSend(t *testing.T) {
 	}
 }
 
-// TestReadAfterImmediate: a Read or atomic behind immediate data, for which the peer has no receive, does not begin before
-// the peer's program has posted one. Until then, the program may change the memory.
+// TestReadAfterImmediate: a Read or atomic behind immediate data, for which the peer has no
+// receive, does not begin before the peer's program has posted one. Until then, the program may
+// change the memory.
 func TestReadAfterImmediate(t *testing.T) {
 	for _, op := range []uint32{guest.OpRead, guest.OpFetchAdd} {
 		a, b, qa, qb := pair(t)
@@ -66,8 +68,8 @@ func TestReadAfterImmediate(t *testing.T) {
 	}
 }
 
-// TestWriteAfterSend: a Write that is posted behind a Send to the same memory is there at the end, and not before the
-// receive has completed.
+// TestWriteAfterSend: a Write that is posted behind a Send to the same memory is there at the end,
+// and not before the receive has completed.
 func TestWriteAfterSend(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	a.fill(0, 64, 1)
@@ -96,8 +98,8 @@ func TestWriteAfterSend(t *testing.T) {
 	}
 }
 
-// TestRefusedBehindOthers: a work request that the peer refuses has the error itself, and those before it, which
-// the peer has carried out, succeed.
+// TestRefusedBehindOthers: a work request that the peer refuses has the error itself, and those
+// before it, which the peer has carried out, succeed.
 func TestRefusedBehindOthers(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string
@@ -132,8 +134,8 @@ func TestRefusedBehindOthers(t *testing.T) {
 	}
 }
 
-// TestWrongBehindUnsignaled: a work request that is wrong here has its completion, although nobody waits for those in
-// front of it.
+// TestWrongBehindUnsignaled: a work request that is wrong here has its completion, although nobody
+// waits for those in front of it.
 func TestWrongBehindUnsignaled(t *testing.T) {
 	for _, before := range []uint32{guest.OpSend, guest.OpWrite} {
 		for _, tt := range []struct {
@@ -176,8 +178,8 @@ func TestWrongBehindUnsignaled(t *testing.T) {
 	}
 }
 
-// TestDoneBeforeNotReady: what the peer has carried out is done, although a Send behind it finds no receive. Only that Send
-// waits, and fails when the retries are over.
+// TestDoneBeforeNotReady: what the peer has carried out is done, although a Send behind it finds no
+// receive. Only that Send waits, and fails when the retries are over.
 func TestDoneBeforeNotReady(t *testing.T) {
 	const waits, fails = true, false
 	for _, tt := range []struct {
@@ -232,7 +234,8 @@ func TestDoneBeforeNotReady(t *testing.T) {
 	}
 }
 
-// TestRefusedPiece: a Send that the peer refuses before it has all of it is the one to blame, and not a Write in front of it.
+// TestRefusedPiece: a Send that the peer refuses before it has all of it is the one to blame, and
+// not a Write in front of it.
 func TestRefusedPiece(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	qb.PostRecv(9, b.mr.Part(0, 8))
@@ -245,8 +248,8 @@ func TestRefusedPiece(t *testing.T) {
 	a.want("the Send", 2, uverbs.RemoteInvalidErr)
 }
 
-// TestDrained: in SQD a Send that has begun goes on, and the next one does not begin. The program hears of the end of the first
-// one, if it wants to.
+// TestDrained: in SQD a Send that has begun goes on, and the next one does not begin. The program
+// hears of the end of the first one, if it wants to.
 func TestDrained(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	l := a.linkOf(t, qa)

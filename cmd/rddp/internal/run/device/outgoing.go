@@ -141,10 +141,10 @@ func (o *outgoing) mayRead(depth int) bool {
 }
 
 // isInOrder reports whether a flight that reaches the peer's memory by itself comes behind what a
-// receive takes there. Over InfiniBand a Write, a Read or an atomic never overtakes a Send. Here the
-// connection places Writes and answers Reads, while frames go to the receiver and may wait there. So
-// the work request begins once the frames in front of it have been acknowledged. A Write waits for
-// Sends alone: immediate data in front of it does not touch the memory.
+// receive takes there. Over InfiniBand a Write, a Read or an atomic never overtakes a Send. Here
+// the connection places Writes and answers Reads, while frames go to the receiver and may wait
+// there. So the work request begins once the frames in front of it have been acknowledged. A Write
+// waits for Sends alone: immediate data in front of it does not touch the memory.
 func (o *outgoing) isInOrder(f *flight) bool {
 	last := o.lastSend
 	if f.isRead {
@@ -241,7 +241,8 @@ func (o *outgoing) blames(f *flight) {
 	o.dooms()
 }
 
-// answers is the event that one of the answers to a flight has come, or that a piece of it has left.
+// answers is the event that one of the answers to a flight has come, or that a piece of it has
+// left.
 func (o *outgoing) answers(f *flight) { f.awaits-- }
 
 // front returns the oldest flight if it is over, or has failed: see retires.
@@ -270,9 +271,9 @@ func (o *outgoing) retires() bool {
 func (o *outgoing) ends() { outgoingNext.Become(&o.state, outOver) }
 
 // settles is the event that the link has ended with a failure. It returns the flights that have to
-// complete, with their status. The one that the peer has refused, or else the oldest one, has its own
-// status, or else the given one, and those in front of it that the peer has carried out have success.
-// The others are flushed.
+// complete, with their status. The one that the peer has refused, or else the oldest one, has its
+// own status, or else the given one, and those in front of it that the peer has carried out have
+// success. The others are flushed.
 func (o *outgoing) settles(status uverbs.WCStatus) (flights []*flight) {
 	o.ends()
 	failed := o.failed()
@@ -295,9 +296,9 @@ func (o *outgoing) settles(status uverbs.WCStatus) (flights []*flight) {
 	return flights
 }
 
-// failed returns the index of the flight that the peer has refused, or of one in front of it that has
-// failed here: the peer has answered that one. Without a refusal it is the oldest. A flight behind it
-// that is wrong here says nothing about what the peer has carried out.
+// failed returns the index of the flight that the peer has refused, or of one in front of it that
+// has failed here: the peer has answered that one. Without a refusal it is the oldest. A flight
+// behind it that is wrong here says nothing about what the peer has carried out.
 func (o *outgoing) failed() int {
 	if o.culprit == nil {
 		return 0
@@ -355,8 +356,8 @@ func (o *outgoing) ended(how connectionEnd, managed bool) verdict {
 	return verdictGone
 }
 
-// goes is the event that the peer does not answer any more. It returns true if nothing is under way.
-// Then no work request begins any more.
+// goes is the event that the peer does not answer any more. It returns true if nothing is under
+// way. Then no work request begins any more.
 func (o *outgoing) goes() (idle bool) {
 	if idle = o.isIdle(); idle {
 		o.ends()

@@ -32,12 +32,13 @@ func (q *queuePair) waited(n uint64, limit time.Duration) {
 	}
 }
 
-// missMost is how long work requests wait at most for a peer that has left, if no test has made it longer.
+// missMost is how long work requests wait at most for a peer that has left, if no test has made it
+// longer.
 const missMost = time.Second
 
-// miss ends l, whose peer has left, but not before a NIC would give up. Connections are not in order
-// with each other: a program whose work on another queue pair is done may destroy all of them, and its
-// peer must hear of the work before it hears of a work request that came too late.
+// miss ends l, whose peer has left, but not before a NIC would give up. Connections are not in
+// order with each other: a program whose work on another queue pair is done may destroy all of
+// them, and its peer must hear of the work before it hears of a work request that came too late.
 func (q *queuePair) miss(l *link, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

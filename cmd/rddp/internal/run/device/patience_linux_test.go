@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestPatience: work requests without a peer fail when their time is over, also if the queue pair was in SQD meanwhile. A timer
-// that was stopped too late does nothing.
+// TestPatience: work requests without a peer fail when their time is over, also if the queue pair
+// was in SQD meanwhile. A timer that was stopped too late does nothing.
 func TestPatience(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)

@@ -15,17 +15,17 @@ import (
 // message, or several Writes or Reads, and completes when TCP has taken it. There are no
 // acknowledgements, and neither atomics nor immediate data, which RFC 5040 does not have.
 //
-// A Send that finds no receive waits in the connection, and TCP holds back the peer if many do. iWARP
-// would allow the device to end the connection.
+// A Send that finds no receive waits in the connection, and TCP holds back the peer if many do.
+// iWARP would allow the device to end the connection.
 
 const (
 	// plainDepth is the maximum number of messages that wait for receives.
 	plainDepth = 4096
-	// leastMessage is the length of the longest Send in bytes that a connection takes before its receive
-	// is posted.
+	// leastMessage is the length of the longest Send in bytes that a connection takes before its
+	// receive is posted.
 	leastMessage = 64 << 10
-	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send may
-	// have more.
+	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send
+	// may have more.
 	maxLong = 64 << 20
 )
 
@@ -37,9 +37,10 @@ func (q *queuePair) plainConfig(c *extsock.Config) {
 	c.LongestMessage = q.longestMessage(q.recv.takenNow())
 }
 
-// longestMessage returns the function that says how long a Send on a connection may be, before which so
-// many receives were taken. The receive for the Send may be posted later; then the length is judged
-// once more when it is. Nobody knows beforehand which of the receives in a shared queue a Send gets.
+// longestMessage returns the function that says how long a Send on a connection may be, before
+// which so many receives were taken. The receive for the Send may be posted later; then the length
+// is judged once more when it is. Nobody knows beforehand which of the receives in a shared queue a
+// Send gets.
 func (q *queuePair) longestMessage(taken uint32) func(before uint32, whole bool) int {
 	if q.srq != nil {
 		return func(_ uint32, whole bool) int {
@@ -60,21 +61,23 @@ func (q *queuePair) longestMessage(taken uint32) func(before uint32, whole bool)
 const (
 	// nudgeAfter is how long after the Reply an initiator sends an FPDU of its own.
 	nudgeAfter = 50 * time.Millisecond
-	// A peer that has sent more than talks FPDUs needs no nudge: its program takes part. librdmacm sends a few FPDUs
-	// before it has read anything, so talks is well above that.
+	// A peer that has sent more than talks FPDUs needs no nudge: its program takes part. librdmacm
+	// sends a few FPDUs before it has read anything, so talks is well above that.
 	talks = 16
 )
 
 // nudge sends an RDMA Write of length 0, for which no STag is checked (RFC 5041 §5.2). It does two
 // things for the peer, if the program has not sent anything by then, or has been very quick:
 //
-//   - A responder may not send before the initiator has (RFC 5044 §7.1.2). So either program may speak
-//     first, as over InfiniBand. The peer-to-peer model of RFC 6581 would be the other way, but some
-//     responders do not know it, and Linux's siw may crash over it.
-//   - Linux's siw may leave FPDUs unread that arrive within milliseconds of its Reply, until more arrive.
+//   - A responder may not send before the initiator has (RFC 5044 §7.1.2). So either program may
+//     speak first, as over InfiniBand. The peer-to-peer model of RFC 6581 would be the other way,
+//     but some responders do not know it, and Linux's siw may crash over it.
+//   - Linux's siw may leave FPDUs unread that arrive within milliseconds of its Reply, until more
+//     arrive.
 //
-// A peer that talks needs none, and it may harm: siw resets a connection in which something lies unread when its
-// program closes it, and what siw has sent may be lost then. On a busy machine the timer may be that late.
+// A peer that talks needs none, and it may harm: siw resets a connection in which something lies
+// unread when its program closes it, and what siw has sent may be lost then. On a busy machine the
+// timer may be that late.
 func nudge(c *extsock.Conn) { time.AfterFunc(nudgeAfter, func() { nudgeNow(c) }) }
 
 func nudgeNow(c *extsock.Conn) {

@@ -15,8 +15,8 @@ import (
 
 // A queuePair is a QP. What it does next, its life says.
 //
-// Locks are taken in this order: Context.mu, sendMu, placing, mu, and then those of the link, of a queue
-// of receives, and of a CQ.
+// Locks are taken in this order: Context.mu, sendMu, placing, mu, and then those of the link, of a
+// queue of receives, and of a CQ.
 type queuePair struct {
 	ctx        *Context
 	handle     uint32
@@ -50,10 +50,11 @@ type queuePair struct {
 	life life // +checklocks:mu
 	// the connection to the peer; nil if there is none
 	link *link // +checklocks:mu
-	// ending is closed once the work requests of the last link that has failed have completed, and nil if no link has
-	// failed.
+	// ending is closed once the work requests of the last link that has failed have completed, and
+	// nil if no link has failed.
 	ending chan struct{} // +checklocks:mu
-	// connections that may become that of the link, and how to end the Discard of each; nil without one
+	// connections that may become that of the link, and how to end the Discard of each; nil without
+	// one
 	coming map[*extsock.Conn]func() // +checklocks:mu
 	// ends the dial that is under way; nil if there is none
 	stopDial context.CancelFunc // +checklocks:mu
@@ -69,8 +70,8 @@ type queuePair struct {
 	stopFaults func() // +checklocks:mu
 }
 
-// beginFaultsLocked begins the faults to order that begin with RTS, whether the program or a connection manager has taken
-// q there.
+// beginFaultsLocked begins the faults to order that begin with RTS, whether the program or a
+// connection manager has taken q there.
 //
 // +checklocks:q.mu
 func (q *queuePair) beginFaultsLocked() {
@@ -88,7 +89,8 @@ func checkCaps(c uverbs.Caps, hasSRQ bool) (uverbs.Caps, syscall.Errno) {
 		c.MaxInline > maxInline {
 		return c, syscall.EINVAL
 	}
-	// The entries are padded to a power of two, so there is more room for inline data than asked for.
+	// The entries are padded to a power of two, so there is more room for inline data than asked
+	// for.
 	const spare = 256
 	c.MaxInline = max(c.MaxInline, spare, uverbs.SGELen*c.MaxSendSGE)
 	c.MaxSendWR = max(c.MaxSendWR, 1)
@@ -261,8 +263,9 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	return 0
 }
 
-// valid reports whether the device has the values that a sets. It refuses what rxe refuses: a program may count on
-// the other values, such as a retry count that has no room in InfiniBand's field.
+// valid reports whether the device has the values that a sets. It refuses what rxe refuses: a
+// program may count on the other values, such as a retry count that has no room in InfiniBand's
+// field.
 func valid(a *uverbs.Change) bool {
 	const longestTimeout = 31 // 5 bits
 	to := &a.To
@@ -333,8 +336,8 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 	delete(c.qps, q.handle)
 }
 
-// sayDrained ends the draining of SQD if no work request is on its way, and sends the event if the program has asked
-// for it.
+// sayDrained ends the draining of SQD if no work request is on its way, and sends the event if the
+// program has asked for it.
 //
 // +checklocks:q.sendMu
 func (q *queuePair) sayDrained(l *link) {
@@ -353,8 +356,8 @@ func (q *queuePair) sayDrained(l *link) {
 	}
 }
 
-// raise sends an asynchronous event about q, unless the given life of q is over: a program that has destroyed q has
-// no use for the event, and would take it for one of another object.
+// raise sends an asynchronous event about q, unless the given life of q is over: a program that has
+// destroyed q has no use for the event, and would take it for one of another object.
 func (q *queuePair) raise(life uint64, e uverbs.EventType) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -387,8 +390,8 @@ func (q *queuePair) kick() {
 	}()
 }
 
-// kickRounds is how often a goroutine looks before another one goes on: the goroutine of the doorbell, which all
-// programs have in common, must not stay with a queue pair that is busy.
+// kickRounds is how often a goroutine looks before another one goes on: the goroutine of the
+// doorbell, which all programs have in common, must not stay with a queue pair that is busy.
 const kickRounds = 4
 
 // kickOnce looks at the send queue, and reports whether no kick has come meanwhile.
@@ -405,8 +408,9 @@ func (q *queuePair) look() {
 	q.drainLocked()
 }
 
-// isEarly reports whether work requests wait in a state in which the program must not post any. They are carried out in RTS,
-// as by rxe, whose provider leaves them in the ring when the kernel refuses the doorbell.
+// isEarly reports whether work requests wait in a state in which the program must not post any.
+// They are carried out in RTS, as by rxe, whose provider leaves them in the ring when the kernel
+// refuses the doorbell.
 func (q *queuePair) isEarly(s uverbs.State) bool { return s < uverbs.RTS && q.sq.Len() > 0 }
 
 func (q *queuePair) warnEarly(s uverbs.State) {

@@ -43,8 +43,8 @@ func (q *queuePair) reset() {
 	q.life.left()
 }
 
-// unlinkLocked takes the connection away from q, whose life has gone on without it, and ends what may lead to one. The
-// caller must end the link, if there is one.
+// unlinkLocked takes the connection away from q, whose life has gone on without it, and ends what
+// may lead to one. The caller must end the link, if there is one.
 //
 // +checklocks:q.mu
 func (q *queuePair) unlinkLocked() *link {
@@ -77,9 +77,10 @@ func (q *queuePair) stopJoiningLocked() {
 	}
 }
 
-// fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in ERR already, or if l is
-// not nil and not the link of q. The work request that the peer has refused, or else the oldest one under way, completes
-// with status, and the others are flushed: see link.end.
+// fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in
+// ERR already, or if l is not nil and not the link of q. The work request that the peer has
+// refused, or else the oldest one under way, completes with status, and the others are flushed: see
+// link.end.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint64) {
 	life = q.failSends(l, status, why)
 	q.flushReceives(life, 0)
@@ -131,8 +132,8 @@ func (q *queuePair) awaitEnding() {
 	}
 }
 
-// flushReceives completes the receives that wait but for the last leave ones, as long as q is in ERR. life is that of q
-// since then. With leave, the caller calls again.
+// flushReceives completes the receives that wait but for the last leave ones, as long as q is in
+// ERR. life is that of q since then. With leave, the caller calls again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
 	q.placing.Lock() // reset waits for the completions, and they come behind that of a datagram
 	defer q.placing.Unlock()
@@ -173,8 +174,8 @@ func (q *queuePair) breakDown() {
 	}
 }
 
-// flush completes the work requests that have not become flights. As send, it does not stay for those that are posted
-// meanwhile.
+// flush completes the work requests that have not become flights. As send, it does not stay for
+// those that are posted meanwhile.
 func (s *sender) flush(q *queuePair) {
 	s.forget()
 	for left := q.sq.Cap(); s.take(q); left-- {
@@ -191,8 +192,9 @@ func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
 	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: s.flight.op, QPN: q.num}, false)
 }
 
-// fail completes the work request that s has taken with a status, and flushes those behind it. Before the program can see
-// either, q is in ERR: the program may reset q at once. q must have no link.
+// fail completes the work request that s has taken with a status, and flushes those behind it.
+// Before the program can see either, q is in ERR: the program may reset q at once. q must have no
+// link.
 func (s *sender) fail(q *queuePair, status uverbs.WCStatus, why string) {
 	life := q.toErr(nil, status, why)
 	s.complete(q, status)

@@ -27,7 +27,8 @@ func waitsIn(function string) bool {
 	return strings.Contains(header, "Mutex.")
 }
 
-// stackOf returns the stack of a goroutine that has called a function of this package; "" if there is none.
+// stackOf returns the stack of a goroutine that has called a function of this package; "" if there
+// is none.
 func stackOf(function string) string {
 	b := make([]byte, 4<<20)
 	for stack := range strings.SplitSeq(string(b[:runtime.Stack(b, true)]), "\n\n") {
@@ -48,9 +49,9 @@ func isDone(c chan struct{}) bool {
 	}
 }
 
-// hold locks mu, and returns what unlocks it. A goroutine of its own holds mu, so the test may lock what comes before mu in
-// the order. If the test fails before, its end unlocks mu: the end of a program would wait for mu for good, and nobody would
-// see why the test has failed.
+// hold locks mu, and returns what unlocks it. A goroutine of its own holds mu, so the test may lock
+// what comes before mu in the order. If the test fails before, its end unlocks mu: the end of a
+// program would wait for mu for good, and nobody would see why the test has failed.
 func hold(t *testing.T, mu sync.Locker) (release func()) {
 	held, over, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -69,8 +70,8 @@ func hold(t *testing.T, mu sync.Locker) (release func()) {
 	return release
 }
 
-// TestFlushBeforeReset: a receive that is being flushed when the program resets the queue pair completes before the reset
-// is over, and a receive that is posted later stays.
+// TestFlushBeforeReset: a receive that is being flushed when the program resets the queue pair
+// completes before the reset is over, and a receive that is posted later stays.
 func TestFlushBeforeReset(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)
@@ -109,8 +110,8 @@ func TestFlushBeforeReset(t *testing.T) {
 	}
 }
 
-// TestFlushAfterDatagram: a datagram that comes to the program's memory when the queue pair ends completes its receive
-// before the receives behind it are flushed.
+// TestFlushAfterDatagram: a datagram that comes to the program's memory when the queue pair ends
+// completes its receive before the receives behind it are flushed.
 func TestFlushAfterDatagram(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	ud := func(c *guest.QPConfig) { c.Type = uint8(uverbs.UD) }
@@ -150,8 +151,9 @@ func TestFlushAfterDatagram(t *testing.T) {
 	<-over
 }
 
-// TestErrBeforeCompletion: when a program sees that a work request has failed, the queue pair is in ERR, and what is behind is
-// flushed. Nothing happens later: the program may use the queue pair again.
+// TestErrBeforeCompletion: when a program sees that a work request has failed, the queue pair is in
+// ERR, and what is behind is flushed. Nothing happens later: the program may use the queue pair
+// again.
 func TestErrBeforeCompletion(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that nothing runs before the program waits
 	const key = 0x11111111
@@ -213,8 +215,8 @@ func (m gatedMemory) Read(b []byte, addr uint64) error {
 	return m.Process.Read(b, addr)
 }
 
-// TestNoReadAfterCompletion: a work request that is being sent when the queue pair ends completes once nobody reads its
-// memory any more.
+// TestNoReadAfterCompletion: a work request that is being sent when the queue pair ends completes
+// once nobody reads its memory any more.
 func TestNoReadAfterCompletion(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	m, err := self()
@@ -277,8 +279,8 @@ func TestEndBeforeTooLong(t *testing.T) {
 	}
 }
 
-// TestErrWhileItFails: when the program has set a queue pair to ERR, the peer does not reach its memory any more, although another
-// goroutine was about to do so.
+// TestErrWhileItFails: when the program has set a queue pair to ERR, the peer does not reach its
+// memory any more, although another goroutine was about to do so.
 func TestErrWhileItFails(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
@@ -300,8 +302,8 @@ func TestErrWhileItFails(t *testing.T) {
 	<-set
 }
 
-// TestManagedOnce: what a connection manager's program may do in ERR, it may not do once it has reset the queue pair and joined it
-// itself.
+// TestManagedOnce: what a connection manager's program may do in ERR, it may not do once it has
+// reset the queue pair and joined it itself.
 func TestManagedOnce(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)
@@ -386,7 +388,8 @@ func TestNoEventAfterDestroy(t *testing.T) {
 	}
 }
 
-// TestOneFlush: a queue pair that goes to ERR again and again waits once for receives to flush, and in RESET not at all.
+// TestOneFlush: a queue pair that goes to ERR again and again waits once for receives to flush, and
+// in RESET not at all.
 func TestOneFlush(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	qp := p.qp(nil)

@@ -15,8 +15,8 @@ import (
 // A receiver takes frames for the incoming of a link. One goroutine reads them; it never waits for
 // the program, and never for TCP to take anything.
 //
-// Posting a receive makes no system call. So frames that find no receive are held, and a timer looks
-// for receives as long as there are such frames.
+// Posting a receive makes no system call. So frames that find no receive are held, and a timer
+// looks for receives as long as there are such frames.
 type receiver struct {
 	l *link
 
@@ -132,7 +132,8 @@ func (r *receiver) waitLocked(d time.Duration) {
 	r.look, r.late = time.AfterFunc(d, func() { r.lookForReceives(d) }), nil
 }
 
-// lookForReceives acts on the frames that wait, if there are receives now. d is how long it was to the last look.
+// lookForReceives acts on the frames that wait, if there are receives now. d is how long it was to
+// the last look.
 func (r *receiver) lookForReceives(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,7 +235,8 @@ func (r *receiverHands) refuseAfter(w answerWait, ours, theirs uverbs.WCStatus) 
 	r.in.refused(ours, theirs, r)
 }
 
-// An answerWait is a wait for answers that this end owes. It looks ever more rarely, and for Linger at most.
+// An answerWait is a wait for answers that this end owes. It looks ever more rarely, and for Linger
+// at most.
 type answerWait struct{ next, waited time.Duration }
 
 // again reports whether there is another look, after w.next.
@@ -270,8 +272,9 @@ func (r *receiver) noteIdleLocked() {
 	}
 }
 
-// awaitIdle waits until the receiver has acted on the frames that wait, or ended has been closed. No further frame may
-// come. Once busy has been closed, it waits for ownWork at most, and what waits then is not acted upon.
+// awaitIdle waits until the receiver has acted on the frames that wait, or ended has been closed.
+// No further frame may come. Once busy has been closed, it waits for ownWork at most, and what
+// waits then is not acted upon.
 func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
 	r.mu.Lock()
 	idle := make(chan struct{})

@@ -45,8 +45,8 @@ func TestWrongFrames(t *testing.T) {
 	}
 }
 
-// TestInvalidateWithoutSend: only a Send invalidates a key. A peer's device that asks for it otherwise ends the
-// connection, and nothing else.
+// TestInvalidateWithoutSend: only a Send invalidates a key. A peer's device that asks for it
+// otherwise ends the connection, and nothing else.
 func TestInvalidateWithoutSend(t *testing.T) {
 	for _, kind := range []frameType{frameWritten, frameProbe} {
 		a, b, qa, qb := pair(t)
@@ -64,8 +64,8 @@ func TestInvalidateWithoutSend(t *testing.T) {
 	}
 }
 
-// TestWriteInsideSend: immediate data of a Write cannot come before the end of a Send. The receive that the Send
-// fills fails then, and does not get lost.
+// TestWriteInsideSend: immediate data of a Write cannot come before the end of a Send. The receive
+// that the Send fills fails then, and does not get lost.
 func TestWriteInsideSend(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	a.linkOf(t, qa)
@@ -79,7 +79,8 @@ func TestWriteInsideSend(t *testing.T) {
 	a.want("the other one", 1, uverbs.FlushErr)
 }
 
-// TestLostSendGoesOn: the receive that is posted within a Send over UC without one gets the next Send.
+// TestLostSendGoesOn: the receive that is posted within a Send over UC without one gets the next
+// Send.
 func TestLostSendGoesOn(t *testing.T) {
 	a, _, qa, _ := ucPair(t)
 	l := a.linkOf(t, qa)
@@ -100,9 +101,9 @@ func TestLostSendGoesOn(t *testing.T) {
 	}
 }
 
-// TestFullWindow: nothing goes out while the window is full, however often the send queue is looked at,
-// and a Write with immediate data that waits for the window has no number. A question for each look
-// would have an answer that leads to the next look, forever.
+// TestFullWindow: nothing goes out while the window is full, however often the send queue is looked
+// at, and a Write with immediate data that waits for the window has no number. A question for each
+// look would have an answer that leads to the next look, forever.
 func TestFullWindow(t *testing.T) {
 	for _, op := range []uint32{guest.OpSend, guest.OpWrite, guest.OpWriteImm} {
 		t.Run(uverbs.SendOp(op).String(), func(t *testing.T) {
@@ -171,9 +172,9 @@ func TestPeerThatLeaves(t *testing.T) {
 	a.want("the Send", 1, uverbs.RetryExceeded)
 }
 
-// TestOvertakenAcknowledgement: an acknowledgement in front of what the program sends may be overtaken by
-// one that goes out at once, because one goroutine sends and another one receives. Then it says nothing
-// new, and the connection goes on.
+// TestOvertakenAcknowledgement: an acknowledgement in front of what the program sends may be
+// overtaken by one that goes out at once, because one goroutine sends and another one receives.
+// Then it says nothing new, and the connection goes on.
 func TestOvertakenAcknowledgement(t *testing.T) {
 	a, b, qa, qb := pair(t)
 	send := func(id uint64) {
@@ -199,8 +200,8 @@ func TestOvertakenAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestLateReceive: a Send that found no receive does not fail once it has got one, also if nobody has
-// asked for an acknowledgement; and the next one that finds none is waited for anew.
+// TestLateReceive: a Send that found no receive does not fail once it has got one, also if nobody
+// has asked for an acknowledgement; and the next one that finds none is waited for anew.
 func TestLateReceive(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	a.dev.rnrTick *= 10 // a wait of 46 s: no machine stalls that long between two steps
@@ -247,8 +248,9 @@ func TestLateReceive(t *testing.T) {
 	}
 }
 
-// TestLastAcknowledgement: a program that disconnects has received what it has received, also if the
-// acknowledgement still waits for an answer of the program, and if the peer has said more since.
+// TestLastAcknowledgement: a program that disconnects has received what it has received, also if
+// the acknowledgement still waits for an answer of the program, and if the peer has said more
+// since.
 func TestLastAcknowledgement(t *testing.T) {
 	for _, sends := range []uint64{1, 2} {
 		a, b, qa, qb := pair(t)

@@ -142,8 +142,8 @@ func TestSelfMany(t *testing.T) {
 	}
 }
 
-// TestSelfRefused checks that a refused work request has the error, that those in front of it are done, and that those
-// behind it and the receives are flushed.
+// TestSelfRefused checks that a refused work request has the error, that those in front of it are
+// done, and that those behind it and the receives are flushed.
 func TestSelfRefused(t *testing.T) {
 	for _, r := range refusals {
 		t.Run(r.desc, func(t *testing.T) {
@@ -221,7 +221,8 @@ func TestSelfNotReady(t *testing.T) {
 	p.want("a Send without a receive", 1, uverbs.RNRRetryExceeded)
 }
 
-// TestSelfEnds checks RESET, another life, ERR and the end of a queue pair that is joined with itself, with work under way.
+// TestSelfEnds checks RESET, another life, ERR and the end of a queue pair that is joined with
+// itself, with work under way.
 func TestSelfEnds(t *testing.T) {
 	p, q := alone(t, uverbs.RC)
 	send := guest.WR{ID: 1, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{p.mr.Part(0, 8)}}
@@ -261,8 +262,8 @@ func TestSelfEnds(t *testing.T) {
 	}
 }
 
-// TestSelfAddresses checks a queue pair that is joined with itself at another address of the device, and two queue
-// pairs of one program at two addresses.
+// TestSelfAddresses checks a queue pair that is joined with itself at another address of the
+// device, and two queue pairs of one program at two addresses.
 func TestSelfAddresses(t *testing.T) {
 	d, err := New(Config{Addresses: []netip.Addr{localhost, elsewhere}})
 	if err != nil {

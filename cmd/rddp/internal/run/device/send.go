@@ -13,8 +13,8 @@ import (
 // A sender turns the work requests of a send queue into requests of the connection. The goroutine
 // that holds the queue pair's sendMu owns it.
 //
-// A long work request takes several steps, and may have to wait between them: for the window, or for
-// a buffer. The goroutine goes away then, and the one that ends the wait kicks the queue pair.
+// A long work request takes several steps, and may have to wait between them: for the window, or
+// for a buffer. The goroutine goes away then, and the one that ends the wait kicks the queue pair.
 type sender struct {
 	active bool // wr is not done
 	wr     uverbs.SendWR
@@ -30,7 +30,8 @@ type sender struct {
 	// program waits for one of them
 	flights, frames int
 	awaited         bool
-	// depth is the maximum number of Reads and atomics under way, and patience how long the peer may be silent
+	// depth is the maximum number of Reads and atomics under way, and patience how long the peer
+	// may be silent
 	depth    int
 	patience time.Duration
 }
@@ -59,9 +60,9 @@ var batches = sync.Pool{New: func() any {
 	return &batch{wrs: make([]rdmap.WorkRequest, 0, batchLen+2), memory: make([]byte, 0, (batchLen+2)*(shortLen+frameLen))}
 }}
 
-// send posts work requests until the queue is empty or they must wait. If begin is false, it only goes on with the one
-// that has begun. A program may post as fast as this end sends; then another goroutine goes on, and whoever waits for
-// sendMu has a turn.
+// send posts work requests until the queue is empty or they must wait. If begin is false, it only
+// goes on with the one that has begun. A program may post as fast as this end sends; then another
+// goroutine goes on, and whoever waits for sendMu has a turn.
 func (s *sender) send(q *queuePair, l *link, begin bool) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -371,8 +372,8 @@ func (s *sender) message(l *link, b *batch) bool {
 	return true
 }
 
-// frame posts a frame that counts, for which the window has room. p has room for the header; if it is
-// nil, the frame has no payload.
+// frame posts a frame that counts, for which the window has room. p has room for the header; if it
+// is nil, the frame has no payload.
 func (s *sender) frame(l *link, b *batch, f frame, p []byte, id uint64) {
 	if p == nil {
 		at := len(b.memory)

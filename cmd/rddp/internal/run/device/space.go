@@ -6,8 +6,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// An allocator gives out parts of the file. Neighbors that come back are one part again, so what is free serves requests
-// of any size.
+// An allocator gives out parts of the file. Neighbors that come back are one part again, so what is
+// free serves requests of any size.
 type allocator struct {
 	free []extent // by offset; no two touch
 }

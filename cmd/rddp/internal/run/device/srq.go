@@ -66,8 +66,8 @@ func (r *receiveQueue) takenNow() uint32 {
 	return r.taken
 }
 
-// length returns the length in bytes of the receive before which so many are taken, modulo 2^32. ok is
-// false if it is not in the queue.
+// length returns the length in bytes of the receive before which so many are taken, modulo 2^32. ok
+// is false if it is not in the queue.
 func (r *receiveQueue) length(before uint32) (n int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -115,8 +115,8 @@ func (p *port) openDatagrams(d *Device, number uint16) (*datagramPort, error) {
 	return o, nil
 }
 
-// sendDatagrams sends what is in the queue. Each is complete when UDP has it. A program may post as fast as this
-// end sends; then another goroutine goes on.
+// sendDatagrams sends what is in the queue. Each is complete when UDP has it. A program may post as
+// fast as this end sends; then another goroutine goes on.
 func (s *sender) sendDatagrams(q *queuePair) {
 	q.mu.Lock()
 	own := q.life.attrs.QKey
@@ -198,7 +198,8 @@ func (d *Device) receiveDatagrams(u *net.UDPConn, number uint16) {
 		if err != nil || perr != nil || h.to>>8 != uint32(number) || !d.has(h.gid) {
 			continue
 		}
-		// A device sends from the port of its queue pair, and no other user of its host has that port.
+		// A device sends from the port of its queue pair, and no other user of its host has that
+		// port.
 		if q := d.find(h.to); q != nil && q.kind == uverbs.UD && h.from>>8 == uint32(from.Port()) {
 			q.receiveDatagram(&h, payload, from.Addr().Unmap())
 		}
@@ -261,8 +262,8 @@ const routeLen = 40
 
 func isIPv4(from, to netip.Addr) bool { return from.Is4() && to.Is4() }
 
-// routeHeader returns that header: an IPv6 header, or an IPv4 header in its last 20 bytes, from which
-// libibverbs makes the address for an answer.
+// routeHeader returns that header: an IPv6 header, or an IPv4 header in its last 20 bytes, from
+// which libibverbs makes the address for an answer.
 func routeHeader(from, to netip.Addr, n int) []byte {
 	const udp, hops = 17, 64
 	b := make([]byte, routeLen)

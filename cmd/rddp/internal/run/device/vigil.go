@@ -7,16 +7,16 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A vigil decides when the peer of a connection has been silent for so long that a NIC would have given up. It looks at the
-// connection in rounds, as long as work requests are under way.
+// A vigil decides when the peer of a connection has been silent for so long that a NIC would have
+// given up. It looks at the connection in rounds, as long as work requests are under way.
 //
 //	none ──silent──▶ silent (asks) ──silent──▶ silent (asks) ──silent, late, after rounds──▶ lost
 //	  ▲                │
 //	  └────heard───────┘
 //
-// What counts is any sign of the peer's host, not the end of a work request: a long transfer may take its time, and so may
-// a program that has posted no receive, or is stopped. A round that comes late counts once. So a host that has
-// stood still does not blame its peers for it.
+// What counts is any sign of the peer's host, not the end of a work request: a long transfer may
+// take its time, and so may a program that has posted no receive, or is stopped. A round that comes
+// late counts once. So a host that has stood still does not blame its peers for it.
 type vigil struct {
 	last   time.Time // when it looked last
 	since  time.Time // when it found the silence
@@ -33,7 +33,8 @@ const (
 // roundOf returns the time between two rounds of a vigil with the given limit.
 func roundOf(limit time.Duration) time.Duration { return min(limit/vigilRounds, roundMost) }
 
-// look is a round. heard is when there was a sign of the peer. ask says that the peer must be asked for one.
+// look is a round. heard is when there was a sign of the peer. ask says that the peer must be asked
+// for one.
 func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool) {
 	last := v.last
 	v.last = now
@@ -49,8 +50,8 @@ func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool)
 	return !lost, lost
 }
 
-// watchLocked begins the rounds, unless there are rounds already or nothing to look for: a peer on this host is seen to
-// end, over UC nothing is acknowledged, and iWARP leaves it to TCP.
+// watchLocked begins the rounds, unless there are rounds already or nothing to look for: a peer on
+// this host is seen to end, over UC nothing is acknowledged, and iWARP leaves it to TCP.
 //
 // +checklocks:l.mu
 func (l *link) watchLocked(limit time.Duration) {
@@ -87,8 +88,9 @@ func (l *link) round() {
 	}
 }
 
-// heard returns when there was the last sign of the peer, as far as this end can tell. TCP knows when the peer's host has
-// acknowledged something. On a network that is made, nothing else than traffic tells.
+// heard returns when there was the last sign of the peer, as far as this end can tell. TCP knows
+// when the peer's host has acknowledged something. On a network that is made, nothing else than
+// traffic tells.
 func (l *link) heard(now time.Time) time.Time {
 	if ago, ok := lastAcknowledgement(l.conn); ok {
 		return now.Add(-ago)
@@ -105,8 +107,9 @@ func (l *link) heard(now time.Time) time.Time {
 	return now
 }
 
-// ask has the peer give a sign: its device acknowledges what it has received, though nobody waits for that, and its TCP
-// acknowledges an acknowledgement of this end, even if the device holds frames for want of a receive.
+// ask has the peer give a sign: its device acknowledges what it has received, though nobody waits
+// for that, and its TCP acknowledges an acknowledgement of this end, even if the device holds
+// frames for want of a receive.
 func (l *link) ask() {
 	q := l.q
 	q.sendMu.Lock()

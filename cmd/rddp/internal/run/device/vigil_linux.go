@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// lastAcknowledgement returns how long ago the peer's TCP has acknowledged something. ok is false if the connection is
-// not the system's TCP.
+// lastAcknowledgement returns how long ago the peer's TCP has acknowledged something. ok is false
+// if the connection is not the system's TCP.
 func lastAcknowledgement(c *extsock.Conn) (ago time.Duration, ok bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// waitingSend joins two programs over TCP or on a network that is made, and returns the link of the first one, whose Send
-// waits for a receive without end.
+// waitingSend joins two programs over TCP or on a network that is made, and returns the link of the
+// first one, whose Send waits for a receive without end.
 func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *link) {
 	t.Helper()
 	devices := [2]*Device{}
@@ -53,7 +53,8 @@ func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *li
 	return a, b, qb, l
 }
 
-// TestVigilOfLink: a peer that has been silent for too long ends the work request that waits for it.
+// TestVigilOfLink: a peer that has been silent for too long ends the work request that waits for
+// it.
 func TestVigilOfLink(t *testing.T) {
 	a, _, _, l := waitingSend(t, false)
 	l.mu.Lock()
@@ -63,7 +64,8 @@ func TestVigilOfLink(t *testing.T) {
 	a.want("the Send", 1, uverbs.RetryExceeded)
 }
 
-// TestVigilHears: a peer whose program has posted no receive gives a sign when it is asked, and its Send waits on.
+// TestVigilHears: a peer whose program has posted no receive gives a sign when it is asked, and its
+// Send waits on.
 func TestVigilHears(t *testing.T) {
 	for _, network := range []bool{false, true} {
 		a, b, qb, l := waitingSend(t, network)

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A memoryWindow is an MW: a key by which peers reach a part of an MR, once a work request has bound
-// it. The upper 24 bits of its keys stay the same, and the program chooses the lower 8.
+// A memoryWindow is an MW: a key by which peers reach a part of an MR, once a work request has
+// bound it. The upper 24 bits of its keys stay the same, and the program chooses the lower 8.
 type memoryWindow struct {
 	handle uint32
 	pd     *protectionDomain
@@ -37,8 +37,8 @@ func (p part) WriteAt(b []byte, off int64) (int, error) { return p.memoryRegion.
 // keyMask are the bits of a window's key that the program chooses.
 const keyMask = 0xff
 
-// addWindow makes a window of pd known under a key that nothing else has, and returns the key. A program that guesses it may
-// bind the window, and so change the key, from then on.
+// addWindow makes a window of pd known under a key that nothing else has, and returns the key. A
+// program that guesses it may bind the window, and so change the key, from then on.
 func (pd *protectionDomain) addWindow(w *memoryWindow) (key uint32) {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package fault makes faults to order for the programs of rddp run: on the network below the device,
-// and at the verbs above it.
+// Package fault makes faults to order for the programs of rddp run: on the network below the
+// device, and at the verbs above it.
 //
 // [Parse] reads what the user asks for, one or several faults with commas between them:
 //
@@ -17,8 +17,8 @@
 //	seed=7                of everything that is random; without it 1
 //
 // STATUS, ERRNO and NAME are those of verbs and of Linux without IBV_WC_ and IBV_EVENT_, such as
-// RETRY_EXC_ERR, ENOMEM and PORT_ERR. WHEN counts from 1: @3 is the third one, @2% is each with this
-// probability, and without WHEN it is each one.
+// RETRY_EXC_ERR, ENOMEM and PORT_ERR. WHEN counts from 1: @3 is the third one, @2% is each with
+// this probability, and without WHEN it is each one.
 //
 // # What is repeatable
 //
@@ -28,9 +28,10 @@
 //
 // # The network
 //
-// The packets are made of what passes a connection, 1,400 bytes at most, and cross a link of package
-// badlink, in both directions. One that the link has lost goes again after a round trip and 10 ms,
-// and those behind it wait, as in TCP. A connection ends when a packet has been lost 15 times, for at least
-// two minutes. So the device sees what a TCP connection shows of such a link.
-// Datagrams of UD queue pairs cross one such link on their way out, and those that are lost stay so.
+// The packets are made of what passes a connection, 1,400 bytes at most, and cross a link of
+// package badlink, in both directions. One that the link has lost goes again after a round trip and
+// 10 ms, and those behind it wait, as in TCP. A connection ends when a packet has been lost 15
+// times, for at least two minutes. So the device sees what a TCP connection shows of such a link.
+// Datagrams of UD queue pairs cross one such link on their way out, and those that are lost stay
+// so.
 package fault

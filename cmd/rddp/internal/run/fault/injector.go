@@ -23,8 +23,8 @@ type Injector struct {
 	connections uint64 // +checklocks:mu
 }
 
-// New returns an Injector for a Plan, or nil if the Plan has no fault. log is told each fault at the
-// verbs and each cut.
+// New returns an Injector for a Plan, or nil if the Plan has no fault. log is told each fault at
+// the verbs and each cut.
 func New(p Plan, log *slog.Logger) *Injector {
 	if len(p.Rules)+len(p.Timed) == 0 && !p.hasNetwork() {
 		return nil
@@ -91,8 +91,8 @@ func (i *Injector) Start(event func(uverbs.EventType)) (stop func()) {
 	})
 }
 
-// StartQP calls fail when a queue pair is to turn to error. It is called when the queue pair has come
-// to RTS. stop ends that.
+// StartQP calls fail when a queue pair is to turn to error. It is called when the queue pair has
+// come to RTS. stop ends that.
 func (i *Injector) StartQP(fail func()) (stop func()) {
 	return i.schedule(true, func(Timed) {
 		i.log.Info("fault", "place", "qp-error")

@@ -73,7 +73,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestTimed checks when events come, that those of a queue pair are others, and that stop ends them.
+// TestTimed checks when events come, that those of a queue pair are others, and that stop ends
+// them.
 func TestTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := injector(t, "event=PORT_ERR@1s,event=PORT_ACTIVE@3s,qp-error@2s")

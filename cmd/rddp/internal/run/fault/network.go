@@ -24,8 +24,8 @@ func (p *Plan) hasNetwork() bool {
 // HasNetwork reports whether the network has faults.
 func (i *Injector) HasNetwork() bool { return i != nil && i.plan.hasNetwork() }
 
-// Backend returns the TCP with the faults of the network, which dials as d says, or nil if there are
-// none.
+// Backend returns the TCP with the faults of the network, which dials as d says, or nil if there
+// are none.
 func (i *Injector) Backend(d net.Dialer) toe.Backend {
 	if !i.HasNetwork() {
 		return nil
@@ -72,8 +72,8 @@ func (l listener) Accept() (toe.Stream, error) {
 	}
 }
 
-// Listener returns a listener that accepts the connections of l, with the faults of the network. It is
-// l if there are none.
+// Listener returns a listener that accepts the connections of l, with the faults of the network. It
+// is l if there are none.
 func (i *Injector) Listener(l net.Listener) net.Listener {
 	if !i.HasNetwork() {
 		return l
@@ -115,8 +115,8 @@ type end interface {
 	CloseWrite() error
 }
 
-// A path carries what one socket has read to the other one, in both directions, over a link. It ends
-// when both directions have, or at once when it is cut.
+// A path carries what one socket has read to the other one, in both directions, over a link. It
+// ends when both directions have, or at once when it is cut.
 type path struct {
 	i      *Injector
 	a      end           // the device's side
@@ -265,8 +265,8 @@ const (
 	maxTime  = 2 * time.Minute
 )
 
-// put sends a packet, again and again until the link takes it. It does so since the time since, and this is
-// the n-th time.
+// put sends a packet, again and again until the link takes it. It does so since the time since, and
+// this is the n-th time.
 func (w *way) put(packet []byte, since time.Time, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

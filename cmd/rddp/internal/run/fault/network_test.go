@@ -158,8 +158,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutAtOnce: a connection may be cut before anything has passed, from the beginning on, by several
-// faults at a time.
+// TestCutAtOnce: a connection may be cut before anything has passed, from the beginning on, by
+// several faults at a time.
 func TestCutAtOnce(t *testing.T) {
 	for range 20 {
 		p, device, peer := laid(t, injector(t, "cut@0s,cut@1ns,cut@0s"))
@@ -190,8 +190,8 @@ func TestPathOfAClosedConnection(t *testing.T) {
 	})
 }
 
-// TestPathGivesUp checks that a connection ends that gets nothing through, whether the device has closed it or
-// not: otherwise the path of each would stay as long as the process.
+// TestPathGivesUp checks that a connection ends that gets nothing through, whether the device has
+// closed it or not: otherwise the path of each would stay as long as the process.
 func TestPathGivesUp(t *testing.T) {
 	for spec, want := range map[string]time.Duration{"loss=100%": maxTime, "loss=100%,delay=10s": (maxTries - 1) * (20*time.Second + 10*time.Millisecond)} {
 		for _, closes := range []bool{false, true} {
@@ -218,8 +218,8 @@ func TestPathGivesUp(t *testing.T) {
 	}
 }
 
-// TestBackend checks connections over the kernel's TCP: their addresses, half-close and reset, with both
-// kinds of listener.
+// TestBackend checks connections over the kernel's TCP: their addresses, half-close and reset, with
+// both kinds of listener.
 func TestBackend(t *testing.T) {
 	i := injector(t, "cut@1MiB")
 	b := i.Backend(net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}})

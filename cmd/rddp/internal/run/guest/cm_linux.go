@@ -37,8 +37,8 @@ func OpenCM() (*CM, error) {
 	return &CM{fd}, nil
 }
 
-// Do sends a command. If out is not 0, the command begins with the address of an answer of that length,
-// at the place at of the input.
+// Do sends a command. If out is not 0, the command begins with the address of an answer of that
+// length, at the place at of the input.
 func (c *CM) Do(cmd uint32, in []byte, at, out int) ([]byte, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()

@@ -226,8 +226,8 @@ func (c *Context) QP(a QPConfig) (*QP, error) {
 	return q, err
 }
 
-// Destroy destroys an object: 20 is a CQ, 27 a QP, 35 an SRQ. It returns how many events the program
-// must have acknowledged.
+// Destroy destroys an object: 20 is a CQ, 27 a QP, 35 an SRQ. It returns how many events the
+// program must have acknowledged.
 func (c *Context) Destroy(cmd, handle uint32) (events uint32, err error) {
 	n := 4
 	if cmd == 20 {

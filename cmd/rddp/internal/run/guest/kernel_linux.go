@@ -23,8 +23,8 @@ func OpenDevice() (*Context, error) {
 	return Open(f)
 }
 
-// OpenFile opens the device, as libibverbs does: it must be a character device with the numbers that
-// /sys has.
+// OpenFile opens the device, as libibverbs does: it must be a character device with the numbers
+// that /sys has.
 func OpenFile() (*File, error) {
 	const class = "/sys/class/infiniband_verbs/uverbs0/"
 	name, err := os.ReadFile(class + "ibdev")

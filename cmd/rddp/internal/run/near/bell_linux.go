@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bell wakes the peer, and waits for the peer's bell: a unix socket. The bytes in it mean nothing, and
-// its end means that the peer has closed the connection or has died.
+// A bell wakes the peer, and waits for the peer's bell: a unix socket. The bytes in it mean
+// nothing, and its end means that the peer has closed the connection or has died.
 type bell struct {
 	conn *net.UnixConn
 	raw  syscall.RawConn
@@ -29,8 +29,8 @@ func (b *bell) init(c *net.UnixConn, ready func() bool, gone func()) error {
 	if err != nil {
 		return err
 	}
-	// The kernel would close descriptors that a peer passes along with a bell, which may take forever. Linux can
-	// refuse them from 6.16 on.
+	// The kernel would close descriptors that a peer passes along with a bell, which may take
+	// forever. Linux can refuse them from 6.16 on.
 	if err := raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) }); err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func ringOnce(fd uintptr) {
 	}
 }
 
-// wait waits until ready says true, or the deadline passes. ready is asked again each time the bell has
-// rung, and before each sleep.
+// wait waits until ready says true, or the deadline passes. ready is asked again each time the bell
+// has rung, and before each sleep.
 func (b *bell) wait() error {
 	for {
 		if err := b.raw.Read(b.waitFunc); err != nil || !b.again {
@@ -64,8 +64,8 @@ func (b *bell) wait() error {
 	}
 }
 
-// hearMost is the maximum number of calls that hear bells between two looks at the deadline. A peer can ring
-// faster than this end hears.
+// hearMost is the maximum number of calls that hear bells between two looks at the deadline. A peer
+// can ring faster than this end hears.
 const hearMost = 16
 
 // tryWait returns false if the goroutine must sleep. What rings from here on wakes it.
@@ -90,8 +90,8 @@ func (b *bell) tryWait(fd uintptr) bool {
 	return true
 }
 
-// hear is wait without waiting, and without a deadline: it reports whether wait would return at once. It may
-// report so wrongly if the peer rings without end.
+// hear is wait without waiting, and without a deadline: it reports whether wait would return at
+// once. It may report so wrongly if the peer rings without end.
 func (b *bell) hear() bool {
 	err := b.raw.Control(b.hearFunc)
 	return b.heard || err != nil

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 )
 
-// A connection begins with a hello of the end that dials. With it come the shared memory and one end of a
-// second socket. The answer is one byte.
+// A connection begins with a hello of the end that dials. With it come the shared memory and one
+// end of a second socket. The answer is one byte.
 //
 //	 0                 8                24     26               42     44
 //	+-----------------+----------------+------+----------------+------+
@@ -31,8 +31,9 @@ const (
 	accepted   = 'y'
 	// helloTime is how long a peer may take for its hello.
 	helloTime = 5 * time.Second
-	// maxHellos is the maximum number of peers that a listener listens to at once. Others wait, or take TCP. Each
-	// has up to five descriptors. To close one that a hostile peer has passed may take forever.
+	// maxHellos is the maximum number of peers that a listener listens to at once. Others wait, or
+	// take TCP. Each has up to five descriptors. To close one that a hostile peer has passed may
+	// take forever.
 	maxHellos = 64
 )
 
@@ -60,8 +61,8 @@ func parseHello(b []byte) (h hello, err error) {
 	return hello{address(b), address(b[18:])}, nil
 }
 
-// socketName returns the name of the listener of a port, which belongs to the network namespace, as the
-// port does.
+// socketName returns the name of the listener of a port, which belongs to the network namespace, as
+// the port does.
 func socketName(port uint16) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@rddp-run-%d", port)}
 }
@@ -72,8 +73,9 @@ var errStrict = errors.New("near: with vm.overcommit_memory=2, the memory may tu
 // overcommitFile has the kernel's policy about memory. Tests have another file.
 var overcommitFile = "/proc/sys/vm/overcommit_memory"
 
-// checkSystem returns an error if an access to shared memory could end this process. The kernel sets memory aside
-// when it is first touched. Only the policy never to overcommit lets it refuse that, which is a SIGBUS.
+// checkSystem returns an error if an access to shared memory could end this process. The kernel
+// sets memory aside when it is first touched. Only the policy never to overcommit lets it refuse
+// that, which is a SIGBUS.
 func checkSystem() error {
 	b, err := os.ReadFile(overcommitFile)
 	if err == nil && strings.TrimSpace(string(b)) == "2" {
@@ -98,8 +100,9 @@ func checkUser(c *net.UnixConn) (err error) {
 	return err
 }
 
-// Dial connects to the listener of port to.Port(), if the peer has the address to and belongs to the same
-// user. from is the address that this end has on the host. The error may be nil only on the host itself.
+// Dial connects to the listener of port to.Port(), if the peer has the address to and belongs to
+// the same user. from is the address that this end has on the host. The error may be nil only on
+// the host itself.
 func Dial(ctx context.Context, from, to netip.AddrPort) (*Stream, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err
@@ -227,8 +230,8 @@ type listener struct {
 	once   sync.Once
 }
 
-// Listen listens at the name of a TCP port. has says whether this end has an address; peers that dial
-// another one are refused.
+// Listen listens at the name of a TCP port. has says whether this end has an address; peers that
+// dial another one are refused.
 func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	return listenFor(helloTime, port, has)
 }
@@ -377,8 +380,8 @@ func isOurs(a netip.Addr) bool {
 	return false
 }
 
-// checkMemory returns an error unless the file is ordinary memory of the right length that stays as long
-// as it is. An access to other memory could end this process.
+// checkMemory returns an error unless the file is ordinary memory of the right length that stays as
+// long as it is. An access to other memory could end this process.
 func checkMemory(fd int) error {
 	// The seal comes first: without it, the length could change after it was looked at.
 	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {

@@ -8,9 +8,10 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A header is what the two ends of a half tell each other. It lies in the shared memory, so the peer
-// may write anything into it at any time. The writer sets produced, base and ended, the reader consumed and
-// closed, and both set asleep and wanted. No two fields of different ends share a cache line of 64 bytes.
+// A header is what the two ends of a half tell each other. It lies in the shared memory, so the
+// peer may write anything into it at any time. The writer sets produced, base and ended, the reader
+// consumed and closed, and both set asleep and wanted. No two fields of different ends share a
+// cache line of 64 bytes.
 type header struct {
 	produced atomic.Uint64 // bytes that the writer has put in, from the beginning
 	base     atomic.Uint64 // which of them is the one at the front of the ring
@@ -36,24 +37,24 @@ const (
 )
 
 const (
-	// headerLen is the room for a header in bytes, and ringLen the length of the ring behind the headers:
-	// the bytes of a direction that may be on their way.
+	// headerLen is the room for a header in bytes, and ringLen the length of the ring behind the
+	// headers: the bytes of a direction that may be on their way.
 	headerLen = 4096
 	ringLen   = 512 << 10
 	// fileLen is the length of the memory of a connection: two headers and two rings.
 	fileLen = 2 * (headerLen + ringLen)
 	// publishEvery is how many bytes the writer copies before the reader may see them.
 	publishEvery = 64 << 10
-	// roomFrom is how many bytes must be free before a writer goes on that has filled the ring. If it went on
-	// for each byte that the reader takes, the two would wake each other all the time.
+	// roomFrom is how many bytes must be free before a writer goes on that has filled the ring. If
+	// it went on for each byte that the reader takes, the two would wake each other all the time.
 	roomFrom = ringLen / 4
 )
 
 var errPeer = errors.New("near: the peer has written nonsense into the shared memory")
 
-// A half is one direction of a connection: a ring of bytes with one writer and one reader, in different
-// processes. What this end knows by itself is not in the shared memory, and what it reads there is
-// checked before it is used.
+// A half is one direction of a connection: a ring of bytes with one writer and one reader, in
+// different processes. What this end knows by itself is not in the shared memory, and what it reads
+// there is checked before it is used.
 type half struct {
 	mu   locks.Mutex[locks.NearHalf]
 	head *header // +checklocks:mu
@@ -91,9 +92,9 @@ func (h *half) availableLocked() (int, error) {
 	return int(n), nil
 }
 
-// roomLocked returns the number of bytes that the writer can put in. If the ring is empty, the next byte
-// goes to its front: so a reader that keeps up has the bytes in its cache, and what is never used of the
-// ring takes no memory.
+// roomLocked returns the number of bytes that the writer can put in. If the ring is empty, the next
+// byte goes to its front: so a reader that keeps up has the bytes in its cache, and what is never
+// used of the ring takes no memory.
 //
 // +checklocks:h.mu
 func (h *half) roomLocked() (int, error) {

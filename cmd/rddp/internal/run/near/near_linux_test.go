@@ -143,8 +143,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHostileHello checks hellos that are wrong: the listener closes the connection, and accepts the next
-// one.
+// TestHostileHello checks hellos that are wrong: the listener closes the connection, and accepts
+// the next one.
 func TestHostileHello(t *testing.T) {
 	l, at := listen(t)
 	good := hello{from, at}.appendTo(nil)
@@ -228,8 +228,8 @@ func TestHostileHello(t *testing.T) {
 	b.Close()
 }
 
-// TestManyHellos checks that peers which say nothing keep no more than maxHellos goroutines and connections, and
-// that the next peer is answered once one of them is gone.
+// TestManyHellos checks that peers which say nothing keep no more than maxHellos goroutines and
+// connections, and that the next peer is answered once one of them is gone.
 func TestManyHellos(t *testing.T) {
 	l, at := listenWith(t, time.Hour) // it gives up none of them, however long the others take
 	other, atOther := listen(t)
@@ -342,8 +342,8 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// TestStrictMemory checks that there are no connections where the kernel may refuse memory at the first access.
-// The policy is that of the whole machine, so the test has a file instead of it.
+// TestStrictMemory checks that there are no connections where the kernel may refuse memory at the
+// first access. The policy is that of the whole machine, so the test has a file instead of it.
 func TestStrictMemory(t *testing.T) {
 	_, at := listen(t)
 	was := overcommitFile
@@ -385,7 +385,8 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestNumberlessUser checks that users who have no number in a user namespace are not taken for the same one.
+// TestNumberlessUser checks that users who have no number in a user namespace are not taken for the
+// same one.
 func TestNumberlessUser(t *testing.T) {
 	const env = "RDDP_TEST_NUMBERLESS"
 	if os.Getenv(env) == "" {
@@ -449,8 +450,8 @@ func takeWhole(s *Stream) (n int, err error) {
 	return n, err
 }
 
-// TestProducedGoesBack checks a peer that takes back what it has shown: ReadSegment returns no 0 without an
-// error.
+// TestProducedGoesBack checks a peer that takes back what it has shown: ReadSegment returns no 0
+// without an error.
 func TestProducedGoesBack(t *testing.T) {
 	a, b := pair(t)
 	if _, err := a.Write(make([]byte, 8)); err != nil {
@@ -501,8 +502,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestShortWrites checks that a writer which has not filled the ring waits for no room, and that one which has
-// filled it goes on when the reader has taken a quarter, in one piece or in many.
+// TestShortWrites checks that a writer which has not filled the ring waits for no room, and that
+// one which has filled it goes on when the reader has taken a quarter, in one piece or in many.
 func TestShortWrites(t *testing.T) {
 	for _, take := range []int{1000, roomFrom} {
 		a, b := pair(t)
@@ -536,9 +537,9 @@ func TestShortWrites(t *testing.T) {
 	}
 }
 
-// TestShortMessages checks that messages of which each is read before the next is written touch only the
-// front of the ring, so that they stay in the caches, and a connection with short messages takes little
-// memory.
+// TestShortMessages checks that messages of which each is read before the next is written touch
+// only the front of the ring, so that they stay in the caches, and a connection with short messages
+// takes little memory.
 func TestShortMessages(t *testing.T) {
 	a, b := pair(t)
 	const n = 1000
@@ -559,8 +560,8 @@ func TestShortMessages(t *testing.T) {
 	}
 }
 
-// TestScribbles lets a hostile peer write at random into what is shared, while the two ends use it. The
-// bytes may be wrong then, and the stream may end. Nothing else may happen.
+// TestScribbles lets a hostile peer write at random into what is shared, while the two ends use it.
+// The bytes may be wrong then, and the stream may end. Nothing else may happen.
 func TestScribbles(t *testing.T) {
 	a, b := pair(t)
 	stop := make(chan struct{})
@@ -597,8 +598,8 @@ func TestScribbles(t *testing.T) {
 	<-scribbled
 }
 
-// TestPeerDies checks what is seen when the peer's process ends: its sockets close, and its memory says
-// nothing.
+// TestPeerDies checks what is seen when the peer's process ends: its sockets close, and its memory
+// says nothing.
 func TestPeerDies(t *testing.T) {
 	a, b := pair(t)
 	if _, err := a.Write([]byte("last")); err != nil {

@@ -51,8 +51,8 @@ func newStream(number int, file []byte, data, room *net.UnixConn, local, remote 
 
 // Reading.
 
-// readableLocked returns the number of bytes that can be read. If there are none and none will come, err
-// says why.
+// readableLocked returns the number of bytes that can be read. If there are none and none will
+// come, err says why.
 //
 // +checklocks:s.in.mu
 func (s *Stream) readableLocked() (n int, err error) {
@@ -95,8 +95,8 @@ func (s *Stream) hasSegment() bool {
 	return false
 }
 
-// ReadSegment borrows no memory before there is something to read. It ignores the patience, which paid
-// nothing on two processors that the programs wanted too.
+// ReadSegment borrows no memory before there is something to read. It ignores the patience, which
+// paid nothing on two processors that the programs wanted too.
 func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	s.readMu.Lock()
 	defer s.readMu.Unlock()
@@ -233,7 +233,8 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	return n, s.opError("write", err)
 }
 
-// WaitWritable waits for any room or, if the last write has filled the ring, until a quarter of it is free.
+// WaitWritable waits for any room or, if the last write has filled the ring, until a quarter of it
+// is free.
 func (s *Stream) WaitWritable() error {
 	err := s.room.wait()
 	if errors.Is(err, os.ErrDeadlineExceeded) && s.isFinished() {

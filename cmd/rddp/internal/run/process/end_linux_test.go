@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// TestEnd: once a process has ended, nothing reaches the memory of another process that has its number. Here that
-// is the test itself.
+// TestEnd: once a process has ended, nothing reaches the memory of another process that has its
+// number. Here that is the test itself.
 func TestEnd(t *testing.T) {
 	c := exec.Command("/proc/self/exe")
 	c.Args[0] = first
@@ -46,8 +46,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestEndIsKnown: nobody waits for the answer whether a process has ended, even if the process keeps its memory from
-// coming and calls execve.
+// TestEndIsKnown: nobody waits for the answer whether a process has ended, even if the process
+// keeps its memory from coming and calls execve.
 func TestEndIsKnown(t *testing.T) {
 	p, err := Open(os.Getpid())
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 // pages. So it is used only where the system calls fail, and only after a look at the map of the
 // process.
 //
-// When a process becomes another program, by execve, its number goes on and its memory does not. See
-// Leave.
+// When a process becomes another program, by execve, its number goes on and its memory does not.
+// See Leave.
 type Process struct {
 	PID  int
 	mem  *os.File
@@ -36,8 +36,9 @@ type Process struct {
 	// the memory that the number stands for may not be this one any more
 	left bool // +checklocks:mu
 
-	// ended says that the process has ended, so that its number may be that of another one. It is not one of mu's:
-	// a call that waits for memory holds mu, and whoever asks must not wait for that.
+	// ended says that the process has ended, so that its number may be that of another one. It is
+	// not one of mu's: a call that waits for memory holds mu, and whoever asks must not wait for
+	// that.
 	ended atomic.Bool
 }
 
@@ -61,8 +62,8 @@ func Open(tid int) (*Process, error) {
 	return p, nil
 }
 
-// watch notes the end of the process. Since the kernel does not give a number to another process soon, this comes
-// before that.
+// watch notes the end of the process. Since the kernel does not give a number to another process
+// soon, this comes before that.
 func (p *Process) watch() error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
@@ -95,9 +96,9 @@ func (p *Process) HasEnded() bool { return p.ended.Load() }
 // Close releases what p needs of the system. The process itself goes on.
 func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close(), p.life.Close()) }
 
-// Leave is called before the process calls execve. When it returns, nothing reaches the memory by the
-// number of the process any more, but only through /proc/PID/mem, which belongs to the memory that
-// there was when it was opened. So nothing is ever written to the memory of the next program.
+// Leave is called before the process calls execve. When it returns, nothing reaches the memory by
+// the number of the process any more, but only through /proc/PID/mem, which belongs to the memory
+// that there was when it was opened. So nothing is ever written to the memory of the next program.
 func (p *Process) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,10 +169,11 @@ func (p *Process) Write(b []byte, addr uint64) error {
 // elsewhere reports whether /proc/PID/mem may do what the system call has refused.
 func elsewhere(err error) bool { return err == syscall.EPERM || err == syscall.ESRCH }
 
-// transfer makes one of the two system calls. Each of them is one copy by the kernel. It may wait for a page that is
-// on a disk, or that the program does not let come, so the scheduler must be able to give this goroutine's processor to
-// another one. With 4 KiB that costs 3 to 9 hundredths of a Write's processor time, 16 Writes at a time, and with 64
-// bytes or 64 KiB less than can be measured (BenchmarkWrite through memory, six times each in turn, on a busy machine).
+// transfer makes one of the two system calls. Each of them is one copy by the kernel. It may wait
+// for a page that is on a disk, or that the program does not let come, so the scheduler must be
+// able to give this goroutine's processor to another one. With 4 KiB that costs 3 to 9 hundredths
+// of a Write's processor time, 16 Writes at a time, and with 64 bytes or 64 KiB less than can be
+// measured (BenchmarkWrite through memory, six times each in turn, on a busy machine).
 func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	if len(b) == 0 {
 		return nil
@@ -275,8 +277,8 @@ func (t Thread) Write(b []byte, addr uint64) error {
 	return t.reach(unix.SYS_PROCESS_VM_WRITEV, (*Process).Write, b, addr)
 }
 
-// reach makes the system call. If it is forbidden, as by Docker before version 23, it takes the other
-// way by a Process.
+// reach makes the system call. If it is forbidden, as by Docker before version 23, it takes the
+// other way by a Process.
 func (t Thread) reach(nr uintptr, other func(p *Process, b []byte, addr uint64) error, b []byte, addr uint64) error {
 	err := (&Process{PID: int(t)}).transfer(nr, b, addr)
 	if err != syscall.EPERM {

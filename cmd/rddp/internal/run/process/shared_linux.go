@@ -39,8 +39,8 @@ func (p *Process) Shared(addr, n uint64, write bool) (all []Shared, err error) {
 	return all, err
 }
 
-// Has returns an error unless the n bytes at addr are of parts, which another process has, and p has the same at the same
-// address, to read, and to write if write is true.
+// Has returns an error unless the n bytes at addr are of parts, which another process has, and p
+// has the same at the same address, to read, and to write if write is true.
 func (p *Process) Has(parts []Shared, addr, n uint64, write bool) error {
 	return p.walk(addr, n, func(m mapping) error {
 		o, ok := m.object()
@@ -73,8 +73,8 @@ func (m mapping) object() (o object, ok bool) {
 	return object{string(fields[2]), inode, offset - m.from}, errors.Join(err1, err2) == nil
 }
 
-// walk calls do for each mapping of the n bytes at addr, until that returns an error. It returns an error if there is no
-// memory somewhere.
+// walk calls do for each mapping of the n bytes at addr, until that returns an error. It returns an
+// error if there is no memory somewhere.
 func (p *Process) walk(addr, n uint64, do func(m mapping) error) error {
 	if n == 0 {
 		return nil

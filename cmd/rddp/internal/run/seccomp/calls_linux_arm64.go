@@ -26,8 +26,8 @@ var calls = []struct {
 	{unix.SYS_DUP3, "to a number", Dup2},
 }
 
-// arch32 is the architecture of 32-bit programs, and calls32 are those of their calls that the filter
-// names.
+// arch32 is the architecture of 32-bit programs, and calls32 are those of their calls that the
+// filter names.
 const arch32 = unix.AUDIT_ARCH_ARM
 
 var calls32 = []tcpCall{

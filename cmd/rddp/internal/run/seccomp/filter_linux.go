@@ -115,9 +115,9 @@ func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 //   - the ioctl of the verbs, by its number, on any descriptor;
 //   - calls that make a process another program.
 //
-// With tcp, it also sees the calls that connect a socket, or listen and accept, those that ask for its
-// addresses, and io_uring_setup; sends that connect (MSG_FASTOPEN); and of 32-bit programs, connect and
-// listen.
+// With tcp, it also sees the calls that connect a socket, or listen and accept, those that ask for
+// its addresses, and io_uring_setup; sends that connect (MSG_FASTOPEN); and of 32-bit programs,
+// connect and listen.
 //
 // A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
 func Filter(tcp TCP) []unix.SockFilter {

@@ -20,23 +20,26 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// The guardian is the parent of the program, and a child of the supervisor. It does nothing but wait. Each
-// orphan of the program's tree becomes its child, whatever its process group and its session are. So when the
-// supervisor ends, by whatever means, the guardian can kill all that the supervisor leaves behind: without it,
-// their calls would fail with ENOSYS for ever, and their work requests would never complete. If the guardian
-// is killed, the supervisor does the same. If the guardian is stopped, the supervisor continues it.
+// The guardian is the parent of the program, and a child of the supervisor. It does nothing but
+// wait. Each orphan of the program's tree becomes its child, whatever its process group and its
+// session are. So when the supervisor ends, by whatever means, the guardian can kill all that the
+// supervisor leaves behind: without it, their calls would fail with ENOSYS for ever, and their work
+// requests would never complete. If the guardian is killed, the supervisor does the same. If the
+// guardian is stopped, the supervisor continues it.
 //
-// A process group of its own keeps it from signals that are for the group of the supervisor and the program.
+// A process group of its own keeps it from signals that are for the group of the supervisor and the
+// program.
 
-// guardianName is the name under which Start runs this executable again as the guardian, and guardianComm that
-// of the process, which is to differ from the supervisor's, so that whoever kills that by its name meets only one of them.
+// guardianName is the name under which Start runs this executable again as the guardian, and
+// guardianComm that of the process, which is to differ from the supervisor's, so that whoever kills
+// that by its name meets only one of them.
 const (
 	guardianName = "rddp-run-guardian"
 	guardianComm = "run-guardian"
 )
 
-// guard is the guardian. Its arguments are the numbers of the socket to the supervisor and of that of the stage, and those of the
-// stage. It does not return.
+// guard is the guardian. Its arguments are the numbers of the socket to the supervisor and of that
+// of the stage, and those of the stage. It does not return.
 func guard(args []string) {
 	runtime.LockOSThread() // the program is killed when this thread ends
 	runtime.GOMAXPROCS(1)  // there is nothing to do at the same time
@@ -49,8 +52,8 @@ func guard(args []string) {
 		_ = unix.Sendmsg(report, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
 	}
-	// All of this is for the time after the start: the program inherits what is ignored, and is in the group in which its
-	// user expects it.
+	// All of this is for the time after the start: the program inherits what is ignored, and is in
+	// the group in which its user expects it.
 	deafen()
 	_ = unix.Setpgid(0, 0)
 	setName(guardianComm)
@@ -79,15 +82,16 @@ func setName(name string) {
 	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(b))), 0, 0, 0) // it is only a name
 }
 
-// deafen makes this process deaf for the signals that rddp run does not pass on, but those that nobody can ignore.
+// deafen makes this process deaf for the signals that rddp run does not pass on, but those that
+// nobody can ignore.
 func deafen() {
 	signal.Notify(make(chan os.Signal, 1),
 		syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGIO, syscall.SIGPWR, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
 		syscall.SIGPIPE, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGSYS, syscall.SIGTRAP, syscall.SIGABRT)
 }
 
-// passSignals passes on to the supervisor what it passes on to the program: a program that signals its parent means
-// rddp run.
+// passSignals passes on to the supervisor what it passes on to the program: a program that signals
+// its parent means rddp run.
 func passSignals() {
 	passedOn := []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 	heard := make(chan os.Signal, 16)
@@ -132,8 +136,9 @@ func receiveProgram(report int) (pid, pidfd int, err error) {
 	return int(binary.NativeEndian.Uint32(b)), pidfd, nil
 }
 
-// keepGoing continues the guardian whenever something has stopped it: a SIGSTOP for all processes with the user's name,
-// for example. Otherwise the end of the program would never be known. It returns when the guardian has ended.
+// keepGoing continues the guardian whenever something has stopped it: a SIGSTOP for all processes
+// with the user's name, for example. Otherwise the end of the program would never be known. It
+// returns when the guardian has ended.
 func keepGoing(guardian int) {
 	for {
 		var what unix.Siginfo
@@ -152,7 +157,8 @@ func keepGoing(guardian int) {
 
 const stopped = 5 // CLD_STOPPED
 
-// receiveStatus receives the status of the program. An error means that the guardian has not sent it.
+// receiveStatus receives the status of the program. An error means that the guardian has not sent
+// it.
 func receiveStatus(report int) (unix.WaitStatus, error) {
 	var b [4]byte
 	if n, _, err := receive(report, b[:], nil); err != nil || n != len(b) {
@@ -176,8 +182,9 @@ func receive(socket int, b, control []byte) (n, cn int, err error) {
 	return n, cn, err
 }
 
-// A ward is the children of this process, orphans of the program's tree among them. No number of a child stands
-// for another process while mu is held, since only the holder of mu takes the status of one that has ended.
+// A ward is the children of this process, orphans of the program's tree among them. No number of a
+// child stands for another process while mu is held, since only the holder of mu takes the status
+// of one that has ended.
 type ward struct {
 	program int
 
@@ -200,7 +207,8 @@ func (w *ward) wait() {
 	}
 }
 
-// reap takes the status of all children that have ended. Their children are children of this process by then.
+// reap takes the status of all children that have ended. Their children are children of this
+// process by then.
 func (w *ward) reap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

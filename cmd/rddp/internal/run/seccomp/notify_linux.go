@@ -186,8 +186,8 @@ func (l *Listener) AddFD(c *Call, fd, number int, closeOnExec bool) (int, error)
 	if closeOnExec {
 		a.fdFlags = unix.O_CLOEXEC
 	}
-	// The kernel can do this and answer the call at once. But if a signal comes while the thread of the
-	// call is about to take the descriptor, and Go's scheduler sends many, the call returns 0.
+	// The kernel can do this and answer the call at once. But if a signal comes while the thread of
+	// the call is about to take the descriptor, and Go's scheduler sends many, the call returns 0.
 	for {
 		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlAdd, uintptr(unsafe.Pointer(&a)))
 		if e == 0 {

@@ -1,8 +1,9 @@
 package seccomp
 
 // A Class is one of the two kinds of descriptors that the supervisor makes in the program and that
-// the filter knows by their numbers. Every fourth number from 32 on is of a Class. Descriptors of the
-// program's own may have such numbers too: they work as all others, but some calls for them take longer.
+// the filter knows by their numbers. Every fourth number from 32 on is of a Class. Descriptors of
+// the program's own may have such numbers too: they work as all others, but some calls for them
+// take longer.
 type Class int
 
 // The classes. A number is of a class if this is the number modulo 4.
@@ -27,8 +28,8 @@ const (
 	commandUnit     = 8
 )
 
-// A Dup is a call by which a thread puts a descriptor where the program wants it, and not at the lowest
-// free number.
+// A Dup is a call by which a thread puts a descriptor where the program wants it, and not at the
+// lowest free number.
 type Dup struct {
 	Number int
 	Exact  bool // at Number, and otherwise at the lowest free number from Number on
@@ -41,8 +42,8 @@ const margin = 64
 // preferred is the number below which Pick looks first: select(2) knows no higher ones.
 const preferred = 1024
 
-// Pick returns a number of the class for a process that has the descriptors open, so that no thread of
-// the process is about to have one there. limit is the one of the process, and under way are the
+// Pick returns a number of the class for a process that has the descriptors open, so that no thread
+// of the process is about to have one there. limit is the one of the process, and under way are the
 // calls by which other threads may be doing that. If the process is near its limit, there may be
 // fewer than margin free numbers below. ok is false if all numbers are taken.
 func Pick(c Class, open map[int]bool, limit int, underWay []Dup) (number int, ok bool) {
@@ -56,7 +57,8 @@ func Pick(c Class, open map[int]bool, limit int, underWay []Dup) (number int, ok
 
 // pick is Pick with the least number of free numbers below.
 func pick(c Class, open map[int]bool, limit int, underWay []Dup, least int) (number int, ok bool) {
-	// starts are where the kernel may begin to look for a free number, with how many are free from there
+	// starts are where the kernel may begin to look for a free number, with how many are free from
+	// there
 	starts := map[int]int{0: 0}
 	exact := make(map[int]bool)
 	for _, d := range underWay {

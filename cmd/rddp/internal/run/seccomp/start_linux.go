@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stages are the names under which Start runs this executable again, by the TCP calls in its filter.
+// stages are the names under which Start runs this executable again, by the TCP calls in its
+// filter.
 var stages = [...]string{"rddp-run-stage", Made: "rddp-run-stage-made", Accepted: "rddp-run-stage-accepted", Made | Accepted: "rddp-run-stage-tcp"}
 
 // exitCannotRun is the status with which the stage ends if it can't become the program, as a shell
@@ -65,8 +66,8 @@ func Stage() {
 	os.Exit(exitCannotRun)
 }
 
-// ownDescriptor returns the descriptor of an argument, which the next program is not to have. Its number is one that
-// was free, since all others are the user's, who may have given the program any.
+// ownDescriptor returns the descriptor of an argument, which the next program is not to have. Its
+// number is one that was free, since all others are the user's, who may have given the program any.
 func ownDescriptor(argument string) int {
 	fd, err := strconv.Atoi(argument)
 	if err != nil {
@@ -76,7 +77,8 @@ func ownDescriptor(argument string) int {
 	return fd
 }
 
-// prepare makes this thread one whose calls the supervisor sees. It returns the path of the program.
+// prepare makes this thread one whose calls the supervisor sees. It returns the path of the
+// program.
 func prepare(socket int, name string, tcp TCP) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +140,9 @@ type Program struct {
 }
 
 // Start runs the program args[0] with the arguments args[1:], with the standard streams and the
-// environment of this process, and returns the Listener for its calls. tcp says which calls for TCP connections the
-// Listener sees too. The program, and all that it starts, is killed when this process ends: see guard.
+// environment of this process, and returns the Listener for its calls. tcp says which calls for TCP
+// connections the Listener sees too. The program, and all that it starts, is killed when this
+// process ends: see guard.
 func Start(args []string, tcp TCP) (*Program, error) {
 	stage, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -177,8 +180,8 @@ func Start(args []string, tcp TCP) (*Program, error) {
 	return nil, err
 }
 
-// passOn runs this executable again, with arguments of ours and of the program, and with the descriptors beside those
-// that this process has from its user.
+// passOn runs this executable again, with arguments of ours and of the program, and with the
+// descriptors beside those that this process has from its user.
 func passOn(ours, args []string, fds ...int) (pid int, err error) {
 	for _, fd := range fds {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
@@ -191,8 +194,8 @@ func passOn(ours, args []string, fds ...int) (pid int, err error) {
 // Signal sends a signal to the program, if that has not ended.
 func (p *Program) Signal(s syscall.Signal) { _ = unix.PidfdSendSignal(p.pidfd, s, nil, 0) }
 
-// Wait waits until the program and all that it has started have ended, and returns the status of the program. It also
-// releases what p has besides the Listener.
+// Wait waits until the program and all that it has started have ended, and returns the status of
+// the program. It also releases what p has besides the Listener.
 func (p *Program) Wait() unix.WaitStatus {
 	status, err := receiveStatus(p.report)
 	if err != nil {

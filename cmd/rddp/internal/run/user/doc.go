@@ -1,8 +1,8 @@
-// Package user says whether a peer of this host has the same user as this process. The kernel knows the user of
-// each of its sockets, so a peer cannot pretend to have another one.
+// Package user says whether a peer of this host has the same user as this process. The kernel knows
+// the user of each of its sockets, so a peer cannot pretend to have another one.
 //
-// A peer that is another process of the same user counts as this user's, whatever made that process connect: a
-// forwarder such as ssh -L stands for the user who has started it.
+// A peer that is another process of the same user counts as this user's, whatever made that process
+// connect: a forwarder such as ssh -L stands for the user who has started it.
 package user
 
 // A Relation is what the kernel says of a peer.
@@ -16,8 +16,8 @@ const (
 	Same
 	// Another means that the peer has another user.
 	Another
-	// Ending means that the peer is on this host, and that its end of the connection has begun to end
-	// or is gone, so that the kernel has forgotten its user.
+	// Ending means that the peer is on this host, and that its end of the connection has begun to
+	// end or is gone, so that the kernel has forgotten its user.
 	Ending
 )
 

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OfTCP returns the relation of the peer of a TCP connection, whose own end is local. The peer is Unknown
-// if its end is in another network namespace. Of an end that has begun to end the kernel forgets the
-// user, so a peer whose address is one of this namespace's is Ending then.
+// OfTCP returns the relation of the peer of a TCP connection, whose own end is local. The peer is
+// Unknown if its end is in another network namespace. Of an end that has begun to end the kernel
+// forgets the user, so a peer whose address is one of this namespace's is Ending then.
 func OfTCP(local, remote netip.AddrPort) Relation {
 	q, err := ask(request(remote, local))
 	switch {
@@ -23,7 +23,8 @@ func OfTCP(local, remote netip.AddrPort) Relation {
 	return Unknown
 }
 
-// isHere reports whether an address is one of this network namespace. If that cannot be found out, it is.
+// isHere reports whether an address is one of this network namespace. If that cannot be found out,
+// it is.
 func isHere(a netip.Addr) bool {
 	if a.IsLoopback() {
 		return true
@@ -35,8 +36,8 @@ func isHere(a netip.Addr) bool {
 	})
 }
 
-// The kernel's interface (linux/inet_diag.h): a question names a socket by its two addresses, and the answer has its
-// state and user.
+// The kernel's interface (linux/inet_diag.h): a question names a socket by its two addresses, and
+// the answer has its state and user.
 const (
 	sockDiagByFamily = 20
 	established      = 1  // TCP_ESTABLISHED
@@ -110,8 +111,8 @@ func ask(question []byte) (a answer, err error) {
 	return parseAnswer(b[:n])
 }
 
-// parseAnswer parses the kernel's answer. That a socket does not exist is an error too. Then the kernel may answer with a
-// listener for all addresses that has its port by chance.
+// parseAnswer parses the kernel's answer. That a socket does not exist is an error too. Then the
+// kernel may answer with a listener for all addresses that has its port by chance.
 func parseAnswer(b []byte) (a answer, err error) {
 	if len(b) < answerLen || native.Uint16(b[4:]) != sockDiagByFamily {
 		return a, unix.ENOENT

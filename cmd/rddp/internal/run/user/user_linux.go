@@ -9,8 +9,8 @@ import (
 // Of returns the relation of a user number, as the kernel shows it to this process.
 func Of(uid uint32) Relation { return relation(uid, uint32(os.Geteuid()), overflowUID, areAllMapped) }
 
-// relation returns the relation of two user numbers. The number that overflow returns stands for each user without
-// one in this user namespace, unless all have one.
+// relation returns the relation of two user numbers. The number that overflow returns stands for
+// each user without one in this user namespace, unless all have one.
 func relation(uid, own uint32, overflow func() uint32, allMapped func() bool) Relation {
 	switch {
 	case uid != own:
@@ -36,8 +36,8 @@ func areAllMapped() bool {
 	return err == nil && mapsAll(string(b))
 }
 
-// mapsAll reports whether a map of a user namespace is for each user. Its lines are disjoint, and their last field is a
-// number of users.
+// mapsAll reports whether a map of a user namespace is for each user. Its lines are disjoint, and
+// their last field is a number of users.
 func mapsAll(text string) bool {
 	const all = 1<<32 - 1 // the last number is that of no user
 	var n uint64

@@ -92,7 +92,8 @@ func TestOfTCP(t *testing.T) {
 				t.Errorf("%s, at %v: %v", to, c.LocalAddr(), got)
 			}
 		}
-		// The kernel shows the user 0 for an end that its process has closed. A peer may also say the end, and go on.
+		// The kernel shows the user 0 for an end that its process has closed. A peer may also say
+		// the end, and go on.
 		if err := near.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
@@ -130,8 +131,8 @@ func port(l net.Listener) string {
 	return p
 }
 
-// TestOfNoSocket checks a peer whose socket this kernel does not show: that of another host, and one of this host that is
-// gone, also if somebody listens at its address.
+// TestOfNoSocket checks a peer whose socket this kernel does not show: that of another host, and
+// one of this host that is gone, also if somebody listens at its address.
 func TestOfNoSocket(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
