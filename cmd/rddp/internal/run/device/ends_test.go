@@ -244,7 +244,7 @@ func (h *half) closes(flush bool) bool {
 func (e *testEnd) ends(h *half, status uverbs.WCStatus) bool {
 	culprit, front, failures := h.out.culprit, true, 0
 	for _, f := range h.out.settles(status) {
-		if front = front && f != culprit; front && culprit != nil && f.status != uverbs.Success && h.peer.has(f) {
+		if front = front && f != culprit; front && culprit != nil && f.status == uverbs.FlushErr && h.peer.has(f) {
 			e.blame("the peer has got %d, which gets %v", f.id, f.status)
 		}
 		front = front && f.status == uverbs.Success

@@ -206,7 +206,7 @@ func (q *queuePair) requested(p *request) {
 //
 // +checklocks:q.mu
 func (q *queuePair) wantsLocked(p *request) bool {
-	return q.life.wants() && p.from == q.life.attrs.DestQPN && p.gid == q.life.attrs.Address.DGID &&
+	return q.life.mayStart(q.life.number) && p.from == q.life.attrs.DestQPN && p.gid == q.life.attrs.Address.DGID &&
 		dialsFirst(p.gid, p.from, q.gidLocked(), q.num)
 }
 

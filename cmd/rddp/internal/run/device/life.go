@@ -211,11 +211,6 @@ func (v *life) joins(dials bool) {
 	}
 }
 
-// wants reports whether a peer that dials may become the one of the queue pair.
-func (v *life) wants() bool {
-	return v.isIn(unjoined, expecting) && v.attrs.State >= uverbs.RTR && v.attrs.State <= uverbs.SQD
-}
-
 // mayStart reports whether the device may link the queue pair by a connection that was begun under
 // a number.
 func (v *life) mayStart(number uint64) bool {

@@ -45,7 +45,7 @@ var lifeEvents = []lifeEvent{
 	{"it is joined, and dials", joinsBy(true)},
 	{"it is joined, and the peer dials", joinsBy(false)},
 	{"a connection begins", func(v *lifeUnderTest) bool {
-		may := v.wants() || v.join == dialing
+		may := v.mayStart(v.number)
 		if may {
 			v.begun = v.number
 		}

@@ -122,7 +122,7 @@ var endEvents = []endEvent{
 		if h.rnr = h.rnr[1:]; !h.out.waited(n) {
 			return true
 		}
-		if p := h.peer; int32(p.in.consumed-n) >= 0 && !p.shut && !p.tells(n) {
+		if p := h.peer; int32(p.in.consumed-n) >= 0 && !p.shut && !h.ended && !p.tells(n) {
 			e.blame("frame %d is received, and fails", n)
 		}
 		h.refuses(n, uverbs.RNRRetryExceeded)
