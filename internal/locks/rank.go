@@ -13,7 +13,7 @@ var order = [...]any{
 
 	// Of rddp run: the program's calls, its descriptors and its ids.
 	Supervisor{}, // run, supervisor.mu: the program's open files
-	FileBell{},   // run, doorbell.mu: which files have work requests
+	FileBell{},   // run, doorbell.mu: the files by their watches
 	CM{},         // cm, CM.mu: the ids of a connection manager
 
 	// Of the RNIC of rddp run.
@@ -27,7 +27,7 @@ var order = [...]any{
 	RNICLink{},     // device, link.mu: the work requests that are not complete
 	RNICWindow{},   // device, memoryWindow.mu
 	RNICRegion{},   // device, memoryRegion.mu: the windows of a region
-	RNICLookout{},  // device, lookout.mu: who waits for receives that are posted late
+	RNICLookout{},  // device, lookout.mu: the queues that wait for receives
 
 	// Of a connection.
 	Backlog{},    // extsock, backlog.mu: the connections that wait for Accept
@@ -35,7 +35,7 @@ var order = [...]any{
 	Plain{},      // extsock, Conn.plainIn and Conn.plainOut, channels: the Read, the Write of TCP mode that is under way
 	Conn{},       // extsock, Conn.mu: what a connection knows of its peer
 	Startup{},    // startup, Handshake.mu: how a connection begins
-	RSockets{},   // rsockets, rsocket.mu: both ways of a connection that speaks rsockets
+	RSockets{},   // extsock, rsocket.mu: both ways of a connection that speaks rsockets
 	Token{},      // driver, tx.token, an atomic: the way out
 	Poster{},     // extsock/internal/device, Engine.posting: what a connection on a device posts, in order
 	Device{},     // extsock/internal/device, Engine.mu: a connection on a device
@@ -60,7 +60,7 @@ var order = [...]any{
 	Doorbells{}, // driver, Doorbells.mu: what connections have put off, of one completion queue
 	Regions{},   // extsock, verbs.regionsMu: what the connection has registered
 	Door{},      // startup, Door.mu: the half-open connections of a Listener
-	Crowd{},     // crowd, Crowd.mu: the places of a server's connections
+	Crowd{},     // internal/crowd, Crowd.mu: the places of a server's connections
 	Idle{},      // driver, idle.mu: the idle timeout
 	Records{},   // startup, Records.mu: what a Dialer remembers of fallbacks
 	Live{},      // counters, live.mu: the sums of all connections
@@ -80,11 +80,11 @@ var order = [...]any{
 	Packets{},      // usertcp, packets.mu: the packets on a link in memory
 	Watch{},        // toe/kernel, watch.mu: the watch of one socket
 	Watcher{},      // toe/kernel, watching.mu: the sockets of the process that are watched
-	VerbsBackend{}, // verbs, backend.mu: the devices that are open
-	VerbsWait{},    // verbs, qp.poll: the one look at the completions that is under way
-	VerbsRegion{},  // verbs, region.mu: whether it is registered
-	VerbsPost{},    // verbs, qp.post: the queues of a queue pair
-	VerbsDevice{},  // verbs, device.mu: its users, and what is to be freed
+	VerbsBackend{}, // verbs, Backend.mu: the device, while it is opened
+	VerbsWait{},    // verbs, QP.poll: the one Wait that is under way
+	VerbsRegion{},  // verbs, Region.mu: held while it is registered and deregistered
+	VerbsPost{},    // verbs, QP.post: the two queues, and what is under way
+	VerbsDevice{},  // verbs, Device.mu: the ends of connections, and the Regions that are not closed
 
 	// Of memory, and what is innermost in rddp run.
 	Updating{},        // ddp, updating: an atomic operation on memory that is no slice

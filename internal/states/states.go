@@ -77,11 +77,11 @@ type noArrow struct{ now, next fmt.Stringer }
 
 func (n noArrow) Error() string { return fmt.Sprintf("BUG: %T: %v becomes %v", n.next, n.now, n.next) }
 
-// An Atomic is a state that any goroutine may load. It begins as 0, or as Init has it.
+// An Atomic is a state that any goroutine may load. It begins as 0, unless Init sets another first
+// state.
 type Atomic[S State] struct{ now atomic.Uint32 }
 
-// Init makes first the state with which it begins. It is no change, and comes before other
-// goroutines have a.
+// Init sets the first state. It needs no arrow. No other goroutine may use a yet.
 func (a *Atomic[S]) Init(first S) { a.now.Store(uint32(first)) }
 
 // Load returns the state.

@@ -4,8 +4,6 @@
 //
 // A [Deviced] is a backend that has such a device. A [Device] makes connected queue pairs ([QP])
 // and registers memory ([Region]). Package toe/verbs implements it over the kernel's RDMA
-// interface, and package extsock runs connections on it. A program can implement it, too: it needs
-// nothing else of this module.
-//
-// The package has interfaces and words, and no code that runs.
+// interface, and package extsock runs connections on it. Another implementation needs only this
+// package and the words that it takes from ddp and rdmap: rights, Handles and Statuses.
 package rnic
