@@ -351,4 +351,7 @@ var runFaults = []Fault{
 	{Name: "a proxy without descriptors says that it is ready", File: "cmd/rddp/internal/proxy/proxy.go",
 		Old: "	p.stuck.Store(err != nil)\n", New: "",
 		Package: "cmd/rddp", Tests: "^TestHealthWithoutDescriptors$"},
+	{Name: "a number that the program has chosen before is picked", File: "cmd/rddp/internal/run/numbers_linux.go",
+		Old: "			s.chosen[d.Number] = true\n", New: "",
+		Package: "cmd/rddp/internal/run", Tests: "^TestChosenNumbers$"},
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -21,9 +22,12 @@ import (
 // has looked. Two things keep the two apart. A descriptor at the lowest free number does not come
 // to a number far above that: see seccomp.Pick. And the calls for a number of the program's choice
 // wait while this process looks and acts; those that have gone on, and may not be done yet, are
-// known.
+// known. And a number that the program has chosen once is left to it: a later call would replace
+// what this process has put there.
 type numbers struct {
 	mu locks.Mutex[locks.Leaf]
+	// the numbers that the program has chosen so far
+	chosen [seccomp.Preferred]bool // +checklocks:mu
 	// what a thread's last call was, if it was such a call
 	dups map[int]seccomp.Dup // +checklocks:mu
 }
@@ -39,6 +43,9 @@ func (s *numbers) note(c *seccomp.Call) {
 	switch c.Kind {
 	case seccomp.Dup2:
 		d = seccomp.Dup{Number: int(uint32(c.Args[1])), Exact: true}
+		if d.Number < len(s.chosen) {
+			s.chosen[d.Number] = true
+		}
 	case seccomp.DupFD:
 		d = seccomp.Dup{Number: int(uint32(c.Args[2]))}
 	default:
@@ -82,7 +89,7 @@ func (s *numbers) add(l *seccomp.Listener, c *seccomp.Call, pid int, class secco
 				underWay = append(underWay, d)
 			}
 		}
-		n, ok := seccomp.Pick(class, open, int(min(limit.Cur, math.MaxInt32)), underWay)
+		n, ok := s.pickLocked(class, open, int(min(limit.Cur, math.MaxInt32)), underWay)
 		if !ok {
 			return -1, errNoRoom
 		}
@@ -91,6 +98,23 @@ func (s *numbers) add(l *seccomp.Listener, c *seccomp.Call, pid int, class secco
 		}
 		open[n] = true // a thread is just making a descriptor there
 	}
+}
+
+// pickLocked is seccomp.Pick, and leaves the program the numbers that it has chosen if there are
+// others.
+//
+// +checklocks:s.mu
+func (s *numbers) pickLocked(class seccomp.Class, open map[int]bool, limit int, underWay []seccomp.Dup) (n int, ok bool) {
+	left := slices.Clone(underWay)
+	for n, is := range s.chosen {
+		if is {
+			left = append(left, seccomp.Dup{Number: n, Exact: true})
+		}
+	}
+	if n, ok = seccomp.Pick(class, open, limit, left); ok && n < seccomp.Preferred {
+		return n, true
+	}
+	return seccomp.Pick(class, open, limit, underWay)
 }
 
 // openNumbers returns the numbers of the descriptors that a process has.

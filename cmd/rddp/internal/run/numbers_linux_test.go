@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -49,8 +50,12 @@ func raceProgram(args []string) error {
 	}
 	ended := make(chan struct{})
 	results := make(chan error, len(makers))
+	var begun sync.WaitGroup // a Dup3 to a number that a device has would replace that
+	begun.Add(len(makers))
 	for i, maker := range makers {
 		go func() {
+			begin := sync.OnceFunc(begun.Done)
+			defer begin()
 			for {
 				select {
 				case <-ended:
@@ -62,6 +67,7 @@ func raceProgram(args []string) error {
 				if err == nil {
 					err = isMine(fd)
 				}
+				begin()
 				if err != nil {
 					results <- fmt.Errorf("thread %d: %w", i, err)
 					return
@@ -83,6 +89,7 @@ func raceProgram(args []string) error {
 		}
 		return c.Close()
 	}
+	begun.Wait()
 	for range rounds {
 		if err := open(); err != nil {
 			return err
@@ -97,7 +104,37 @@ func raceProgram(args []string) error {
 	return nil
 }
 
-// A descriptor that another thread has just made is never replaced by one of the device.
+// TestChosenNumbers: a number that the program has chosen once is not picked, whatever its threads do
+// now, unless there is no other one that select knows.
+func TestChosenNumbers(t *testing.T) {
+	var s numbers
+	dup2 := func(n int) {
+		s.note(&seccomp.Call{Kind: seccomp.Dup2, Thread: 1, Args: [6]uint64{0, uint64(n)}})
+		s.note(&seccomp.Call{Thread: 1})
+	}
+	pick := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n, _ := s.pickLocked(seccomp.Devices, nil, 4096, nil)
+		return n
+	}
+	for _, want := range []int{1021, 1017, 1013} {
+		if n := pick(); n != want {
+			t.Errorf("picked %d, want %d", n, want)
+		}
+		dup2(want)
+	}
+	for n := range seccomp.Preferred {
+		dup2(n)
+	}
+	dup2(seccomp.Preferred)
+	if n := pick(); n != 1021 {
+		t.Errorf("with all numbers chosen: picked %d, want 1021", n)
+	}
+}
+
+// A descriptor that another thread has just made is never replaced by one of the device, and no
+// other one replaces that of the device.
 func TestDescriptorOfAnotherThread(t *testing.T) {
 	if err := under(performance(t, "race", strconv.Itoa(testmode.Count(2000, 200)))...).Run(); err != nil {
 		t.Error(err)

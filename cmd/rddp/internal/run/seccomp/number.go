@@ -39,8 +39,8 @@ type Dup struct {
 // the lowest free number, so that many descriptors can be made before the number is another one's.
 const margin = 64
 
-// preferred is the number below which Pick looks first: select(2) knows no higher ones.
-const preferred = 1024
+// Preferred is the number below which Pick looks first: select(2) knows no higher ones.
+const Preferred = 1024
 
 // Pick returns a number of the class for a process that has the descriptors open, so that no thread
 // of the process is about to have one there. limit is the one of the process, and under way are the
@@ -69,7 +69,7 @@ func pick(c Class, open map[int]bool, limit int, underWay []Dup, least int) (num
 		}
 	}
 	number = -1
-	for n := 0; n < limit && (n < preferred || number < 0); n++ {
+	for n := 0; n < limit && (n < Preferred || number < 0); n++ {
 		good := c.Has(n) && !open[n] && !exact[n]
 		for start, free := range starts {
 			if start > n {
