@@ -526,7 +526,7 @@ func TestScribbles(t *testing.T) {
 }
 
 // TestManyChildren checks that 1,000 children that start and end leave nothing in the supervisor.
-// What it needs for the last ones may go a little later.
+// It closes the descriptors for the last of them a little later.
 func TestManyChildren(t *testing.T) {
 	n := testmode.Count(1000, 50)
 	script := fmt.Sprintf(`before=$(ls /proc/$PPID/fd | wc -l); i=0; while [ $i -lt %d ]; do i=$((i+1)); /bin/true || exit 1; done

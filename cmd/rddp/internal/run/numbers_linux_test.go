@@ -104,8 +104,8 @@ func raceProgram(args []string) error {
 	return nil
 }
 
-// TestChosenNumbers: a number that the program has chosen once is not picked, whatever its threads do
-// now, unless there is no other one that select knows.
+// TestChosenNumbers: a number that the program has chosen once is not picked, whatever its threads
+// do now, unless there is no other one that select knows.
 func TestChosenNumbers(t *testing.T) {
 	var s numbers
 	dup2 := func(n int) {

@@ -9,11 +9,11 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 )
 
-// A registered is the memory that a process registers. A NIC keeps the pages, so they outlive the
-// process: as a program that has become a daemon knows, whose parent has registered MAP_SHARED
-// memory. Nobody else can see other memory of a process that has ended. So the device reaches what
-// is shared through any process that has the device open and the same memory at the same address.
-// That takes a look at the map of that process each time.
+// A registered is a process that has registered memory. A NIC keeps registered pages after their
+// process has ended. A program that becomes a daemon relies on that if its parent has registered
+// MAP_SHARED memory. Private memory of a process ends with it. Shared memory can be reached through
+// any other process that has the device open and the same memory at the same address. Its map is
+// read each time, because it may change.
 type registered struct {
 	*process.Process
 	file *openFile
