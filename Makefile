@@ -62,7 +62,7 @@ LISTS  = . ./conformance/mutations ./conformance/requirements
 # Nor does it here: the model starts no goroutine, and baseline measures a command that is built without it. They are part of make test.
 SERIAL = ./toe/simtoe/pipeline ./cmd/rddp/internal/model ./conformance/lab/figures ./conformance/lab/baseline
 # The layers and extsock: what runs with full counts and on other machines.
-LAYERS = ./mpa ./mpa/... ./ddp ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./extsock/...
+LAYERS = ./mpa ./mpa/... ./ddp ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./internal/conn/... ./extsock/...
 # Hostile peers: with full counts they print figures.
 FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./cmd/rddp/internal/run ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.

@@ -26,7 +26,7 @@ var stillRealTime = map[string]int{
 	"cmd/rddp/internal/ping/errors_test.go":    4,
 	"cmd/rddp/internal/ping/ping_test.go":      1,
 	"extsock/close_test.go":                    1,
-	"extsock/internal/driver/drive_test.go":    1,
+	"internal/conn/driver/drive_test.go":       1,
 	"extsock/pair_test.go":                     1,
 	"extsock/prefer_test.go":                   1,
 	"extsock/putoff_test.go":                   1,

@@ -69,28 +69,28 @@ var mayImport = map[string][]string{
 	"rdmap":                           {"ddp"},
 
 	"extsock": {
-		"extsock/internal/driver", "extsock/internal/device", "extsock/internal/counters", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "extsock/internal/bufpool", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
+		"internal/conn/driver", "internal/conn/device", "internal/conn/counters", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "internal/conn/bufpool", "internal/conn/startup", "internal/conn/observe", "internal/conn/wait",
 		"toe", "toe/kernel", "toe/netconn", "toe/rnic", "mpa", "ddp", "rdmap", "extsock/stats", "internal/panics", "internal/tlspeer",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
-	"extsock/internal/driver": {
-		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
+	"internal/conn/driver": {
+		"internal/conn/bytestream", "internal/conn/bufpool", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/panics",
 	},
-	"extsock/internal/device": {
-		"extsock/internal/bytestream", "extsock/internal/counters", "extsock/internal/observe", "extsock/internal/wait",
+	"internal/conn/device": {
+		"internal/conn/bytestream", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
 		"toe/rnic", "ddp", "rdmap", "internal/panics",
 	},
-	"extsock/internal/device/devicetest":   {"toe", "toe/rnic", "ddp", "rdmap"},
-	"extsock/internal/counters":            {"rdmap"},
-	"extsock/internal/observe":             {"toe"},
-	"extsock/internal/wait":                {},
-	"extsock/internal/bufpool":             {},
-	"extsock/internal/startup":             {"toe", "mpa", "extsock/internal/wait", "internal/crowd", "internal/panics", "internal/tlspeer"},
-	"extsock/internal/bytestream/rsockets": {"ddp", "extsock/internal/bytestream", "rdmap"},
-	"extsock/internal/bytestream":          {"rdmap", "extsock/internal/bufpool"},
+	"internal/testkit/devicetest":       {"toe", "toe/rnic", "ddp", "rdmap"},
+	"internal/conn/counters":            {"rdmap"},
+	"internal/conn/observe":             {"toe"},
+	"internal/conn/wait":                {},
+	"internal/conn/bufpool":             {},
+	"internal/conn/startup":             {"toe", "mpa", "internal/conn/wait", "internal/crowd", "internal/panics", "internal/tlspeer"},
+	"internal/conn/bytestream/rsockets": {"ddp", "internal/conn/bytestream", "rdmap"},
+	"internal/conn/bytestream":          {"rdmap", "internal/conn/bufpool"},
 
 	"internal/dissect":       {"mpa", "ddp", "rdmap"},
 	"internal/rawpeer":       {"mpa"},
@@ -200,6 +200,7 @@ var mayImport = map[string][]string{
 // to every floor: what a package in there imports itself is stated in mayImport.
 var floor = map[string]int{
 	"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "examples": 3, "conformance": 3, "cmd": 4,
+	"internal/conn": 2, // what runs a connection
 	"toe/rnic": 1, "toe/verbs": 1, // an RDMA device does what RDMAP does
 	"toe/usertcp/hostile": 3, "toe/usertcp/interop": 3, "toe/usertcp/sockets": 3, "toe/usertcp/tcpscript": 3,
 	"toe/usertcp/examples/badnetwork": 3,
@@ -231,13 +232,13 @@ var forAll = []string{"internal/locks", "internal/ring", "internal/states"}
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "extsock/internal/bytestream", "extsock/internal/bytestream/rsockets", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 
 // durations are the pure packages that take durations as arguments: they may import time, but not
 // read the clock. TestPureReadsNoClock looks at what they use of it.
-var durations = []string{"extsock/internal/bytestream", "toe/simtoe/pipeline"}
+var durations = []string{"internal/conn/bytestream", "toe/simtoe/pipeline"}
 
 func TestImportsOnlyPointDown(t *testing.T) {
 	for _, p := range list(t) {
@@ -374,14 +375,14 @@ func onFloor(name, own string) bool {
 	return !has || !bound || level <= mine
 }
 
-// floorOf returns the floor of the folder that name is in, or of the top folder.
+// floorOf returns the floor of name, or of the nearest folder above it that has one.
 func floorOf(name string) (level int, has bool) {
-	if level, has = floor[name]; has {
-		return level, has
+	for ; name != "."; name = path.Dir(name) {
+		if level, has = floor[name]; has {
+			return level, has
+		}
 	}
-	top, _, _ := strings.Cut(name, "/")
-	level, has = floor[top]
-	return level, has
+	return 0, false
 }
 
 // moduleOf returns the module with a door that a foreign package belongs to, or "".

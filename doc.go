@@ -13,7 +13,7 @@
 // with a single call. On the way up the stream's bytes become verified ULPDUs, ULPDUs are placed
 // in their final memory, and messages are delivered in stream order.
 //
-// The layers do no I/O. The one place where all of them meet is package extsock/internal/driver. To
+// The layers do no I/O. The one place where all of them meet is package internal/conn/driver. To
 // use the library, start with README.md and PORTING.md. To change it, read DESIGN.md first, then
 // driver.go, receive.go and transmit.go of that package.
 package rddp

@@ -16,7 +16,7 @@ import (
 var isTestKit = map[string]bool{
 	".ci": true, "conformance": true, "examples": true, "toe/usertcp/examples": true,
 	"cmd/rddp/internal/hostile": true, "cmd/rddp/internal/run/guest": true, "cmd/rddp/internal/tcptest": true,
-	"extsock/internal/device/devicetest": true, "internal/every": true, "internal/honest": true, "internal/prototest": true, "internal/rawpeer": true,
+	"internal/testkit/devicetest": true, "internal/every": true, "internal/honest": true, "internal/prototest": true, "internal/rawpeer": true,
 	"internal/rsockpeer": true, "toe/toetest": true, "toe/usertcp/internal/turned": true,
 }
 
@@ -29,7 +29,7 @@ var mayLackTable = map[string]string{
 // mayAssign are assignments to such fields that are no change of state, and why.
 var mayAssign = map[string]string{
 	"cmd/rddp/internal/run/device/life.go: v.told": "what the program has been told is no state: it follows the program's commands",
-	"extsock/internal/driver/wayout.go: w.stage":   "abandon begins anew, whatever the stage was",
+	"internal/conn/driver/wayout.go: w.stage":      "abandon begins anew, whatever the stage was",
 }
 
 // tableType is how the name of a table's type begins.

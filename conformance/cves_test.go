@@ -15,7 +15,7 @@ func TestCVETable(t *testing.T) {
 		t.Fatal(err)
 	}
 	there, inTable := map[string]bool{}, map[string]bool{}
-	for _, pattern := range []string{"../mpa/*_test.go", "../mpa/*_test.go", "../ddp/*_test.go", "../rdmap/*_test.go", "../extsock/*_test.go", "../extsock/internal/driver/*_test.go"} {
+	for _, pattern := range []string{"../mpa/*_test.go", "../mpa/*_test.go", "../ddp/*_test.go", "../rdmap/*_test.go", "../extsock/*_test.go", "../internal/conn/driver/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

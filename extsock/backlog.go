@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/startup"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/states"
 )

@@ -3,7 +3,7 @@ package extsock
 import (
 	"context"
 
-	"github.com/rddp/rddp/extsock/internal/driver"
+	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/rdmap"
 )
 

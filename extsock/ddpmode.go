@@ -9,10 +9,10 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
+	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )

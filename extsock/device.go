@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/extsock/internal/device"
-	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/internal/conn/device"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/rnic"

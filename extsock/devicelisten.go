@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/startup"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/toe/rnic"

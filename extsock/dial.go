@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/tlspeer"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"

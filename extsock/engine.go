@@ -1,9 +1,9 @@
 package extsock
 
 import (
-	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/rdmap"
 )
 

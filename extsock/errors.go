@@ -9,8 +9,8 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/startup"
+	"github.com/rddp/rddp/internal/conn/wait"
 )
 
 // These are the errors of this package. Methods return them inside a *net.OpError, so programs test

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/bufpool"
-	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/conn/bufpool"
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/rdmap"
 )

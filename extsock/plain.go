@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe/kernel"
 )

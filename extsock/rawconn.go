@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/startup"
+	"github.com/rddp/rddp/internal/conn/wait"
 )
 
 // SyscallConn returns access to a file descriptor of the connection, as for a net.TCPConn. The

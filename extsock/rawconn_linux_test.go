@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/extsock/internal/device/devicetest"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/devicetest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"

@@ -4,8 +4,8 @@ import (
 	"net"
 	"os"
 
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/wait"
 )
 
 // look is Look of an engine.

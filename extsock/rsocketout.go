@@ -1,8 +1,8 @@
 package extsock
 
 import (
-	"github.com/rddp/rddp/extsock/internal/bufpool"
-	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
+	"github.com/rddp/rddp/internal/conn/bufpool"
+	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
 	"github.com/rddp/rddp/rdmap"
 )
 

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/bufpool"
-	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/extsock/internal/bytestream/rsockets"
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/bufpool"
+	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
+	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )

@@ -8,7 +8,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/mpa"
 )
 

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/internal/conn/startup"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/toe"
 )
 

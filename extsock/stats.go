@@ -3,10 +3,10 @@ package extsock
 import (
 	"iter"
 
-	"github.com/rddp/rddp/extsock/internal/counters"
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/extsock/stats"
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/panics"
 )
 

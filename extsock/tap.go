@@ -5,7 +5,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/internal/conn/observe"
 	"github.com/rddp/rddp/toe"
 )
 

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )

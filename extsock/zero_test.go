@@ -13,7 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/extsock/internal/device/devicetest"
+	"github.com/rddp/rddp/internal/testkit/devicetest"
 	"github.com/rddp/rddp/rdmap"
 )
 

@@ -3,7 +3,7 @@
  * Each end has a receive buffer of two halves with H units each. A half is lent to the peer by a
  * descriptor, which an RDMA Write puts into the peer's next slot of two, and a word CRED behind it. CRED
  * also says how many data messages have been taken. The names are those of
- * extsock/internal/bytestream/rsockets. See README.md for what is modeled, and for the macros. */
+ * internal/conn/bytestream/rsockets. See README.md for what is modeled, and for the macros. */
 
 #ifndef C
 #define C 4 /* data messages that an end takes before it has stated a new limit */

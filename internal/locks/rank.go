@@ -37,8 +37,8 @@ var order = [...]any{
 	Startup{},    // startup, Handshake.mu: how a connection begins
 	RSockets{},   // extsock, rsocket.mu: both ways of a connection that speaks rsockets
 	Token{},      // driver, tx.token, an atomic: the way out
-	Poster{},     // extsock/internal/device, Engine.posting: what a connection on a device posts, in order
-	Device{},     // extsock/internal/device, Engine.mu: a connection on a device
+	Poster{},     // internal/conn/device, Engine.posting: what a connection on a device posts, in order
+	Device{},     // internal/conn/device, Engine.mu: a connection on a device
 	Inbox{},      // driver, inbox.mu: what has come and is not read
 	ByteStream{}, // driver, byteStream.mu: credits and what waits to be sent
 	Borrowed{},   // driver, token.mu: who waits to take a payload back, and who has set the token down

@@ -1,0 +1,79 @@
+package device
+
+import (
+	"io"
+	"net"
+	"os"
+
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/wait"
+)
+
+// Look calls show with what a Read would return, and with more as that comes, until show has seen
+// enough. It is that of package driver, whose Show show is.
+func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end error) (used int, enough bool)) error {
+	if err := take(e.reading, limit); err != nil {
+		return err
+	}
+	defer func() { <-e.reading }()
+	for seen := -1; ; {
+		e.mu.Lock()
+		n, end := e.m.show(p)
+		e.unlockRead()
+		if e.link.Closed.IsSet() {
+			return net.ErrClosed
+		}
+		if n > seen || end != nil {
+			used, enough := show(p[:n], end)
+			if used > 0 {
+				e.mu.Lock()
+				k, _, _ := e.m.read(p[:used]) // fewer, if Close has thrown them away
+				e.unlockRead()
+				e.count.Add(counters.Copied, uint64(k))
+				e.flush()
+			}
+			if enough {
+				return nil
+			}
+			if seen = n; used > 0 {
+				seen = max(n-used-1, 0) // show has not seen what is left at the beginning
+				continue
+			}
+		}
+		readable := e.readable
+		if end != nil {
+			readable = nil
+		}
+		select {
+		case <-readable:
+		case <-e.link.Closed.Done():
+		case <-limit.Done():
+			return os.ErrDeadlineExceeded
+		}
+	}
+}
+
+// show copies what a read of p would take to p. The end is the error of a read that finds nothing
+// but it.
+func (m *machine) show(p []byte) (n int, end error) {
+	left := m.unread.Len() // messages that are not whole in p
+	for at := m.unread.Head(); left > 0; at++ {
+		data := m.unread.At(at).data
+		k := copy(p[n:], data)
+		if n += k; k < len(data) {
+			break
+		}
+		if left--; m.tx == nil {
+			break
+		}
+	}
+	switch {
+	case left > 0:
+		return n, nil
+	case m.eof, m.deaf && m.life != over:
+		return n, io.EOF
+	case m.life == over && n == 0:
+		return 0, m.reason
+	}
+	return n, nil
+}

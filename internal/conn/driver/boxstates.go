@@ -1,0 +1,190 @@
+package driver
+
+import (
+	"github.com/rddp/rddp/internal/conn/bufpool"
+	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/internal/states"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// This file has the states of a box: what the waiting Read has got, where the present message goes,
+// how the stream goes on, what becomes of what arrives, and why the next message has no memory.
+
+// A reader is the Read that waits for messages. One Read waits at a time.
+type reader struct {
+	state readerState
+	want  []byte // the Read's memory, where messages may go
+	got   int    // bytes in want
+	// note, if not nil, becomes the Completion of the message that the Read begins, in message
+	// mode.
+	note *rdmap.Completion
+}
+
+// A readerState is what the waiting Read has got.
+//
+//	absent ──begin──▶ waiting ──a message, or bytes of the stream──▶ served
+//	  ▲                  │                                             │
+//	  └──────leave───────┴────────────────────leave────────────────────┘
+type readerState uint8
+
+const (
+	readerAbsent  readerState = iota // no Read waits
+	readerWaiting                    // a Read waits, and has got nothing
+	readerServed                     // it has got its message, or at least one byte of the stream
+)
+
+var readerNames = [...]string{"absent", "waiting", "served"}
+
+func (s readerState) String() string { return readerNames[s] }
+
+var readerNext = states.Table[readerState]{
+	readerAbsent:  states.To(readerWaiting),
+	readerWaiting: states.To(readerServed, readerAbsent),
+	readerServed:  states.To(readerAbsent),
+}
+
+// become is the only place where the state of the reader changes.
+func (r *reader) become(next readerState) { readerNext.Become(&r.state, next) }
+
+// isThere reports whether a Read waits, and isServed whether it has got something.
+func (r *reader) isThere() bool  { return r.state != readerAbsent }
+func (r *reader) isServed() bool { return r.state == readerServed }
+
+// gets notes that the waiting Read has got n bytes more, perhaps only a message of length 0.
+func (r *reader) gets(n int) {
+	r.got += n
+	if r.state != readerServed {
+		r.become(readerServed)
+	}
+}
+
+// room returns the part of the Read's memory that is free.
+func (r *reader) room() []byte { return r.want[r.got:] }
+
+// A placing is the present message: the message that DDP is placing.
+type placing struct {
+	state placingState
+	head  [bytestream.HeaderLen]byte
+	body  []byte
+	chunk *bufpool.Chunk // in placingPooled, the memory of body
+}
+
+// A placingState is where the present message goes.
+//
+//	none ──bind──▶ pooled, direct, stays ──accept, drop──▶ none
+type placingState uint8
+
+const (
+	placingNone   placingState = iota // there is none
+	placingPooled                     // to memory of the pool
+	placingDirect                     // to the memory of the Read that waits
+	placingStays                      // to the place where it lies in the receive buffer, until Reads have taken it
+)
+
+var placingNames = [...]string{"none", "pooled", "direct", "stays"}
+
+func (s placingState) String() string { return placingNames[s] }
+
+var placingNext = states.Table[placingState]{
+	placingNone:   states.To(placingPooled, placingDirect, placingStays),
+	placingPooled: states.To(placingNone),
+	placingDirect: states.To(placingNone),
+	placingStays:  states.To(placingNone),
+}
+
+// become is the only place where the state of the placing changes.
+func (p *placing) become(next placingState) { placingNext.Become(&p.state, next) }
+
+// holdsReader reports whether the waiting Read must not leave, because its memory is being written
+// to, or will be as soon as the message is accepted.
+func (p *placing) holdsReader() bool { return p.state == placingDirect || p.state == placingStays }
+
+// A tail is how the byte stream, or the row of messages, goes on.
+//
+//	open ──▶ behind ──▶ ended
+//	  └─────────────────▲
+type tail uint8
+
+const (
+	tailOpen   tail = iota // more may come
+	tailBehind             // the end has come, and box.rest is in front of it
+	tailEnded              // nothing comes behind what is unread
+)
+
+var tailNames = [...]string{"open", "behind", "ended"}
+
+func (s tail) String() string { return tailNames[s] }
+
+var tailNext = states.Table[tail]{
+	tailOpen:   states.To(tailBehind, tailEnded),
+	tailBehind: states.To(tailEnded),
+	tailEnded:  0,
+}
+
+// A sink is what becomes of messages that arrive.
+//
+//	taking ──CloseRead, Close──▶ discarding ──something is thrown away──▶ losing
+type sink uint8
+
+const (
+	sinkTaking     sink = iota // Reads get them
+	sinkDiscarding             // the program has closed the way in: they are thrown away
+	sinkLosing                 // the same, and the peer has lost some by that
+)
+
+var sinkNames = [...]string{"taking", "discarding", "losing"}
+
+func (s sink) String() string { return sinkNames[s] }
+
+var sinkNext = states.Table[sink]{
+	sinkTaking:     states.To(sinkDiscarding),
+	sinkDiscarding: states.To(sinkLosing),
+	sinkLosing:     0,
+}
+
+// A delay is why the message that comes next has no memory yet.
+//
+//	none ◀──▶ short, paused
+type delay uint8
+
+const (
+	delayNone   delay = iota
+	delayShort        // it waits for memory, in message mode
+	delayPaused       // it waits in the receive buffer for the next Read, in a byte stream
+)
+
+var delayNames = [...]string{"none", "short", "paused"}
+
+func (s delay) String() string { return delayNames[s] }
+
+var delayNext = states.Table[delay]{
+	delayNone:   states.To(delayShort, delayPaused),
+	delayShort:  states.To(delayNone),
+	delayPaused: states.To(delayNone),
+}
+
+// setTail, setSink and setDelay are the only places where these states change.
+func (b *box) setTail(next tail) { tailNext.Become(&b.tail, next) }
+func (b *box) setSink(next sink) { sinkNext.Become(&b.sink, next) }
+func (b *box) setDelay(next delay) {
+	if next != b.delay {
+		delayNext.Become(&b.delay, next)
+	}
+}
+
+// discards reports whether what arrives is thrown away.
+func (b *box) discards() bool { return b.sink != sinkTaking }
+
+// discard has everything that arrives from now on thrown away.
+func (b *box) discard() {
+	if b.sink == sinkTaking {
+		b.setSink(sinkDiscarding)
+	}
+}
+
+// lose notes that something of the peer has been thrown away.
+func (b *box) lose() {
+	if b.sink == sinkDiscarding {
+		b.setSink(sinkLosing)
+	}
+}

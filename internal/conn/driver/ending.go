@@ -1,0 +1,313 @@
+package driver
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
+)
+
+// How a driver ends. Each way ends by itself, and the last of the two closes the stream:
+//
+//	way out  fin, called with the token: the FIN has followed the last FPDU
+//	way in   Receive returns: the peer's FIN, an error, or the deadline that fin has set
+//
+// Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
+// lost (TCP takes no more) begin the end. Kill ends both ways at once.
+
+// fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
+// the transmit token.
+func (d *Driver) fin() {
+	if !d.end.life.maySend() {
+		d.tx.abandon()
+	}
+	if d.end.abortDue() {
+		d.qp.Abort(d.end.life.why()) // no bytes of a Work Request are being written now
+	}
+	if !d.end.finDue() {
+		return
+	}
+	// The QP may have ended the stream before its caller has noted the reason.
+	d.end.setReason(d.qp.Err())
+	if d.end.life.maySend() {
+		if d.tx.stream.Capabilities().HalfClose {
+			d.tx.stream.CloseWrite()
+		} else {
+			d.tx.stream.Close() // the peer would otherwise wait for our FIN before it sends its own
+		}
+	}
+	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
+	d.setReadUntil(time.Now().Add(d.end.timeout))
+	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to
+	// it, and if the role is vacant, it is called.
+	d.Interrupt()
+	d.role.callHome()
+	if d.end.life.finish() {
+		d.tx.token.setDown() // shut calls the program's Tap
+		defer d.tx.token.pickUp()
+		d.shut()
+	}
+}
+
+// fail ends the connection because a layer found a fault in the stream. The peer gets a Terminate
+// if the RFC allows one.
+func (d *Driver) fail(err error) {
+	if d.tx.fenced.Load() {
+		// No FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
+		d.end.setReason(err)
+		d.qp.Abort(err)
+	} else {
+		d.qp.Fail(err)
+		d.end.setReason(cmp.Or(d.qp.Err(), err)) // the Terminate, with err in it
+		d.end.traceTerminate()
+	}
+	d.transmit()
+}
+
+// lost ends the way out, because TCP takes no more. The driver still reads what the peer may have
+// sent before, such as the Terminate that says why.
+func (d *Driver) lost(err error) {
+	d.end.setReason(err)
+	d.setReadUntil(time.Now().Add(d.end.timeout))
+	d.end.life.lose()
+	d.role.callHome() // otherwise nobody would notice that the deadline passes
+	d.wakeReceiver()
+}
+
+// Fail ends the connection because a profile above the driver has found a fault in what the peer
+// sent. The peer gets a Terminate. Any goroutine may call Fail.
+func (d *Driver) Fail(err error) { d.fail(err) }
+
+// peerEnded ends the way in of a connection that was in use.
+func (d *Driver) peerEnded(err error) {
+	if errors.Is(err, io.EOF) {
+		end := d.rx.mpa.EOF()
+		e := (*mpa.Error)(nil)
+		graceful := errors.As(end, &e) && e.Graceful
+		switch {
+		case graceful && d.rx.ddp.Unfinished():
+			err = errCut
+		case graceful:
+			d.end.setReason(io.EOF)
+			d.qp.PeerClosed(end)
+			return
+		default:
+			err = end
+		}
+	}
+	d.Kill(err)
+}
+
+// Kill ends both ways at once. It closes the stream, and the holder of the transmit token
+// flushes all Work Requests, so no goroutine is writing from their memory then.
+func (d *Driver) Kill(err error) {
+	d.end.setReason(err)
+	d.end.life.kill()
+	d.closeStream()
+	d.wakeReceiver()
+	d.transmit()
+}
+
+// Reset is Kill, and throws away what is unread.
+func (d *Driver) Reset(err error) {
+	if d.in != nil {
+		d.in.close()
+	}
+	d.Kill(err)
+}
+
+// sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program
+// has not read, or those that were still queued.
+func (d *Driver) sendReset(err error) {
+	d.abortStream()
+	d.Kill(err)
+}
+
+// endIn begins the end of the way in, once the intake is over. It reports whether the home
+// goroutine lingers before it calls deafen.
+func (d *Driver) endIn() (lingers bool) {
+	d.freed.Broadcast()
+	lingers = d.end.closing()
+	switch err := d.rx.err; {
+	case !lingers:
+		d.peerEnded(err)
+	case errors.Is(err, io.EOF) && !d.tx.fenced.Load():
+		d.qp.PeerClosed(nil) // no answer of the peer will arrive any more
+	case err != nil: // nothing goes out any more: TCP has failed, or the fence will never open
+		d.Kill(d.end.life.why())
+	}
+	if !d.end.silent.IsSet() { // else awaitClose has set it
+		d.end.silent.Set()
+	}
+	return lingers
+}
+
+// deafen ends the way in, when nothing more is to be read.
+func (d *Driver) deafen() {
+	d.end.protect(func() { d.rx.captureArrived(true) })
+	d.rx.drop()
+	if d.tx.fenced.Load() { // the fence will never open
+		d.Kill(d.end.life.why())
+	}
+	last := d.end.life.deafen()
+	d.transmit()
+	if last {
+		d.shut()
+	}
+}
+
+// awaitClose reads and drops what the peer sends after the error for which a Terminate waits. It
+// returns when the stream ends, or at the deadline that the close of the connection sets. Read
+// tells the program of the error.
+func (d *Driver) awaitClose() {
+	d.end.silent.Set()
+	d.freed.Broadcast()
+	d.rx.discard(&d.bound)
+}
+
+// linger waits before the end of the way in of a connection that is closing or has failed. Within
+// the close timeout, the queued output may still go out and the peer's FIN may still arrive.
+func (d *Driver) linger() {
+	until := time.Now().Add(d.end.timeout)
+	if d.rx.err == nil {
+		d.setReadUntil(until)
+		d.rx.discard(&d.bound)
+	}
+	d.transmit()
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case <-d.end.life.finished:
+	case <-t.C:
+		d.Kill(d.end.life.why())
+	}
+}
+
+// Close ends the connection in an orderly way: the queued output goes out, then the FIN. Close
+// returns when that is done or has failed. After the close timeout it resets the connection and
+// returns an error. If the program has not read all that the peer has sent, Close resets the
+// connection at once.
+func (d *Driver) Close() error {
+	begin := time.Now()
+	if d.beginClose() {
+		return nil
+	}
+	t := time.NewTimer(d.end.timeout)
+	defer t.Stop()
+	if d.awaitPosted(t.C) {
+		d.closeQueues()
+		select {
+		case <-d.end.life.finished:
+			return Flush(d.tx.stream, time.Until(begin.Add(d.end.timeout)))
+		case <-t.C:
+		}
+	}
+	d.end.setReason(net.ErrClosed) // for the program's other calls
+	d.sendReset(errCloseTimeout)
+	return errCloseTimeout
+}
+
+// beginClose begins Close. If data of the peer is lost by it, the connection is reset, and over.
+func (d *Driver) beginClose() (over bool) {
+	if d.in != nil && d.in.close() && !d.in.words {
+		d.sendReset(net.ErrClosed)
+		return true
+	}
+	if d.bytes != nil {
+		d.Interrupt() // a waiting Read returns now, not after the queued output
+		d.CloseWrite(net.ErrClosed)
+	}
+	return false
+}
+
+// awaitPosted waits until isPosted of the streamWriter. It reports false if that takes too long.
+func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
+	for {
+		looked := d.freed.Wait() // not room, which is for the Write that may be under way
+		if d.writer.isPosted() {
+			return true
+		}
+		select {
+		case <-looked:
+		case <-d.end.life.ending:
+		case <-tooLong:
+			return false
+		}
+	}
+}
+
+// AwaitEnd waits until nothing more will arrive, and returns why, as a Read of a connection in
+// message mode does. The application posts the receive buffers. What has arrived before is in its
+// completion queue.
+func (d *Driver) AwaitEnd(limit *wait.Deadline) error {
+	d.FlushPutOff()
+	if !d.end.endsReads() {
+		select {
+		case <-d.end.silent.Done():
+		case <-d.end.closed.Done():
+		case <-limit.Done():
+			return os.ErrDeadlineExceeded
+		}
+	}
+	if d.end.closed.IsSet() {
+		return net.ErrClosed
+	}
+	return d.end.readError(false)
+}
+
+// closeQueues has the connection end once the queued output has gone out.
+func (d *Driver) closeQueues() {
+	d.end.setReason(net.ErrClosed)
+	d.qp.Close()
+	d.wakeReceiver()
+	d.transmit()
+	d.Interrupt()
+}
+
+// Flush waits until the written bytes have left the process, so that they go out even if the
+// process ends. If they cannot go out, Flush returns no error, and neither does TCP's Close. The
+// only error is that of the timeout.
+func Flush(s toe.Stream, timeout time.Duration) error {
+	if errors.Is(s.Flush(timeout), os.ErrDeadlineExceeded) {
+		return errCloseTimeout
+	}
+	return nil
+}
+
+// shut closes the stream and returns all borrowed memory. It is called once, by the way that
+// ends last.
+func (d *Driver) shut() {
+	d.role.end()
+	d.idle.stop()
+	d.closeStream()
+	d.freed.Broadcast()
+	d.qp.Abort(d.end.life.why()) // flushes nothing after an orderly end
+	d.later.takeDown()
+	if d.in != nil {
+		d.in.end()
+	}
+	if d.bytes != nil {
+		d.bytes.giveBack()
+	}
+	d.end.traceTerminate()
+	d.end.trace.Debug("closed")
+	d.end.protect(d.rx.taps.Closed)
+	d.count.Retire(d.end.hasFailed())
+	d.background.End()
+}
+
+// wakeReceiver makes Receive look whether the connection has ended, or whether the inbox has room.
+func (d *Driver) wakeReceiver() {
+	wait.Wake(d.recheck)
+	d.freed.Broadcast()
+}
+
+// TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
+// the first call writes it.
+func (d *Driver) TraceTerminate() { d.end.traceTerminate() }

@@ -1,0 +1,281 @@
+package driver
+
+import (
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/internal/states"
+)
+
+// This file has Look, which shows what a Read would return without reading it.
+
+// A Show is shown what a Read would return now: bytes, or else the end. Neither means that a Read
+// would wait. It returns how many of the bytes it has used, and whether it has seen enough.
+// Otherwise Look calls it again when there is more.
+type Show = func(data []byte, end error) (used int, enough bool)
+
+// An asking is a Look that has found nothing, and waits until the home goroutine has taken what the
+// stream has: over TCP too a program finds what has arrived. All but answered is the home
+// goroutine's.
+type asking struct {
+	state    askingState
+	laps     int           // reads for it
+	answered chan struct{} // closed with askAnswered
+}
+
+// An askingState is how far the home goroutine has come.
+//
+//	asked ◀──bytes, read──▶ trying ──nothing──▶ answered
+//	  └──────────nothing is there───────────────▲
+type askingState uint8
+
+const (
+	askAsked    askingState = iota
+	askTrying               // it reads the stream, for at most tryTime
+	askAnswered             // it has taken all that was there
+)
+
+var askNames = [...]string{"asked", "trying", "answered"}
+
+func (s askingState) String() string { return askNames[s] }
+
+var askNext = states.Table[askingState]{
+	askAsked:    states.To(askTrying, askAnswered),
+	askTrying:   states.To(askAsked, askAnswered),
+	askAnswered: 0,
+}
+
+// become is the only place where the state of an asking changes.
+func (a *asking) become(next askingState) { askNext.Become(&a.state, next) }
+
+const (
+	// tryTime is how long a read lasts of a stream that cannot tell whether it has something.
+	tryTime = time.Millisecond
+	// lookLaps bounds the reads for one Look, whose peer may send one-sided operations for ever.
+	lookLaps = 64
+)
+
+// A readier is a Stream that can often tell that a ReadSegment would wait. Ready reports false only
+// then. The holder of the receive role calls it. If a wrapper hides the method, a Look takes
+// tryTime.
+type readier interface{ Ready() bool }
+
+// answer ends the wait of a Look, if there is one.
+func (d *Driver) answer() {
+	if a := d.asking.Load(); a != nil && a.state != askAnswered {
+		a.become(askAnswered)
+		close(a.answered)
+	}
+}
+
+// beginTry is called before each read of the home goroutine.
+func (d *Driver) beginTry() {
+	a := d.asking.Load()
+	if a == nil || a.state != askAsked {
+		return
+	}
+	s, _ := d.rx.stream.(readier)
+	if a.laps++; a.laps > lookLaps || s != nil && !s.Ready() {
+		d.answer()
+		return
+	}
+	a.become(askTrying)
+	d.bound.interruptAt(time.Now().Add(tryTime))
+}
+
+// endTry is called after each read of the home goroutine. interrupted says that it has found
+// nothing.
+func (d *Driver) endTry(interrupted bool) {
+	a := d.asking.Load()
+	switch {
+	case a == nil || a.state != askTrying:
+	case interrupted:
+		d.answer()
+	default:
+		a.become(askAsked)
+	}
+}
+
+// Look calls show with at most len(p) bytes that a Read would return, in p, until show has seen
+// enough. The bytes that show has used are read. Meanwhile no Read begins. The error is that of the
+// deadline, or net.ErrClosed.
+//
+// If the application posts the receive buffers, there is nothing to show but the end.
+func (d *Driver) Look(p []byte, limit *wait.Deadline, show Show) error {
+	if limit.HasPassed() {
+		return os.ErrDeadlineExceeded
+	}
+	if d.in == nil {
+		return d.lookAtEnd(limit, show)
+	}
+	for !d.in.beginLook() {
+		if err := d.in.awaitTurn(limit); err != nil {
+			return err
+		}
+	}
+	defer d.in.nextTurn()
+	defer d.in.leave()
+	d.FlushPutOff()
+	d.askHome(limit)
+	for seen := -1; ; {
+		if d.end.closed.IsSet() {
+			return net.ErrClosed
+		}
+		silent := d.end.silent.IsSet() // before the look into the inbox: see beginRead
+		n, all, ended := d.in.show(p)
+		var end error
+		switch {
+		case ended:
+			end = io.EOF
+		case silent && all && n == 0:
+			end = d.end.readError(d.bytes != nil)
+		}
+		if n > seen || end != nil {
+			used, enough := show(p[:n], end)
+			d.use(p[:used])
+			if enough {
+				return nil
+			}
+			if seen = n; used > 0 {
+				seen = max(n-used-1, 0) // show has not seen what is left at the beginning
+				continue
+			}
+		}
+		if err := d.awaitMore(limit, end != nil); err != nil {
+			return err
+		}
+	}
+}
+
+// lookAtEnd is Look for a connection whose application posts the receive buffers.
+func (d *Driver) lookAtEnd(limit *wait.Deadline, show Show) error {
+	var end error
+	if d.end.silent.IsSet() {
+		end = d.end.readError(false)
+	}
+	for {
+		if d.end.closed.IsSet() {
+			return net.ErrClosed
+		}
+		if _, enough := show(nil, end); enough {
+			return nil
+		}
+		if end != nil {
+			return d.awaitMore(limit, true)
+		}
+		if end = d.AwaitEnd(limit); end == os.ErrDeadlineExceeded { //nolint:errorlint // as AwaitEnd has it
+			return end
+		}
+	}
+}
+
+// use takes bytes that a Look has shown. The Look is still there.
+func (d *Driver) use(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	t := d.in.use(p)
+	d.count.Add(counters.Copied, uint64(t.n))
+	d.roomFor(t.freed, t.back)
+}
+
+// askHome has the home goroutine take what the stream has, and waits until it has done so. It does
+// nothing if the inbox has something already, or if nobody can make the home goroutine return from
+// the stream.
+func (d *Driver) askHome(limit *wait.Deadline) {
+	r := &d.role
+	if !r.lends || d.in.has() {
+		return
+	}
+	r.waiting.Add(1) // so that a Read that is about to leave the role tells
+	defer r.waiting.Add(-1)
+	a := &asking{answered: make(chan struct{})}
+	d.asking.Store(a)
+	defer d.asking.Store(nil)
+	for !wait.IsClosed(a.answered) && !d.in.has() && !d.end.endsReads() {
+		if r.callHome(); !r.isVacant() {
+			d.bound.nudge()
+		}
+		select {
+		case <-a.answered:
+		case <-d.in.ready:
+		case <-r.offer:
+		case <-d.end.silent.Done():
+		case <-d.end.closed.Done():
+		case <-limit.Done():
+			return
+		}
+	}
+}
+
+// awaitMore waits until the inbox may have more for a Look. After the end nothing comes but the
+// deadline and Close.
+func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
+	var ready <-chan struct{}
+	var silent <-chan struct{}
+	if !ended {
+		ready, silent = d.in.ready, d.end.silent.Done()
+		d.role.callHome()
+	}
+	select {
+	case <-ready:
+	case <-silent:
+	case <-d.end.closed.Done():
+	case <-limit.Done():
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
+// false if there is one.
+func (in *inbox) beginLook() bool {
+	in.mu.Lock()
+	defer in.unlock()
+	if in.box.reader.isThere() {
+		in.queued.Store(true)
+		return false
+	}
+	in.box.reader.become(readerWaiting)
+	return true
+}
+
+// show copies what a Read of p would get now to p. all says that this is all that is unread, and
+// ended that nothing follows it.
+func (in *inbox) show(p []byte) (n int, all, ended bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.box.show(p)
+}
+
+func (b *box) show(p []byte) (n int, all, ended bool) {
+	left := b.unread.Len() // messages that are not whole in p
+	for at := b.unread.Head(); left > 0; at++ {
+		m := b.unread.At(at)
+		k := copy(p[n:], m.data)
+		if n += k; k < len(m.data) {
+			break
+		}
+		if left--; !b.framed {
+			break
+		}
+	}
+	return n, left == 0, left == 0 && (b.tail == tailEnded || b.discards())
+}
+
+// use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to
+// p.
+func (in *inbox) use(p []byte) taking {
+	in.mu.Lock()
+	defer in.unlock()
+	if in.box.unread.Len() == 0 {
+		return taking{}
+	}
+	t := in.box.take(p, nil)
+	in.noteWindow()
+	return t
+}

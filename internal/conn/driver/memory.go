@@ -1,0 +1,272 @@
+package driver
+
+import (
+	"cmp"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/conn/bufpool"
+	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/mpa"
+)
+
+// This file bounds the memory that all peers together can make the process hold. Each connection
+// has a fixed allowance, with which it always makes progress. All memory beyond the allowances
+// comes from one budget. When the budget is used up, nothing fails and no connection waits for
+// another one:
+//
+//   - A byte stream reserves its window at startup, before its peer gets the credits for the
+//     window. If less memory is left, the window is smaller. So a message that the peer has a
+//     credit for always finds memory, and the connection never stops reading from TCP, which would
+//     hold up everything behind that message. See Window.
+//   - In message mode there are no credits. The connection stops reading from TCP until its program
+//     reads.
+//   - A Read that lends its memory to a long Write of the peer may leave before the peer has
+//     written there. What the peer writes then goes to memory of the connection. That memory is
+//     reserved when it is granted, and the grant is as long as there is memory for. If there is too
+//     little, the offer is refused, and the Write comes as data. See takeGrant.
+//   - A receive buffer and an output batch have smaller replacements. See loan.
+
+// DefaultMemoryLimit is the initial limit of SetMemoryLimit, in bytes.
+const DefaultMemoryLimit = 128 << 20
+
+const (
+	// unreadAllowance is how many bytes of unread messages a connection in message mode may always
+	// hold. A connection that holds fewer bytes always finds memory for one more message.
+	unreadAllowance = 64 << 10
+	unreadStep      = 64 << 10 // bytes that one step takes from the budget or gives back
+
+	batchCost = 512 << 10 // bytes of a batch
+)
+
+// A budget is memory that connections share, in bytes.
+type budget struct {
+	limit   atomic.Int64
+	taken   atomic.Int64 // lent, held in message mode, or reserved for windows and grants
+	windows atomic.Int64 // part of taken: reserved for unread bytes of byte streams
+	filled  atomic.Int64 // part of windows: in use
+	grants  atomic.Int64 // part of taken: reserved for memory that replaces a Read's
+}
+
+// common is the budget of the process.
+var common = newBudget(DefaultMemoryLimit)
+
+func newBudget(limit int64) *budget {
+	b := &budget{}
+	b.limit.Store(limit)
+	return b
+}
+
+// SetMemoryLimit sets the maximum number of bytes that all connections of the process may hold
+// beyond the fixed allowance of each, and returns the previous maximum. A negative n changes
+// nothing.
+func SetMemoryLimit(n int64) (before int64) {
+	if n < 0 {
+		return common.limit.Load()
+	}
+	return common.limit.Swap(n)
+}
+
+// MemoryReserved returns how many bytes of the limit nobody else can have: those in use, and those
+// of the windows.
+func MemoryReserved() int64 { return common.taken.Load() }
+
+// take takes n bytes from the budget and reports whether the budget had them.
+func (b *budget) take(n int64) bool {
+	for {
+		taken := b.taken.Load()
+		if taken+n > b.limit.Load() {
+			return false
+		}
+		if b.taken.CompareAndSwap(taken, taken+n) {
+			return true
+		}
+	}
+}
+
+func (b *budget) give(n int64) { b.taken.Add(-n) }
+
+// takeGrant takes the memory that may have to replace n bytes of a Read's. It returns for how many
+// bytes the budget has memory, or 0 if a grant is not worth it. All grants together get at most
+// half of what everything else leaves, so they cost no connection its buffers. One grant gets at
+// most half of what is left for grants, so it leaves something to others.
+func (b *budget) takeGrant(n int) (granted int) {
+	most := (b.limit.Load() - b.taken.Load() - b.grants.Load()) / 4
+	if int64(n) > most {
+		n = int(max(most, 0))
+	}
+	if int64(bufpool.ChunkSize(n)) > most {
+		n /= 2 // chunks have few lengths, and the one that n needs is less than twice as long
+	}
+	size := int64(bufpool.ChunkSize(n))
+	if n < bytestream.MinGrant || !b.take(size) {
+		return 0
+	}
+	b.grants.Add(size)
+	return n
+}
+
+// giveGrant gives size bytes back that takeGrant has taken.
+func (b *budget) giveGrant(size int64) {
+	b.grants.Add(-size)
+	b.give(size)
+}
+
+// An allowance counts the memory of one connection's unread messages, and of its grants. The
+// account lasts as long as that memory: what is unread when the connection ends stays counted until
+// Reads take it or Close throws it away. The inbox's lock guards it.
+type allowance struct {
+	held   int64  // bytes
+	least  int64  // bytes that cost nothing of the budget; 0: unreadAllowance
+	window Window // open for a byte stream only, and until the connection has ended
+	*account
+}
+
+// An account is what an allowance has taken from the budget. It is apart from the allowance, so
+// that it can be settled for a connection that the program has dropped without Close: see
+// inbox.end.
+type account struct {
+	taken  int64 // bytes; while a window is open, the bytes of it that are in use
+	grants int64 // bytes reserved for grants, and for what came by them and is unread
+}
+
+// clear gives everything back to the budget. No window is open.
+func (a *account) clear() {
+	common.giveGrant(a.grants)
+	common.give(a.taken)
+	*a = account{}
+}
+
+// open makes the allowance that of a byte stream with window w.
+func (a *allowance) open(w Window) { a.window, a.least = w, int64(w.Least)*w.Unit }
+
+// beyond returns how many bytes of the budget the held bytes need.
+func (a *allowance) beyond() int64 { return steps(a.held - cmp.Or(a.least, unreadAllowance)) }
+
+// grant reserves memory for a grant of up to n bytes. It returns how many bytes may be granted.
+func (a *allowance) grant(n int) (granted int) {
+	if granted = common.takeGrant(n); granted > 0 {
+		a.grants += int64(bufpool.ChunkSize(granted))
+	}
+	return granted
+}
+
+// endGrant gives back the memory that grant has reserved, of size bytes.
+func (a *allowance) endGrant(size int) {
+	common.giveGrant(int64(size))
+	a.grants -= int64(size)
+}
+
+// hold adds n bytes in message mode. It reports false if the budget does not have them.
+func (a *allowance) hold(n int) bool {
+	if a.held >= unreadAllowance && a.held+int64(n) > unreadAllowance+a.taken {
+		more := steps(int64(n))
+		if !common.take(more) {
+			return false
+		}
+		a.taken += more
+	}
+	a.held += int64(n)
+	return true
+}
+
+// fill adds n bytes of a byte stream. The window has memory for them.
+func (a *allowance) fill(n int) {
+	a.held += int64(n)
+	a.settle()
+}
+
+// release subtracts n bytes. It gives memory back to the budget in steps, so a connection that
+// never becomes empty still gives back the memory of its peak.
+func (a *allowance) release(n int) {
+	a.held -= int64(n)
+	if a.window.IsOpen() {
+		a.settle()
+	} else if beyond := a.beyond(); beyond < a.taken {
+		common.give(a.taken - beyond)
+		a.taken = beyond
+	}
+}
+
+// settle tells the budget how much of a byte stream's window is in use.
+func (a *allowance) settle() {
+	if beyond := min(a.beyond(), a.window.Reserved()); a.window.IsOpen() && beyond != a.taken {
+		common.filled.Add(beyond - a.taken)
+		a.taken = beyond
+	}
+}
+
+// end notes that the connection has ended: no message arrives any more. The budget gets back what
+// no unread message uses.
+func (a *allowance) end() {
+	if a.window.IsOpen() {
+		common.filled.Add(-a.taken)
+		a.window.closeTo(a.taken)
+	}
+}
+
+// steps rounds n up to whole steps. It returns 0 for a negative n.
+func steps(n int64) int64 { return (max(n, 0) + unreadStep - 1) / unreadStep * unreadStep }
+
+// Loans come from these pools. Those of lean things cost nothing of the budget.
+var (
+	buffers     bufpool.Pool
+	leanBuffers = sync.Pool{New: func() any { return new([mpa.MinBuffer]byte) }} // for one FPDU each
+	batches     = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
+	leanBatches = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }} // for few FPDUs each
+)
+
+// A loan is a receive buffer, or an output batch, that a busy connection has borrowed. If the
+// budget has no memory for it, the connection gets a lean one. The receive role guards the loan of
+// the buffer, and the holder of the transmit token owns that of the batch.
+type loan struct{ paid int64 } // bytes of the budget; 0: lean
+
+// take takes n bytes from the budget and reports whether the budget had them.
+func (l *loan) take(n int64) bool {
+	if common.take(n) {
+		l.paid = n
+	}
+	return l.paid > 0
+}
+
+// end gives the paid memory back to the budget. Its caller drops what was lent.
+func (l *loan) end() {
+	common.give(l.paid)
+	l.paid = 0
+}
+
+// get borrows a receive buffer.
+func (l *loan) get() []byte {
+	if l.take(bufpool.Size) {
+		return buffers.Get()
+	}
+	return leanBuffers.Get().(*[mpa.MinBuffer]byte)[:]
+}
+
+// put returns the receive buffer.
+func (l *loan) put(b []byte) {
+	if l.paid == 0 {
+		leanBuffers.Put((*[mpa.MinBuffer]byte)(b))
+	} else {
+		buffers.Put(b)
+	}
+	l.end()
+}
+
+// getBatch borrows an output batch.
+func (l *loan) getBatch() *mpa.Batch {
+	if l.take(batchCost) {
+		return batches.Get().(*mpa.Batch)
+	}
+	return leanBatches.Get().(*mpa.Batch)
+}
+
+// putBatch returns the output batch.
+func (l *loan) putBatch(b *mpa.Batch) {
+	if l.paid == 0 {
+		leanBatches.Put(b)
+	} else {
+		batches.Put(b)
+	}
+	l.end()
+}

@@ -1,0 +1,66 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/panics"
+)
+
+// maxPanics is the maximum number of panics of run and drain together that are recovered in one
+// connection. A panic there has the connection end, which calls them again, so a connection with
+// more panics cannot reach an orderly end. What else panics is not called again, and has no limit.
+const maxPanics = 4
+
+// A recovery makes errors of the panics of a connection. Any goroutine may call its methods.
+type recovery struct {
+	count *counters.Counters
+	again atomic.Int32 // panics of what is called again
+	on    bool         // Config.Recover
+}
+
+// repeated counts a panic of run or drain and returns it as an error.
+func (e *ending) repeated(value any) error {
+	if e.recovery.again.Add(1) > maxPanics {
+		panic(value)
+	}
+	return e.panicked(value)
+}
+
+// panicked counts a panic of the connection and returns it as an error.
+func (e *ending) panicked(value any) error {
+	if !e.recovery.on {
+		panic(value)
+	}
+	err := panics.New(value)
+	e.recovery.claim(err)
+	e.trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
+	return err
+}
+
+// claim counts the panic that err is, or that the layer below has made err of, unless it is counted
+// for a connection already.
+func (r *recovery) claim(err error) {
+	if e := (*panics.Error)(nil); errors.As(err, &e) && e.Claim() {
+		r.count.Add(counters.Panics, 1)
+	}
+}
+
+// protect calls f, which calls code of the program while the connection ends. If f panics, protect
+// counts the panic, and the connection ends as it would have.
+func (e *ending) protect(f func()) {
+	defer func() {
+		if value := recover(); value != nil {
+			_ = e.panicked(value) // the connection has another reason to end
+		}
+	}()
+	f()
+}
+
+// closeStream closes the stream, and abortStream resets the connection. What follows in the end of
+// the connection must be done although the program's Stream panics.
+func (d *Driver) closeStream() { d.end.protect(func() { d.tx.stream.Close() }) }
+func (d *Driver) abortStream() { d.end.protect(func() { d.tx.stream.Abort() }) }

@@ -1,0 +1,152 @@
+package driver
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// An ending says whether a connection ends, and why: its life, the state of its queue pair, and
+// what the program has called. It carries nothing out; the Driver does that (ending.go). Any
+// goroutine may call its methods. Those that change something take the lock of life.
+type ending struct {
+	life   life
+	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
+	closed *wait.Latch // Conn.Close sets it
+
+	timeout time.Duration // Config.CloseTimeout
+
+	qp      *rdmap.QP
+	trace   *observe.Trace
+	badSTag func() // Config.BadSTag
+
+	recovery recovery // of panics
+}
+
+func (e *ending) init(cfg *Config) {
+	e.life.init()
+	e.silent.Init()
+	e.timeout = cfg.CloseTimeout
+	e.qp, e.closed, e.trace, e.badSTag = cfg.QP, cfg.Closed, cfg.Trace, cfg.BadSTag
+	if e.closed == nil {
+		e.closed = new(wait.Latch)
+		e.closed.Init()
+	}
+}
+
+// setReason notes why the connection ends, if no reason was noted before. See life.end.
+func (e *ending) setReason(err error) {
+	if e.life.end(err) {
+		e.recovery.claim(err)
+		e.penalize(err)
+		e.traceEnd(err)
+	}
+}
+
+// penalize delays the peer's address if err, which is about to end the connection, shows that the
+// peer tries STags.
+func (e *ending) penalize(err error) {
+	if e.badSTag != nil && guessed(err) {
+		e.badSTag()
+	}
+}
+
+// guessed reports whether err, which has ended a connection, says that the peer used memory that
+// the peer does not have. A peer that tries STags causes such errors. It does not cause the error
+// of an access that needs no right: this end's own, to the Region of an answer to a request that
+// was right when it came. A Send with Invalidate, which accesses no bytes, needs none either, but
+// may well be a try.
+func guessed(err error) bool {
+	var access *ddp.AccessError
+	return errors.As(err, &access) && (access.Need != 0 || access.N == 0)
+}
+
+// closing reports whether the connection has been closed or has failed, so that nothing new will be
+// sent.
+func (e *ending) closing() bool { return !e.qp.IsReady() }
+
+// isUnderWay reports whether the connection ends, or the program has called Close.
+func (e *ending) isUnderWay() bool {
+	return e.life.state() != lifeOpen || e.closed.IsSet() || e.closing()
+}
+
+// finDue reports whether the FIN is due, or the end of a way out that can send none.
+func (e *ending) finDue() bool {
+	return e.closing() && !e.life.isFinished() && (!e.life.maySend() || e.qp.Drained())
+}
+
+// abortDue reports whether the holder of the token must flush the queues, because of Kill. fin does
+// so once: then finDue holds, and fin finishes the connection.
+func (e *ending) abortDue() bool { return e.life.state() == lifeKilled }
+
+// peerLeft reports whether the connection ends, so far, only because the peer has closed it in
+// order.
+func (e *ending) peerLeft() bool {
+	return e.life.state() == lifeEnding && e.life.why() == io.EOF //nolint:errorlint // as the driver notes it
+}
+
+// endsReads reports whether a Read must not wait, because nothing more will arrive, or the program
+// has called Close.
+func (e *ending) endsReads() bool { return e.silent.IsSet() || e.closed.IsSet() }
+
+// err returns why the connection has ended: io.EOF if the peer closed it in order, net.ErrClosed if
+// the program did, and otherwise the failure. It returns nil while the connection has not ended.
+func (e *ending) err() error {
+	err := e.life.why()
+	if err == nil && e.silent.IsSet() {
+		return net.ErrClosed
+	}
+	if err == io.EOF && e.closed.IsSet() { //nolint:errorlint // set by the driver as it is
+		return net.ErrClosed
+	}
+	return err
+}
+
+// hasFailed reports whether the connection has ended, or ends, for another reason than that the
+// peer or the program has closed it.
+func (e *ending) hasFailed() bool {
+	switch e.life.why() { //nolint:errorlint // as the driver notes them
+	case nil, io.EOF, net.ErrClosed:
+		return false
+	}
+	return true
+}
+
+// readError says why no more bytes will arrive. A byte stream (framed) that ends properly has said
+// so before TCP ends.
+func (e *ending) readError(framed bool) error {
+	err := e.err()
+	if err == io.EOF && framed { //nolint:errorlint // as err returns it
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// postError replaces the error of a post by the reason why the connection has ended, if it has.
+func (e *ending) postError(err error) error {
+	if err != nil && !isFull(err) {
+		if why := e.err(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+// completionError returns the error of a blocking call from the Completion of its Work Request.
+func (e *ending) completionError(done rdmap.Completion) error {
+	if done.Status == rdmap.StatusOK {
+		return nil
+	}
+	if done.Status == rdmap.StatusFlushed {
+		if err := e.err(); err != nil {
+			return err
+		}
+	}
+	return done.Err
+}

@@ -1,0 +1,157 @@
+package driver
+
+import (
+	"errors"
+	"os"
+
+	"github.com/rddp/rddp/internal/conn/counters"
+)
+
+// This file is the driver's way in: from the stream to the queue pair.
+
+// Receive makes its goroutine the home goroutine, and returns when the way in has ended. It is
+// called once, after Start. The stream's bytes become FPDUs, FPDUs become DDP segments, and
+// segments become RDMAP messages.
+func (d *Driver) Receive() {
+	for d.rx.intake != intakeOver {
+		if !d.receiveOnce(false) { // the role goes to a Read
+			d.role.yield()
+			d.endVacancy()
+			d.role.standBy()
+			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
+		}
+	}
+	d.awaitFIN()
+	d.deafen()
+}
+
+// awaitFIN begins the end of the way in, and waits for the peer's FIN if the connection lingers.
+func (d *Driver) awaitFIN() {
+	defer func() {
+		if value := recover(); value != nil {
+			d.Kill(d.end.panicked(value))
+		}
+	}()
+	if d.qp.TerminatesLate() {
+		d.awaitClose()
+	}
+	if d.endIn() {
+		d.linger()
+	}
+}
+
+// receiveOnce calls run for the goroutine that holds the receive role. At the end of the intake
+// receiveOnce records the error and the end.
+func (d *Driver) receiveOnce(reader bool) (over bool) {
+	err, over := d.run(reader)
+	if over {
+		d.rx.setQuiet(false)
+		d.rx.err = err
+		d.rx.setIntake(intakeOver)
+	}
+	return over
+}
+
+// run receives until the intake is over, or until the receive role must change hands. The intake is
+// over when the stream ends, and then err says why. It is also over when the queue pair takes no
+// more messages, and then err is nil. A Read gives the role up as soon as the inbox holds something
+// for the Read. The home goroutine gives the role up when a waiting Read would receive faster.
+func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err says why
+	defer func() { // the only recover of the way in
+		if value := recover(); value != nil {
+			d.rx.patience.end(false)
+			if d.in != nil {
+				d.in.unbind() // no Read may wait for a message that will not be placed
+			}
+			d.rx.release()
+			err, over = d.end.repeated(value), true
+		}
+	}()
+	defer d.rx.giveBack()
+	if d.rx.intake.isHeld() {
+		if !d.process(reader) {
+			return nil, true
+		}
+		if reader && d.rx.ends(false) {
+			return nil, false
+		}
+	}
+	for {
+		waits := d.role.waits.Load()
+		if !reader {
+			d.beginTry()
+		}
+		n, off, err := d.rx.readSegment()
+		if n > 0 {
+			d.rx.filled(off, n)
+			if !d.process(reader) {
+				return nil, true
+			}
+		}
+		interrupted := err != nil && errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()
+		if !reader {
+			d.endTry(interrupted)
+		}
+		switch {
+		case err != nil && !interrupted:
+			return err, true
+		case reader && d.rx.ends(interrupted):
+			return nil, false
+		case !reader && d.role.yields(waits, d.in):
+			return nil, false
+		}
+		d.rx.giveBack()
+	}
+}
+
+// process places the segments that have arrived, handles the messages that they complete, and sends
+// the answers. It reports whether the stream is still sound. The home goroutine waits here until
+// there is memory for the messages.
+func (d *Driver) process(reader bool) (sound bool) {
+	for again := false; ; again = true {
+		if !d.rx.step(reader) {
+			d.endUnsound()
+			return false
+		}
+		d.placed()
+		if reader || d.rx.intake != intakeStalled {
+			return true
+		}
+		if !again && d.in.isShort() {
+			d.count.Add(counters.MemoryStalls, 1)
+			d.rx.trace.Debug("memory limit")
+		}
+		d.answer()
+		<-d.recheck
+		// After Close the message is thrown away, and what follows it may answer requests that are
+		// still queued.
+		if !d.end.life.maySend() {
+			d.endUnsound()
+			return false
+		}
+	}
+}
+
+// endUnsound ends a connection whose stream is not sound. Either a layer has found a fault in the
+// stream, or the queue pair has ended the RDMAP stream.
+func (d *Driver) endUnsound() {
+	if err := d.rx.fault; err != nil {
+		d.rx.fault = nil
+		d.fail(err)
+		return
+	}
+	d.end.traceTerminate()
+	d.end.setReason(d.qp.Err())
+	d.transmit()
+}
+
+// placed follows the placing of all that one read has brought. It sends the answers, and wakes the
+// goroutines that wait for Completions or messages.
+func (d *Driver) placed() {
+	d.tx.reapStream()
+	d.transmit() // Read Responses, and requests that waited for a Completion
+	d.freed.Broadcast()
+	if d.in != nil {
+		d.in.notify()
+	}
+}

@@ -1,0 +1,235 @@
+package driver
+
+import (
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn/bufpool"
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/toe"
+)
+
+// An rx is the way in, from the stream to messages: the wayIn, and what has to do with the stream.
+// The goroutine with the receive role owns it, and only that goroutine calls its methods.
+type rx struct {
+	wayIn
+	free []byte // the part of the buffer to read to; nil while the connection holds no buffer
+	loan loan   // the loan of that buffer
+	// parked holds the beginning of an FPDU, in place of a whole buffer, while no bytes arrive. It
+	// is nil otherwise.
+	parked   *bufpool.Chunk
+	patience patience
+	result   readResult // what the Read that held the role has got, once its wait is over
+	late     bool       // the sentinel has called the home goroutine, which has not yet come to the stream
+	waited   bool       // nothing was there when it came
+
+	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
+	recorded uint64 // stream offset up to which the bytes are in the capture
+	err      error  // why the intake is over
+
+	// The parts that it reads from and reports to, but for those of wayIn.
+	stream  toe.Stream
+	quieter quieter     // of stream; nil: none
+	domain  *ddp.Domain // of the queue pair
+	role    *role
+	taps    *observe.Taps  // nil: none
+	trace   *observe.Trace // nil: none
+	markers bool           // the peer sends Markers
+}
+
+// filled passes n bytes to MPA, which the stream has read to free. They begin at off in the stream.
+func (r *rx) filled(off uint64, n int) {
+	r.captureRun(off, r.free[:n])
+	r.mpa.Fill(off, n)
+	r.countArrived(off, off+uint64(n))
+	r.captureArrived(false)
+}
+
+// step takes what has arrived as far as possible without waiting. It reports whether the stream is
+// still sound.
+func (r *rx) step(reader bool) (sound bool) {
+	if reader {
+		r.in.hold()
+	}
+	sound = r.place()
+	r.release()
+	r.countBuffered()
+	if r.oneSided {
+		r.oneSided = false
+		r.role.oneSided()
+	}
+	if r.concerns != concernsNobody {
+		r.setQuiet(r.concerns == concernsPeer && !r.callsProgram())
+		r.concerns = concernsNobody
+	}
+	return sound
+}
+
+// setQuiet tells the stream whether what it reads concerns the peer alone.
+func (r *rx) setQuiet(quiet bool) {
+	if r.quieter != nil {
+		r.quieter.SetQuiet(quiet)
+	}
+}
+
+// callsProgram reports whether the answer to a request of the peer may call code of the program: a
+// Tap, or memory of ddp.Domain.RegisterMemory.
+func (r *rx) callsProgram() bool { return r.taps.On() || r.domain.HasMemory() }
+
+// release releases the inbox if a Read holds its lock.
+func (r *rx) release() {
+	if r.in != nil && r.in.held {
+		r.result = r.in.release()
+	}
+}
+
+// readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
+// no buffer, unless the buffer contains much of an FPDU that has only begun.
+func (r *rx) readSegment() (n int, off uint64, err error) {
+	var patience time.Duration
+	if r.role.isReaders() {
+		patience = r.patience.begin(r.role.lastWait())
+	}
+	n, off, err = r.stream.ReadSegment(r, patience)
+	if r.late {
+		if r.late = false; !r.waited {
+			r.role.missed()
+		}
+	}
+	r.patience.end(err == nil)
+	if bulk := n >= bulkFrom; bulk != r.patience.bulk {
+		r.patience.bulk = bulk
+		r.role.bulk.Store(bulk)
+	}
+	return n, off, err
+}
+
+var _ toe.Lender = (*rx)(nil)
+
+// Lend returns the free part of the receive buffer, which the stream reads to. It borrows a buffer
+// first if the connection holds none.
+func (r *rx) Lend() []byte {
+	if r.free == nil {
+		b := r.loan.get()
+		r.mpa.SetBuffer(b) // copies the parked bytes to b
+		if r.parked != nil {
+			r.parked.Put()
+			r.parked = nil
+		}
+	}
+	r.free = r.mpa.Free()
+	return r.free
+}
+
+// TakeBack returns the buffer to the pool before the stream waits. It reports whether the
+// connection keeps the buffer because the buffer contains much of an FPDU.
+func (r *rx) TakeBack() (kept bool) {
+	r.waited = true
+	r.giveBack()
+	r.park()
+	r.patience.end(false)
+	return r.free != nil
+}
+
+// parkedMost is the maximum length in bytes of an incomplete FPDU that the driver copies to a
+// smaller buffer and back. The two copies prevent a peer that stops in the middle of an FPDU from
+// holding a whole buffer.
+const parkedMost = 16 << 10
+
+// park returns the buffer to the pool when giveBack has not done so and the buffer contains little
+// of an FPDU.
+func (r *rx) park() {
+	if r.free == nil || r.intake.isHeld() {
+		return
+	}
+	if b, _ := r.mpa.Arrived(); len(b) <= parkedMost {
+		r.parked = bufpool.GetChunk(len(b))
+		r.loan.put(r.mpa.SetBuffer(r.parked.B))
+		r.free = nil
+	}
+}
+
+// giveBack returns the buffer to the pool, unless the buffer contains an incomplete FPDU, or an
+// FPDU that waits for memory or for a Read.
+func (r *rx) giveBack() {
+	if r.free == nil || r.intake.isHeld() || r.parked != nil || r.mpa.HasRest() {
+		return
+	}
+	if b := r.mpa.SetBuffer(nil); b != nil {
+		r.loan.put(b)
+		r.free = nil
+	}
+}
+
+// drop gives up the buffer, and what of an FPDU is in it, at the end of the way in. The collector
+// frees the buffer: after a panic nobody knows who still refers to it.
+func (r *rx) drop() {
+	r.mpa.Drop()
+	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of messages that are not whole
+	r.free, r.parked = nil, nil
+	r.loan.end()
+}
+
+// countArrived counts the bytes of the stream from off to end, which have arrived, unless there is
+// a gap before them. The bytes of an early run arrive again.
+func (r *rx) countArrived(off, end uint64) {
+	before := r.count.Load(counters.Received + counters.Octets)
+	if off <= before && end > before {
+		r.count.Set(counters.Received+counters.Octets, end)
+	}
+	if off > before {
+		r.waiting = int(end - off)
+	}
+}
+
+// countBuffered counts the bytes of an early run that were not placed. They wait in TCP until the
+// gap closes.
+func (r *rx) countBuffered() {
+	if r.waiting > 0 {
+		r.count.Add(counters.Buffered, uint64(r.waiting))
+		r.waiting = 0
+	}
+}
+
+// ends reports whether a Read that has the role gives it up.
+func (r *rx) ends(interrupted bool) bool {
+	return interrupted || r.intake.isHeld() || r.result.over || r.in.has()
+}
+
+// needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only
+// it may wait for memory and carry out the end, and what stays in the receive buffer for the next
+// Read must not hold up what has arrived behind it.
+func (r *rx) needsHome() bool {
+	switch {
+	case r.intake.isHomes():
+		return true
+	case !r.intake.isHeld() || r.role.isTrusted():
+		return false
+	}
+	_, behind := r.mpa.Arrived()
+	return behind > 0
+}
+
+// discardSize is the size in bytes of the memory that a connection holds while it waits for the
+// peer's FIN.
+const discardSize = 16 << 10
+
+// discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
+// unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
+func (r *rx) discard(bound *readBound) {
+	c := bufpool.GetChunk(discardSize)
+	defer c.Put()
+	for {
+		if _, _, err := r.stream.ReadSegment(discarded(c.B), 0); err != nil && !bound.resume() {
+			return
+		}
+	}
+}
+
+// A discarded is memory for bytes that nobody looks at. The connection holds it while the stream
+// waits, too.
+type discarded []byte
+
+func (d discarded) Lend() []byte   { return d }
+func (d discarded) TakeBack() bool { return true }

@@ -1,0 +1,281 @@
+package driver
+
+import (
+	"net"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A byteStream is the byte stream of a connection. Package bytestream has its rules: this type
+// guards the state of both directions, and keeps copies of it for goroutines that look without a
+// lock.
+type byteStream struct {
+	rx    bytestream.Receiver    // the receive role guards it
+	first *rdmap.CompletionQueue // of depth 1, so it takes no lock
+
+	heard   atomic.Bool // data has come since the last Write that may be part of a burst
+	due     atomic.Bool // tx has output
+	waiting atomic.Bool // tx waits for Completions
+
+	mu locks.Mutex[locks.ByteStream]
+	// why nothing can be written any more
+	writeErr error     // +checklocks:mu
+	last     lastWrite // +checklocks:mu
+	// the ID of the last request that has the queue first
+	firstID uint64 // +checklocks:mu
+	burst   burst  // +checklocks:mu
+	// a Write is under way: a long one, or one that waits
+	writing bool // +checklocks:mu
+	// the Write under way waits to be copied
+	appending bool // +checklocks:mu
+	// TCP has taken all of the long Write under way, in a call that began before the stream ended
+	sent bool // +checklocks:mu
+	// aheadCost is taken from the budget
+	paid bool // +checklocks:mu
+	// what count has of tx
+	counted bytestream.Counts // +checklocks:mu
+	tx      bytestream.Sender // +checklocks:mu
+	request rdmap.WorkRequest // +checklocks:mu
+
+	cq       *rdmap.CompletionQueue
+	room     chan struct{} // capacity 1: the Write under way looks again
+	register func(p []byte) (*ddp.Region, error)
+	count    *counters.Counters
+	trace    *observe.Trace
+}
+
+// A StreamConfig is what a byte stream is made of.
+type StreamConfig struct {
+	Window     Window                              // for the peer's messages
+	Credits    int                                 // messages that the peer has room for
+	MaxMessage int                                 // the maximum length of each of them, in bytes
+	Greets     bool                                // the stream begins with a message without data
+	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
+}
+
+// newByteStream returns the byte stream of a connection. The peer has credits for a window of so
+// many messages.
+func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
+	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), window)
+	if cfg.Greets {
+		tx.Greet()
+	}
+	s := &byteStream{
+		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
+		register: cfg.Register, count: count, trace: trace,
+	}
+	s.due.Store(cfg.Greets)
+	return s
+}
+
+// unlock updates the flags that other goroutines read without mu, and then unlocks mu.
+//
+// +checklocksrelease:s.mu
+func (s *byteStream) unlock() {
+	if s.paid && s.tx.Copies() == 0 {
+		s.payBackLocked()
+	}
+	s.due.Store(s.tx.HasOutput())
+	s.waiting.Store(s.tx.IsWaiting())
+	if c := s.tx.Counts(); c != s.counted {
+		s.noteLocked(c)
+	}
+	s.mu.Unlock()
+}
+
+// A writer in a burst fills up to ahead messages before the oldest is posted, and as many again may
+// be posted, so that all of them hold 1 MiB at most. aheadCost is the part of it beyond
+// the two messages that a writer may always fill.
+const (
+	ahead     = 8
+	aheadCost = (2*ahead - 2) * 64 << 10
+)
+
+// aheadLocked returns how many messages the next Write may fill before the oldest is posted.
+//
+// +checklocks:s.mu
+func (s *byteStream) aheadLocked(quick bool) int {
+	if !quick || !s.paid && !common.take(aheadCost) {
+		return 1
+	}
+	s.paid = true
+	return ahead
+}
+
+// payBackLocked gives aheadCost back to the budget.
+//
+// +checklocks:s.mu
+func (s *byteStream) payBackLocked() {
+	s.paid = false
+	common.give(aheadCost)
+}
+
+// giveBack gives the memory of copied Writes back to its pool, and that of the budget, when the
+// connection has ended. All requests have completed, and Writes fail.
+func (s *byteStream) giveBack() {
+	s.reap()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tx.Abandon()
+	if s.paid {
+		s.payBackLocked()
+	}
+}
+
+// noteLocked adds what tx has counted to the connection's counters.
+//
+// +checklocks:s.mu
+func (s *byteStream) noteLocked(c bytestream.Counts) {
+	stalls := c.Stalls - s.counted.Stalls
+	s.count.Add(counters.Stalls, stalls)
+	s.count.Add(counters.Combined, c.Combined-s.counted.Combined)
+	s.count.Add(counters.Offers, c.Offers-s.counted.Offers)
+	s.count.Add(counters.Rendezvous, c.Placed-s.counted.Placed)
+	s.counted = c
+	if stalls > 0 {
+		s.trace.Debug("no credits")
+	}
+}
+
+// longest returns the most bytes of data in one message of the byte stream.
+func (s *byteStream) longest() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tx.Longest()
+}
+
+// queueLocked returns the completion queue for the next request, whose ID is id. If no other
+// request is posted, that is the queue first. This is the common case when messages are short.
+//
+// +checklocks:s.mu
+func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
+	if s.tx.IsWaiting() {
+		return s.cq
+	}
+	s.firstID = id
+	return s.first
+}
+
+// reap tells the byte stream which requests have completed. The byte stream then tries again to
+// post what a full send queue held back.
+func (s *byteStream) reap() {
+	if !s.waiting.Load() {
+		return
+	}
+	s.mu.Lock()
+	s.reapLocked()
+	s.unlockReaped()
+}
+
+// unlockReaped unlocks mu after reapLocked, and wakes the Write under way if it waits for no more
+// Completions.
+//
+// +checklocksrelease:s.mu
+func (s *byteStream) unlockReaped() {
+	_, owns := s.tx.Write()
+	waits := s.writing
+	s.unlock()
+	if waits && !owns {
+		wait.Wake(s.room)
+	}
+}
+
+// +checklocks:s.mu
+func (s *byteStream) reapLocked() {
+	var done [1]rdmap.Completion
+	s.tx.Completed(done[:s.first.Poll(done[:])])
+	if s.tx.IsWaiting() {
+		s.reapManyLocked()
+	}
+}
+
+// reapManyLocked is the rest of reapLocked when more than one request was posted. It is apart
+// because its array is large, and a short Write does not need it.
+//
+// +checklocks:s.mu
+func (s *byteStream) reapManyLocked() {
+	var done [16]rdmap.Completion
+	for n := len(done); n == len(done); {
+		n = s.cq.Poll(done[:])
+		s.tx.Completed(done[:n])
+	}
+}
+
+// countCredits tells the Receiver how many credits the Sender has given back. Its caller has the
+// receive role. tell does the same, so countCredits is for data that waits for Reads.
+func (s *byteStream) countCredits() {
+	s.mu.Lock()
+	s.rx.GaveBack(s.tx.GivenBack())
+	s.mu.Unlock()
+}
+
+// tell passes to the Sender what a message of the peer says to it.
+func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.Handle) error {
+	s.mu.Lock()
+	defer s.unlock()
+	s.rx.GaveBack(s.tx.GivenBack())
+	switch a.Kind {
+	case bytestream.Grant:
+		if err := s.tx.Granted(a.Grant); err != nil {
+			return err
+		}
+	case bytestream.Offer:
+		s.tx.Answer(answer)
+	}
+	s.tx.Freed(back, window, a.Buffer == bytestream.ControlBuffer)
+	if err := s.tx.Credit(a.Credits); err != nil {
+		return err
+	}
+	if s.writing && (a.Credits > 0 || a.Kind == bytestream.Grant) {
+		wait.Wake(s.room)
+	}
+	return nil
+}
+
+// freed notes that Reads have freed buffers. The peer gets back credits, as many as back says, out
+// of a window of so many. freed reports whether they are due to be sent. They can be due even if
+// back is 0: the window is smaller then, and the credits that were owed before may now be half of
+// it.
+func (s *byteStream) freed(back, window int) (due bool) {
+	s.mu.Lock()
+	s.tx.Freed(back, window, false)
+	s.unlock()
+	return s.due.Load()
+}
+
+// isFinished reports whether all that was written is posted, and the end after it.
+func (s *byteStream) isFinished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tx.IsFinished()
+}
+
+// finish ends the stream after the data that has been written. The Write under way, and later
+// Writes, return err.
+func (s *byteStream) finish(err error) {
+	s.mu.Lock()
+	if s.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
+		s.writeErr = err
+	}
+	s.tx.Finish()
+	s.unlock()
+	wait.Wake(s.room)
+}
+
+// Longest returns the most bytes of data in one message of the byte stream.
+func (d *Driver) Longest() int { return d.bytes.longest() }
+
+// CloseWrite ends the stream after the data that has been written. The Write under way, and later
+// Writes, return err.
+func (d *Driver) CloseWrite(err error) {
+	d.bytes.finish(err)
+	d.transmit()
+}

@@ -1,0 +1,299 @@
+package driver
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A tx is the way out, from messages to the stream: the wayOut, and what has to do with the stream.
+// The holder of the transmit token owns it, but for token, fenced and taken, which are for any
+// goroutine.
+type tx struct {
+	wayOut
+	// fenced holds back all output until the Initiator's first FPDU has arrived. "MPA Responder
+	// mode implementations MUST receive and validate at least one FPDU before sending any FPDUs or
+	// Markers." (RFC 5044 §7.1.2) The fence is not a state of the connection's life: Close may come
+	// before that FPDU, and the queued output then still waits for that FPDU.
+	fenced atomic.Bool
+	taken  atomic.Uint64 // bytes that TCP has taken
+
+	loan  loan // of the batch
+	token token
+
+	goOn func() // starts a goroutine that calls sendRest; made once, because making it allocates
+
+	// The parts that it takes from and writes to, but for those of wayOut.
+	stream toe.Stream
+	bytes  *byteStream // nil in message mode
+	end    *ending
+	taps   *observe.Taps // nil: none
+
+	maxFPDU   int  // Config.MaxFPDU
+	largeFPDU bool // Config.LargeFPDU
+	markers   bool // this end sends Markers
+	aligns    bool // the stream declares Aligns
+	open      bool // the connection had not ended when TCP was last given something
+
+	writeTimeout time.Duration // Config.WriteTimeout
+	// writeLook is the interval between two looks whether TCP has taken something; 0 means never.
+	// The operating system calls a send buffer full until a good part of it is free, and a slow
+	// peer may need a long time for that part.
+	writeLook time.Duration
+}
+
+// init makes the way out of a connection. The caller sets the parts that it takes from, and goOn.
+func (t *tx) init(cfg *Config) {
+	t.mpa = *mpa.NewSender(cfg.Agreement)
+	t.token.init()
+	t.fenced.Store(cfg.Fenced)
+	t.stream, t.taps = cfg.Stream, cfg.Taps
+	t.maxFPDU, t.largeFPDU, t.markers = cfg.MaxFPDU, cfg.LargeFPDU, cfg.Agreement.TxMarkers
+	t.aligns = cfg.Stream.Capabilities().Aligns
+	t.writeTimeout, t.writeLook = cfg.WriteTimeout, writeLook(cfg)
+}
+
+// Any goroutine may call the methods from here to transmitAside.
+
+// wanted reports whether there is something to send: output, or the FIN after it.
+func (t *tx) wanted() bool {
+	if t.end.finDue() || t.end.abortDue() {
+		return true
+	}
+	return !t.fenced.Load() && t.end.life.maySend() && (t.qp.HasOutput() || t.streamDue())
+}
+
+// streamDue reports whether the byte stream has something to post.
+func (t *tx) streamDue() bool {
+	return t.bytes != nil && t.bytes.due.Load() && t.qp.IsReady()
+}
+
+// reapStream is reap of the byte stream, if there is one.
+func (t *tx) reapStream() {
+	if t.bytes != nil {
+		t.bytes.reap()
+	}
+}
+
+// tryToken takes the transmit token if it is free and output may go out. The caller then calls
+// transmitHeld or passOn.
+func (t *tx) tryToken() bool {
+	return !t.fenced.Load() && t.end.life.maySend() && t.token.tryTake()
+}
+
+// transmitAside starts a goroutine that transmits.
+func (t *tx) transmitAside() {
+	if t.wanted() && t.token.tryTake() {
+		t.passOn()
+	}
+}
+
+// The methods from here on are for the holder of the token.
+
+// passOn gives the token to a new goroutine, which may wait for TCP.
+func (t *tx) passOn() {
+	t.token.handOver()
+	t.goOn()
+}
+
+// beginBatch borrows the batch.
+func (t *tx) beginBatch() {
+	if t.batch == nil {
+		t.batch = t.loan.getBatch()
+		t.batch.Apart = t.isAligned()
+	}
+}
+
+// endBatch returns the batch, which is empty.
+func (t *tx) endBatch() {
+	t.loan.putBatch(t.batch)
+	t.batch = nil
+}
+
+// drop gives up all that is on its way, after a panic. The bytes of the batch are lost.
+func (t *tx) drop() {
+	t.ddp.Release() // the Region that it may hold is not used any more
+	t.batch = nil
+	t.abandon()
+	t.loan.end()
+}
+
+// fill makes FPDUs of what is to be sent, until the batch is full or nothing is left. It reports
+// whether the batch holds anything. While the connection has a Tap, the batch holds copies of the
+// payload.
+func (t *tx) fill() (filled bool) {
+	if !t.end.life.maySend() || t.fenced.Load() {
+		return false
+	}
+	t.postStream()
+	if !t.hasOutput() {
+		return false
+	}
+	mulpdu, tapped := t.mulpdu(), t.taps.On()
+	filled = t.cut(mulpdu, tapped)
+	if t.ddp.Err() != nil {
+		t.end.setReason(t.qp.Err())
+	}
+	if filled && tapped {
+		t.captureSent()
+	}
+	return filled
+}
+
+// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants
+// Markers wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a
+// segment.
+func (t *tx) mulpdu() int {
+	if t.maxFPDU > 0 {
+		return mpa.MULPDU(t.maxFPDU, t.markers)
+	}
+	if t.largeFPDU && !t.markers {
+		return mpa.MaxULPDU
+	}
+	return mpa.MULPDU(t.stream.EMSS(), t.markers)
+}
+
+// isAligned reports whether FPDUs go out as entries of their own, so that TCP segments end where
+// FPDUs end: if TCP can do that, and the FPDUs fit segments.
+func (t *tx) isAligned() bool {
+	return t.aligns && (!t.largeFPDU || t.markers)
+}
+
+// writeBatch gives the rest of the batch to TCP. If wait is not set, it reports false if TCP did
+// not take all of the batch.
+func (t *tx) writeBatch(wait bool) (whole bool, err error) {
+	var since time.Time // when TCP has last taken something
+	for {
+		n, whole, err := t.tryWrite()
+		switch {
+		case whole || err != nil || !wait:
+			return whole, err
+		case n > 0 || since.IsZero():
+			since = time.Now()
+		case t.writeTimeout > 0 && time.Since(since) >= t.writeTimeout:
+			return false, t.writeError(os.ErrDeadlineExceeded)
+		}
+		if err := t.awaitWritable(); err != nil && (t.writeLook == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			return false, err
+		}
+	}
+}
+
+// batchSent completes the messages of a batch that TCP has taken. The byte stream learns under the
+// same lock whether that was before the end of the connection.
+func (t *tx) batchSent() {
+	s := t.bytes
+	if s == nil || !s.waiting.Load() {
+		t.sent()
+		return
+	}
+	s.mu.Lock()
+	defer s.unlockReaped() // also if a layer panics: others need the lock to end the connection
+	t.sent()
+	s.reapLocked()
+	if t.open && s.writeErr == nil && s.writing && s.tx.IsSent() {
+		s.sent = true
+	}
+}
+
+// awaitWritable waits until TCP may take more. The token is down, so detach can copy payload
+// meanwhile.
+func (t *tx) awaitWritable() error {
+	t.token.setDown()
+	defer t.token.pickUp()
+	t.boundWrite(t.writeLook)
+	return t.stream.WaitWritable()
+}
+
+// tryWrite gives TCP as much of the batch as it takes at once. If that is all, tryWrite empties the
+// batch.
+func (t *tx) tryWrite() (n int, whole bool, err error) {
+	t.open = t.end.life.state() == lifeOpen
+	n, err = t.stream.TryWriteBatch(t.batch.Bufs())
+	t.batch.Take(n)
+	t.taken.Add(uint64(n))
+	if whole = len(t.batch.Bufs()) == 0; whole && err == nil {
+		t.emptied()
+	}
+	return n, whole, err
+}
+
+// postStream posts the requests that the byte stream has.
+func (t *tx) postStream() {
+	s := t.bytes
+	if s == nil || !s.due.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	t.postLocked(s)
+	if s.appending {
+		wait.Wake(s.room)
+	}
+}
+
+// postLocked is postStream for a caller that also holds the byte stream's lock. If nothing else is
+// queued, postLocked begins the first message under the same lock of the queue pair.
+//
+// +checklocks:s.mu
+func (t *tx) postLocked(s *byteStream) {
+	w := &s.request
+	for s.tx.Next(w) {
+		w.CQ = s.queueLocked(w.ID)
+		err := t.postNext(w)
+		w.Data, w.Gather = nil, nil // so that an idle connection refers to no chunk
+		if err != nil {
+			s.tx.Full()
+			return
+		}
+		s.tx.Posted()
+	}
+}
+
+// postNext posts w. If nothing else is queued, postNext begins w's message under the same lock of
+// the queue pair.
+func (t *tx) postNext(w *rdmap.WorkRequest) error {
+	if t.stage.isMiddle() {
+		return t.qp.PostSend(w)
+	}
+	next, err := t.qp.PostNext(w)
+	if next {
+		t.begun()
+	}
+	return err
+}
+
+// writeLook returns the interval between two looks whether TCP has taken something; 0 means never.
+func writeLook(cfg *Config) time.Duration {
+	look := max(cfg.WriteTimeout, 0)
+	if cfg.IdleTimeout > 0 && (look == 0 || idleLook(cfg.IdleTimeout) < look) {
+		look = idleLook(cfg.IdleTimeout)
+	}
+	return look
+}
+
+// boundWrite bounds how long the next write, or the wait for it, may take. 0 means no bound.
+func (t *tx) boundWrite(limit time.Duration) {
+	if limit > 0 {
+		// The stream may be closed, and then the next call returns the same error. Or it has no
+		// deadlines.
+		_ = t.stream.SetWriteDeadline(time.Now().Add(limit))
+	}
+}
+
+// writeError returns the error that a Write reports for an error of a bounded write.
+func (t *tx) writeError(err error) error {
+	if t.writeTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		t.count.Add(counters.WriteLimits, 1)
+		return ErrWriteTimeout
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package driver
+
+import (
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/states"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A wayOut is the way from posted Work Requests to FPDUs that TCP may take: the state of MPA and
+// DDP, and what of the present message is still on its way. It is a value without a goroutine or a
+// clock, and never waits. The holder of the transmit token owns it.
+type wayOut struct {
+	batch *mpa.Batch // lent while the token is held and there is output
+	stage stage
+	done  int // messages whose last byte is in the batch
+	mpa   mpa.Sender
+	ddp   ddp.Sender
+
+	// The parts that it takes from.
+	qp    *rdmap.QP
+	count *counters.Counters
+}
+
+// A stage says what of the messages that the queue pair has given out is still on its way to TCP.
+//
+//	             begin, and after the source of a message is gone
+//	idle ◀────────────────────────────▶ begun      a message is begun, or not
+//	 │ ▲                                 │ ▲
+//	fill, written                     fill, written
+//	 ▼ │                                 ▼ │
+//	whole                               part       TCP has not taken the batch
+//
+//	idle, begun, whole, part ──abandon──▶ idle     the end of the way out
+//
+// As long as the stage is begun or part, ddp refers to the memory of a message. So the way out
+// abandons the message before the queue pair ends it.
+type stage uint8
+
+const (
+	stageIdle  stage = iota // every message is whole, and TCP has all FPDUs
+	stageBegun              // a part of the present message is not yet in the batch
+	stageWhole              // the batch has FPDUs that TCP has not taken; they end with a message
+	stagePart               // the batch has such FPDUs, and a part of the present message is not yet in it
+)
+
+var stageNames = [...]string{"idle", "begun", "whole", "part"}
+
+func (s stage) String() string { return stageNames[s] }
+
+// From every stage, abandon leads to stageIdle.
+var stageNext = states.Table[stage]{
+	stageIdle:  states.To(stageBegun, stageWhole),
+	stageBegun: states.To(stageIdle, stagePart),
+	stageWhole: states.To(stageIdle),
+	stagePart:  states.To(stageBegun),
+}
+
+// isMiddle reports whether a part of the present message is not yet in the batch, and isUnsent
+// whether the batch has FPDUs that TCP has not taken.
+func (s stage) isMiddle() bool { return s == stageBegun || s == stagePart }
+func (s stage) isUnsent() bool { return s >= stageWhole }
+
+// setStage is the only place where the stage changes, apart from abandon.
+func (w *wayOut) setStage(next stage) { stageNext.Become(&w.stage, next) }
+
+// abandon gives up what TCP has not taken, because the way out ends. After that nothing refers to
+// the memory of a message, and the queue pair may end all of them.
+func (w *wayOut) abandon() {
+	if w.batch != nil {
+		w.batch.Reset()
+	}
+	w.ddp.Release()
+	w.ddp = ddp.Sender{}
+	w.stage, w.done = stageIdle, 0
+}
+
+// hasOutput reports whether there is something to cut.
+func (w *wayOut) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput() }
+
+// cut cuts messages into segments of at most mulpdu octets, and makes FPDUs of the segments, until
+// the batch is full or nothing is left to send. It reports whether the batch holds anything. With
+// snapshots, the batch holds copies of the payload. A Read Response whose Region is gone ends the
+// queue pair.
+func (w *wayOut) cut(mulpdu int, snapshots bool) bool {
+	for !w.batch.Full() && (w.stage.isMiddle() || w.start()) {
+		if !w.ddp.Next(mulpdu) { // the Region of a Read Response is gone
+			w.setStage(stageIdle)
+			w.qp.Fail(w.ddp.Err())
+			continue
+		}
+		s := w.ddp.Segment()
+		w.mpa.Append(w.batch, s.Snapshot || snapshots, s.Header, s.Payload...) // header copied, payload referenced
+		w.count.Add(counters.Sent+counters.FPDUs, 1)
+		if s.Last {
+			w.setStage(stageIdle)
+			w.done++
+		}
+		w.ddp.Release()
+	}
+	if w.batch.Len() == 0 {
+		return false
+	}
+	w.count.Set(counters.Sent+counters.Octets, w.mpa.Off())
+	if w.stage.isMiddle() {
+		w.setStage(stagePart)
+	} else {
+		w.setStage(stageWhole)
+	}
+	return true
+}
+
+// start begins the next message, and reports whether there is one.
+func (w *wayOut) start() bool {
+	if !w.qp.NextMessage() {
+		return false
+	}
+	w.begun()
+	return true
+}
+
+// begun begins the message that the queue pair has given out.
+func (w *wayOut) begun() {
+	w.ddp.Start(w.qp.Message())
+	w.count.Message(counters.Sent, w.qp.Message().RsvdULP)
+	w.setStage(stageBegun)
+}
+
+// emptied empties the batch, all of which TCP has taken.
+func (w *wayOut) emptied() {
+	w.batch.Reset()
+	if w.stage.isMiddle() {
+		w.setStage(stageBegun)
+	} else {
+		w.setStage(stageIdle)
+	}
+}
+
+// sent completes the Work Requests whose last byte TCP has taken.
+func (w *wayOut) sent() {
+	done := w.done
+	w.done = 0
+	w.qp.Sent(done)
+}
+
+// detach copies the payload that has been given out, so that nothing refers to data any more. The
+// Work Request has this ID, and data as its payload; another one may have the same ID, or the same
+// payload. If its message has begun, and the rest is too long to copy, detach reports false.
+func (w *wayOut) detach(data []byte, id uint64) bool {
+	if w.stage.isUnsent() {
+		w.batch.Detach()
+	}
+	return !w.stage.isMiddle() || w.ddp.Detach(maxDetached) || w.qp.Message().ID != id || !begins(w.qp.Message().Payload, data)
+}
+
+// begins reports whether payload begins with the memory of data.
+func begins(payload [][]byte, data []byte) bool {
+	return len(payload) > 0 && len(payload[0]) > 0 && len(data) > 0 && &payload[0][0] == &data[0]
+}
+
+// maxDetached is the maximum number of bytes that detach copies of a message that has begun.
+const maxDetached = 4 << 20
