@@ -15,9 +15,9 @@ import (
 // isTestKit are the folders whose code runs in tests, studies and examples alone.
 var isTestKit = map[string]bool{
 	".ci": true, "conformance": true, "examples": true, "toe/usertcp/examples": true,
-	"cmd/rddp/internal/hostile": true, "cmd/rddp/internal/run/guest": true, "cmd/rddp/internal/tcptest": true,
-	"internal/testkit/devicetest": true, "internal/every": true, "internal/honest": true, "internal/prototest": true, "internal/rawpeer": true,
-	"internal/rsockpeer": true, "toe/toetest": true, "toe/usertcp/internal/turned": true,
+	"cmd/rddp/internal/hostile": true, "internal/testkit/guest": true, "internal/testkit/tcptest": true,
+	"internal/testkit/devicetest": true, "internal/testkit/every": true, "internal/testkit/scenario": true, "internal/testkit/prototest": true, "internal/testkit/rawpeer": true,
+	"internal/testkit/rsockpeer": true, "toe/toetest": true, "toe/usertcp/internal/turned": true,
 }
 
 // mayLackTable are types with the name of a state that are none, or have no table, and why.

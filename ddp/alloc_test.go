@@ -3,7 +3,7 @@ package ddp
 import (
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // wantNoAllocs checks that f, which is warm after one call, does not allocate.

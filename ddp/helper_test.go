@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // A pair is a Sender, and the Receiver that gets its segments, in one goroutine. Control octets are

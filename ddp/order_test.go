@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // A slowQueue is an untagged queue as RFC 5041 describes it to a reader in no hurry: a list of

@@ -8,7 +8,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestSTagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is

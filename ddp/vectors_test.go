@@ -1,7 +1,7 @@
 package ddp
 
 import (
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // vectors are whole DDP Segments: header, then payload. They were made by an independent encoder

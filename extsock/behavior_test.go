@@ -12,8 +12,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testkit/devicetest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/verbs"
 )

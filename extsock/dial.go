@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/conn/startup"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -147,7 +147,7 @@ func (a *attempt) connectBelow(ctx context.Context, cfg *Config) (*Conn, error) 
 	// The peer may send nothing, and ctx may have no deadline.
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
-	if err := tlspeer.Client(ctx, t); err != nil {
+	if err := tlshandshake.Client(ctx, t); err != nil {
 		a.unreachable = true
 		s.Close()
 		return nil, &net.OpError{Op: "tls", Net: a.to.Network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
@@ -164,7 +164,7 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 		return cfg
 	}
 	cfg = cfg.Clone()
-	cfg.ServerName = tlspeer.NameAt(address)
+	cfg.ServerName = tlshandshake.NameAt(address)
 	return cfg
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -168,7 +168,7 @@ func refuseMarkers(s net.Conn, rejects bool) (markers bool) {
 // a simulated TCP that shows many runs early.
 // MPA-5044-1.2-1
 func TestEarlyPlacementChangesNothing(t *testing.T) {
-	honest.EarlyPlacementChangesNothing(t, honest.EarlyNetwork{
+	scenario.EarlyPlacementChangesNothing(t, scenario.EarlyNetwork{
 		Pair: func(_ *testing.T, seed uint64) (a, b toe.Stream, stop func() (lost uint64)) {
 			wire := simtoe.Config{Seed: seed, Split: true, MaxSegment: 3000, Early: 0.5}
 			a, b = simtoe.Pair(wire, wire)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // TestNothingIsLeft opens, uses and closes connections and counts what is left: file descriptors,

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testkit/devicetest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // "the read/written data must be encrypted": with Config.TLS a connection that was dialed, and one

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // tapeLen is the period of the tape in octets: odd and no multiple of any buffer.

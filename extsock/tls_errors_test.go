@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
 )

@@ -3,7 +3,7 @@ package mpa
 import (
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // noAllocs fails the test if f allocates. It does nothing under the race detector, which allocates

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 const scratchLen = 512 << 10 // bytes of a large Batch

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 var unhex = prototest.Unhex

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // A loop carries messages between two sides like a pair does, but allocates nothing itself.

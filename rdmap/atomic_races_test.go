@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestFetchAdd has four streams add to one word at the same time: the sum is exact, and each value

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // A link runs a pair as a real driver does: for each side one goroutine transmits, holding the

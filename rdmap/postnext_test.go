@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // postNext posts a request that has to be accepted. If its message is next, it is sent.

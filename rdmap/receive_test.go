@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // injectBound lets a segment arrive that is a whole message, with a buffer of n octets bound for

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // segmentsOf returns the segments that one request becomes on a new stream.

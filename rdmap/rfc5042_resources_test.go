@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // Tests of RFC 5042 §2.2 and §6.4: what a peer, or another stream, can use up.

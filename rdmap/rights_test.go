@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestRightsMatrix has a peer try each operation on memory with each set of rights, registered for

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // shared returns a shared queue with n buffers of size octets, with IDs from 1 on.

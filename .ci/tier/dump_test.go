@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // waits is the source of wait, which waits for good, and writes the file "runs" when it does. A

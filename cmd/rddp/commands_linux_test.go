@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // The tests in this file need what not every machine has: zsh, fish, tmux, iproute2, and the right

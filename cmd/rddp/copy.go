@@ -20,8 +20,8 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	"github.com/rddp/rddp/extsock"
 )
@@ -34,7 +34,7 @@ func serveCommand() *cli.Command {
 		Description: "Every client can read all files below DIR, and with -w write there. Clients cannot reach anything outside DIR.\n\n" +
 			fmt.Sprintf(tlsHelp, "serve", "--listen :7174 DIR", "cp", "rddp://far/FILE ."),
 		Flags: slices.Concat([]cli.Flag{
-			listenFlag(net.JoinHostPort(loopback, grammar.DefaultPort), "listen at `ADDRESS`: HOST[:PORT] or :PORT"),
+			listenFlag(net.JoinHostPort(loopback, cliparse.DefaultPort), "listen at `ADDRESS`: HOST[:PORT] or :PORT"),
 			&cli.BoolFlag{Name: "writable", Aliases: []string{"w"}, Usage: "let clients put files and make directories"},
 			maxConnsFlag(filecopy.DefaultMaxConns),
 			&cli.DurationFlag{Name: "idle", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
@@ -50,7 +50,7 @@ func serveCommand() *cli.Command {
 			case c.Duration("idle") < time.Second:
 				return usage("--idle %v: at least 1s", c.Duration("idle"))
 			}
-			address, err := tcpAddress(c.String("listen"), grammar.DefaultPort)
+			address, err := tcpAddress(c.String("listen"), cliparse.DefaultPort)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/pcapng"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // requested returns a capture that is being made: a connection whose MPA Request has been sent.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -38,12 +38,12 @@ func maxConnsFlag(value int) cli.Flag {
 
 // sizeFlag is a flag for a number of bytes, which usage calls `SIZE`. If the value is 0, usage says
 // what the default is.
-func sizeFlag(name string, value grammar.Size, usage string, aliases ...string) cli.Flag {
+func sizeFlag(name string, value cliparse.Size, usage string, aliases ...string) cli.Flag {
 	return &cli.TextFlag{Name: name, Aliases: aliases, Value: &value, HideDefault: value == 0, Usage: usage}
 }
 
 // size returns the value of a sizeFlag.
-func size(c *cli.Command, name string) int64 { return int64(*c.Text(name).(*grammar.Size)) }
+func size(c *cli.Command, name string) int64 { return int64(*c.Text(name).(*cliparse.Size)) }
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}
@@ -96,10 +96,10 @@ func inWords(_ []string, a slog.Attr) slog.Attr {
 
 // tcpAddress returns the TCP address that a flag or an argument means.
 func tcpAddress(text, port string) (string, error) {
-	if _, isUnix, _ := grammar.ParseUnix(text); isUnix {
+	if _, isUnix, _ := cliparse.ParseUnix(text); isUnix {
 		return "", usage("%q: only `rddp proxy` has unix sockets", text)
 	}
-	address, err := grammar.ParseAddress(text, port)
+	address, err := cliparse.ParseAddress(text, port)
 	if err != nil {
 		return "", usage("%w", err)
 	}

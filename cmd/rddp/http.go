@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
-	"github.com/rddp/rddp/cmd/rddp/internal/secure"
+	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 )
 
 // This file has the HTTP servers of commands: for their health and their metrics.
@@ -38,10 +38,10 @@ func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Con
 	if err != nil {
 		return nil, err
 	}
-	switch err := secure.CheckListen(ctx, address); {
+	switch err := tlsfiles.CheckListen(ctx, address); {
 	case err == nil:
 		server = nil
-	case !errors.Is(err, secure.ErrBeyond):
+	case !errors.Is(err, tlsfiles.ErrBeyond):
 		return nil, err
 	case server == nil:
 		if err := checkListen(ctx, c, address, ofHTTP); err != nil {

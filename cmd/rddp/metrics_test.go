@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	supervise "github.com/rddp/rddp/cmd/rddp/internal/run"
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // startMetrics starts a command with --metrics. It returns the address of the metrics, the pin that

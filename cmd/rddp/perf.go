@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/perf"
-	"github.com/rddp/rddp/cmd/rddp/internal/secure"
+	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 )
 
 func perfCommand() *cli.Command {
@@ -144,11 +144,11 @@ func servePeer(ctx context.Context, c *cli.Command) error {
 	if !c.Bool("tls-self") {
 		return perf.ServePeer(ctx, os.Stdin, c.Root().Writer, nil, "")
 	}
-	own, pin, err := secure.Self()
+	own, pin, err := tlsfiles.Self()
 	if err != nil {
 		return err
 	}
-	config, err := secure.Server{Identity: secure.Identity{Own: own}}.Config()
+	config, err := tlsfiles.Server{Identity: tlsfiles.Identity{Own: own}}.Config()
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 	if c.Bool("tls-self") {
 		command = append(command, "--tls-self")
 	}
-	var trusted []secure.Pin
+	var trusted []tlsfiles.Pin
 	for range n {
 		p, err := perf.StartPeer(ctx, command, nil)
 		if err != nil {
@@ -206,7 +206,7 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 			return nil, err
 		}
 		if c.Bool("tls-self") {
-			pin, err := secure.ParsePin(p.Word)
+			pin, err := tlsfiles.ParsePin(p.Word)
 			if err != nil {
 				stop()
 				return nil, err
@@ -217,7 +217,7 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 		o.Addresses = append(o.Addresses, p.Address)
 	}
 	if trusted != nil {
-		config, err := secure.Client{Pins: trusted}.Config()
+		config, err := tlsfiles.Client{Pins: trusted}.Config()
 		if err != nil {
 			stop()
 			return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 	"github.com/rddp/rddp/cmd/rddp/internal/ping"
 	"github.com/rddp/rddp/extsock"
 )
@@ -94,7 +94,7 @@ func pingConfig(c *cli.Command) (cfg *ping.Config, address string, err error) {
 	case !server && c.NArg() != 1:
 		return nil, "", usage("give one ADDRESS, or --listen ADDRESS")
 	case c.IsSet("size") && (size(c, "size") < 1 || size(c, "size") > ping.MaxSize):
-		return nil, "", usage("--size %v: the size is 1 to %v bytes", size(c, "size"), grammar.Size(ping.MaxSize))
+		return nil, "", usage("--size %v: the size is 1 to %v bytes", size(c, "size"), cliparse.Size(ping.MaxSize))
 	case c.IsSet("count") && c.Int("count") < 1:
 		return nil, "", usage("--count %d: at least 1", c.Int("count"))
 	case c.Duration("interval") <= 0:
@@ -121,7 +121,7 @@ func pingConfig(c *cli.Command) (cfg *ping.Config, address string, err error) {
 	if address = c.String("listen"); !server {
 		address = c.Args().First()
 	}
-	if address, err = tcpAddress(address, grammar.DefaultPort); err != nil {
+	if address, err = tcpAddress(address, cliparse.DefaultPort); err != nil {
 		return nil, "", err
 	}
 	log := newLog(c)

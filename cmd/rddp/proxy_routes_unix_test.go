@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // A process reads its routes again on SIGHUP, and on SIGTERM it says that it is not ready, lets its

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 const commandEnv = "RDDP_TEST_IS_THE_COMMAND"

@@ -16,12 +16,12 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -92,7 +92,7 @@ func specAddress(c *cli.Command) (string, error) {
 	if c.IsSet("listen") {
 		text = c.String("listen")
 	}
-	return tcpAddress(text, grammar.DefaultPort)
+	return tcpAddress(text, cliparse.DefaultPort)
 }
 
 // checkSpec checks the command line. Its errors are *usageErrors.
@@ -143,7 +143,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 			}
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", cfg.Address)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", cfg.Address, cause.Brief(err))
+				return nil, fmt.Errorf("%s: %w", cfg.Address, errtext.Brief(err))
 			}
 			return over.client(ctx, conn, cfg.Address)
 		}
@@ -155,7 +155,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
 	if err != nil {
-		return nil, fmt.Errorf("listening at %s: %w", cfg.Address, cause.Brief(err))
+		return nil, fmt.Errorf("listening at %s: %w", cfg.Address, errtext.Brief(err))
 	}
 	newLog(c).Info("listening", "address", l.Addr())
 	tcp := l.(*net.TCPListener)
@@ -214,7 +214,7 @@ type specTLS struct {
 // fits returns a *spec.NoPeerError with the reason if the peer has shown that TLS does not fit.
 func (s *specTLS) fits() error {
 	if err := s.wrong.Load(); err != nil {
-		return &spec.NoPeerError{Err: tlspeer.Brief(*err)}
+		return &spec.NoPeerError{Err: tlshandshake.Brief(*err)}
 	}
 	return nil
 }
@@ -227,10 +227,10 @@ func (s *specTLS) client(ctx context.Context, conn net.Conn, address string) (ne
 	config := s.config
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName = tlspeer.NameAt(address)
+		config.ServerName = tlshandshake.NameAt(address)
 	}
 	t := tls.Client(conn, config)
-	return s.over(conn, t, tlspeer.Client(ctx, t))
+	return s.over(conn, t, tlshandshake.Client(ctx, t))
 }
 
 // server returns an accepted connection.
@@ -239,14 +239,14 @@ func (s *specTLS) server(ctx context.Context, conn net.Conn) (net.Conn, error) {
 		return s.over(conn, conn.(halfCloser), nil)
 	}
 	t := tls.Server(conn, s.config)
-	return s.over(conn, t, tlspeer.Server(ctx, t))
+	return s.over(conn, t, tlshandshake.Server(ctx, t))
 }
 
 // over returns the connection t over conn, or the error of its handshake.
 func (s *specTLS) over(conn net.Conn, t halfCloser, err error) (net.Conn, error) {
 	if err != nil {
 		conn.Close()
-		return nil, tlspeer.Brief(err)
+		return nil, tlshandshake.Brief(err)
 	}
 	return &specConn{halfCloser: t, tcp: conn.(*net.TCPConn), s: s}, nil
 }
@@ -269,11 +269,11 @@ func (c *specConn) SetLinger(seconds int) error { return c.tcp.SetLinger(seconds
 
 func (c *specConn) Read(p []byte) (n int, err error) {
 	n, err = c.halfCloser.Read(p)
-	why := tlspeer.Explain(err)
+	why := tlshandshake.Explain(err)
 	if !c.read && n > 0 {
-		c.read, why = true, tlspeer.Speaks(p[:n])
+		c.read, why = true, tlshandshake.Speaks(p[:n])
 	}
-	if tlspeer.Words(why) != "" {
+	if tlshandshake.Words(why) != "" {
 		c.s.wrong.Store(&why)
 	}
 	return n, err
@@ -330,10 +330,10 @@ func runPeer(ctx context.Context, c *cli.Command, address string) error {
 	}
 	p.Failed = func(err error) {
 		level := slog.LevelDebug
-		if tlspeer.Words(err) != "" {
+		if tlshandshake.Words(err) != "" {
 			level = slog.LevelWarn
 		}
-		log.Log(ctx, level, "connection failed", "err", cause.Brief(err))
+		log.Log(ctx, level, "connection failed", "err", errtext.Brief(err))
 	}
 	if !c.IsSet("listen") {
 		config, err := clientTLS(c, serverOnly...)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 func TestSpecUsage(t *testing.T) {

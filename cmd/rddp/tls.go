@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/secure"
+	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 )
 
 // A tlsRole says which end of TLS a command is.
@@ -67,9 +67,9 @@ func flagsFor(c *cli.Command, role string, others ...string) error {
 	return nil
 }
 
-func pins(c *cli.Command) (all []secure.Pin, err error) {
+func pins(c *cli.Command) (all []tlsfiles.Pin, err error) {
 	for _, text := range c.StringSlice("tls-pin") {
-		p, err := secure.ParsePin(text)
+		p, err := tlsfiles.ParsePin(text)
 		if err != nil {
 			return nil, usage("--tls-pin: %w", err)
 		}
@@ -100,8 +100,8 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 // serverConfig is serverTLS for a command that may be a client too, and that looks at its addresses
 // itself.
 func serverConfig(c *cli.Command) (*tls.Config, error) {
-	s := secure.Server{
-		Identity: secure.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")}, CA: c.String("tls-client-ca"), Failed: tlsFailed(c),
+	s := tlsfiles.Server{
+		Identity: tlsfiles.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")}, CA: c.String("tls-client-ca"), Failed: tlsFailed(c),
 	}
 	var err error
 	if s.Pins, err = pins(c); err != nil {
@@ -116,7 +116,7 @@ func serverConfig(c *cli.Command) (*tls.Config, error) {
 		return nil, nil
 	}
 	if c.Bool("tls-self") {
-		own, pin, err := secure.Self()
+		own, pin, err := tlsfiles.Self()
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +140,8 @@ func checkListen(ctx context.Context, c *cli.Command, address, remedy string) er
 	if c.Bool("insecure") {
 		return nil
 	}
-	err := secure.CheckListen(ctx, address)
-	if !errors.Is(err, secure.ErrBeyond) {
+	err := tlsfiles.CheckListen(ctx, address)
+	if !errors.Is(err, tlsfiles.ErrBeyond) {
 		return err
 	}
 	return usage("listening at %s: %w: give %s", address, err, remedy)
@@ -160,8 +160,8 @@ func clientTLS(c *cli.Command, others ...string) (func() *tls.Config, error) {
 	if err := flagsFor(c, "client", others...); err != nil {
 		return nil, err
 	}
-	s := secure.Client{
-		Identity: secure.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")},
+	s := tlsfiles.Client{
+		Identity: tlsfiles.Identity{Cert: c.String("tls-cert"), Key: c.String("tls-key")},
 		CA:       c.String("tls-ca"), Name: c.String("tls-server-name"), Failed: tlsFailed(c),
 	}
 	var err error

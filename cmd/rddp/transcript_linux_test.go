@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // This file runs testdata/transcripts: what a user types, and all that the user then sees. -update

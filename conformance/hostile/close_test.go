@@ -11,8 +11,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -139,7 +139,7 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	}
 	for _, left := range completions {
 		if left != 0 {
-			return 0, 0, 0, honest.ErrLost
+			return 0, 0, 0, scenario.ErrLost
 		}
 	}
 	return accepted, r.refused[0] + r.refused[1], flushed, nil
@@ -259,7 +259,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 			for range counts[i][q].Load() {
 				d, err := cq.Wait(ctx)
 				if err != nil {
-					return 0, 0, 0, honest.ErrLost
+					return 0, 0, 0, scenario.ErrLost
 				}
 				accepted++
 				if d.Status != rdmap.StatusOK {
@@ -267,7 +267,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 				}
 			}
 			if cq.Poll(make([]rdmap.Completion, 1)) > 0 {
-				return 0, 0, 0, honest.ErrLost
+				return 0, 0, 0, scenario.ErrLost
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -40,7 +40,7 @@ func (o *outcome) check(s *session) error {
 		if err != nil && (isNever(err) || !isTyped(err)) {
 			return fmt.Errorf("the %s: %w (%T)", [2]string{"Initiator", "Responder"}[i], err, err)
 		}
-		if errors.Is(err, honest.ErrEarly) && o.errs[1-i] == nil && !s.Config.Messages { // messages have no end but TCP's
+		if errors.Is(err, scenario.ErrEarly) && o.errs[1-i] == nil && !s.Config.Messages { // messages have no end but TCP's
 			return fmt.Errorf("%w, and that end knows of no error", err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestSilenceEndsAtTheDeadline(t *testing.T) {
 				if err := o.check(&s); err != nil {
 					t.Errorf("%s: %v", desc, err)
 				}
-				if o.elapsed > honest.SessionLimit+closeTimeout {
+				if o.elapsed > scenario.SessionLimit+closeTimeout {
 					t.Errorf("%s: ended after %v", desc, o.elapsed)
 				}
 				if o.elapsed == 0 { // nobody has waited for anything: the cut is behind the last octet

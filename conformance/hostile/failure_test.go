@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -185,7 +185,7 @@ func TestEachCallFails(t *testing.T) {
 					if o.clean() == nil {
 						unseen++ // of a deadline that was not needed, for instance
 					}
-					if o.elapsed > honest.SessionLimit+2*closeTimeout {
+					if o.elapsed > scenario.SessionLimit+2*closeTimeout {
 						t.Errorf("%s: ended after %v", desc, o.elapsed)
 					}
 				}

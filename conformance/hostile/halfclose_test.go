@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestHalfClose ends one half with data outstanding, in TCP mode and in the byte stream: all that
@@ -57,7 +57,7 @@ func TestHalfClose(t *testing.T) {
 }
 
 func halfClose(t *testing.T, c, d *extsock.Conn, n int, messages bool) {
-	want := honest.Pattern(honest.InLong, n)
+	want := scenario.Pattern(scenario.InLong, n)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for p := want; len(p) > 0; {

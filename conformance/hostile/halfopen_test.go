@@ -14,8 +14,8 @@ import (
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // A besieged server counts the connections that wait for their Request.

@@ -3,7 +3,7 @@ package hostile
 import (
 	"runtime"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 var (

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/tun"
@@ -80,7 +80,7 @@ func newLossyNet(t *testing.T, cfg badlink.Config) *lossyNet {
 
 // pairs listens at the address number which of the second host. It returns a function that makes a
 // connection between the hosts.
-func (x *lossyNet) pairs(t *testing.T, which int) honest.Pairing {
+func (x *lossyNet) pairs(t *testing.T, which int) scenario.Pairing {
 	t.Helper()
 	var l net.Listener
 	if err := x.hosts[1].Do(func() (err error) {
@@ -121,15 +121,15 @@ func TestLossyPath(t *testing.T) {
 	octets := lossyOctets()
 	for which, test := range []struct {
 		form        string
-		move        honest.LossyMove
+		move        scenario.LossyMove
 		connections int
 	}{
-		{"stream", honest.LossyStreams, 1}, {"write", honest.LossyWrites, 2},
+		{"stream", scenario.LossyStreams, 1}, {"write", scenario.LossyWrites, 2},
 	} {
 		t.Run(test.form, func(t *testing.T) {
-			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: honest.LossyFaults, BA: honest.LossyFaults})
-			honest.MoveWantsSame(t, test.move, honest.LossyPairs(t, x.pairs(t, which), test.connections), octets)
-			honest.WantLossy(t, x.link)
+			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: scenario.LossyFaults, BA: scenario.LossyFaults})
+			scenario.MoveWantsSame(t, test.move, scenario.LossyPairs(t, x.pairs(t, which), test.connections), octets)
+			scenario.WantLossy(t, x.link)
 		})
 	}
 }
@@ -137,15 +137,15 @@ func TestLossyPath(t *testing.T) {
 // TestLossySessions has sessions with every operation on paths with faults, over IPv4 and IPv6. The
 // second path also cuts and merges segments, and corrupts some.
 func TestLossySessions(t *testing.T) {
-	worse := honest.LossyFaults
+	worse := scenario.LossyFaults
 	worse.Split, worse.Merge, worse.Corrupt = 0.3, 0.3, 0.02
 	for _, test := range []struct {
 		desc   string
 		faults badlink.Faults
-	}{{"lossy", honest.LossyFaults}, {"worse", worse}} {
+	}{{"lossy", scenario.LossyFaults}, {"worse", worse}} {
 		t.Run(test.desc, func(t *testing.T) {
 			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: test.faults, BA: test.faults})
-			pairs := []honest.Pairing{x.pairs(t, 0), x.pairs(t, 1)}
+			pairs := []scenario.Pairing{x.pairs(t, 0), x.pairs(t, 1)}
 			inParallel(lossySessions, func(i int) {
 				s := sessions[i/2%len(sessions)].Patient()
 				a, b, err := pairs[i%2]()
@@ -159,7 +159,7 @@ func TestLossySessions(t *testing.T) {
 					t.Errorf("%s: %v", s.Name, err)
 				}
 			})
-			honest.WantLossy(t, x.link)
+			scenario.WantLossy(t, x.link)
 		})
 	}
 }
@@ -169,7 +169,7 @@ func TestLossySessions(t *testing.T) {
 // error, nearly always of the CRC.
 func TestRepairedChecksums(t *testing.T) {
 	const octets, conns = 1 << 20, 10
-	d := honest.NewLossyData(0)
+	d := scenario.NewLossyData(0)
 	want := d.Next(octets)
 	x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64()})
 	pair := x.pairs(t, 0)
@@ -198,7 +198,7 @@ func TestRepairedChecksums(t *testing.T) {
 	}
 	found := 0
 	for range conns {
-		ends := honest.LossyPair(t, pair)
+		ends := scenario.LossyPair(t, pair)
 		got, err := send(ends[0], ends[1])
 		if !bytes.HasPrefix(want, got) {
 			t.Error("wrong octets arrived over MPA")

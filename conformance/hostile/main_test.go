@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a

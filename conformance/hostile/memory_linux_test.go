@@ -20,8 +20,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -379,7 +379,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 	}
 	for i := range 20 {
 		begin := time.Now()
-		want := honest.Pattern(i, 64)
+		want := scenario.Pattern(i, 64)
 		if _, err := c.Remote(h).WriteAt(want, int64(64*i)); err != nil {
 			return times, err
 		}
@@ -387,7 +387,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 		if _, err := c.Remote(h).ReadAt(got, int64(64*i)); err != nil {
 			return times, err
 		}
-		if err := honest.Same("what was written", got, i); err != nil {
+		if err := scenario.Same("what was written", got, i); err != nil {
 			return times, err
 		}
 		if _, err := c.Write(want); err != nil {
@@ -396,7 +396,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 		if _, err := io.ReadFull(c, got); err != nil {
 			return times, err
 		}
-		if err := honest.Same("the echo", got, i); err != nil {
+		if err := scenario.Same("the echo", got, i); err != nil {
 			return times, err
 		}
 		times = append(times, time.Since(begin))

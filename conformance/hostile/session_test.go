@@ -10,17 +10,17 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
 // A session is a whole life of a connection, which these tests disturb.
-type session struct{ *honest.Session }
+type session struct{ *scenario.Session }
 
 var sessions = func() (list []session) {
-	for i := range honest.Sessions {
-		list = append(list, session{&honest.Sessions[i]})
+	for i := range scenario.Sessions {
+		list = append(list, session{&scenario.Sessions[i]})
 	}
 	return list
 }()
@@ -30,7 +30,7 @@ func isTyped(err error) bool {
 	for _, known := range []error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded,
 		syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED,
-		extsock.ErrNoReply, extsock.ErrNotMPA, syscall.EPROTO, extsock.ErrMode, honest.ErrEarly,
+		extsock.ErrNoReply, extsock.ErrNotMPA, syscall.EPROTO, extsock.ErrMode, scenario.ErrEarly,
 		errInjected, rdmap.ErrNoExtensions, rdmap.ErrNoORD,
 		rdmap.ErrClosed, rdmap.ErrPeerClosed,
 	} {
@@ -49,5 +49,5 @@ func isTyped(err error) bool {
 
 // isNever reports whether err is one that nothing excuses.
 func isNever(err error) bool {
-	return errors.As(err, new(*honest.WrongOctets)) || errors.Is(err, honest.ErrLost)
+	return errors.As(err, new(*scenario.WrongOctets)) || errors.Is(err, scenario.ErrLost)
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -251,7 +251,7 @@ func (s *soak) bulk(rnd *rand.Rand) error {
 	for i := range ends {
 		for _, b := range [][]byte{got[i], sink[i], memory[i]} {
 			if sha256.Sum256(b) != want {
-				return fmt.Errorf("bulk of %d octets: %w", n, &honest.WrongOctets{Where: "SHA-256 differs"})
+				return fmt.Errorf("bulk of %d octets: %w", n, &scenario.WrongOctets{Where: "SHA-256 differs"})
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // behaviorLimit is how long the tests of extsock may take on one device.

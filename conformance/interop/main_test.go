@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
 )
 
 func TestMain(m *testing.M) {

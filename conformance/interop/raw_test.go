@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // A raw is a TCP connection on which a test speaks MPA octet by octet, so that siw can be shown

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 const (

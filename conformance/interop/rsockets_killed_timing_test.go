@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/rsockpeer"
+	"github.com/rddp/rddp/internal/testkit/rsockpeer"
 	"github.com/rddp/rddp/rdmap"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/rsockpeer"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/rsockpeer"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // rsocketsLoads are rsocketsConns connections at a time between the program of package rsockpeer,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // These tests have the program socketpeer at each end, whose extended sockets run on a device by

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/conformance/spec"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // The tests of this file's stage have a program at each end that can use a device by package

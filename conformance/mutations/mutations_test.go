@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/conformance/requirements"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^panic: (.*)|^fatal error: (.*)`)

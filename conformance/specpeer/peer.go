@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -94,8 +94,8 @@ func (p *Peer) Dial(ctx context.Context, address string) error {
 		case err == nil:
 			failures, served = 0, true
 			p.serve(ctx, conn.(*extsock.Conn), true)
-		case !served && ctx.Err() == nil && (time.Now().After(end) || tlspeer.Words(err) != ""): // TLS does not come to fit by waiting
-			return tlspeer.Brief(err)
+		case !served && ctx.Err() == nil && (time.Now().After(end) || tlshandshake.Words(err) != ""): // TLS does not come to fit by waiting
+			return tlshandshake.Brief(err)
 		default:
 			failures++
 			pause(ctx, retry)

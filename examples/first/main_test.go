@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
 )
 
 func TestMain(m *testing.M) { os.Exit(nopanic.Code(m.Run())) }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/stats"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 func TestMain(m *testing.M) { nopanic.Exit(m.Run()) }

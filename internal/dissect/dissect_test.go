@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"github.com/rddp/rddp/internal/pcapng"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // captureDir holds the captures of Linux siw.

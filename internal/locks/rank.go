@@ -60,7 +60,7 @@ var order = [...]any{
 	Doorbells{}, // driver, Doorbells.mu: what connections have put off, of one completion queue
 	Regions{},   // extsock, verbs.regionsMu: what the connection has registered
 	Door{},      // startup, Door.mu: the half-open connections of a Listener
-	Crowd{},     // internal/crowd, Crowd.mu: the places of a server's connections
+	Admission{}, // internal/admission, Limiter.mu: the places of a server's connections
 	Idle{},      // driver, idle.mu: the idle timeout
 	Records{},   // startup, Records.mu: what a Dialer remembers of fallbacks
 	Live{},      // counters, live.mu: the sums of all connections
@@ -88,9 +88,9 @@ var order = [...]any{
 
 	// Of memory, and what is innermost in rddp run.
 	Updating{},        // ddp, updating: an atomic operation on memory that is no slice
-	NearRead{},        // near, Stream.readMu: held by the reader
-	NearWrite{},       // near, Stream.writeMu: held by the writer
-	NearHalf{},        // near, half.mu: one direction of a connection through memory
+	ShmRead{},         // shm, Stream.readMu: held by the reader
+	ShmWrite{},        // shm, Stream.writeMu: held by the writer
+	ShmHalf{},         // shm, half.mu: one direction of a connection through memory
 	FaultWay{},        // fault, way.mu: one packet after the other
 	RNICCompletions{}, // device, completionQueue.mu
 	RNICReceives{},    // device, receiveQueue.mu: the receives of a queue pair, or of many
@@ -144,7 +144,7 @@ type (
 	Doorbells       struct{}
 	Regions         struct{}
 	Door            struct{}
-	Crowd           struct{}
+	Admission       struct{}
 	Idle            struct{}
 	Records         struct{}
 	Live            struct{}
@@ -168,9 +168,9 @@ type (
 	VerbsPost       struct{}
 	VerbsDevice     struct{}
 	Updating        struct{}
-	NearRead        struct{}
-	NearWrite       struct{}
-	NearHalf        struct{}
+	ShmRead         struct{}
+	ShmWrite        struct{}
+	ShmHalf         struct{}
 	FaultWay        struct{}
 	RNICCompletions struct{}
 	RNICReceives    struct{}

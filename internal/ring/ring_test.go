@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/ring"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"pgregory.net/rapid"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/gopacket/layers"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/badlink"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/gopacket/layers"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe/badlink"
 )
 

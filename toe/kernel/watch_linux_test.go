@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 )

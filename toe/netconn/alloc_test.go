@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/netconn"
 	"github.com/rddp/rddp/toe/toetest"

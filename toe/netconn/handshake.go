@@ -12,7 +12,7 @@ import (
 
 	"github.com/rddp/rddp/internal/panics"
 	"github.com/rddp/rddp/internal/states"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
 // handshakeTimeout bounds a TLS handshake, whatever the deadlines are.
@@ -120,7 +120,7 @@ func (s *stream) shake() {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
 	// The handshake calls the program: the callbacks of its tls.Config.
-	err := panics.Guard(func() error { return tlspeer.Server(ctx, s.conn.(handshaker)) })
+	err := panics.Guard(func() error { return tlshandshake.Server(ctx, s.conn.(handshaker)) })
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // the error of ctx would look like a deadline of the user's

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -98,7 +98,7 @@ func (r *reader) readLocked(p []byte) (n int, err error) {
 		err, r.err = r.err, nil
 		if err == nil {
 			if n, err = r.conn.Read(p); err != errNothing { //nolint:errorlint // as wire.Read returns it
-				err = tlspeer.Explain(err)
+				err = tlshandshake.Explain(err)
 			}
 		}
 	}

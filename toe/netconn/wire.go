@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -101,7 +101,7 @@ func (w *wire) readPlain(p []byte) (int, error) {
 	n, err := w.Stream.Read(p)
 	if n > 0 && !w.begun {
 		w.begun = true
-		if plain := tlspeer.First(w.Stream, p[:n]); plain != nil {
+		if plain := tlshandshake.First(w.Stream, p[:n]); plain != nil {
 			return n, plain
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/net/nettest"
 
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/netconn"
 )

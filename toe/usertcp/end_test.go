@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 	"github.com/rddp/rddp/toe/usertcp"

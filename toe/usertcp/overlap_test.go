@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestOverlapsAgainstModel shows random sets of segments to the tap: they repeat, enclose and

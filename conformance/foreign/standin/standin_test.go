@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
 )
 
 func TestMain(m *testing.M) { nopanic.Exit(m.Run()) }

@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // largeBudget returns how many bytes the bodies of more than 64 KiB have together, in each

@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // programEnv makes the test's binary the program.

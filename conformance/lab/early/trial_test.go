@@ -16,7 +16,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/lab/report"
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
 	"github.com/rddp/rddp/mpa"
 )
 

@@ -3,7 +3,7 @@ package bufpool
 import (
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestChunkSizes: a chunk has the length that was asked for, in memory of the size that ChunkSize

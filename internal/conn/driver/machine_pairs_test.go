@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/every"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/every"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // machineStates are the states from which every pair of events is tried, by the events that lead

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/conn/counters"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/toe"
 )
 

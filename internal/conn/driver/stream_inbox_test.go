@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestStreamEndBehindTheLastOctet delivers a message and the end of the stream at any moment of a

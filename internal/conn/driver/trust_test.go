@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/conn/wait"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"

@@ -9,7 +9,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -47,7 +47,7 @@ func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 			if other := mpa.Key(!reply); bytes.Equal(b[:k], other[:k]) {
 				return &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
 			}
-			e := &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n]), Err: tlspeer.Speaks(b[:n])}
+			e := &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n]), Err: tlshandshake.Speaks(b[:n])}
 			return fmt.Errorf("%w: %w", ErrNotMPA, e)
 		}
 		if err != nil && n < len(b) { // as io.ReadFull has it: an error behind the last byte comes again

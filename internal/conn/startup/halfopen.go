@@ -6,20 +6,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/internal/crowd"
+	"github.com/rddp/rddp/internal/admission"
 	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Door is where the connections of one Listener come in. It limits how many connections are half
 // open, and it delays the addresses whose peers have tried STags. A nil Door limits nothing.
 type Door struct {
-	open  *crowd.Crowd  // of half-open connections, which all are quiet; nil: any number
-	delay time.Duration // for each bad STag; negative: none
+	open  *admission.Limiter // of half-open connections, which all are quiet; nil: any number
+	delay time.Duration      // for each bad STag; negative: none
 
 	mu    locks.Mutex[locks.Door]
-	until map[crowd.Source]time.Time // +checklocks:mu
-	known [maxDelayed]crowd.Source   // +checklocks:mu
-	next  int                        // +checklocks:mu
+	until map[admission.Source]time.Time // +checklocks:mu
+	known [maxDelayed]admission.Source   // +checklocks:mu
+	next  int                            // +checklocks:mu
 	// until says when a source is served again. known is a ring of the keys of until, and next is
 	// the place of its next key.
 }
@@ -35,7 +35,7 @@ const (
 func NewDoor(most int, delay time.Duration) *Door {
 	d := &Door{delay: min(delay, math.MaxInt64/maxDelays)}
 	if most > 0 {
-		d.open = crowd.New(0, most)
+		d.open = admission.New(0, most)
 	}
 	return d
 }
@@ -44,7 +44,7 @@ func NewDoor(most int, delay time.Duration) *Door {
 // yet. The methods of a nil halfOpen do nothing.
 type halfOpen struct {
 	door  *Door
-	place *crowd.Place
+	place *admission.Place
 	gone  chan struct{} // closed when the connection has left or was evicted
 
 	isOut   bool   // +checklocks:door.mu
@@ -62,7 +62,7 @@ func (d *Door) enter(from net.Addr) *halfOpen {
 		return nil
 	}
 	h := &halfOpen{door: d, gone: make(chan struct{})}
-	h.place = d.open.New(crowd.SourceOf(from), func(error) { h.evict() })
+	h.place = d.open.New(admission.SourceOf(from), func(error) { h.evict() })
 	if !h.place.Enter() { // newer ones have been quicker
 		h.evict()
 	}
@@ -160,7 +160,7 @@ func (d *Door) Remembered() int {
 // Penalize delays an address once more. The delay begins now, or when the address's present delay
 // ends. Peers that have no address, such as those at a unix socket, are not delayed.
 func (d *Door) Penalize(a net.Addr) {
-	from := crowd.SourceOf(a)
+	from := admission.SourceOf(a)
 	if d == nil || d.delay < 0 || !from.IsKnown() {
 		return
 	}
@@ -170,7 +170,7 @@ func (d *Door) Penalize(a net.Addr) {
 	until, there := d.until[from]
 	if !there {
 		if d.until == nil {
-			d.until = make(map[crowd.Source]time.Time)
+			d.until = make(map[admission.Source]time.Time)
 		}
 		delete(d.until, d.known[d.next])
 		d.known[d.next] = from
@@ -191,7 +191,7 @@ func (d *Door) Delay(a net.Addr) time.Duration {
 	if d == nil || d.Remembered() == 0 { // the common case: a key costs more than to look
 		return 0
 	}
-	from := crowd.SourceOf(a)
+	from := admission.SourceOf(a)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Until(d.until[from])

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/panics"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -297,8 +297,8 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 // +checklocks:h.mu
 func (h *Handshake) sniffErrorLocked() error {
 	switch {
-	case tlspeer.Speaks(h.ahead) != nil:
-		return fmt.Errorf("%w: %w", ErrNotMPA, tlspeer.ErrTLS)
+	case tlshandshake.Speaks(h.ahead) != nil:
+		return fmt.Errorf("%w: %w", ErrNotMPA, tlshandshake.ErrTLS)
 	case len(h.ahead) > 0:
 		return fmt.Errorf("%w: it begins %q", ErrNotMPA, h.ahead)
 	case h.aheadErr != nil:

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestSpoofedRate measures what spoofed segments that the victim refuses cost the transfer. It

@@ -17,9 +17,9 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/usertcp"
@@ -46,7 +46,7 @@ func (x *userNet) listenDDP(t testing.TB, kernelDials bool, cfg extsock.Config) 
 
 // dialDDP makes a connection in DDP mode.
 func (x *userNet) dialDDP(ctx context.Context, kernelDials bool, address string, cfg extsock.Config) (c *extsock.Conn, err error) {
-	d := &extsock.Dialer{NetDialer: net.Dialer{Timeout: honest.LossyTimeout, Control: preferBBR}, Config: &cfg}
+	d := &extsock.Dialer{NetDialer: net.Dialer{Timeout: scenario.LossyTimeout, Control: preferBBR}, Config: &cfg}
 	if !kernelDials {
 		cfg.Backend = x.user
 		return d.DialDDP(ctx, "tcp", address)
@@ -72,13 +72,13 @@ func TestUserTCPConnections(t *testing.T) {
 			link := badlink.Config{Seed: seeded(t).Uint64()}
 			connections, goroutines := testmode.Count(10_000, 100), 16
 			if lossy {
-				link.AB, link.BA = honest.LossyFaults, honest.LossyFaults
+				link.AB, link.BA = scenario.LossyFaults, scenario.LossyFaults
 				connections, goroutines = testmode.Count(10_000, 8), 256
 			}
 			x := newUserNet(t, usertcp.Config{}, link)
 			useConnections(t, x, kernelDials, connections, goroutines)
 			if lossy && testmode.Full {
-				honest.WantLossy(t, x.link)
+				scenario.WantLossy(t, x.link)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestUserTCPConnections(t *testing.T) {
 
 // useConnections uses connections, so many at a time. Afterwards nothing is left of them.
 func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, goroutines int) {
-	cfg := extsock.Config{Startup: extsock.StartupRequire, Messages: true, HandshakeTimeout: honest.LossyTimeout, CloseTimeout: honest.LossyTimeout}
+	cfg := extsock.Config{Startup: extsock.StartupRequire, Messages: true, HandshakeTimeout: scenario.LossyTimeout, CloseTimeout: scenario.LossyTimeout}
 	l := x.listenDDP(t, kernelDials, cfg)
 	before := footprintNow()
 	var wg sync.WaitGroup
@@ -134,7 +134,7 @@ func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, gor
 // writeThere writes to the peer's memory, has the peer write to its own, and closes the connection.
 func writeThere(c *extsock.Conn) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
-	c.SetDeadline(time.Now().Add(honest.LossyTimeout))
+	c.SetDeadline(time.Now().Add(scenario.LossyTimeout))
 	b := make([]byte, rdmap.HandleLen)
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
@@ -143,7 +143,7 @@ func writeThere(c *extsock.Conn) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Remote(h).WriteAt(honest.Pattern(honest.InMemory, 64), 0); err != nil {
+	if _, err := c.Remote(h).WriteAt(scenario.Pattern(scenario.InMemory, 64), 0); err != nil {
 		return err
 	}
 	memory := make([]byte, 64)
@@ -157,13 +157,13 @@ func writeThere(c *extsock.Conn) (err error) {
 	if _, err := io.ReadFull(c, b[:1]); err != nil {
 		return err
 	}
-	return honest.Same("memory of the end that dialed", memory, honest.InServed)
+	return scenario.Same("memory of the end that dialed", memory, scenario.InServed)
 }
 
 // writeBack is the other end of writeThere.
 func writeBack(c *extsock.Conn) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
-	c.SetDeadline(time.Now().Add(honest.LossyTimeout))
+	c.SetDeadline(time.Now().Add(scenario.LossyTimeout))
 	memory := make([]byte, 64)
 	r, err := c.Register(memory, ddp.RemoteWrite)
 	if err != nil {
@@ -176,14 +176,14 @@ func writeBack(c *extsock.Conn) (err error) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
 	}
-	if err := honest.Same("memory of the end that accepted", memory, honest.InMemory); err != nil {
+	if err := scenario.Same("memory of the end that accepted", memory, scenario.InMemory); err != nil {
 		return err
 	}
 	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return err
 	}
-	if _, err := c.Remote(h).WriteAt(honest.Pattern(honest.InServed, 64), 0); err != nil {
+	if _, err := c.Remote(h).WriteAt(scenario.Pattern(scenario.InServed, 64), 0); err != nil {
 		return err
 	}
 	if _, err := c.Write([]byte{1}); err != nil {

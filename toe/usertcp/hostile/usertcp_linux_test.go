@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/tun"
 	"github.com/rddp/rddp/toe/usertcp"
@@ -164,7 +164,7 @@ func (x *userNet) wantNoResets(t testing.TB) {
 
 // pairs listens at the address number which of the kernel or, if kernelDials is set, of the Stack.
 // It returns a function that makes a connection from the other one.
-func (x *userNet) pairs(t testing.TB, kernelDials bool, which int) honest.Pairing {
+func (x *userNet) pairs(t testing.TB, kernelDials bool, which int) scenario.Pairing {
 	t.Helper()
 	accept, address := x.listen(t, kernelDials, which)
 	var mu sync.Mutex // so that accept returns the connection that was dialed

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/usertcp"
 )
@@ -33,7 +33,7 @@ func (l memoryLink) setFaults(t *testing.T, f badlink.Faults) {
 
 // newMemoryNet makes two TCPs in user space with a bad link in memory between them, and a function
 // that makes a connection.
-func newMemoryNet(t *testing.T, cfg badlink.Config, stack usertcp.Config) (link memoryLink, pair honest.Pairing) {
+func newMemoryNet(t *testing.T, cfg badlink.Config, stack usertcp.Config) (link memoryLink, pair scenario.Pairing) {
 	t.Helper()
 	a, b, err := badlink.Pipe(cfg)
 	if err != nil {
@@ -72,18 +72,18 @@ func TestUserTCPInMemory(t *testing.T) {
 	for _, test := range []struct {
 		form        string
 		mtu         int
-		move        honest.LossyMove
+		move        scenario.LossyMove
 		connections int
 	}{
-		{"stream", 1500, honest.LossyStreams, 4}, {"write", 1500, honest.LossyWrites, 8},
-		{"write, long packets", usertcp.MaxMTU, honest.LossyWrites, 8},
+		{"stream", 1500, scenario.LossyStreams, 4}, {"write", 1500, scenario.LossyWrites, 8},
+		{"write, long packets", usertcp.MaxMTU, scenario.LossyWrites, 8},
 	} {
 		t.Run(test.form, func(t *testing.T) {
 			link, pair := newMemoryNet(t, badlink.Config{Seed: seeded(t).Uint64(), MTU: test.mtu}, lossyStack)
-			connections := honest.LossyPairs(t, pair, test.connections)
-			link.setFaults(t, honest.LossyFaults)
-			honest.MoveWantsSame(t, test.move, connections, octets)
-			honest.WantLossy(t, link)
+			connections := scenario.LossyPairs(t, pair, test.connections)
+			link.setFaults(t, scenario.LossyFaults)
+			scenario.MoveWantsSame(t, test.move, connections, octets)
+			scenario.WantLossy(t, link)
 			link.setFaults(t, badlink.Faults{}) // so that the connections close at once
 		})
 	}

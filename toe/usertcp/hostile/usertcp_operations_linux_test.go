@@ -10,9 +10,9 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/usertcp"
@@ -20,7 +20,7 @@ import (
 
 // A userCase is one session between a TCP in user space and the kernel's.
 type userCase struct {
-	session     *honest.Session
+	session     *scenario.Session
 	kernelDials bool
 	version     int // 0 is IPv4, 1 is IPv6
 	markers     bool
@@ -32,7 +32,7 @@ func (c userCase) String() string {
 
 // userCases has every session in every way.
 func userCases() (list []userCase) {
-	all := append([]honest.Session{honest.Solicited}, honest.Sessions...)
+	all := append([]scenario.Session{scenario.Solicited}, scenario.Sessions...)
 	for i := range all {
 		for n := range 8 {
 			list = append(list, userCase{all[i].Patient(), n&1 != 0, n >> 1 & 1, n&4 != 0})
@@ -69,10 +69,10 @@ func TestUserTCPOperations(t *testing.T) {
 	for _, path := range []struct {
 		desc   string
 		faults badlink.Faults
-	}{{"perfect", badlink.Faults{}}, {"lossy", honest.LossyFaults}} {
+	}{{"perfect", badlink.Faults{}}, {"lossy", scenario.LossyFaults}} {
 		t.Run(path.desc, func(t *testing.T) {
 			x := newUserNet(t, usertcp.Config{}, badlink.Config{Seed: seeded(t).Uint64()})
-			var pairs [2][2]honest.Pairing
+			var pairs [2][2]scenario.Pairing
 			for i := range 4 {
 				pairs[i&1][i>>1] = x.pairs(t, i&1 != 0, i>>1)
 			}
@@ -88,7 +88,7 @@ func TestUserTCPOperations(t *testing.T) {
 
 // runCases runs all cases at the same time. The connections are made before there are faults,
 // because a SYN that is lost costs a second.
-func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]honest.Pairing, faults badlink.Faults) {
+func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]scenario.Pairing, faults badlink.Faults) {
 	t.Helper()
 	var ends [][2]net.Conn
 	for _, c := range cases {
@@ -128,7 +128,7 @@ func TestUserTCPTerminate(t *testing.T) {
 			}
 			cfg := &extsock.Config{Messages: true, BadSTagDelay: -1}
 			i, r := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
-			if err := honest.SwitchEnds(t, i, r); err != nil {
+			if err := scenario.SwitchEnds(t, i, r); err != nil {
 				t.Fatal(err)
 			}
 			memory := make([]byte, 64)
@@ -138,12 +138,12 @@ func TestUserTCPTerminate(t *testing.T) {
 			}
 			bad := region.Handle()
 			bad.STag ^= 0x100
-			if err := i.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: honest.Pattern(honest.InMemory, 64), Remote: bad}); err != nil {
+			if err := i.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: scenario.Pattern(scenario.InMemory, 64), Remote: bad}); err != nil {
 				t.Fatal(err)
 			}
 			const badSTag = rdmap.TerminateCode(0x1100) // DDP, Tagged Buffer, Invalid STag
 			for end, c := range []*extsock.Conn{i, r} {
-				c.SetReadDeadline(time.Now().Add(honest.SessionLimit))
+				c.SetReadDeadline(time.Now().Add(scenario.SessionLimit))
 				_, err := c.Read(make([]byte, 1))
 				var te *rdmap.TerminateError
 				if !errors.As(err, &te) || te.Terminate.Code != badSTag || te.Remote != (end == 0) {
@@ -179,20 +179,20 @@ func TestUserTCPEarlyPlacement(t *testing.T) {
 			}
 			sender := extsock.NewConn(from, kernelDials, &extsock.Config{CloseTimeout: time.Minute})
 			receiver := extsock.NewConn(to, !kernelDials, &extsock.Config{CloseTimeout: time.Minute, Markers: early, NoEarlyPlacement: !early})
-			if err := honest.SwitchEnds(t, sender, receiver); err != nil {
+			if err := scenario.SwitchEnds(t, sender, receiver); err != nil {
 				t.Fatal(err)
 			}
-			if err := x.link.SetFaults(honest.LossyFaults, honest.LossyFaults); err != nil {
+			if err := x.link.SetFaults(scenario.LossyFaults, scenario.LossyFaults); err != nil {
 				t.Fatal(err)
 			}
 			var received []byte
 			done := make(chan error, 1)
 			go func() {
 				var err error
-				received, err = honest.ReceiveWrites(receiver, octets)
+				received, err = scenario.ReceiveWrites(receiver, octets)
 				done <- err
 			}()
-			sent, err := honest.SendWrites(sender, byte(n), octets)
+			sent, err := scenario.SendWrites(sender, byte(n), octets)
 			if err := errors.Join(err, <-done, x.link.SetFaults(badlink.Faults{}, badlink.Faults{})); err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,8 @@ package hostile_test
 import (
 	"testing"
 
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/badlink"
 )
 
@@ -15,19 +15,19 @@ func TestUserTCPAgainstKernel(t *testing.T) {
 	octets := int64(testmode.Count(1e9, 1e6))
 	for n, test := range []struct {
 		form        string
-		move        honest.LossyMove
+		move        scenario.LossyMove
 		connections int
 	}{
-		{"stream", honest.LossyStreams, 4}, {"write", honest.LossyWrites, 8},
+		{"stream", scenario.LossyStreams, 4}, {"write", scenario.LossyWrites, 8},
 	} {
 		t.Run(test.form, func(t *testing.T) {
 			x := newUserNet(t, lossyStack, badlink.Config{Seed: seeded(t).Uint64()})
-			connections := honest.LossyPairs(t, x.pairs(t, n == 1, n), test.connections)
-			if err := x.link.SetFaults(honest.LossyFaults, honest.LossyFaults); err != nil {
+			connections := scenario.LossyPairs(t, x.pairs(t, n == 1, n), test.connections)
+			if err := x.link.SetFaults(scenario.LossyFaults, scenario.LossyFaults); err != nil {
 				t.Fatal(err)
 			}
-			honest.MoveWantsSame(t, test.move, connections, octets)
-			honest.WantLossy(t, x.link)
+			scenario.MoveWantsSame(t, test.move, connections, octets)
+			scenario.WantLossy(t, x.link)
 			t.Logf("early: %+v", x.user.EarlyStats())
 			if err := x.link.SetFaults(badlink.Faults{}, badlink.Faults{}); err != nil { // so that the connections close at once
 				t.Fatal(err)

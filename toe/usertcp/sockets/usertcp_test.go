@@ -13,9 +13,9 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/honest"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/scenario"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/badlink"
@@ -216,7 +216,7 @@ func TestUnusedEarlyRuns(t *testing.T) {
 // a link that loses, repeats, reorders and cuts packets. How bad it is depends on the seed.
 // MPA-5044-1.2-1
 func TestEarlyPlacementChangesNothing(t *testing.T) {
-	honest.EarlyPlacementChangesNothing(t, honest.EarlyNetwork{
+	scenario.EarlyPlacementChangesNothing(t, scenario.EarlyNetwork{
 		Pair: badPair, Requests: 12, Length: 6000, Seeds: testmode.Count(10_000, testmode.Rounds(50, 20)),
 		AtOnce: testmode.Count(200, 50), // loss costs time, and hardly any CPU
 	})

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 //go:embed testdata/*.script

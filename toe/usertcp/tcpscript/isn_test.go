@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 )
 

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/toe/tun"
 )
 

@@ -1,9 +1,9 @@
 // Package accept is the accept loop of a server that limits its number of connections.
 //
 // A limit alone lets a few peers keep everybody out, so a [Loop] counts connections in a
-// [crowd.Crowd]. A connection counts only when the Loop's Serve function says so. A peer that has
-// not been heard yet can lose its place to a newcomer, and so can one whose source has more places
-// than its share.
+// [admission.Limiter]. A connection counts only when the Loop's Serve function says so. A peer that
+// has not been heard yet can lose its place to a newcomer, and so can one whose source has more
+// places than its share.
 //
 // The Loop does not limit connections that have only been accepted. A server with MPA startup calls
 // Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them, by
@@ -19,14 +19,14 @@ import (
 	"runtime/debug"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
-	"github.com/rddp/rddp/internal/crowd"
+	"github.com/rddp/rddp/internal/admission"
 )
 
 // A Place is the place of one connection among those that a Loop counts.
-type Place = crowd.Place
+type Place = admission.Place
 
 // ErrDisplaced is why a connection ends that has lost its place to a newer one.
-var ErrDisplaced = crowd.ErrDisplaced
+var ErrDisplaced = admission.ErrDisplaced
 
 // A Loop accepts connections and serves each one in a goroutine. C is the type of a connection.
 type Loop[C any] struct {
@@ -50,7 +50,7 @@ type Loop[C any] struct {
 	EnterAtOnce bool
 	// From returns where a connection comes from; see Source. Nil means that all come from one
 	// source.
-	From func(C) crowd.Source
+	From func(C) admission.Source
 	// Refuse closes a connection that is not served: because there is no room for it with
 	// EnterAtOnce, or because the Loop is ending or Serve has panicked. In the last two cases
 	// ending is true.
@@ -73,13 +73,13 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 }
 
 // Source is a Loop's From: the source of the peer's address.
-func Source[C net.Conn](c C) crowd.Source { return crowd.SourceOf(c.RemoteAddr()) }
+func Source[C net.Conn](c C) admission.Source { return admission.SourceOf(c.RemoteAddr()) }
 
 // Run accepts connections until ctx is done, and then returns nil, or until the listener is closed,
 // and then returns net.ErrClosed. Run does not interrupt Accept when ctx is done; the caller must
 // close the listener. Run does not wait for the connections to end.
 func (l *Loop[C]) Run(ctx context.Context) error {
-	all := crowd.New(l.Most, l.MostQuiet)
+	all := admission.New(l.Most, l.MostQuiet)
 	var again retry.Wait
 	for {
 		c, err := l.Accept()
@@ -98,7 +98,7 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 			continue
 		}
 		again.Reset()
-		var from crowd.Source
+		var from admission.Source
 		if l.From != nil {
 			from = l.From(c)
 		}

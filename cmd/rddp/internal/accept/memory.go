@@ -3,7 +3,7 @@ package accept
 import (
 	"net"
 
-	"github.com/rddp/rddp/internal/crowd"
+	"github.com/rddp/rddp/internal/admission"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -14,20 +14,20 @@ type Memory struct {
 	most int64 // bytes
 
 	mu    locks.Mutex[locks.Leaf]
-	taken int64                  // +checklocks:mu
-	of    map[crowd.Source]int64 // +checklocks:mu
+	taken int64                      // +checklocks:mu
+	of    map[admission.Source]int64 // +checklocks:mu
 }
 
 // NewMemory returns a Memory of so many bytes.
 func NewMemory(most int64) *Memory {
-	return &Memory{most: most, of: make(map[crowd.Source]int64)}
+	return &Memory{most: most, of: make(map[admission.Source]int64)}
 }
 
 // Take takes n bytes for the client at an address, and reports whether the client may have them.
 func (m *Memory) Take(from net.Addr, n int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := crowd.SourceOf(from)
+	s := admission.SourceOf(from)
 	mine := m.of[s]
 	if others := m.taken - mine; n > (m.most-others)/2-mine {
 		return false
@@ -41,7 +41,7 @@ func (m *Memory) Take(from net.Addr, n int64) bool {
 func (m *Memory) Give(from net.Addr, n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := crowd.SourceOf(from)
+	s := admission.SourceOf(from)
 	m.taken -= n
 	if m.of[s] -= n; m.of[s] == 0 {
 		delete(m.of, s)

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/dissect"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestMain lets the test binary be the server process too.

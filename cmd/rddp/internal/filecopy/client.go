@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -160,17 +160,17 @@ func dialError(address string, err error) error {
 	var rejected *mpa.RejectError
 	hint := ""
 	switch {
-	case tlspeer.Words(err) != "": // says enough
+	case tlshandshake.Words(err) != "": // says enough
 	case errors.As(err, &rejected):
 		return fmt.Errorf("%s: %w", address, ErrNotServer)
 	case errors.Is(err, extsock.ErrNotMPA):
 		hint = ": is it another kind of server?"
-	case errors.Is(err, extsock.ErrNoReply), cause.IsReset(err):
+	case errors.Is(err, extsock.ErrNoReply), errtext.IsReset(err):
 		hint = ": is it another kind of server, or has it too many clients?"
 	case isErrno(err, syscall.ECONNREFUSED, wsaRefused):
 		hint = ": is `rddp serve` running there, at this port?"
 	}
-	return fmt.Errorf("%s: %w%s", address, cause.Brief(err), hint)
+	return fmt.Errorf("%s: %w%s", address, errtext.Brief(err), hint)
 }
 
 // hangUp ends the session.

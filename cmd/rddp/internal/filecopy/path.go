@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 )
 
 // These are the maximum lengths of names in bytes.
@@ -72,7 +72,7 @@ func parseAddress(authority string) (string, error) {
 	if strings.Count(authority, ":") > 1 && !strings.HasPrefix(authority, "[") {
 		return "", fmt.Errorf("bad host %q (IPv6 addresses must be in brackets)", authority)
 	}
-	return grammar.ParseAddress(authority, grammar.DefaultPort)
+	return cliparse.ParseAddress(authority, cliparse.DefaultPort)
 }
 
 // IsRemote reports whether the name is a remote one.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/crowd"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/admission"
+	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
 // DefaultMaxConns is the default of ServerConfig.MaxConns.
@@ -136,8 +136,8 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	peerIdle, err := s.startup(ctx, c, place)
 	if err != nil {
 		level := slog.LevelDebug
-		if tlspeer.Words(err) != "" { // not a passing scan: somebody wants to be a client, and cannot
-			level, err = slog.LevelWarn, tlspeer.Brief(err)
+		if tlshandshake.Words(err) != "" { // not a passing scan: somebody wants to be a client, and cannot
+			level, err = slog.LevelWarn, tlshandshake.Brief(err)
 		}
 		log.Log(ctx, level, "no startup", "err", err)
 		if ctx.Err() == nil {
@@ -161,7 +161,7 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, accept.ErrDisplaced):
 		level := slog.LevelDebug
-		if errors.Is(cause, crowd.ErrShare) { // it was at work
+		if errors.Is(cause, admission.ErrShare) { // it was at work
 			level = slog.LevelWarn
 		}
 		log.Log(ctx, level, "connection ended", "err", cause)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -124,7 +124,7 @@ func (s *session) next(b []byte) (message, error) {
 		return message{}, &plainError{fmt.Sprintf("nothing heard from the peer for %v", s.idle), err}
 	}
 	if err != nil {
-		return message{}, cause.Brief(err)
+		return message{}, errtext.Brief(err)
 	}
 	m, err := parseMessage(b[:n])
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *session) beat() {
 // Memory that the message grants or announces must be registered already.
 func (s *session) send(m message) error {
 	if err := s.post(m); err != nil {
-		return s.lost(cause.Brief(err))
+		return s.lost(errtext.Brief(err))
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (s *session) receive() (message, error) {
 func (s *session) expect(want kind) (message, error) {
 	m, err := s.receive()
 	if err == io.EOF { //nolint:errorlint // receive returns it as it is
-		return message{}, s.lost(cause.Brief(io.ErrUnexpectedEOF))
+		return message{}, s.lost(errtext.Brief(io.ErrUnexpectedEOF))
 	}
 	if err != nil {
 		return message{}, err
@@ -218,7 +218,7 @@ func (s *session) ask(request message, want kind) (message, error) {
 // moved returns.
 func (s *session) move(op rdmap.WorkOp, h rdmap.Handle, p []byte) error {
 	if err := s.c.Post(&rdmap.WorkRequest{Op: op, Remote: h, Data: p}); err != nil {
-		return s.lost(cause.Brief(err))
+		return s.lost(errtext.Brief(err))
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (s *session) moved() error {
 		return err
 	}
 	if d.Status != rdmap.StatusOK {
-		return s.lost(fmt.Errorf("%v: %w", d.Op, cause.Brief(d.Err)))
+		return s.lost(fmt.Errorf("%v: %w", d.Op, errtext.Brief(d.Err)))
 	}
 	return nil
 }

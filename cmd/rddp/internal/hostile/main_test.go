@@ -6,8 +6,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 func TestMain(m *testing.M) {

@@ -14,11 +14,11 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/perf"
 	"github.com/rddp/rddp/cmd/rddp/internal/ping"
 	gateway "github.com/rddp/rddp/cmd/rddp/internal/proxy"
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 

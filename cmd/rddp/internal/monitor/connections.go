@@ -16,7 +16,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/extsock/stats"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
 const connectionsPath = "/connections"
@@ -164,7 +164,7 @@ func NewClient(address string, config *tls.Config, timeout time.Duration) *Clien
 		scheme = "https"
 		if config.ServerName == "" {
 			config = config.Clone()
-			config.ServerName = tlspeer.NameAt(address)
+			config.ServerName = tlshandshake.NameAt(address)
 		}
 	}
 	return &Client{address: address, scheme: scheme, http: http.Client{
@@ -216,8 +216,8 @@ func (c *Client) plain(ctx context.Context, err error) error {
 	}
 	var timeout net.Error
 	switch op := (*net.OpError)(nil); {
-	case tlspeer.Words(err) != "":
-		err = tlspeer.Brief(err)
+	case tlshandshake.Words(err) != "":
+		err = tlshandshake.Brief(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("%s does not answer within %v", c.address, c.http.Timeout)
 	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS

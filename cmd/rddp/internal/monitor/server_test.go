@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // After an answer to a bad request a goroutine of net/http waits half a second, for the client to

@@ -13,8 +13,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
 )
@@ -72,7 +72,7 @@ func connect(ctx context.Context, o *Options, conns int) (*client, error) {
 		conn, a, err := c.open(ctx, address, &hello{CPU: cpu})
 		if err != nil {
 			c.close()
-			return nil, fmt.Errorf("connecting to %s: %w", address, cause.Brief(err))
+			return nil, fmt.Errorf("connecting to %s: %w", address, errtext.Brief(err))
 		}
 		c.servers = append(c.servers, &remote{address, conn, a.Token, a.HasCPU, a.Files})
 	}
@@ -112,12 +112,12 @@ func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Co
 	cfg := o.TLS
 	if cfg.ServerName == "" {
 		cfg = cfg.Clone()
-		cfg.ServerName = tlspeer.NameAt(address)
+		cfg.ServerName = tlshandshake.NameAt(address)
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	t := tls.Client(belowTLS(c), cfg)
-	return t, tlspeer.Client(ctx, t)
+	return t, tlshandshake.Client(ctx, t)
 }
 
 // belowTLS returns what TLS over an accepted or dialed connection is made of. An extended socket of

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 )
 
 // ErrUnsupported means that this operating system lacks something that the program asked for:
@@ -27,7 +27,7 @@ type RunError struct {
 	Err error
 }
 
-func (e *RunError) Error() string { return e.Job + ": " + cause.Text(e.Err) }
+func (e *RunError) Error() string { return e.Job + ": " + errtext.Text(e.Err) }
 func (e *RunError) Unwrap() error { return e.Err }
 
 // An OptionError says which option is wrong.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // peerEnv makes the test binary the other process.

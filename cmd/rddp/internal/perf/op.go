@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 )
 
 // A transport is the kind of connection that an operation needs.
@@ -209,9 +209,9 @@ func (o *Options) groups() []int {
 // ParseSizes parses a list of sizes, such as "64,4k,1m".
 func ParseSizes(list string) (sizes []int, err error) {
 	for _, text := range strings.Split(list, ",") {
-		n, err := grammar.ParseSize(strings.TrimSpace(text))
+		n, err := cliparse.ParseSize(strings.TrimSpace(text))
 		if err != nil || n < 1 || n > MaxSize {
-			return nil, wrongOption("size", "%q is not a size between 1 and %v bytes", text, grammar.Size(MaxSize))
+			return nil, wrongOption("size", "%q is not a size between 1 and %v bytes", text, cliparse.Size(MaxSize))
 		}
 		sizes = append(sizes, int(n))
 	}

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
 // A Server answers the clients of Run. It does what they ask for, within the limits of this
@@ -173,7 +173,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			defer stop()
 			defer k.close()
 			if err := s.serve(ctx, k, p); err != nil && ctx.Err() == nil {
-				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", cause.Brief(err))
+				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", errtext.Brief(err))
 			}
 		},
 	}
@@ -211,7 +211,7 @@ func (s *Server) secure(ctx context.Context, c net.Conn, k *closer) (net.Conn, e
 	}
 	t := tls.Server(belowTLS(c), s.TLS)
 	k.set(t)
-	return t, tlspeer.Server(ctx, t)
+	return t, tlshandshake.Server(ctx, t)
 }
 
 // refuse answers with a reason, which is also the error.

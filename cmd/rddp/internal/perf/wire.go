@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
 // All connections go to one port of the server. Each one begins with a hello of the client and an
@@ -86,11 +86,11 @@ func send(c net.Conn, v any) error {
 func receive(c net.Conn, v any, limit uint32) error {
 	var head [8]byte
 	at, err := io.ReadFull(c, head[:])
-	if other := tlspeer.Speaks(head[:at]); other != nil {
+	if other := tlshandshake.Speaks(head[:at]); other != nil {
 		return other
 	}
 	if err != nil {
-		return tlspeer.Explain(err)
+		return tlshandshake.Explain(err)
 	}
 	n := binary.BigEndian.Uint32(head[4:])
 	if binary.BigEndian.Uint32(head[:]) != magic || n > limit {

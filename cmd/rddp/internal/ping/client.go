@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -53,7 +53,7 @@ func Client(ctx context.Context, address string, cfg *Config) (Summary, error) {
 func dial(ctx context.Context, address string, cfg *Config) (*session, error) {
 	socket := cfg.socket()
 	s, err := dialOnce(ctx, address, cfg, socket)
-	if !errors.Is(err, extsock.ErrNoReply) || socket.Revision != 0 || tlspeer.Words(err) != "" {
+	if !errors.Is(err, extsock.ErrNoReply) || socket.Revision != 0 || tlshandshake.Words(err) != "" {
 		return s, err
 	}
 	cfg.trace(ctx, "no MPA Reply to revision 2, trying revision 1", -1)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 )
 
 var (
@@ -73,5 +73,5 @@ func words(err error) string {
 	if e := (*timeoutError)(nil); errors.As(err, &e) {
 		return e.Error()
 	}
-	return cause.Text(err)
+	return errtext.Text(err)
 }

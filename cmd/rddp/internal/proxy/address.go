@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/grammar"
+	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 )
 
 const ddpScheme = "rddp://"
@@ -17,18 +17,18 @@ type Address struct {
 }
 
 // ParseAddress parses an address that a user types: HOST:PORT for plain TCP, unix:PATH for a unix
-// socket, or rddp://HOST[:PORT] for TCP in DDP mode, where the default is grammar.DefaultPort. An
+// socket, or rddp://HOST[:PORT] for TCP in DDP mode, where the default is cliparse.DefaultPort. An
 // empty HOST means every address of this machine, or this machine itself if the Proxy dials it.
 func ParseAddress(s string) (Address, error) {
-	if path, isUnix, err := grammar.ParseUnix(s); isUnix {
+	if path, isUnix, err := cliparse.ParseUnix(s); isUnix {
 		return Address{Network: "unix", Address: path}, err
 	}
 	rest, ddp := strings.CutPrefix(s, ddpScheme)
 	port := ""
 	if ddp {
-		port = grammar.DefaultPort
+		port = cliparse.DefaultPort
 	}
-	address, err := grammar.ParseAddress(rest, port)
+	address, err := cliparse.ParseAddress(rest, port)
 	if err != nil {
 		return Address{}, fmt.Errorf("%w; or write unix:PATH, or rddp://HOST[:PORT] for DDP", err)
 	}
@@ -40,7 +40,7 @@ func (a Address) String() string {
 	case a.DDP:
 		return ddpScheme + a.Address
 	case a.Network == "unix":
-		return grammar.FormatUnix(a.Address)
+		return cliparse.FormatUnix(a.Address)
 	}
 	return a.Address
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
@@ -40,7 +40,7 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 	p.fallbacks.Add(1)
 	// The Dialer remembers a reason for a while; the log has it once for that time.
 	if !errors.Is(errors.Unwrap(s.Fallback), extsock.ErrPlainTCP) {
-		p.cfg.log().Warn("the peer does not speak DDP, so the way to it is plain TCP", "to", to, "tls", d.Config.TLS != nil, "err", cause.Text(s.Fallback))
+		p.cfg.log().Warn("the peer does not speak DDP, so the way to it is plain TCP", "to", to, "tls", d.Config.TLS != nil, "err", errtext.Text(s.Fallback))
 	}
 	if d.Config.TLS != nil {
 		return &ddpEnd{Conn: c, stream: below}, nil

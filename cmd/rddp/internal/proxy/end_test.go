@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // A brokenConn is a connection whose Write has been told of a reset and has not come back yet.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/cause"
+	"github.com/rddp/rddp/cmd/rddp/internal/errtext"
 )
 
 var (
@@ -33,7 +33,7 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return e.Step + ": " + cause.Text(e.Err) }
+func (e *Error) Error() string { return e.Step + ": " + errtext.Text(e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
 func fail(err error, step string, args ...any) error {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 	"github.com/rddp/rddp/mpa"
 )
 

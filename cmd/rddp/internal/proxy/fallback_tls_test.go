@@ -7,18 +7,18 @@ import (
 	"net"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/secure"
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // An entrance with TLS falls back to a service in TLS, and never to one without.
 func TestFallbackKeepsTLS(t *testing.T) {
-	own, pin, err := secure.Self()
+	own, pin, err := tlsfiles.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := secure.Client{Pins: []secure.Pin{pin}}.Config()
+	client, err := tlsfiles.Client{Pins: []tlsfiles.Pin{pin}}.Config()
 	if err != nil {
 		t.Fatal(err)
 	}

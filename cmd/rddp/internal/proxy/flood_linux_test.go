@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/crowd"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/admission"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // Newcomers from one address take only each other's places: a client at another address that has
@@ -94,7 +94,7 @@ func TestFloodThatSpeaks(t *testing.T) {
 		}
 		late := []net.Conn{client(3), client(3), client(4)}
 		for range late {
-			if s := at.next(t); !errors.Is(s.Err, crowd.ErrShare) || !strings.HasPrefix(s.From, "127.0.0.2:") {
+			if s := at.next(t); !errors.Is(s.Err, admission.ErrShare) || !strings.HasPrefix(s.From, "127.0.0.2:") {
 				t.Errorf("%v lost its place: %v", s.From, s.Err)
 			}
 		}

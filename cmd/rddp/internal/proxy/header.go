@@ -15,7 +15,7 @@ import (
 	"github.com/pires/go-proxyproto"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/internal/crowd"
+	"github.com/rddp/rddp/internal/admission"
 )
 
 // headerBuffer is the buffer for the header. It holds the longest one of version 1, as the library
@@ -84,7 +84,7 @@ func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, p
 		from.end = &headedEnd{end: from.end, r: r}
 		if client, _, has := h.TCPAddrs(); has && !h.Command.IsLocal() {
 			s.Via, s.From = s.From, client.String()
-			place.Move(crowd.SourceOf(client))
+			place.Move(admission.SourceOf(client))
 		}
 	}
 	if p.cfg.SendHeader == 0 {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/pires/go-proxyproto"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // headed gives what a service gets: the header, and what comes behind it.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // TestIdleTunnel: a tunnel that stands still for Config.Idle ends. The tunnel must have begun

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 func TestParseRoutes(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // abuse sends commands with random input, scribbles in the rings, and closes what is in use. Then

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -363,7 +363,7 @@ func (t *connections) whyPlain(a *arrival) error {
 	case a.speaks != plain || !t.log.Enabled(t.ctx, slog.LevelInfo):
 		return nil
 	case !t.secure && look(a.fd, true) == overTLS:
-		return tlspeer.ErrTLS
+		return tlshandshake.ErrTLS
 	}
 	return errNoDDP
 }

@@ -29,10 +29,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/secure"
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
 // superviseListen is the name of a supervisor that takes over the listeners at the rule that is its
@@ -58,25 +58,25 @@ func init() {
 // secureByEnvironment sets what the environment says about TLS.
 func secureByEnvironment(cfg *Config) (err error) {
 	cfg.PlainToo, cfg.Insecure = os.Getenv(envPlainToo) != "", os.Getenv(envInsecure) != ""
-	var pins []secure.Pin
+	var pins []tlsfiles.Pin
 	if s := os.Getenv(envPins); s != "" {
-		p, err := secure.ParsePin(s)
+		p, err := tlsfiles.ParsePin(s)
 		if err != nil {
 			return err
 		}
 		pins = append(pins, p)
 	}
 	if cert, key, ok := strings.Cut(os.Getenv(envIdentity), ":"); ok {
-		if cfg.ServerTLS, err = (secure.Server{Identity: secure.Identity{Cert: cert, Key: key}, Pins: pins}).Config(); err != nil {
+		if cfg.ServerTLS, err = (tlsfiles.Server{Identity: tlsfiles.Identity{Cert: cert, Key: key}, Pins: pins}).Config(); err != nil {
 			return err
 		}
 	}
 	if s := os.Getenv(envTrust); s != "" {
-		p, err := secure.ParsePin(s)
+		p, err := tlsfiles.ParsePin(s)
 		if err != nil {
 			return err
 		}
-		cfg.ClientTLS, err = secure.Client{Pins: []secure.Pin{p}}.Config()
+		cfg.ClientTLS, err = tlsfiles.Client{Pins: []tlsfiles.Pin{p}}.Config()
 		return err
 	}
 	return nil
@@ -651,9 +651,9 @@ func TestHostileArrivals(t *testing.T) {
 }
 
 // identity writes a certificate and its key, and returns the files, as in envIdentity, and the pin.
-func identity(t *testing.T) (files string, own *tls.Certificate, pin secure.Pin) {
+func identity(t *testing.T) (files string, own *tls.Certificate, pin tlsfiles.Pin) {
 	t.Helper()
-	own, pin, err := secure.Self()
+	own, pin, err := tlsfiles.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
-	"github.com/rddp/rddp/internal/crowd"
+	"github.com/rddp/rddp/internal/admission"
 )
 
 // Limits of arrivals.
@@ -105,7 +105,7 @@ func (t *connections) serveArrivals() {
 			}
 		},
 		Serve: t.decide, Context: t.begin, Most: arrivalsMost, EnterAtOnce: true, Go: t.deciding.Go, Log: t.log,
-		From: func(a *arrival) crowd.Source { return crowd.SourceOf(net.TCPAddrFromAddrPort(a.peer)) },
+		From: func(a *arrival) admission.Source { return admission.SourceOf(net.TCPAddrFromAddrPort(a.peer)) },
 		Refuse: func(a *arrival, ending bool) {
 			if !ending {
 				t.log.Warn("too many connections have begun and said nothing", "from", a.peer, "at", a.local)

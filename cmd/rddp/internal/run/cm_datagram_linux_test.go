@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // datagramsProgram is both ends of ids for datagrams: who has which queue pair, and what happens if

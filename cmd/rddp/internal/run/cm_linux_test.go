@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // superviseIWARP is the name of a supervisor whose device is an RNIC.

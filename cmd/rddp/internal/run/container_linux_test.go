@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 func init() { programs["contained"], programs["unread"] = containedProgram, unreadProgram }

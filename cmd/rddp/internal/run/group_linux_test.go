@@ -21,7 +21,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 func init() { programs["accept-shared"] = acceptSharedProgram }

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // These tests run the programs of rdma-core and perftest, as the system has them. `make verbs`

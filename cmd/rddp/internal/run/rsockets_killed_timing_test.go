@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rsockpeer"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/rsockpeer"
 )
 
 // TestRSocketsKilledProgram: when the C program is killed while both ends send, Read and Write

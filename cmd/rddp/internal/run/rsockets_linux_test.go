@@ -19,8 +19,8 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
-	"github.com/rddp/rddp/internal/rsockpeer"
+	"github.com/rddp/rddp/internal/testkit/prototest"
+	"github.com/rddp/rddp/internal/testkit/rsockpeer"
 )
 
 var rsocketsConfig = &extsock.Config{Startup: extsock.StartupRequire, RSockets: true}

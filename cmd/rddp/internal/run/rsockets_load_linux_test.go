@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/rsockpeer"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/rsockpeer"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // This test has package rsockpeer's program of plain sockets under librdmacm's preload library at

@@ -25,7 +25,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/internal/tlspeer"
+	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -253,7 +253,7 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 	if err == nil {
 		return t.join(fd, k, half)
 	}
-	k.errno, k.answered = t.without(to, tlspeer.Brief(err))
+	k.errno, k.answered = t.without(to, tlshandshake.Brief(err))
 	t.leave(k)
 	return k.errno, k.answered
 }
@@ -271,7 +271,7 @@ func (t *connections) without(to netip.AddrPort, err error) (errno syscall.Errno
 	}
 	t.counts.Plain.Add(1)
 	level := slog.LevelInfo
-	if errors.Is(err, tlspeer.ErrTLS) { // the program's own TLS, or this end's is missing
+	if errors.Is(err, tlshandshake.ErrTLS) { // the program's own TLS, or this end's is missing
 		level = slog.LevelWarn
 	}
 	t.log.Log(t.ctx, level, "connection without DDP", "to", to, "why", err)
@@ -355,7 +355,7 @@ func (t *connections) dial(to netip.AddrPort) (*proxy.Half, error) {
 
 // speaksNoDDP reports whether a peer has answered something else than DDP, or nothing.
 func speaksNoDDP(err error) bool {
-	for _, e := range []error{extsock.ErrNotMPA, extsock.ErrNoReply, tlspeer.ErrPlain, tlspeer.ErrSilent, errPlain} {
+	for _, e := range []error{extsock.ErrNotMPA, extsock.ErrNoReply, tlshandshake.ErrPlain, tlshandshake.ErrSilent, errPlain} {
 		if errors.Is(err, e) {
 			return true
 		}

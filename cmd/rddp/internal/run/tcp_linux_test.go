@@ -25,7 +25,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/rules"
-	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // superviseTCP is the name of a supervisor that takes over the connections to the rule that is its

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestMain is also the program of the processes that a trial starts.

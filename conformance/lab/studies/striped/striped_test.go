@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
-	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
+	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
 // TestMain is also the program of the processes that a trial starts.

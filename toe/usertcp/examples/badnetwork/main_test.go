@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testkit/nopanic"
 	"github.com/rddp/rddp/toe/badlink"
 )
 

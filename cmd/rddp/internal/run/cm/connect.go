@@ -284,7 +284,7 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, e sysc
 }
 
 func addrPort(a net.Addr) netip.AddrPort {
-	t, ok := a.(interface{ AddrPort() netip.AddrPort }) // a *net.TCPAddr, or a near.Addr
+	t, ok := a.(interface{ AddrPort() netip.AddrPort }) // a *net.TCPAddr, or an shm.Addr
 	if !ok {
 		return netip.AddrPort{}
 	}

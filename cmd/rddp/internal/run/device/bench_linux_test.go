@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // BenchmarkWrite has one program write to another, 16 work requests at a time. cpu-ns/op is the

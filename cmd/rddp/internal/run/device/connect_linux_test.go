@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -85,7 +85,7 @@ func TestManagedRefuses(t *testing.T) {
 	q.mu.Lock()
 	life := q.life.number
 	q.mu.Unlock()
-	near, far, err := near.SocketPair()
+	near, far, err := shm.SocketPair()
 	if err != nil {
 		t.Fatal(err)
 	}

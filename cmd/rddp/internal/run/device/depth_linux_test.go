@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // TestDepthZero: a Read or an atomic of a queue pair without depth, or to one without, ends with an

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/mpa"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // An endlessMemory posts a work request when one is read, until it may stop.

@@ -5,8 +5,8 @@ package device
 import (
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // TestPostedEarly: the device warns once about a queue pair whose program posts Sends before RTS.

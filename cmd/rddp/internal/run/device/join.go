@@ -172,7 +172,7 @@ func (d *Device) receiveRequest(c *extsock.Conn) {
 }
 
 func addrPort(a net.Addr) netip.AddrPort {
-	if t, ok := a.(interface{ AddrPort() netip.AddrPort }); ok { // a *net.TCPAddr, or a near.Addr
+	if t, ok := a.(interface{ AddrPort() netip.AddrPort }); ok { // a *net.TCPAddr, or an shm.Addr
 		return t.AddrPort()
 	}
 	return netip.AddrPort{}

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // TestNoAtomics: a device says whether it has atomics, and an RNIC has none, nor memory on demand

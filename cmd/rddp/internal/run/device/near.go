@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/netip"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -31,7 +31,7 @@ func (d *Device) ListenNear(at netip.AddrPort, only bool, c *extsock.Config) *ex
 	if !d.hasNear() {
 		return nil
 	}
-	l, err := near.Listen(at.Port(), func(a netip.Addr) bool {
+	l, err := shm.Listen(at.Port(), func(a netip.Addr) bool {
 		return d.HasAddress(a) && reaches(a, at.Addr().Unmap(), only)
 	})
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *extso
 	if !d.hasNear() {
 		return nil, nil
 	}
-	s, err := near.Dial(ctx, from, to)
+	s, err := shm.Dial(ctx, from, to)
 	if err != nil {
 		return nil, nil // TCP tells why not, if it does not get there either
 	}
@@ -69,7 +69,7 @@ func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *extso
 
 // isNear reports whether a connection goes through memory.
 func isNear(c *extsock.Conn) bool {
-	_, is := c.LocalAddr().(near.Addr)
+	_, is := c.LocalAddr().(shm.Addr)
 	return is
 }
 

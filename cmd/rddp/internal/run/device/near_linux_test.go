@@ -8,11 +8,11 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // overTCP makes the devices of tests connect over TCP, as if they were on two hosts.
@@ -136,7 +136,7 @@ func TestListenNear(t *testing.T) {
 			t.Fatal("no listener")
 		}
 		for a, want := range map[netip.Addr]bool{four: test.takesFour, six: test.takes6} {
-			s, err := near.Dial(t.Context(), netip.AddrPortFrom(a, 1), netip.AddrPortFrom(a, port))
+			s, err := shm.Dial(t.Context(), netip.AddrPortFrom(a, 1), netip.AddrPortFrom(a, port))
 			if got := err == nil; got != want {
 				t.Errorf("%v, only one family: %v: %v is taken: %v", test.at, test.only, a, got)
 			}

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // TestReadAfterSend: a Read or atomic that is posted behind a Send finds what the Send has brought,

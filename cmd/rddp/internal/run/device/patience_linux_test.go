@@ -5,8 +5,8 @@ package device
 import (
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // TestPatience: work requests without a peer fail when their time is over, also if the queue pair

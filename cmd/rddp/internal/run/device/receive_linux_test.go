@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
-	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // linkOf waits for the link of a queue pair.

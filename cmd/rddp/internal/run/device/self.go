@@ -7,7 +7,7 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
-	"github.com/rddp/rddp/cmd/rddp/internal/run/near"
+	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -42,7 +42,7 @@ func (q *queuePair) joinSelf(ctx context.Context, life uint64) {
 }
 
 func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
-	a, b, err := near.SocketPair()
+	a, b, err := shm.SocketPair()
 	if err != nil {
 		return err
 	}

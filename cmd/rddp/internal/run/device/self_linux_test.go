@@ -12,8 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/run/guest"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
 // alone returns a program with a queue pair that is joined with itself.

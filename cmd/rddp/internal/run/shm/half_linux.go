@@ -1,0 +1,149 @@
+package shm
+
+import (
+	"errors"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/rddp/rddp/internal/locks"
+)
+
+// A header is what the two ends of a half tell each other. It lies in the shared memory, so the
+// peer may write anything into it at any time. The writer sets produced, base and ended, the reader
+// consumed and closed, and both set asleep and wanted. No two fields of different ends share a
+// cache line of 64 bytes.
+type header struct {
+	produced atomic.Uint64 // bytes that the writer has put in, from the beginning
+	base     atomic.Uint64 // which of them is the one at the front of the ring
+	_        [48]byte
+	consumed atomic.Uint64 // bytes that the reader has taken out
+	_        [56]byte
+	asleep   atomic.Uint32 // the reader waits for bytes: the writer must wake it
+	_        [60]byte
+	wanted   atomic.Uint32 // the writer waits for this many bytes of room: the reader must wake it; 0 if it does not wait
+	_        [60]byte
+	ended    atomic.Uint32 // an ending: nothing follows what has been produced
+	_        [60]byte
+	closed   atomic.Uint32 // not 0: nobody reads any more
+}
+
+// An ending is how a direction ends.
+type ending = uint32
+
+const (
+	open ending = iota
+	finished
+	reset
+)
+
+const (
+	// headerLen is the room for a header in bytes, and ringLen the length of the ring behind the
+	// headers: the bytes of a direction that may be on their way.
+	headerLen = 4096
+	ringLen   = 512 << 10
+	// fileLen is the length of the memory of a connection: two headers and two rings.
+	fileLen = 2 * (headerLen + ringLen)
+	// publishEvery is how many bytes the writer copies before the reader may see them.
+	publishEvery = 64 << 10
+	// roomFrom is how many bytes must be free before a writer goes on that has filled the ring. If
+	// it went on for each byte that the reader takes, the two would wake each other all the time.
+	roomFrom = ringLen / 4
+)
+
+var errPeer = errors.New("shm: the peer has written nonsense into the shared memory")
+
+// A half is one direction of a connection: a ring of bytes with one writer and one reader, in
+// different processes. What this end knows by itself is not in the shared memory, and what it reads
+// there is checked before it is used.
+type half struct {
+	mu   locks.Mutex[locks.ShmHalf]
+	head *header // +checklocks:mu
+	// the ring; nil once the memory is unmapped
+	ring []byte // +checklocks:mu
+	// produced of a writer, consumed of a reader
+	own uint64 // +checklocks:mu
+	// base of a writer
+	base uint64 // +checklocks:mu
+	// the room in bytes for which a writer waits; 0 before the first write
+	want int // +checklocks:mu
+}
+
+// forget ends all use of the memory, before it is unmapped.
+func (h *half) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.head, h.ring = nil, nil
+}
+
+// newHalf returns the half number i of a connection's memory.
+func newHalf(file []byte, i int) *half {
+	at := 2*headerLen + i*ringLen
+	return &half{head: (*header)(unsafe.Pointer(&file[i*headerLen])), ring: file[at : at+ringLen : at+ringLen]}
+}
+
+// availableLocked returns the number of bytes that the reader can take.
+//
+// +checklocks:h.mu
+func (h *half) availableLocked() (int, error) {
+	n := h.head.produced.Load() - h.own
+	if n > ringLen {
+		return 0, errPeer
+	}
+	return int(n), nil
+}
+
+// roomLocked returns the number of bytes that the writer can put in. If the ring is empty, the next
+// byte goes to its front: so a reader that keeps up has the bytes in its cache, and what is never
+// used of the ring takes no memory.
+//
+// +checklocks:h.mu
+func (h *half) roomLocked() (int, error) {
+	n := h.own - h.head.consumed.Load()
+	if n > ringLen {
+		return 0, errPeer
+	}
+	if n == 0 && h.base != h.own {
+		h.base = h.own
+		h.head.base.Store(h.base) // the reader looks at it when it has seen that more was produced
+	}
+	return ringLen - int(n), nil
+}
+
+// takeLocked copies bytes to p, and reports whether the writer must be woken.
+//
+// +checklocks:h.mu
+func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
+	n, err = h.availableLocked()
+	if err != nil {
+		return 0, false, err
+	}
+	p = p[:min(n, len(p))]
+	n = copy(p, h.ring[(h.own-h.head.base.Load())%ringLen:])
+	n += copy(p[n:], h.ring)
+	h.own += uint64(n)
+	h.head.consumed.Store(h.own)
+	if want := h.head.wanted.Load(); want != 0 {
+		room := ringLen - (h.head.produced.Load() - h.own)
+		wake = room >= uint64(want) && h.head.wanted.Swap(0) != 0
+	}
+	return n, wake, nil
+}
+
+// putLocked copies as much of p as there is room for, and returns how many bytes that is.
+//
+// +checklocks:h.mu
+func (h *half) putLocked(p []byte, room int) (n int) {
+	p = p[:min(room, len(p))]
+	n = copy(h.ring[(h.own-h.base)%ringLen:], p)
+	n += copy(h.ring, p[n:])
+	h.own += uint64(n)
+	return n
+}
+
+// publishLocked shows the reader what has been put in, and reports whether it must be woken.
+//
+// +checklocks:h.mu
+func (h *half) publishLocked() (wake bool) {
+	h.head.produced.Store(h.own)
+	return h.head.asleep.Load() != 0 && h.head.asleep.Swap(0) != 0
+}

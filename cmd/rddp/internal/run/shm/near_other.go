@@ -1,0 +1,26 @@
+//go:build !linux
+
+package shm
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// A Stream is one end of a connection.
+type Stream struct{ toe.Stream }
+
+// Dial returns errors.ErrUnsupported.
+func Dial(context.Context, netip.AddrPort, netip.AddrPort) (*Stream, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Listen returns errors.ErrUnsupported.
+func Listen(uint16, func(netip.Addr) bool) (net.Listener, error) { return nil, errors.ErrUnsupported }
+
+// SocketPair returns errors.ErrUnsupported.
+func SocketPair() (a, b net.Conn, err error) { return nil, nil, errors.ErrUnsupported }

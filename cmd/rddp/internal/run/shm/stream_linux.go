@@ -1,0 +1,342 @@
+package shm
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+)
+
+// A Stream is one end of a connection. Its addresses are of type Addr.
+type Stream struct {
+	local, remote net.Addr
+	file          []byte // the shared memory, until Close
+
+	in     *half
+	data   bell                       // rings when there are bytes
+	readMu locks.Mutex[locks.ShmRead] // held by the reader
+	off    uint64                     // bytes that ReadSegment has read
+	lender toe.Lender                 // of the ReadSegment that is under way; nil in a Read
+	watch  *kernel.UnixStream         // data's socket: its watch is the one that the Stream needs
+	gate   atomic.Pointer[toe.Gate]   // of the watch; nil if there is none
+
+	out     *half
+	room    bell                        // rings when there is room
+	writeMu locks.Mutex[locks.ShmWrite] // held by Write
+
+	gone   atomic.Bool // the peer has closed the connection, or has died
+	closed atomic.Bool
+}
+
+var _ toe.Stream = (*Stream)(nil)
+
+// newStream makes a Stream of a connection's memory and its two sockets, which it owns from now on.
+// The end that dials has number 0, the other one 1.
+func newStream(number int, file []byte, data, room *net.UnixConn, local, remote net.Addr) (*Stream, error) {
+	s := &Stream{local: local, remote: remote, file: file, out: newHalf(file, number), in: newHalf(file, 1-number)}
+	s.watch = kernel.NewUnix(data).(*kernel.UnixStream)
+	gone := func() { s.gone.Store(true) }
+	err := errors.Join(s.data.init(data, s.hasSegment, gone), s.room.init(room, s.hasRoom, gone))
+	return s, err
+}
+
+// Reading.
+
+// readableLocked returns the number of bytes that can be read. If there are none and none will
+// come, err says why.
+//
+// +checklocks:s.in.mu
+func (s *Stream) readableLocked() (n int, err error) {
+	if s.closed.Load() {
+		return 0, net.ErrClosed
+	}
+	// The peer ends the stream after it has put the last bytes in.
+	gone, end := s.gone.Load(), s.in.head.ended.Load()
+	n, err = s.in.availableLocked()
+	switch {
+	case n > 0 || err != nil:
+	case end == reset:
+		err = syscall.ECONNRESET
+	case end != open || gone: // the kernel ends a TCP connection of a process that has died in the same way
+		err = io.EOF
+	}
+	return n, err
+}
+
+// hasData reports whether the reader need not wait. If it must, the peer will ring.
+func (s *Stream) hasData() bool {
+	s.in.mu.Lock()
+	n, err := s.readableLocked()
+	if n == 0 && err == nil {
+		s.in.head.asleep.Store(1)
+		n, err = s.readableLocked()
+	}
+	s.in.mu.Unlock()
+	return n > 0 || err != nil
+}
+
+// hasSegment is hasData for the reader, which may have borrowed memory.
+func (s *Stream) hasSegment() bool {
+	if s.hasData() {
+		return true
+	}
+	if s.lender != nil {
+		s.lender.TakeBack()
+	}
+	return false
+}
+
+// ReadSegment borrows no memory before there is something to read. It ignores the patience, which
+// paid nothing on two processors that the programs wanted too.
+func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	s.readMu.Lock()
+	defer s.readMu.Unlock()
+	s.lender = l
+	err = s.data.wait()
+	s.lender = nil
+	if err != nil {
+		return 0, s.off, err
+	}
+	n, err = s.take(l.Lend())
+	off = s.off
+	s.off += uint64(n)
+	return n, off, err
+}
+
+// take copies bytes to p. The caller has waited for them.
+func (s *Stream) take(p []byte) (n int, err error) {
+	s.in.mu.Lock()
+	n, err = s.readableLocked()
+	wake := false
+	switch {
+	case n > 0:
+		n, wake, err = s.in.takeLocked(p)
+	case err == nil: // there were bytes, and this end has not taken them
+		err = errPeer
+	}
+	s.in.mu.Unlock()
+	if wake {
+		s.room.ring()
+	}
+	if g := s.gate.Load(); g != nil && s.hasData() { // what has rung may have been for what was read now
+		g.Open()
+	}
+	if err != nil {
+		n = 0
+	}
+	return n, s.opError("read", err)
+}
+
+func (s *Stream) Read(p []byte) (n int, err error) {
+	s.readMu.Lock()
+	defer s.readMu.Unlock()
+	if len(p) == 0 && !s.closed.Load() {
+		return 0, nil
+	}
+	if err := s.data.wait(); err != nil {
+		return 0, err
+	}
+	return s.take(p)
+}
+
+func (s *Stream) Pending() (int, error) {
+	s.in.mu.Lock()
+	defer s.in.mu.Unlock()
+	n, err := s.readableLocked()
+	if err == net.ErrClosed || err == errPeer {
+		return 0, s.opError("pending", err)
+	}
+	return n, nil
+}
+
+// Watch watches the socket on which the peer rings.
+func (s *Stream) Watch(g *toe.Gate) bool {
+	s.gate.Store(g)
+	if s.hasData() || s.data.hear() {
+		s.watch.Unwatch()
+		g.Open()
+		return true
+	}
+	return s.watch.Watch(g)
+}
+
+func (s *Stream) Unwatch() {
+	s.gate.Store(nil)
+	s.watch.Unwatch()
+}
+
+// Writing.
+
+// writableLocked returns the number of bytes that can be written, or why none can.
+//
+// +checklocks:s.out.mu
+func (s *Stream) writableLocked() (int, error) {
+	switch {
+	case s.closed.Load():
+		return 0, net.ErrClosed
+	case s.gone.Load(), s.out.head.closed.Load() != 0, s.out.head.ended.Load() != open:
+		return 0, syscall.EPIPE
+	}
+	return s.out.roomLocked()
+}
+
+// hasRoom reports whether the writer need not wait. If it must, the peer will ring.
+func (s *Stream) hasRoom() bool {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	want := s.out.want
+	n, err := s.writableLocked()
+	if n < want && err == nil {
+		s.out.head.wanted.Store(uint32(want))
+		n, err = s.writableLocked()
+	}
+	return n >= want || err != nil
+}
+
+// TryWriteBatch lets the peer begin to read before all is copied.
+func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
+	s.out.mu.Lock()
+	room, err := s.writableLocked()
+	shown, wake := 0, false
+	for i := 0; i < len(bufs) && err == nil && room > 0; i++ {
+		for b := bufs[i]; len(b) > 0 && room > 0; {
+			m := s.out.putLocked(b[:min(len(b), publishEvery)], room)
+			b, n, room = b[m:], n+m, room-m
+			if n-shown >= publishEvery {
+				shown = n
+				if s.out.publishLocked() {
+					s.data.ring()
+				}
+			}
+		}
+	}
+	if n > shown {
+		wake = s.out.publishLocked()
+	}
+	s.out.want = 1
+	if room == 0 {
+		s.out.want = roomFrom
+	}
+	s.out.mu.Unlock()
+	if wake {
+		s.data.ring()
+	}
+	return n, s.opError("write", err)
+}
+
+// WaitWritable waits for any room or, if the last write has filled the ring, until a quarter of it
+// is free.
+func (s *Stream) WaitWritable() error {
+	err := s.room.wait()
+	if errors.Is(err, os.ErrDeadlineExceeded) && s.isFinished() {
+		return nil // CloseWrite has ended the wait
+	}
+	return err
+}
+
+// isFinished reports whether this end has ended the stream.
+func (s *Stream) isFinished() bool {
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	return !s.closed.Load() && s.out.head.ended.Load() != open
+}
+
+func (s *Stream) Write(p []byte) (n int, err error) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	for {
+		if err := s.WaitWritable(); err != nil { // also if the deadline has passed
+			return n, err
+		}
+		m, err := s.TryWriteBatch([][]byte{p[n:]})
+		if n += m; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// Flush returns nil, since what was written is in the shared memory.
+func (s *Stream) Flush(time.Duration) error { return nil }
+
+// The end.
+
+// CloseWrite ends the stream behind what was written.
+func (s *Stream) CloseWrite() error {
+	s.out.mu.Lock()
+	if s.closed.Load() {
+		s.out.mu.Unlock()
+		return s.opError("close", net.ErrClosed)
+	}
+	s.out.head.ended.CompareAndSwap(open, finished)
+	wake := s.out.publishLocked()
+	s.out.mu.Unlock()
+	if wake {
+		s.data.ring()
+	}
+	return s.opError("close", s.room.setDeadline(time.Unix(1, 0))) // wakes who waits for room
+}
+
+// Close ends both directions. The peer may still read what was written before.
+func (s *Stream) Close() error { return s.close(finished) }
+
+// Abort is Close, but the peer sees a reset.
+func (s *Stream) Abort() error { return s.close(reset) }
+
+func (s *Stream) close(how ending) error {
+	if s.closed.Swap(true) {
+		return s.opError("close", net.ErrClosed)
+	}
+	s.out.mu.Lock()
+	if how == reset {
+		s.out.head.ended.Store(reset)
+	} else {
+		s.out.head.ended.CompareAndSwap(open, how)
+	}
+	s.out.mu.Unlock()
+	s.in.mu.Lock()
+	s.in.head.closed.Store(1)
+	s.in.mu.Unlock()
+	// The end of the sockets wakes the peer, and the goroutines of this end that wait.
+	err := errors.Join(s.watch.Close(), s.room.conn.Close())
+	s.out.forget()
+	s.in.forget()
+	return s.opError("close", errors.Join(err, unix.Munmap(s.file)))
+}
+
+func (s *Stream) SetDeadline(t time.Time) error {
+	return errors.Join(s.SetReadDeadline(t), s.SetWriteDeadline(t))
+}
+
+func (s *Stream) SetReadDeadline(t time.Time) error  { return s.data.setDeadline(t) }
+func (s *Stream) SetWriteDeadline(t time.Time) error { return s.room.setDeadline(t) }
+
+func (s *Stream) LocalAddr() net.Addr  { return s.local }
+func (s *Stream) RemoteAddr() net.Addr { return s.remote }
+
+// EMSS returns the default: there are no segments.
+func (s *Stream) EMSS() int { return toe.DefaultEMSS }
+
+// Capabilities returns the capabilities of TCP.
+func (s *Stream) Capabilities() toe.Capabilities {
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true, Watch: toe.WatchOutside}
+}
+
+// opError wraps err as package net does.
+func (s *Stream) opError(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if e, ok := err.(syscall.Errno); ok {
+		err = os.NewSyscallError(op, e)
+	}
+	return &net.OpError{Op: op, Net: "shm", Source: s.local, Addr: s.remote, Err: err}
+}

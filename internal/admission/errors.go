@@ -1,0 +1,17 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrDisplaced means that a newer connection has taken the place of another one. The errors below
+// match it.
+var ErrDisplaced = errors.New("a newer connection took the place of this one")
+
+var (
+	// ErrQuiet is the error of a quiet connection.
+	ErrQuiet = fmt.Errorf("%w, whose peer had said nothing", ErrDisplaced)
+	// ErrShare is the error of a connection that had its place on loan.
+	ErrShare = fmt.Errorf("%w, which was beyond the share of its address", ErrDisplaced)
+)
