@@ -60,7 +60,7 @@ WILD   = ./conformance/lab/apps ./conformance/lab/early ./conformance/hostile ./
 # Their tests only compare files of the tree: the race detector finds nothing there.
 LISTS  = . ./conformance/mutations ./conformance/requirements
 # Nor does it here: the model starts no goroutine, and baseline measures a command that is built without it. They are part of make test.
-SERIAL = ./toe/simtoe/pipeline ./cmd/rddp/internal/model ./conformance/lab/figures ./conformance/lab/baseline
+SERIAL = ./conformance/lab/pipeline ./conformance/lab/model ./conformance/lab/figures ./conformance/lab/baseline
 # The layers and extsock: what runs with full counts and on other machines.
 LAYERS = ./mpa ./mpa/... ./ddp ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./internal/conn/... ./extsock/...
 # Hostile peers: with full counts they print figures.

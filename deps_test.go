@@ -49,7 +49,6 @@ var mayImport = map[string][]string{
 	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/panics", "internal/tlshandshake"},
 	"toe/kernel":                      {"toe", "toe/netconn"},
 	"toe/simtoe":                      {"toe", "toe/internal/deadline"},
-	"toe/simtoe/pipeline":             {},
 	"toe/usertcp":                     {"toe", "toe/internal/deadline", "toe/usertcp/internal/clock"},
 	"toe/usertcp/examples/badnetwork": {"extsock", "extsock/stats", "toe/badlink", "toe/usertcp"},
 	"toe/usertcp/hostile":             {},
@@ -135,6 +134,8 @@ var mayImport = map[string][]string{
 	"conformance/lab/dashboard":       {},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
+	"conformance/lab/pipeline":        {},
+	"conformance/lab/model":           {"conformance/lab/pipeline"},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/early":           {"ddp", "extsock", "extsock/stats", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/lab/studies/harness": {"ddp", "extsock", "rdmap", "conformance/lab/plot", "conformance/lab/report"},
@@ -159,7 +160,7 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/errtext", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/model", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
+		"cmd/rddp/internal/errtext", "cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/monitor", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy", "cmd/rddp/internal/run", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/rules",
 		"cmd/rddp/internal/tlsfiles", "internal/tlshandshake",
 	},
 	"cmd/rddp/internal/accept":   {"cmd/rddp/internal/retry", "internal/admission"},
@@ -168,7 +169,6 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/filecopy": {"internal/admission", "ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "internal/tlshandshake"},
 	"cmd/rddp/internal/cliparse": {},
 	"cmd/rddp/internal/hostile":  {},
-	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},
 	"cmd/rddp/internal/monitor":  {"extsock", "extsock/metrics", "extsock/stats", "internal/tlshandshake"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/cliparse", "cmd/rddp/internal/retry", "internal/tlshandshake", "toe/kernel", "toe/netconn"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept", "cmd/rddp/internal/errtext", "cmd/rddp/internal/retry", "internal/tlshandshake"},
@@ -233,13 +233,13 @@ var forAll = []string{"internal/locks", "internal/ring", "internal/states"}
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "conformance/lab/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 
 // durations are the pure packages that take durations as arguments: they may import time, but not
 // read the clock. TestPureReadsNoClock looks at what they use of it.
-var durations = []string{"internal/conn/bytestream", "toe/simtoe/pipeline"}
+var durations = []string{"internal/conn/bytestream", "conformance/lab/pipeline"}
 
 func TestImportsOnlyPointDown(t *testing.T) {
 	for _, p := range list(t) {

@@ -22,8 +22,7 @@ var isTestKit = map[string]bool{
 
 // mayLackTable are types with the name of a state that are none, or have no table, and why.
 var mayLackTable = map[string]string{
-	module + "/internal/dissect.phase":    "a capture may hold anything in any order: every phase but the last may come again",
-	module + "/toe/simtoe/pipeline.Stage": "the stages of a pipeline: none becomes another one",
+	module + "/internal/dissect.phase": "a capture may hold anything in any order: every phase but the last may come again",
 }
 
 // mayAssign are assignments to such fields that are no change of state, and why.

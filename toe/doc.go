@@ -22,7 +22,7 @@
 //
 //   - toe/kernel: the operating system's TCP and its unix sockets.
 //   - toe/simtoe: an in-memory TCP that splits, delays, cuts and reorders from a seed, for
-//     tests. Package toe/simtoe/pipeline gives it the times of a hardware engine.
+//     tests. Package conformance/lab/pipeline gives it the times of a hardware engine.
 //   - toe/usertcp: gVisor's TCP in user space, over a link that carries IP packets.
 //   - toe/netconn: any other net.Conn: TLS, net.Pipe, SSH channels.
 //

@@ -46,7 +46,7 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), lsCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand(), runCommand(), topCommand(), versionCommand(), manCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), lsCommand(), proxyCommand(), dumpCommand(), specCommand(), runCommand(), topCommand(), versionCommand(), manCommand()}
 }
 
 // run runs the command line args and returns the exit status.

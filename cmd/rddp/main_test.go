@@ -103,7 +103,7 @@ func TestCommands(t *testing.T) {
 	if status != 0 || stderr != "" {
 		t.Errorf("rddp help: status %d, stderr %q", status, stderr)
 	}
-	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "ls", "proxy", "dump", "spec", "model", "run", "version", "man", "completion"} {
+	for _, name := range []string{"demo", "ping", "perf", "serve", "cp", "ls", "proxy", "dump", "spec", "run", "version", "man", "completion"} {
 		if !strings.Contains(stdout, "\n   "+name+" ") {
 			t.Errorf("rddp help does not list %s:\n%s", name, stdout)
 		}
@@ -136,7 +136,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestOutputFails: a command whose output cannot be written fails, whatever has written it.
 func TestOutputFails(t *testing.T) {
-	for _, line := range []string{"version", "version --json", "man", "completion bash", "--help", "help", "--version", "ping --help", "help ping", "model --link 1 --size 64", "model --link 1 --size 64 --json", "spec --list"} {
+	for _, line := range []string{"version", "version --json", "man", "completion bash", "--help", "help", "--version", "ping --help", "help ping", "spec --list"} {
 		full := &failingWriter{errors.New("no space left on device")}
 		var errs strings.Builder
 		status := run(t.Context(), strings.Fields("rddp "+line), full, &errs, commands())

@@ -1,5 +1,5 @@
 /*
- * The pipeline of an offload engine, as toe/simtoe/pipeline has it: the threads SDMA and SEND move packets from host memory
+ * The pipeline of an offload engine, as conformance/lab/pipeline has it: the threads SDMA and SEND move packets from host memory
  * through the engine's memory to the link, RECV and RDMA move packets from the link to host memory, and a two-level queue
  * has the descriptors of what is to be sent. A packet is 1 to FRAGMENTS fragments. The README says what is
  * checked, and what each macro breaks.

@@ -64,8 +64,8 @@ func (c Config) emss() int {
 }
 
 // A Timing says when the bytes of one direction arrive: a *pipeline.Line of package
-// toe/simtoe/pipeline, for example. Times are counted from the making of the connection, and never
-// go back. The methods are called with the connection's lock held, so they must not use the
+// conformance/lab/pipeline, for example. Times are counted from the making of the connection, and
+// never go back. The methods are called with the connection's lock held, so they must not use the
 // connection.
 type Timing interface {
 	// Send says that n more bytes, which the sender has written with one call, begin their way.

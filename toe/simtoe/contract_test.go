@@ -27,8 +27,7 @@ func TestContract(t *testing.T) {
 		{"small window", simtoe.Config{Seed: 2, Split: true, Window: 3000}},
 		{"early", simtoe.Config{Seed: 3, Split: true, Early: 0.5}},
 		{"delay", simtoe.Config{Seed: 4, MaxSegment: 64 << 10, Split: true, Delay: 50 * time.Microsecond}},
-		{"engine", simtoe.Config{Timing: line(t, 4)}},
-		{"engine, split, early", simtoe.Config{Seed: 7, Split: true, Early: 0.3, Timing: line(t, 5)}},
+		{"timing", simtoe.Config{Timing: func() simtoe.Timing { return new(recorder) }}},
 		{"all", simtoe.Config{Seed: 5, MaxSegment: 32 << 10, Split: true, Early: 0.3, Delay: 50 * time.Microsecond}},
 	} {
 		t.Run(test.desc, func(t *testing.T) {

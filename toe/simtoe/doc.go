@@ -25,8 +25,8 @@
 // a testing/synctest bubble, where delays and deadlines take no real time. They must be made inside
 // the bubble. Outside a bubble, Delay is real time.
 //
-// Config.Timing lets another package say when bytes arrive. Package toe/simtoe/pipeline simulates a
-// protocol offload engine, and its Line is such a Timing.
+// Config.Timing lets another package say when bytes arrive. Package conformance/lab/pipeline
+// simulates a protocol offload engine, and its Line is such a Timing.
 //
 // # Limits
 //

@@ -1,8 +1,8 @@
-// Figures draws what `rddp perf --json`, `breakdown -json` and `rddp model --json` print, which it
+// Figures draws what `rddp perf --json`, `breakdown -json` and `model -json` print, which it
 // reads from standard input or from a file:
 //
 //	rddp perf --self --json | go run -C conformance/lab ./figures -html /tmp/perf.html
-//	rddp model --json | go run -C conformance/lab ./figures -svg "$PWD/docs/engine"
+//	go run -C conformance/lab ./model -json | go run -C conformance/lab ./figures -svg "$PWD/docs/engine"
 //
 // -html writes a document with the figures and all values as tables. It needs nothing else: no
 // script, no style sheet, no picture. -svg writes each figure to a file of its own, whose name

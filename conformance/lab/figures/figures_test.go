@@ -131,7 +131,7 @@ func TestTextIsEscaped(t *testing.T) {
 // by their values.
 func TestEngineDocument(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	cmd := exec.Command("go", "run", "./cmd/rddp", "model", "--json")
+	cmd := exec.Command("go", "run", "./conformance/lab/model", "-json")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -148,7 +148,7 @@ func TestEngineDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := values.FindString(svg); values.FindString(string(file)) != want || strings.Count(want, ";") != 5*2*(11-1) {
-			t.Errorf("docs/engine-%s.svg has other values than this draws: rddp model --json | go run -C conformance/lab ./figures -svg \"$PWD/docs/engine\"", name)
+			t.Errorf("docs/engine-%s.svg has other values than this draws: model -json | go run -C conformance/lab ./figures -svg \"$PWD/docs/engine\"", name)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestEngineDocument(t *testing.T) {
 func TestWrongInput(t *testing.T) {
 	for input, want := range map[string]string{
 		"":                  "the input is empty",
-		"{}":                "line 1: neither rddp perf --json nor rddp model --json begins with the kind ",
+		"{}":                "line 1: neither rddp perf --json nor model -json begins with the kind ",
 		"no":                "line 1: no JSON object: ",
 		`{"kind":"result"}`: "line 1: neither ",
 		`{"kind":"settings"}` + "\n" + `{"kind":"parameters"}`:          "line 2: unknown kind parameters",

@@ -6,13 +6,13 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// The kinds of the objects of rddp model, as its package says what is in them.
+// The kinds of the objects of model, as its package says what is in them.
 const (
 	kindParameters = "parameters" // of a link
 	kindResult     = "result"
 )
 
-// A computed is what rddp model prints.
+// A computed is what model prints.
 type computed struct {
 	links   []modelLink
 	results []modelResult

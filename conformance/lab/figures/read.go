@@ -31,7 +31,7 @@ func read(r io.Reader) (source, error) {
 			case kindParameters:
 				s = new(computed)
 			default:
-				return nil, &InputError{n, "neither rddp perf --json nor rddp model --json begins with the kind " + of.Kind, nil}
+				return nil, &InputError{n, "neither rddp perf --json nor model -json begins with the kind " + of.Kind, nil}
 			}
 		}
 		known, err := s.add(of.Kind, lines.Bytes())

@@ -1,4 +1,4 @@
-package model
+package main
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 // docs/engine.md shows what the command prints. A test of the laboratory compares its plots.
 func TestDocument(t *testing.T) {
-	const document = "../../../../docs/engine.md"
+	const document = "../../../docs/engine.md"
 	r, err := Run(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -23,6 +23,6 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(page), "```text\n"+text.String()+"```\n") {
-		t.Errorf("docs/engine.md does not have the tables that this prints: go run ./cmd/rddp model")
+		t.Errorf("docs/engine.md does not have the tables that this prints: go run -C conformance/lab ./model")
 	}
 }

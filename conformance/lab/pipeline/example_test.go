@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rddp/rddp/toe/simtoe/pipeline"
+	"github.com/rddp/rddp/conformance/lab/pipeline"
 )
 
 // What cut-through saves of the latency of 32 KiB on the E-UDP testbed.

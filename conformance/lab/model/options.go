@@ -1,10 +1,10 @@
-package model
+package main
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/rddp/rddp/toe/simtoe/pipeline"
+	"github.com/rddp/rddp/conformance/lab/pipeline"
 )
 
 // MaxSize is the maximum size of a message, in bytes.
@@ -20,11 +20,11 @@ type Options struct {
 
 // An OptionError says which option is wrong.
 type OptionError struct {
-	Option string // the name of the flag, without dashes
+	Option string // the name of the flag, without the dash
 	Reason string
 }
 
-func (e *OptionError) Error() string { return "--" + e.Option + ": " + e.Reason }
+func (e *OptionError) Error() string { return "-" + e.Option + ": " + e.Reason }
 
 // Links returns the names of the links, in the order of pipeline.Presets: the E-UDP testbed, and
 // then the rates in Gb/s.

@@ -1,12 +1,15 @@
-package extsock_test
+package pipeline_test
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/conformance/lab/pipeline"
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
-	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // Over an engine an RDMA Read takes the time that the engine's model computes for two messages: the
@@ -24,7 +27,7 @@ func TestReadOverAPipeline(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				bubble(t, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
 					wire := simtoe.Config{Timing: func() simtoe.Timing {
 						l, err := pipeline.NewLine(p, pipelining)
 						if err != nil {
@@ -32,7 +35,13 @@ func TestReadOverAPipeline(t *testing.T) {
 						}
 						return l
 					}}
-					ci, cr := simPair(t, wire, side{}, side{})
+					a, b := simtoe.Pair(wire, wire)
+					ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+					responder := make(chan error, 1)
+					go func() { responder <- cr.EnableDDP(t.Context(), nil) }()
+					if err := errors.Join(ci.EnableDDP(t.Context(), nil), <-responder); err != nil {
+						t.Fatal(err)
+					}
 					defer time.Sleep(time.Second) // until the FINs have arrived: after the test no time passes
 					defer ci.Close()
 					defer cr.Close()

@@ -1,4 +1,4 @@
-package model
+package main
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/rddp/rddp/toe/simtoe/pipeline"
+	"github.com/rddp/rddp/conformance/lab/pipeline"
 )
 
 // A Report is the outcome of Run.

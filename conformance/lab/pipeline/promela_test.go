@@ -1,4 +1,4 @@
-package models
+package pipeline_test
 
 import (
 	"os"
@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/toe/simtoe/pipeline"
+	"github.com/rddp/rddp/conformance/lab/pipeline"
 )
 
 // pipeline.pml has the states and the threshold of the code.
 func TestPipelineModelIsThatOfTheCode(t *testing.T) {
-	text, err := os.ReadFile("pipeline.pml")
+	text, err := os.ReadFile("../../models/pipeline.pml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package model
+package main
 
 import (
 	"bufio"
@@ -16,9 +16,9 @@ func TestOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Links: []string{"3"}}, `--link: "3" is not one of e-udp, 1, 2, 10, 100, 400`},
-		{Options{Sizes: []int{1, 0}}, "--size: 0 is not between"},
-		{Options{Sizes: []int{MaxSize + 1}}, "--size: 67108865 is not between"},
+		{Options{Links: []string{"3"}}, `-link: "3" is not one of e-udp, 1, 2, 10, 100, 400`},
+		{Options{Sizes: []int{1, 0}}, "-size: 0 is not between"},
+		{Options{Sizes: []int{MaxSize + 1}}, "-size: 67108865 is not between"},
 	} {
 		_, err := Run(t.Context(), test.o)
 		wrong := (*OptionError)(nil)
