@@ -255,7 +255,7 @@ func (b *backlog) add(c *Conn) {
 		inDDP := c.runStartup(func() { b.awaitSeat(e) })
 		b.started(e)
 		if inDDP {
-			c.verbs.engine.Receive()
+			c.ddp.Receive()
 		}
 	})
 }

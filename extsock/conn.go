@@ -2,7 +2,6 @@ package extsock
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,11 @@ type Conn struct {
 	// What each Read and Write uses is at the beginning.
 	startup *startup.Handshake // the phase that the connection has reached
 	closed  *wait.Latch        // startup sets it when the connection is closed
-	verbs   verbs              // see endpoint
+	// ddp is the engine of DDP mode: see the method engine. start, or join, sets it before the
+	// phase is DDP, and it does not change.
+	ddp     ddpEngine
+	process inProcess // what ddp points to, if the driver runs in this process
+	verbs   verbs     // see endpoint
 	taps    observe.Taps
 
 	readDeadline  wait.Deadline
@@ -120,17 +123,6 @@ func (c *Conn) config() *Config {
 	return c.cfg
 }
 
-// inDDPMode reports whether a driver uses the stream.
-func (c *Conn) inDDPMode() bool {
-	p := c.startup.Phase()
-	return p == startup.DDP || p == startup.Terminating
-}
-
-// isByteStream reports whether Read and Write of a connection in DDP mode are a byte stream.
-func (c *Conn) isByteStream() bool {
-	return c.verbs.engine.IsByteStream() || c.verbs.rsocket != nil
-}
-
 // Read reads up to len(p) bytes into p.
 //
 // In TCP mode Read is TCP's Read. In DDP mode between two rddp ends, Read and Write remain a byte
@@ -163,19 +155,11 @@ func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
 	}
-	ddp, err := c.enter(startup.Reading, &c.readDeadline)
+	e, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
 		return 0, c.opError("read", err)
 	}
-	if ddp {
-		n, err := c.readDDP(p, m)
-		if err != nil {
-			err = c.opError("read", c.afterReset(err, false))
-		}
-		return n, err
-	}
-	defer c.startup.Leave(startup.Reading)
-	return c.readPlain(p)
+	return e.read(p, m)
 }
 
 // Write writes p to the connection. It does not keep p after it returns.
@@ -200,19 +184,11 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
 	}
-	ddp, err := c.enter(startup.Writing, &c.writeDeadline)
+	e, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("write", err)
 	}
-	if ddp {
-		n, err := c.writeDDP(p)
-		if err != nil {
-			err = c.opError("write", c.afterReset(err, true))
-		}
-		return n, err
-	}
-	defer c.startup.Leave(startup.Writing)
-	return c.writePlain(p)
+	return e.write(p)
 }
 
 func (c *Conn) isClosed() bool { return c.closed.IsSet() }
@@ -303,14 +279,7 @@ func (c *Conn) close() error {
 // closeDDP closes a connection in DDP mode.
 func (c *Conn) closeDDP() error {
 	defer c.verbs.deregisterAll()
-	if s := c.verbs.rsocket; c.abortive.Load() || s != nil && s.close() {
-		if c.device() == "" {
-			_ = c.stream.Abort() // tells the peer that data is lost, also below TLS
-		}
-		c.verbs.engine.Reset(net.ErrClosed)
-		return nil
-	}
-	return c.opError("close", c.verbs.engine.Close())
+	return c.ddp.close(c.abortive.Load())
 }
 
 // closeStream closes a connection that is not in DDP mode. It is called once.
@@ -335,26 +304,11 @@ func (c *Conn) CloseWrite() error {
 		return syscall.EINVAL
 	}
 	var never wait.Deadline
-	inDDP, err := c.enter(startup.Writing, &never)
+	e, err := c.enter(startup.Writing, &never)
 	if err != nil {
 		return c.opError("close", err)
 	}
-	if !inDDP {
-		defer c.startup.Leave(startup.Writing)
-		return c.stream.CloseWrite()
-	}
-	p := c.verbs.engine
-	switch {
-	case !c.isByteStream():
-		return c.opError("close", errors.ErrUnsupported)
-	case c.isClosed():
-		return c.opError("close", net.ErrClosed)
-	case c.verbs.rsocket != nil:
-		c.verbs.rsocket.closeWrite()
-		return nil
-	}
-	p.CloseWrite(syscall.EPIPE)
-	return nil
+	return e.closeWrite()
 }
 
 // LocalAddr returns the local address of the connection below.
@@ -415,8 +369,6 @@ func (c *Conn) setDeadline(d *wait.Deadline, t time.Time, stream func(time.Time)
 	if err := stream(t); err != nil {
 		return err
 	}
-	if c.inDDPMode() && (d == &c.readDeadline || c.verbs.rsocket != nil) {
-		c.verbs.engine.Interrupt()
-	}
+	c.engine().deadlineSet(d)
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/bytestream"
-	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
 	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/mpa"
@@ -62,23 +61,22 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 // initiate is the Initiator's part of startup, after startup has begun. stays is that of endSwitch.
 func (c *Conn) initiate(ctx context.Context, privateData []byte, stays bool) error {
 	isRSockets := c.speaksRSockets()
-	mine, w := c.offer(privateData, !isRSockets)
+	mine := c.offer(privateData, !isRSockets)
 	return c.endSwitch(stays, guarded(func() error {
-		defer w.Close() // unless start has taken it
-		defer c.dropRSockets()
+		defer mine.drop()
 		if isRSockets {
-			if err := c.requestRSockets(&mine); err != nil {
+			if err := mine.requestRSockets(c); err != nil {
 				return err
 			}
 		}
-		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), &mine)
+		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), &mine.Config)
 		if err == nil && isRSockets {
-			err = c.requestedRSockets(peer.PrivateData)
+			err = mine.rsocket.requested(peer.PrivateData)
 			terminate = err != nil
 		}
 		if err == nil || terminate {
 			c.learn(peer)
-			c.start(err, &w)
+			c.start(err, &mine)
 		}
 		if r := (*mpa.RejectError)(nil); mine.Markers && errors.As(err, &r) && !peer.IsRDDP && len(r.PrivateData) == 0 {
 			err = fmt.Errorf("%w: %w", errMarkersRefused, err)
@@ -191,20 +189,19 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 // accept is Accept. stays is that of endSwitch.
 func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) error {
 	c := r.c
-	mine, w, err := r.answer(privateData)
+	mine, err := r.answer(privateData)
 	if err != nil {
 		return c.opError("ddp", err)
 	}
 	return c.opError("ddp", c.endSwitch(stays, guarded(func() error {
-		defer w.Close() // unless start has taken it
-		defer c.dropRSockets()
-		if err := c.acceptRSockets(&mine, r.r.Peer); err != nil {
+		defer mine.drop()
+		if err := mine.acceptRSockets(c, r.r.Peer); err != nil {
 			return err
 		}
-		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, &mine)
+		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, &mine.Config)
 		if err == nil {
 			c.learn(peer)
-			c.start(nil, &w)
+			c.start(nil, &mine)
 		}
 		return err
 	})))
@@ -216,12 +213,12 @@ func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) er
 // connection. After syscall.EMSGSIZE the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
-	mine, w, err := r.answer(privateData)
+	mine, err := r.answer(privateData)
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	w.Close()
-	err = guarded(func() error { return c.startup.Reject(ctx, c.cfg.handshakeTimeout(false), r.r, &mine) })
+	mine.drop()
+	err = guarded(func() error { return c.startup.Reject(ctx, c.cfg.handshakeTimeout(false), r.r, &mine.Config) })
 	if err == nil {
 		err = &mpa.RejectError{}
 	}
@@ -233,21 +230,20 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 
 // answer begins the answer to a Request. It returns what this end offers. After an error the
 // Request is unchanged.
-func (r *Request) answer(privateData []byte) (mpa.Config, driver.Window, error) {
+func (r *Request) answer(privateData []byte) (offer, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
 	if r.Config != nil && r.Config != r.taken {
 		if err := c.reconfigure(r.Config); err != nil {
-			return mpa.Config{}, driver.Window{}, err
+			return offer{}, err
 		}
 		r.taken = r.Config
 	}
 	c.endpoint() // now, because silent peers must cost little
 	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
-		return mpa.Config{}, driver.Window{}, err
+		return offer{}, err
 	}
-	mine, w := c.offer(privateData, isRDDP)
-	return mine, w, nil
+	return c.offer(privateData, isRDDP), nil
 }
 
 // reconfigure replaces the settings of a connection whose Request waits for an answer.
@@ -270,8 +266,7 @@ func (c *Conn) reconfigure(cfg *Config) error {
 // endSwitch returns nil, the caller must call the driver's Receive. Otherwise endSwitch starts a
 // goroutine for it.
 func (c *Conn) endSwitch(stays bool, err error) error {
-	p := c.verbs.engine
-	if p == nil {
+	if !c.isSwitched() {
 		r := (*mpa.RejectError)(nil)
 		c.taps.Rejected()
 		mustClose := c.startup.NotSwitched(err, errors.As(err, &r))
@@ -292,21 +287,22 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	if closed := c.startup.Switched(err); closed && err == nil {
 		err = net.ErrClosed
 	}
-	p.Start(c)
-	if s := c.verbs.rsocket; s != nil && c.initiator && err == nil {
-		s.startNudges()
-	}
+	c.ddp.Start(c)
 	if !stays || err != nil {
-		c.background.Go(p.Receive)
+		c.background.Go(c.ddp.Receive)
 	}
 	switch {
 	case told != nil:
-		p.Kill(told)
+		c.ddp.Kill(told)
 	case err != nil:
 		_ = c.closeDDP() // err is the cause
 	}
 	return err
 }
+
+// isSwitched reports whether startup has led to an engine of DDP mode. Only startup asks, and what
+// ends a connection without such an engine.
+func (c *Conn) isSwitched() bool { return c.ddp != nil }
 
 // privateDataError returns an error if the private data of a Request or Reply is too long.
 // The capability record takes a part of the space if announce is set. Nil private data means
@@ -325,10 +321,25 @@ func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 	return nil
 }
 
+// An offer is what this end offers in MPA startup, and what it has ready for that.
+type offer struct {
+	mpa.Config
+	window  driver.Window // of a byte stream; start takes it
+	rsocket *rsocket      // nil unless the connection is to speak rsockets; start takes it
+}
+
+// drop gives back what start has not taken.
+func (o *offer) drop() {
+	o.window.Close()
+	if o.rsocket != nil {
+		o.rsocket.drop()
+	}
+}
+
 // offer returns what this end offers in MPA startup, which has begun. If announce is set, the offer
 // may contain a byte stream. offer then opens the window whose credits are in the capability
-// record, and the caller must close the window if the driver does not take it.
-func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, driver.Window) {
+// record. The caller must call drop.
+func (c *Conn) offer(privateData []byte, announce bool) offer {
 	c.mu.Lock() // so that PostRecv comes before this or fails
 	owns := c.ownsReceives()
 	c.mu.Unlock()
@@ -348,11 +359,11 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, driver.Wind
 		}
 		privateData = own.WithPrivateData(privateData)
 	}
-	return mpa.Config{
+	return offer{window: w, Config: mpa.Config{
 		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC,
 		Markers: cfg.Markers || !c.initiator && announce && c.placesEarly(), // every rddp knows Markers
 		IRD:     depth(cfg.IRD), ORD: depth(cfg.ORD), PeerToPeer: cfg.PeerToPeer, RTR: cfg.RTR, PrivateData: privateData,
-	}, w
+	}}
 }
 
 // placesEarly reports whether the connection places FPDUs before their turn, if it has Markers.
@@ -371,8 +382,8 @@ func (c *Conn) learn(p *startup.Peer) {
 func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start connects the layers as the two ends agreed in startup. If cause is not nil, the connection
-// fails with it at once. start takes the window w if the connection is a byte stream.
-func (c *Conn) start(cause error, w *driver.Window) {
+// fails with it at once. start takes what it needs of the offer.
+func (c *Conn) start(cause error, mine *offer) {
 	peer, v := c.peer.Load(), &c.verbs
 	a := peer.Agreement
 	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: c.extensions()}
@@ -394,21 +405,18 @@ func (c *Conn) start(cause error, w *driver.Window) {
 	if c.ownsReceives() {
 		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize(), Longest: c.cfg.LongestMessage}
 		if isByteStream(peer) && !c.cfg.messages() {
-			cfg.Receive.Stream = c.streamConfig(peer, *w)
-			*w = driver.Window{}
+			cfg.Receive.Stream = c.streamConfig(peer, mine.window)
+			mine.window = driver.Window{}
 		}
 	}
-	speaks := v.rsocket != nil && cause == nil
-	if speaks {
-		cfg.Receive = &driver.ReceiveConfig{Depth: wordDepth, Size: rsockets.WordLen, Words: true}
+	if mine.rsocket != nil && cause == nil {
+		mine.rsocket.begin(cfg)
+		c.ddp, mine.rsocket = mine.rsocket, nil
+		return
 	}
-	d := driver.New(cfg)
-	v.engine = d
-	c.readDeadline.Then(d.Interrupt)
-	if speaks {
-		c.writeDeadline.Then(d.Interrupt) // a Write may receive
-		v.rsocket.begin(d)
-	}
+	c.process = inProcess{here{c}, driver.New(cfg)}
+	c.ddp = &c.process
+	c.readDeadline.Then(c.process.Interrupt)
 }
 
 // penalize delays later connections of the peer's address, because the peer used an STag that it

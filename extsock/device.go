@@ -80,7 +80,7 @@ func (c *Conn) withoutDevice(why error) {
 	if errors.As(why, &u) && int(u.Reason) < notReached {
 		reason = int(u.Reason)
 	}
-	inProcess[reason].Add(1)
+	countsInProcess[reason].Add(1)
 	c.trace.Info("not on a device", "reason", inProcessReason(reason), "err", why)
 }
 
@@ -88,11 +88,11 @@ func (c *Conn) withoutDevice(why error) {
 // device. The others are the rnic.Unavailability.
 const notReached = int(rnic.NotSupported) + 1
 
-// inProcess counts the connections of the process that do not run on the device of their Backend,
-// by reason, and onDevice those that run on a device.
+// countsInProcess counts the connections of the process that do not run on the device of their
+// Backend, by reason, and countOnDevice those that run on a device.
 var (
-	inProcess [notReached + 1]atomic.Uint64
-	onDevice  atomic.Uint64
+	countsInProcess [notReached + 1]atomic.Uint64
+	countOnDevice   atomic.Uint64
 )
 
 func inProcessReason(i int) string {
@@ -164,8 +164,8 @@ func (e *deviceEnd) config() rnic.QPConfig {
 
 // join returns the connection of a queue pair that is connected.
 func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
-	c := newConn(&deviceStream{qp: qp, device: e.dev.Name()}, initiator, e.cfg, nil)
-	onDevice.Add(1)
+	c := newConn(&deviceStream{qp}, initiator, e.cfg, nil)
+	countOnDevice.Add(1)
 	c.learn(p)
 	e.engine.Begin(device.Link{
 		QP: qp, Messages: e.cfg.Messages || !isByteStream(p), Credits: int(p.Capabilities.Credits), MaxMessage: int(min(p.Capabilities.MaxMessage, maxRecvSize)),
@@ -173,7 +173,7 @@ func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 		Locate:      func(p []byte) (rnic.Segment, error) { return locate(e.dev, p) },
 		Closed:      c.closed, Background: &c.background, Trace: c.trace, Panicked: newPanicError,
 	})
-	c.verbs.engine = e.engine
+	c.ddp = &onDevice{Engine: e.engine, c: c, name: e.dev.Name()}
 	told := guarded(func() error { c.traceSwitch(nil); return nil })
 	c.startup.Joined()
 	e.engine.Start(c)

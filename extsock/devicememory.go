@@ -69,14 +69,12 @@ func (m *Memory) Bytes() []byte { return m.b }
 // Close, it is net.ErrClosed.
 func (m *Memory) Share(c *Conn) (Region, error) {
 	switch {
+	case !c.ok():
+		return Region{}, syscall.EINVAL
 	case m.closed.Load():
 		return Region{}, c.opError("register", net.ErrClosed)
-	case c.device() == "":
-		return c.Register(m.b, m.access)
-	case m.region == nil:
-		return Region{}, c.opError("register", cmp.Or(m.why, errMemory)) // the zero Memory has no why
 	}
-	return Region{m: m}, nil
+	return c.engine().share(m)
 }
 
 // Close ends the access of all peers on the device, and gives the memory back: neither the program

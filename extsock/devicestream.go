@@ -12,18 +12,7 @@ import (
 
 // A deviceStream stands where a connection in this process has its Stream. Nobody but the device
 // sees the bytes, so there are only the addresses.
-type deviceStream struct {
-	qp     rnic.QP
-	device string // its name
-}
-
-// device returns the name of the RDMA device that runs the connection, or "" if none does.
-func (c *Conn) device() string {
-	if s, ok := c.stream.(*deviceStream); ok {
-		return s.device
-	}
-	return ""
-}
+type deviceStream struct{ qp rnic.QP }
 
 var _ toe.Stream = (*deviceStream)(nil)
 

@@ -1,51 +1,126 @@
 package extsock
 
 import (
+	"io"
+
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/counters"
-	"github.com/rddp/rddp/internal/conn/driver"
+	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An engine runs a connection in DDP mode. The driver is the engine that does so in this process.
-// Its methods say what each method here does. All but Start and Receive may be called from any
-// goroutine.
+// An engine is what carries out the calls of the program on a connection. There are four: tcpMode,
+// and in DDP mode inProcess, onDevice and rsocket. Each returns the errors that the methods of Conn
+// return. What an engine cannot do is its method's answer. Any goroutine may call the methods.
+//
+// Conn.enter returns the engine for a call that uses the connection. tcpMode then ends the call,
+// which startup counts.
 type engine interface {
+	// read is Conn.Read. If m is not nil, it gets what Conn.ReadMessage returns.
+	read(p []byte, m *rdmap.Completion) (int, error)
+	write(p []byte) (int, error)
+	readFrom(r io.Reader) (int64, error)
+	writeTo(w io.Writer) (int64, error)
+	rawRead(r rawConn, f func(fd uintptr) (done bool)) error
+	rawWrite(r rawConn, f func(fd uintptr) (done bool)) error
+	closeRead() error
+	closeWrite() error
+	awaitEnd(limit *wait.Deadline) error
+
+	// deadlineSet interrupts the calls that must look at d, a deadline of the connection that has
+	// just been set.
+	deadlineSet(d *wait.Deadline)
+	// register is Conn.Register, and share is Memory.Share.
+	register(b []byte, access ddp.Access) (Region, error)
+	share(m *Memory) (Region, error)
+	// mayTap returns why nobody sees the bytes of the connection, or nil.
+	mayTap() error
+
+	device() string // the name of the RDMA device; "" in this process
+	IsByteStream() bool
+	Counts() *counters.Counters
+}
+
+// A ddpEngine is the engine of a connection in DDP mode.
+type ddpEngine interface {
+	engine
+
 	// Start is called once, and Receive once after it, in a goroutine that may stay there until the
 	// connection is over. owner is what counters.AllOpen returns for the connection.
 	Start(owner any)
 	Receive()
 
-	// Receives reports whether the engine posts the receive buffers, for Read. IsByteStream reports
-	// whether Read and Write are a byte stream; then Longest is how many bytes one of its messages
-	// holds, and Window how many messages the peer has credits for.
-	Receives() bool
-	IsByteStream() bool
-	Longest() int
-	Window() int
-
-	// Read, Write and Do wait. Interrupt has a Read that waits look at its deadline and at Close.
-	ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Completion) (int, error)
-	Write(p []byte, limit *wait.Deadline) (int, error)
-	Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error)
-	Interrupt()
-	// Look shows what a Read would return, at most len(p) bytes, without reading it.
-	Look(p []byte, limit *wait.Deadline, show driver.Show) error
-
+	// Post and PostBatch are those of Conn, and do runs one operation of a RemoteMemory.
 	Post(wr *rdmap.WorkRequest) error
-	PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error)
+	PostBatch(wrs []rdmap.WorkRequest) (int, error)
+	do(wr rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error)
 
-	// CloseWrite, CloseRead and Close end the connection in order, or one of its ways. Kill ends it
-	// at once; Reads of a driver still get what is unread, and on a device it is thrown away. Reset
-	// is Kill for a program that closes: what is unread is thrown away.
-	CloseWrite(err error)
-	CloseRead()
-	Close() error
+	// close is Conn.Close. With abort the peer learns that data is lost. Kill ends the connection
+	// at once: Reads in process still get what is unread, and on a device it is thrown away.
+	close(abort bool) error
 	Kill(err error)
-	Reset(err error)
 
-	Counts() *counters.Counters
+	// describe writes to the trace how the connection reads and writes.
+	describe(t *observe.Trace)
 	TraceTerminate()
 }
 
-var _ engine = (*driver.Driver)(nil)
+var (
+	_ engine    = tcpMode{}
+	_ ddpEngine = (*inProcess)(nil)
+	_ ddpEngine = (*onDevice)(nil)
+	_ ddpEngine = (*rsocket)(nil)
+)
+
+// engine returns the present engine of the connection.
+func (c *Conn) engine() engine {
+	if c.inDDPMode() {
+		return c.ddp
+	}
+	return tcpMode{here{c}}
+}
+
+// inDDPMode reports whether the engine is one of DDP mode.
+func (c *Conn) inDDPMode() bool {
+	p := c.startup.Phase()
+	return p == startup.DDP || p == startup.Terminating
+}
+
+// isByteStream reports whether Read and Write of a connection in DDP mode are a byte stream.
+func (c *Conn) isByteStream() bool { return c.engine().IsByteStream() }
+
+// readError and writeError make the error of a call of Conn from that of an engine in DDP mode.
+func (c *Conn) readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.opError("read", c.afterReset(err, false))
+}
+
+func (c *Conn) writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.opError("write", c.afterReset(err, true))
+}
+
+// sends reports whether op would use one of the receive buffers of a byte stream's peer.
+func sends(op rdmap.WorkOp) bool {
+	return op == rdmap.WorkSend || op == rdmap.WorkSendInvalidate || op == rdmap.WorkImmediate
+}
+
+// describeStream is describe for a byte stream of package bytestream. longest is the length in
+// bytes of one of its messages, and window how many the peer may send.
+func (c *Conn) describeStream(t *observe.Trace, longest, window int) {
+	t.Info("byte stream", "send_credits", int(c.peer.Load().Capabilities.Credits), "send_size", longest,
+		"recv_credits", window, "recv_size", c.cfg.recvSize())
+}
+
+// describeMessages is describe for message mode.
+func (c *Conn) describeMessages(t *observe.Trace) {
+	caps := &c.peer.Load().Capabilities
+	t.Info("messages", "send_credits", int(caps.Credits), "send_size", int64(caps.MaxMessage),
+		"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
+}

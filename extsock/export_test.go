@@ -73,7 +73,12 @@ func Swap(ctx context.Context, m *RemoteMemory, off int64, word uint64) (uint64,
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: word}, off)
 }
 
-func driverOf(c *Conn) *driver.Driver { return c.verbs.engine.(*driver.Driver) }
+func driverOf(c *Conn) *driver.Driver {
+	if s, ok := c.ddp.(*rsocket); ok {
+		return s.Driver
+	}
+	return c.process.Driver
+}
 
 // IsLive reports whether c is in DDP mode and has not ended.
 func IsLive(c *Conn) bool { return driverOf(c).Inspect().Live }
@@ -134,14 +139,16 @@ func Accepts(l *Listener) bool {
 // Outgoing returns how many messages of a connection that speaks rsockets TCP has not taken, as far
 // as the connection has looked.
 func Outgoing(c *Conn) int {
-	s := c.verbs.rsocket
+	s := c.ddp.(*rsocket)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(s.tail - s.head)
 }
 
 // SendNow is the part of a Write of n bytes over rsockets that comes after it has found room.
-func SendNow(c *Conn, n int) (sent bool, err error) { return c.verbs.rsocket.send(bufpool.GetChunk(n)) }
+func SendNow(c *Conn, n int) (sent bool, err error) {
+	return c.ddp.(*rsocket).send(bufpool.GetChunk(n))
+}
 
 // BacklogHasRoom reports whether a backlog accepts another connection with so many calls of Accept
 // under way, and so many connections seated. shared says that another process may accept them too.

@@ -172,7 +172,7 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 	}
 	for {
 		c, err := l.acceptBelow()
-		if err != nil || c.device() != "" {
+		if err != nil || c.inDDPMode() { // on a device
 			return c, err
 		}
 		if c.EnableDDP(context.Background(), nil) == nil {
@@ -193,7 +193,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 
 // over returns a Conn over nc, which the listener below has accepted.
 func (l *Listener) over(nc net.Conn) (c *Conn) {
-	if c, ok := nc.(*Conn); ok && c.device() != "" {
+	if c, ok := nc.(*Conn); ok && c.ok() && c.engine().device() != "" {
 		return c
 	}
 	if l.cfg.TLS != nil {

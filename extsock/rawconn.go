@@ -1,6 +1,7 @@
 package extsock
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/conn/wait"
 )
@@ -62,7 +64,6 @@ func (r rawConn) Control(f func(fd uintptr)) error {
 
 // Read gives f a descriptor that it may read from, until f returns true.
 func (r rawConn) Read(f func(fd uintptr) (done bool)) error {
-	const op = "raw-read"
 	c := r.c
 	if c.startup.IsWaited() { // a Read would begin startup, and wait
 		_, err := c.enter(startup.Waiting, passed)
@@ -73,21 +74,14 @@ func (r rawConn) Read(f func(fd uintptr) (done bool)) error {
 			}
 		}
 		if err != nil {
-			return c.opError(op, err)
+			return c.opError("raw-read", err)
 		}
 	}
-	inDDP, err := c.enter(startup.Reading, &c.readDeadline)
+	e, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
-		return c.opError(op, err)
+		return c.opError("raw-read", err)
 	}
-	if inDDP {
-		return c.opError(op, c.lookDDP(f))
-	}
-	defer c.startup.Leave(startup.Reading)
-	if c.under == c.tcp() && r.below != nil && !c.startup.IsAhead() {
-		return r.below.Read(f)
-	}
-	return c.opError(op, c.lookPlain(f))
+	return e.rawRead(r, f)
 }
 
 // passed is a deadline that has passed.
@@ -99,39 +93,24 @@ var passed = func() *wait.Deadline {
 
 // Write gives f the descriptor of a connection in TCP mode.
 func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
-	const op = "raw-write"
 	c := r.c
-	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
+	e, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
-		return c.opError(op, err)
+		return c.opError("raw-write", err)
 	}
-	if inDDP {
-		return c.opError(op, errNotPlain)
-	}
-	defer c.startup.Leave(startup.Writing)
-	if r.below == nil {
-		return c.opError(op, errors.ErrUnsupported)
-	}
-	return r.below.Write(f)
+	return e.rawWrite(r, f)
 }
 
-// lookDDP is Read of a rawConn in DDP mode.
-func (c *Conn) lookDDP(f func(fd uintptr) (done bool)) error {
+// lookDDP is Read of a rawConn in DDP mode. look is that of the driver, or alike.
+func (c *Conn) lookDDP(look func([]byte, *wait.Deadline, driver.Show) error, f func(fd uintptr) (done bool)) error {
 	b := copyBuffers.Get().(*[copySize]byte)
 	defer copyBuffers.Put(b)
-	look := c.verbs.engine.Look
-	if s := c.verbs.rsocket; s != nil {
-		look = s.look
-	}
 	var failed error
 	err := look(b[:], &c.readDeadline, func(data []byte, end error) (used int, enough bool) {
 		used, enough, failed = c.mirror(data, end, f)
 		return used, enough || failed != nil
 	})
-	if failed != nil {
-		return failed
-	}
-	return err
+	return c.opError("raw-read", cmp.Or(failed, err))
 }
 
 // lookPlain is Read of a rawConn in TCP mode, where bytes have been read ahead or the connection
@@ -145,10 +124,7 @@ func (c *Conn) lookPlain(f func(fd uintptr) (done bool)) error {
 		c.taps.Plain(data[:used], false)
 		return used, enough || failed != nil
 	})
-	if failed != nil {
-		return failed
-	}
-	return err
+	return c.opError("raw-read", cmp.Or(failed, err))
 }
 
 // mirror calls f with a descriptor that shows data, and behind it the end. It returns how many

@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -138,26 +137,15 @@ func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int
 
 // do runs one operation. It returns early when ctx is done or d has passed.
 func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest, d *wait.Deadline) (rdmap.Completion, error) {
-	if _, err := m.c.inDDP(); err != nil {
+	e, err := m.c.inDDP()
+	if err != nil {
 		return rdmap.Completion{}, m.c.opError(op, err)
 	}
-	if m.c.verbs.rsocket != nil {
-		return rdmap.Completion{}, m.c.opError(op, errRSockets)
-	}
-	done, err := doOn(m.c.verbs.engine, wr, d, ctx.Done())
+	done, err := e.do(*wr, d, ctx.Done())
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	return done, m.c.opError(op, unexpectedEOF(err))
-}
-
-// doOn is e.Do. A call by the interface would have each caller's wr on the heap.
-func doOn(e engine, wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
-	if d, ok := e.(*driver.Driver); ok {
-		return d.Do(wr, limit, canceled)
-	}
-	w := *wr
-	return e.Do(&w, limit, canceled)
 }
 
 // unexpectedEOF keeps the peer's close apart from the end of the memory.

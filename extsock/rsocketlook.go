@@ -74,7 +74,7 @@ func (s *rsocket) receiveWaiting(limit *wait.Deadline) error {
 	}
 	defer func() { s.receiving <- struct{}{} }()
 	var end error
-	err := s.driver.Look(s.word[:], limit, func(word []byte, e error) (int, bool) {
+	err := s.Driver.Look(s.word[:], limit, func(word []byte, e error) (int, bool) {
 		if len(word) == 0 {
 			end = e
 		}
@@ -83,7 +83,7 @@ func (s *rsocket) receiveWaiting(limit *wait.Deadline) error {
 	if err == os.ErrDeadlineExceeded { //nolint:errorlint // as Look returns it
 		return err
 	}
-	if n, ok := s.driver.TakeMessage(s.word[:]); ok {
+	if n, ok := s.Driver.TakeMessage(s.word[:]); ok {
 		end = s.actAll(n)
 	}
 	if end != nil {

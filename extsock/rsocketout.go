@@ -53,11 +53,11 @@ func (s *rsocket) queueLocked(e *outgoing, to rdmap.Handle, payload []byte, w rs
 	r := &s.request
 	if payload != nil {
 		*r = rdmap.WorkRequest{Op: rdmap.WorkWrite, ID: s.tail, Data: payload, Remote: to, Unsignaled: true, CQ: s.cq}
-		s.failLocked(s.driver.Queue(r))
+		s.failLocked(s.Driver.Queue(r))
 	}
 	if s.outErr == nil {
 		*r = rdmap.WorkRequest{Op: rdmap.WorkSend, ID: s.tail, Data: e.word[:], CQ: s.cq}
-		s.failLocked(s.driver.Queue(r))
+		s.failLocked(s.Driver.Queue(r))
 	}
 	r.Data = nil
 	s.tail++
@@ -76,10 +76,10 @@ func (s *rsocket) failLocked(err error) {
 //
 // +checklocksrelease:s.mu
 func (s *rsocket) unlock() {
-	queued := s.tail != s.head && s.driver != nil
+	queued := s.tail != s.head && s.Driver != nil
 	s.mu.Unlock()
 	if queued {
-		s.driver.Flush()
+		s.Driver.Flush()
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
-	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
@@ -26,10 +25,9 @@ import (
 // reads a word with the driver's Read, and acts on it for both directions. So words that no call
 // waits for stay in the inbox of the driver.
 type rsocket struct {
-	c      *Conn
-	driver *driver.Driver
-	order  binary.ByteOrder // of words and slots, in both directions
-	peer   rsockets.Header
+	inProcess                  // the driver is nil until begin
+	order     binary.ByteOrder // of words and slots, in both directions
+	peer      rsockets.Header
 
 	// receiving holds a value unless a call receives. Close takes it for good.
 	receiving chan struct{}
@@ -96,8 +94,8 @@ const (
 	rsocketSendDepth = 2*maxOut + maxNudges
 )
 
-// read is Conn.Read.
-func (s *rsocket) read(p []byte, limit *wait.Deadline) (int, error) {
+// readStream is Conn.Read.
+func (s *rsocket) readStream(p []byte, limit *wait.Deadline) (int, error) {
 	switch {
 	case len(p) == 0:
 		return 0, nil
@@ -173,8 +171,8 @@ func (s *rsocket) endedLocked() error {
 	return s.inErr
 }
 
-// write is Conn.Write.
-func (s *rsocket) write(p []byte, limit *wait.Deadline) (n int, err error) {
+// writeStream is Conn.Write.
+func (s *rsocket) writeStream(p []byte, limit *wait.Deadline) (n int, err error) {
 	if limit.HasPassed() {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -267,9 +265,9 @@ func (s *rsocket) send(c *bufpool.Chunk) (sent bool, err error) {
 	n := len(c.B)
 	sent, answers, err := s.queueData(c)
 	if sent && n < bytestream.Combine {
-		s.driver.FlushLater(n, answers)
+		s.Driver.FlushLater(n, answers)
 	} else {
-		s.driver.Flush()
+		s.Driver.Flush()
 	}
 	return sent, err
 }
@@ -298,7 +296,7 @@ func (s *rsocket) queueData(c *bufpool.Chunk) (queued, answers bool, err error) 
 // await waits until wake or full says that the caller must look again, or until the caller or
 // another call has received something since received was the number of times.
 func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait.Deadline) error {
-	s.driver.FlushPutOff()
+	s.Driver.FlushPutOff()
 	receiving := s.receiving
 	if full != nil { // what the peer says would not help
 		receiving = nil
@@ -334,7 +332,7 @@ func (s *rsocket) receiveAfter(received uint64, limit *wait.Deadline) error {
 // receive waits for a word, and acts on it and on those behind it. The caller has taken the right
 // to receive. The error is that of the deadline.
 func (s *rsocket) receive(limit *wait.Deadline) error {
-	n, err := s.driver.Read(s.word[:], limit)
+	n, err := s.Driver.Read(s.word[:], limit)
 	late := err == os.ErrDeadlineExceeded //nolint:errorlint // not a timeout that has ended the connection
 	if err == nil {
 		err = s.actAll(n)
@@ -356,9 +354,9 @@ func (s *rsocket) receive(limit *wait.Deadline) error {
 
 // actAll acts on the word of n bytes that has been read, and on those that wait behind it.
 func (s *rsocket) actAll(n int) error {
-	for ok := true; ok; n, ok = s.driver.TakeMessage(s.word[:]) {
+	for ok := true; ok; n, ok = s.Driver.TakeMessage(s.word[:]) {
 		if err := s.act(n); err != nil {
-			s.driver.Fail(err)
+			s.Driver.Fail(err)
 			return err
 		}
 	}
@@ -418,8 +416,8 @@ func (s *rsocket) lookLocked() error {
 	return s.tx.Lent(h)
 }
 
-// closeWrite is Conn.CloseWrite.
-func (s *rsocket) closeWrite() {
+// endWrite is Conn.CloseWrite.
+func (s *rsocket) endWrite() {
 	s.mu.Lock()
 	s.endLocked(rsockets.EndShut)
 	s.unlock()
@@ -435,12 +433,12 @@ func (s *rsocket) endLocked(end rsockets.End) {
 	}
 }
 
-// close is Conn.Close. It reports whether data of the peer is lost by that.
-func (s *rsocket) close() (lost bool) {
-	s.driver.Interrupt()
+// closeStream is Conn.Close. It reports whether data of the peer is lost by that.
+func (s *rsocket) closeStream() (lost bool) {
+	s.Driver.Interrupt()
 	<-s.receiving // calls that wait have seen that the connection is closed
 	err := error(nil)
-	for n, ok := s.driver.TakeMessage(s.word[:]); ok && err == nil; n, ok = s.driver.TakeMessage(s.word[:]) {
+	for n, ok := s.Driver.TakeMessage(s.word[:]); ok && err == nil; n, ok = s.Driver.TakeMessage(s.word[:]) {
 		err = s.act(n)
 	}
 	s.mu.Lock()

@@ -9,7 +9,6 @@ import (
 	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
 	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/startup"
-	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -18,27 +17,26 @@ func (c *Conn) speaksRSockets() bool {
 	return c.cfg.RSockets && !c.cfg.messages() && c.ownsReceives()
 }
 
-// requestRSockets makes mine the offer of an Initiator that speaks rsockets.
-func (c *Conn) requestRSockets(mine *mpa.Config) (err error) {
+// requestRSockets makes o the offer of an Initiator that speaks rsockets.
+func (o *offer) requestRSockets(c *Conn) error {
 	// Like librdmacm, which needs one Read at the most, for its Ready to Receive indication.
-	mine.IRD, mine.ORD = 0, 1
-	mine.PrivateData, err = c.offerRSockets(false)
-	return err
+	o.IRD, o.ORD = 0, 1
+	return o.addRSocket(c, false)
 }
 
-// requestedRSockets notes the header in the Reply to an offer of requestRSockets.
-func (c *Conn) requestedRSockets(reply []byte) error {
+// requested notes the header in the Reply to an offer of requestRSockets.
+func (s *rsocket) requested(reply []byte) error {
 	h, err := rsockets.ParseHeader(reply)
 	if err == nil && h.BigEndian {
 		err = errOtherOrder
 	}
-	c.verbs.rsocket.peer = h
+	s.peer = h
 	return err
 }
 
-// acceptRSockets makes mine the answer to a Request with the private data of rsockets, if the
+// acceptRSockets makes o the answer to a Request with the private data of rsockets, if the
 // connection may speak rsockets. Other peers are served as without Config.RSockets.
-func (c *Conn) acceptRSockets(mine *mpa.Config, peer *startup.Peer) error {
+func (o *offer) acceptRSockets(c *Conn, peer *startup.Peer) error {
 	if peer.IsRDDP || !c.speaksRSockets() {
 		return nil
 	}
@@ -46,19 +44,19 @@ func (c *Conn) acceptRSockets(mine *mpa.Config, peer *startup.Peer) error {
 	if err != nil {
 		return nil //nolint:nilerr // a foreign peer that sends messages
 	}
-	if mine.PrivateData, err = c.offerRSockets(h.BigEndian); err == nil {
-		c.verbs.rsocket.peer = h
+	if err = o.addRSocket(c, h.BigEndian); err == nil {
+		o.rsocket.peer = h
 	}
 	return err
 }
 
-// offerRSockets prepares the connection for rsockets, and returns the private data of its Request
-// or Reply. bigEndian is the byte order that it announces.
-func (c *Conn) offerRSockets(bigEndian bool) ([]byte, error) {
+// addRSocket prepares c for rsockets, and makes the private data of its Request or Reply. bigEndian
+// is the byte order that it announces.
+func (o *offer) addRSocket(c *Conn, bigEndian bool) error {
 	half := rsockets.HalfLen(c.cfg.recvSize())
 	h := rsockets.Header{BigEndian: bigEndian, Credits: rsocketCredits}
 	s := &rsocket{
-		c: c, order: h.Order(), memory: make([]byte, 2*half), rx: *rsockets.NewReceiver(half, rsocketCredits),
+		inProcess: inProcess{here: here{c}}, order: h.Order(), memory: make([]byte, 2*half), rx: *rsockets.NewReceiver(half, rsocketCredits),
 		receiving: make(chan struct{}, 1), arrived: make(chan struct{}, 1), room: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 		slot: 1, cq: rdmap.NewCompletionQueue(rsocketSendDepth), // the Header fills slot 0
 	}
@@ -69,27 +67,24 @@ func (c *Conn) offerRSockets(bigEndian bool) ([]byte, error) {
 	var err error
 	s.descriptors, s.spare = make([]byte, rsockets.Slots*rsockets.SlotLen), make([]byte, rsockets.Slots*rsockets.SlotLen)
 	if s.slots, err = c.Register(s.descriptors, ddp.RemoteWrite); err != nil {
-		return nil, err
+		return err
 	}
 	h.Slots = s.slots.Handle()
 	h.Slots.Len = rsockets.Slots
 	if h.Buffer, err = s.lendLocked(0); err != nil {
 		s.slots.Deregister()
-		return nil, err
+		return err
 	}
-	c.verbs.rsocket = s
-	return h.AppendTo(nil), nil
+	o.rsocket, o.PrivateData = s, h.AppendTo(nil)
+	return nil
 }
 
-// dropRSockets undoes offerRSockets when startup has not led to rsockets.
-func (c *Conn) dropRSockets() {
-	if s := c.verbs.rsocket; s != nil && s.driver == nil {
-		s.mu.Lock()
-		s.halves[0].Deregister()
-		s.slots.Deregister()
-		s.mu.Unlock()
-		c.verbs.rsocket = nil
-	}
+// drop undoes addRSocket when startup has not led to rsockets.
+func (s *rsocket) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.halves[0].Deregister()
+	s.slots.Deregister()
 }
 
 // lendLocked registers a half for the peer.
@@ -109,17 +104,25 @@ func (s *rsocket) lendLocked(half int) (rdmap.Handle, error) {
 // librdmacm could not speak to each other either.
 var errOtherOrder = fmt.Errorf("%w: the rsockets peer is big-endian", bytestream.ErrStream)
 
-// begin begins the stream. The driver has not been started. The Initiator's first word lets the
-// Responder send.
-func (s *rsocket) begin(d *driver.Driver) {
+// begin makes the driver of a connection that speaks rsockets, and begins the stream. The
+// Initiator's first word lets the Responder send.
+func (s *rsocket) begin(cfg driver.Config) {
+	cfg.Receive = &driver.ReceiveConfig{Depth: wordDepth, Size: rsockets.WordLen, Words: true}
+	d := driver.New(cfg)
+	s.c.readDeadline.Then(d.Interrupt)
+	s.c.writeDeadline.Then(d.Interrupt) // a Write may receive
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.driver, s.tx = d, *rsockets.NewSender(s.peer)
+	s.Driver, s.tx = d, *rsockets.NewSender(s.peer)
 	s.tellLocked()
 }
 
-// startNudges has an Initiator nudge its peer from now on. The driver has been started.
-func (s *rsocket) startNudges() {
+// Start starts the driver. From now on an Initiator nudges its peer.
+func (s *rsocket) Start(owner any) {
+	s.Driver.Start(owner)
+	if !s.c.initiator {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nudger = time.AfterFunc(nudgeAfter, s.nudge)
@@ -140,7 +143,7 @@ func (s *rsocket) nudge() {
 	s.nudger.Reset(nudgeAfter << s.nudges)
 	s.nudges++
 	s.request = rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true, CQ: s.cq}
-	s.failLocked(s.driver.Queue(&s.request))
+	s.failLocked(s.Driver.Queue(&s.request))
 	s.mu.Unlock()
-	s.driver.Flush()
+	s.Driver.Flush()
 }

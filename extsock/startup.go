@@ -100,12 +100,11 @@ func (c *Conn) Handshake(ctx context.Context) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	inDDP := false
 	err := untilDone(ctx, func(d *wait.Deadline) (err error) {
-		inDDP, err = c.enter(startup.Waiting, d)
+		_, err = c.enter(startup.Waiting, d)
 		return err
 	})
-	if s, ok := c.stream.(interface{ Handshake(context.Context) error }); ok && err == nil && !inDDP {
+	if s, ok := c.stream.(interface{ Handshake(context.Context) error }); ok && err == nil && !c.inDDPMode() {
 		err = s.Handshake(ctx)
 	}
 	return c.opError("handshake", err)
@@ -124,13 +123,18 @@ func untilDone(ctx context.Context, f func(*wait.Deadline) error) error {
 }
 
 // enter begins a call that uses the connection. It starts startup if no call has done so, waits
-// until startup is over, and reports whether the connection is in DDP mode. In TCP mode startup
-// counts the call until startup.Leave.
-func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
+// until startup is over, and returns the engine of the connection. In TCP mode startup counts the
+// call until startup.Leave.
+func (c *Conn) enter(u startup.Use, d *wait.Deadline) (engine, error) {
 	for {
 		e, err := c.startup.Enter(u)
-		if err != nil || e.Over == nil {
-			return e.DDP, err
+		switch {
+		case err != nil:
+			return nil, err
+		case e.DDP:
+			return c.ddp, nil
+		case e.Over == nil:
+			return tcpMode{here{c}}, nil
 		}
 		if e.Begun {
 			c.background.Go(c.live) // HandshakeTimeout bounds startup, not this call's deadline
@@ -139,7 +143,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 		case <-e.Over:
 		case <-c.closed.Done():
 		case <-d.Done():
-			return false, os.ErrDeadlineExceeded
+			return nil, os.ErrDeadlineExceeded
 		}
 	}
 }
@@ -148,7 +152,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 // costs less than two: its stack has grown already.
 func (c *Conn) live() {
 	if c.runStartup(nil) {
-		c.verbs.engine.Receive()
+		c.ddp.Receive()
 	}
 }
 

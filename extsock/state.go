@@ -80,7 +80,7 @@ func (c *Conn) ConnectionState() ConnectionState {
 	peer := c.peer.Load()
 	a := &peer.Agreement
 	s := ConnectionState{
-		DDPMode: c.inDDPMode(), Device: c.device(), NoDevice: c.noDevice, TLS: overTLS,
+		DDPMode: c.inDDPMode(), Device: c.engine().device(), NoDevice: c.noDevice, TLS: overTLS,
 		PeerPrivateData: peer.PrivateData, PeerIsRDDP: peer.IsRDDP,
 		Revision: int(a.Revision), Enhanced: a.Enhanced, CRC: a.CRC,
 		SendsMarkers: a.TxMarkers, ReceivesMarkers: a.RxMarkers,

@@ -16,10 +16,7 @@ func (c *Conn) Stats() stats.Counts {
 	if !c.ok() {
 		return stats.Counts{}
 	}
-	if !c.inDDPMode() {
-		return stats.Counts{}
-	}
-	return statsOf(c.verbs.engine.Counts().Sums())
+	return statsOf(c.engine().Counts().Sums())
 }
 
 // TotalStats returns the counts of all connections of the process so far. It takes a microsecond or
@@ -35,9 +32,9 @@ func TotalStats() stats.Process {
 	for r, n := range startup.Fallbacks() {
 		t.Fallbacks[r.String()] = n
 	}
-	t.OnDevice = onDevice.Load()
-	for i := range inProcess {
-		t.InProcess[inProcessReason(i)] = inProcess[i].Load()
+	t.OnDevice = countOnDevice.Load()
+	for i := range countsInProcess {
+		t.InProcess[inProcessReason(i)] = countsInProcess[i].Load()
 	}
 	return t
 }

@@ -1,7 +1,6 @@
 package extsock
 
 import (
-	"errors"
 	"net"
 	"syscall"
 
@@ -37,8 +36,8 @@ func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
 	}
-	if c.device() != "" {
-		return nil, c.opError("capture", errors.ErrUnsupported)
+	if err := c.engine().mayTap(); err != nil {
+		return nil, c.opError("capture", err)
 	}
 	r, err := c.taps.Start(func() toe.Tap { return tap(c.LocalAddr(), c.RemoteAddr(), c.initiator) }, c.initiator)
 	if err == observe.ErrTapped { //nolint:errorlint // as Taps.Start returns it

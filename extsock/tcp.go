@@ -150,31 +150,11 @@ func (c *Conn) CloseRead() error {
 		return syscall.EINVAL
 	}
 	var never wait.Deadline
-	inDDP, err := c.enter(startup.Writing, &never) // as a Write: a silent peer may delay it by 1 s
+	e, err := c.enter(startup.Writing, &never) // as a Write: a silent peer may delay it by 1 s
 	if err != nil {
 		return c.opError("close", err)
 	}
-	if inDDP {
-		return c.opError("close", c.closeReadDDP())
-	}
-	defer c.startup.Leave(startup.Writing)
-	s, ok := c.direct().(interface{ CloseRead() error })
-	if !ok {
-		return c.opError("close", errors.ErrUnsupported)
-	}
-	return s.CloseRead()
-}
-
-func (c *Conn) closeReadDDP() error {
-	d := c.verbs.engine
-	switch {
-	case c.isClosed():
-		return net.ErrClosed
-	case !d.Receives(), c.verbs.rsocket != nil:
-		return errors.ErrUnsupported
-	}
-	d.CloseRead()
-	return nil
+	return e.closeRead()
 }
 
 // NetConn returns the connection below: the net.Conn that was passed to NewConn, the operating
@@ -245,61 +225,26 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
 	}
-	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
+	e, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("readfrom", err)
 	}
-	if !inDDP {
-		defer c.startup.Leave(startup.Writing)
-		n, end, err := c.sendInKernel(r)
-		if end || err != nil {
-			return n, err
-		}
-		m, err := copyThrough(plainWriter{c}, r)
-		return n + m, c.copyError("readfrom", err)
-	}
-	n, err := copyThrough(onlyWriter{c}, r)
-	return n, c.copyError("readfrom", err)
+	return e.readFrom(r)
 }
 
 // WriteTo writes all data that it reads from the connection to w until io.EOF, which is not an
 // error. It returns the number of bytes written. io.Copy uses it. In TCP mode, while there is no
 // Tap, the kernel moves data to another TCP connection or to a file; WriteTo counts as one Read
 // that lasts as long as WriteTo. In DDP mode it calls Read with a buffer of 32 KiB.
-func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
+func (c *Conn) WriteTo(w io.Writer) (int64, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
 	}
-	inDDP, err := c.enter(startup.Reading, &c.readDeadline)
+	e, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
 		return 0, c.opError("writeto", err)
 	}
-	if inDDP {
-		n, err = copyThrough(w, onlyReader{c})
-		return n, c.copyError("writeto", err)
-	}
-	defer c.startup.Leave(startup.Reading)
-	for c.startup.IsAhead() && err == nil {
-		var b [startup.KeyLen]byte
-		var m, written int
-		m, err = c.readPlain(b[:])
-		if m > 0 {
-			written, err = w.Write(b[:m])
-			n += int64(written)
-		}
-	}
-	if err == io.EOF { //nolint:errorlint // as readPlain returns it
-		return n, nil
-	}
-	if err != nil {
-		return n, c.copyError("writeto", err)
-	}
-	m, end, err := c.receiveInKernel(w)
-	if n += m; end || err != nil {
-		return n, err
-	}
-	m, err = copyThrough(w, plainReader{c})
-	return n + m, c.copyError("writeto", err)
+	return e.writeTo(w)
 }
 
 // copyError wraps an error of a copy, on either side, as net.TCPConn does.
@@ -318,7 +263,7 @@ func copyThrough(w io.Writer, r io.Reader) (int64, error) {
 }
 
 // onlyReader and onlyWriter hide the other methods of a connection. plainReader and plainWriter are
-// Read and Write inside a call that has called enter.
+// Read and Write of tcpMode inside a call.
 type (
 	onlyReader  struct{ io.Reader }
 	onlyWriter  struct{ io.Writer }

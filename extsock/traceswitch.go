@@ -12,8 +12,8 @@ func (c *Conn) traceSwitch(err error) {
 	if t == nil {
 		return
 	}
-	if p := c.verbs.engine; p != nil {
-		defer p.TraceTerminate() // startup itself may end with a Terminate
+	if c.isSwitched() {
+		defer c.ddp.TraceTerminate() // startup itself may end with a Terminate
 	}
 	if err != nil {
 		if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
@@ -30,19 +30,5 @@ func (c *Conn) traceSwitch(err error) {
 		"peer_ird", a.PeerIRD, "peer_ord", a.PeerORD, "peer_to_peer", a.PeerToPeer, "rtr", a.RTR.String(),
 		"rddp", peer.IsRDDP, "extensions", c.cfg.Extensions || caps.Extensions, "large_fpdus", caps.LargeFPDU,
 		"emss", c.stream.EMSS())
-	p := c.verbs.engine
-	switch {
-	case !p.Receives():
-		t.Info("application receives")
-	case c.verbs.rsocket != nil:
-		h := c.verbs.rsocket.peer
-		t.Info("rsockets", "send_credits", int(h.Credits), "send_size", int64(h.Buffer.Len),
-			"recv_credits", rsocketCredits, "recv_size", c.cfg.recvSize())
-	case p.IsByteStream():
-		t.Info("byte stream", "send_credits", int(caps.Credits), "send_size", p.Longest(),
-			"recv_credits", p.Window(), "recv_size", c.cfg.recvSize())
-	default:
-		t.Info("messages", "send_credits", int(caps.Credits), "send_size", int64(caps.MaxMessage),
-			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
-	}
+	c.ddp.describe(t)
 }

@@ -1,12 +1,14 @@
 package extsock
 
 import (
+	"context"
 	"net"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/startup"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -47,17 +49,13 @@ func (r Region) Handle() rdmap.Handle {
 // in TCP mode stays small. That is before the switch if the program registers memory or posts
 // receives.
 type verbs struct {
-	made        atomic.Bool // all fields but engine are set
+	made        atomic.Bool // all fields are set
 	appReceives atomic.Bool // the program has called PostRecv in time
 	qp          *rdmap.QP
-	engine      engine // not nil from the end of startup
-	// rsocket is not nil from the end of startup if the connection speaks rsockets. Startup sets it
-	// earlier.
-	rsocket *rsocket
-	domain  *ddp.Domain
-	stream  uint64 // number of the queue pair, and of its stream in domain
-	sendCQ  *CompletionQueue
-	recvCQ  *CompletionQueue
+	domain      *ddp.Domain
+	stream      uint64 // number of the queue pair, and of its stream in domain
+	sendCQ      *CompletionQueue
+	recvCQ      *CompletionQueue
 
 	regionsMu locks.Mutex[locks.Regions]
 	// the registered memory; nil once closed
@@ -100,7 +98,7 @@ func (c *Conn) endpoint() *verbs {
 
 // abandonVerbs flushes the Work Requests of a connection that never entered DDP mode.
 func (c *Conn) abandonVerbs() {
-	if v := &c.verbs; v.made.Load() && v.engine == nil {
+	if v := &c.verbs; v.made.Load() && !c.isSwitched() {
 		v.qp.Abort(net.ErrClosed)
 		v.deregisterAll()
 	}
@@ -111,8 +109,8 @@ func (c *Conn) appReceives() bool {
 	return c.appQueues || c.verbs.appReceives.Load()
 }
 
-// inDDP returns the verbs of a connection that is, or was, in DDP mode.
-func (c *Conn) inDDP() (*verbs, error) {
+// inDDP returns the engine of a connection that is, or was, in DDP mode.
+func (c *Conn) inDDP() (ddpEngine, error) {
 	if !c.ok() {
 		return nil, syscall.EINVAL
 	}
@@ -122,7 +120,7 @@ func (c *Conn) inDDP() (*verbs, error) {
 	if c.startup.Phase() != startup.DDP {
 		return nil, errNotInDDP
 	}
-	return &c.verbs, nil
+	return c.ddp, nil
 }
 
 // OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left:
@@ -165,26 +163,7 @@ func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	if !c.ok() {
 		return Region{}, syscall.EINVAL
 	}
-	if c.device() != "" {
-		return Region{}, c.opError("register", errMemory)
-	}
-	v := c.endpoint()
-	if c.isClosed() {
-		return Region{}, c.opError("register", net.ErrClosed)
-	}
-	r, err := v.domain.Register(b, access, v.stream)
-	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // as is the address
-		r.Deregister()
-		err = ddp.ErrMisaligned
-	}
-	if err != nil {
-		return Region{}, c.opError("register", err)
-	}
-	if !v.enlist(r) { // Close came first
-		r.Deregister()
-		return Region{}, c.opError("register", net.ErrClosed)
-	}
-	return Region{r: r, v: v}, nil
+	return c.engine().register(b, access)
 }
 
 // enlist notes r for deregisterAll. It reports false if deregisterAll has been called.
@@ -271,29 +250,11 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	v, err := c.inDDP()
+	e, err := c.inDDP()
 	if err != nil {
 		return c.opError("post", err)
 	}
-	if err := v.mayPost(wr); err != nil {
-		return c.opError("post", err)
-	}
-	return c.opError("post", v.engine.Post(wr))
-}
-
-// mayPost returns errByteStream if wr would use one of the receive buffers of a byte stream's peer.
-func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
-	switch {
-	case v.rsocket != nil:
-		return errRSockets
-	case !v.engine.IsByteStream():
-		return nil
-	}
-	switch wr.Op {
-	case rdmap.WorkSend, rdmap.WorkSendInvalidate, rdmap.WorkImmediate:
-		return errByteStream
-	}
-	return nil
+	return c.opError("post", e.Post(wr))
 }
 
 // PostBatch posts wrs in order, as Post does, and sends them at once, with as few writes to TCP as
@@ -304,11 +265,11 @@ func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL
 	}
-	v, err := c.inDDP()
+	e, err := c.inDDP()
 	if err != nil {
 		return 0, c.opError("post", err)
 	}
-	n, err := v.engine.PostBatch(wrs, v.mayPost)
+	n, err := e.PostBatch(wrs)
 	return n, c.opError("post", err)
 }
 
@@ -349,4 +310,28 @@ func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 		err = net.ErrClosed
 	}
 	return c.opError("post", err)
+}
+
+// AwaitEnd waits until nothing more will arrive in DDP mode, and returns why: io.EOF if the peer
+// has closed the connection properly, net.ErrClosed after Close, and otherwise what has gone wrong.
+// What has arrived before is in RecvCQ by then. After io.EOF this end may still send, until its
+// Close.
+//
+// AwaitEnd is for programs that own the receive queue, which have no Read that tells them of the
+// end. With Config.SRQ no Completion tells of it either, unless one of this end's operations is
+// under way. For other connections the error is ErrMode. If ctx is done first, AwaitEnd returns
+// ctx.Err().
+func (c *Conn) AwaitEnd(ctx context.Context) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.opError("wait", untilDone(ctx, c.awaitEnd))
+}
+
+func (c *Conn) awaitEnd(limit *wait.Deadline) error {
+	e, err := c.enter(startup.Waiting, limit)
+	if err != nil {
+		return err
+	}
+	return e.awaitEnd(limit)
 }

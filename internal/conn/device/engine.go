@@ -284,8 +284,7 @@ func (e *Engine) note(c *rnic.Completion) {
 	}
 }
 
-// Receives, IsByteStream, Longest and Window describe the byte stream.
-func (e *Engine) Receives() bool     { return true }
+// IsByteStream, Longest and Window describe the byte stream.
 func (e *Engine) IsByteStream() bool { return !e.link.Messages }
 func (e *Engine) Window() int        { return e.cfg.RecvDepth }
 
@@ -300,12 +299,6 @@ func (e *Engine) Longest() int {
 
 // Counts returns the counts of the connection, which continue to change.
 func (e *Engine) Counts() *counters.Counters { return &e.count }
-
-// TraceTerminate does nothing: a device does not show the Terminate.
-func (e *Engine) TraceTerminate() {}
-
-// Interrupt does nothing: a Read that waits looks at its deadline and at Close itself.
-func (e *Engine) Interrupt() {}
 
 // take takes a turn.
 func take(turn chan<- struct{}, limit *wait.Deadline) error {
@@ -453,9 +446,6 @@ func (e *Engine) Kill(err error) {
 	e.m.kill(err)
 	e.unlock()
 }
-
-// Reset is Kill.
-func (e *Engine) Reset(err error) { e.Kill(err) }
 
 // Close ends the connection in order. It returns when the peer's device has everything, and after
 // CloseTimeout with an error. If the program has not read all that the peer has sent, Close ends
