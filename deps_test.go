@@ -75,11 +75,11 @@ var mayImport = map[string][]string{
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
 	"internal/conn/driver": {
-		"internal/conn/bytestream", "internal/conn/bufpool", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
+		"internal/conn/inbox", "internal/conn/bytestream", "internal/conn/bufpool", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/panics",
 	},
 	"internal/conn/device": {
-		"internal/conn/bytestream", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
+		"internal/conn/inbox", "internal/conn/bytestream", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
 		"toe/rnic", "ddp", "rdmap", "internal/panics",
 	},
 	"internal/testkit":                  {},
@@ -90,6 +90,7 @@ var mayImport = map[string][]string{
 	"internal/conn/bufpool":             {},
 	"internal/conn/startup":             {"toe", "mpa", "internal/conn/wait", "internal/admission", "internal/panics", "internal/tlshandshake"},
 	"internal/conn/bytestream/rsockets": {"ddp", "internal/conn/bytestream", "rdmap"},
+	"internal/conn/inbox":               {"ddp", "internal/conn/bytestream", "rdmap"},
 	"internal/conn/bytestream":          {"rdmap", "internal/conn/bufpool"},
 
 	"internal/dissect":          {"mpa", "ddp", "rdmap"},
@@ -233,7 +234,7 @@ var forAll = []string{"internal/locks", "internal/ring", "internal/states"}
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "conformance/lab/pipeline"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/ring", "internal/states", "internal/cpuid", "internal/conn/inbox", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "conformance/lab/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 

@@ -208,7 +208,7 @@ func (e *Engine) unlock() {
 	if ended {
 		close(e.over)
 	}
-	release := e.shut && !e.released && (e.m.deaf || e.m.unread.Len() == 0)
+	release := e.shut && !e.released && (e.m.unread.Discards() || e.m.unread.Len() == 0)
 	e.released = e.released || release
 	e.mu.Unlock()
 	wait.Wake(e.readable)
@@ -325,12 +325,7 @@ func (e *Engine) ReadMessage(p []byte, limit *wait.Deadline, note *rdmap.Complet
 	defer func() { <-e.reading }()
 	for {
 		e.mu.Lock()
-		n, ok, err := 0, true, error(nil)
-		if note != nil && e.link.Messages && e.m.unread.Len() > 0 {
-			n = e.m.readMessage(p, note)
-		} else {
-			n, ok, err = e.m.read(p)
-		}
+		n, ok, err := e.m.read(p, note)
 		e.unlockRead()
 		if ok {
 			e.count.Add(counters.Copied, uint64(n))

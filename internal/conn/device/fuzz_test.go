@@ -27,14 +27,12 @@ func FuzzMachine(f *testing.F) {
 			for _, a := range e.receives {
 				used[int(a.id)] = true
 			}
-			for pos := e.m.unread.Head(); pos < e.m.unread.Tail(); pos++ {
-				used[e.m.unread.At(pos).buffer] = true
-			}
+			e.m.unread.All(func(buffer, _ int) { used[buffer] = true })
 			if all := len(e.receives) + e.m.unread.Len(); e.m.life != over && (len(used) != small.receives || all != small.receives) {
 				t.Fatalf("%d buffers in %d places, of %d", len(used), all, small.receives)
 			}
 			if n%5 == 0 {
-				_, _, _ = e.m.read(make([]byte, n)) // it may find nothing
+				_, _, _ = e.m.read(make([]byte, n), nil) // it may find nothing
 				for e.post() {
 				}
 			}

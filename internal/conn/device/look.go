@@ -27,7 +27,7 @@ func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end
 			used, enough := show(p[:n], end)
 			if used > 0 {
 				e.mu.Lock()
-				k, _, _ := e.m.read(p[:used]) // fewer, if Close has thrown them away
+				k, _, _ := e.m.read(p[:used], nil) // fewer, if Close has thrown them away
 				e.unlockRead()
 				e.count.Add(counters.Copied, uint64(k))
 				e.flush()
@@ -56,21 +56,11 @@ func (e *Engine) Look(p []byte, limit *wait.Deadline, show func(data []byte, end
 // show copies what a read of p would take to p. The end is the error of a read that finds nothing
 // but it.
 func (m *machine) show(p []byte) (n int, end error) {
-	left := m.unread.Len() // messages that are not whole in p
-	for at := m.unread.Head(); left > 0; at++ {
-		data := m.unread.At(at).data
-		k := copy(p[n:], data)
-		if n += k; k < len(data) {
-			break
-		}
-		if left--; m.tx == nil {
-			break
-		}
-	}
+	n, all, ended := m.unread.Show(p)
 	switch {
-	case left > 0:
+	case !all:
 		return n, nil
-	case m.eof, m.deaf && m.life != over:
+	case m.unread.HasEnded(), ended && m.life != over:
 		return n, io.EOF
 	case m.life == over && n == 0:
 		return 0, m.reason

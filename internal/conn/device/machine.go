@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/internal/conn/bytestream"
-	"github.com/rddp/rddp/internal/ring"
+	"github.com/rddp/rddp/internal/conn/inbox"
 	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/rnic"
@@ -81,10 +81,7 @@ type machine struct {
 	window int      // messages that the peer has credits for
 	wr     rdmap.WorkRequest
 
-	unread ring.Ring[message]
-	eof    bool // no data of the peer comes any more
-	deaf   bool // data is thrown away
-	lost   bool // data has been thrown away
+	unread inbox.Inbox[int] // the memory of a message is a buffer for receives
 
 	idle    []int         // buffers for receives that are to be posted
 	free    []int         // buffers for Sends that are free
@@ -93,13 +90,6 @@ type machine struct {
 	flush   step
 
 	writeErr error // why nothing can be written any more; nil: reason is why
-}
-
-// A message is bytes that no Read has taken yet.
-type message struct {
-	buffer int
-	data   []byte // the unread part of it
-	begun  bool   // a Read has taken a part
 }
 
 // An outgoing is the message of the Write that is under way, in message mode.
@@ -141,7 +131,7 @@ func (m *machine) begin(p peerConfig) {
 	}
 	m.tx = bytestream.NewSender(p.credits, min(p.maxMessage, m.sendLen), p.window)
 	m.rx = bytestream.NewReceiver(p.window)
-	m.window = p.window
+	m.window, m.unread.Stream = p.window, true
 	if p.greets {
 		m.tx.Greet()
 	}
@@ -304,13 +294,15 @@ func (m *machine) arrived(buffer int, b []byte) error {
 		m.rx.Answer(rdmap.Handle{})
 		m.tx.Answer(rdmap.Handle{})
 	}
-	m.eof = m.eof || a.End
+	if a.End {
+		m.unread.End()
+	}
 	if a.Kind == bytestream.Data && a.N > 0 {
-		if !m.deaf && !m.join(b[n:]) {
-			*m.unread.Push() = message{buffer: buffer, data: b[n:]}
+		if !m.unread.Discards() && !m.unread.Join(b[n:]) {
+			m.unread.Add(buffer, b[n:])
 			return nil
 		}
-		m.lost = m.lost || m.deaf
+		m.unread.Lose() // if it discards
 	}
 	m.freed(buffer, a.Buffer)
 	return nil
@@ -318,25 +310,13 @@ func (m *machine) arrived(buffer int, b []byte) error {
 
 // arrivedWhole is arrived in message mode.
 func (m *machine) arrivedWhole(buffer int, b []byte) {
-	if m.deaf {
-		m.lost = true
-		m.freed(buffer, bytestream.DataBuffer)
+	if m.unread.Discards() {
+		m.unread.Lose()
+		m.taken(buffer)
 		return
 	}
-	*m.unread.Push() = message{buffer: buffer, data: b}
-}
-
-// join moves short data to the rest of the newest unread message's buffer, if there is room.
-func (m *machine) join(data []byte) bool {
-	if m.unread.Len() == 0 || len(data) >= bytestream.Combine {
-		return false
-	}
-	last := m.unread.At(m.unread.Tail() - 1)
-	if cap(last.data)-len(last.data) < len(data) {
-		return false
-	}
-	last.data = append(last.data, data...)
-	return true
+	m.unread.AddNote(&rdmap.Completion{Len: uint32(len(b))})
+	m.unread.Add(buffer, b)
 }
 
 // freed notes that a buffer for receives is free again.
@@ -347,6 +327,9 @@ func (m *machine) freed(buffer int, kind bytestream.Buffer) {
 	}
 }
 
+// taken notes that a buffer holds nothing unread any more.
+func (m *machine) taken(buffer int) { m.freed(buffer, bytestream.DataBuffer) }
+
 // settle moves an ending connection on.
 func (m *machine) settle() {
 	if m.life == ending && m.flush == done {
@@ -355,7 +338,7 @@ func (m *machine) settle() {
 	if m.life == ending && m.flush == never && m.isWritten() && len(m.free) == m.sends && m.posted == 0 {
 		m.become(lingering)
 	}
-	if m.life == lingering && (m.eof || m.tx == nil) { // a peer that is no rddp may wait for the end
+	if m.life == lingering && (m.unread.HasEnded() || m.tx == nil) { // a peer that is no rddp may wait for the end
 		m.end(net.ErrClosed)
 	}
 }
@@ -363,59 +346,32 @@ func (m *machine) settle() {
 // disconnected notes that no completion comes any more.
 func (m *machine) disconnected(err error) {
 	switch {
+	case m.life == over: // the first reason stays, also in place of the end of messages
 	case !errors.Is(err, rnic.ErrDisconnected):
 		m.end(err)
 	case m.life >= ending && m.flush != ahead: // the peer has ended while everything was on its way
 		m.end(net.ErrClosed)
-	case m.eof, m.tx == nil: // messages have no end of their own
-		m.eof = true
+	case m.unread.HasEnded(), m.tx == nil: // messages have no end of their own
+		m.unread.End()
 		m.end(io.EOF)
 	default: // a device does not tell a reset from a FIN
 		m.end(syscall.ECONNRESET)
 	}
 }
 
-// readMessage is read in message mode. note is not nil, and gets what extsock.Conn.ReadMessage
-// returns.
-func (m *machine) readMessage(p []byte, note *rdmap.Completion) (n int) {
-	first := m.unread.First()
-	if !first.begun {
-		*note = rdmap.Completion{Op: rdmap.WorkRecv, Len: uint32(len(first.data))}
-	}
-	first.begun = true
-	n = copy(p, first.data)
-	if first.data = first.data[n:]; len(first.data) == 0 {
-		buffer := first.buffer
-		m.unread.Pop()
-		m.freed(buffer, bytestream.DataBuffer)
-	}
-	return n
-}
-
-// read takes unread bytes. ok is false if the Read has to wait.
-func (m *machine) read(p []byte) (n int, ok bool, err error) {
-	if m.tx == nil && m.unread.Len() > 0 {
-		var note rdmap.Completion
-		return m.readMessage(p, &note), true, nil
-	}
-	for n < len(p) && m.unread.Len() > 0 {
-		first := m.unread.First()
-		k := copy(p[n:], first.data)
-		n += k
-		if first.data = first.data[k:]; len(first.data) == 0 {
-			buffer := first.buffer
-			m.unread.Pop()
-			m.freed(buffer, bytestream.DataBuffer)
-		}
-	}
+// read takes unread bytes. ok is false if the Read has to wait. note, if not nil, gets what
+// extsock.Conn.ReadMessage returns.
+func (m *machine) read(p []byte, note *rdmap.Completion) (n int, ok bool, err error) {
+	waiting := m.unread.Len() > 0
+	n = m.unread.Take(p, note, m.taken)
 	switch {
-	case n > 0 || len(p) == 0:
+	case n > 0, len(p) == 0, waiting && !m.unread.Stream:
 		return n, true, nil
-	case m.eof:
+	case m.unread.HasEnded():
 		return 0, true, io.EOF
 	case m.life == over:
 		return 0, true, m.reason
-	case m.deaf:
+	case m.unread.Discards():
 		return 0, true, io.EOF
 	}
 	return 0, false, nil
@@ -449,27 +405,21 @@ func (m *machine) closeWrite(err error) {
 func (m *machine) kill(reason error) {
 	m.end(reason)
 	if m.unread.Len() > 0 {
-		m.eof = false
+		m.unread.Cut()
 	}
 	m.closeRead()
 }
 
 // closeRead throws away what is unread, and what comes from now on.
 func (m *machine) closeRead() {
-	m.deaf = true
-	for m.unread.Len() > 0 {
-		m.lost = true
-		buffer := m.unread.First().buffer
-		m.unread.Pop()
-		m.freed(buffer, bytestream.DataBuffer)
-	}
+	m.unread.Close(m.taken)
 }
 
 // close ends the connection in order. It reports whether data of the peer is lost by that: then it
 // is over, and the peer sees no end.
 func (m *machine) close() (lost bool) {
 	m.closeRead()
-	if lost = m.lost; lost {
+	if lost = m.unread.HasLost(); lost {
 		m.end(net.ErrClosed)
 	}
 	m.closeWrite(net.ErrClosed)

@@ -122,7 +122,7 @@ func (e *end) write(p []byte) (n int) {
 // wantNothing wants no data, and no end.
 func (e *end) wantNothing() {
 	e.t.Helper()
-	if n, ok, err := e.m.read(make([]byte, 1)); ok {
+	if n, ok, err := e.m.read(make([]byte, 1), nil); ok {
 		e.t.Errorf("read %d bytes, %v, want nothing yet", n, err)
 	}
 }
@@ -130,7 +130,7 @@ func (e *end) wantNothing() {
 func (e *end) wantRead(want string, wantErr error) {
 	e.t.Helper()
 	p := make([]byte, 100)
-	n, ok, err := e.m.read(p)
+	n, ok, err := e.m.read(p, nil)
 	if !ok || string(p[:n]) != want || !errors.Is(err, wantErr) {
 		e.t.Errorf("read = %q, %v, %v, want %q, %v", p[:n], ok, err, want, wantErr)
 	}
@@ -177,7 +177,7 @@ func TestMachineStream(t *testing.T) {
 				sent[i] = append(sent[i], p[:e.write(p)]...)
 			case 4:
 				p := make([]byte, r.IntN(700))
-				n, _, err := e.m.read(p)
+				n, _, err := e.m.read(p, nil)
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
@@ -193,7 +193,7 @@ func TestMachineStream(t *testing.T) {
 				p := make([]byte, 700)
 				var n int
 				var ok bool
-				n, ok, err = e.m.read(p)
+				n, ok, err = e.m.read(p, nil)
 				if !ok {
 					t.Fatalf("seed %d: end %d stands still", seed, i)
 				}
@@ -348,6 +348,19 @@ func TestMachineKilled(t *testing.T) {
 		}
 		accepts.m.kill(boom)
 		accepts.wantRead("", want)
+	}
+}
+
+// In message mode, too, a Read returns why the connection has ended, and not that of the queue pair
+// that ends behind it.
+func TestMachineMessagesFail(t *testing.T) {
+	boom := errors.New("boom")
+	m := newMachine(small)
+	m.begin(peerConfig{messages: true})
+	m.end(boom)
+	m.disconnected(rnic.ErrDisconnected)
+	if _, _, err := m.read(make([]byte, 1), nil); err != boom { //nolint:errorlint // as end has got it
+		t.Errorf("Read returns %v, want %v", err, boom)
 	}
 }
 

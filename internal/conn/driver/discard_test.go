@@ -16,10 +16,10 @@ import (
 // arrives has a message of data arrive, in one segment or in two.
 //
 // +checklocksignore: framed never changes
-func (in *inbox) arrives(t *testing.T, data string, segments int) {
+func (in *lockedDelivery) arrives(t *testing.T, data string, segments int) {
 	t.Helper()
 	var payload []byte
-	if in.box.framed {
+	if in.delivery.unread.Stream {
 		payload = bytestream.Header{}.AppendTo(nil)
 	}
 	payload = append(payload, data...)
@@ -28,7 +28,7 @@ func (in *inbox) arrives(t *testing.T, data string, segments int) {
 		t.Fatalf("no buffer for %q", data)
 	}
 	copy(body, data)
-	if in.box.framed {
+	if in.delivery.unread.Stream {
 		in.accept(len(data), bytestream.DataBuffer)
 	} else {
 		in.acceptMessage(len(data), rdmap.Completion{Len: uint32(len(data))})
@@ -42,29 +42,29 @@ func TestNothingAfterDiscard(t *testing.T) {
 	for _, framed := range []bool{true, false} {
 		for _, ending := range []struct {
 			desc string
-			call func(in *inbox)
-		}{{"Close", func(in *inbox) { in.close() }}, {"CloseRead", (*inbox).closeRead}} {
+			call func(in *lockedDelivery)
+		}{{"Close", func(in *lockedDelivery) { in.close() }}, {"CloseRead", (*lockedDelivery).closeRead}} {
 			for _, tt := range []struct {
 				desc          string
-				before, after func(t *testing.T, in *inbox)
+				before, after func(t *testing.T, in *lockedDelivery)
 				want          string
 				lost          bool // the peer's data is thrown away, and Close must say so
 			}{
 				{desc: "nothing arrives"},
-				{desc: "one message after it", after: func(t *testing.T, in *inbox) { in.arrives(t, "late", 1) }, lost: true},
-				{desc: "two messages after it", after: func(t *testing.T, in *inbox) {
+				{desc: "one message after it", after: func(t *testing.T, in *lockedDelivery) { in.arrives(t, "late", 1) }, lost: true},
+				{desc: "two messages after it", after: func(t *testing.T, in *lockedDelivery) {
 					in.arrives(t, "lost", 2)
 					in.arrives(t, "behind the gap", 1)
 				}, lost: true},
 				{
 					desc:   "one message before, one after it",
-					before: func(t *testing.T, in *inbox) { in.arrives(t, "early", 1) },
-					after:  func(t *testing.T, in *inbox) { in.arrives(t, "late", 1) },
+					before: func(t *testing.T, in *lockedDelivery) { in.arrives(t, "early", 1) },
+					after:  func(t *testing.T, in *lockedDelivery) { in.arrives(t, "late", 1) },
 					want:   "early", lost: true,
 				},
 			} {
 				t.Run(ending.desc+", "+tt.desc, func(t *testing.T) {
-					in := newInbox(8, 512)
+					in := newDelivery(8, 512)
 					if framed {
 						in.setWindow(newWindow(6))
 					}
@@ -97,7 +97,7 @@ func TestNothingLentAfterDiscard(t *testing.T) {
 	domain := new(ddp.Domain)
 	register := func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) }
 	for _, offeredBefore := range []bool{true, false} {
-		in := newInbox(8, 512)
+		in := newDelivery(8, 512)
 		in.setWindow(newWindow(6))
 		p := make([]byte, 2*bytestream.MinGrant)
 		if found, _ := in.begin(p, nil); found != waits {
@@ -106,7 +106,7 @@ func TestNothingLentAfterDiscard(t *testing.T) {
 		if !offeredBefore {
 			in.closeRead()
 		}
-		h, err := in.lend(len(p), register)
+		h, err := in.makeGrant(len(p), register)
 		if err != nil || (h.Len > 0) != offeredBefore {
 			t.Fatalf("offered before CloseRead: %t: the peer gets %d bytes, %v", offeredBefore, h.Len, err)
 		}
@@ -114,7 +114,7 @@ func TestNothingLentAfterDiscard(t *testing.T) {
 			continue
 		}
 		in.closeRead()
-		in.takeLent(len(p))
+		in.useGrant(len(p))
 		if r := in.leave(); r.n != 0 || r.ok {
 			t.Errorf("the Read gets %d bytes that came after CloseRead", r.n)
 		}

@@ -14,7 +14,7 @@
 //	life.go      how far the connection has come
 //	wayin.go     from bytes that have arrived to messages that are delivered
 //	wayout.go    from Work Requests to FPDUs
-//	box.go, boxstates.go, rest.go, lent.go
+//	delivery.go, deliverystates.go, taking.go, rest.go, grant.go
 //	             the messages that wait for Read, within the memory of memory.go and window.go
 //
 // Around them stand the goroutines, the system calls and the time:
@@ -27,8 +27,8 @@
 //	token.go, transmit.go
 //	             which goroutine that is, and what it does
 //	capture.go   what rx and tx show to a capture
-//	inbox.go, reader.go
-//	             the lock of the box, and the Reads that wait
+//	lockeddelivery.go, reader.go
+//	             the lock of the delivery, and the Reads that wait
 //	look.go      what a program sees that looks without a Read
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways
 //	read.go, streamwrite.go, operation.go

@@ -35,9 +35,9 @@ import (
 // A method belongs to the part whose state it uses, and each part says who owns it. The methods of
 // the Driver are what the layer above calls, and what takes several parts to do.
 type Driver struct {
-	qp    *rdmap.QP   // from cfg
-	in    *inbox      // messages that wait for Read; nil if the application posts the buffers
-	bytes *byteStream // nil in message mode
+	qp    *rdmap.QP       // from cfg
+	in    *lockedDelivery // messages that wait for Read; nil if the application posts the buffers
+	bytes *byteStream     // nil in message mode
 
 	rx     rx   // the way in; the goroutine with the receive role owns it
 	role   role // which goroutine that is
@@ -165,8 +165,8 @@ func New(cfg Config) *Driver {
 	d.role.owner = &d.end
 	d.role.patience = &d.rx.patience
 	if r := cfg.Receive; r != nil {
-		d.in = newInbox(r.Depth, r.Size)
-		d.in.box.longest = r.Longest // +checklocksignore: no other goroutine has it yet
+		d.in = newDelivery(r.Depth, r.Size)
+		d.in.delivery.longest = r.Longest // +checklocksignore: no other goroutine has it yet
 		d.in.words = r.Words
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)

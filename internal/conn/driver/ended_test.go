@@ -122,14 +122,14 @@ func TestBurstGivesItsMemoryBack(t *testing.T) {
 
 // TestCloseInAPause: data that waits in the receive buffer for the next Read is lost by Close.
 func TestCloseInAPause(t *testing.T) {
-	in := newInbox(4, 100)
+	in := newDelivery(4, 100)
 	if in.close() {
 		t.Error("Close of an empty inbox loses something")
 	}
-	in = newInbox(4, 100)
+	in = newDelivery(4, 100)
 	in.mu.Lock()
-	in.box.framed = true
-	in.box.setDelay(delayPaused)
+	in.delivery.unread.Stream = true
+	in.delivery.setDelay(delayPaused)
 	in.mu.Unlock()
 	if !in.close() {
 		t.Error("Close does not lose what waits in the receive buffer")

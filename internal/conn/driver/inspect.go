@@ -22,19 +22,17 @@ func (d *Driver) Inspect() Inspection {
 	return x
 }
 
-func (in *inbox) inspect(x *Inspection) {
+func (in *lockedDelivery) inspect(x *Inspection) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	b := &in.box
+	b := &in.delivery
 	x.Waits, x.Unread = b.reader.isThere(), b.memory.held
-	for pos := b.unread.Head(); pos < b.unread.Tail(); pos++ {
-		x.Held += int64(b.unread.At(pos).chunk.Size())
-	}
+	b.unread.All(func(m memory, _ int) { x.Held += int64(m.chunk.Size()) })
 	if c := b.placing.chunk; c != nil {
 		x.Held += int64(c.Size())
 	}
-	if b.lent != nil {
-		x.Held += int64(b.lent.size())
+	if b.grant != nil {
+		x.Held += int64(b.grant.size())
 	}
 }
 

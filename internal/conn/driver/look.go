@@ -233,49 +233,34 @@ func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 
 // beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
 // false if there is one.
-func (in *inbox) beginLook() bool {
+func (in *lockedDelivery) beginLook() bool {
 	in.mu.Lock()
 	defer in.unlock()
-	if in.box.reader.isThere() {
+	if in.delivery.reader.isThere() {
 		in.queued.Store(true)
 		return false
 	}
-	in.box.reader.become(readerWaiting)
+	in.delivery.reader.become(readerWaiting)
 	return true
 }
 
 // show copies what a Read of p would get now to p. all says that this is all that is unread, and
 // ended that nothing follows it.
-func (in *inbox) show(p []byte) (n int, all, ended bool) {
+func (in *lockedDelivery) show(p []byte) (n int, all, ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.box.show(p)
-}
-
-func (b *box) show(p []byte) (n int, all, ended bool) {
-	left := b.unread.Len() // messages that are not whole in p
-	for at := b.unread.Head(); left > 0; at++ {
-		m := b.unread.At(at)
-		k := copy(p[n:], m.data)
-		if n += k; k < len(m.data) {
-			break
-		}
-		if left--; !b.framed {
-			break
-		}
-	}
-	return n, left == 0, left == 0 && (b.tail == tailEnded || b.discards())
+	return in.delivery.unread.Show(p)
 }
 
 // use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to
 // p.
-func (in *inbox) use(p []byte) taking {
+func (in *lockedDelivery) use(p []byte) taking {
 	in.mu.Lock()
 	defer in.unlock()
-	if in.box.unread.Len() == 0 {
+	if in.delivery.unread.Len() == 0 {
 		return taking{}
 	}
-	t := in.box.take(p, nil)
+	t := in.delivery.take(p, nil)
 	in.noteWindow()
 	return t
 }

@@ -725,10 +725,10 @@ func (e *machineEnd) check() error {
 	}
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	if b := &d.in.box; d.end.life.state() == lifeClosed && (b.placing.state != placingNone || b.lent != nil || b.memory.window.IsOpen()) {
+	if b := &d.in.delivery; d.end.life.state() == lifeClosed && (b.placing.state != placingNone || b.grant != nil || b.memory.window.IsOpen()) {
 		return fmt.Errorf("the connection has ended, and holds memory that no Read gets (a message %v, %d bytes granted)", b.placing.state, b.memory.grants)
 	}
-	return d.in.box.check()
+	return d.in.delivery.check()
 }
 
 // reserved returns what the budget must have reserved for an end.
@@ -736,7 +736,7 @@ func (e *machineEnd) reserved() int64 {
 	d := e.d
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	m := &d.in.box.memory
+	m := &d.in.delivery.memory
 	n := m.taken + m.grants + d.rx.loan.paid + d.tx.loan.paid
 	if m.window.IsOpen() {
 		n += m.window.Reserved() - m.taken
@@ -751,18 +751,18 @@ func (e *machineEnd) reserved() int64 {
 	return n
 }
 
-// check returns what is wrong with the books of a box.
-func (b *box) check() error {
+// check returns what is wrong with the books of a delivery.
+func (b *delivery) check() error {
 	var held, used, granted int
-	for _, m := range b.messages() {
+	b.unread.All(func(m memory, _ int) {
 		if m.unbuffered {
 			granted += m.chunk.Size()
-			continue
+			return
 		}
 		held, used = held+m.chunk.Size(), used+1
-	}
-	if b.lent != nil {
-		granted += b.lent.size()
+	})
+	if b.grant != nil {
+		granted += b.grant.size()
 	}
 	if b.placing.chunk != nil {
 		held += b.placing.chunk.Size()
@@ -779,7 +779,7 @@ func (b *box) check() error {
 		return fmt.Errorf("a message is placed in memory of the pool: %t, and the state is %v", b.placing.chunk != nil, b.placing.state)
 	case b.placing.state == placingStays:
 		return errors.New("a message is being placed between two steps")
-	case b.lent != nil && b.lent.chunk == nil && !b.reader.isThere():
+	case b.grant != nil && b.grant.chunk == nil && !b.reader.isThere():
 		return errors.New("the peer may write to memory that is the program's again")
 	case int64(granted) != b.memory.grants:
 		return fmt.Errorf("%d bytes are reserved for grants that have %d", b.memory.grants, granted)
@@ -787,14 +787,6 @@ func (b *box) check() error {
 		return fmt.Errorf("%d bytes are unread, and %d of them count", b.memory.held, b.memory.taken)
 	}
 	return nil
-}
-
-// messages returns the unread messages.
-func (b *box) messages() (all []message) {
-	for pos := b.unread.Head(); pos < b.unread.Tail(); pos++ {
-		all = append(all, *b.unread.At(pos))
-	}
-	return all
 }
 
 // end lets everything arrive, has the programs read and then close, and checks that everything ends

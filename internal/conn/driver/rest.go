@@ -7,14 +7,14 @@ import (
 
 // This file has what stays in the receive buffer for the next Read of a byte stream, so that it is
 // copied once: whole messages (delayPaused), and the rest of a message whose beginning a Read has
-// taken (placingStays, then box.rest). Both need a Read that has the receive role.
+// taken (placingStays, then delivery.rest). Both need a Read that has the receive role.
 
 // pauses reports whether a message waits for the next Read. It does if the Read that has the
 // receive role leaves unread data behind, or has got something and may have no room for all of this
 // message.
-func (b *box) pauses(payload []byte, last bool) bool {
+func (b *delivery) pauses(payload []byte, last bool) bool {
 	r := &b.reader
-	if !b.framed || b.discards() || !bytestream.IsData(payload) {
+	if !b.unread.Stream || b.unread.Discards() || !bytestream.IsData(payload) {
 		return false
 	}
 	return b.unread.Len() > 0 || r.isServed() && (!last || len(payload)-bytestream.HeaderLen > len(r.room()))
@@ -23,9 +23,9 @@ func (b *box) pauses(payload []byte, last bool) bool {
 // stays reports whether a message of one segment stays in the receive buffer, because the Read that
 // has the receive role has room for the beginning of it only. If so, stays binds the message to the
 // place where it lies.
-func (b *box) stays(payload []byte) bool {
+func (b *delivery) stays(payload []byte) bool {
 	room := len(b.reader.room())
-	if !b.framed || !b.serves() || room == 0 || b.unread.Len() > 0 ||
+	if !b.unread.Stream || !b.serves() || room == 0 || b.unread.Len() > 0 ||
 		!bytestream.IsData(payload) || len(payload)-bytestream.HeaderLen <= room {
 		return false
 	}
@@ -38,11 +38,11 @@ func (b *box) stays(payload []byte) bool {
 // stays in the receive buffer. If no Read has the role, the rest goes to memory of the pool. over
 // means that the receive buffer is no longer needed. If the message is over too, freed and back are
 // as accept returns them.
-func (b *box) takeRest(self bool) (over, freed bool, back int) {
+func (b *delivery) takeRest(self bool) (over, freed bool, back int) {
 	switch {
-	case b.discards():
+	case b.unread.Discards():
 		if len(b.rest) > 0 {
-			b.lose()
+			b.unread.Lose()
 		}
 		b.rest = nil
 	case self:
@@ -51,7 +51,7 @@ func (b *box) takeRest(self bool) (over, freed bool, back int) {
 		c := bufpool.GetChunk(len(b.rest))
 		b.memory.fill(c.Size())
 		c.B = c.B[:copy(c.B, b.rest)]
-		*b.unread.Push() = message{chunk: c, data: c.B}
+		b.unread.Add(memory{chunk: c}, c.B)
 		b.endRest()
 		return true, false, 0
 	}
@@ -64,7 +64,7 @@ func (b *box) takeRest(self bool) (over, freed bool, back int) {
 }
 
 // serve gives the waiting Read as much of data as it has room for. The rest stays.
-func (b *box) serve(data []byte) {
+func (b *delivery) serve(data []byte) {
 	n := 0
 	if room := b.reader.room(); b.reader.isThere() && len(room) > 0 {
 		n = copy(room, data)
@@ -74,9 +74,7 @@ func (b *box) serve(data []byte) {
 }
 
 // endRest ends the message that has stayed in the receive buffer.
-func (b *box) endRest() {
+func (b *delivery) endRest() {
 	b.rest = nil
-	if b.tail == tailBehind {
-		b.setTail(tailEnded)
-	}
+	b.unread.EndIfBehind()
 }

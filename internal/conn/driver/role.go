@@ -246,7 +246,7 @@ func (r *role) setWriting(waits bool) {
 // yields reports whether the home goroutine gives the role up: what it has received since waits was
 // the number of waits has served a Read, or will serve one from the inbox, and nothing will be
 // missed while the role is vacant.
-func (r *role) yields(waits int64, in *inbox) bool {
+func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
 	}

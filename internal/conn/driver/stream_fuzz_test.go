@@ -162,10 +162,10 @@ func FuzzByteStream(f *testing.F) {
 }
 
 // hasEnded reports whether the end of the stream has arrived.
-func hasEnded(in *inbox) bool {
+func hasEnded(in *lockedDelivery) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.box.tail == tailEnded
+	return in.delivery.unread.HasEnded()
 }
 
 // newWindow returns a window of n messages that takes nothing from the budget.

@@ -20,12 +20,12 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 		rounds = 2000
 	}
 	var round, over atomic.Int64 // the present round, and the last whose message was delivered
-	inboxes := make([]*inbox, rounds)
+	inboxes := make([]*lockedDelivery, rounds)
 	drivers := make([]*Driver, rounds)
 	var closed wait.Latch
 	closed.Init()
 	for i := range rounds {
-		in := newInbox(6, 512)
+		in := newDelivery(6, 512)
 		in.setWindow(newWindow(8))
 		p := &Driver{in: in, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(counters.Counters)}}
 		p.end.silent.Init()
@@ -46,8 +46,8 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 				over.Load()
 			}
 			in.mu.Lock()
-			in.box.used, in.box.placing.chunk = 1, c
-			in.box.placing.become(placingPooled)
+			in.delivery.used, in.delivery.placing.chunk = 1, c
+			in.delivery.placing.become(placingPooled)
 			in.mu.Unlock()
 			in.accept(1, bytestream.DataBuffer)
 			in.streamEnds()

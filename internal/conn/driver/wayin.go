@@ -43,8 +43,8 @@ type wayIn struct {
 
 	// The parts that it reports to.
 	qp     *rdmap.QP
-	in     *inbox      // nil if the application posts the buffers
-	bytes  *byteStream // nil in message mode
+	in     *lockedDelivery // nil if the application posts the buffers
+	bytes  *byteStream     // nil in message mode
 	count  *counters.Counters
 	fenced *atomic.Bool // that of tx
 
@@ -312,14 +312,14 @@ func (w *wayIn) arrived(head, body []byte) error {
 	}
 	switch a.Kind {
 	case bytestream.Offer:
-		if answer, err = in.lend(a.N, s.register); err != nil {
+		if answer, err = in.makeGrant(a.N, s.register); err != nil {
 			return err
 		}
 		s.rx.Answer(answer)
 	case bytestream.Done:
-		in.takeLent(a.N)
+		in.useGrant(a.N)
 	case bytestream.Cancel:
-		in.endLent()
+		in.endGrant()
 	}
 	if !freed && a.Credits == 0 { // data that waits for Read
 		return nil

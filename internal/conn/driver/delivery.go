@@ -3,47 +3,43 @@ package driver
 import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/bytestream"
-	"github.com/rddp/rddp/internal/ring"
+	"github.com/rddp/rddp/internal/conn/inbox"
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A box is what an inbox keeps, and the rules of it: where messages go, and what Reads get. It is a
-// value without a lock, a goroutine or a clock. The inbox guards it.
+// A delivery says where a message goes that arrives: to the memory of the Read that waits, to
+// memory of the pool and then to the inbox, or nowhere until the next Read comes. It is a value
+// without a lock, a goroutine or a clock. A lockedDelivery guards it.
 //
 // Its states are a row of small ones, each with a table of its own. They change independently of
 // each other, but for what the comments of the states say.
-type box struct {
-	framed bool   // messages carry the header of the byte stream
-	bound  uint32 // messages that have begun, modulo 2^32
-	size   int    // the maximum length of a message in bytes, with that header
-	depth  int    // the maximum number of messages
+type delivery struct {
+	bound uint32 // messages that have begun, modulo 2^32
+	size  int    // the maximum length of a message in bytes, with that header
+	depth int    // the maximum number of messages
 	// longest, if not nil, returns the maximum length of a message, which size bounds: see
 	// Config.LongestMessage. Only message mode has it.
 	longest func(before uint32, whole bool) int
 
-	used   int // messages placed at present, or unread
-	unread ring.Ring[message]
-	// notes are about the messages that no Read has begun, in message mode.
-	notes   ring.Ring[note]
+	used int // messages placed at present, or unread
+	// unread has what Reads have not taken. If it is a stream, messages carry the header of the
+	// byte stream.
+	unread  inbox.Inbox[memory]
 	placing placing
 	reader  reader
-	tail    tail
-	sink    sink
 	delay   delay
 	// rest is the part of a message of a byte stream that stays in the receive buffer. Reads have
 	// taken what was before it.
 	rest []byte
 	// lent is memory that the peer may write to, because the peer has offered a long Write. It is
 	// nil if there is none.
-	lent   *lent
+	grant  *grant
 	memory allowance
 }
 
-// A message is bytes that no Read has taken yet, in memory of the pool.
-type message struct {
+// A memory is the memory of an unread message, of the pool.
+type memory struct {
 	chunk *bufpool.Chunk
-	data  []byte // the unread part
-	begun bool   // a Read has taken a part
 	// unbuffered says that the message uses none of the buffers that the peer knows of. Its memory
 	// was reserved for a grant.
 	unbuffered bool
@@ -70,20 +66,20 @@ const (
 // credit for each message, and each credit has memory. So data of a byte stream waits only for the
 // memory of the next Read, while a Read has the receive role. A message without a credit is
 // refused: DDP finds no buffer, and the stream ends.
-func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
+func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
 	// A message that is thrown away needs no room.
-	full := b.used >= b.depth && (b.framed || !b.discards())
-	if b.framed && len(payload) > bytestream.HeaderLen {
+	full := b.used >= b.depth && (b.unread.Stream || !b.unread.Discards())
+	if b.unread.Stream && len(payload) > bytestream.HeaderLen {
 		full = b.used >= b.depth-bytestream.ExtraBuffers // the rest is for messages without data
 	}
 	switch {
-	case full && b.framed:
+	case full && b.unread.Stream:
 		return nil, nil, refused
 	case full:
 		return nil, nil, delayed
 	}
 	n, longest := len(payload), b.size
-	if b.framed {
+	if b.unread.Stream {
 		head = b.placing.head[:]
 		n, longest = max(n-bytestream.HeaderLen, 0), b.size-bytestream.HeaderLen
 	}
@@ -109,12 +105,12 @@ func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer b
 
 // findMemory finds memory for a message of n bytes, or of up to longest bytes if this segment is
 // not the last. In message mode it reports false if there is no memory.
-func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
+func (b *delivery) findMemory(n, longest int, last bool, payload []byte) bool {
 	r, p := &b.reader, &b.placing
 	room := r.room()
 	fits := last && b.serves() && b.unread.Len() == 0 && 0 < n && n <= len(room) && n <= longest
-	if b.framed {
-		fits = fits && b.lent == nil && bytestream.IsData(payload)
+	if b.unread.Stream {
+		fits = fits && b.grant == nil && bytestream.IsData(payload)
 	} else {
 		fits = fits && !r.isServed()
 	}
@@ -128,15 +124,15 @@ func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
 	}
 	n = min(n, longest)
 	size := n
-	if b.framed && b.unread.Len() > 0 && n < bytestream.Combine && bytestream.IsData(payload) {
+	if b.unread.Stream && b.unread.Len() > 0 && n < bytestream.Combine && bytestream.IsData(payload) {
 		// The reader is behind, so the chunk gets room for messages that follow.
 		size = max(n, min(longest, joined))
 	}
 	c := bufpool.GetChunk(size)
 	switch {
-	case b.framed:
+	case b.unread.Stream:
 		b.memory.fill(c.Size())
-	case b.discards():
+	case b.unread.Discards():
 		b.memory.held += int64(c.Size()) // until accept throws the message away
 	case !b.memory.hold(c.Size()):
 		c.Put()
@@ -151,9 +147,9 @@ func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
 // received returns the memory of the present message, which DDP has placed: head is the header of
 // the byte stream, and body is the rest. If a message is shorter than the header, all of it is in
 // head.
-func (b *box) received(c rdmap.Completion) (head, body []byte) {
+func (b *delivery) received(c rdmap.Completion) (head, body []byte) {
 	n := int(c.Len)
-	if b.framed {
+	if b.unread.Stream {
 		head = b.placing.head[:min(n, bytestream.HeaderLen)]
 		n -= len(head)
 	}
@@ -163,7 +159,7 @@ func (b *box) received(c rdmap.Completion) (head, body []byte) {
 // accept adds n bytes of payload of the present message to the unread data. It reports whether the
 // message's buffer is free again, and for how many buffers the peer of a byte stream gets its
 // credits back.
-func (b *box) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
+func (b *delivery) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
 	p := &b.placing
 	switch p.state {
 	case placingStays:
@@ -177,11 +173,11 @@ func (b *box) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
 		b.reader.gets(n)
 	default:
 		c := b.unbind()
-		if b.discards() && (n > 0 || !b.framed) {
-			b.lose()
+		if b.unread.Discards() && (n > 0 || !b.unread.Stream) {
+			b.unread.Lose()
 		}
-		if !b.discards() && (!b.framed || n > 0 && (n >= bytestream.Combine || !b.join(c.B[:n]))) {
-			*b.unread.Push() = message{chunk: c, data: c.B[:n]}
+		if !b.unread.Discards() && (!b.unread.Stream || n > 0 && !b.unread.Join(c.B[:n])) {
+			b.unread.Add(memory{chunk: c}, c.B[:n])
 			return false, 0
 		}
 		b.put(c)
@@ -191,7 +187,7 @@ func (b *box) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
 }
 
 // drop frees the buffer of the present message, which is not data or will not be placed.
-func (b *box) drop() {
+func (b *delivery) drop() {
 	if c := b.unbind(); c != nil {
 		b.put(c)
 	}
@@ -199,7 +195,7 @@ func (b *box) drop() {
 }
 
 // unbind ends the placing of the present message. The caller owns the chunk.
-func (b *box) unbind() (c *bufpool.Chunk) {
+func (b *delivery) unbind() (c *bufpool.Chunk) {
 	p := &b.placing
 	c = p.chunk
 	p.body, p.chunk = nil, nil
@@ -207,52 +203,34 @@ func (b *box) unbind() (c *bufpool.Chunk) {
 	return c
 }
 
-// join appends short data of the stream to the newest message, if there is room. The data then
-// takes up no buffer of its own.
-func (b *box) join(data []byte) bool {
-	if b.unread.Len() == 0 {
-		return false
-	}
-	m := b.unread.At(b.unread.Tail() - 1)
-	if cap(m.data)-len(m.data) < len(data) {
-		return false
-	}
-	m.data = append(m.data, data...)
-	return true
-}
-
 // serves reports whether a Read waits that may still get something. After Close or CloseRead a Read
 // that waits keeps what it has got, but gets no more. The data before may have been thrown away, so
 // what arrives then is not the next part of the stream. It may even be the peer's answer to Close.
-func (b *box) serves() bool { return b.reader.isThere() && !b.discards() }
+func (b *delivery) serves() bool { return b.reader.isThere() && !b.unread.Discards() }
 
 // streamEnds notes that no more bytes of the stream will arrive.
-func (b *box) streamEnds() {
-	switch {
-	case len(b.rest) == 0:
-		b.setTail(tailEnded)
-	case b.tail == tailOpen:
-		b.setTail(tailBehind)
+func (b *delivery) streamEnds() {
+	if len(b.rest) == 0 {
+		b.unread.End()
+	} else {
+		b.unread.EndBehind()
 	}
 }
 
 // close throws away the unread data, and all data that arrives from now on. It reports whether data
 // of the peer is lost by that, or was lost before.
-func (b *box) close() (lost bool) {
-	b.discard()
-	if b.delay == delayPaused || len(b.rest) > 0 || b.unread.Len() > 0 {
-		b.lose()
+func (b *delivery) close() (lost bool) {
+	b.unread.Discard()
+	if b.delay == delayPaused || len(b.rest) > 0 {
+		b.unread.Lose()
 	}
-	for b.unread.Len() > 0 {
-		b.pop()
-	}
-	return b.sink == sinkLosing
+	return b.unread.Close(func(m memory) { b.free(m) })
 }
 
 // end returns the memory that no Read will get, when the connection has ended: that of a message of
 // which a part is missing, what was lent to the peer, and what is promised to it. Unread messages
 // stay, and stay counted.
-func (b *box) end() {
+func (b *delivery) end() {
 	if b.placing.state != placingNone {
 		b.drop()
 	}
@@ -260,21 +238,19 @@ func (b *box) end() {
 		b.rest = nil
 		b.used--
 	}
-	b.endLent()
+	b.endGrant()
 	b.memory.end()
 }
 
 // put returns the memory of a message.
-func (b *box) put(c *bufpool.Chunk) {
+func (b *delivery) put(c *bufpool.Chunk) {
 	b.memory.release(c.Size())
 	c.Put()
 }
 
-// pop removes the oldest message and returns its memory. The result is the number of buffers that
-// are free again.
-func (b *box) pop() (freed int) {
-	m := *b.unread.First()
-	b.unread.Pop()
+// free returns the memory of a message of which nothing is unread any more. The result is the
+// number of buffers that are free again.
+func (b *delivery) free(m memory) (freed int) {
 	if m.unbuffered {
 		m.chunk.Put()
 		b.memory.endGrant(m.chunk.Size())
@@ -287,7 +263,7 @@ func (b *box) pop() (freed int) {
 
 // handBack notes that n buffers of this kind are free again. It returns for how many of them the
 // peer of a byte stream gets its credits back.
-func (b *box) handBack(n int, kind bytestream.Buffer) (back int) {
+func (b *delivery) handBack(n int, kind bytestream.Buffer) (back int) {
 	w := &b.memory.window
 	switch {
 	case kind == bytestream.ExtraBuffer:
@@ -306,9 +282,9 @@ func (b *box) handBack(n int, kind bytestream.Buffer) (back int) {
 	return back
 }
 
-// setWindow makes the box that of a byte stream with window w.
-func (b *box) setWindow(w Window) {
-	b.framed = true
+// setWindow makes the delivery that of a byte stream with window w.
+func (b *delivery) setWindow(w Window) {
+	b.unread.Stream = true
 	b.depth = w.Now + bytestream.ExtraBuffers
 	b.memory.open(w)
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An inbox is where messages wait for Read. No buffer is posted in advance: the driver asks for a
-// buffer when a message begins, so an idle connection holds none. If the message fits in the memory
-// of the waiting Read, that memory is the buffer, and no goroutine copies the message again.
+// A lockedDelivery is where messages wait for Read. No buffer is posted in advance: the driver asks
+// for a buffer when a message begins, so an idle connection holds none. If the message fits in the
+// memory of the waiting Read, that memory is the buffer, and no goroutine copies the message again.
 // Otherwise the buffer is memory of the pool.
 //
 // The depth bounds the number of messages. The peer of a byte stream knows the depth as its
 // credits. TCP holds back the messages of every other peer.
 //
-// The rules are those of the box. The inbox guards it, and wakes those who wait. Its methods in
+// The rules are those of the delivery, which it guards. It wakes those who wait. Its methods in
 // this file are for the goroutine with the receive role, except three: the program's calls use
 // close and closeRead, and the goroutine that ends the connection uses end. The methods of a Read
 // are in reader.go.
-type inbox struct {
+type lockedDelivery struct {
 	queued atomic.Bool // more than one Read has waited at a time
 	held   bool        // a Read with the receive role holds mu; the receive role guards it
 	words  bool        // ReceiveConfig.Words
@@ -32,9 +32,9 @@ type inbox struct {
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
 
 	mu locks.Mutex[locks.Inbox]
-	// Of it, only the goroutine with the receive role changes framed, placing and rest, so that
+	// Of it, only the goroutine with the receive role changes placing and rest, so that
 	// goroutine may look at them without mu.
-	box box // +checklocks:mu
+	delivery delivery // +checklocks:mu
 	// a Read waits until nothing is placed in its memory
 	leaving bool      // +checklocks:mu
 	placed  sync.Cond // of mu: that is so
@@ -43,11 +43,11 @@ type inbox struct {
 	turn  chan struct{} // capacity 1: a Read has returned, so the next Read may begin
 }
 
-// newInbox returns an empty inbox.
+// newDelivery returns an empty lockedDelivery.
 //
 // +checklocksignore: no other goroutine has it yet
-func newInbox(depth, size int) *inbox {
-	in := &inbox{box: box{depth: depth, size: size, memory: allowance{account: new(account)}}, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+func newDelivery(depth, size int) *lockedDelivery {
+	in := &lockedDelivery{delivery: delivery{depth: depth, size: size, memory: allowance{account: new(account)}}, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	in.placed.L = &in.mu
 	return in
 }
@@ -57,7 +57,7 @@ func newInbox(depth, size int) *inbox {
 // the role, each method locks mu itself, so a Read can take messages meanwhile.
 //
 // +checklocksignore: release unlocks
-func (in *inbox) hold() {
+func (in *lockedDelivery) hold() {
 	in.mu.Lock()
 	in.held = true
 }
@@ -66,13 +66,13 @@ func (in *inbox) hold() {
 // Read ends, as by leave.
 //
 // +checklocksignore: hold has locked mu
-func (in *inbox) release() (result readResult) {
+func (in *lockedDelivery) release() (result readResult) {
 	if !in.held {
 		return readResult{}
 	}
 	in.held = false
-	if in.box.has() {
-		result = in.box.leave()
+	if in.delivery.has() {
+		result = in.delivery.leave()
 	}
 	in.unlock()
 	return result
@@ -82,7 +82,7 @@ func (in *inbox) release() (result readResult) {
 //
 // +checklocksacquire:in.mu
 // +checklocksignore: where it does not lock, hold has
-func (in *inbox) enter() {
+func (in *lockedDelivery) enter() {
 	if !in.held {
 		in.mu.Lock()
 	}
@@ -92,51 +92,53 @@ func (in *inbox) enter() {
 //
 // +checklocksrelease:in.mu
 // +checklocksignore: where it does not unlock, release will
-func (in *inbox) exit() {
+func (in *lockedDelivery) exit() {
 	if !in.held {
 		in.unlock()
 	}
 }
 
-// The methods from here to end are those of the box.
+// The methods from here to end are those of the delivery.
 
-func (in *inbox) bind(payload []byte, last bool) (head, body []byte, answer binding) {
+func (in *lockedDelivery) bind(payload []byte, last bool) (head, body []byte, answer binding) {
 	in.enter()
 	defer in.exit()
-	return in.box.bind(payload, last, in.held)
+	return in.delivery.bind(payload, last, in.held)
 }
 
 // received needs no lock.
 //
-// +checklocksignore: see box
-func (in *inbox) received(c rdmap.Completion) (head, body []byte) { return in.box.received(c) }
+// +checklocksignore: see delivery
+func (in *lockedDelivery) received(c rdmap.Completion) (head, body []byte) {
+	return in.delivery.received(c)
+}
 
 // acceptMessage is accept in message mode. c is the Completion of the message.
-func (in *inbox) acceptMessage(n int, c rdmap.Completion) {
+func (in *lockedDelivery) acceptMessage(n int, c rdmap.Completion) {
 	in.enter()
 	defer in.exit()
-	if in.box.placing.state == placingDirect || !in.box.discards() { // then a Read begins it
-		*in.box.notes.Push() = noteOf(&c)
+	if in.delivery.placing.state == placingDirect || !in.delivery.unread.Discards() { // then a Read begins it
+		in.delivery.unread.AddNote(&c)
 	}
-	in.box.accept(n, bytestream.DataBuffer)
+	in.delivery.accept(n, bytestream.DataBuffer)
 	in.noteWindow()
 }
 
-func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
+func (in *lockedDelivery) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	in.enter()
 	defer in.exit()
-	freed, back = in.box.accept(n, b)
+	freed, back = in.delivery.accept(n, b)
 	in.noteWindow()
 	return freed, back
 }
 
 // dropControl frees the buffer of a message that is not data. It returns for how many buffers the
 // peer gets its credits back.
-func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
+func (in *lockedDelivery) dropControl(b bytestream.Buffer) (back int) {
 	in.enter()
 	defer in.exit()
-	in.box.drop()
-	back = in.box.handBack(1, b)
+	in.delivery.drop()
+	back = in.delivery.handBack(1, b)
 	in.noteWindow()
 	return back
 }
@@ -144,106 +146,106 @@ func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
 // unbind returns the reader's memory when the message meant for it, of a single segment, has
 // arrived but was not accepted because the stream had ended.
 //
-// +checklocksignore: see box
-func (in *inbox) unbind() {
-	if in.box.placing.holdsReader() {
+// +checklocksignore: see delivery
+func (in *lockedDelivery) unbind() {
+	if in.delivery.placing.holdsReader() {
 		in.drop()
 	}
 }
 
-func (in *inbox) drop() {
+func (in *lockedDelivery) drop() {
 	in.enter()
 	defer in.exit()
-	in.box.drop()
+	in.delivery.drop()
 }
 
-func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
+func (in *lockedDelivery) makeGrant(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	in.enter()
 	defer in.exit()
-	return in.box.lend(n, register)
+	return in.delivery.makeGrant(n, register)
 }
 
-func (in *inbox) takeLent(n int) {
+func (in *lockedDelivery) useGrant(n int) {
 	in.enter()
 	defer in.exit()
-	in.box.takeLent(n)
+	in.delivery.useGrant(n)
 }
 
-func (in *inbox) endLent() {
+func (in *lockedDelivery) endGrant() {
 	in.enter()
 	defer in.exit()
-	in.box.endLent()
+	in.delivery.endGrant()
 }
 
-func (in *inbox) streamEnds() {
+func (in *lockedDelivery) streamEnds() {
 	in.enter()
 	defer in.exit()
-	in.box.streamEnds()
+	in.delivery.streamEnds()
 }
 
-func (in *inbox) takeRest() (over, freed bool, back int) {
+func (in *lockedDelivery) takeRest() (over, freed bool, back int) {
 	in.enter()
 	defer in.exit()
-	over, freed, back = in.box.takeRest(in.held)
+	over, freed, back = in.delivery.takeRest(in.held)
 	in.noteWindow()
 	return over, freed, back
 }
 
 // hasRest reports whether the message that has just come stays in the receive buffer.
 //
-// +checklocksignore: see box
-func (in *inbox) hasRest() bool { return len(in.box.rest) > 0 }
+// +checklocksignore: see delivery
+func (in *lockedDelivery) hasRest() bool { return len(in.delivery.rest) > 0 }
 
 // isPlacing reports whether a message is being placed.
 //
-// +checklocksignore: see box
-func (in *inbox) isPlacing() bool { return in.box.placing.state != placingNone }
+// +checklocksignore: see delivery
+func (in *lockedDelivery) isPlacing() bool { return in.delivery.placing.state != placingNone }
 
 // isShort reports whether the present message waits for memory.
-func (in *inbox) isShort() bool {
+func (in *lockedDelivery) isShort() bool {
 	in.enter()
 	defer in.exit()
-	return in.box.delay == delayShort
+	return in.delivery.delay == delayShort
 }
 
 // closeRead throws away all data that arrives from now on.
-func (in *inbox) closeRead() {
+func (in *lockedDelivery) closeRead() {
 	in.mu.Lock()
-	in.box.discard()
+	in.delivery.unread.Discard()
 	in.unlock()
 	in.notify()
 }
 
-func (in *inbox) close() (lost bool) {
+func (in *lockedDelivery) close() (lost bool) {
 	in.mu.Lock()
 	defer in.unlock()
-	return in.box.close()
+	return in.delivery.close()
 }
 
-// end is end of the box. If the program drops the connection without Close, the collector frees
-// what it has left unread, and then the budget gets that back too.
-func (in *inbox) end() {
+// end is end of the delivery. If the program drops the connection without Close, the collector
+// frees what it has left unread, and then the budget gets that back too.
+func (in *lockedDelivery) end() {
 	in.mu.Lock()
 	defer in.unlock()
-	in.box.end()
-	if a := in.box.memory.account; *a != (account{}) {
+	in.delivery.end()
+	if a := in.delivery.memory.account; *a != (account{}) {
 		runtime.AddCleanup(in, (*account).clear, a)
 	}
 }
 
 // setWindow makes the inbox the inbox of a byte stream with window w.
-func (in *inbox) setWindow(w Window) {
+func (in *lockedDelivery) setWindow(w Window) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.box.setWindow(w)
+	in.delivery.setWindow(w)
 	in.noteWindow()
 }
 
 // noteWindow copies the window for goroutines that look without the lock.
 //
 // +checklocks:in.mu
-func (in *inbox) noteWindow() {
-	if w := &in.box.memory.window; w.IsOpen() {
+func (in *lockedDelivery) noteWindow() {
+	if w := &in.delivery.memory.window; w.IsOpen() {
 		in.window.Store(int64(w.Now))
 	}
 }

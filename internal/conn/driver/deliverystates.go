@@ -7,8 +7,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has the states of a box: what the waiting Read has got, where the present message goes,
-// how the stream goes on, what becomes of what arrives, and why the next message has no memory.
+// This file has the states of a delivery: what the waiting Read has got, where the present message
+// goes, and why the next message has no memory.
 
 // A reader is the Read that waits for messages. One Read waits at a time.
 type reader struct {
@@ -99,49 +99,6 @@ func (p *placing) become(next placingState) { placingNext.Become(&p.state, next)
 // to, or will be as soon as the message is accepted.
 func (p *placing) holdsReader() bool { return p.state == placingDirect || p.state == placingStays }
 
-// A tail is how the byte stream, or the row of messages, goes on.
-//
-//	open ──▶ behind ──▶ ended
-//	  └─────────────────▲
-type tail uint8
-
-const (
-	tailOpen   tail = iota // more may come
-	tailBehind             // the end has come, and box.rest is in front of it
-	tailEnded              // nothing comes behind what is unread
-)
-
-var tailNames = [...]string{"open", "behind", "ended"}
-
-func (s tail) String() string { return tailNames[s] }
-
-var tailNext = states.Table[tail]{
-	tailOpen:   states.To(tailBehind, tailEnded),
-	tailBehind: states.To(tailEnded),
-	tailEnded:  0,
-}
-
-// A sink is what becomes of messages that arrive.
-//
-//	taking ──CloseRead, Close──▶ discarding ──something is thrown away──▶ losing
-type sink uint8
-
-const (
-	sinkTaking     sink = iota // Reads get them
-	sinkDiscarding             // the program has closed the way in: they are thrown away
-	sinkLosing                 // the same, and the peer has lost some by that
-)
-
-var sinkNames = [...]string{"taking", "discarding", "losing"}
-
-func (s sink) String() string { return sinkNames[s] }
-
-var sinkNext = states.Table[sink]{
-	sinkTaking:     states.To(sinkDiscarding),
-	sinkDiscarding: states.To(sinkLosing),
-	sinkLosing:     0,
-}
-
 // A delay is why the message that comes next has no memory yet.
 //
 //	none ◀──▶ short, paused
@@ -163,28 +120,9 @@ var delayNext = states.Table[delay]{
 	delayPaused: states.To(delayNone),
 }
 
-// setTail, setSink and setDelay are the only places where these states change.
-func (b *box) setTail(next tail) { tailNext.Become(&b.tail, next) }
-func (b *box) setSink(next sink) { sinkNext.Become(&b.sink, next) }
-func (b *box) setDelay(next delay) {
+// setDelay is the only place where the delay changes.
+func (b *delivery) setDelay(next delay) {
 	if next != b.delay {
 		delayNext.Become(&b.delay, next)
-	}
-}
-
-// discards reports whether what arrives is thrown away.
-func (b *box) discards() bool { return b.sink != sinkTaking }
-
-// discard has everything that arrives from now on thrown away.
-func (b *box) discard() {
-	if b.sink == sinkTaking {
-		b.setSink(sinkDiscarding)
-	}
-}
-
-// lose notes that something of the peer has been thrown away.
-func (b *box) lose() {
-	if b.sink == sinkDiscarding {
-		b.setSink(sinkLosing)
 	}
 }

@@ -15,16 +15,16 @@ import (
 func TestReaderWaitsForPlacement(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string
-		end    func(in *inbox)
+		end    func(in *lockedDelivery)
 		n      int
 		served bool
 	}{
-		{"the message is placed", func(in *inbox) { in.acceptMessage(4, rdmap.Completion{Len: 4}) }, 4, true},
-		{"the stream ends first", (*inbox).unbind, 0, false},
+		{"the message is placed", func(in *lockedDelivery) { in.acceptMessage(4, rdmap.Completion{Len: 4}) }, 4, true},
+		{"the stream ends first", (*lockedDelivery).unbind, 0, false},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := newInbox(6, 512)
+				in := newDelivery(6, 512)
 				if found, _ := in.begin(make([]byte, 8), nil); found != waits {
 					t.Fatalf("a Read of an empty inbox has found %d", found)
 				}
@@ -49,17 +49,17 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 }
 
 // placingState returns where the present message goes.
-func (in *inbox) placingState() placingState {
+func (in *lockedDelivery) placingState() placingState {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.box.placing.state
+	return in.delivery.placing.state
 }
 
 // TestNotes: each Read gets the Completion of the message that it begins, also if another Read
 // begins the next message before it returns, or if Close comes while the message is being placed in
 // its memory.
 func TestNotes(t *testing.T) {
-	in := newInbox(8, 512)
+	in := newDelivery(8, 512)
 	var notes [4]rdmap.Completion
 	arrives := func(n int, last bool) {
 		t.Helper()
