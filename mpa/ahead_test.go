@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestDestination checks that Next asks once for the destination of each long ULPDU, with all of
-// it, and for no other. The destination stays as it is, whatever its length, and a wrong CRC is
-// found.
+// TestDestination checks that Next calls Destination once for each long ULPDU, with the whole
+// ULPDU, and for no other. Next does not change the destination, whatever its length, and still
+// finds a wrong CRC.
 func TestDestination(t *testing.T) {
 	short, long := patternULPDU(aheadFrom-lengthLen-100), patternULPDU(aheadFrom+1001)
 	for _, room := range []int{0, 1, 4096, len(long), 2 * len(long)} {

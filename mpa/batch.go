@@ -99,7 +99,7 @@ func (b *Batch) Full() bool {
 
 // Reset empties the Batch and drops its references to payload.
 func (b *Batch) Reset() {
-	if len(b.bufs) == 1 { // a short message: clear would be a call or two
+	if len(b.bufs) == 1 { // for a short message, this is cheaper than calling clear
 		b.bufs[0] = nil
 	} else {
 		clear(b.bufs)

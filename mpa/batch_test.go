@@ -151,8 +151,8 @@ func TestBatchApart(t *testing.T) {
 	}
 }
 
-// TestDetach: wherever TCP has stopped taking, Detach leaves the rest of the bytes as they were, in
-// memory that is not the owner's.
+// TestDetach: wherever TCP has stopped, Detach moves the remaining bytes, unchanged, to memory that
+// does not belong to the owner of the payload.
 func TestDetach(t *testing.T) {
 	random := prototest.Seeded(t)
 	b := NewBatch(scratchLen)

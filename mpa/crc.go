@@ -20,11 +20,11 @@ func updateCRCOfPayload(crc uint32, p []byte) uint32 { return crc32c.UpdateCold(
 // not in the CPU's cache.
 func updateCRCAhead(crc uint32, p, dst []byte) uint32 { return crc32c.UpdateAhead(crc, p, dst) }
 
-// aheadFrom is the length in bytes of the shortest FPDU for whose destination a Receiver asks.
+// aheadFrom is the length in bytes of the shortest FPDU for which a Receiver calls Destination.
 const aheadFrom = 16 << 10
 
-// copiedWithCRC is the length in bytes from which copying and summing a piece in one pass pays for
-// summing what is before it separately.
+// copiedWithCRC is the length in bytes of the shortest piece that is copied and summed in one pass.
+// The bytes before such a piece must be summed separately, which costs too much for shorter pieces.
 const copiedWithCRC = 512
 
 // copyWithCRC copies p to b, which is at least as long, and returns the CRC of the bytes whose CRC

@@ -6,12 +6,12 @@ import "slices"
 const maxShown = 256
 
 // maxWindow is the length in bytes that no TCP window reaches (RFC 7323 §2.3). A run that is
-// farther away is none of the peer's present bytes, whatever its Markers and CRCs say.
+// farther away cannot be part of what the peer is sending now, whatever its Markers and CRCs say.
 const maxWindow = 1 << 30
 
-// early holds what a Receiver knows of the bytes after a gap. It holds the run that the Receiver is
-// examining, and the places of the FPDUs shown from this run and earlier ones. A run goes through
-// these calls:
+// early holds what a Receiver knows about the bytes after a gap. It holds the run that the Receiver
+// is examining, and the places of the FPDUs shown from this run and earlier ones. A run goes
+// through these calls:
 //
 //	begin ── locate an FPDU ──► next, remember ──► next, remember ──► … ──► drop
 //

@@ -137,8 +137,8 @@ func TestFirstValidOctetWins(t *testing.T) {
 	}
 }
 
-// TestAnotherFPDUInItsPlace checks that the direction ends where the stream has another valid FPDU
-// than the one that was shown early, and that a damaged copy in order does no harm.
+// TestAnotherFPDUInItsPlace checks that the direction ends if another valid FPDU arrives in order
+// in the place of one that was shown early. A damaged copy that arrives in order does no harm.
 func TestAnotherFPDUInItsPlace(t *testing.T) {
 	ulpdus := ofLengths(600, 600, 600, 600)
 	stream, begins := refStream(ulpdus, true, true)

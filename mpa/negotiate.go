@@ -25,8 +25,8 @@ type Config struct {
 
 	// IRD and ORD are the numbers of RDMA Reads that this end can serve and wants to have in
 	// flight. Each is at most DepthULP-1. Zero means none. DepthULP means that the ULPs agree on
-	// the depths themselves, so startup agrees on nothing. Only enhanced frames carry the depths to
-	// the peer and adapt them to the peer's.
+	// the depths themselves, so startup does not negotiate them. Only enhanced frames carry the
+	// depths to the peer and adapt them to the peer's.
 	IRD, ORD int
 	// PeerToPeer makes an Initiator ask for the peer-to-peer model, in which its first FPDU is a
 	// Ready to Receive indication. A Responder follows the Request and ignores this field.

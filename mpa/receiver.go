@@ -68,7 +68,7 @@ func (r *Receiver) SetBuffer(buf []byte) (before []byte) {
 	return before
 }
 
-// Drop takes the buffer away, with all that is in it. Nothing more may be read.
+// Drop discards the buffer and all bytes in it. Nothing more may be read.
 func (r *Receiver) Drop() {
 	r.buf, r.r, r.w = nil, 0, 0
 	r.early.drop()
@@ -140,7 +140,7 @@ func (r *Receiver) Arrived() (b []byte, whole int) {
 	}
 }
 
-// HasRest reports whether bytes have arrived in order that Next has not passed: those of Arrived.
+// HasRest reports whether Arrived would return any bytes.
 func (r *Receiver) HasRest() bool { return r.r < r.w }
 
 // Next advances to the next ULPDU and reports whether there is one. If Next returns false and Err
@@ -221,9 +221,9 @@ func (r *Receiver) stepOver() bool {
 	}
 }
 
-// contradicts reports whether the stream has another valid FPDU at s, the front of buf[r:w], than
-// the one that was shown early. A peer sends the same bytes each time, so one of the two FPDUs is
-// not the peer's, and the direction must end before anything is delivered.
+// contradicts reports whether the FPDU at s, the front of buf[r:w], is valid but is not the one
+// that was shown early. A peer sends the same bytes each time, so one of the two FPDUs is not the
+// peer's, and the direction must end before anything is delivered.
 //
 // If the bytes in order are not a valid FPDU, they are a damaged copy of the FPDU that was shown,
 // and the Receiver skips them: "any TCP segments that duplicate data already received and processed

@@ -9,8 +9,8 @@ const (
 )
 
 // UpdateAhead is Update for a p that is in the CPU's cache and about to be copied to dst, which is
-// probably not. While it computes the CRC, the CPU fetches the memory of dst. UpdateAhead neither
-// reads nor writes dst, and any dst is allowed.
+// probably not in the cache. While it computes the CRC, the CPU fetches the memory of dst.
+// UpdateAhead neither reads nor writes dst, and any dst is allowed.
 func UpdateAhead(crc uint32, p, dst []byte) uint32 {
 	if !fetchesAhead {
 		dst = nil

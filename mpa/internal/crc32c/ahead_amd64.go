@@ -12,8 +12,8 @@ func hasPREFETCHW() bool {
 	return c>>8&1 == 1
 }
 
-// prefetchWrite tells the CPU that so many lines of 64 bytes, from p on, will be written. lines is
-// at least 1.
+// prefetchWrite tells the CPU that the program will write the given number of lines of 64 bytes,
+// from p on. lines is at least 1.
 //
 //go:noescape
 func prefetchWrite(p *byte, lines int)

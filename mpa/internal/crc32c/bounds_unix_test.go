@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestReadsOnlyTheSlice puts the data at the end of a page before one that cannot be read, and at
-// the beginning of a page behind one. A kernel that touches a byte beside the data crashes the
-// test.
+// TestReadsOnlyTheSlice puts the data at the end of a page before an unreadable page, and at the
+// beginning of a page after one. A kernel that touches a byte beside the data crashes the test.
 func TestReadsOnlyTheSlice(t *testing.T) {
 	page := os.Getpagesize()
 	m, err := unix.Mmap(-1, 0, 4*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

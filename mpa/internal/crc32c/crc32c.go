@@ -4,8 +4,8 @@
 // On amd64 and arm64 the package has kernels in assembly. A kernel folds: it keeps the remainder of
 // the data as several lanes of 128 bits. To take more data, it multiplies each lane by a power of
 // x, without carries, which moves the lane to where the new data are, and adds (XOR) the new data.
-// The method is that of "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction"
-// (Intel, 2009); fold.go explains the constants. A CPU without these instructions uses
+// The method is described in "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+// Instruction" (Intel, 2009); fold.go explains the constants. A CPU without these instructions uses
 // github.com/klauspost/crc32. The tests compare each kernel with that package.
 //
 // The multiplication and the CRC32 instruction work side by side, because most CPUs have a unit for

@@ -285,7 +285,7 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// Example shows the two ways to the same CRC.
+// Example computes the same CRC in two ways.
 func Example() {
 	whole := Update(0, []byte("123456789"))
 	parts := Update(Update(0, []byte("1234")), []byte("56789"))

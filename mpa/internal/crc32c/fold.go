@@ -6,9 +6,9 @@ package crc32c
 // multiplies the first 64 bits of the lane by the first number, the last 64 bits by the second, and
 // adds (XOR) both products to the 128 bits that lie D bits behind the lane.
 //
-// Let P be the polynomial. The first 64 bits of the lane stand D+64 bits before the end of those
-// 128 bits, and the last 64 bits stand D bits before it. So the factors are x^(D+64) and x^D modulo
-// P. The bits are reflected, which gives both numbers their form:
+// Let P be the polynomial. The first 64 bits of the lane are D+64 bits before the end of those 128
+// bits, and the last 64 bits are D bits before it. So the factors are x^(D+64) and x^D modulo P.
+// The bits are reflected, which gives both numbers their form:
 //
 //	first  = reflect32(x^(D+32) mod P) << 1
 //	second = reflect32(x^(D-32) mod P) << 1

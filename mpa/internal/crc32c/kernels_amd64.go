@@ -33,8 +33,8 @@ func kernels() []kernel {
 	return ks
 }
 
-// hasVPCLMULQDQ returns bit 10 of ECX in CPUID leaf 7. The CPU must have that leaf; one with AVX2
-// has it.
+// hasVPCLMULQDQ returns bit 10 of ECX in CPUID leaf 7. The CPU must have that leaf. Every CPU with
+// AVX2 has it.
 func hasVPCLMULQDQ() bool {
 	_, _, c, _ := cpuid.ID(7, 0)
 	return c>>10&1 == 1
@@ -59,7 +59,7 @@ func (k kernel) update(crc uint32, p []byte, cold bool) uint32 {
 // copy copies the first n bytes of src to dst, and updates the CRC with them. It chooses n: 0 if
 // src is short or k does not copy, and otherwise the largest multiple of 64 in len(src).
 func (k kernel) copy(crc uint32, dst, src []byte) (sum uint32, n int) {
-	const least = 256 // bytes; copyAVX512 needs so many
+	const least = 256 // bytes; copyAVX512 needs at least this many
 	if len(src) < least {
 		return crc, 0
 	}
