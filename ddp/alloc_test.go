@@ -6,7 +6,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// wantNoAllocs checks that f, which is warm after one call, does not allocate.
+// wantNoAllocs checks that f does not allocate after its first call.
 func wantNoAllocs(t *testing.T, desc string, f func()) {
 	t.Helper()
 	if testmode.Race {

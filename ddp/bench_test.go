@@ -23,7 +23,7 @@ func BenchmarkSender(b *testing.B) {
 	}
 }
 
-// The payload is small in the first, so that what is not copying shows.
+// The first payload is small, to show the cost of everything but the copy.
 var benchPayloads = []int{8, 1400, 64 << 10}
 
 func BenchmarkPlaceTagged(b *testing.B) {
@@ -70,7 +70,8 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 	}
 }
 
-// Segments in order while as many as may be have been placed early.
+// BenchmarkPlaceAmongEarly places segments in order while the maximum number of segments is placed
+// early.
 func BenchmarkPlaceAmongEarly(b *testing.B) {
 	p := newPair(b)
 	r := p.register(make([]byte, 4096), RemoteWrite)

@@ -9,7 +9,7 @@ import (
 )
 
 // A message in a bound buffer takes no lock of its Queue, whether its segments arrive in order or
-// early. Race builds alone count.
+// early. Only race builds count locks.
 func TestBindTakesNoLock(t *testing.T) {
 	p := newPair(t)
 	buffer := make([]byte, 100)

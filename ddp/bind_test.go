@@ -112,7 +112,7 @@ func TestBindReplaces(t *testing.T) {
 	}
 }
 
-// A message that has begun keeps its buffer: Bind leaves its own to the caller.
+// A message that has begun keeps its buffer, and Bind does not take another one for it.
 func TestBindTooLate(t *testing.T) {
 	m := send([]byte("a message of several segments"))
 	var s Sender
@@ -225,7 +225,7 @@ func TestBindInMessage(t *testing.T) {
 	}
 }
 
-// Posted buffers are for the messages that have no bound one, and Flush takes back none but them.
+// Posted buffers go to the messages without a bound buffer, and Flush returns only posted buffers.
 func TestBindAndQueue(t *testing.T) {
 	p := newPair(t)
 	p.post(QNSend, 64, 7)

@@ -13,12 +13,12 @@ import (
 // writes to them.
 type boundsWorld struct {
 	*pair
-	regions []*Region // that the Domain has, with those that it had
+	regions []*Region // of the Domain, also those that are gone
 	memory  []guarded // of regions
-	model   [][]byte  // memory[i].all as it ought to be
+	model   [][]byte  // memory[i].all as it should be
 	gone    map[*Region]bool
 
-	// Numbers of the oracle, kept so that a case costs no memory.
+	// The oracle's numbers, kept so that a case allocates no memory.
 	to, n, end, base, last, wrap big.Int
 }
 
@@ -59,8 +59,8 @@ func newBoundsWorld(t testing.TB, n int) *boundsWorld {
 	return w
 }
 
-// oracle is RFC 5041 §7.1 in numbers without limits: which check the access fails first. ok is true
-// where none.
+// oracle applies the checks of RFC 5041 §7.1 with numbers that cannot wrap, and returns the first
+// check that the access fails. ok is true if it passes all of them.
 func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (which int, kind accessCheck, ok bool) {
 	which = -1
 	for i, r := range w.regions {
@@ -94,7 +94,8 @@ func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (whic
 // A verdictCount says how often each verdict was given: five kinds of refusal, and yes.
 type verdictCount [6]int
 
-// try has one case judged by Domain.Check, and if payload has octets placed too, and compares.
+// try checks one access with Domain.Check, also places octets if payload has enough of them, and
+// compares the results with the oracle.
 func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload []byte, count *verdictCount) bool {
 	which, kind, ok := w.oracle(s, to, n, need, on)
 	_, err := w.domain.Check(s, to, n, need, on)
@@ -133,7 +134,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 		r := w.regions[which]
 		copy(w.model[which][64+r.offset+to-r.base:], payload[:n]) // behind 64 guard octets
 	}
-	// Only the Region that was aimed at is compared each time; all are at the end.
+	// Each case compares only the Region that it aims at. The end of the test compares all.
 	if !bytes.Equal(w.memory[which].all, w.model[which]) {
 		w.Errorf("%d octets at %#x of %v: memory is not as in the model", n, to, s)
 		return false
@@ -175,8 +176,8 @@ func edges(base, n uint64) []uint64 {
 	return all
 }
 
-// TestBoundsTable has each STag, right and stream tried at every TO and length where a bounds check
-// can go wrong. The verdict is that of numbers without limits, and what is placed is inside.
+// TestBoundsTable tries each STag, right and stream at every TO and length where a bounds check can
+// go wrong. The verdict must be the oracle's, and all octets must be placed inside the bounds.
 //
 // DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, DDP-5041-8.1-1, DDP-5041-8.3.1-4,
 // SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, RDMAP-5040-8.1.1-4
@@ -271,8 +272,8 @@ func near(rnd *rand.Rand, base, n uint64) uint64 {
 	return base + rnd.Uint64N(n)
 }
 
-// TestBoundsOfManySegments has a message of several segments in which each alone may be judged
-// inside: the offset of each counts, and an outsider behind good ones is caught.
+// TestBoundsOfManySegments sends messages of several segments. Each segment is checked at its own
+// offset, so one that is out of bounds is caught even after good ones.
 //
 // DDP-5041-7.1-16
 func TestBoundsOfManySegments(t *testing.T) {

@@ -11,12 +11,11 @@ import (
 	"testing"
 )
 
-// The tests here have the shape of faults that other implementations had; conformance/cves.md lists
-// them all.
+// These tests try faults that other implementations had; conformance/cves.md lists them all.
 
-// TestCVE_2021_47012_RegistrationFails: siw used a region again that its error path of the creation
-// had freed. Here a Register that fails half-way, because there is no randomness, leaves nothing in
-// the table, and the next works.
+// TestCVE_2021_47012_RegistrationFails: siw used a region that the error path of its creation had
+// freed. Here a Register that fails half-way, because there is no randomness, leaves nothing in the
+// table, and the next Register works.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2021_47012_RegistrationFails(t *testing.T) {
@@ -65,8 +64,8 @@ func (f *failOnce) Read([]byte) (int, error) {
 }
 
 // TestCVE_2026_68417_PublishedWhole: siw let an object be found before it was initialized. Here the
-// peer knows the STag in advance and tries it while the Region is being registered: it finds none,
-// or all of it.
+// peer knows the STag in advance and tries it while the Region is being registered: it finds no
+// Region, or a complete one.
 func TestCVE_2026_68417_PublishedWhole(t *testing.T) {
 	keys := fixed{}
 	r := register(t, (&Domain{Random: keys}), make([]byte, 64), RemoteWrite, stream)
@@ -105,7 +104,7 @@ func TestCVE_2026_68417_PublishedWhole(t *testing.T) {
 	t.Logf("found %d times in 2000 lives", found.Load())
 }
 
-// fixed is a random source that makes every Region the first, with one STag and TO.
+// fixed is a random source that draws the same STag and TO for every Region.
 type fixed struct{}
 
 func (fixed) Read(p []byte) (int, error) {
@@ -116,7 +115,7 @@ func (fixed) Read(p []byte) (int, error) {
 }
 
 // TestCVE_2016_8636_RangeOverflow: rxe, and siw, srpt and nvmet later, compared sums of offset and
-// length that had wrapped. Here no sum that wraps lets an access through, whatever check is asked.
+// length that had wrapped. Here no check lets an access through because a sum wraps.
 func TestCVE_2016_8636_RangeOverflow(t *testing.T) {
 	w := newBoundsWorld(t, 64)
 	r := w.regions[0]
@@ -145,9 +144,9 @@ func TestCVE_2016_8636_RangeOverflow(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_52908_RightsDoNotWiden: rxe let a region that was registered again have more rights
-// than were given. Here rights are a Region's for life: another over the same memory, or a window,
-// adds none to its STag.
+// TestCVE_2026_52908_RightsDoNotWiden: rxe gave a region that was registered again more rights than
+// requested. Here the rights of a Region never change: another Region over the same memory, or a
+// window, adds none to its STag.
 func TestCVE_2026_52908_RightsDoNotWiden(t *testing.T) {
 	d := new(Domain)
 	b := make([]byte, 64)
@@ -173,9 +172,9 @@ func TestCVE_2026_52908_RightsDoNotWiden(t *testing.T) {
 	}
 }
 
-// TestCVE_2024_40992_SendLongerThanItsBuffer: rxe did not compare what came with the buffer that it
-// was for. Here each segment is, with its offset: one octet too many ends the stream and none of
-// that segment is placed.
+// TestCVE_2024_40992_SendLongerThanItsBuffer: rxe did not compare the length of a message with its
+// buffer. Here each segment is checked at its offset: one octet too many ends the stream, and
+// nothing of that segment is placed.
 func TestCVE_2024_40992_SendLongerThanItsBuffer(t *testing.T) {
 	for room := range 40 {
 		for n := range 60 {

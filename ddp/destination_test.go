@@ -43,13 +43,13 @@ func TestReceiverDestination(t *testing.T) {
 	if g.mem[8] != guard || !g.intact() {
 		t.Error("Destination has changed the memory")
 	}
-	p.wantIdle("Destination") // it is no input
+	p.wantIdle("Destination") // it is not an input
 	p.place(segment(r, 8))
 	p.wantMessage("the segment")
 	if !bytes.Equal(g.mem[8:12], payload) {
 		t.Errorf("memory = %x", g.mem)
 	}
-	r.Deregister() // no lock is left behind
+	r.Deregister() // no lock is still held
 }
 
 // A Receiver whose ULP does not accept the segment has no destination for it.

@@ -9,8 +9,8 @@ import (
 // Discard makes the Regions of d ignore what the peer writes to them on the given stream from now
 // on, and keeps a Sender from reading them for that peer. Segments are checked as before, but
 // change nothing. When Discard returns, no copy into or out of a Region is in progress for the
-// peer. So a stream can be over for its owner before the peer learns of it, and still carry what
-// the owner has sent. Requests of the peer are the business of the layer above: see Discards.
+// peer. So the owner can be done with a stream before the peer learns of it, and the stream still
+// carries what the owner has sent. The layer above handles the peer's requests: see Discards.
 //
 // The caller must call forget once, when the stream has ended. Discard waits for copies, never for
 // TCP. It locks each Region of d.
@@ -23,7 +23,7 @@ func (d *Domain) Discard(stream uint64) (forget func()) {
 	}
 	d.mu.RUnlock()
 	for _, r := range all {
-		r.awaitCopies() // whoever copies next sees the stream in discarded
+		r.awaitCopies() // later copies see the stream in discarded
 	}
 	return func() { d.discarded.remove(stream) }
 }
@@ -42,7 +42,7 @@ func (r *Region) awaitCopies() {
 // A streamSet is a set of streams. The zero value is empty.
 type streamSet struct {
 	n  atomic.Int32              // members
-	mu locks.RWMutex[locks.Leaf] // no lock is taken inside it
+	mu locks.RWMutex[locks.Leaf] // no other lock is taken while it is held
 	// made by the first add
 	all map[uint64]struct{} // +checklocks:mu
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A slowMemory is far memory that tells when a write begins, and goes on when it may.
+// A slowMemory is far memory that signals when a write begins, and waits until the test lets it
+// continue.
 type slowMemory struct {
 	*farMemory
 	begun, goOn chan struct{}
@@ -18,8 +19,8 @@ func (m slowMemory) WriteAt(p []byte, off int64) (int, error) {
 	return m.farMemory.WriteAt(p, off)
 }
 
-// TestDiscard: what a stream writes after Discard changes nothing, is no error, and does not hide
-// those that are. Other streams go on.
+// TestDiscard: what a stream writes after Discard changes nothing and is not an error, but real
+// errors are still found. Other streams continue.
 func TestDiscard(t *testing.T) {
 	p := newPair(t)
 	other := newPairWith(t, func(c *ReceiverConfig) { c.Domain, c.Stream = p.domain, stream+1 })

@@ -8,10 +8,10 @@
 //     with its Regions, and the errors [Error] and [AccessError] with their [Code].
 //   - The layer above, which is RDMAP or another: [Sender], [Receiver], [Queue], [Message] and
 //     [Segment].
-//   - Whoever reads or builds single segments, such as tools that read captures: [TaggedHeader] and
+//   - Programs that read or build single segments, such as capture tools: [TaggedHeader] and
 //     [UntaggedHeader]. AppendTo writes reserved bits as zero, and [ParseTagged] and
-//     [ParseUntagged] ignore them. Those two keep nothing of their argument; what they return as
-//     the rest aliases it.
+//     [ParseUntagged] ignore them. The two parsers keep no reference to their argument, but the
+//     rest that they return aliases it.
 //
 // The package lies between RDMAP, which gives messages a meaning, and MPA, which carries segments
 // over TCP, and depends on neither. It does no I/O, starts no goroutine and uses no clock.

@@ -30,12 +30,14 @@ type Domain struct {
 }
 
 // Register makes b a Region that grants access on the given stream. Stream 0 means every stream of
-// the Domain. Bits of access that are no right have no effect. The Region uses b until Deregister.
-// b must have 1 to 2^32-1 bytes. Other errors come from the random source.
+// the Domain. Bits of access that are not rights have no effect. The Region uses b until
+// Deregister. b must have 1 to 2^32-1 bytes. Other errors come from the random source.
 //
 // The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first byte is random
 // too, so neither reveals an address to the peer, with one exception: TO and address agree modulo
-// 8. What is aligned for the peer is therefore aligned here, as Atomic Operations require (RFC 7306
+//  8. So a word that is aligned for the peer is also aligned here, as Atomic Operations require (RFC
+//     7306
+//
 // §5).
 func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, error) {
 	if len(b) == 0 || uint64(len(b)) > maxMessageLen {

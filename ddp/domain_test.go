@@ -30,8 +30,8 @@ func TestRegisterLength(t *testing.T) {
 	}
 }
 
-// TestNoOtherRights: a Region grants no right that there is not, whatever it was registered with.
-// So does a window.
+// TestNoOtherRights: a Region grants only rights that exist, whatever it was registered with. The
+// same holds for a window.
 func TestNoOtherRights(t *testing.T) {
 	d := new(Domain)
 	regions := []*Region{register(t, d, make([]byte, 8), ^Access(0), stream)}
@@ -129,8 +129,7 @@ func TestRegisterDraws(t *testing.T) {
 	}
 }
 
-// TO and address agree modulo 8, and agree in nothing else.
-// There is no address on the wire.
+// TO and address agree modulo 8, and have nothing else in common. There is no address on the wire.
 func TestRegisterAlignment(t *testing.T) {
 	d := new(Domain)
 	mem := make([]byte, 64)

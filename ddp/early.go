@@ -81,8 +81,8 @@ func (e *earlySpans) remove(s span) {
 // complete a message.
 //
 // TryPlace places payload only in Regions and in the buffers of QN 0, and only if rights and bounds
-// allow it beyond doubt. If a stream writes to the same place of a Region several times, the bytes
-// of the last segment remain, as they would in order.
+// clearly allow it. If a stream writes to the same place of a Region several times, the bytes of
+// the last segment remain, as they would in order.
 func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 	if r.failed.err != nil || off < r.next {
 		return false
@@ -192,9 +192,9 @@ func (r *Receiver) placeEarly(end uint64) {
 	r.SavedCopies += uint64(n)
 }
 
-// putAround copies payload to mem, which is the part at of r's memory. It leaves out bytes that
-// later segments of the stream have already written: the last segment counts, as it would if all
-// had arrived in order.
+// putAround copies payload to mem, the part of r's memory whose span is at. It leaves out bytes
+// that later segments of the stream have already written: the last segment counts, as it would if
+// all had arrived in order.
 func (r *Region) putAround(mem, payload []byte, at span, later earlySpans) {
 	if len(later) > 0 {
 		later = later[later.search(at):]

@@ -132,7 +132,7 @@ func (w *world) withHints(t *rapid.T, s script) (early uint64) {
 		case 0: // the next segment in order
 			u := s.ulpdus[next]
 			if accepted[next] {
-				u = other(u) // would have been stepped over; must not matter
+				u = other(u) // would have been skipped; must not matter
 			}
 			if !accepted[next] || rapid.Bool().Draw(t, "again in order") {
 				w.r.Place(s.offs[next], u)
@@ -270,7 +270,7 @@ func TestTryPlaceRefuses(t *testing.T) {
 	}
 }
 
-// A hint is judged when its turn comes, by what is so then.
+// A hint is checked when its turn comes, against the state at that time.
 func TestTryPlaceJudgedInOrder(t *testing.T) {
 	x := newTarget(t)
 	ulpdu := tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: x.region.TO()}, 8)
@@ -284,7 +284,7 @@ func TestTryPlaceJudgedInOrder(t *testing.T) {
 	x.wantUnchanged()
 }
 
-// The first octets at a stream offset count, whatever comes later for it: as a hint or in order.
+// The first octets at a stream offset count, whatever arrives there later, as a hint or in order.
 func TestTryPlaceFirstWins(t *testing.T) {
 	p := newPair(t)
 	mem := make([]byte, 16)
@@ -307,7 +307,8 @@ func TestTryPlaceFirstWins(t *testing.T) {
 	}
 }
 
-// A segment that is wrong, since its octets have come before, does not change a message before it.
+// A segment that is wrong because its octets have arrived before does not change an earlier
+// message.
 func TestTryPlaceOverlapsUntagged(t *testing.T) {
 	right, wrong := untagged(UntaggedHeader{Last: true, MSN: 1}, 20), untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 10)
 	wrong = other(wrong)
@@ -335,7 +336,7 @@ func TestTryPlaceOverlapsUntagged(t *testing.T) {
 	}
 }
 
-// A message that is over does not stand in the way of the next one.
+// A finished message does not block the next one.
 func TestTryPlaceNextMessage(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 32, 1)

@@ -108,8 +108,8 @@ type AccessError struct {
 	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is
 	// 0x100 (RFC 5041 §7.1, second check). RDMAP has its own number for it.
 	Denied bool
-	// Memory is the error of the memory that RegisterMemory was given, if that refused the access.
-	// Denied is true then.
+	// Memory is the error of the memory that was given to RegisterMemory, if that memory refused
+	// the access. Denied is then true.
 	Memory error
 
 	STag   STag

@@ -25,7 +25,7 @@ func Example() {
 	}
 	receiver := ddp.NewReceiver(ddp.ReceiverConfig{Domain: domain, Stream: 1, Queues: [4]*ddp.Queue{ddp.QNSend: queue}})
 
-	// The Data Source has been told STag and TO by some other way.
+	// The Data Source has learned STag and TO in some other way.
 	messages := []ddp.Message{
 		{Tagged: true, STag: region.STag(), TO: region.TO() + 3, Payload: [][]byte{[]byte("into "), []byte("memory")}, Len: 11},
 		{QN: ddp.QNSend, Payload: [][]byte{[]byte("into a buffer")}, Len: 13},
@@ -53,7 +53,7 @@ func Example() {
 	// "into memory" <nil>
 }
 
-// After Deregister the memory is the application's alone.
+// After Deregister the memory belongs to the application alone.
 func ExampleRegion_Deregister() {
 	domain := new(ddp.Domain)
 	region, err := domain.Register(make([]byte, 16), ddp.RemoteRead|ddp.RemoteWrite, 1)

@@ -51,8 +51,8 @@ func wantRefused(t *testing.T, err error, want *Error) {
 	}
 }
 
-// Whatever the octets: a parser takes them or refuses them with a typed error, and what it takes
-// comes out again, but for the reserved bits.
+// A parser either accepts the octets or refuses them with a typed error. Accepted octets come out
+// again unchanged, except for the reserved bits.
 func FuzzHeaders(f *testing.F) {
 	for _, last := range []bool{false, true} {
 		f.Add(append(TaggedHeader{Last: last, RsvdULP: 0x43, STag: 0x01020304, TO: 0x05060708090A0B0C}.AppendTo(nil), "payload"...))

@@ -43,7 +43,7 @@ func TestHeaderVectors(t *testing.T) {
 	}
 }
 
-// The same vectors as whole messages: what the Sender makes of them, and the Receiver.
+// TestMessageVectors sends and receives the same vectors as whole messages.
 func TestMessageVectors(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(v.hex)

@@ -90,8 +90,7 @@ func wire(s *Sender) []byte {
 	return b
 }
 
-// place gives the Receiver a segment at the next offset, in a buffer that is then used for other
-// things.
+// place gives the Receiver a segment at the next offset, in a buffer that is reused afterwards.
 func (p *pair) place(ulpdu []byte) {
 	p.scratch = append(p.scratch[:0], ulpdu...)
 	p.r.Place(p.off, p.scratch)
@@ -104,7 +103,7 @@ func (p *pair) place(ulpdu []byte) {
 // fpduLen is how much of the stream a segment takes.
 func fpduLen(ulpdu []byte) uint64 { return uint64(len(ulpdu)+2+4+3) &^ 3 }
 
-// send carries m over in segments of mulpdu octets.
+// send transfers m in segments of mulpdu octets.
 func (p *pair) send(m Message, mulpdu int) {
 	p.s.Start(&m)
 	for p.s.Next(mulpdu) {
@@ -131,7 +130,7 @@ func (p *pair) wantMessage(desc string) *Message {
 	return p.r.Message()
 }
 
-// wantIdle checks that nothing is delivered and no error told.
+// wantIdle checks that nothing is delivered and no error reported.
 func (p *pair) wantIdle(desc string) {
 	p.Helper()
 	if p.r.Deliver(p.off) {
@@ -228,7 +227,7 @@ func checkOf(e *AccessError) accessCheck {
 	}[e.Code]
 }
 
-// What isError compares by Code and Denied.
+// Errors that isError compares by Code and Denied.
 var (
 	errInvalid     error = &AccessError{Code: CodeInvalidSTag}
 	errOtherStream error = &AccessError{Code: CodeNotAssociated}
@@ -267,7 +266,7 @@ func (r *Region) Store64(off int, v uint64) error {
 	return err
 }
 
-// What post returns when a Queue takes no buffer.
+// Errors that post returns when a Queue does not take a buffer.
 var (
 	errQueueFull    = errors.New("the Queue is full")
 	errQueueClosed  = errors.New("the Queue has been flushed")

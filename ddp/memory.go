@@ -22,10 +22,10 @@ type far interface {
 // checks each access as any other Region does; m only copies. Any goroutine may call the methods of
 // m, and they must not wait for a peer. They are called while the Region is locked for reading, so
 // that Deregister can wait for the copies under way. So they must not call Deregister of the same
-// Region or of a window of it: it would wait for its own caller. A method that finds that its
-// memory is gone returns an error, which ends the stream, and has another goroutine call
-// Deregister. ReadAt fills p or returns an error. WriteAt may have written some bytes even if it
-// returns an error.
+// Region or of a window of it: it would wait for its own caller. A method that finds its memory
+// gone must return an error, which ends the stream, and must leave the call of Deregister to
+// another goroutine. ReadAt fills p or returns an error. WriteAt may have written some bytes even
+// if it returns an error.
 //
 // The TO of the first byte is to, because the programs behind such memory often tell their peers an
 // address of their own. The sum of to and n must not be more than 2^63-1. The STag is s, which no
@@ -80,7 +80,7 @@ func (r *Region) store(p []byte, to uint64) error {
 var updating locks.Mutex[locks.Updating]
 
 // update is updateWord for far memory. It is atomic with regard to every other update of far
-// memory, and not with regard to the owner of the memory.
+// memory, but not with regard to the owner of the memory.
 func (r *Region) update(to uint64, f func(uint64) uint64) (old uint64, err error) {
 	if to%wordLen != 0 {
 		return 0, ErrMisaligned

@@ -78,7 +78,7 @@ func TestRegisterMemoryRange(t *testing.T) {
 	}
 }
 
-// A Write to far memory ends up there segment by segment, and the same checks hold as for any
+// A Write to far memory arrives there segment by segment, and the same checks hold as for any
 // Region.
 func TestMemoryWrite(t *testing.T) {
 	payload := bytes.Repeat([]byte("0123456789"), 30)

@@ -10,22 +10,21 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// A slowQueue is an untagged queue as RFC 5041 describes it to a reader in no hurry: a list of
-// buffers, of which the k-th is for the k-th message, and a map of the octets that the message at
-// hand has brought.
+// A slowQueue is a simple and slow model of an untagged queue of RFC 5041: a list of buffers, the
+// k-th for the k-th message, and a map of the octets of the current message that have arrived.
 type slowQueue struct {
 	room      []uint64 // lengths of the buffers
 	delivered int      // messages with all their segments
 	octets    map[uint64]byte
-	length    uint64 // of the message at hand, as far as it has come
+	length    uint64 // of the current message so far
 }
 
-// A slowModel says what comes of a list of segments: RFC 5041 §7.1's checks, and §5.4's rules of
-// delivery.
+// A slowModel computes the result of a list of segments by the checks of RFC 5041 §7.1 and the
+// rules of delivery of §5.4.
 type slowModel struct {
 	queues map[QN]*slowQueue
 	memory map[STag]map[uint64]byte // the octets of Regions, by TO
-	wrote  int                      // octets of the tagged message at hand, as far as it has come
+	wrote  int                      // octets of the current tagged message so far
 	log    []string
 	over   bool
 }
@@ -179,7 +178,7 @@ func (w *orderWorld) same(desc string, segments [][]byte) bool {
 			return false
 		}
 	}
-	for qn, q := range w.model.queues { // what has come of the message at hand stays, whatever is hinted
+	for qn, q := range w.model.queues { // no hint changes what has arrived
 		for off, o := range q.octets {
 			if got := w.buffers[fmt.Sprintf("%d/%d", qn, q.delivered)].mem[off]; got != o {
 				w.Errorf("%s: octet %d of queue %d's buffer %d is %#x, in the model %#x", desc, off, qn, q.delivered, got, o)
@@ -221,9 +220,9 @@ func permutations(n int, f func(order []int)) {
 	rec(nil)
 }
 
-// TestOrderAllPermutations gives four segments in every order: as if the peer had sent them so,
-// where all but the right orders are errors, and as hints, after which they come in order: that
-// changes nothing.
+// TestOrderAllPermutations gives four segments in every order. First it gives them as if the peer
+// had sent them in that order, so that all but the right orders are errors. Then it gives them as
+// hints before they arrive in order, which must change nothing.
 //
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
 func TestOrderAllPermutations(t *testing.T) {
@@ -320,7 +319,7 @@ func TestOrderRandomScripts(t *testing.T) {
 			if !taken[i] {
 				w.r.Place(at[i], bytes.Clone(s))
 			}
-			if i > 0 && rnd.IntN(8) == 0 { // what has been before comes again, with other octets
+			if i > 0 && rnd.IntN(8) == 0 { // an earlier segment comes again, with other octets
 				again := bytes.Clone(script[i-1])
 				again[len(again)-1] ^= 0xFF
 				w.r.Place(at[i-1], again)
@@ -342,8 +341,8 @@ func TestOrderRandomScripts(t *testing.T) {
 	}
 }
 
-// sameDeliveries is same where the stream has failed: hints of what came after that may lie in
-// memory, where they were allowed to be.
+// sameDeliveries is same for a stream that has failed. It accepts any bytes in the Regions, because
+// hints of segments after the failure may have been placed there.
 func (w *orderWorld) sameDeliveries(script [][]byte) bool {
 	for s, g := range w.regions {
 		for i, o := range g.mem {

@@ -19,8 +19,8 @@ type Queue struct {
 
 	mu locks.Mutex[locks.Queue]
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
-	// that wait for delivery. The next buffer is the one being filled. The ring is as long as was
-	// ever needed. It is no ring.Ring, because head and count also hold for the Queue's own
+	// that wait for delivery. The next buffer is the one being filled. The ring grows when needed
+	// and never shrinks. It is not a ring.Ring because head and count also hold for the Queue's own
 	// buffers, which have no entries.
 	buffers []buffer // +checklocks:mu
 	head    int      // +checklocks:mu
@@ -35,7 +35,7 @@ type Queue struct {
 // ownBuffers are the buffers that a Queue has made itself.
 type ownBuffers struct {
 	memory  []byte // of all buffers, one after the other
-	present buffer // what atLocked has returned last
+	present buffer // the buffer that atLocked returned last
 }
 
 // A buffer is one posted Untagged Buffer: head and then b.

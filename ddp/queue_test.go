@@ -33,7 +33,8 @@ func TestQueuePost(t *testing.T) {
 	}
 }
 
-// Len falls when a message has been placed, depth counts until it is delivered.
+// Len falls when a message has been placed, but its buffer counts toward the depth until the
+// message is delivered.
 func TestQueueLen(t *testing.T) {
 	p := newPair(t)
 	q := NewQueue(2, 0)
@@ -64,7 +65,7 @@ func TestQueueLen(t *testing.T) {
 	}
 }
 
-// Buffers come back from Flush whatever had become of them, and only those that were not delivered.
+// Flush returns all buffers that were not delivered, whatever state they are in, and no others.
 func TestQueueFlushOrder(t *testing.T) {
 	p := newPair(t)
 	for id := range uint64(5) {
@@ -83,7 +84,7 @@ func TestQueueFlushOrder(t *testing.T) {
 	p.wantFailure(segments[1], CodeNoBuffer)
 }
 
-// The ring comes round many times with all depths.
+// The ring wraps around many times, with all depths.
 func TestQueueRing(t *testing.T) {
 	rnd := seeded(t)
 	for depth := 1; depth < 6; depth++ {
@@ -117,8 +118,7 @@ func TestQueueRing(t *testing.T) {
 	}
 }
 
-// However far the ring has come round when it becomes longer, it loses no buffer and keeps their
-// order.
+// Wherever the ring has wrapped around when it grows, it loses no buffer and keeps their order.
 func TestQueueGrows(t *testing.T) {
 	const depth = 40
 	for first := range 10 {
@@ -159,7 +159,7 @@ func (p *pair) wantRest(depth int, posted, delivered uint64) {
 }
 
 // Each posted buffer comes back once, by delivery or by Flush, and is not written afterwards (the
-// race detector looks on), however the two meet.
+// race detector checks this), in whatever order the two run.
 func TestQueueFlushRacesReceiver(t *testing.T) {
 	for range 200 {
 		const n = 8
@@ -211,7 +211,7 @@ func TestQueueFlushRacesReceiver(t *testing.T) {
 }
 
 // A Queue with buffers of its own has all of them at first, takes no memory before the first
-// message, and has each again after Post, with what the next message says.
+// message, and has each again after Post, with the contents of the next message.
 func TestQueueOwnBuffers(t *testing.T) {
 	const depth, size = 3, 28
 	q := NewQueue(depth, size)
@@ -257,7 +257,7 @@ func TestQueueOwnBuffers(t *testing.T) {
 	}
 }
 
-// A Queue of no depth has no buffer, whatever their size.
+// A Queue of depth 0 has no buffer, whatever their size.
 func TestQueueOwnOfNoDepth(t *testing.T) {
 	q := NewQueue(0, 28)
 	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })

@@ -99,11 +99,11 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 	return r
 }
 
-// Destination returns the memory where Place will put the payload of a tagged ULPDU, as far as that
-// is known now, or nil. It is for a caller that wants the CPU to fetch that memory in advance. The
-// caller must neither read nor write it, because it may belong to somebody else already.
-// Destination changes nothing, and the ULPDU need not be verified: a wrong one has the destination
-// that its header names, or none. The goroutine that uses the Receiver calls Destination.
+// Destination returns the memory where Place would put the payload of a tagged ULPDU now, or nil.
+// It is for a caller that wants the CPU to fetch that memory in advance. The caller must neither
+// read nor write it, because it may belong to somebody else already. Destination changes nothing,
+// and the ULPDU need not be verified: a wrong one has the destination that its header names, or
+// none. The goroutine that uses the Receiver calls Destination.
 func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if !IsTagged(ulpdu) {
 		return nil
@@ -211,9 +211,9 @@ func segmentError(s *segment, err error) error {
 	return e
 }
 
-// Deliver goes on to the next message in stream order and reports whether there is one. edge is the
-// stream offset below which every segment has been given to Place or accepted by TryPlace. Deliver
-// delivers a message when the message's last segment is below edge.
+// Deliver advances to the next message in stream order and reports whether there is one. edge is
+// the stream offset below which every segment has been given to Place or accepted by TryPlace.
+// Deliver delivers a message when the message's last segment is below edge.
 //
 // "At the Data Sink, DDP MUST Deliver a DDP Message if and only if all of the following are true"
 // (RFC 5041 §5.4): its last segment had the L bit, all its segments have been Placed, all preceding
@@ -260,8 +260,8 @@ func (r *Receiver) fetchBuffer(d *delivery) bool {
 // in the Message.
 func (r *Receiver) Message() *Message { return &r.ready.delivered.message }
 
-// Err returns the [*Error] that has ended the stream, or nil. It returns the error only after
-// Deliver has returned false behind the last message before the wrong segment.
+// Err returns the [*Error] that has ended the stream, or nil. It returns the error only when
+// Deliver has returned false after the last message before the wrong segment.
 func (r *Receiver) Err() error { return r.err }
 
 // Unfinished reports whether a message has begun whose last segment has not arrived in order. If
@@ -283,9 +283,9 @@ type delivery struct {
 	inline    [inMessageLen]byte // what message.Buffer refers to if inMessage
 }
 
-// deliveries holds the messages that wait for delivery, in order. It is no ring.Ring: one that is
-// delivered stays in its place until the next push. Nearly always one waits at a time, so all use
-// the same place, which is in the CPU's cache.
+// deliveries holds the messages that wait for delivery, in order. It is not a ring.Ring because a
+// delivered message stays in its place until the next push. Nearly always only one message waits at
+// a time, so all of them use the same place, which is in the CPU's cache.
 type deliveries struct {
 	list []delivery
 	head int

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Messages of every kind between them, each segment alone.
+// TestReceiverInterleaves interleaves the segments of messages of different kinds.
 func TestReceiverInterleaves(t *testing.T) {
 	p := newPair(t)
 	mem := make([]byte, 64)
@@ -42,8 +42,8 @@ func TestReceiverInterleaves(t *testing.T) {
 	}
 }
 
-// TestReceiverUnfinished: what has begun is told, of any queue and of none, until its last segment
-// is here.
+// TestReceiverUnfinished: Unfinished returns true while a message of any queue, or a tagged one,
+// has begun and its last segment has not arrived.
 func TestReceiverUnfinished(t *testing.T) {
 	p := newPair(t)
 	r := p.register(make([]byte, 64), RemoteWrite)
@@ -110,7 +110,7 @@ func TestReceiverTaggedMessageTooLong(t *testing.T) {
 	r := p.register(g.mem, RemoteWrite)
 	h := TaggedHeader{STag: r.STag(), TO: r.TO()}
 	p.place(append(h.AppendTo(nil), 1, 2, 3, 4))
-	p.r.tagged.Len = math.MaxUint32 - 4 // as if as much had come
+	p.r.tagged.Len = math.MaxUint32 - 4 // as if that much had arrived
 	p.place(append(h.AppendTo(nil), 5, 6, 7, 8))
 	p.wantIdle("2^32-1 octets")
 	bad := append(h.AppendTo(nil), 9)
@@ -152,7 +152,7 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 	}
 }
 
-// What the ULP says of the control octet.
+// TestReceiverAdmit checks that the ULP decides about the control octet.
 func TestReceiverAdmit(t *testing.T) {
 	refused := errors.New("refused")
 	var asked []string
@@ -259,7 +259,7 @@ func TestReceiverForgetsBuffer(t *testing.T) {
 	}
 }
 
-// Messages may wait for delivery for long, in any number.
+// Any number of messages may wait for delivery, for any time.
 func TestReceiverDeliversLater(t *testing.T) {
 	rnd := seeded(t)
 	p := newPair(t)
@@ -288,7 +288,7 @@ func TestReceiverDeliversLater(t *testing.T) {
 	}
 }
 
-// The error, too, has its place in the stream.
+// The error, too, is reported at its place in the stream.
 func TestReceiverErrorWaitsForEdge(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 10, 1)
@@ -311,7 +311,7 @@ func TestReceiverUntaggedMessageNear32Bits(t *testing.T) {
 	p := newPair(t)
 	g := p.post(0, 32, 1)
 	p.place(untagged(UntaggedHeader{MSN: 1}, 0))
-	p.r.untagged[0].Len = math.MaxUint32 - 1 // as if as much had come
+	p.r.untagged[0].Len = math.MaxUint32 - 1 // as if that much had arrived
 	bad := untagged(UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32 - 1}, 4)
 	p.place(bad)
 	p.wantFailure(bad, CodeTooLong)

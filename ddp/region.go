@@ -19,8 +19,8 @@ const (
 	ReadSink                        // target of RDMA Read Responses; not a right of the peer
 )
 
-// everyRight has all rights that there are. A Region grants no other bits of an Access: a layer
-// above may ask for one of them to have an access refused, whatever the Region grants.
+// everyRight is the set of all rights. A Region grants no other bits of an Access. So a layer above
+// can ask for another bit, and the access is refused whatever the Region grants.
 const everyRight = RemoteRead | RemoteWrite | RemoteAtomic | ReadSink
 
 // String returns the rights, separated by "|".
@@ -56,7 +56,7 @@ type Region struct {
 	// A goroutine holds mu for reading while it copies bytes into or out of mem. Deregister and
 	// Redirect take mu for writing, so they wait for these copies.
 	mu sharedRWMutex
-	// nil means that the Region discards bytes that arrive, or that its memory is memory
+	// nil means that the Region discards bytes that arrive, or that the field memory has its memory
 	mem  []byte // +checklocks:mu
 	gone bool   // +checklocks:mu
 
@@ -104,8 +104,8 @@ func (r *Region) Deregister() {
 // is in progress and none will begin, so the old memory belongs to its owner alone again.
 // Afterwards nothing may be read from r through its STag, because r has no memory, or other memory.
 //
-// Redirect is a function because it is for the layers above. Programs have Regions too, and must
-// not move them.
+// Redirect is a function, not a method, because it is for the layers above. Programs also have
+// Regions, and must not move them.
 func Redirect(r *Region, to []byte) {
 	if to != nil && len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
@@ -113,8 +113,8 @@ func Redirect(r *Region, to []byte) {
 	if r.memory != nil {
 		panic("BUG: Region of RegisterMemory redirected")
 	}
-	// With all these locks held, nothing is placed in the memory by any of its names, and no name
-	// is added.
+	// With all these locks held, nothing is placed in the memory under any of its STags, and no
+	// STag is added.
 	r.windows.mu.Lock()
 	defer r.windows.mu.Unlock()
 	r.mu.Lock()

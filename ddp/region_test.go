@@ -20,7 +20,7 @@ func kinds(err error) []accessCheck {
 	return nil
 }
 
-// The checks are made in a fixed order: of two that fail the first one is told.
+// The checks are made in a fixed order: if two fail, the first one is reported.
 func TestCheckOrder(t *testing.T) {
 	d := new(Domain)
 	r := register(t, d, make([]byte, 8), RemoteRead, stream)

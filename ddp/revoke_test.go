@@ -19,7 +19,7 @@ type placer struct {
 	failed string // what is wrong
 }
 
-// An advertisement is what the peer knows of a Region.
+// An advertisement is what the peer knows about a Region.
 type advertisement struct {
 	stag STag
 	to   uint64
@@ -31,7 +31,7 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quart
 	defer p.over.Store(true)
 	segment := bytes.Repeat([]byte{byte(quarter + 1)}, TaggedHeaderLen+revokedMemory/4)
 	for !stop.Load() {
-		runtime.Gosched() // the others are to have their turn, wherever this one is
+		runtime.Gosched() // lets the other goroutines run
 		a := ad.Load()
 		TaggedHeader{Last: true, STag: a.stag, TO: a.to + quarter*a.n/4}.AppendTo(segment[:0])
 		p.pair.r.Place(p.pair.off, segment[:TaggedHeaderLen+a.n/4])
@@ -49,12 +49,12 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quart
 	}
 }
 
-// revokedMemory is how many octets the largest Region of TestP4 has.
+// revokedMemory is the number of octets of the largest Region of TestRevokeRaces.
 const revokedMemory = 1 << 20
 
-// TestRevokeRaces has Regions revoked while four streams write to them: by Deregister, by the
-// peer's Invalidate, and by Deregister of the Region that they are windows of. The owner then
-// writes the memory; not one octet of that changes until the next Region is advertised.
+// TestRevokeRaces revokes Regions while four streams write to them: by Deregister, by the peer's
+// Invalidate, and by Deregister of the Region that they are windows of. The owner then writes the
+// memory; not one octet of that changes until the next Region is advertised.
 //
 // "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
 // no longer modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
@@ -93,7 +93,7 @@ func TestRevokeRaces(t *testing.T) {
 		}
 		mem := memory.mem[:1024:1024]
 		if i%64 < 3 {
-			mem = memory.mem // so much that a copy is likely to be under way
+			mem = memory.mem // large, so that a copy is likely to be in progress
 		}
 		r := register(t, domain, mem, RemoteWrite, on)
 		named := r
@@ -117,8 +117,9 @@ func TestRevokeRaces(t *testing.T) {
 		} else {
 			r.Deregister()
 		}
-		// The owner's alone again. It writes the ends of what the streams write, where a copy that
-		// is still under way would come last, and gives late ones a moment.
+		// The memory belongs to the owner alone again. The owner writes the ends of the parts that
+		// the streams write, where a copy still in progress would write last, and gives late copies
+		// a moment.
 		for end := len(mem) / 4; end <= len(mem); end += len(mem) / 4 {
 			for k := end - 64; k < end; k++ {
 				mem[k] = guard

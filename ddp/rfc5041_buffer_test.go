@@ -55,7 +55,7 @@ func TestRFC5041_5_1_1_WrittenAgain(t *testing.T) {
 }
 
 // "For an Untagged DDP Message, the combination of the QN and MSN uniquely identifies a DDP
-// Message." The messages with one MSN on four queues come mixed, segment by segment.
+// Message." Messages with the same MSN on four queues arrive interleaved, segment by segment.
 // DDP-5041-5.2-6
 func TestRFC5041_5_2_QNAndMSN(t *testing.T) {
 	p := newPair(t)
@@ -86,9 +86,8 @@ func TestRFC5041_5_2_QNAndMSN(t *testing.T) {
 }
 
 // "For either Untagged or Tagged DDP Messages, the Data Sink is not required to verify that the
-// entire ULP Message has been received." An Untagged Message with a hole is refused all the same; a
-// Tagged one is delivered, and what it says of itself is that its octets are not all in one place.
-// DDP-5041-5.2-15
+// entire ULP Message has been received." An Untagged Message with a hole is refused anyway. A
+// Tagged one is delivered, and its Contiguous is false. DDP-5041-5.2-15
 func TestRFC5041_5_2_MessageWithAHole(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(12)
@@ -140,8 +139,8 @@ func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 }
 
 // "The following error numbers MUST be used when reporting errors to the ULP." "0x3 Reserved for
-// the use by the LLP". Segments of all sorts of octets bring out no other number.
-// DDP-5041-7.2-14, DDP-5041-7.2-1
+// the use by the LLP". Segments of all kinds of octets produce no other number. DDP-5041-7.2-14,
+// DDP-5041-7.2-1
 func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 	table := map[uint8][]uint8{0: {0}, 1: {0, 1, 2, 3, 4}, 2: {1, 2, 3, 4, 5, 6}}
 	seen := map[[2]uint8]bool{}
@@ -165,7 +164,7 @@ func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 		x.place(c.bad(x))
 		x.r.Deliver(x.off)
 		note(c.desc, x.r.Err())
-		for range 20 { // the same with one octet of the header something else
+		for range 20 { // the same with one octet of the header changed
 			x := newTarget(t)
 			bad := c.bad(x)
 			if n := min(len(bad), headerLen(bad)); n > 0 {

@@ -10,9 +10,9 @@ import (
 // Tests of RFC 5041 §7 and §8: what is refused, with which number, and that nothing of it is
 // placed.
 
-// A target is what a bad segment is thrown at: a Region of 64 octets, one without RemoteWrite, one
-// of another stream, one that is gone; on QN 0 two posted buffers of 32 octets, of which the first
-// holds 10 octets of a message in progress; on QN 1 none; QN 3 is not valid.
+// A target is the receiver of a bad segment. It has a Region of 64 octets, one without RemoteWrite,
+// one of another stream, one that is gone; on QN 0 two posted buffers of 32 octets, of which the
+// first holds 10 octets of a message in progress; on QN 1 none; QN 3 is not valid.
 type target struct {
 	*pair
 	memory         []guarded // all of the above, which must not change
@@ -38,7 +38,7 @@ func newTarget(t testing.TB) *target {
 	x.alien = region(new(Domain), RemoteWrite, stream)
 	x.memory = append(x.memory, x.post(0, 32, 1), x.post(0, 32, 2))
 	x.begun = untagged(UntaggedHeader{MSN: 1}, 10)
-	copy(x.begun[18:], bytes.Repeat([]byte{guard}, 10)) // so that "unchanged" stays easy to tell
+	copy(x.begun[18:], bytes.Repeat([]byte{guard}, 10)) // so that "unchanged" is easy to check
 	x.place(x.begun)
 	x.wantIdle("a message has begun")
 	return x
@@ -88,7 +88,7 @@ func gone(x *target) *Region     { return x.gone }
 func foreign(x *target) *Region  { return x.foreign }
 func alien(x *target) *Region    { return x.alien }
 
-// errorCases provokes every error of RFC 5041 §7.2, one fault at a time where that can be.
+// errorCases provokes every error of RFC 5041 §7.2, one fault at a time if possible.
 func errorCases() []errorCase {
 	cases := []errorCase{
 		{"STag 0", 0x100, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 1) }},
@@ -175,7 +175,8 @@ func TestRFC5041_7_1_ValidatedBeforePlacement(t *testing.T) {
 			}
 			bad := c.bad(x)
 			if placed := x.r.TryPlace(x.off, bad); placed {
-				// As a hint it is not judged; but what is placed must be where payload may be.
+				// As a hint the segment is not checked, but its payload may only go where payload
+				// is allowed.
 				x.checkHint(t, bad)
 				x = newTarget(t)
 				bad = c.bad(x)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Tests of RFC 5041 §4: headers, and who sees to it that their fields are right. Each names the
-// requirement that it is for and its row in the table of requirements.
+// Tests of RFC 5041 §4: headers, and the values of their fields. Each test names its requirement
+// and the row of that requirement in the table of requirements.
 
 // segmentCase is a message of several segments of either kind, and how it looks on the wire.
 type segmentCase struct {
@@ -17,8 +17,8 @@ type segmentCase struct {
 }
 
 // segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, the Tagged ones out of a
-// Region too, all with MULPDU 128. One of those of 1 has no payload. Between them their RsvdULP has
-// each bit set and not set, and they go to all queues.
+// Region too, all with MULPDU 128. One of those of 1 has no payload. Together they have each bit of
+// RsvdULP set and not set, and go to all queues.
 func segmentCases(t testing.TB) (cases []segmentCase) {
 	data := randomBytes(seeded(t), 100*114)
 	source := register(t, new(Domain), data, RemoteRead, stream)
@@ -103,7 +103,7 @@ func TestRFC5041_4_1_DeliveredWhenAllIsPlaced(t *testing.T) {
 			}
 			p.place(s)
 		}
-		// The last segment comes early: it is placed, yet the one before it is not.
+		// The last segment comes early: it is placed, but the one before it is not.
 		last := segments[len(segments)-1]
 		if !p.r.TryPlace(p.off+1000, last) {
 			t.Fatal("the last segment is not placed early")
@@ -155,7 +155,7 @@ func TestRFC5041_4_1_ControlField(t *testing.T) {
 // "Figure 4 shows the DDP Header format that MUST be used in all DDP Segments that target Tagged
 // Buffers." "At the Data Source, DDP MUST set RsvdULP Field to the value specified by the ULP."
 // "Each DDP Segment within a specific DDP Message MUST contain the same value for this field. The
-// Data Source MUST ensure that". So it is with the STag. DDP-5041-4.2-1 DDP-5041-4.2-6
+// Data Source MUST ensure that". The same holds for the STag. DDP-5041-4.2-1 DDP-5041-4.2-6
 // DDP-5041-4.2-9 DDP-5041-4.2-10 DDP-5041-4.2-12 DDP-5041-4.2-14 DDP-5041-4.2-15 DDP-5041-4.2-16
 // DDP-5041-4.4-1
 func TestRFC5041_4_2_TaggedHeader(t *testing.T) {
@@ -250,8 +250,8 @@ func TestRFC5041_4_3_UntaggedHeader(t *testing.T) {
 }
 
 // "At the Data Sink, DDP MUST provide RsvdULP field to the ULP when the ULP Message is Delivered."
-// It "MAY provide the value from any one of the received DDP Segment": here the first is taken, and
-// a later one of octets 2 to 5 is not looked at. DDP-5041-4.3-8 DDP-5041-4.3-10 DDP-5041-4.3-11
+// It "MAY provide the value from any one of the received DDP Segment": here it is the first value,
+// and octets 2 to 5 of later segments are ignored. DDP-5041-4.3-8 DDP-5041-4.3-10 DDP-5041-4.3-11
 // DDP-5041-5.4-5
 func TestRFC5041_4_3_RsvdULPDelivered(t *testing.T) {
 	p := newPair(t)

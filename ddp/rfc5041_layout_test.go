@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Tests of the figures of RFC 5041 §4, octet by octet, worked out by hand: no codec of this package
-// is used to say what is right.
+// Tests of the figures of RFC 5041 §4, octet by octet, worked out by hand. The tests use no codec
+// of this package to compute the expected octets.
 
-// wantParts checks that a Sender makes these octets of m, and that a Receiver takes them for the
+// wantParts checks that a Sender encodes m as these octets, and that a Receiver decodes them to the
 // same message.
 func wantParts(t *testing.T, p *pair, m Message, wire string) *Message {
 	t.Helper()
@@ -38,8 +38,8 @@ func TestRFC5041_4_2_Figure4(t *testing.T) {
 // the figure and 8 to 39 in the second; QN, MSN and MO of 32 bits each. DDP-5041-4.3-2 to
 // DDP-5041-4.3-6, DDP-5041-4.3-21, DDP-5041-2.3-2
 func TestRFC5041_4_3_Figure5(t *testing.T) {
-	// A QN that this Receiver does not know says so, so its octets are told apart from their
-	// neighbors.
+	// The Receiver refuses a QN that it does not know, which distinguishes the octets of the QN
+	// from their neighbors.
 	p := newPair(t)
 	bad := unhex("41" + "5e" + "a1b2c3d4" + "01020300" + "00000001" + "00000000")
 	p.place(bad)

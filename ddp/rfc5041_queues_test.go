@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Every queue has the checks, and a buffer in two pieces as well: "the DDP Segment MUST be
+// The checks apply to every queue, and to a buffer in two pieces: "the DDP Segment MUST be
 // validated before Placement". Nothing is cut short to fit. DDP-5041-1.2-3, DDP-5041-1.2-4,
 // DDP-5041-7.1-1, DDP-5041-7.1-3, DDP-5041-7.1-8 to DDP-5041-7.1-10, DDP-5041-7.1-19,
 // DDP-5041-7.2-9 to DDP-5041-7.2-13
 func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string
-		begun bool // 10 octets have come
+		begun bool // 10 octets have arrived
 		code  Code
 		bad   UntaggedHeader
 		n     int
@@ -61,9 +61,8 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 	}
 }
 
-// "At the Data Source, the DDP layer MUST send all the data contained in the ULP message." So it
-// does when the ULP has its memory back before the end: what has not been sent yet goes out as it
-// was.
+// "At the Data Source, the DDP layer MUST send all the data contained in the ULP message." It does
+// so even if the ULP gets its memory back before the end: the rest is sent as it was.
 // DDP-5041-5.2-4
 func TestRFC5041_5_2_AllOctetsOfWhatIsDetached(t *testing.T) {
 	want := randomBytes(seeded(t), 1000)

@@ -11,7 +11,7 @@ import (
 
 // Tests of RFC 5041 §1.2 and §5: segmentation, ordering, delivery.
 
-// A message uses up one buffer, filled or not, and the next one goes to the next.
+// A message uses up one buffer, filled or not, and the next message goes to the next buffer.
 // DDP-5041-1.2-2 DDP-5041-5.1.2-1
 func TestRFC5041_1_2_OneBufferPerMessage(t *testing.T) {
 	p := newPair(t)
@@ -96,7 +96,7 @@ func testTransfer(t *testing.T, data []byte, n, mulpdu int) {
 	}
 }
 
-// checkSegments checks that segments of n octets in all are as few and as long as can be.
+// checkSegments checks that segments of n octets in all are as few and as long as possible.
 func checkSegments(t *testing.T, segments [][]byte, n, mulpdu, headerLen int) {
 	room := mulpdu - headerLen
 	if want := max(1, (n+room-1)/room); len(segments) != want {
@@ -109,8 +109,8 @@ func checkSegments(t *testing.T, segments [][]byte, n, mulpdu, headerLen int) {
 	}
 }
 
-// "LLPs MUST expose MULPDU and MULPDU changes." Each segment has the size of its moment.
-// DDP-5041-5.2-2 DDP-5041-3-2 DDP-5041-3-3
+// "LLPs MUST expose MULPDU and MULPDU changes." Each segment is as long as the MULPDU allows at
+// that moment. DDP-5041-5.2-2 DDP-5041-3-2 DDP-5041-3-3
 func TestRFC5041_5_2_MULPDUChanges(t *testing.T) {
 	rnd := seeded(t)
 	data := randomBytes(rnd, 20000)
@@ -285,7 +285,7 @@ func (p *pair) replay(segments [][]byte) {
 }
 
 // "At the Data Sink, DDP MUST Deliver a DDP Message if and only if all of the following are true:"
-// each missing in turn. DDP-5041-5.4-2 DDP-5041-5.3-4
+// The test omits each of them in turn. DDP-5041-5.4-2 DDP-5041-5.3-4
 func TestRFC5041_5_4_DeliveredIfAndOnlyIf(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 300, 0)

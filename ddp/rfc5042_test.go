@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Tests of RFC 5042 where DDP alone answers for it: STags, and the memory behind them.
+// Tests of the parts of RFC 5042 that DDP alone implements: STags, and the memory behind them.
 
 // "Protection Domain scope. The STag is valid if used on any Stream within a specific Protection
 // Domain, and is invalid if used on any Stream that is not a member". "Single Stream scope. The
@@ -57,7 +57,7 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 					t.Errorf("Check(%v): %v", need, err)
 				}
 			}
-			gone := tt.ok && tt.scope != 0 // nobody may invalidate what several streams have
+			gone := tt.ok && tt.scope != 0 // a shared STag may not be invalidated
 			if err := tt.domain.Invalidate(r.STag(), tt.stream); (err == nil) != gone {
 				t.Errorf("Invalidate: %v", err)
 			}
@@ -72,12 +72,13 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 // next allocated STag number, and also ensure that STags are reused at as slow a rate as possible.
 // Any allocation method that would lead to intentional or unintentional reuse of an STag by the
 // peer should be avoided (e.g., a method that always starts with a given STag and monotonically
-// increases it …, or a method that always uses the same STag for each operation)". They are drawn
-// at random from 2^32: of those drawn so far, one in 2^32 comes again, freed or not.
+// increases it …, or a method that always uses the same STag for each operation)". STags are drawn
+// at random from 2^32, so each draw repeats a given earlier STag with probability 2^-32, freed or
+// not.
 //
 // SEC-5042-5.1.1-2, SEC-5042-6.1.1-7 to SEC-5042-6.1.1-9
 func TestRFC5042_6_1_1_STagsComeAgainByChanceOnly(t *testing.T) {
-	const n = 100_000 // so 1.2 repetitions are to be expected, and more than 12 once in 10^8 runs
+	const n = 100_000 // so 1.2 repetitions are expected; more than 12 happen once in 10^8 runs
 	seen := make(map[STag]bool, n)
 	mem := make([]byte, 1)
 	d := new(Domain)
@@ -109,8 +110,9 @@ func TestRFC5042_6_1_1_STagsComeAgainByChanceOnly(t *testing.T) {
 	}
 }
 
-// TestRFC5042_6_2_2_FoundBeforeRevoked: who has found a Region before it is revoked, and checks it
-// after that, is refused: a placement, an atomic, the source of a Read Response and a window alike.
+// TestRFC5042_6_2_2_FoundBeforeRevoked: an access that has found a Region before it is revoked, and
+// checks it afterwards, is refused: a placement, an atomic, the source of a Read Response and a
+// window alike.
 //
 // "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
 // no longer modify the buffer after the ULP revokes remote access rights"

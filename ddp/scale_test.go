@@ -9,9 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// How the cost of an operation grows with the number of Regions in the Domain. The benchmarks
-// report the time of one operation. The tests count what can be counted: allocations, bytes and
-// tries.
+// This file measures how the cost of an operation grows with the number of Regions in the Domain.
+// The benchmarks report the time of one operation. The tests count allocations, bytes and tries.
 
 // counts are the numbers of Regions of the benchmarks.
 var counts = []int{1, 10, 100, 1000, 10_000, 100_000, 1_000_000}
@@ -26,7 +25,7 @@ func registerMany(t testing.TB, d *Domain, n int) []*Region {
 	return all
 }
 
-// One Region more is registered and deregistered.
+// BenchmarkRegisterAmongRegions registers and deregisters one more Region.
 func BenchmarkRegisterAmongRegions(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("regions=%d", n), func(b *testing.B) {
@@ -42,8 +41,8 @@ func BenchmarkRegisterAmongRegions(b *testing.B) {
 	}
 }
 
-// A segment is placed in one of the Regions: in the same one each time, or in one after another, so
-// that nothing of the Region is in a cache.
+// BenchmarkPlaceAmongRegions places a segment in one of the Regions: in the same one each time, or
+// in one after another, so that nothing of the Region is in a cache.
 func BenchmarkPlaceAmongRegions(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("regions=%d", n), func(b *testing.B) {

@@ -55,8 +55,8 @@ func TestPostInTwoPieces(t *testing.T) {
 	}
 }
 
-// Redirect gives the memory back to its owner: what came is kept in the new place, what comes goes
-// there.
+// Redirect gives the memory back to its owner: bytes that have arrived are copied to the new
+// memory, and later bytes go there.
 func TestRedirect(t *testing.T) {
 	d := new(Domain)
 	old, other := []byte("abcdefgh"), make([]byte, 8)
@@ -79,8 +79,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// What comes through a window goes where the Region's memory is now, not where it was when the
-// window was made.
+// Bytes that arrive through a window go to the present memory of the Region, not to the memory that
+// it had when the window was made.
 func TestRedirectTakesWindowsAlong(t *testing.T) {
 	p := newPair(t)
 	old, other := []byte("abcdefgh"), make([]byte, 8)
@@ -106,7 +106,7 @@ func TestRedirectTakesWindowsAlong(t *testing.T) {
 	}
 }
 
-// Redirect waits for a placement through a window that is under way, and nothing of it is lost.
+// Redirect waits for a placement through a window that is in progress, and nothing of it is lost.
 //
 // +checklocksignore: hold locks w
 func TestRedirectWaitsForWindows(t *testing.T) {

@@ -61,7 +61,7 @@ func TestSenderRefersToPayload(t *testing.T) {
 	}
 }
 
-// TestSenderReleasesPayload: who sends no more keeps no memory of the last message's.
+// TestSenderReleasesPayload: a Sender that has nothing to send keeps no memory of the last message.
 func TestSenderReleasesPayload(t *testing.T) {
 	var s Sender
 	s.Start(&Message{Payload: [][]byte{make([]byte, 200)}, Len: 200})

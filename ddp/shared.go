@@ -4,6 +4,6 @@ package ddp
 
 import "github.com/rddp/rddp/internal/locks"
 
-// A sharedRWMutex lets several goroutines copy into and out of a Region's memory at once. The
-// application that grants the access decides what a copy that overlaps another may find there.
+// A sharedRWMutex lets several goroutines copy into and out of a Region's memory at once. If copies
+// overlap, what they find there is up to the application that grants the access.
 type sharedRWMutex = locks.RWMutex[locks.Region]

@@ -11,9 +11,9 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestSTagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is
-// likelier than another, no step from one to the next comes often, and one that was given back is
-// not preferred.
+// TestSTagStatistics registers a million Regions: no STag is 0 or given twice, no octet value is
+// likelier than another, no difference between neighbors is frequent, and an STag that was given
+// back is not preferred.
 //
 // RFC 5040 §8.1.1, requirement 8, asks for values that are hard to predict.
 //
@@ -85,7 +85,7 @@ func drawn(t *testing.T, n int) (worst float64, values []STag) {
 	return worst, values
 }
 
-// checkSteps: knowing one STag does not tell the next. "No difference between neighbors occurs > 4
+// checkSteps: one STag does not predict the next. "No difference between neighbors occurs > 4
 // times"; by chance five times in 10^11 runs.
 func checkSteps(t *testing.T, values []STag) {
 	steps := make(map[STag]int, len(values))
@@ -101,8 +101,8 @@ func checkSteps(t *testing.T, values []STag) {
 	t.Logf("the commonest step between neighbors occurs %d times", most)
 }
 
-// TestGuessedSTags has a peer guess: each wrong STag ends its stream at once, the first attempt,
-// and the STags of other streams, which it may know, are as good as wrong ones.
+// TestGuessedSTags lets a peer guess. Each wrong STag ends its stream at the first attempt. The
+// STags of other streams, which the peer may know, count as wrong ones.
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-3, SEC-5042-6.1.1-6
 func TestGuessedSTags(t *testing.T) {
@@ -142,7 +142,7 @@ func TestGuessedSTags(t *testing.T) {
 		}
 		r := NewReceiver(c) // a new connection
 		var off uint64
-		for range 2 { // the second attempt finds no stream any more
+		for range 2 { // the second attempt finds the stream ended
 			u := append(TaggedHeader{Last: true, STag: a.stag, TO: a.to}.AppendTo(nil), payload...)
 			r.Place(off, u)
 			off += fpduLen(u)
@@ -169,10 +169,10 @@ func TestGuessedSTags(t *testing.T) {
 	t.Logf("%d streams, each over after 1 attempt; %d of them with STags of other streams or Domains: 0 hits, 0 octets changed", tries, foreigners)
 }
 
-// TestRegistration: a length of zero is no Region, so nothing can be reached by one (irdma's
-// CVE-2023-25775 made it all of memory), and nor can a window be empty. Two Regions over the same
-// memory are two names with rights, streams and lives of their own: nothing widens one by the
-// other.
+// TestRegistration: a Region of length zero is refused, so nothing can be reached through it
+// (irdma's CVE-2023-25775 made it all of memory). A window cannot be empty either. Two Regions over
+// the same memory have separate STags, rights, streams and lifetimes, and neither adds rights to
+// the other.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRegistration(t *testing.T) {
@@ -277,7 +277,7 @@ func TestRights(t *testing.T) {
 	t.Logf("%d cells", cells)
 }
 
-// TestNoAddresses: no STag, TO or header of a segment tells where the memory is.
+// TestNoAddresses: no STag, TO or header of a segment reveals where the memory is.
 func TestNoAddresses(t *testing.T) {
 	n := testmode.Cases(1_000_000)
 	d := new(Domain)

@@ -6,7 +6,7 @@ package ddp
 // several segments may see p in its later segments only. The same holds for an access through
 // another STag, that is, the STag of a window, or of another Region over the same memory.
 //
-// Store waits for copies in progress, never for TCP. Slice p stays the caller's. The error is an
+// Store waits for copies in progress, never for TCP. p still belongs to the caller. The error is an
 // [*AccessError]. Store does not look at rights and stream.
 func (r *Region) Store(off int, p []byte) error {
 	to, n := r.base+uint64(off), uint64(len(p))

@@ -17,10 +17,10 @@ import (
 // windows, under the same rules.
 //
 // A window has at least 1 byte, lies inside r, and grants no right that r does not grant. Bits of
-// access that are no right have no effect. A ReadSink belongs to one Read alone, so it has no
+// access that are not rights have no effect. A ReadSink belongs to one Read alone, so it has no
 // windows. If a window breaks these rules, or after the Deregister of r, the error is an
-// [*AccessError]. So it is if r is the zero Region. A Region of [Domain.RegisterMemory] has no
-// windows. Other errors come from the random source.
+// [*AccessError]. The same holds if r is the zero Region. A Region of [Domain.RegisterMemory] has
+// no windows. Other errors come from the random source.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	access &= everyRight

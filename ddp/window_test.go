@@ -64,8 +64,8 @@ func TestWindowRange(t *testing.T) {
 	}
 }
 
-// A window has at most the rights of its Region, and those alone count for it, whatever the Region
-// has.
+// A window has at most the rights of its Region, and only its own rights count for it, whatever the
+// Region has.
 //
 // SEC-5042-2.2.5-3, SEC-5042-6.1.1-4, SEC-5042-6.1.1-6
 func TestWindowRights(t *testing.T) {
@@ -103,8 +103,8 @@ func TestWindowRights(t *testing.T) {
 	}
 }
 
-// Every range at every bound, of the window by its STag and of the Region by its: what is not
-// inside is refused, and no octet outside the window changes. The names don't mix.
+// TestWindowBounds tries every range at every bound, of the window by its STag and of the Region by
+// its own. A range that is not inside is refused, and no octet outside the window changes.
 //
 // SEC-5042-2.2.2-2, SEC-5042-6.2.1-1, SEC-5042-6.2.2-2
 func TestWindowBounds(t *testing.T) {
@@ -117,7 +117,7 @@ func TestWindowBounds(t *testing.T) {
 			w := window(t, r, off, n, RemoteWrite)
 			payload := bytes.Repeat([]byte{^byte(guard)}, length)
 			want := bytes.Clone(g.mem)
-			// The Write as the peer would have it: relative to the window's TO, which may be less
+			// The Write as the peer would send it: relative to the window's TO, which may be less
 			// than 0.
 			m := Message{Tagged: true, RsvdULP: 0x40, STag: w.STag(), TO: w.TO() + uint64(from-off), Payload: [][]byte{payload}, Len: uint32(length)}
 			ulpdu := cut(&p.s, &m, 1000)[0]
@@ -171,7 +171,7 @@ func TestWindowIsApartFromItsRegion(t *testing.T) {
 	}
 }
 
-// RFC 7306 §5: what is aligned for the peer is aligned here, in windows too.
+// RFC 7306 §5: a word that is aligned for the peer is aligned here, in windows too.
 func TestWindowAlignment(t *testing.T) {
 	d := new(Domain)
 	mem := make([]byte, 32)
@@ -220,7 +220,7 @@ func TestWindowAtomics(t *testing.T) {
 	}
 }
 
-// A window ends by itself, at our wish or the peer's, and all windows end with their Region.
+// A window can end alone, when we or the peer end it. All windows end with their Region.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowEnds(t *testing.T) {
@@ -308,7 +308,7 @@ func TestWindowWithoutRandomness(t *testing.T) {
 	}
 }
 
-// A Region that discards has no memory that a window could be of.
+// A Region that discards has no memory, so it can have no window.
 func TestWindowOfDiscarded(t *testing.T) {
 	r := register(t, new(Domain), make([]byte, 8), RemoteWrite, stream)
 	Redirect(r, nil)
@@ -318,7 +318,7 @@ func TestWindowOfDiscarded(t *testing.T) {
 }
 
 // Deregister waits for a placement that is under way, in the Region itself, a window of it, or a
-// window of that; so does a second one at the same time. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
+// window of that; a second Deregister at the same time waits too. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestDeregisterWaits(t *testing.T) {
@@ -380,7 +380,7 @@ func TestDeregisterWaits(t *testing.T) {
 }
 
 // Peers write through a window while the application revokes it, or the Region, and then uses the
-// memory: not one octet comes late. What a second window writes goes on when only the first is
+// memory: not one octet comes late. Writes through a second window continue when only the first is
 // revoked. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
 func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 	const rounds, part = 48, 1024

@@ -52,7 +52,7 @@ func TestUpdate64(t *testing.T) {
 	}
 }
 
-// Atomics of several streams and of the application lose nothing.
+// Atomics of several streams and of the application lose no update.
 func TestUpdate64Races(t *testing.T) {
 	const goroutines, times = 4, 2000
 	mem := make([]byte, 16)

@@ -12,8 +12,8 @@ var benchAreas = []struct {
 }{{"hot", 0}, {"1MiB", 1 << 20}, {"16MiB", 16 << 20}, {"cold", 256 << 20}}
 
 // BenchmarkCopy measures each kernel with a source in the cache, as the receive buffer is, whose
-// payload begins 18 bytes behind a line. What it costs to read such a copy again is measured in
-// package ddp.
+// payload begins 18 bytes behind a line. The benchmarks of package ddp measure the cost of reading
+// such a copy again.
 func BenchmarkCopy(b *testing.B) {
 	mem, src := make([]byte, 256<<20), make([]byte, 256<<10)
 	for i := 0; i < len(mem); i += 4096 { // so that the operating system provides it

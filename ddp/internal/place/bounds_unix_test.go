@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStaysInsideTheSlices puts source and destination at the end of a page before one that cannot
-// be accessed, and at the beginning of a page behind one. A kernel that touches a byte beside them
-// crashes the test.
+// TestStaysInsideTheSlices puts source and destination at the end of a page before an inaccessible
+// page, and at the beginning of a page after one. A kernel that touches a byte beside them crashes
+// the test.
 func TestStaysInsideTheSlices(t *testing.T) {
 	from, to := fenced(t), fenced(t)
 	p, _ := random(t, len(from))

@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/internal/cpuid"
 )
 
-// TestChoice checks the rule by which Copy gets its kernel, and that the CPU of this machine is
-// asked for it.
+// TestChoice checks the rule by which Copy gets its kernel, and that the rule is applied to the CPU
+// of this machine.
 func TestChoice(t *testing.T) {
 	tests := []struct {
 		intel, erms bool

@@ -1,5 +1,4 @@
-// Package place copies payload to the memory that it is for. Package ddp's placement is its only
-// user.
+// Package place copies payload to its destination. Package ddp's placement is its only user.
 //
 // Before a CPU writes a part of a cache line that it does not have, it reads the line from memory.
 // A copy to memory that is not in the cache therefore reads as much as it writes, for nothing. REP
@@ -9,11 +8,11 @@
 // REP MOVSB is for long payload only. All other payload, other CPUs, and programs under the race
 // detector, which does not see what assembly writes, use Go's copy.
 //
-// Stores past the cache are left out. In a ring of 16 MiB they place 64 KiB at 34 GB/s instead of
-// 17, but in a ring of 1 MiB placing and reading at once falls from 17 to 11 GB/s, and only a
-// program could know which of the two it has. Also left out: AVX-512 stores (within 5 % of 16-byte
-// ones), PREFETCHW ahead of a copy (no gain in cold memory), CLZERO (traps under a hypervisor). All
-// on Zen 4.
+// The package does not use stores that bypass the cache. In a ring of 16 MiB they place 64 KiB at
+// 34 GB/s instead of 17, but in a ring of 1 MiB placing and reading at once falls from 17 to 11
+// GB/s, and only the program knows which of the two it has. The package also does not use AVX-512
+// stores (within 5 % of 16-byte ones), PREFETCHW ahead of a copy (no gain in cold memory) or CLZERO
+// (traps under a hypervisor). All figures are from Zen 4.
 package place
 
 import (
