@@ -14,7 +14,7 @@ type loop struct {
 	register *ddp.Region
 }
 
-// carry moves everything that a and b have to say to one another.
+// carry moves all messages between a and b.
 func (l *loop) carry() {
 	for l.step(l.a, l.b) || l.step(l.b, l.a) {
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestFetchAdd has four streams add to one word at the same time: the sum is exact, and each value
-// in between was seen by exactly one of them, by each stream in rising order.
+// TestFetchAdd lets four streams add to one word at the same time. The sum must be exact. Exactly
+// one stream sees each value in between, and each stream sees rising values.
 //
 // "Atomic Operations are atomic with regard to each other": RFC 7306 §5.
 func TestFetchAdd(t *testing.T) {
@@ -62,18 +62,19 @@ func TestFetchAdd(t *testing.T) {
 	t.Logf("%d streams × %d FetchAdds: the sum is exact, every value was seen once", streams, each)
 }
 
-// A swap is one CmpSwap: when it was asked for and answered, in moments that all streams share.
+// A swap is one CmpSwap, with the times of its request and its answer on a clock that all streams
+// share.
 type swap struct {
-	from, to uint64 // what it expected, and stored if that was there
+	from, to uint64 // the expected value, and the value stored if the word had it
 	found    uint64
 	called   int64
 	back     int64
 }
 
-// TestCmpSwapHistory has four streams compare and swap one word, each from the value that it saw
-// last to one that nobody else stores. There is one order of all of them that explains what each
-// has found and in which none comes before one that was over before it began: the history is
-// linearizable.
+// TestCmpSwapHistory lets four streams compare and swap one word, each from the value that it saw
+// last to a value that nobody else stores. The history must be linearizable: one order of all swaps
+// explains the value that each has found, and a swap that ended before another began comes before
+// it.
 func TestCmpSwapHistory(t *testing.T) {
 	const streams = 4
 	each := testmode.Cases(200_000)
@@ -121,7 +122,7 @@ func TestCmpSwapHistory(t *testing.T) {
 	if final, _ := load64(r, 0); final != stored.last {
 		t.Errorf("the word is %d, in the order found %d", final, stored.last)
 	}
-	// The judge can tell: a history in which two swaps found the same value has no order.
+	// linearize finds faults: a history in which two swaps replaced the same value has no order.
 	broken := append(slices.Clone(all), swap{from: all[0].found, to: 1 << 60, found: all[0].found, called: clock.Add(1), back: clock.Add(1)})
 	if _, problem := linearize(broken); problem == "" {
 		t.Error("the judge finds an order where there is none")
@@ -134,11 +135,11 @@ type stored struct {
 	last uint64
 }
 
-// linearize looks for an order. As no value is stored twice, those that stored are a chain; one
-// that found another value than it expected stands behind the one that stored that.
+// linearize looks for an order. No value is stored twice, so the swaps that stored a value form a
+// chain. A swap that found an unexpected value comes after the swap that stored that value.
 func linearize(all []swap) (s stored, problem string) {
 	next := map[uint64]swap{}    // by the value that it replaced
-	finds := map[uint64][]swap{} // those that stored nothing, by what they found
+	finds := map[uint64][]swap{} // swaps that stored nothing, by the value that they found
 	for _, c := range all {
 		if c.found != c.from {
 			finds[c.found] = append(finds[c.found], c)
@@ -149,7 +150,7 @@ func linearize(all []swap) (s stored, problem string) {
 		}
 		next[c.from] = c
 	}
-	latest := int64(0) // when the last of those before was called
+	latest := int64(0) // when the last earlier swap was called
 	place := func(c swap) bool {
 		ok := c.back > latest
 		latest = max(latest, c.called)
@@ -184,8 +185,8 @@ func linearize(all []swap) (s stored, problem string) {
 }
 
 // TestOddAtomics: an atomic that is not aligned, not wholly inside, or whose request is not 52
-// octets long ends the stream with the right Terminate, and not one octet of memory changes (RFC
-// 7306 §8.2).
+// octets long ends the stream with the right Terminate, and no octet of memory changes (RFC 7306
+// §8.2).
 func TestOddAtomics(t *testing.T) {
 	m := &targetMemory{domain: new(ddp.Domain), buf: make([]byte, targetRoom+128)}
 	mem := aligned(64)
@@ -220,7 +221,7 @@ func TestOddAtomics(t *testing.T) {
 			want := refused(0, 1, 1)
 			if off <= 32-8 {
 				if off%8 == 0 {
-					continue // that one is right
+					continue // this length is right
 				}
 				want = refused(0, 2, 7)
 			}

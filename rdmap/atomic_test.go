@@ -94,7 +94,7 @@ func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		// Few bits, so that comparisons succeed now and then.
+		// Few bits, so that some comparisons succeed.
 		draw := func(name string) uint64 { return rapid.Uint64Range(0, 15).Draw(t, name) * 0x1001 }
 		orig, compare, cmask, swap, smask := draw("orig"), draw("compare"), draw("cmask"), draw("swap"), draw("smask")
 		if got, want := cmpSwap(orig, compare, cmask, swap, smask), bitwiseSwap(orig, compare, cmask, swap, smask); got != want {
@@ -106,8 +106,8 @@ func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 // "FetchAdd Atomic Operations that target ULP Buffer addresses that are not 64-bit aligned MUST be
 // surfaced as errors, and the Responder's memory MUST NOT be modified in such cases. Additionally,
 // an error MUST be surfaced and a terminate message MUST be generated"; for CmpSwap "The operation
-// MUST NOT be performed". It is the address that counts: "MUST represent a ULP Buffer address that
-// is 64-bit aligned".
+// MUST NOT be performed". The address must be aligned, not the offset: "MUST represent a ULP Buffer
+// address that is 64-bit aligned".
 //
 // RDMAPX-7306-5.1.1-5 to RDMAPX-7306-5.1.1-9, RDMAPX-7306-5.1.2-6 to RDMAPX-7306-5.1.2-10,
 // RDMAPX-7306-5.2.1-14, RDMAPX-7306-8.2-5 to RDMAPX-7306-8.2-7
@@ -170,8 +170,8 @@ func TestMisalignedVector(t *testing.T) {
 // with a valid Atomic Operation Response Message" and none of it is "delivered to the Responder's
 // ULP". The response "MUST consume an Untagged Buffer" of queue 3, "a sufficient number" of which
 // there must be, and "The RDMAP layer MUST Deliver the Atomic Operation Response Message to the
-// ULP". The word is in the target's byte order. What the two functions above make of it is what the
-// memory has afterwards, and what was there before comes back.
+// ULP". The word is in the target's byte order. Afterwards the memory has the result of the two
+// functions above, and the response has the previous value.
 //
 // RDMAPX-7306-5-4, RDMAPX-7306-5.1.1-1 to RDMAPX-7306-5.1.1-4, RDMAPX-7306-5.1.2-1 to
 // RDMAPX-7306-5.1.2-5, RDMAPX-7306-5.2.1-10, RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21,
@@ -285,7 +285,7 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	var over atomic.Bool
 	go func() { wg.Wait(); over.Store(true) }()
 	want := uint64(streams * adds)
-	for !over.Load() { // as fast as can be, so that one of these falls between the two halves of others that are not atomic
+	for !over.Load() { // as fast as possible, to fall between the two halves of updates that are not atomic
 		want++
 		if _, err := local.Update64(0, func(v uint64) uint64 { return v + 1 }); err != nil {
 			t.Error(err)
@@ -296,8 +296,8 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	if got, err := load64(local, 0); err != nil || got != want {
 		t.Errorf("the word is %d (%v), want %d", got, err, want)
 	}
-	// And by design, between the reading and the writing of a local one: f may be called again, but
-	// not without a reason.
+	// This atomic of the peer falls between the reading and the writing of a local one on purpose:
+	// f may be called again, but not without a reason.
 	x := newPair(t, params{domain: domains[0]})
 	r, err := x.b.domain.Register(memory, ddp.RemoteAtomic, 0)
 	if err != nil {
@@ -305,7 +305,7 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	}
 	between := func(v uint64) uint64 {
 		if x.a.out == nil {
-			var other sync.WaitGroup // a goroutine of its own, as a peer's would be: this one holds the Region
+			var other sync.WaitGroup // another goroutine, like a peer's, because this one holds the Region
 			other.Go(func() {
 				x.a.post(WorkRequest{Op: WorkFetchAdd, Operand: 1000, Remote: handle(r)})
 				x.run()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// From the post at one side to the Completions at both, without MPA and TCP.
+// BenchmarkOperation measures from the post at one side to the Completions at both, without MPA and
+// TCP.
 func BenchmarkOperation(b *testing.B) {
 	for _, op := range []WorkOp{WorkSend, WorkWrite, WorkRead} {
 		for _, n := range []int{0, 64, 1024, 64 << 10} {

@@ -50,7 +50,7 @@ type Completion struct {
 	Invalidated    ddp.STag // the local STag that the message has invalidated
 	HasImmediate   bool     // of a receive: Immediate is valid
 	Immediate      uint64   // the 8 bytes of Immediate Data, the first byte highest
-	Original       uint64   // of an atomic: the value of the word from before
+	Original       uint64   // of an atomic: the previous value of the word
 }
 
 // String returns the Completion on one line.
@@ -130,7 +130,7 @@ func (c *CompletionQueue) Len() int {
 }
 
 // Ready returns a channel that receives a value when the queue may hold Completions. Call Poll to
-// find out. If Poll leaves some, the channel receives another value.
+// find out. If Poll leaves some Completions, the channel receives another value.
 func (c *CompletionQueue) Ready() <-chan struct{} {
 	ready, made := c.ready.get()
 	if made && c.Len() > 0 { // these Completions found no channel
@@ -238,8 +238,8 @@ func (c *CompletionQueue) release() {
 	c.free.Add(1)
 }
 
-// Reserve reserves an entry, for a request whose Completion comes from elsewhere than a QP of this
-// package, such as an RDMA device. It returns false if no entry is free.
+// Reserve reserves an entry, for a request whose Completion does not come from a QP of this package
+// but, for example, from an RDMA device. It returns false if no entry is free.
 func (c *CompletionQueue) Reserve() bool { return c.reserve() }
 
 // Fill puts done into an entry that Reserve has reserved. If done is nil, Fill gives the entry
@@ -266,7 +266,7 @@ func (c *CompletionQueue) complete(done Completion) {
 	}
 }
 
-// sleeper returns what a consumer sleeps on.
+// sleeper returns the channel that a consumer waits for.
 func (c *CompletionQueue) sleeper(solicited bool) *lazyChan {
 	if solicited {
 		return &c.solicited
@@ -296,8 +296,8 @@ const errNotReserved = "BUG: Completion without a reserved entry"
 // A lazyChan is a channel of capacity 1 that is made when the first consumer wants to wait for it.
 type lazyChan struct{ c atomic.Pointer[chan struct{}] }
 
-// get returns the channel, and whether this call has made it. What was signaled before that is
-// lost, so the caller then looks for it.
+// get returns the channel, and whether this call has made it. Signals sent before that are lost, so
+// the caller must then check for Completions.
 func (l *lazyChan) get() (c chan struct{}, made bool) {
 	p := l.c.Load()
 	if p == nil {

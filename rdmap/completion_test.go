@@ -48,7 +48,8 @@ func TestCompletionQueueNeverOverflows(t *testing.T) {
 	}
 }
 
-// Against a slice, while the ring grows with its head anywhere.
+// TestCompletionQueueModel compares the queue with a slice, while the ring grows with its head
+// anywhere.
 func TestCompletionQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := NewCompletionQueue(rapid.IntRange(1, 20).Draw(t, "depth"))
@@ -245,7 +246,7 @@ func TestWaitBatch(t *testing.T) {
 		desc     string
 		there, n int // Completions in the queue, and room in dst
 		want     int
-		canceled bool // and not even then an error
+		canceled bool // and even then no error
 	}{
 		{"as many as there are", 3, 5, 3, false},
 		{"as many as there is room for", 5, 3, 3, false},
@@ -309,8 +310,8 @@ func TestWaitBatch(t *testing.T) {
 }
 
 // Many QPs share one queue, and goroutines of every kind take from it at once. Each Completion is
-// taken exactly once, those of one QP by one taker in order, and when nothing moves any more nobody
-// sleeps while there is one. Takers go home after some, so that it matters that they wake the next.
+// taken exactly once, those of one QP by one taker in order, and in the end no taker sleeps while
+// there is a Completion. Takers stop after some Completions, so each must wake the next taker.
 func TestEachCompletionTakenOnce(t *testing.T) {
 	for range rapidRounds {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -325,7 +326,7 @@ func TestEachCompletionTakenOnce(t *testing.T) {
 
 const rapidRounds = 3
 
-// A taker takes some Completions after it has waited.
+// A taker waits, and then takes some Completions.
 type taker struct {
 	name string
 	take func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error)
@@ -382,7 +383,7 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 	}
 	var mu sync.Mutex
 	taken := map[name]int{}
-	awake := len(kinds) // or asleep: not gone home
+	awake := len(kinds) // or asleep, but not stopped
 	var wg sync.WaitGroup
 	for i, k := range kinds {
 		wg.Go(func() {
@@ -445,7 +446,8 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 	}
 }
 
-// Entries that come while a signal lies there raise no other, so who takes one passes it on.
+// Entries that arrive while a signal is pending raise no other signal, so a consumer that takes one
+// passes the signal on.
 func TestOneSignalWakesAll(t *testing.T) {
 	for _, k := range takers {
 		if k.name == "a Wait that is canceled" || k.name == "Ready and Poll" {
@@ -523,14 +525,14 @@ func TestReadyIsMadeLate(t *testing.T) {
 	}
 }
 
-// waitOne takes one Completion from c, as a program does that waits for one.
+// waitOne takes one Completion from c, as a program that waits for one does.
 func waitOne(ctx context.Context, c *CompletionQueue, solicited bool) (Completion, error) {
 	var one [1]Completion
 	_, err := c.Wait(ctx, one[:], solicited)
 	return one[0], err
 }
 
-// TestZeroQueues: the queues that nobody has made have no room, and are empty.
+// TestZeroQueues: the zero values of the queues have no room, and are empty.
 func TestZeroQueues(t *testing.T) {
 	c := new(CompletionQueue)
 	if c.Reserve() || c.Len() != 0 || c.Poll(make([]Completion, 1)) != 0 {

@@ -94,7 +94,8 @@ func (e *linkEnd) postWhenRoom(wr *WorkRequest) error {
 	}
 }
 
-// Posters, transmitter, receiver and pollers at the same time, both ways.
+// TestConcurrentUse runs posters, transmitter, receiver and pollers at the same time, in both
+// directions.
 func TestConcurrentUse(t *testing.T) {
 	const posters, each = 4, 100
 	l := newLink(t, params{depth: 16, ord: 4, ird: 4, cqDepth: 64, mulpdu: 300})
@@ -182,7 +183,7 @@ func (l *link) poster(t *testing.T, p uint32, n int, r, word *ddp.Region, credit
 	}
 }
 
-// However the stream ends under load, everything accepted completes, once.
+// However the stream ends under load, every accepted request completes once.
 func TestConcurrentEnd(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -210,7 +211,8 @@ func testConcurrentEnd(t *testing.T, end func(*link)) {
 	started := make(chan struct{}, 3)
 	cqs := make([]*CompletionQueue, 3)
 	for p := range 3 {
-		// Two regions: a Write that overtakes the answer to a Read would change what that reads.
+		// Two regions: a Write that overtakes the answer to a Read would change the data that the
+		// Read returns.
 		target, _ := l.x.b.register(600, ddp.RemoteWrite)
 		source, _ := l.x.b.register(600, ddp.RemoteRead)
 		cq := NewCompletionQueue(64)
@@ -263,7 +265,8 @@ func testConcurrentEnd(t *testing.T, end func(*link)) {
 	end(l)
 	wg.Wait()
 	l.stop()
-	// The transmitter has stopped, so nobody refers to any payload: what it held is flushed.
+	// The transmitter has stopped, so nothing refers to any payload, and the requests that it held
+	// are flushed.
 	l.x.a.qp.Abort(errTest)
 	for p, cq := range cqs {
 		if got := counts[p][1] + len(done(cq)); got != counts[p][0] {
@@ -278,12 +281,12 @@ func testConcurrentEnd(t *testing.T, end func(*link)) {
 	}
 }
 
-// hold keeps a region from being deregistered until release is called, as a copy under way does.
+// hold keeps a region from being deregistered until release is called, as a copy in progress does.
 func hold(t *testing.T, r *ddp.Region) (release func()) {
 	t.Helper()
 	begun, over := make(chan bool), make(chan struct{})
 	var copying sync.WaitGroup
-	copying.Go(func() { // a Region is released by the goroutine that has held it
+	copying.Go(func() { // the goroutine that holds a Region must release it
 		var s ddp.Sender
 		s.Start(&ddp.Message{Tagged: true, Len: 1, Source: r, SourceTO: r.TO()})
 		begun <- s.Next(100)
@@ -320,7 +323,7 @@ func TestFlushWaitsForCopies(t *testing.T) {
 	wantDone(t, "after it", x.a.sendCQ, "1 flushed, 2 success")
 }
 
-// Cancel and the end of the stream at the same time: one Completion.
+// If Cancel and the end of the stream happen at the same time, there is one Completion.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCancelMeetsEnd(t *testing.T) {
@@ -358,8 +361,8 @@ func TestCancelMeetsEnd(t *testing.T) {
 }
 
 // The end of the stream and then Cancel, while the peer's answer is being copied: Cancel does not
-// say that the Read goes on, nor that its memory is the caller's as long as an octet may still
-// come.
+// report that the Read continues. It does not report that the memory belongs to the caller while an
+// octet may still arrive.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestEndMeetsCancel(t *testing.T) {
@@ -430,7 +433,8 @@ func TestEndDuringInvalidate(t *testing.T) {
 			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
 		}.AppendTo(nil))
 	})
-	// Not Check: it would take the region's lock once more, behind the one who waits for it.
+	// Check would not do: it would take the region's lock once more, behind the goroutine that
+	// waits for it.
 	prototest.Wait(t, "the invalidation", func() bool {
 		var e *ddp.AccessError
 		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddp.CodeInvalidSTag
@@ -443,8 +447,8 @@ func TestEndDuringInvalidate(t *testing.T) {
 }
 
 // Several goroutines wait for the same sink, and the entries of the requests go to other QPs as
-// soon as one of them has gone on. None touches an entry that is no longer its own, which the race
-// detector would see.
+// soon as one goroutine continues. No goroutine touches an entry that is no longer its own, which
+// the race detector would see.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestEntriesMoveOnToOtherQPs(t *testing.T) {

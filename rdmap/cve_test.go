@@ -10,12 +10,11 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// The tests here have the shape of faults that other implementations had; conformance/cves.md lists
-// them all.
+// These tests try faults that other implementations had; conformance/cves.md lists them all.
 
 // TestCVE_2026_64102_ULPDULengthUnderflow: siw subtracted the header's length from a ULPDU length
-// that was less, and the negative number passed the bounds check. Here every length from 0 to one
-// too few, of each opcode, is refused.
+// that was smaller, and the negative number passed the bounds check. Here every length from 0 to
+// one below the minimum is refused, for each opcode.
 func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 18)
@@ -34,8 +33,8 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 			}
 		}
 	}
-	// The headers inside a message are as short: Read and Atomic Requests, responses, Immediate
-	// Data, Terminates.
+	// The headers inside a message can be too short as well: Read and Atomic Requests, responses,
+	// Immediate Data, Terminates.
 	for op, n := range map[Opcode]int{OpReadRequest: 28, OpAtomicRequest: 52, OpAtomicResponse: 12, OpImmediate: 8, OpTerminate: 4} {
 		for short := range n {
 			x := m.newTarget(true, 1)
@@ -51,8 +50,8 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 }
 
 // TestCVE_2026_64268_ReadResponseLongerThanTheRead: siw checked each segment of a Read Response and
-// not their sum. Here segments that all lie inside of the sink, but are more than were asked for,
-// end the stream; the Read fails.
+// not their sum. Here segments that all lie inside the sink, but have more octets than the Read
+// asked for, end the stream, and the Read fails.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
@@ -77,9 +76,9 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_23242_FirstHeader: siw had no context yet when the very first header was bad, and
-// used it. Here the first segment of a stream can have every version and opcode: a Terminate, and
-// all requests complete.
+// TestCVE_2026_23242_FirstHeader: siw used a context that did not exist yet when the very first
+// header was bad. Here the first segment of a stream may have any version and opcode: this end
+// sends a Terminate, and all requests complete.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2026_23242_FirstHeader(t *testing.T) {
@@ -107,7 +106,7 @@ func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 
 // TestCVE_2025_39758_ReadResponseBytes: siw counted the pages of a Read Response wrongly and sent
 // foreign memory, up to 64 KiB in an FPDU. Here Reads of every length and offset, cut at many
-// sizes, bring the octets asked for.
+// sizes, return the octets asked for.
 func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 	for _, mulpdu := range []int{71, 100, 1000, 65000} {
 		x := newPair(t, params{mulpdu: mulpdu})
@@ -115,7 +114,7 @@ func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 		mem := secret[4096:8192:8192]
 		copy(mem, pattern(len(mem), 3))
 		for i := range mem {
-			mem[i] &= 0x0F // so that a secret octet shows
+			mem[i] &= 0x0F // so that a secret octet is recognizable
 		}
 		r, err := x.b.domain.Register(mem, ddp.RemoteRead, x.b.stream())
 		if err != nil {
@@ -153,9 +152,9 @@ func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 	}
 }
 
-// TestCVE_2024_53094_RevokedPagesAreNotSent: siw handed pages to TCP that it did not own. Here,
-// when the source of a Read Response is deregistered in the middle, not one octet more of it goes
-// out, and the stream ends.
+// TestCVE_2024_53094_RevokedPagesAreNotSent: siw handed pages to TCP that it did not own. Here, if
+// the source of a Read Response is deregistered in the middle, no further octet of it goes out, and
+// the stream ends.
 func TestCVE_2024_53094_RevokedPagesAreNotSent(t *testing.T) {
 	for segments := range 8 { // how many are out when the Region goes
 		x := newPair(t, params{mulpdu: 114}) // 100 octets each
@@ -195,9 +194,9 @@ func TestCVE_2024_53094_RevokedPagesAreNotSent(t *testing.T) {
 }
 
 // TestCVE_2022_50736_FlushKeepsTheOpcode: siw flushed requests whose opcode was not set yet, an
-// index out of bounds. Here requests of every operation, flushed in every way and at every moment
-// of their life, say what they were; each has a status (CVE-2021-47076, CVE-2024-53229: rxe
-// completed without one) and its error (CVE-2021-46983: nvmet had none).
+// index out of bounds. Here the Completion of every request, flushed in every way and at every
+// stage, has its operation. Each also has a status (CVE-2021-47076, CVE-2024-53229: rxe completed
+// without one) and its error (CVE-2021-46983: nvmet had none).
 func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 	ends := map[string]func(q *QP){
 		"abort": func(q *QP) { q.Abort(errTest) },
@@ -283,9 +282,9 @@ func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_46114_AtomicOfOddLength: an atomic write of rxe that was not 8 octets long told
-// memory behind it. Here a request of any other length than its own is refused, and nothing comes
-// back but the Terminate.
+// TestCVE_2026_46114_AtomicOfOddLength: an atomic write of rxe that was not 8 octets long revealed
+// the memory behind it. Here a request of a wrong length is refused, and only the Terminate comes
+// back.
 func TestCVE_2026_46114_AtomicOfOddLength(t *testing.T) {
 	m := newTargetMemory(t)
 	for n := range 80 {
@@ -345,8 +344,8 @@ func TestCVE_2024_57973_LengthSum(t *testing.T) {
 }
 
 // TestCVE_2026_72129_OffsetBeyondTheFirst: nvmet subtracted the first page's length from an offset
-// that was beyond it. Gather lists with empty and tiny pieces, cut into segments at every place,
-// bring the same octets.
+// that was beyond it. Here gather lists with empty and tiny pieces, cut into segments at every
+// place, deliver the same octets.
 func TestCVE_2026_72129_OffsetBeyondTheFirst(t *testing.T) {
 	data := pattern(300, 5)
 	lists := [][]int{{0, 0, 300}, {1, 1, 1, 297}, {100, 0, 100, 0, 100}, {299, 1}, {57, 57, 57, 57, 72}, {300, 0}}

@@ -56,8 +56,8 @@ func (x *discarding) add(id uint64) WorkRequest {
 }
 
 // TestDiscardedStream: after [ddp.Domain.Discard] a Read or an atomic of the peer gets no answer
-// and does not touch the memory, whether it has arrived before or comes later. It is no error, and
-// what this end sends arrives. Other streams go on.
+// and does not touch the memory, whether it has arrived before or comes later. That is not an
+// error, and messages of this end arrive. Other streams continue.
 func TestDiscardedStream(t *testing.T) {
 	x := newDiscarding(t, params{ird: 4, ord: 4})
 	x.a.post(x.add(1))
@@ -91,8 +91,8 @@ func TestDiscardedStream(t *testing.T) {
 	forget()
 }
 
-// TestDiscardWhileClosing: answers that wait when the owner of the memory discards them do not hold
-// up the end.
+// TestDiscardWhileClosing: answers that wait when the owner of the memory discards them do not
+// delay the end.
 func TestDiscardWhileClosing(t *testing.T) {
 	x := newDiscarding(t, params{})
 	x.a.post(x.read(1, 100))
@@ -142,7 +142,7 @@ func TestDiscardDuringReadResponse(t *testing.T) {
 	x.b.receive()
 	var over sync.WaitGroup
 	x.memory.before = func() {
-		if x.memory.n.Load() == 4 { // the second segment: two were read for the one before
+		if x.memory.n.Load() == 4 { // the second segment: the first took two reads
 			x.memory.before = nil
 			over.Go(func() { x.domain.Discard(x.b.stream()) })
 			for !x.domain.Discards(x.b.stream()) {

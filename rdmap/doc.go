@@ -7,10 +7,11 @@
 //     [Completion] and [Status], [Handle], and the errors, above all [TerminateError].
 //   - Drivers of connections, and programs with a transport of their own: [QP] with [Config] and
 //     [StartParams], [CompletionQueue] and [SharedReceiveQueue].
-//   - Whoever reads, builds or prints single messages: [Opcode] with [Control] and [ParseControl],
-//     [ReadRequest], [AtomicRequest], [AtomicResponse], [Terminate] and [TerminateCode.Words].
-//     AppendTo writes reserved bits as zero, and the Parse functions ignore them. A Parse function
-//     keeps nothing of its argument; what it returns as the rest aliases it.
+//   - Programs that read, build or print single messages: [Opcode] with [Control] and
+//     [ParseControl], [ReadRequest], [AtomicRequest], [AtomicResponse], [Terminate] and
+//     [TerminateCode.Words]. AppendTo writes reserved bits as zero, and the Parse functions ignore
+//     them. A Parse function keeps no reference to its argument, but the rest that it returns
+//     aliases it.
 //
 // # Use
 //

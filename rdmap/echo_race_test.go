@@ -12,8 +12,8 @@ import (
 // TestLockPairsOfAnEcho counts how often each end locks and unlocks for a message of its own and
 // one of its peer. With posted receives and a completion queue that is a ring, there are 14 pairs:
 // 5 of the QP, 1 of PostRecv, 4 of DDP's Queue and 4 of completion queues. With Bind, Receive,
-// PostNext and a completion queue of depth 1 there are 2: PostNext and Sent lock the QP. Race
-// builds alone count.
+// PostNext and a completion queue of depth 1 there are 2: PostNext and Sent lock the QP. Only race
+// builds count locks.
 func TestLockPairsOfAnEcho(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string

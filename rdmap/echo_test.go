@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// An echo is two sides that send one another a message in turn, as the drivers of two connections
-// do whose programs call Write and Read. It allocates nothing itself.
+// An echo is two sides that send each other messages in turn, like the drivers of two connections
+// whose programs call Write and Read. It allocates nothing itself.
 type echo struct {
 	*pair
 	ulpdu   []byte
@@ -39,7 +39,7 @@ func (e *echo) carry(s, d *side, data []byte) (Completion, []byte) {
 	return c, payload
 }
 
-// send gives the request out and cuts it into one segment.
+// send gives out the request's message as one segment.
 func (e *echo) send(s *side) {
 	if e.posts {
 		if err := s.qp.PostSend(&e.request); err != nil || !s.qp.NextMessage() {

@@ -9,8 +9,8 @@ import (
 // Fail ends the stream because some layer has found an error. Only the first error of the stream
 // counts. If the RFCs allow it, the next message is the Terminate that reports the error, and no
 // message follows it. Messages that NextMessage gave out earlier are still sent. Fail flushes all
-// other requests, and the request at fault gets a status of its own. Config.Terminate says
-// what goes out before the Terminate if the error is in what the peer has sent.
+// other requests, and the request at fault gets a status of its own. Config.Terminate says which
+// messages go out before the Terminate if the peer's data caused the error.
 //
 // The content of the Terminate follows from err: an error of this package, a *ddp.Error, or an
 // error of mpa, which has the method TerminateCode. Any other err is reported as a local
@@ -61,9 +61,8 @@ func (q *QP) failLocked(err error, answering bool) {
 	q.moveOnLocked()
 }
 
-// isUnsent reports whether the end of the stream leaves nothing of a request to be done: RDMAP
-// "Completes in error all ULP operations that have not been provided to the DDP layer" (RFC 5040
-// §5.4).
+// isUnsent reports whether the end of the stream flushes a request: RDMAP "Completes in error all
+// ULP operations that have not been provided to the DDP layer" (RFC 5040 §5.4).
 func isUnsent(e *sendEntry) bool { return e.progress == queued || e.op.awaitsResponse() }
 
 // terminateLocked makes t the next message, and the last one.
@@ -236,8 +235,8 @@ func (q *QP) deregisterLocked(pos uint64) {
 	q.sq.looking++
 	q.unlocked(sink.Deregister)
 	q.sq.looking--
-	// Another goroutine may have deregistered the sink and completed the request. Then the entry is
-	// perhaps another QP's by now.
+	// Another goroutine may have deregistered the sink and completed the request. Then the entry
+	// may belong to another QP by now.
 	if pos >= q.sq.ring.Head() && e.sink == sink {
 		e.sink = nil
 	}

@@ -54,11 +54,11 @@ func wantClosed(t *testing.T, q *QP, cause error) {
 	}
 }
 
-// What becomes of requests and traffic in each way to end (a table of all cases is in the verbs'
-// state model). "The RDMAP layer Completes in error all ULP operations that have not been provided
-// to the DDP layer." "After sending a Terminate Message on an RDMAP Stream, the Local Peer MUST NOT
-// send any more Messages on that specific RDMAP Stream." "the RDMAP layer MUST attempt to inform
-// the local ULP that the error has occurred."
+// TestRFC5040_5_4_FailFlushes checks requests and traffic after each way to end (the verbs' state
+// model has a table of all cases). "The RDMAP layer Completes in error all ULP operations that have
+// not been provided to the DDP layer." "After sending a Terminate Message on an RDMAP Stream, the
+// Local Peer MUST NOT send any more Messages on that specific RDMAP Stream." "the RDMAP layer MUST
+// attempt to inform the local ULP that the error has occurred."
 //
 // RDMAP-5040-5.4-10, RDMAP-5040-5.4-11, RDMAP-5040-6.2.1-2, RDMAP-5040-7.1-1
 func TestRFC5040_5_4_FailFlushes(t *testing.T) {
@@ -102,9 +102,9 @@ func TestRFC5040_5_4_FailFlushes(t *testing.T) {
 	wantDone(t, "nothing twice", a.sendCQ, "")
 }
 
-// "The RDMAP layer MUST Deliver the Terminate Message to the ULP"; it is placed whatever happens:
-// "On a single RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate
-// Message", which "MUST consume one Untagged Buffer" of its own. No answer, no more messages.
+// "The RDMAP layer MUST Deliver the Terminate Message to the ULP"; it is placed in any case: "On a
+// single RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate Message",
+// which "MUST consume one Untagged Buffer" of its own. No answer, no more messages.
 //
 // RDMAP-5040-5.4-5 to RDMAP-5040-5.4-8, RDMAP-5040-5.4-12, RDMAP-5040-3.2-5
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -145,8 +145,8 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	wantState(t, a.qp, stateError)
 }
 
-// Which request a Terminate is about: the returned MSN tells its place among the requests of queue
-// 1, or the returned Read Request its sink.
+// The returned MSN tells which of the requests of queue 1 a Terminate is about, or the returned
+// Read Request tells its sink.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestTerminateNamesTheRequest(t *testing.T) {
@@ -224,7 +224,7 @@ func TestPeerClosed(t *testing.T) {
 	a.transmit()
 	a.wantOut("RDMA Read Response", "Send", "Send")
 	wantDone(t, "the rest", a.sendCQ, "4 success, 6 flushed, 7 success")
-	a.qp.PeerClosed(nil) // nothing twice
+	a.qp.PeerClosed(nil) // nothing completes twice
 	a.qp.Close()
 	wantState(t, a.qp, stateClosed)
 	if a.qp.Err() != nil {
@@ -261,7 +261,7 @@ func TestClose(t *testing.T) {
 		if a.qp.Drained() {
 			t.Error("drained with work left")
 		}
-		// New requests of the peer are dropped, those here are answered.
+		// New requests of the peer are dropped. Requests that have arrived are answered.
 		for msn := range uint32(20) {
 			a.inject(untagged(OpReadRequest, 1, msn+2, ReadRequest{}.AppendTo(nil)))
 		}
@@ -270,7 +270,7 @@ func TestClose(t *testing.T) {
 		wantState(t, a.qp, stateClosing)
 		a.inject(untagged(OpSend, 0, 1, []byte{1})) // still received
 		wantDone(t, "receive", a.recvCQ, "8 success")
-		a.recv(10, 1) // and buffers are still taken
+		a.recv(10, 1) // and buffers are still accepted
 		a.sent()
 		wantState(t, a.qp, stateClosed)
 		wantDone(t, "all", a.sendCQ, "1 flushed, 2 flushed, 3 success, 4 success, 6 flushed")
@@ -367,7 +367,7 @@ func TestAbort(t *testing.T) {
 	if !a.qp.Drained() {
 		t.Error("not drained")
 	}
-	a.sent() // a driver that reports late does no harm
+	a.sent() // a late report of the driver does no harm
 	a.qp.Fail(codedError{2, 0, 2})
 	a.injectHex(vTermCRC)
 	a.qp.Close()
@@ -389,7 +389,7 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// A receive buffer is the user's again with its Completion: nothing is placed in it any more.
+// After its Completion a receive buffer belongs to the user again: nothing more is placed in it.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestFlushedBuffersStayUntouched(t *testing.T) {
@@ -411,7 +411,7 @@ func TestFlushedBuffersStayUntouched(t *testing.T) {
 }
 
 // Errors for which no Terminate can be sent (RFC 5044 §8): the TCP connection is gone, or startup
-// failed. The ULP is told all the same.
+// failed. The ULP gets the error anyway.
 //
 // RDMAP-5040-7.1-1
 func TestFailWithoutTerminate(t *testing.T) {

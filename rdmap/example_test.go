@@ -17,7 +17,7 @@ func Example() {
 	alice.Start(rdmap.StartParams{IRD: 4, ORD: 4})
 	rx := ddp.NewReceiver(bob.Start(rdmap.StartParams{IRD: 4, ORD: 4}))
 
-	// Bob lets Alice write to his memory, and waits for her word that she has.
+	// Bob lets Alice write to his memory, and waits for her message that she has written.
 	memory := make([]byte, 5)
 	region, err := domain.Register(memory, ddp.RemoteWrite, 2)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	guardOctet = 0xA5
 )
 
-// targetMemory is what all targets lend: a Region that can be read and written, and a receive
-// buffer, both with guard octets around them.
+// targetMemory is the memory that all targets expose: a Region that can be read and written, and a
+// receive buffer, both with guard octets around them.
 type targetMemory struct {
 	domain *ddp.Domain
 	region *ddp.Region
@@ -49,7 +49,7 @@ func (m *targetMemory) clear() {
 	}
 }
 
-// intact reports whether nothing has changed but what is inside.
+// intact reports whether the guard octets are unchanged.
 func (m *targetMemory) intact() bool {
 	for _, b := range [][]byte{m.all[:64], m.all[64+targetRoom:], m.buf[:64], m.buf[64+targetRoom:]} {
 		for _, o := range b {
@@ -61,7 +61,7 @@ func (m *targetMemory) intact() bool {
 	return true
 }
 
-// A target is one stream that segments are thrown at, as cheap as can be.
+// A target is one stream that receives segments, as cheap as possible.
 type target struct {
 	*targetMemory
 	qp  *QP
@@ -83,7 +83,7 @@ func (m *targetMemory) newTarget(extensions bool, recvs int) *target {
 	return x
 }
 
-// hit has a segment arrive.
+// hit lets a segment arrive.
 func (x *target) hit(ulpdu []byte) {
 	x.rx.Place(x.off, ulpdu)
 	x.off += uint64(len(ulpdu)) + 6
@@ -95,7 +95,7 @@ func (x *target) hit(ulpdu []byte) {
 	}
 }
 
-// A verdict is what a segment leads to.
+// A verdict is the effect of a segment.
 type verdict struct {
 	refused  bool // with a Terminate of this code
 	code     TerminateCode
@@ -108,7 +108,7 @@ func refused(layer, etype, code uint8) verdict {
 	return verdict{refused: true, code: makeCode(layer, etype, code)}
 }
 
-// see returns what has become of the stream. Nothing goes out after a Terminate.
+// see returns the state of the stream. Nothing goes out after a Terminate.
 func (x *target) see() (v verdict, err error) {
 	for n := 0; x.qp.NextMessage(); n++ {
 		m := x.qp.Message()
@@ -138,9 +138,9 @@ func (x *target) see() (v verdict, err error) {
 	return v, nil
 }
 
-// expected is RFC 5040, 5041 and 7306 on a segment that is n octets long and the first, or the next
-// in order, of its queue: with valid STag and TO, or MSN and offset, and with a payload of zeros.
-// Nothing is outstanding.
+// expected returns the verdict of RFC 5040, 5041 and 7306 about a segment of n octets that is the
+// first, or the next in order, of its queue: with valid STag and TO, or MSN and offset, and with a
+// payload of zeros. Nothing is outstanding.
 func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) verdict {
 	tagged, last := control&0x80 != 0 && n > 0, control&0x40 != 0
 	headerLen := 18
@@ -167,7 +167,7 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	if tagged {
 		switch {
 		case op == OpReadResponse && p > 0:
-			return refused(1, 1, 0) // the Region is no Read's sink
+			return refused(1, 1, 0) // the Region is not the sink of a Read
 		case op == OpReadResponse && last:
 			return refused(0, 2, 6) // answers nothing
 		case p > targetRoom:
@@ -182,7 +182,7 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	if qn != want {
 		return refused(0, 2, 6)
 	}
-	exact, room := -1, targetRoom // octets that the header must have, and that the buffer has
+	exact, room := -1, targetRoom // octets that the header must have, and octets of the buffer
 	switch op {
 	case OpReadRequest:
 		exact, room = 28, 28
@@ -221,7 +221,7 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	return verdict{received: true}
 }
 
-// shape puts a DDP header at the front of b: valid but for the two control octets.
+// shape puts a DDP header at the front of b: valid except for the two control octets.
 func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, msn uint32) {
 	if control&0x80 != 0 {
 		copy(b, ddp.TaggedHeader{RsvdULP: rdmapControl, STag: m.region.STag(), TO: m.region.TO()}.AppendTo(nil))
@@ -231,9 +231,9 @@ func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, ms
 	b[0] = control
 }
 
-// TestULPDULength throws segments of every length at a stream, with each opcode, with and without
-// the T and the L bit: the right Terminate, or none where RFC and room allow them, and nothing
-// outside of the memory lent.
+// TestULPDULength sends segments of every length to a stream, with each opcode, with and without
+// the T and the L bit. The stream must send the right Terminate, or none if the RFC and the room
+// allow the segment, and must write nothing outside the exposed memory.
 //
 // DDP-5041-7.1-16, DDP-5041-7.1-20, RDMAP-5040-7.2-1, RDMAP-5040-7.2-6
 func TestULPDULength(t *testing.T) {
@@ -307,7 +307,7 @@ func TestControlOctets(t *testing.T) {
 		if got.refused {
 			refusals++
 		}
-		// After the end nothing counts any more, and nothing is sent.
+		// After the end nothing has any effect, and nothing is sent.
 		if got.refused {
 			before := x.off
 			x.hit(good)
@@ -340,8 +340,7 @@ func TestControlOctets(t *testing.T) {
 }
 
 // TestAnyTerminate: whatever a Terminate says, well-formed or not, at most one Terminate goes out
-// and nothing after it, and the stream is over. A storm of them, and of other messages, changes
-// nothing.
+// and nothing after it, and the stream is over. More of them, and other messages, change nothing.
 //
 // RDMAP-5040-5.4-9, RDMAP-5040-5.4-11
 func TestAnyTerminate(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// What parses is written again as it was, but for reserved bits.
+// If octets parse, AppendTo writes them again unchanged, except for reserved bits.
 func FuzzParse(f *testing.F) {
 	for _, v := range []string{vReadRequest, vFetchAdd, vCmpSwap, vAtomicResponse, vZeroRead} {
 		f.Add(unhex(v)[18:])
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Any octets either fail or give a Terminate that is the same after a second trip.
+// Any octets either fail or give a Terminate that is the same after it is encoded and parsed again.
 func FuzzTerminate(f *testing.F) {
 	for _, v := range []string{
 		vTermInvalidSTag, vTermReadSTag, vTermCatastrophic, vTermTooLong, vTermCRC,
@@ -63,7 +63,7 @@ func FuzzTerminate(f *testing.F) {
 		octets := got.appendTo(nil)
 		want := got
 		want.HostOrder = false
-		// A Terminate without headers that no RFC has may be siw's spelling of one that an RFC has.
+		// A Terminate without headers whose code no RFC defines may be siw's form of a defined one.
 		again, err := ParseTerminate(octets)
 		if err != nil || !again.HostOrder && !reflect.DeepEqual(again, want) {
 			t.Errorf("ParseTerminate(%x) = %+v; after a second trip %+v, %v", b, got, again, err)
@@ -74,9 +74,10 @@ func FuzzTerminate(f *testing.F) {
 	})
 }
 
-// Whatever segments arrive: no panic, memory outside of the registered is untouched, and everything
-// that was posted completes exactly once. data is a list of segments, each after an octet with its
-// length; in each some octets are made to fit, so that not all fail at the first check.
+// Whatever segments arrive: no panic, memory outside the registered memory is untouched, and every
+// posted request completes exactly once. data is a list of segments, each after an octet with its
+// length. Some octets of each segment are made to fit, so that not all segments fail at the first
+// check.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func FuzzQPInput(f *testing.F) {
@@ -92,7 +93,7 @@ func FuzzQPInput(f *testing.F) {
 		f.Add(data, true)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, extensions bool) {
-		keys := rand.NewChaCha8([32]byte{}) // so that a crasher is one again
+		keys := rand.NewChaCha8([32]byte{}) // so that a crash can be repeated
 		x := newPair(silent{}, params{noExtensions: !extensions, ird: 2, ord: 2, domain: &ddp.Domain{Random: keys}})
 		guard := bytes.Repeat([]byte{0xEE}, 64)
 		memory := bytes.Repeat([]byte{0xEE}, 192)
@@ -151,7 +152,7 @@ func aim(u []byte, r *ddp.Region, e *sendEntry) {
 			h := Handle{STag: stag, TO: to}.AppendTo(nil)
 			copy(u[at:at+4], h[8:12])
 			if at += 4; len(u) >= at+8 {
-				copy(u[at:at+6], h[:6]) // the two low octets stay the fuzzer's
+				copy(u[at:at+6], h[:6]) // the two low octets remain the fuzzer's
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func checkLen(b []byte, op Opcode, n int) error {
 }
 
 // A ReadRequest is the RDMA Read Request Header (RFC 5040 §4.4): which octets of the Data Source's
-// memory are to come to which place of the Data Sink's.
+// memory to read, and where in the Data Sink's memory to place them.
 //
 //	octet  0         4                    12          16            20
 //	      | sink STag | sink TO (8 octets) | size (4)  | source STag | source TO (8) |
@@ -147,7 +147,7 @@ func ParseAtomicRequest(b []byte) (r AtomicRequest, rest []byte, err error) {
 //	      | identifier (4)    | original value (8 octets) |
 type AtomicResponse struct {
 	ID       uint32 // the request's
-	Original uint64 // the word's value from before
+	Original uint64 // the previous value of the word
 }
 
 // AppendTo appends the header's 12 octets to b.

@@ -17,7 +17,7 @@ func afterDDP(t *testing.T, vector string) []byte {
 	return payload
 }
 
-// codec is one of the package's fixed-size headers, for tests of them all.
+// codec is one of the package's fixed-size headers, for tests of all of them.
 type codec struct {
 	desc   string
 	octets []byte

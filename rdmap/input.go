@@ -155,9 +155,9 @@ func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	// A closing QP takes none: its FIN makes the peer flush them. But its FIN waits while requests
-	// of its own wait for answers of the peer. Two ends that close at once would then wait for each
-	// other.
+	// A closing QP drops the request, because its FIN makes the peer flush it. But while requests
+	// of its own wait for answers, the FIN waits too, and the QP must answer: two ends that close
+	// at once would otherwise wait for each other.
 	if q.state != stateRTS && !q.sq.waits(q.ord) {
 		mustPost(q.responder.queue, nil, nil, 0)
 		return nil
@@ -205,7 +205,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	// The queue gets the buffer of the response back, for another one.
+	// The queue gets the buffer back, for another response.
 	mustPost(q.queues[ddp.QNAtomicResponse], nil, nil, 0)
 	e := q.sq.oldestAwaited()
 	switch {

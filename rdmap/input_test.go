@@ -11,7 +11,7 @@ import (
 
 // "The Data Sink MAY validate that the STag, Tagged Offset, and length of the RDMA Read Response
 // Message are the same as … in the corresponding RDMA Read Request Message": an invalid one
-// surfaces an error, and no Read succeeds by it.
+// surfaces an error, and makes no Read succeed.
 //
 // RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -170,8 +170,8 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 }
 
 // "The DDP layer MUST validate all DDP Segment fields." "The RDMA OpCode MUST be valid." "The RDMA
-// Version MUST be valid." This goes for every kind of message. "the Error Type, Error Code, ULP PDU
-// Length, and Terminated DDP Header fields are included in the Terminate Message".
+// Version MUST be valid." This applies to every kind of message. "the Error Type, Error Code, ULP
+// PDU Length, and Terminated DDP Header fields are included in the Terminate Message".
 //
 // RDMAP-5040-7.1-2, RDMAP-5040-7.1-4, RDMAP-5040-7.2-1 to RDMAP-5040-7.2-3, RDMAPX-7306-8.1-1,
 // RDMAPX-7306-8.2-1 to RDMAPX-7306-8.2-4, RDMAP-5040-4.1-22, RDMAP-6580-3.4-1, RDMAPX-7306-5.2.1-22
@@ -329,7 +329,7 @@ func TestRFC5040_7_1_FirstErrorCounts(t *testing.T) {
 	x.b.wantTerminate("1100 c000 0016 c140 12345601")
 }
 
-// A message that changes its opcode on the way: the RFCs have no code for it.
+// A message whose opcode changes between segments: the RFCs have no code for that.
 func TestOpcodeChangesInsideMessage(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.recv(1, 100)
@@ -342,8 +342,8 @@ func TestOpcodeChangesInsideMessage(t *testing.T) {
 	x.b.wantTerminate("0206 c000 0013 4145")
 }
 
-// A peer of one stream can't use what belongs to another: STags are one stream's, domains do not
-// share them, and IRD slots and completion queues are not shared unless asked for.
+// A peer of one stream can't use the resources of another stream. An STag belongs to one stream,
+// Domains do not share STags, and IRD slots and completion queues are shared only on request.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-11, RDMAP-5040-8.1.2-3
 func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
@@ -351,7 +351,7 @@ func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 	x := newPair(t, params{domain: shared}) // a is stream 1, b is stream 2
 	r, b := x.a.register(8, allAccess)
 	before := bytes.Clone(b)
-	x.b.inject(tagged(OpWrite, r.STag(), r.TO(), []byte{9})) // stream 1's region by way of stream 2
+	x.b.inject(tagged(OpWrite, r.STag(), r.TO(), []byte{9})) // stream 1's region through stream 2
 	x.b.wantTerminate("1102 c000")
 	if !bytes.Equal(b, before) {
 		t.Error("memory of another stream was changed")
@@ -365,8 +365,8 @@ func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 	}
 }
 
-// An overflow of a completion queue must not harm streams that do not use it: here none can
-// overflow at all, and a full one only stops posts to itself.
+// An overflow of a completion queue must not harm streams that do not use it: here no queue can
+// overflow, and a full queue stops only posts to itself.
 //
 // RDMAP-5040-8.1.1-12, RDMAP-5040-8.1.1-13, RDMAP-5040-8.1.2-5
 func TestRFC5040_8_1_1_FullCompletionQueue(t *testing.T) {
@@ -382,7 +382,7 @@ func TestRFC5040_8_1_1_FullCompletionQueue(t *testing.T) {
 	wantState(t, x.a.qp, stateRTS)
 	wantDone(t, "this stream", x.a.sendCQ, "0 success")
 	x.a.post(WorkRequest{Op: WorkWrite})
-	x.b.recv(1, 8) // and the same of receives
+	x.b.recv(1, 8) // and the same for receives
 	if err := x.b.qp.PostRecv(RecvRequest{}); !errors.Is(err, ErrCompletionQueueFull) {
 		t.Errorf("a second receive for a completion queue of one entry: %v, want ErrCompletionQueueFull", err)
 	}

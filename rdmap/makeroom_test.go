@@ -3,7 +3,7 @@ package rdmap
 import "testing"
 
 // TestMakeRoomKeepsPositions: whichever requests leave the send queue before their turn, its
-// positions stay in front of the same requests.
+// positions still point to the same requests.
 func TestMakeRoomKeepsPositions(t *testing.T) {
 	const n = 4
 	for gone := range uint(1 << n) {

@@ -75,7 +75,7 @@ func (o Opcode) Queue() ddp.QN {
 	return ddp.QNSend
 }
 
-// Invalidates reports whether the message names an STag that its receiver is to invalidate.
+// Invalidates reports whether the message names an STag that its receiver must invalidate.
 func (o Opcode) Invalidates() bool { return o == OpSendInvalidate || o == OpSendSEInvalidate }
 
 // solicits reports whether the message asks for an Event at its receiver.
@@ -90,7 +90,7 @@ func (o Opcode) solicits() bool {
 //	|  RV   | Rsvd  |    Opcode     |
 //	+-------+-------+---------------+
 const (
-	// version is that of RDMAP: the value of RV (RFC 5040 §4.1).
+	// version is the version of RDMAP, the value of RV (RFC 5040 §4.1).
 	version = 1
 
 	versionShift = 6    // RV is in the two top bits
@@ -100,6 +100,6 @@ const (
 // Control returns the RDMAP Control Field of a message.
 func Control(op Opcode) uint8 { return version<<versionShift | uint8(op)&opcodeMask }
 
-// ParseControl returns the opcode and the RDMAP version of a control field. Any octet parses: which
-// version and opcodes are acceptable is the stream's affair.
+// ParseControl returns the opcode and the RDMAP version of a control field. Any octet parses: the
+// stream decides which versions and opcodes it accepts.
 func ParseControl(c uint8) (op Opcode, rv uint8) { return Opcode(c & opcodeMask), c >> versionShift }

@@ -12,10 +12,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A chooser makes the choices of a sequence: rapid, which makes failures small, or a seeded source.
+// A chooser makes the choices of a sequence. It is rapid, which shrinks failures, or a seeded
+// source.
 type chooser func(label string, n int) int
 
-// An asked is one request of a sequence, and what the model knows of it.
+// An asked is one request of a sequence, and what the model knows about it.
 type asked struct {
 	op      WorkOp
 	cell    int    // of a Write or Read: which word of the memory
@@ -31,8 +32,8 @@ type asked struct {
 
 const cells = 4
 
-// An ordering is a stream whose one side asks and whose other answers, and the slow model of it:
-// RFC 5040 §5.5, the limit of §6.1 and fences.
+// An ordering is a stream on which one side sends requests and the other answers, and the slow
+// model of it: RFC 5040 §5.5, the limit of §6.1 and fences.
 type ordering struct {
 	x           *pair
 	ord         int
@@ -41,7 +42,7 @@ type ordering struct {
 	unsent      []*asked // messages that Sent has not been called for
 	outstanding []*asked // requests without a response, oldest first
 	writes      [cells]uint64
-	given       [cells]uint64 // the same as far as messages have gone out
+	given       [cells]uint64 // the same, of messages that have gone out
 	atomics     uint64
 	sends       []*asked
 	arrived     int // Sends that the other side has seen
@@ -66,7 +67,7 @@ func newOrdering(choose chooser) *ordering {
 	return o
 }
 
-// step does one thing of those that can happen next.
+// step does one of the things that can happen next.
 func (o *ordering) step(choose chooser) error {
 	switch choose("step", 10) {
 	case 0, 1, 2:
@@ -125,10 +126,10 @@ func (o *ordering) post(choose chooser) error {
 	return nil
 }
 
-// transmit has the asking side send its next message, and judges that it may.
+// transmit lets the asking side send its next message, and checks that it may.
 func (o *ordering) transmit() error {
 	if !o.x.a.transmitOne() {
-		// Where nothing goes out the model has nothing that may.
+		// If nothing goes out, the model must not allow a message either.
 		if o.next < len(o.asked) {
 			a := o.asked[o.next]
 			waits := a.fenced && len(o.outstanding) > 0 || a.op.awaitsResponse() && len(o.outstanding) >= o.ord
@@ -184,7 +185,7 @@ func (o *ordering) sentOne(s *side, choose chooser) error {
 	return o.take()
 }
 
-// arrive has one segment arrive at s.
+// arrive lets one segment arrive at s.
 func (o *ordering) arrive(s *side) error {
 	if len(s.peer.wire) == 0 {
 		return nil
@@ -214,7 +215,7 @@ func (o *ordering) arrive(s *side) error {
 	return o.take()
 }
 
-// take judges all Completions.
+// take checks all Completions.
 func (o *ordering) take() error {
 	for _, c := range done(o.x.a.sendCQ) {
 		o.completed++
@@ -255,7 +256,7 @@ func (o *ordering) take() error {
 	return nil
 }
 
-// fencedAfter reports whether a fence stands between request id and the next Write to its cell.
+// fencedAfter reports whether there is a fence between request id and the next Write to its cell.
 func (o *ordering) fencedAfter(id int) bool {
 	for _, a := range o.asked[id:] {
 		if a.fenced {
@@ -305,8 +306,8 @@ func (o *ordering) finish() error {
 	return nil
 }
 
-// TestOrderRapid has rapid look for a sequence of requests and events in which the stream leaves
-// the order of RFC 5040 §5.5, exceeds the ORD, or holds a message back that nothing holds back.
+// TestOrderRapid lets rapid look for a sequence of requests and events in which the stream violates
+// the order of RFC 5040 §5.5, exceeds the ORD, or delays a message without a reason.
 //
 // RDMAP-5040-5.5-9 to RDMAP-5040-5.5-12, RDMAP-5040-5.5-14 to RDMAP-5040-5.5-17, RDMAP-5040-5.5-21,
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24
@@ -326,7 +327,8 @@ func TestOrderRapid(t *testing.T) {
 	})
 }
 
-// TestOrderRandom does so with ten times as many sequences from a plain source, which is quicker.
+// TestOrderRandom does the same with ten times as many sequences from a seeded source, which is
+// faster.
 //
 // RDMAP-5040-5.5-9 to RDMAP-5040-5.5-12, RDMAP-5040-5.5-14 to RDMAP-5040-5.5-17, RDMAP-5040-5.5-21,
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24

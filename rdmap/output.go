@@ -75,7 +75,7 @@ func (q *QP) NextMessage() bool {
 	}
 }
 
-// unanswered withdraws the answer given out last, which nobody gets because of err.
+// unanswered withdraws the answer given out last, which is not sent because of err.
 func (q *QP) unanswered(err error) {
 	q.mu.Lock()
 	q.output.withdraw()

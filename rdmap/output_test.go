@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// The messages of a QP, octet for octet.
+// TestMessageVectors compares the messages of a QP octet by octet.
 func TestMessageVectors(t *testing.T) {
 	x := newPair(t, params{})
 	a := x.a
@@ -145,7 +145,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 	}
 	var want []string
 	for i, op := range ops {
-		// The STag of a Write or Read tells which one it is.
+		// The STag identifies a Write or Read.
 		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Remote: Handle{STag: ddp.STag(i + 1)}})
 		opcode, _ := op.opcode()
 		want = append(want, opcode.String())
@@ -187,7 +187,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 	}
 }
 
-// Neither the peer's requests nor our own can keep the other waiting.
+// The peer's requests and our own do not block each other.
 func TestAnswersAndRequestsTakeTurns(t *testing.T) {
 	x := newPair(t, params{})
 	for msn := range uint32(4) {

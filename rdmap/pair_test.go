@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// A side is one end of a stream under test: a QP and what a driver has around it.
+// A side is one end of a stream under test: a QP and the state of its driver.
 type side struct {
 	t      testing.TB
 	qp     *QP
@@ -39,7 +39,7 @@ type pair struct {
 	a, b *side
 }
 
-// params of a pair; the zero value is good for most tests.
+// params configures a pair. The zero value is good for most tests.
 type params struct {
 	depth, cqDepth int // zero: 64, 256
 	ird, ord       int // of both sides; zero: 16; negative: 0
@@ -220,7 +220,7 @@ func aligned(n int) []byte {
 	panic("no aligned offset")
 }
 
-// post posts a request that has to be accepted.
+// post posts a request that must be accepted.
 func (s *side) post(wr WorkRequest) {
 	s.t.Helper()
 	if err := s.qp.PostSend(&wr); err != nil {
@@ -248,7 +248,7 @@ func done(c *CompletionQueue) []Completion {
 	return all
 }
 
-// brief writes completions as "id status" joined by commas.
+// brief formats completions as "id status", joined by commas.
 func brief(all []Completion) string {
 	var words []string
 	for _, c := range all {
@@ -303,7 +303,7 @@ func (s *side) wantTerminate(want string) []byte {
 	return header
 }
 
-// wantNoTerminate checks that nothing goes out.
+// wantNothing checks that nothing goes out.
 func (s *side) wantNothing() {
 	s.t.Helper()
 	if s.qp.HasOutput() || s.qp.NextMessage() {

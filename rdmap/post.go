@@ -99,7 +99,8 @@ type inlineBuffer struct{ b []byte }
 
 var inlineBuffers = sync.Pool{New: func() any { return new(inlineBuffer) }}
 
-// maxPooledInline is the largest copy that is kept for another request, in bytes.
+// maxPooledInline is the capacity, in bytes, of the largest buffer that is kept for another
+// request.
 const maxPooledInline = 64 << 10
 
 func newInlineBuffer(wr *WorkRequest) *inlineBuffer {

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// postNext posts a request that has to be accepted. If its message is next, it is sent.
+// postNext posts a request that must be accepted. If its message is next, it is sent.
 func (s *side) postNext(wr WorkRequest) bool {
 	s.t.Helper()
 	next, err := s.qp.PostNext(&wr)
@@ -92,7 +92,7 @@ func TestPostNextWaitsItsTurn(t *testing.T) {
 	x.a.wantOut("RDMA Read Request", "Send")
 	wantDone(t, "all", x.a.sendCQ, "1 success, 2 success, 3 success, 4 success, 5 success, 6 success, 7 success")
 
-	// A request that was canceled in the queue is nothing to wait for.
+	// A request does not wait for one that was canceled in the queue.
 	x.a.post(WorkRequest{ID: 8, Op: WorkSend})
 	x.a.qp.Cancel(x.a.sendCQ, 8)
 	if !x.a.postNext(WorkRequest{ID: 9, Op: WorkSend}) {
@@ -127,7 +127,7 @@ func TestPostNextAndAnswers(t *testing.T) {
 	x.a.wantOut("RDMA Read Response", "Send", "RDMA Read Response", "Send", "RDMA Read Response", "Send", "RDMA Read Response")
 }
 
-// What PostSend refuses, PostNext refuses, and gives nothing out.
+// PostNext refuses the same requests as PostSend, and then gives nothing out.
 func TestPostNextErrors(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -166,7 +166,7 @@ func TestPostNextErrors(t *testing.T) {
 	}
 }
 
-// Sent of no messages changes nothing.
+// Sent(0) changes nothing.
 func TestSentOfNone(t *testing.T) {
 	x := newPair(t, params{})
 	x.a.slow = true

@@ -10,13 +10,13 @@ import (
 )
 
 // A ledger follows one side's requests: each accepted one has exactly one Completion, in posting
-// order (a canceled one ahead of its turn), and what a successful one promises is true.
+// order (a canceled one ahead of its turn), and the result of a successful one is correct.
 type ledger struct {
 	side   *side
 	region *ddp.Region // what the peer reads and writes
 	nextID uint64
-	open   []WorkRequest   // sends and so on without their Completion, oldest first
-	recvs  []uint64        // IDs of receives, the same
+	open   []WorkRequest   // requests without their Completion, oldest first
+	recvs  []uint64        // IDs of receives without their Completion, oldest first
 	ahead  map[uint64]bool // IDs that Cancel was called with: they complete ahead of their turn
 }
 
@@ -29,7 +29,7 @@ func (l *ledger) take(t *rapid.T) {
 			if wr.ID == c.ID {
 				break
 			}
-			if !wr.Unsignaled && !l.ahead[c.ID] { // an Unsignaled one may have succeeded without a word
+			if !wr.Unsignaled && !l.ahead[c.ID] { // an Unsignaled request may have succeeded without a Completion
 				t.Fatalf("%v completes before %v %d", c, wr.Op, wr.ID)
 			}
 		}
@@ -39,7 +39,7 @@ func (l *ledger) take(t *rapid.T) {
 		if wr := l.open[i]; c.Op != wr.Op || c.Status == StatusOK && wr.Unsignaled {
 			t.Fatalf("%v for a %v, unsignaled %t", c, wr.Op, wr.Unsignaled)
 		}
-		if l.ahead[c.ID] { // ahead of its turn: those before it are still open
+		if l.ahead[c.ID] { // ahead of its turn: earlier requests are still open
 			l.open = append(l.open[:i:i], l.open[i+1:]...)
 		} else {
 			l.open = l.open[i+1:]
@@ -208,7 +208,8 @@ func (silent) Helper()                           {}
 func (silent) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (silent) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// A stream without errors: all succeeds, every octet arrives, and messages come in order.
+// On a stream without errors every request succeeds, every octet arrives, and messages arrive in
+// order.
 func TestEverythingArrives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := newPair(silent{}, params{
@@ -235,7 +236,7 @@ func TestEverythingArrives(t *testing.T) {
 				want = append(want, data)
 				bufs = append(bufs, x.b.recv(uint64(id), 256))
 			case 1:
-				wr.Op, wr.Fence = WorkWrite, true // fenced, so that the Reads before it see what was there
+				wr.Op, wr.Fence = WorkWrite, true // fenced, so that earlier Reads see the old data
 				copy(model[off:], data)
 			case 2:
 				wr.Op, wr.Data = WorkRead, make([]byte, len(data))

@@ -34,15 +34,16 @@ type Config struct {
 	QPNum uint64
 	// Extensions enables RFC 7306's operations, whatever startup agrees on.
 	Extensions bool
-	// Denied are rights that the peer of this queue pair does not have, whatever a Region grants.
+	// Denied is the set of rights that the peer of this queue pair does not have, whatever a Region
+	// grants.
 	Denied ddp.Access
-	// Terminate says when the Terminate for an error in what the peer has sent goes out.
+	// Terminate says when to send the Terminate for an error in the peer's data.
 	Terminate TerminateTime
 }
 
-// A TerminateTime says what the Terminate for an error in what the peer has sent waits for. Nothing
-// of the peer that comes behind the error is handled, in each case. RFC 5040 §7.1 wants the
-// Terminate "at the earliest possible opportunity, preferably in the next outgoing RDMA Message".
+// A TerminateTime says what the Terminate for an error in the peer's data waits for. In every case,
+// nothing that the peer sends after the error is handled. RFC 5040 §7.1 wants the Terminate "at the
+// earliest possible opportunity, preferably in the next outgoing RDMA Message".
 type TerminateTime uint8
 
 const (
@@ -50,8 +51,8 @@ const (
 	TerminateAtOnce TerminateTime = iota
 	// TerminateAfterAnswers first answers the Reads and atomics that came before the error.
 	TerminateAfterAnswers
-	// TerminateAtClose waits for Close, which sends the Terminate behind these answers and all that
-	// was posted. So a program can tell the peer what it has carried out.
+	// TerminateAtClose waits for Close, which sends the Terminate after these answers and all
+	// posted requests. So a program can tell the peer which of its messages were handled.
 	TerminateAtClose
 )
 
@@ -68,12 +69,12 @@ func orDefault(n int) int {
 //	 │              ├──Fail, or a Terminate arrives──▶ Terminating ──Abort, or the peer's FIN──▶ Error
 //	 └──Fail, Abort─┴──Abort (from every state but Closed)──▶ Error
 //
-// Config.Terminate may have an error in what the peer has sent lead through other states:
+// Config.Terminate can make an error in the peer's data lead through other states:
 //
 //	RTS ──Fail──▶ Failing ──Close──▶ Owing ──drained──▶ Terminating    TerminateAtClose
 //	RTS ──Fail───────────────────────▶ Owing                           TerminateAfterAnswers
 //
-// Closing can fail like RTS. Closed and Error are final: a QP is not used twice. Close in Idle
+// Closing can fail like RTS. Closed and Error are final: a QP cannot be used twice. Close in Idle
 // leads to Closed. Fail in Closed leads to Error.
 type state uint8
 
@@ -82,7 +83,7 @@ const (
 	stateIdle        state = iota // startup is in progress; receives can be posted
 	stateRTS                      // ready to send
 	stateClosing                  // PostSend accepts nothing; queued messages are still sent
-	stateFailing                  // what the peer sends has failed; this end still sends, and Close sends the Terminate
+	stateFailing                  // the peer's data had an error; Close sends the Terminate
 	stateOwing                    // queued messages are still sent, and then the Terminate
 	stateTerminating              // the stream failed; only the Terminate may still be sent
 	stateError                    // the stream ended with an error
@@ -113,9 +114,9 @@ var stateNext = states.Table[state]{
 // Only the holder of the driver's transmit token may call NextMessage, Message and Sent, so one
 // goroutine at a time calls them. Only the receiving goroutine may call Handle. None of these calls
 // waits, with one exception: a call that gives memory back waits while a segment is being copied
-// into that memory. NewQP makes a QP: the zero value is of no use, and its methods may panic.
+// into that memory. NewQP makes a QP: the zero value is not usable, and its methods may panic.
 type QP struct {
-	// The fields that each Send touches stand together.
+	// The fields that each Send touches are next to each other.
 	msg       ddp.Message // the message given out last; the transmit token guards it
 	heard     bool        // a message has been handled; Handle's goroutine owns it
 	initiator bool        // of MPA startup; set by Start
@@ -129,7 +130,7 @@ type QP struct {
 	state state // +checklocks:mu
 	// why the stream ended
 	err error // +checklocks:mu
-	// the Terminate that goes out behind what is owed; nil without one
+	// the Terminate to send after the messages that are owed; nil if there is none
 	late *Terminate // +checklocks:mu
 	// nothing more arrives from the peer
 	peerClosed bool      // +checklocks:mu
@@ -268,7 +269,7 @@ func (q *QP) Err() error {
 	return q.err
 }
 
-// setState is the one place where the state changes.
+// setState changes the state. Nothing else does.
 //
 // +checklocks:q.mu
 func (q *QP) setState(s state) {

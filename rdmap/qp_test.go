@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// What state allows what before the stream has started.
+// TestIdle checks which calls are allowed before the stream has started.
 func TestIdle(t *testing.T) {
 	q := NewQP(Config{IRD: 3, ORD: 5, RecvDepth: 2})
 	wantState(t, q, stateIdle)

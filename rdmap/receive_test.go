@@ -29,7 +29,7 @@ func (s *side) injectBound(ulpdu []byte, n int) (c Completion, ok bool) {
 	return c, ok
 }
 
-// Receive says what the Completion of a posted buffer says, for all messages that use one.
+// Receive returns the same Completion as a posted buffer gets, for all messages that use one.
 func TestReceive(t *testing.T) {
 	for _, op := range allSends {
 		t.Run(op.String(), func(t *testing.T) { testReceive(t, op) })
@@ -195,7 +195,7 @@ func TestReceiveAfterRTR(t *testing.T) {
 }
 
 // Another goroutine ends the stream while messages arrive. A message is received whole or not at
-// all, none is received after the first that was not, and the end waits for nobody.
+// all, none is received after the first that was not, and the end does not wait.
 func TestReceiveWhileTheStreamEnds(t *testing.T) {
 	for desc, end := range map[string]func(q *QP){
 		"Abort": func(q *QP) { q.Abort(errTest) },

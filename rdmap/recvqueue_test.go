@@ -228,7 +228,7 @@ func TestRFC7306_6_3_ImmediateLength(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%v of %d octets", op, tt.n), func(t *testing.T) {
 				x := newPair(t, params{})
-				buf := x.b.recv(1, 3) // shorter than 8: the data come in the Completion
+				buf := x.b.recv(1, 3) // shorter than 8: the data arrive in the Completion
 				x.b.inject(untagged(op, 0, 1, bytes.Repeat([]byte{0x5A}, tt.n)))
 				if tt.want != "" {
 					x.b.wantTerminate(tt.want)
@@ -271,7 +271,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 	x.b.inject(read.AppendTo(header.AppendTo(nil)))
 	x.b.transmit()
 	x.b.wantOut("RDMA Read Response")
-	// Every other message, with all that is to be ignored set: it does what it does without.
+	// Every other message, with all ignored fields set, has the same effect as without them.
 	for _, tt := range []struct {
 		op    Opcode
 		there func(x *pair) []byte // the segment that b gets

@@ -14,8 +14,8 @@ import (
 //	[oldest, next)  are answered by messages that TCP may not have taken in full yet
 //	[next, tail)    wait; they are at most as many as the IRD
 //
-// It is no ring.Ring, because an answer must keep its place: a message that is on its way refers to
-// it, and NextMessage fills it in without a lock.
+// It is not a ring.Ring, because an answer must keep its place: a message that is on its way refers
+// to it, and NextMessage fills it in without a lock.
 type responder struct {
 	slots  []response // made when the first request arrives
 	limit  uint64     // IRD
@@ -143,7 +143,7 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 	return nil
 }
 
-// errDiscarded is the error of a request whose answer nobody gets: see [ddp.Domain.Discard].
+// errDiscarded is the error of a request that gets no answer: see [ddp.Domain.Discard].
 var errDiscarded = errors.New("rdmap: the owner of the memory discards what the peer asks for")
 
 // error returns the *streamError for a Terminate about the request. err is the error of the memory
@@ -166,7 +166,7 @@ func (a *response) error(err error) *streamError {
 	return e
 }
 
-// after returns the request as it stands once n bytes have been answered. "the RDMA Read Request
+// after returns the request that remains after n bytes have been answered. "the RDMA Read Request
 // Header is updated to reflect the current location of the RDMA Read operation that is in process"
 // (RFC 5040 §4.8)
 func after(r ReadRequest, n uint32) ReadRequest {

@@ -245,7 +245,7 @@ func TestRFC5040_5_5_ResponsesInRequestOrder(t *testing.T) {
 
 // "RDMA Read Request Messages, including zero-length RDMA Read Requests, MUST NOT start processing
 // at the Remote Peer until they have been Delivered to RDMAP by DDP"; the same goes for atomics. So
-// they see what was written before them on the stream. Appendix B, RFC 7306 §7.
+// they see earlier Writes of the stream. Appendix B, RFC 7306 §7.
 //
 // RDMAP-5040-5.5-12, RDMAP-5040-5.5-19, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAP-5040-B-3,
 // RDMAP-5040-B-6
@@ -260,7 +260,7 @@ func TestRFC5040_5_5_ReadSeesEarlierWrites(t *testing.T) {
 	x.a.post(WorkRequest{ID: 3, Op: WorkRead, Data: sink, Remote: handle(r)})
 	x.a.post(WorkRequest{ID: 4, Op: WorkFetchAdd, Remote: handle(r)})
 	x.a.transmit()
-	for len(x.a.wire) > 2 { // all but the two requests
+	for len(x.a.wire) > 2 { // all except the two requests
 		x.b.inject(x.a.wire[0])
 		x.a.wire = x.a.wire[1:]
 	}

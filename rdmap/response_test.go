@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// A slowRead is an RDMA Read as the oracle of TestR1 sees it.
+// A slowRead is an RDMA Read as the oracle of TestReadResponses sees it.
 type slowRead struct {
 	stag ddp.STag
 	to   uint64
@@ -17,13 +17,13 @@ type slowRead struct {
 	open bool
 }
 
-// A slowSink says what comes of Read Responses: which octets may be written, and what Terminate is
-// due.
+// A slowSink computes the effect of Read Responses: which octets may be written, and which
+// Terminate is due.
 type slowSink struct {
 	reads  []slowRead
 	octets map[ddp.STag]map[uint64]byte // what the sinks hold, by TO
 	begun  bool
-	stag   ddp.STag // of the response at hand: where its first octet went
+	stag   ddp.STag // of the current response: where its first octet went
 	to     uint64
 	length uint64
 	joined bool // each segment followed the one before
@@ -91,7 +91,7 @@ type tampered struct {
 
 // TestReadResponses answers Reads with responses that a hostile peer has changed: another STag or
 // TO, longer, shorter, ended too early, never or twice, in another order, repeated, unasked for.
-// What is placed lies inside of Reads that wait for it, a Read succeeds only with all its octets,
+// Octets are placed only inside Reads that wait for them, a Read succeeds only with all its octets,
 // and the Terminate is the right one.
 //
 // SEC-5042-6.2.1-3, DDP-5041-7.1-14

@@ -60,8 +60,8 @@ func TestRFC5040_5_4_TerminateFindsItsBuffer(t *testing.T) {
 	}
 }
 
-// The sink of a Read that ends with the stream is the ULP's again: no segment that still comes
-// changes it (RFC 5040 §8.1.1).
+// The sink of a Read that ends with the stream belongs to the ULP again: no later segment changes
+// it (RFC 5040 §8.1.1).
 //
 // RDMAP-5040-8.1.1-7
 func TestRFC5040_8_1_1_NoChangeAfterTheEnd(t *testing.T) {

@@ -43,7 +43,7 @@ func wantSegment(t *testing.T, wr WorkRequest, want string) {
 func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
 	for _, tt := range []struct {
 		op   kind
-		want string // the octets that DDP reserves, but for a tagged message's STag
+		want string // the octets that DDP reserves, without a tagged message's STag
 	}{
 		{kind{WorkWrite, false}, "40"},
 		{kind{WorkRead, false}, "41 00000000"},
@@ -69,8 +69,8 @@ func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
 }
 
 // "RDMA Version field: 01b for an RNIC that complies with this RDMA protocol specification. 00b for
-// an RNIC that complies with the RDMA Consortium's". rddp sends 01b; it speaks nothing else, and
-// says so to a peer that does.
+// an RNIC that complies with the RDMA Consortium's". rddp sends 01b. It supports no other version,
+// and reports that to a peer that uses one.
 //
 // RDMAP-5040-4.1-16
 func TestRFC5040_4_1_Version(t *testing.T) {
@@ -94,7 +94,7 @@ func TestRFC5040_4_1_Version(t *testing.T) {
 			x.b.wantTerminate("0205 c000 0017 41")
 			wantDone(t, "receiver", x.b.recvCQ, "1 flushed")
 		}
-		for op := range OpAtomicResponse + 1 { // each message: with another RV its opcode is not looked at
+		for op := range OpAtomicResponse + 1 { // each message: with another RV its opcode is ignored
 			x := newPair(t, params{})
 			r, b := x.b.register(8, allAccess)
 			before := bytes.Clone(b)
@@ -181,7 +181,7 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	if len(x.a.wire) != 1 || len(u) != 0x2E || !bytes.Equal(u, want) {
 		t.Errorf("RDMA Read Request %x, want %x", u, want)
 	}
-	// And taken from the same places.
+	// The receiver reads the fields from the same places.
 	x = newPair(t, params{})
 	r, b := x.b.register(64, ddp.RemoteRead)
 	x.b.injectHex(fmt.Sprintf("41 41 00000000 00000001 00000001 00000000 0a0b0c01 00000000fedcba98 00000005 %08x %016x",
@@ -190,8 +190,8 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	if want := append(unhex("c142 0a0b0c01 00000000fedcba98"), b[7:12]...); !bytes.Equal(x.b.wire[0], want) {
 		t.Errorf("RDMA Read Response %x, want %x", x.b.wire[0], want)
 	}
-	// All octets of each field count: the Terminate about a request that reads too much has it as
-	// it was understood.
+	// All octets of each field count: the Terminate about a request that reads too much contains
+	// the request as it was parsed.
 	x = newPair(t, params{})
 	r, _ = x.b.register(64, ddp.RemoteRead)
 	request := fmt.Sprintf("0a0b0c01 12345678fedcba98 89abcdef %08x %016x", uint32(r.STag()), r.TO())
@@ -244,18 +244,18 @@ func TestRFC5040_4_4_Sizes(t *testing.T) {
 			}
 		}
 	}
-	// The longest, asked of a source that is one octet too short: nowhere is a length of 32 bits
-	// too few.
+	// The longest Read, from a source that is one octet too short: 32 bits are enough for the
+	// length everywhere.
 	x := newPair(t, params{})
 	r, _ := x.b.register(1, ddp.RemoteRead)
 	read := ReadRequest{Size: math.MaxUint32, SourceSTag: r.STag(), SourceTO: r.TO()}
 	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.wantTerminate("0101 e000")
 	if testmode.Race || unsafe.Sizeof(uintptr(0)) == 4 {
-		return // the following is a trick that is not possible there
+		return // the following trick is not possible there
 	}
 	x = newPair(t, params{})
-	octets := uint64(math.MaxUint32)           // no constant, which a 32-bit system's compiler would refuse
+	octets := uint64(math.MaxUint32)           // not a constant, which a compiler for a 32-bit system would refuse
 	longest := unsafe.Slice(new(byte), octets) // never touched
 	source, err := x.b.domain.Register(longest, ddp.RemoteRead, x.b.stream())
 	if err != nil {

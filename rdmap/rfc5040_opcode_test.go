@@ -10,7 +10,7 @@ import (
 // Each operation is sent as the message that figure 4 of RFC 5040, or §4.1 of RFC 7306, has for it:
 // RV 01b, no reserved bit, its opcode, Tagged or on its queue, in every segment.
 // TestRFC5040_4_1_ControlField reads the table of opcodes; here QPs post, answer and fail, and the
-// octets count.
+// test checks the octets.
 //
 // RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAP-5040-4.1-20,
 // RDMAPX-7306-4.1-1 to RDMAPX-7306-4.1-7,
@@ -37,7 +37,7 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 		t.Run(tt.op.String(), func(t *testing.T) {
 			x := newPair(t, params{mulpdu: 80})
 			r, _ := x.b.register(128, allAccess)
-			wr := WorkRequest{Op: tt.op.WorkOp, Solicited: tt.op.solicited, Remote: handle(r), Invalidate: 0x12345601} // of which most take no notice
+			wr := WorkRequest{Op: tt.op.WorkOp, Solicited: tt.op.solicited, Remote: handle(r), Invalidate: 0x12345601} // which most operations ignore
 			switch tt.op.WorkOp {
 			case WorkWrite, WorkRead, WorkSend, WorkSendInvalidate:
 				wr.Data = make([]byte, 128) // more than one segment holds
@@ -66,7 +66,7 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 }
 
 // wantSegments checks that us are one message, of several segments or one, whose octets from the
-// second on are want; it is Tagged if that is no more than the RDMAP control octet.
+// second on are want; it is Tagged if want is only the RDMAP control octet.
 func wantSegments(t *testing.T, us [][]byte, several bool, want string) {
 	t.Helper()
 	if len(us) == 0 || several != (len(us) > 1) {

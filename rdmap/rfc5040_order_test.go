@@ -9,9 +9,9 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// "RDMAP does not provide ordering among Messages on different RDMAP Streams": one that hangs in
-// the middle of a message does not hold up another, even where the two share Domain and completion
-// queue.
+// "RDMAP does not provide ordering among Messages on different RDMAP Streams": a stream that stops
+// in the middle of a message does not block another one, even if the two share Domain and
+// completion queue.
 //
 // RDMAP-5040-5.5-1
 func TestRFC5040_5_5_StreamsDoNotWaitForEachOther(t *testing.T) {
@@ -35,7 +35,7 @@ func TestRFC5040_5_5_StreamsDoNotWaitForEachOther(t *testing.T) {
 }
 
 // "RDMAP does not provide ordering between operations that are generated from the two ends of an
-// RDMAP Stream": what crosses on the way is delivered, whichever end is looked at first.
+// RDMAP Stream": messages that cross on the way are delivered, whichever end receives first.
 //
 // RDMAP-5040-5.5-2
 func TestRFC5040_5_5_CrossingOperations(t *testing.T) {
@@ -67,8 +67,8 @@ func TestRFC5040_5_5_CrossingOperations(t *testing.T) {
 // "RDMA Messages that use Tagged and Untagged Buffers MAY be Placed in any order." "the contents of
 // an Untagged Buffer at the Data Sink MAY be indeterminate until the Send is Delivered", those of a
 // Write's "until a subsequent Send is Delivered", those of a Read's sink "until the RDMA Read
-// Response Message has been Delivered". rddp places a segment that shows up ahead of earlier ones,
-// whatever the two are (appendix B), and delivers nothing of it.
+// Response Message has been Delivered". rddp places a segment that arrives ahead of earlier ones,
+// whatever the two are (appendix B), but does not deliver it.
 //
 // RDMAP-5040-5.5-3 to RDMAP-5040-5.5-6, RDMAP-5040-B-1, RDMAP-5040-B-2, RDMAP-5040-B-5
 func TestRFC5040_5_5_PlacedBeforeDelivered(t *testing.T) {
@@ -160,8 +160,8 @@ func TestRFC5040_5_5_CompletionSaysNothingOfThePeer(t *testing.T) {
 // "Send Messages MUST be Delivered to the ULP at the Remote Peer after they are Delivered to RDMAP
 // by DDP and in the order that they were Delivered to RDMAP", "only after the DDP Message has been
 // Delivered to the RDMAP layer", and "RDMA Read Request Messages, including zero-length RDMA Read
-// Requests, MUST NOT start processing at the Remote Peer until they have been Delivered": however
-// the segments of both arrive. A Read sees all that was sent before it.
+// Requests, MUST NOT start processing at the Remote Peer until they have been Delivered": in
+// whatever order the segments of both arrive. A Read sees everything that was sent before it.
 //
 // RDMAP-5040-5.5-9, RDMAP-5040-5.5-12, RDMAP-5040-5.5-18, RDMAP-5040-5.5-19, RDMAP-5040-B-3,
 // RDMAP-5040-B-6
@@ -194,7 +194,7 @@ func TestRFC5040_5_5_NothingIsActedOnEarly(t *testing.T) {
 			x.b.arrive(x.a.wire, order, func() {
 				here[order[arrived]] = true
 				arrived++
-				next := 0 // all before it have come
+				next := 0 // all before it have arrived
 				for here[next] {
 					next++
 				}
@@ -231,8 +231,8 @@ func TestRFC5040_5_5_NothingIsActedOnEarly(t *testing.T) {
 }
 
 // "RDMA Read Response Messages MAY be generated at the Remote Peer after subsequent RDMA Write
-// Messages or Send Messages have been Placed or Delivered": the Read may get what a later Write has
-// written, and a later Send be complete first.
+// Messages or Send Messages have been Placed or Delivered": the Read may return the data of a later
+// Write, and a later Send may complete first.
 //
 // RDMAP-5040-5.5-13, RDMAP-5040-5.5-20, RDMAP-5040-B-7, RDMAP-5040-B-8
 func TestRFC5040_5_5_LaterMessagesOvertakeTheReading(t *testing.T) {

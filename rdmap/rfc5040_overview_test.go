@@ -91,7 +91,7 @@ func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
 // "the Data Source STag associated with the Tagged Buffer remains valid until the ULP at the Data
 // Source invalidates it or the ULP at the Data Sink invalidates it through a Send with Invalidate";
 // the Data Sink's "remains valid until the ULP at the Data Sink invalidates it": the peer can't,
-// and the memory serves again.
+// and the memory can be used again.
 //
 // RDMAP-5040-1.2-5, RDMAP-5040-1.2-6
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -151,8 +151,8 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 
 // "Queue Number 0 (used by RDMAP for Send, Send with Invalidate, Send with Solicited Event, and
 // Send with Solicited Event and Invalidate operations)", "Queue Number 1 (used by RDMAP for RDMA
-// Read operations)", "Queue Number 2 (used by RDMAP for Terminate operations)": sent there, and
-// taken nowhere else.
+// Read operations)", "Queue Number 2 (used by RDMAP for Terminate operations)": each message is
+// sent on its queue, and refused on any other.
 //
 // RDMAP-5040-2.4-1, RDMAP-5040-3.1-2 to RDMAP-5040-3.1-4
 func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
@@ -191,8 +191,8 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 	}
 }
 
-// "DDP maps a single RDMA Message to a single DDP Message": one opcode, one STag or MSN, offsets
-// that go on, and one L bit at the end; at the other end one delivery.
+// "DDP maps a single RDMA Message to a single DDP Message": one opcode, one STag or MSN, contiguous
+// offsets, and one L bit at the end. The other end delivers it once.
 //
 // RDMAP-5040-3.1-5
 func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
@@ -254,9 +254,9 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 }
 
 // "The RsvdULP field must be 1 octet for DDP Tagged Messages and 5 octets for DDP Untagged
-// Messages." What RDMAP gives DDP is in every segment, and "When the DDP layer Delivers a DDP
-// Message to the RDMAP layer, DDP provides the RsvdULP field", and of an Untagged one the length,
-// which no RDMAP header carries.
+// Messages." The field that RDMAP gives DDP is in every segment, and "When the DDP layer Delivers a
+// DDP Message to the RDMAP layer, DDP provides the RsvdULP field", and of an Untagged one the
+// length, which no RDMAP header carries.
 //
 // RDMAP-5040-3.1-6, RDMAP-5040-3.1-7
 func TestRFC5040_3_1_RsvdULP(t *testing.T) {
@@ -402,8 +402,8 @@ func TestRFC5040_3_2_WriteOperation(t *testing.T) {
 }
 
 // RDMA Read: "The ULP passes to the RDMAP layer … ULP Message Length, Data Source STag, Data Sink
-// STag, Data Source Tagged Offset, Data Sink Tagged Offset". The sink is given as memory, for which
-// the layer draws STag and TO, since STags are not for the ULP to choose (§8.1.1). "If no error
+// STag, Data Source Tagged Offset, Data Sink Tagged Offset". The ULP passes the sink as memory, and
+// the layer draws STag and TO for it, because the ULP must not choose STags (§8.1.1). "If no error
 // occurred while processing the RDMA Read Request, the Data Source will not pass up any information
 // to the ULP."
 //
@@ -441,7 +441,7 @@ func TestRFC5040_3_2_ReadOperation(t *testing.T) {
 // "If the ULP enables an STag, the ULP passes … STag; range of Tagged Offsets …; remote access
 // rights (read, write, or read and write) …; and association between a given STag and a given RDMAP
 // Stream. If the ULP disables an STag, the ULP passes to the RDMAP layer the STag." Each of these
-// counts when a peer comes. (The STag itself is drawn, §8.1.1.)
+// limits a peer's access. (The STag itself is drawn, §8.1.1.)
 //
 // RDMAP-5040-3.2-12, RDMAP-5040-3.2-13
 func TestRFC5040_3_2_STagsEnabledAndDisabled(t *testing.T) {

@@ -47,8 +47,8 @@ func TestRFC5040_8_1_1_AssociationIsMadeAndRevoked(t *testing.T) {
 }
 
 // "An RNIC MUST ensure that the network interface can no longer modify an Advertised Buffer after
-// the ULP revokes remote access rights for an STag": in the middle of a Write, and of a Read into
-// the memory, either.
+// the ULP revokes remote access rights for an STag": also in the middle of a Write, or of a Read
+// into the memory.
 //
 // RDMAP-5040-8.1.1-7
 func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
@@ -145,7 +145,7 @@ func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 }
 
 // "An RNIC implementation SHOULD provide a mechanism to cap the number of outstanding RDMA Read
-// Requests": IRD for those of the peer, ORD for one's own; 0 is none.
+// Requests": IRD for the peer's requests, ORD for our own. 0 means none.
 //
 // RDMAP-5040-8.1.1-14
 func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
@@ -182,8 +182,8 @@ func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
 
 // "All ULP resource allocation requests for scarce resources MUST also be done using a Privileged
 // Resource Manager", which "SHOULD prevent a Local Peer from allocating more than its fair share of
-// resources." Here that is the QP and its completion queues: places in queues are had from them
-// alone, as many as they were made with, and what one has used up is not missing in another.
+// resources." Here that is the QP and its completion queues: only they provide places in queues, up
+// to their configured depth, and a QP that has used up its places takes none from another.
 //
 // RDMAP-5040-8.1.2-2, RDMAP-5040-8.1.2-6
 func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
@@ -224,8 +224,8 @@ func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
 
 // "If an RNIC provides the ability to share receive buffers across multiple Streams, the
 // combination of the RNIC and the Privileged Resource Manager MUST be able to detect if the Remote
-// Peer is attempting to consume more than its fair share of resources": in time, and which peer it
-// is.
+// Peer is attempting to consume more than its fair share of resources": the program learns of it in
+// time, and which peer it is.
 //
 // RDMAP-5040-8.1.2-8
 func TestRFC5040_8_1_2_GreedyPeerIsFound(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // "For a given RDMAP Stream, the number of outstanding RDMA Read Requests is limited per RDMAP
-// Stream direction": the limits of the two directions, and of another stream, are each their own.
+// Stream direction": the two directions, and another stream, have separate limits.
 //
 // RDMAP-5040-6.1-3
 func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
 	y.a.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil)))
 	y.a.inject(untagged(OpReadRequest, 1, 2, ReadRequest{}.AppendTo(nil)))
 	wantState(t, y.a.qp, stateRTS)
-	y.a.inject(untagged(OpReadRequest, 1, 3, ReadRequest{}.AppendTo(nil))) // ORD says nothing of this direction
+	y.a.inject(untagged(OpReadRequest, 1, 3, ReadRequest{}.AppendTo(nil))) // ORD does not limit this direction
 	y.a.wantTerminate("1202")
 }
 
@@ -105,9 +105,8 @@ func TestRFC5040_6_2_1_OutstandingRequestsFail(t *testing.T) {
 }
 
 // "The RDMAP protocol does not have RDMAP- or DDP-layer error recovery": after an error the stream
-// is labeled an erroneous one, stays so, and "MUST NOT allow any further data transfer". (Who
-// drives the layers gives DDP no more segments once the QP is in that state; that is tested where
-// the driver is.)
+// is labeled as erroneous, permanently, and "MUST NOT allow any further data transfer". (The driver
+// gives DDP no more segments once the QP is in that state; the driver's package tests that.)
 //
 // RDMAP-5040-7-1 to RDMAP-5040-7-3
 func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
@@ -127,7 +126,7 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 				t.Errorf("receives: %v", all)
 			}
 			wantDone(t, "requests", x.b.sendCQ, "1 flushed")
-			// What was good before.
+			// Segments that were good before.
 			for _, u := range [][]byte{
 				untagged(OpSend, 0, 1, make([]byte, 8)),
 				untagged(OpSend, 0, 2, make([]byte, 8)),
@@ -158,7 +157,7 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 }
 
 // "the Terminate Message is sent at the earliest possible opportunity, preferably in the next
-// outgoing RDMA Message": only a message that has been begun goes before it.
+// outgoing RDMA Message": only a message that has begun goes before it.
 //
 // RDMAP-5040-7.1-6
 func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
@@ -192,7 +191,7 @@ func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
 
 // "On incoming RDMA Request Messages, the following must be validated: 1. The DDP layer MUST
 // validate all Untagged DDP Segment fields. 2. The RDMA OpCode MUST be valid. 3. The RDMA Version
-// MUST be valid." Nothing is read, whichever is not.
+// MUST be valid." If one of them is not valid, nothing is read.
 //
 // RDMAP-5040-7.2-6 to RDMAP-5040-7.2-8
 func TestRFC5040_7_2_ReadRequestIsValidated(t *testing.T) {
@@ -235,8 +234,8 @@ func TestRFC5040_7_2_ReadRequestIsValidated(t *testing.T) {
 	}
 }
 
-// "An Event, if the Data Sink is configured to generate an Event" (RFC 5040 §3.2): the ULP asks for
-// it with WaitSolicited, which the two Sends with Solicited Event wake, and the other two do not.
+// "An Event, if the Data Sink is configured to generate an Event" (RFC 5040 §3.2): the ULP waits
+// for it with WaitSolicited. The two Sends with Solicited Event wake it, and the other two do not.
 //
 // RDMAP-5040-1.2-4, RDMAP-5040-3.2-3, RDMAP-5040-5.3-8
 func TestRFC5040_3_2_EventOfEachSend(t *testing.T) {

@@ -17,8 +17,8 @@ func (s *side) terminateOctets() []byte {
 	return s.wire[len(s.wire)-1]
 }
 
-// An errorCase is a way to bring about an error of a kind, and how much a Terminate tells of it
-// (figure 10).
+// An errorCase is a way to cause one kind of error, and the parts of the Terminate about it (figure
+// 10).
 type errorCase struct {
 	desc    string
 	cause   func(x *pair)
@@ -57,7 +57,7 @@ func errorCases() []errorCase {
 
 // "Layer: 4 bits. Identifies the layer that encountered the error." "M: bit 16. DDP Segment Length
 // valid. … D: bit 17. DDP Header Included. … R: bit 18. RDMAP Header Included. See Figure 10 for
-// when this bit SHOULD be set." What a bit announces is there, and nothing else.
+// when this bit SHOULD be set." The parts that the bits announce are present, and nothing else.
 //
 // RDMAP-5040-4.8-4 to RDMAP-5040-4.8-7, RDMAP-5040-4.8-24, RDMAP-5040-4.8-30, RDMAP-5040-4.8-32,
 // RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
@@ -138,7 +138,7 @@ func TestRFC5040_4_8_TerminateLayout(t *testing.T) {
 }
 
 // Figure 9, the RDMA layer: "Local Catastrophic Error … This error type does not have an error
-// code. Any value in this field is acceptable." rddp sends 0 and takes any.
+// code. Any value in this field is acceptable." rddp sends 0 and accepts any value.
 //
 // RDMAP-5040-4.8-8
 func TestRFC5040_4_8_LocalCatastrophicError(t *testing.T) {
@@ -169,8 +169,8 @@ func wantTaken(t *testing.T, layer, etype, code uint8, want string) {
 	}
 }
 
-// Figure 9, the RDMA layer's Remote Protection Errors: what brings each about, and that it is
-// understood. rddp has something better to say than "Unspecified Error".
+// Figure 9, the RDMA layer's Remote Protection Errors: what causes each error, and that this end
+// understands it. rddp never sends "Unspecified Error", because it knows the error.
 //
 // RDMAP-5040-4.8-9 to RDMAP-5040-4.8-15
 func TestRFC5040_4_8_RemoteProtectionErrors(t *testing.T) {
@@ -222,7 +222,7 @@ func TestRFC5040_4_8_RemoteProtectionErrors(t *testing.T) {
 	wantTaken(t, 0, 1, 0xFF, "RDMA remote protection error: unspecified error")
 }
 
-// Figure 9, the RDMA layer's Remote Operation Errors. Nothing in rddp concerns more than one
+// Figure 9, the RDMA layer's Remote Operation Errors. No error in rddp concerns more than one
 // stream, so it never sends "Catastrophic error, global".
 //
 // RDMAP-5040-4.8-16 to RDMAP-5040-4.8-21
@@ -230,7 +230,7 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 	for _, tt := range []struct {
 		code    uint8
 		words   string
-		segment func(x *pair) []byte // nil: it is only understood
+		segment func(x *pair) []byte // nil: rddp understands the code but never sends it
 	}{
 		{0x05, "invalid RDMAP version", func(*pair) []byte { return unhex("4183 00000000 00000000 00000001 00000000") }},
 		{0x06, "unexpected OpCode", func(*pair) []byte { return unhex("414d 00000000 00000000 00000001 00000000") }},
@@ -249,7 +249,7 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 				x.b.inject(tt.segment(x))
 				x.b.wantTerminate(fmt.Sprintf("02%02x c000", tt.code))
 			}
-			// With a header, since siw's bit order leaves a doubt without one.
+			// With a header, because without one siw's bit order is ambiguous.
 			u := append([]byte{0x02, tt.code, 0xC0, 0, 0, 18}, unhex(vZeroSend)...)
 			x.a.inject(untagged(OpTerminate, 2, 1, u))
 			var e *TerminateError
@@ -262,7 +262,7 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 
 // Figure 9: "DDP: See DDP Specification". "When the error is detected at an LLP layer, an LLP layer
 // creates the Error Type … and the RDMAP layer inserts it into this field": DDP's numbers (RFC 5041
-// §7.2) come out as they went in.
+// §7.2) are sent unchanged.
 //
 // RDMAP-5040-4.8-22
 func TestRFC5040_4_8_DDPErrors(t *testing.T) {

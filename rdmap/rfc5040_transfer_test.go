@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// wantSurfaced checks that b has found an error, in which it was alone: it told its own ULP, in Err
-// and in the Completion of each receive, sent one Terminate that begins with want, and the peer
-// told its ULP of that.
+// wantSurfaced checks that b, and only b, has found an error. b must report it to its own ULP, in
+// Err and in the Completion of each receive, and send one Terminate that begins with want. The peer
+// must report that Terminate to its ULP.
 func (x *pair) wantSurfaced(want string) {
 	t := x.b.t
 	t.Helper()
@@ -67,7 +67,7 @@ func TestRFC5040_5_1_InvalidWriteSurfaces(t *testing.T) {
 	}
 }
 
-// "The Tagged Offset of a Tagged Buffer MAY start at a non-zero value": rddp's always do.
+// "The Tagged Offset of a Tagged Buffer MAY start at a non-zero value": in rddp they always do.
 //
 // RDMAP-5040-5.1-5, RDMAP-5040-5.2.2-7
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -119,8 +119,8 @@ func TestRFC5040_5_1_WriteToAllOrPart(t *testing.T) {
 }
 
 // "At the Data Source, a subsequent Send … Message MAY be used to signal Delivery of previous RDMA
-// Write Messages": in whatever order the segments arrive, at the Completion of the Send the Writes
-// before it are in place.
+// Write Messages": in whatever order the segments arrive, the Writes before the Send are in place
+// when the Send completes.
 //
 // RDMAP-5040-5.1-9, RDMAP-5040-5.5-10, RDMAP-5040-B-4
 func TestRFC5040_5_1_SendSignalsWrites(t *testing.T) {
@@ -192,8 +192,8 @@ func (s *side) arrive(segments [][]byte, order []int, look func()) {
 	s.off = offs[next]
 }
 
-// "The Data Source MAY issue a zero-length RDMA Write Message": a DDP header, whose STag and TO
-// nobody looks at.
+// "The Data Source MAY issue a zero-length RDMA Write Message": a DDP header, whose STag and TO are
+// ignored.
 //
 // RDMAP-5040-5.1-11
 func TestRFC5040_5_1_ZeroLengthWrite(t *testing.T) {
@@ -371,7 +371,7 @@ func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
 	for _, op := range allSends {
 		for _, tt := range []struct {
 			desc  string
-			size  int // of the buffer; negative: there is none
+			size  int // of the buffer; negative: there is no buffer
 			owner uint64
 			cut   int // MULPDU
 			want  string

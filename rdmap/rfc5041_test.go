@@ -16,9 +16,9 @@ import (
 // indicates to the DDP layer that the DDP Stream should be abortively torn down." "DDP SHOULD
 // enable the ULP to send one additional DDP Message before terminating the DDP Stream."
 //
-// A side gets a segment that DDP refuses, and for a while does nothing about it: its messages go on
-// to the peer as before. Then it fails the stream, and one more message goes out, the Terminate.
-// DDP-5041-6.2-1, DDP-5041-6.2.2-6, DDP-5041-6.2.2-7, DDP-5041-7.1-23
+// A side gets a segment that DDP refuses, and for a while does not react: its messages still reach
+// the peer. Then it fails the stream, and one more message goes out, the Terminate. DDP-5041-6.2-1,
+// DDP-5041-6.2.2-6, DDP-5041-6.2.2-7, DDP-5041-7.1-23
 func TestRFC5041_6_2_ULPEndsTheStream(t *testing.T) {
 	for _, tt := range []struct {
 		desc, terminate string
@@ -67,11 +67,11 @@ func TestRFC5041_6_2_ULPEndsTheStream(t *testing.T) {
 	}
 }
 
-// "DDP implementations SHOULD consider lack of an associated buffer as a system fault." It is told
-// apart from all else, for the QP as for its peer. "DDP implementations SHOULD NOT permit system
+// "DDP implementations SHOULD consider lack of an associated buffer as a system fault." The QP and
+// its peer can distinguish it from all other errors. "DDP implementations SHOULD NOT permit system
 // faults to occur repeatedly or frequently. If there is not an associated buffer, DDP
 // implementations MAY choose to disable the stream for the reception and report an error to the ULP
-// at the Data Sink." Nothing is received behind the first, though there are buffers again.
+// at the Data Sink." Nothing is received after the first fault, although there are buffers again.
 // DDP-5041-7.1-4, DDP-5041-7.1-6, DDP-5041-7.1-7
 func TestRFC5041_7_1_NoBuffer(t *testing.T) {
 	x := newPair(t, params{})

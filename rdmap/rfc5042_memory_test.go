@@ -9,13 +9,13 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// Tests of RFC 5042 §5 and §6.1 to §6.3: who reaches which memory, with every message that can name
-// any.
+// Tests of RFC 5042 §5 and §6.1 to §6.3: which memory a peer can reach, with every message that can
+// name memory.
 
 // An attack is a message that names an STag.
 type attack struct {
 	name string
-	// segment returns the message; n is how many octets it is about, 8 for an atomic.
+	// segment returns the message; n is the number of octets that it accesses, 8 for an atomic.
 	segment func(s ddp.STag, to uint64, n int) []byte
 	tagged  bool // DDP finds the fault, not RDMAP
 }
@@ -44,7 +44,7 @@ func attacks() []attack {
 // specifications, the Stream must be torn down." "If the Protection Domains do not match, access to
 // the buffer is denied, an error is generated, and the RDMAP Stream associated with the attacking
 // Stream is terminated." "any attempt to use that STag on a different Stream will result in an
-// error, and the RDMAP Stream is terminated." All this goes for atomics, too (RFC 7306 §9).
+// error, and the RDMAP Stream is terminated." All this applies to atomics, too (RFC 7306 §9).
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-2, SEC-5042-6.1.1-5, SEC-5042-6.1.1-6,
 // RDMAPX-7306-9-1
@@ -113,8 +113,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 }
 
 // "A Protection Domain (PD) is a local construct to the RDMA implementation, and never visible over
-// the wire": the same traffic in the same or in two Domains, whatever their STags are drawn from
-// besides, is the same to the octet.
+// the wire": the same traffic, in one Domain or in two, is the same to the octet.
 //
 // SEC-5042-2.2.4-1
 func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
@@ -158,7 +157,7 @@ func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
 
 // The attack of §6.2.1 by an "RDMA Read Response to memory outside of the valid length range of the
 // Data Buffer": every range in and around the sink, which lies in the middle of registered memory.
-// Nothing but the whole answer at the right place succeeds.
+// Only the whole answer at the right place succeeds.
 //
 // SEC-5042-6.2.1-2, SEC-5042-6.2.1-3
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -190,8 +189,8 @@ func TestRFC5042_6_2_1_ReadResponseBounds(t *testing.T) {
 	}
 }
 
-// "This is essentially the same attack …, except that an RDMA Read Request is used": of every range
-// in and around a Region either all octets go out, those that are there, or none.
+// "This is essentially the same attack …, except that an RDMA Read Request is used": for every
+// range in and around a Region either exactly its octets go out, or none.
 //
 // SEC-5042-6.2.1-2, SEC-5042-6.3.1-1
 func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
@@ -249,9 +248,9 @@ func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
 
 // "revoking remote access when the original data transfer has completed and before it validates the
 // contents of the buffer", "either by explicitly revoking remote access rights for the STag …, or
-// by checking to make sure the Remote Peer invalidated the STag": the program is told of an
-// invalidation, and from then on, or from the return of Deregister, no message changes the buffer
-// or reads it; so "remote read access rights" last no longer than wanted (§6.3.3).
+// by checking to make sure the Remote Peer invalidated the STag": the program learns of an
+// invalidation. From then on, or from the return of Deregister, no message changes or reads the
+// buffer. So "remote read access rights" last no longer than the program wants (§6.3.3).
 //
 // SEC-5042-6.2.2-1, SEC-5042-6.2.2-2, SEC-5042-6.3.3-1
 func TestRFC5042_6_2_2_RevokedBeforeUse(t *testing.T) {

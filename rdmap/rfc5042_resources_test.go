@@ -11,8 +11,8 @@ import (
 
 // Tests of RFC 5042 §2.2 and §6.4: what a peer, or another stream, can use up.
 
-// flood has the peer of b send messages of a kind, which are never answered or taken, until the
-// stream ends or most have come, and returns how many the stream has taken.
+// flood lets the peer of b send messages of one kind, which are never answered or taken, until the
+// stream ends or most of them have arrived. It returns how many the stream has accepted.
 func flood(x *pair, most int, message func(msn uint32) []byte) (taken int) {
 	for taken < most {
 		x.b.inject(message(uint32(taken + 1)))
@@ -26,8 +26,9 @@ func flood(x *pair, most int, message func(msn uint32) []byte) (taken int) {
 
 // "All ULP resource allocation requests for scarce resources MUST also be done using a Privileged
 // Resource Manager" (§3), which "for some systems … may be implemented within the Privileged ULP":
-// here the program's own Config says how much there is. A request of the program beyond it is
-// refused, and a peer makes a stream hold no more than it, whatever it sends and nobody takes.
+// here the program's own Config sets the limits. A request of the program above a limit is refused.
+// A peer cannot make a stream hold more than a limit, whatever it sends and the program does not
+// take.
 //
 // SEC-5042-2.2.1-1, SEC-5042-2.2.8-1, SEC-5042-3-2, SEC-5042-6.4.1-1
 func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
@@ -52,7 +53,7 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 			t.Errorf("one Send too many: %v", err)
 		}
 		x.b.slow = true
-		x.b.transmit() // none is complete, so none has left
+		x.b.transmit() // none is complete, so all keep their places
 		if err := x.b.qp.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrQueueFull) {
 			t.Errorf("one Send too many while the others are on their way: %v", err)
 		}
@@ -136,8 +137,8 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 
 // "The Asynchronous Event Queue is a resource that can be attacked because Remote or Local Peers …
 // can cause events to occur that have the potential of overflowing the queue." The events here are
-// that buffers run low and that Completions are there: one of each can wait, and none is waited
-// for.
+// low buffers and new Completions. At most one of each is pending, and nothing waits for the
+// program to take it.
 //
 // SEC-5042-2.2.7-1
 func TestRFC5042_2_2_7_EventsDoNotPileUp(t *testing.T) {
@@ -193,10 +194,10 @@ func TestRFC5042_6_4_3_1_OverrunHarmsItsOwnStream(t *testing.T) {
 }
 
 // "an implementation MUST implement a Privileged Resource Manager to control the allocation of CQ
-// entries": each request has its entry before it is accepted. So no peer can have one reserved, and
+// entries": each request has its entry before it is accepted. So no peer can reserve an entry, and
 // no "minimum length RDMAP/DDP Messages" overflow a queue that untrusting streams share. "an RNIC
 // MUST ensure that if a CQ overflows, any Streams that do not use the CQ MUST remain unaffected": a
-// full one stops posts to it, and nothing else.
+// full queue stops posts to it, and nothing else.
 //
 // SEC-5042-6.4.3.2-1, SEC-5042-6.4.3.2-3, SEC-5042-6.4.6-1, SEC-5042-6.4.6-2
 func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
@@ -230,8 +231,8 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	if cq.Len() != n {
 		t.Errorf("%d Completions, want %d", cq.Len(), n)
 	}
-	// Both streams have overrun their buffers and ended; cq is full. The stream with another one
-	// does not know.
+	// Both streams have overrun their buffers and ended; cq is full. The stream with another queue
+	// is unaffected.
 	for id := range uint64(n) {
 		if err := other.b.qp.PostRecv(RecvRequest{ID: id}); err != nil {
 			t.Errorf("PostRecv to the other stream: %v", err)
@@ -250,7 +251,8 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	if count[first.b.qp.cfg.QPNum] != n/2 || count[second.b.qp.cfg.QPNum] != n/2 {
 		t.Errorf("Completions of the two: %v, want %d each", count, n/2)
 	}
-	// Sends take entries as well, so that the peer finds no buffer of a shared queue that has none.
+	// Sends take entries as well. If no entry is left, the peer's message finds no buffer of the
+	// shared queue.
 	full := NewCompletionQueue(2)
 	srq, _ := shared(t, 4, 8)
 	x := newPair(t, params{srq: srq, srqCQ: full})
@@ -267,8 +269,8 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 
 // "If the local ULP must be able to completely fill the queues, … the CQ must be sized to
 // accommodate the maximum number of operations that it is possible to post at any one time." That
-// is what a QP has if the program says nothing, with "the worst-case size of the CQ" (appendix A):
-// a shared receive queue counts too.
+// is the default of a QP, with "the worst-case size of the CQ" (appendix A): a shared receive queue
+// counts too.
 //
 // SEC-5042-6.4.3.2-2, SEC-5042-A-5
 func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
@@ -280,7 +282,7 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 			x.a.post(WorkRequest{ID: id, Op: WorkSend})
 			x.a.recv(id, 0)
 		}
-		x.a.qp.Abort(errTest) // all complete, and nobody has taken one
+		x.a.qp.Abort(errTest) // all complete, and none has been taken
 		if s, r := x.a.qp.cfg.SendCQ.Len(), x.a.qp.cfg.RecvCQ.Len(); s != depth || r != depth {
 			t.Errorf("depth %d: %d and %d Completions", depth, s, r)
 		}
@@ -305,7 +307,7 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 	const ird = 2
 	domain := new(ddp.Domain)
-	greedy := newPair(t, params{domain: domain, ird: ird, ord: ird + 1}) // the peer was told too much
+	greedy := newPair(t, params{domain: domain, ird: ird, ord: ird + 1}) // the peer has a greater ORD than this end's IRD
 	modest := newPair(t, params{domain: domain, ird: ird, ord: ird})
 	for _, x := range []*pair{greedy, modest} {
 		r, err := domain.Register(make([]byte, 8), ddp.RemoteRead, 0)
@@ -333,8 +335,8 @@ func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 
 // "Note that for most RDMAP or DDP errors, the attacking Stream will simply be torn down. Thus, for
 // this form of attack to be effective, the Remote Peer needs to exercise data paths that do not
-// cause the Stream to be torn down." The first error is answered by one Terminate, and what comes
-// after it is not even looked at.
+// cause the Stream to be torn down." This end answers the first error with one Terminate, and
+// ignores everything after it.
 //
 // SEC-5042-6.4.4-2
 func TestRFC5042_6_4_4_OneErrorPerStream(t *testing.T) {
@@ -356,7 +358,7 @@ func TestRFC5042_6_4_4_OneErrorPerStream(t *testing.T) {
 			why := x.b.qp.Err()
 			for n := range uint32(100) {
 				x.b.inject(untagged(OpSend, 0, n%4, nil))
-				if tt.byDDP { // else it is for the driver to place no more
+				if tt.byDDP { // otherwise the driver must place no more
 					x.b.inject(tagged(OpWrite, r.STag(), r.TO(), []byte{1}))
 				}
 				x.b.inject(untagged(OpReadRequest, 1, n+2, ReadRequest{}.AppendTo(nil)))

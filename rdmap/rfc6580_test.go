@@ -8,7 +8,7 @@ import (
 )
 
 // listed are the errors of RDMAP and DDP that IANA lists (RFC 6580 §3.1, §3.2), by layer and error
-// type. The codes of a local catastrophic error of RDMAP are free, and rddp has one.
+// type. A local catastrophic error of RDMAP may have any code, and rddp uses one.
 var listed = map[byte]string{
 	0x00: "\x00",
 	0x01: "\x00\x01\x02\x03\x04\x09\xff",
@@ -18,8 +18,8 @@ var listed = map[byte]string{
 	0x12: "\x01\x02\x03\x04\x05\x06",
 }
 
-// unsent are those of them that rddp has no use for: it always knows what is wrong with an STag,
-// and nothing in it concerns more than one stream.
+// unsent are the listed errors that rddp never sends: it always knows what is wrong with an STag,
+// and no error concerns more than one stream.
 var unsent = map[[2]byte]bool{{0x01, 0xff}: true, {0x02, 0x08}: true}
 
 // goodSegments are one good segment of each message, and of Writes and Reads one for each thing
@@ -52,8 +52,8 @@ func goodSegments(x *pair) [][]byte {
 }
 
 // "a registry … of RDMAP Error … values" (RFC 6580 §3): whichever octet of a message is wrong, or
-// missing, or too many, the Terminate that goes out has layer, error type and code from the list;
-// and each on the list does go out for something.
+// missing, or too many, the Terminate that goes out has layer, error type and code from the list.
+// Each error on the list, except those in unsent, goes out in some case.
 //
 // RDMAP-5040-4.8-3, RDMAP-6580-3.1-1, RDMAP-6580-3.2-1
 func TestRFC6580_3_OnlyListedErrorsAreSent(t *testing.T) {

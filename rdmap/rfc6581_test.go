@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// The registry of RFC 6580 §3.3 and RFC 6581 §8, as the ULP hears of it when the peer has sent such
-// a Terminate. MPA-6580-3.3-1, MPA-6581-8-1 to MPA-6581-8-4
+// The registry of RFC 6580 §3.3 and RFC 6581 §8, as the ULP sees it when the peer has sent such a
+// Terminate. MPA-6580-3.3-1, MPA-6581-8-1 to MPA-6581-8-4
 func TestRFC6581_8_ReceivedCodes(t *testing.T) {
 	for octets, want := range map[string]string{
 		"20020000": "MPA error: MPA CRC error",

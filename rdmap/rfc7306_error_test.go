@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// Tests of RFC 7306 §8, and of what a receiver must not look at.
+// Tests of RFC 7306 §8, and of the fields that a receiver must ignore.
 
 // extensionSegments are one good segment of each of the four messages, first on their queues.
 func extensionSegments(r *ddp.Region) map[Opcode][]byte {
@@ -122,7 +122,7 @@ func TestRFC7306_4_1_InvalidateSTagIsIgnored(t *testing.T) {
 	}
 }
 
-// receiveAtOnce takes what the peer has sent: all is placed before anything is delivered.
+// receiveAtOnce takes the peer's segments: all are placed before any message is delivered.
 func (s *side) receiveAtOnce() {
 	for _, u := range s.peer.wire {
 		s.rx.Place(s.off, u)
@@ -141,8 +141,8 @@ func (s *side) receiveAtOnce() {
 // Read Request Queue … to support the maximum number of Atomic Operation Requests negotiated by the
 // ULP in addition to the maximum number of RDMA Read Requests", where one number is negotiated for
 // both together; "The Requester MUST ensure that a sufficient number of Untagged Buffers are
-// available on the RDMA Atomic Response Queue": as many as may be outstanding come at once, of one
-// kind or mixed, again and again.
+// available on the RDMA Atomic Response Queue": the maximum number of outstanding requests arrive
+// at once, of one kind or mixed, again and again.
 //
 // RDMAPX-7306-5.2.2-8, RDMAPX-7306-5.2.2-9
 func TestRFC7306_5_2_2_BuffersForAllOutstanding(t *testing.T) {

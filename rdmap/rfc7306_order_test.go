@@ -11,10 +11,10 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// Tests of RFC 7306 §5.4, §6 and §7: what comes before what.
+// Tests of RFC 7306 §5.4, §6 and §7: the order of messages.
 
-// inOrder lets two segments arrive, the second one early if DDP takes it so: nothing comes of it,
-// neither a Completion nor a message, until the first one has come too.
+// inOrder lets two segments arrive, the second one early if DDP takes it so: it has no effect,
+// neither a Completion nor a message, until the first one has arrived too.
 func (s *side) inOrder(first, second []byte) {
 	s.t.Helper()
 	shown := s.rx.TryPlace(s.off+uint64(len(first))+6, second)
@@ -49,7 +49,7 @@ func (s *side) posted(wrs ...WorkRequest) (segments [][]byte) {
 }
 
 // The rows of §7 in which both "Completed in Order": Immediate Data and Sends of all kinds, in
-// every pair, also where the second comes first. "Ordering and completion rules for Immediate Data
+// every pair, also if the second arrives first. "Ordering and completion rules for Immediate Data
 // are the same as those for a Send" (§6.4).
 //
 // RDMAPX-7306-6.4-1, RDMAPX-7306-7-1, RDMAPX-7306-7-5
@@ -61,7 +61,7 @@ func TestRFC7306_7_CompletedInOrder(t *testing.T) {
 	for _, first := range kinds {
 		for _, second := range kinds {
 			if !first.isImmediate() && !second.isImmediate() {
-				continue // RFC 5040's business
+				continue // RFC 5040 covers this pair
 			}
 			for _, early := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%v, %v, early %t", first, second, early), func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRFC7306_7_ResponseAfterWhatCameBefore(t *testing.T) {
 				} else {
 					wantDone(t, "before any response", x.b.recvCQ, "11 success")
 				}
-				x.b.wantNothing() // the request has not come yet
+				x.b.wantNothing() // the request has not arrived yet
 				x.b.inject(u[1])
 				x.run()
 				all := wantDone(t, "requester", x.a.sendCQ, "1 success, 2 success")
@@ -268,8 +268,8 @@ func TestRFC7306_7_ResponsesInOrder(t *testing.T) {
 	}
 }
 
-// handOver places the peer's next segment. What DDP has only placed it does not deliver: nothing
-// comes of it until then.
+// handOver places the peer's next segment and then delivers it. In between it calls nothing, which
+// checks that the segment has had no effect.
 func (s *side) handOver(u []byte, nothing func()) {
 	s.t.Helper()
 	s.rx.Place(s.off, u)
@@ -284,8 +284,8 @@ func (s *side) handOver(u []byte, nothing func()) {
 	s.off += uint64(len(u)) + 6
 }
 
-// No work on an Atomic Request begins before DDP has Delivered it (the Responder, §5.4), and
-// the requester does not take its operation for done before the response is.
+// No work on an Atomic Request begins before DDP has Delivered it (the Responder, §5.4), and the
+// requester does not complete its operation before the response is Delivered.
 //
 // RDMAPX-7306-5.4-1, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAPX-7306-5.4-8
 func TestRFC7306_5_4_NothingBeforeDelivery(t *testing.T) {
@@ -316,8 +316,8 @@ func TestRFC7306_5_4_NothingBeforeDelivery(t *testing.T) {
 // "Atomic Operation Response Messages MAY be generated at the Responder after subsequent RDMA Write
 // Messages or Send Messages have been Placed or Delivered", "Send Messages MAY be Completed at the
 // Responder before prior incoming Atomic Operation Request Messages have completed their response
-// processing", and so with Reads and Immediate Data in §7. Nothing that is not answered waits for
-// an answer: here TCP takes none.
+// processing", and so with Reads and Immediate Data in §7. Messages that need no answer do not wait
+// for answers to others. Here TCP takes no answer.
 //
 // RDMAPX-7306-5.4-5, RDMAPX-7306-5.4-7, RDMAPX-7306-7-7 to RDMAPX-7306-7-10
 func TestRFC7306_7_AnswersHoldUpNothing(t *testing.T) {
@@ -372,7 +372,7 @@ func TestRFC7306_6_1_BothULPsAreTold(t *testing.T) {
 			}
 			x.b.receive()
 			ctx, cancel := context.WithCancel(context.Background())
-			cancel() // what is there is given all the same
+			cancel() // a Completion that is there is returned anyway
 			if !op.solicited {
 				if c, err := waitOne(ctx, x.b.recvCQ, true); !errors.Is(err, context.Canceled) {
 					t.Errorf("an Event without having been asked for: %v, %v", c, err)

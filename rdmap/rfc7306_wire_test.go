@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// Tests of RFC 7306 §1 and §4 to §6: the four messages, octet for octet as QPs send them.
+// Tests of RFC 7306 §1 and §4 to §6: the four messages, octet by octet, as QPs send them.
 
 // fields are parts of a segment: where each begins and what it must be, in hex.
 type fields []struct {
@@ -31,7 +31,7 @@ func (f fields) check(t *testing.T, u []byte) {
 	}
 }
 
-// extensionMessages has a QP send each of the four messages, after a Read and a Send, and returns
+// extensionMessages makes a QP send each of the four messages, after a Read and a Send, and returns
 // them by opcode. The Atomic Request is the second message on its queue, Immediate Data the second
 // and third on theirs.
 func extensionMessages(t *testing.T, wr WorkRequest) map[Opcode][]byte {
@@ -61,8 +61,8 @@ func extensionMessages(t *testing.T, wr WorkRequest) map[Opcode][]byte {
 
 // "The Immediate Data operation and Immediate Data with Solicited Event operation each include 8
 // bytes of data following the RDMAP header", the "RDMAP header for Atomic Request messages is 52
-// bytes", that of figure 6 has 12, and figure 3 allows no "ULP Message" in any. Figure 2: none is
-// Tagged; queue 3 is that of the responses.
+// bytes", the header of figure 6 has 12, and figure 3 allows no "ULP Message" in any. Figure 2:
+// none is Tagged; queue 3 is that of the responses.
 //
 // RDMAPX-7306-4-1 to RDMAPX-7306-4-4, RDMAPX-7306-4.1-1, RDMAPX-7306-4.1-9, RDMAPX-7306-4.2-1,
 // RDMAPX-7306-10-1
@@ -157,8 +157,8 @@ func TestRFC7306_6_2_ImmediateDataHeader(t *testing.T) {
 }
 
 // Figure 2: the length is "Communicated between DDP and RDMAP" for all four. (No field of a header
-// has it, as §6.3 says: it is the ULPDU's length without the DDP header.) So each is known to be
-// whole, and one that comes in two segments too.
+// has it, as §6.3 says: it is the ULPDU's length without the DDP header.) So the receiver knows
+// whether a message is whole, even if it arrives in two segments.
 //
 // RDMAPX-7306-4.1-10, RDMAPX-7306-6.3-10
 func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
@@ -207,7 +207,7 @@ func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
 }
 
 // "this specification requires all Atomic Operations defined within to be supported if an RNIC
-// supports any": they are on together or off together, at both ends.
+// supports any": both ends have all of them on or all off.
 //
 // RDMAPX-7306-1.1-1, RDMAPX-7306-10.1-1
 func TestRFC7306_1_1_AllAtomicsOrNone(t *testing.T) {
@@ -260,14 +260,14 @@ func TestRFC7306_1_1_Probe(t *testing.T) {
 			t.Errorf("mask %#x: memory %x, want %x", mask, b, before)
 		}
 	}
-	x := newPair(t, params{noExtensions: true}) // a peer that has none of it
+	x := newPair(t, params{noExtensions: true}) // a peer without the extensions
 	r, _ := x.b.register(8, allAccess)
 	x.b.inject(untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil)))
 	x.b.wantTerminate("0206 c000 0046 414a")
 }
 
 // "The Remote Tagged Offset MAY start at an arbitrary offset but MUST represent a ULP Buffer
-// address that is 64-bit aligned": each word of a Region, wherever that begins.
+// address that is 64-bit aligned": each word of a Region, wherever the Region begins.
 //
 // RDMAPX-7306-5.2.1-13
 func TestRFC7306_5_2_1_AnyAlignedOffset(t *testing.T) {
@@ -297,7 +297,8 @@ func TestRFC7306_5_2_1_AnyAlignedOffset(t *testing.T) {
 
 // "When the Atomic Operation Response message is received, the Message Sequence Number (MSN) will
 // be used to locate the corresponding Atomic Operation request": it counts atomics alone, while the
-// requests are counted together with Reads. A number that is not the next one answers nothing.
+// requests are counted together with Reads. A response with another number than the next one
+// answers nothing.
 //
 // RDMAPX-7306-5-8
 func TestRFC7306_5_ResponseFoundByMSN(t *testing.T) {

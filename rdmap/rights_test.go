@@ -11,9 +11,10 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestRightsMatrix has a peer try each operation on memory with each set of rights, registered for
-// its stream, for all, for another stream, and in another Protection Domain: the right Terminate,
-// and no octet changed or told, in every cell that RFC 5042 §6.3.5 does not allow.
+// TestRightsMatrix lets a peer try each operation on memory with each set of rights, registered for
+// its stream, for all, for another stream, and in another Protection Domain. In every case that RFC
+// 5042 §6.3.5 does not allow, this end sends the right Terminate, and no octet is changed or
+// revealed.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-6, RDMAP-5040-8.1.1-8, SEC-5042-2.2.2-1,
 // SEC-5042-6.1.1-2, RDMAPX-7306-8.2-8, RDMAPX-7306-9-1
@@ -71,7 +72,7 @@ func attempt(op Opcode, r *ddp.Region) []byte {
 	return tagged(op, r.STag(), r.TO(), []byte{1, 2, 3, 4, 5, 6, 7, 8})
 }
 
-// allowed says what attempt comes to.
+// allowed returns the expected result of attempt.
 func allowed(op Opcode, access ddp.Access, scope string) verdict {
 	need := map[Opcode]ddp.Access{
 		OpWrite: ddp.RemoteWrite, OpReadRequest: ddp.RemoteRead, OpReadResponse: ddp.ReadSink, OpAtomicRequest: ddp.RemoteAtomic,
@@ -94,7 +95,7 @@ func allowed(op Opcode, access ddp.Access, scope string) verdict {
 		case access&need == 0:
 			return refused(1, 1, 0)
 		case op == OpReadResponse:
-			return refused(0, 2, 6) // a sink, but of no Read
+			return refused(0, 2, 6) // a sink, but not of a Read
 		}
 		return verdict{}
 	}
@@ -110,7 +111,7 @@ func allowed(op Opcode, access ddp.Access, scope string) verdict {
 }
 
 // TestInvalidateOfOthers: an STag that the peer may not invalidate, because it is another stream's,
-// is shared, or is the sink of our own Read, stays valid, and the streams that use it go on.
+// is shared, or is the sink of our own Read, stays valid, and the streams that use it continue.
 //
 // "A peer must not be able to invalidate an STag that is shared on multiple streams": RFC 5040
 // §8.1.1.
@@ -152,7 +153,7 @@ func TestInvalidateOfOthers(t *testing.T) {
 	if !bytes.HasPrefix(mem, []byte("still on")) {
 		t.Errorf("memory is %q", mem[:8])
 	}
-	// And its own peer, on the very stream: the sink of a Read that waits.
+	// And the peer of the same stream: it tries the sink of a Read that waits.
 	z := newPair(t, params{})
 	z.a.post(WorkRequest{ID: 3, Op: WorkRead, Data: make([]byte, 8), Remote: Handle{STag: 5, TO: 5, Len: 8}})
 	z.a.transmit()
@@ -161,8 +162,8 @@ func TestInvalidateOfOthers(t *testing.T) {
 	z.a.wantTerminate("0209")
 }
 
-// TestZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; nothing
-// is looked up, registered, or left over (RFC 5041 §5.2, RFC 5040 §5.2.1).
+// TestZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; no STag
+// is looked up or registered, and nothing is left over (RFC 5041 §5.2, RFC 5040 §5.2.1).
 //
 // SEC-5042-6.3.5-2
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -199,8 +200,8 @@ func TestZeroLengthOperations(t *testing.T) {
 // forget drops the log of what was sent.
 func (s *side) forget() { s.out, s.first = s.out[:0], s.first[:0] }
 
-// TestReadRequestBounds has a peer ask for octets anywhere: the verdict on the source of an RDMA
-// Read is that of numbers without limits.
+// TestReadRequestBounds lets a peer ask for octets anywhere. The verdict about the source of an
+// RDMA Read must be the same as with numbers that cannot wrap.
 //
 // RDMAP-5040-8.1.1-4, SEC-5042-6.2.1-2, RDMAP-5040-7.2-9, RDMAP-5040-7.2-11 to RDMAP-5040-7.2-13
 func TestReadRequestBounds(t *testing.T) {
@@ -258,8 +259,8 @@ func TestReadRequestBounds(t *testing.T) {
 	t.Logf("%d Read Requests: refused %d for the STag, %d for a wrap, %d for the bounds; %d answered", cases, count[0], count[1], count[2], count[3])
 }
 
-// TestHandleBounds: Handle.Slice gives what numbers without limits give, and never more than the
-// whole.
+// TestHandleBounds: Handle.Slice returns the same result as numbers that cannot wrap, and never
+// more than the whole Handle.
 func TestHandleBounds(t *testing.T) {
 	rnd := seeded(t)
 	cases := testmode.Cases(1_000_000)
@@ -286,8 +287,8 @@ func TestHandleBounds(t *testing.T) {
 	}
 }
 
-// TestNothingOfAddresses: in ten thousand sessions no header that goes out has the address of the
-// memory that it is about, whole or in part.
+// TestNothingOfAddresses: in ten thousand sessions no header that goes out contains the address of
+// its memory, whole or in part.
 func TestNothingOfAddresses(t *testing.T) {
 	sessions := testmode.Cases(10_000)
 	segments := 0

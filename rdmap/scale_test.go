@@ -8,14 +8,14 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// How the cost of an operation grows with the number of requests and Completions that are there
-// already. The benchmarks report the time of one operation. The tests count what can be counted:
-// allocations, bytes, and entries that a loop looks at.
+// This file measures how the cost of an operation grows with the number of requests and Completions
+// that exist already. The benchmarks report the time of one operation. The tests count allocations,
+// bytes, and entries that a loop looks at.
 
 // counts are the numbers of requests or Completions of the benchmarks.
 var counts = []int{1, 10, 100, 1000, 10_000, 100_000}
 
-// newCrowd returns a pair whose queues have room for one request more than n.
+// newCrowd returns a pair whose queues have room for n+1 requests.
 func newCrowd(t testing.TB, n int) *pair {
 	return newPair(t, params{depth: n + 1, cqDepth: n + 1})
 }
@@ -52,7 +52,8 @@ func sendOne(t testing.TB, s *side) {
 	}
 }
 
-// One Write more is posted, and the oldest one completes, while n-1 others wait.
+// BenchmarkPostAmongPosted posts one more Write, and completes the oldest one, while n-1 others
+// wait.
 func BenchmarkPostAmongPosted(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("posted=%d", n), func(b *testing.B) {
@@ -70,7 +71,8 @@ func BenchmarkPostAmongPosted(b *testing.B) {
 	}
 }
 
-// The newest of n posted Writes is canceled. Cancel looks at the requests one after another.
+// BenchmarkCancelAmongPosted cancels the newest of n posted Writes. Cancel looks at the requests
+// one after another.
 func BenchmarkCancelAmongPosted(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("posted=%d", n), func(b *testing.B) {
@@ -94,7 +96,8 @@ func BenchmarkCancelAmongPosted(b *testing.B) {
 	}
 }
 
-// One receive buffer more is posted, and a message fills the oldest one, while n-1 others wait.
+// BenchmarkReceiveAmongPosted posts one more receive buffer, and a message fills the oldest one,
+// while n-1 others wait.
 func BenchmarkReceiveAmongPosted(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("posted=%d", n), func(b *testing.B) {
@@ -125,7 +128,8 @@ func BenchmarkReceiveAmongPosted(b *testing.B) {
 	}
 }
 
-// One Completion more enters a queue, and the oldest one leaves it, while n-1 others wait.
+// BenchmarkCompletionAmongOthers adds one Completion to a queue and takes the oldest one, while n-1
+// others wait.
 func BenchmarkCompletionAmongOthers(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("waiting=%d", n), func(b *testing.B) {
@@ -147,7 +151,7 @@ func BenchmarkCompletionAmongOthers(b *testing.B) {
 	}
 }
 
-// A stream ends while n Reads are posted, each with a sink of its own.
+// BenchmarkAbortWithPosted ends a stream while n Reads are posted, each with its own sink.
 func BenchmarkAbortWithPosted(b *testing.B) {
 	for _, n := range counts {
 		b.Run(fmt.Sprintf("posted=%d", n), func(b *testing.B) {
@@ -176,8 +180,8 @@ func heapOf(n int, f func()) (objects, octets float64) {
 	return float64(after.Mallocs-before.Mallocs) / float64(n), float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
 }
 
-// The n requests that wait cost no allocation when one more is posted. Together they cost a fixed
-// number of allocations and bytes each, whatever n is: the rings grow by doubling.
+// Posting one more request allocates nothing, although n requests wait. Each waiting request costs
+// a fixed number of allocations and bytes, whatever n is, because the rings grow by doubling.
 func TestHeapOfPostedRequests(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
@@ -251,7 +255,8 @@ func TestHeapOfCompletions(t *testing.T) {
 }
 
 // When a stream ends, the sinks of the posted Reads are taken back in one sweep. A search does not
-// begin again at the oldest request, or the end of a stream with 100,000 Reads would take minutes.
+// start again at the oldest request; otherwise the end of a stream with 100,000 Reads would take
+// minutes.
 func TestFlushedSinksInOneSweep(t *testing.T) {
 	const n = 8
 	x := newCrowd(t, n)

@@ -82,8 +82,8 @@ func (s *sendQueue) at(pos uint64) *sendEntry { return *s.ring.At(pos) }
 func (s *sendQueue) isFull() bool { return s.ring.Len() >= s.depth }
 
 // makeRoom frees the places of the requests that Cancel has completed before their turn, and moves
-// those behind them. It leaves the requests whose messages TCP is being given, and those that the
-// peer has yet to answer. It reports whether there is room then.
+// those behind them. It keeps requests whose messages are being written to TCP, and requests that
+// the peer has not answered yet. It reports whether there is room then.
 func (s *sendQueue) makeRoom() bool {
 	if s.early == 0 || s.looking > 0 {
 		return false
@@ -163,8 +163,7 @@ func (s *sendQueue) pushRTR(op WorkOp) {
 	s.at(s.ring.Tail() - 1).sinkSTag = 1
 }
 
-// isEmpty reports whether no request is left to be given out. It skips the requests that never will
-// be.
+// isEmpty reports whether no request is left to be given out. It skips requests that never will be.
 func (s *sendQueue) isEmpty() bool {
 	for s.next < s.ring.Tail() && s.at(s.next).done {
 		s.at(s.next).progress = skipped
@@ -330,7 +329,7 @@ func (s *sendQueue) flush(err error, which func(*sendEntry) bool) {
 
 func everyRequest(*sendEntry) bool { return true }
 
-// letGo notes that nobody refers any more to the memory of the messages given out.
+// letGo records that nothing refers to the memory of the messages given out any more.
 func (s *sendQueue) letGo() {
 	for ; s.sent < s.next; s.sent++ {
 		if e := s.at(s.sent); e.progress == given {

@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// regions returns how many regions a domain has, by asking how many STags it has not forgotten.
+// regions returns how many Regions d has.
 func regions(d *ddp.Domain) int {
 	return reflect.ValueOf(d).Elem().FieldByName("regions").Len()
 }
@@ -80,7 +80,7 @@ func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
 	wantDone(t, "Read of no octets answered", x.a.sendCQ, "6 success")
 }
 
-// A response that is faster than Sent: the request is still the transmitter's, so it is not
+// If a response is faster than Sent, the transmitter still holds the request, so it is not
 // complete.
 func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 	x := newPair(t, params{})
@@ -94,7 +94,8 @@ func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 }
 
 // "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read Requests";
-// "MUST provide the maximum number": it is honored and told. Atomics count too (RFC 7306 §5.2).
+// "MUST provide the maximum number": the QP keeps to the limit and reports it. Atomics count too
+// (RFC 7306 §5.2).
 //
 // RDMAP-5040-6.1-6, RDMAP-5040-6.1-8, RDMAPX-7306-5.2-2
 func TestRFC5040_6_1_ORD(t *testing.T) {
@@ -175,7 +176,7 @@ func TestInline(t *testing.T) {
 		want := pattern(n, 3)
 		data := bytes.Clone(want)
 		x.a.post(WorkRequest{Op: WorkSend, Data: data, Inline: true})
-		clear(data) // the caller's again
+		clear(data) // it belongs to the caller again
 		x.run()
 		if !bytes.Equal(got, want) {
 			t.Errorf("%d octets inline arrive changed", n)
@@ -233,7 +234,8 @@ func TestSelectiveSignaling(t *testing.T) {
 	wantDone(t, "unsignaled, failed", x.a.sendCQ, "2 flushed, 3 success, 4 flushed")
 }
 
-// Blocking callers use a completion queue of their own; order holds in the QP, not between queues.
+// Blocking callers use their own completion queue. Completions are in order within the QP, not
+// between queues.
 func TestPrivateCompletionQueue(t *testing.T) {
 	x := newPair(t, params{})
 	own := NewCompletionQueue(1)
@@ -311,7 +313,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Between the two steps of Cancel other goroutines have the QP: the response may come, or the
+// Between the two steps of Cancel other goroutines can use the QP: the response may arrive, or the
 // stream may end. Neither completes the request a second time, and its place in the queue is free
 // for another one.
 //
@@ -381,8 +383,9 @@ func TestCancelAheadOfTurn(t *testing.T) {
 	}
 }
 
-// TestCancelMakesRoom: a request that is canceled makes room for another one, also behind one that
-// goes on, as far as the peer owes it no answer. What is left keeps its order.
+// TestCancelMakesRoom: a canceled request makes room for another one, unless the peer still owes
+// its answer. It does so also behind a request that continues. The remaining requests keep their
+// order.
 func TestCancelMakesRoom(t *testing.T) {
 	x := newPair(t, params{depth: 6, ord: 2})
 	r, memory := x.b.register(8, allAccess)
@@ -409,7 +412,7 @@ func TestCancelMakesRoom(t *testing.T) {
 	}
 	full("six requests")
 	next := uint64(6)
-	for range 10 { // each time all that can leave does, and as many others come
+	for range 10 { // each time all requests that can leave do, and as many new ones are posted
 		var want []string
 		for id := next - 3; id < next; id++ {
 			if !x.a.qp.Cancel(x.a.sendCQ, id) {

@@ -69,7 +69,8 @@ func TestSharedPostRecv(t *testing.T) {
 	}
 }
 
-// Against a slice: what is taken, what Close gives back, and when the event comes.
+// TestSharedModel compares the queue with a slice: the buffers taken, the buffers that Close
+// returns, and the time of the event.
 func TestSharedModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewSharedReceiveQueue(rapid.IntRange(1, 6).Draw(t, "depth"))
@@ -163,7 +164,7 @@ func TestSharedLimit(t *testing.T) {
 	}
 }
 
-// wantBound checks what is bound to b, in the QP's books and in DDP's.
+// wantBound checks how many buffers are bound to b, in the QP and in DDP.
 func (s *side) wantBound(n int) {
 	s.t.Helper()
 	q := s.qp
@@ -244,7 +245,7 @@ func TestSharedSends(t *testing.T) {
 	}
 }
 
-// TakeShared by itself: it binds one, and no more while that one is free.
+// TakeShared binds one buffer, and no other while that one is free.
 func TestTakeShared(t *testing.T) {
 	srq, _ := shared(t, 3, 8)
 	q := NewQP(Config{SRQ: srq})
@@ -276,7 +277,7 @@ func TestTakeShared(t *testing.T) {
 	}
 }
 
-// The RecvCQ of a QP's own has room for as many buffers as the shared queue.
+// A RecvCQ that the QP makes itself has room for as many buffers as the shared queue.
 func TestSharedOwnRecvCQ(t *testing.T) {
 	if n := NewQP(Config{SRQ: NewSharedReceiveQueue(500)}).cfg.RecvCQ.depth; n != 500 {
 		t.Errorf("room for %d, want 500", n)
@@ -345,7 +346,7 @@ func TestSharedNoBuffer(t *testing.T) {
 	})
 }
 
-// wantDelivered has delivered what is placed, one message.
+// wantDelivered delivers the one message that is placed.
 func (s *side) wantDelivered() {
 	s.t.Helper()
 	s.off += 1000
@@ -355,8 +356,8 @@ func (s *side) wantDelivered() {
 	wantDone(s.t, "delivered", s.recvCQ, "1 success")
 }
 
-// The end of a stream flushes the buffer that is bound to it, once, and leaves the others to the
-// others.
+// The end of a stream flushes the buffer that is bound to it, once, and leaves the other buffers to
+// other streams.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedEnd(t *testing.T) {
@@ -441,9 +442,8 @@ func TestRFC5042_6_4_3_1_OneBufferInProcess(t *testing.T) {
 
 // "the combination of the RNIC Engine and the Privileged Resource Manager MUST be able to detect if
 // the Remote Peer is attempting to consume more than its fair share of resources": the event comes
-// while buffers are left, and Completions tell whose stream it is. That one is ended and the other
-// goes on.
-// SEC-5042-6.4.3.1-2, SEC-5042-6.4.3.1-4, SEC-5042-A-4, DDP-5041-8.3.2-7
+// while buffers are left, and Completions tell which stream it is. That stream ends and the other
+// continues. SEC-5042-6.4.3.1-2, SEC-5042-6.4.3.1-4, SEC-5042-A-4, DDP-5041-8.3.2-7
 func TestRFC5042_6_4_3_1_GreedyPeer(t *testing.T) {
 	srq, bufs := shared(t, 8, 8)
 	cq := NewCompletionQueue(8)
@@ -472,7 +472,7 @@ func TestRFC5042_6_4_3_1_GreedyPeer(t *testing.T) {
 	wantDone(t, "the other", cq, "6 success")
 }
 
-// The peer's RTR has a buffer of the QP's own.
+// The peer's RTR uses a buffer that the QP made itself.
 func TestSharedRTR(t *testing.T) {
 	srq, _ := shared(t, 2, 8)
 	x := newPair(t, params{srq: srq, startA: StartParams{SendRTR: WorkSend, Initiator: true}, startB: StartParams{ExpectRTRSend: true}})
@@ -541,7 +541,7 @@ func TestSharedConcurrent(t *testing.T) {
 				if err := l.ends[0].postWhenRoom(&wr); err != nil {
 					t.Errorf("PostSend: %v", err)
 				}
-				if i%3 == 2 { // or its Sends would be lost at the end, and with them the credits
+				if i%3 == 2 { // otherwise its Sends, and the credits with them, would be lost at the end
 					prototest.Wait(t, "the receive queue is empty", func() bool { return l.x.b.qp.isIdle(n + 1) })
 				}
 			}
@@ -578,7 +578,8 @@ func (q *QP) isIdle(n int) bool {
 	return q.rq.entries.Head() == uint64(n) && q.rq.isEmpty()
 }
 
-// Streams end while messages come for them: a buffer completes once, as what it is, or stays.
+// Streams end while messages arrive for them: a buffer completes once, with the right result, or
+// remains in the queue.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedConcurrentEnd(t *testing.T) {
@@ -601,7 +602,7 @@ func TestSharedConcurrentEnd(t *testing.T) {
 		for range round {
 			runtime.Gosched()
 		}
-		// By whatever comes first: this, or a Send that finds no buffer.
+		// The stream ends by this, or by a Send that finds no buffer, whichever comes first.
 		first.x.b.qp.Fail(errTest)
 		second.x.b.qp.Abort(errTest)
 		wg.Wait()

@@ -124,7 +124,7 @@ func TestWaitSolicitedOfOne(t *testing.T) {
 	})
 }
 
-// Of goroutines that poll at the same time, exactly one takes the Completion.
+// If several goroutines poll at the same time, exactly one takes the Completion.
 func TestSlotTakenOnce(t *testing.T) {
 	const goroutines = 4
 	rounds := testmode.Count(100_000, 20_000)

@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// terminateVectors pairs the Terminate vectors with what they mean.
+// terminateVectors pairs the Terminate vectors with their meanings.
 func terminateVectors(t *testing.T) []struct {
 	desc, vector, text string
 	want               Terminate
@@ -117,7 +117,7 @@ func TestRFC5040_4_8_ReservedBits(t *testing.T) {
 	}
 }
 
-// M and D come together from everybody we know; the segment length is there if either is set.
+// All known peers set M and D together. The segment length is present if either is set.
 func TestTerminateLengthWithOneFlag(t *testing.T) {
 	for _, tt := range []struct {
 		octets string
@@ -214,7 +214,7 @@ func TestRFC5040_4_8_RegisteredCodes(t *testing.T) {
 	}
 }
 
-// What each kind of error becomes: figure 10.
+// TestTerminateFor checks the Terminate for each kind of error: figure 10.
 //
 // RDMAP-5040-4.8-30, RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
 func TestTerminateFor(t *testing.T) {
@@ -265,8 +265,8 @@ func TestTerminateFor(t *testing.T) {
 	}
 }
 
-// MPA's errors 5 to 7 come from an Initiator as its first FPDU, and RDMAP's errors of the same
-// octets in siw's order at any other time. What has a header, or another code, is left alone.
+// MPA's errors 5 to 7 can only be the first FPDU of an Initiator. At any other time the same octets
+// are RDMAP's errors in siw's order. A Terminate with a header, or with another code, is unchanged.
 func TestTerminateInContext(t *testing.T) {
 	for _, tt := range []struct {
 		octets [4]byte

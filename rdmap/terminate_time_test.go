@@ -4,12 +4,12 @@ import (
 	"testing"
 )
 
-// TestTerminateTime: what goes out before the Terminate for an error in what the peer has sent.
+// TestTerminateTime: the messages that go out before the Terminate for an error in the peer's data.
 func TestTerminateTime(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string
 		time  TerminateTime
-		close bool // the program calls Close, when TCP has taken what can go out
+		close bool // the program calls Close when TCP has taken everything that can go out
 		want  []Opcode
 		reads string // Completions of the peer
 	}{
@@ -63,8 +63,8 @@ func eachOpcode(ops []Opcode) (names []string) {
 	return names
 }
 
-// TestTerminateOfAnswer: an answer in front of the error that cannot be given takes its place, at
-// once.
+// TestTerminateOfAnswer: if an answer to an earlier request cannot be given, the Terminate about
+// that request replaces it at once.
 func TestTerminateOfAnswer(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.qp.cfg.Terminate = TerminateAtClose

@@ -66,7 +66,7 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 		gather[0] = piece
 	}
 	if testmode.Race {
-		return // its pointer checks know that the following is a trick
+		return // its pointer checks would detect the following trick
 	}
 	n := uint64(1) << 32               // a variable, or this would not compile for 32 bits
 	huge := unsafe.Slice(&piece[0], n) // never touched
