@@ -191,7 +191,7 @@ func TestAheadOfWrong(t *testing.T) {
 	}{
 		{"the program ends it", func(q *queuePair, _ *link) { q.fail(nil, uverbs.FlushErr, "test") }, uverbs.FlushErr},
 		{"the peer is gone", func(q *queuePair, l *link) { q.fail(l, uverbs.RetryExceeded, "test") }, uverbs.RetryExceeded},
-		{"the peer has left", func(q *queuePair, l *link) { q.lose(l, io.EOF) }, uverbs.RetryExceeded},
+		{"the peer has left", func(q *queuePair, l *link) { (&end{q: q, l: l, err: io.EOF, steps: []step{stepLose}}).run() }, uverbs.RetryExceeded},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			a, b, qa, qb := pair(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -12,62 +13,232 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// end ends the link because of a failure: see outgoing.settles. When end returns, the peer neither
-// writes nor reads the program's memory any more.
-func (l *link) end(status uverbs.WCStatus) {
-	l.receiver.close(true)
-	l.discard()
-	l.mu.Lock()
-	flights := l.out.settles(status)
-	l.stopLocked()
-	l.mu.Unlock()
-	l.settle(flights)
-	l.sayBye()
+// An end carries out the steps of the end of a queue pair, or of its link.
+type end struct {
+	q      *queuePair
+	l      *link           // that ends; nil if there is none
+	steps  []step          // what is left to do
+	status uverbs.WCStatus // of the work request to blame: see outgoing.settles
+	why    string
+	// of the connection, if its end is the reason
+	err    error
+	number uint64 // of the life in ERR, if this end has taken it there; else 0
 }
 
-// settle completes the last flights of a link that has failed.
-func (l *link) settle(flights []*flight) {
-	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
-	defer l.q.sendMu.Unlock()
-	defer close(l.settled)
-	defer l.q.settled()
-	for _, f := range flights {
-		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: l.q.num}, false)
+// run carries out the steps. It returns the number of the life in ERR, or 0.
+func (e *end) run() (number uint64) {
+	for len(e.steps) > 0 {
+		s := e.steps[0]
+		e.steps = e.steps[1:]
+		carries[s](e)
+	}
+	return e.number
+}
+
+// then puts steps in front of those that are left.
+func (e *end) then(s []step) { e.steps = slices.Concat(s, e.steps) }
+
+// carries has what carries out each step.
+var carries [len(stepNames)]func(*end)
+
+func init() {
+	carries = [...]func(*end){
+		stepSettleDebts: func(e *end) { e.l.settleDebts() },
+		stepClose:       func(e *end) { e.l.shut() },
+		stepDrain:       func(e *end) { <-e.l.drained },
+		stepJudge:       (*end).judge,
+		stepBlame:       (*end).blame,
+
+		stepFail:    func(e *end) { e.fail(e.l) },
+		stepMiss:    func(e *end) { e.q.miss(e.l, e.err) },
+		stepPart:    (*end).part,
+		stepLose:    (*end).lose,
+		stepRaise:   (*end).raise,
+		stepTell:    func(e *end) { e.l.ended() },
+		stepLog:     (*end).log,
+		stepAwait:   func(e *end) { e.q.awaitEnding() },
+		stepKick:    func(e *end) { e.q.kick() },
+		stepFirst:   func(e *end) { e.q.sender.complete(e.q, e.status) }, // +checklocksignore: see sender.fail
+		stepSends:   func(e *end) { e.q.sender.flush(e.q) },              // +checklocksignore: see sender.fail
+		stepFlush:   func(e *end) { e.q.flushReceives(e.number, 0) },
+		stepButLast: func(e *end) { e.q.flushReceives(e.number, 1) },
+		stepLast:    func(e *end) { time.AfterFunc(lastFlush, func() { e.q.flushReceives(e.number, 0) }) },
+		stepForget:  func(e *end) { e.q.forgetReceives() },
+		stepLeft:    func(e *end) { e.q.left() },
+
+		stepFlushReceive: func(e *end) { e.l.receiver.close(true) },
+		stepDropReceive:  func(e *end) { e.l.receiver.close(false) },
+		stepDiscard:      func(e *end) { e.l.discard() },
+		stepOver:         func(e *end) { e.l.over() },
+		stepSettle:       func(e *end) { e.l.settle(e.status) },
+		stepLeave:        func(e *end) { e.then(e.l.leave()) },
+		stepBye:          func(e *end) { e.l.sayBye() },
+		stepHangUp:       func(e *end) { e.l.close() },
 	}
 }
+
+// lastFlush is when the last receive completes after the connection manager has told the program of
+// the end. rsockets of rdma-core 44 take a flushed receive for nothing and wait again. They learn
+// of the end from the manager's event, but the thread that takes it does not wake the one that
+// waits, so the waiting thread needs a completion after it.
+const lastFlush = 50 * time.Millisecond
+
+// fail takes the queue pair to ERR. It does nothing if that cannot fail, or if l is not nil and not
+// its link.
+func (e *end) fail(l *link) {
+	q := e.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l != nil && q.link != l {
+		return
+	}
+	if steps := q.life.fails(); steps != nil {
+		e.l, e.number = q.unlinkLocked(), q.life.number
+		e.then(steps)
+	}
+}
+
+// part ends the link, whose peer does not answer any more.
+func (e *end) part() {
+	e.l.mu.Lock()
+	defer e.l.mu.Unlock()
+	e.status, e.why = endStatus(e.err), connectionEnded(e.err)
+	e.then(e.l.out.goes())
+}
+
+// lose notes that the peer is gone. Work requests fail from now on.
+func (e *end) lose() {
+	q := e.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.link == e.l {
+		e.status = uverbs.RetryExceeded
+		e.then(q.life.loses())
+		q.unlinkLocked()
+	}
+}
+
+func (e *end) log() {
+	if e.number != 0 {
+		e.q.ctx.dev.log.Info("queue pair in error", "qpn", e.q.num, "why", e.why, "status", e.status.String())
+		return
+	}
+	why := "the peer has closed it"
+	if !errors.Is(e.err, io.EOF) {
+		why = e.err.Error()
+	}
+	e.q.ctx.dev.log.Info("left", "qpn", e.q.num, "peer", e.l.peer, "why", why)
+}
+
+func (e *end) raise() {
+	if e.number != 0 {
+		e.q.raise(e.number, uverbs.EventQPAccess)
+	}
+}
+
+// judge finds out what the end of the connection means.
+func (e *end) judge() {
+	e.l.mu.Lock()
+	defer e.l.mu.Unlock()
+	c := e.l.closing(e.err)
+	v := e.l.out.ended(&c)
+	e.status, e.why = endStatus(e.err), connectionEnded(e.err)
+	switch v {
+	case verdictRefused:
+		e.why = e.l.out.why
+	case verdictOurs:
+		e.why = "the peer has done what it must not: " + e.err.Error()
+	case verdictLeft:
+		e.status, e.why = uverbs.FlushErr, "the peer has disconnected"
+	}
+	e.then(v.steps(&c))
+}
+
+func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
 
 // blame notes which Write the peer's Terminate names. A Read or an atomic has a Completion that
 // says so.
-func (l *link) blame(t rdmap.Terminate) {
-	h, _, err := ddp.ParseTagged(t.DDPHeader)
+func (e *end) blame() {
+	var t *rdmap.TerminateError
+	if !errors.As(e.err, &t) {
+		return
+	}
+	h, _, err := ddp.ParseTagged(t.Terminate.DDPHeader)
 	if err != nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range l.out.flights {
+	e.l.mu.Lock()
+	defer e.l.mu.Unlock()
+	for _, f := range e.l.out.flights {
 		if f.writes && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
-			l.out.blames(f)
+			e.l.out.blames(f)
 			return
 		}
 	}
 }
 
-// leave ends the link in order. When it returns, the peer neither writes nor reads the program's
-// memory any more.
-func (l *link) leave() {
-	l.receiver.close(false)
+// closing returns how the connection of the link has ended.
+func (l *link) closing(err error) closing {
+	return closing{endOf(err), l.plain, l.ended != nil, l.q.srq != nil, l.isSelf()}
+}
+
+// receive reads frames until the connection ends.
+func (l *link) receive() {
+	defer l.q.ctx.dev.work.Done()
+	var err error
+	if l.plain {
+		err = l.receiver.runPlain()
+	} else {
+		err = l.receiver.run(l.conn)
+	}
+	c := l.closing(err)
+	(&end{q: l.q, l: l, err: err, steps: c.steps()}).run()
+}
+
+// shut closes the connection. That flushes all its requests, so complete finds their Completions.
+func (l *link) shut() {
+	_ = l.conn.Close()
+	if l.isSelf() {
+		<-l.served
+	}
+	l.cancel()
 	l.discard()
 	l.mu.Lock()
-	wasOver := l.out.state == outOver
-	l.out.leaves()
+	defer l.mu.Unlock()
+	forgetLater(l.serving, l.forget)
+}
+
+// over has nothing complete any more.
+func (l *link) over() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out.ends()
 	l.stopLocked()
+}
+
+// settle completes the last work requests of a link that has failed.
+func (l *link) settle(status uverbs.WCStatus) {
+	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
+	defer l.q.sendMu.Unlock()
+	defer close(l.settled)
+	l.mu.Lock()
+	flights := l.out.settles(status)
 	l.mu.Unlock()
-	if wasOver {
-		l.close()
-		return
+	for _, f := range flights {
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: l.q.num}, false)
 	}
-	l.sayBye()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	l.q.life.settled()
+}
+
+// leave forgets the last work requests of a link that ends in order. It returns how it ends.
+func (l *link) leave() []step {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer close(l.settled)
+	l.stopLocked()
+	return l.out.leaves()
 }
 
 // discard ends the peer's access to the program's memory. What the peer has written before it
@@ -117,71 +288,6 @@ func (l *link) close() {
 	go func() { _ = l.conn.Close() }() // it may be closed already
 }
 
-// lastFlush is when the last receive completes after the connection manager has told the program of
-// the end. rsockets of rdma-core 44 take a flushed receive for nothing and wait again. They learn
-// of the end from the manager's event, but the thread that takes it does not wake the one that
-// waits, so the waiting thread needs a completion after it.
-const lastFlush = 50 * time.Millisecond
-
-// receive reads frames until the connection ends.
-func (l *link) receive() {
-	defer l.q.ctx.dev.work.Done()
-	err := l.readAll()
-	var t *rdmap.TerminateError
-	if errors.As(err, &t) && !t.Remote && !l.plain {
-		l.settleDebts()
-	}
-	_ = l.conn.Close() // flushes all work requests, so complete finds their Completions
-	if l.isSelf() {
-		<-l.served
-	}
-	l.cancel()
-	l.discard()
-	l.mu.Lock()
-	forgetLater(l.serving, l.forget)
-	l.mu.Unlock()
-	<-l.drained // a peer that has got what it waits for may leave before complete knows that it was sent
-	l.mu.Lock()
-	v, refusal := l.out.ended(endOf(err), l.ended != nil), l.out.why
-	l.mu.Unlock()
-	fail := l.q.fail
-	if l.ended != nil {
-		var life uint64 // of the queue pair, if its last receive waits
-		if l.q.srq == nil {
-			fail = func(l *link, status uverbs.WCStatus, why string) uint64 {
-				life = l.q.failSends(l, status, why)
-				l.q.flushReceives(life, 1)
-				return life
-			}
-		}
-		defer func() {
-			l.ended()
-			time.AfterFunc(lastFlush, func() { l.q.flushReceives(life, 0) })
-		}()
-	}
-	switch v {
-	case verdictRefused:
-		fail(l, endStatus(err), refusal)
-	case verdictOurs:
-		if life := fail(l, endStatus(err), "the peer has done what it must not: "+err.Error()); life != 0 {
-			l.q.raise(life, uverbs.EventQPAccess)
-		}
-	case verdictLeft:
-		fail(l, uverbs.FlushErr, "the peer has disconnected")
-	case verdictFails:
-		if t != nil {
-			l.blame(t.Terminate)
-		}
-		if life := fail(l, endStatus(err), connectionEnded(err)); life != 0 && t != nil && l.isSelf() {
-			l.q.raise(life, uverbs.EventQPAccess) // it is the peer, too
-		}
-	case verdictMiss:
-		l.q.miss(l, err)
-	case verdictGone:
-		l.gone(err)
-	}
-}
-
 // settleDebts tells the peer what has been carried out of what it has sent in front of something
 // wrong. Frames may wait for receives of the program. The Terminate, which Close sends, comes last.
 //
@@ -215,61 +321,4 @@ func (l *link) busy() <-chan struct{} {
 		l.begun = busy
 	}
 	return busy
-}
-
-func connectionEnded(err error) string { return "the connection has ended: " + err.Error() }
-
-// gone ends the link, whose peer does not answer any more.
-func (l *link) gone(err error) {
-	l.mu.Lock()
-	idle := l.out.goes() // so that no work request begins before q loses l
-	l.mu.Unlock()
-	if !idle {
-		l.q.fail(l, endStatus(err), connectionEnded(err))
-		return
-	}
-	// As from a NIC, a program that has nothing under way does not learn of it.
-	l.q.lose(l, err)
-}
-
-// readAll takes what the peer sends until the connection ends.
-func (l *link) readAll() error {
-	if l.plain {
-		return l.receiver.runPlain()
-	}
-	return l.receiver.run(l.conn)
-}
-
-// lose notes that the peer of q is gone. Work requests fail from now on.
-func (q *queuePair) lose(l *link, err error) {
-	if !q.loseLink(l) {
-		return
-	}
-	l.end(uverbs.RetryExceeded)
-	why := "the peer has closed it"
-	if !errors.Is(err, io.EOF) {
-		why = err.Error()
-	}
-	q.ctx.dev.log.Info("left", "qpn", q.num, "peer", l.peer, "why", why)
-	q.kick()
-}
-
-// loseLink is lose without the end of the link. It returns false if l is not the link of q.
-func (q *queuePair) loseLink(l *link) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.link != l {
-		return false
-	}
-	q.life.loses()
-	q.unlinkLocked()
-	q.ending = l.settled
-	return true
-}
-
-// settled notes that the work requests of the last link have completed.
-func (q *queuePair) settled() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.life.settled()
 }

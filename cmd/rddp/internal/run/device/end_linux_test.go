@@ -5,6 +5,7 @@ package device
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"runtime"
 	"strings"
@@ -231,18 +232,17 @@ func TestAttributes(t *testing.T) {
 // TestEndInOrder: what is behind the work requests of a link that fails completes after them, also
 // if the queue pair is looked at, or ends, in the middle.
 func TestEndInOrder(t *testing.T) {
-	fails := func(q *queuePair, l *link) { q.failLink(l) }
-	loses := func(q *queuePair, l *link) { q.loseLink(l) }
+	fails := func(e *end) { e.fail(e.l) }
 	for _, tt := range []struct {
 		desc      string
-		begin     func(*queuePair, *link) // of the end
+		begin     func(*end)
 		meanwhile func(*queuePair)
 		waits     bool            // meanwhile waits for the end
 		want      uverbs.WCStatus // of what is behind; Success means none
 	}{
 		{"fails, and work comes", fails, (*queuePair).look, false, uverbs.FlushErr},
-		{"is lost, and work comes", loses, (*queuePair).look, false, uverbs.RetryExceeded},
-		{"is lost, and the program ends it", loses, func(q *queuePair) { q.fail(nil, uverbs.FlushErr, "test") }, true, uverbs.FlushErr},
+		{"is lost, and work comes", (*end).lose, (*queuePair).look, false, uverbs.RetryExceeded},
+		{"is lost, and the program ends it", (*end).lose, func(q *queuePair) { q.fail(nil, uverbs.FlushErr, "test") }, true, uverbs.FlushErr},
 		{"fails, and the program resets it", fails, (*queuePair).reset, true, uverbs.Success},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -253,8 +253,9 @@ func TestEndInOrder(t *testing.T) {
 			}
 			l, q := a.linkOf(t, qa), a.dev.find(qa.Num)
 			prototest.Wait(t, "the Send is under way", func() bool { return !l.isIdle() })
+			e := end{q: q, l: l, err: io.EOF, status: uverbs.RetryExceeded}
 			q.sendMu.Lock() // after a goroutine that still sends on the link
-			tt.begin(q, l)
+			tt.begin(&e)
 			q.sendMu.Unlock()
 			send.ID = 2
 			if err := qa.Post(send); err != nil {
@@ -274,8 +275,7 @@ func TestEndInOrder(t *testing.T) {
 			if w, ok := a.cq.Poll(); ok {
 				t.Errorf("completion %d before the end", w.ID)
 			}
-			l.end(uverbs.RetryExceeded)
-			q.kick()
+			e.run()
 			<-returned
 			if a.want("what was under way", 1, uverbs.RetryExceeded); tt.want != uverbs.Success {
 				a.want("what is behind it", 2, tt.want)

@@ -20,20 +20,14 @@ func (e *testEnd) look() bool {
 		if len(e.sq) == 0 {
 			return false
 		}
-		first := uverbs.FlushErr
+		x := testEnding{e: e, steps: []step{stepSends}, status: uverbs.RetryExceeded}
 		if e.v.turn() == turnAbandon {
-			first = uverbs.RetryExceeded
-			e.v.fails()
+			x.steps, x.number = e.v.breaks(), e.v.number
 			e.unlink()
 		}
-		for i, w := range e.sq {
-			if i > 0 {
-				first = uverbs.FlushErr
-			}
-			e.complete(w.id, first)
+		for len(x.steps) > 0 {
+			x.next()
 		}
-		e.sq = nil
-		e.flushRecvs()
 		return true
 	}
 	return false
@@ -146,11 +140,7 @@ func (h *half) deliver() bool {
 		}
 		if p.wrong {
 			h.peer.wire = nil
-			h.in.stops() // settleDebts
-			h.say(frame{kind: frameAck, number: h.in.consumed})
-			h.send(packet{kind: packetEnd, how: endTheirs, flight: p.flight})
-			h.shut = true
-			h.ends(endOurs, nil)
+			h.ends(endOurs, p.flight)
 			return true
 		}
 		e.done[p.id] = true

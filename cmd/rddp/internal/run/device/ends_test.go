@@ -52,33 +52,34 @@ type half struct {
 	out        outgoing
 	in         incoming
 	wire       []packet // to the peer
-	shut       bool     // this end sends nothing more
-	ended      bool     // this end reads nothing more
-	discards   bool     // what comes to this end's memory does not get there
-	active     *flight  // the work request that is being sent
-	wish       wish     // it
-	left       int      // pieces of it
+	kind       joiningKind
+	shut       bool    // this end sends nothing more
+	ended      bool    // this end reads nothing more
+	discards   bool    // what comes to this end's memory does not get there
+	active     *flight // the work request that is being sent
+	wish       wish    // it
+	left       int     // pieces of it
 	unnumbered []*flight
 	asked      uint32   // the last frame that asked for an acknowledgement
 	rnr        []uint32 // the frames whose RNR timers may still fire
 	late       bool     // the timer of acknowledgements runs
 	refusing   func()   // what to do once the answers have left
+	patient    bool     // work in front of something wrong has waited for long enough
+	told       bool     // the connection manager has heard of the end
 	filled     uint64   // what comes to the present receive
 }
-
-// A task is what a goroutine would do, step by step. A step that returns false comes again.
-type task []func() bool
 
 // A testEnd is a queue pair and its program.
 type testEnd struct {
 	name     string
 	v        life
-	h        *half  // the link; nil if there is none
-	last     *half  // the half of the last link
-	settling bool   // work requests of the last link have not completed
-	timer    uint64 // a wait
-	missed   func() // what happens once the peer has been missed for long enough
-	tasks    []task
+	h        *half       // the link; nil if there is none
+	last     *half       // the half of the last link
+	settling bool        // work requests of the last link have not completed
+	timer    uint64      // a wait
+	flushing uint64      // the number under which receives that are posted later are flushed
+	missed   *testEnding // what happens once the peer has been missed for long enough
+	tasks    []*testEnding
 	command  bool // the program waits for a command
 	now      time.Time
 
@@ -102,8 +103,11 @@ func (e *testEnd) blame(format string, args ...any) {
 	}
 }
 
-// goes has a goroutine do something.
-func (e *testEnd) goes(t task) { e.tasks = append(e.tasks, t) }
+// goes has a goroutine carry out an end.
+func (e *testEnd) goes(x testEnding) {
+	x.e = e
+	e.tasks = append(e.tasks, &x)
+}
 
 // complete is a completion of the send queue.
 func (e *testEnd) complete(id uint64, s uverbs.WCStatus) {
@@ -192,201 +196,7 @@ func (h *half) refuse(ours, theirs uverbs.WCStatus) {
 func (h *half) fail(m *inbound, status uverbs.WCStatus) {
 	h.e.completeRecv(m.id)
 	h.out.ends()
-	h.e.goes(h.e.fails(h, uverbs.FlushErr))
-}
-
-// unlink is unlinkLocked.
-func (e *testEnd) unlink() (h *half) {
-	h, e.h, e.timer, e.missed = e.h, nil, 0, nil
-	return h
-}
-
-// fails is queuePair.fail.
-func (e *testEnd) fails(of *half, status uverbs.WCStatus) task {
-	var h *half
-	var number uint64
-	failed := false
-	return task{
-		func() bool {
-			if of != nil && e.h != of || !e.v.fails() {
-				return true
-			}
-			failed, number = true, e.v.number
-			h = e.unlink()
-			e.settling = e.settling || h != nil
-			return true
-		},
-		func() bool { return h == nil || h.closes(true) },
-		func() bool { return h == nil || e.ends(h, status) },
-		func() bool { return !e.settling },
-		func() bool {
-			if failed && e.v.number == number {
-				e.look()
-				e.flushRecvs()
-			}
-			return true
-		},
-	}
-}
-
-// closes is receiver.close.
-func (h *half) closes(flush bool) bool {
-	if m := h.in.closes(); m != nil && flush {
-		h.e.completeRecv(m.id)
-	} else if m != nil {
-		h.e.recvsOver++ // it is forgotten
-	}
-	h.late, h.discards = false, true
-	return true
-}
-
-// ends is link.end behind that. The two steps of settle are one: both have sendMu.
-func (e *testEnd) ends(h *half, status uverbs.WCStatus) bool {
-	culprit, front, failures := h.out.culprit, true, 0
-	for _, f := range h.out.settles(status) {
-		if front = front && f != culprit; front && culprit != nil && f.status == uverbs.FlushErr && h.peer.has(f) {
-			e.blame("the peer has got %d, which gets %v", f.id, f.status)
-		}
-		front = front && f.status == uverbs.Success
-		if f.status != uverbs.Success && f.status != uverbs.FlushErr {
-			failures++
-		}
-		e.complete(f.id, f.status)
-	}
-	if failures > 1 {
-		e.blame("%d work requests fail by themselves", failures)
-	}
-	h.active, h.unnumbered = nil, nil
-	e.settling = false
-	e.v.settled()
-	h.bye()
-	return true
-}
-
-// has reports whether a Send or a Write of the peer has come.
-func (h *half) has(f *flight) bool {
-	return slices.Contains(h.e.received, f.id) || f.isWrite && h.e.done[f.id]
-}
-
-func (h *half) bye() {
-	h.say(frame{kind: frameAck, number: h.in.consumed})
-	h.say(frame{kind: frameBye})
-}
-
-// loses is queuePair.lose.
-func (e *testEnd) loses(of *half) task {
-	var h *half
-	return task{
-		func() bool {
-			if e.h == of {
-				e.v.loses()
-				h = e.unlink()
-				e.settling = true
-			}
-			return true
-		},
-		func() bool { return h == nil || h.closes(true) },
-		func() bool { return h == nil || e.ends(h, uverbs.RetryExceeded) },
-		func() bool { e.look(); return true },
-	}
-}
-
-// resets is queuePair.reset.
-func (e *testEnd) resets() task {
-	e.command = true
-	var h *half
-	return task{
-		func() bool {
-			e.v.resets()
-			if h = e.unlink(); h != nil {
-				h.active, h.unnumbered = nil, nil
-			}
-			e.sq = nil
-			return true
-		},
-		func() bool { return h == nil || h.closes(false) },
-		func() bool {
-			if h != nil {
-				wasOver := h.out.state == outOver
-				h.out.leaves()
-				if wasOver {
-					h.shuts(endOrderly)
-				} else {
-					h.bye()
-				}
-			}
-			return true
-		},
-		func() bool { return !e.settling },
-		func() bool {
-			e.recvsOver += uint64(len(e.recvs))
-			e.recvs, e.posted, e.results, e.failed = nil, nil, nil, false
-			e.v.left()
-			e.command = false
-			return true
-		},
-	}
-}
-
-// toErr is the program's command.
-func (e *testEnd) toErr() task {
-	e.command = true
-	return append(e.fails(nil, uverbs.FlushErr),
-		func() bool { return !e.settling },
-		func() bool { e.command = false; return true })
-}
-
-// shuts ends what this end sends.
-func (h *half) shuts(how connectionEnd) {
-	h.send(packet{kind: packetEnd, how: how})
-	h.shut = true
-}
-
-// ends is link.receive behind the end of the connection.
-func (h *half) ends(how connectionEnd, blamed *flight) {
-	e := h.e
-	h.ended = true
-	if h.shuts(endOrderly); how == endOurs {
-		h.refusing = nil
-	}
-	var v verdict
-	e.goes(task{
-		func() bool { v = h.out.ended(how, false); return true },
-		func() bool {
-			switch v {
-			case verdictRefused, verdictOurs, verdictLeft, verdictFails:
-				if v == verdictFails && blamed != nil {
-					h.out.blames(blamed)
-				}
-				e.goes(e.fails(h, uverbs.RemoteOpErr))
-			case verdictMiss:
-				if e.h == h {
-					e.v.misses()
-					e.missed = func() { h.gone() }
-				}
-			case verdictGone:
-				h.gone()
-			}
-			return true
-		},
-	})
-}
-
-// gone is link.gone.
-func (h *half) gone() {
-	if h.out.goes() {
-		h.e.goes(h.e.loses(h))
-	} else {
-		h.e.goes(h.e.fails(h, uverbs.RetryExceeded))
-	}
-}
-
-// flushRecvs is flushReceives.
-func (e *testEnd) flushRecvs() {
-	for _, id := range e.recvs {
-		e.completeRecv(id)
-	}
-	e.recvs = nil
+	h.fails(uverbs.FlushErr)
 }
 
 // advances is advanceLocked.
@@ -406,7 +216,7 @@ func (h *half) advances(err error) bool {
 func (h *half) retires() {
 	for f := h.out.front(); f != nil; f = h.out.front() {
 		if !h.out.retires() {
-			h.e.goes(h.e.fails(h, f.status))
+			h.fails(f.status)
 			return
 		}
 		h.e.complete(f.id, uverbs.Success)
@@ -417,7 +227,7 @@ func (h *half) retires() {
 func (h *half) refuses(number uint32, status uverbs.WCStatus) {
 	f := h.out.of(number)
 	if f == nil {
-		h.e.goes(h.e.fails(h, status))
+		h.fails(status)
 		return
 	}
 	h.out.refuses(f, status, "refused")

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -275,17 +276,22 @@ func (v *life) isAhead() bool {
 // misses is the event that the peer has left without a word for the work requests under way.
 func (v *life) misses() { joinNext.Become(&v.join, missed) }
 
-// loses is the event that the peer has gone, and that nothing was under way. The link ends.
-func (v *life) loses() {
+// loses is the event that the peer has gone, and that nothing was under way. The link ends. loses
+// returns the steps of that.
+func (v *life) loses() []step {
 	joinNext.Become(&v.join, losing)
 	v.ends()
+	return slices.Concat(linkFails, pairLost)
 }
 
-// fails is the event that the queue pair fails. It returns false in RESET and ERR, where nothing
-// fails. If it has had a link, its work requests complete until settled.
-func (v *life) fails() bool {
+// fails is the event that the queue pair fails. It returns the steps of that, or nil in RESET and
+// ERR, where nothing fails. If it has had a link, its work requests complete until settled.
+func (v *life) fails() (steps []step) {
 	if v.attrs.State == uverbs.Reset || v.attrs.State == uverbs.Err {
-		return false
+		return nil
+	}
+	if steps = pairFails; v.isLinked() {
+		steps = slices.Concat(linkFails, pairFails)
 	}
 	v.setState(uverbs.Err)
 	if v.isIn(up, missed, losing) {
@@ -294,7 +300,16 @@ func (v *life) fails() bool {
 		joinNext.Become(&v.join, gone)
 	}
 	v.ends()
-	return true
+	return steps
+}
+
+// breaks is the event that the first work request in the queue fails, without a link: it is a
+// datagram, or its peer has gone. It returns the steps of that.
+func (v *life) breaks() []step {
+	if v.fails() == nil { // another goroutine has been faster
+		return []step{stepFirst, stepSends}
+	}
+	return []step{stepLog, stepFirst, stepSends, stepFlush}
 }
 
 // settled is the event that the work requests of the link that has ended have completed.
@@ -307,12 +322,17 @@ func (v *life) settled() {
 	}
 }
 
-// resets is the event that the program resets the queue pair, and left that this is done.
-func (v *life) resets() {
+// resets is the event that the program resets the queue pair, and left that this is done. resets
+// returns the steps in between.
+func (v *life) resets() (steps []step) {
+	if steps = pairReset; v.isLinked() {
+		steps = slices.Concat(linkLeft, pairReset)
+	}
 	v.setState(uverbs.Reset)
 	joinNext.Become(&v.join, leaving)
 	v.managed = false
 	v.ends()
+	return steps
 }
 
 func (v *life) left() { joinNext.Become(&v.join, unjoined) }

@@ -91,7 +91,7 @@ var lifeEvents = []lifeEvent{
 		return true
 	}},
 	{"it fails", func(v *lifeUnderTest) bool {
-		if !v.fails() {
+		if v.fails() == nil {
 			return false
 		}
 		v.link, v.settling = false, v.settling || v.link

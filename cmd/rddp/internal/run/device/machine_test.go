@@ -10,29 +10,42 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
+// A joiningKind says how two queue pairs are joined.
+type joiningKind uint8
+
+const (
+	joinedAlone   joiningKind = iota // by their attributes
+	joinedManaged                    // by a connection manager
+	joiningKinds
+)
+
 // newEnds returns two queue pairs that are joined.
-func newEnds() [2]*testEnd {
+func newEnds(k joiningKind) [2]*testEnd {
 	ends := [2]*testEnd{{name: "a"}, {name: "b"}}
 	for _, e := range ends {
 		e.v.kind = uverbs.RC
 		e.v.attrs.Timeout = 14
 		e.done, e.answered = make(map[uint64]bool), make(map[uint64]bool)
 	}
-	joinEnds(ends)
+	joinEnds(ends, k)
 	return ends
 }
 
 // joinEnds joins two queue pairs in RESET.
-func joinEnds(ends [2]*testEnd) {
+func joinEnds(ends [2]*testEnd, k joiningKind) {
 	var halves [2]*half
 	for i, e := range ends {
+		halves[i] = &half{e: e, kind: k}
+		e.h, e.last = halves[i], halves[i]
+		if k != joinedAlone {
+			e.v.manages(&uverbs.Attributes{Timeout: 14}, false)
+			continue
+		}
 		for _, s := range []uverbs.State{uverbs.Init, uverbs.RTR, uverbs.RTS} {
 			e.v.setState(s)
 		}
 		e.v.joins(i == 0)
 		e.v.links()
-		halves[i] = &half{e: e}
-		e.h, e.last = halves[i], halves[i]
 	}
 	halves[0].peer, halves[1].peer = halves[1], halves[0]
 }
@@ -61,10 +74,10 @@ func runs(i int) func(e *testEnd) bool {
 			return false
 		}
 		t := e.tasks[i]
-		if !t[0]() {
+		if !t.next() {
 			return false
 		}
-		if e.tasks[i] = t[1:]; len(t) == 1 {
+		if len(t.steps) == 0 {
 			e.tasks = slices.Delete(e.tasks, i, i+1)
 		}
 		return true
@@ -82,6 +95,14 @@ func modifiesTo(s uverbs.State) func(e *testEnd) bool {
 	}
 }
 
+func postReceive(e *testEnd) bool {
+	if e.command || len(e.recvs) > 40 {
+		return false
+	}
+	e.recvs = append(e.recvs, e.recvsOver+uint64(len(e.recvs))+1+e.filling())
+	return true
+}
+
 var endEvents = []endEvent{
 	{"post a Send", posts(wish{op: uverbs.WCSend, pieces: 1})},
 	{"post a long Send", posts(wish{op: uverbs.WCSend, pieces: 3})},
@@ -92,23 +113,17 @@ var endEvents = []endEvent{
 	{"post a Send that is too long", posts(wish{op: uverbs.WCSend, pieces: 2, remote: true})},
 	{"post a Write to the wrong place", posts(wish{op: uverbs.WCWrite, remote: true})},
 	{"post a Read of the wrong place", posts(wish{op: uverbs.WCRead, remote: true})},
-	{"post a receive", func(e *testEnd) bool {
-		if e.command || len(e.recvs) > 40 {
-			return false
-		}
-		e.recvs = append(e.recvs, e.recvsOver+uint64(len(e.recvs))+1+e.filling())
-		return true
-	}},
+	{"post a receive", postReceive},
 	{"send", (*testEnd).look},
 	{"ask", func(e *testEnd) bool { return e.h != nil && e.v.turn() == turnSend && e.h.ask() }},
 	{"a packet comes", func(e *testEnd) bool { return e.last.deliver() }},
 	{"look for receives", func(e *testEnd) bool {
 		if e.h == nil {
-			flush := e.v.attrs.State == uverbs.Err && !e.settling && len(e.recvs) > 0 && len(e.tasks) == 0
-			if flush {
-				e.flushRecvs()
+			late := e.v.attrs.State == uverbs.Err && len(e.recvs) > 0 && e.flushing == e.v.number
+			if late {
+				e.flushRecvs(e.v.number, 0)
 			}
-			return flush
+			return late
 		}
 		acted, _ := e.h.in.looks(e.h)
 		return acted
@@ -147,11 +162,20 @@ var endEvents = []endEvent{
 	{"a goroutine", runs(0)},
 	{"another goroutine", runs(1)},
 	{"the peer was missed", func(e *testEnd) bool {
-		f := e.missed
-		if e.missed = nil; f != nil {
-			f()
+		x := e.missed
+		if e.missed = nil; x != nil {
+			e.goes(*x)
 		}
-		return f != nil
+		return x != nil
+	}},
+	{"work in front of something wrong has waited", func(e *testEnd) bool {
+		for _, x := range e.tasks {
+			if x.steps[0] == stepSettleDebts && !x.h.out.isIdle() && !x.h.patient {
+				x.h.patient = true
+				return true
+			}
+		}
+		return false
 	}},
 	{"SQD", modifiesTo(uverbs.SQD)},
 	{"RTS", modifiesTo(uverbs.RTS)},
@@ -159,21 +183,21 @@ var endEvents = []endEvent{
 		if e.command || e.v.attrs.State == uverbs.Reset {
 			return false
 		}
-		e.goes(e.toErr())
+		e.toErr()
 		return true
 	}},
 	{"RESET", func(e *testEnd) bool {
 		if e.command || e.v.attrs.State == uverbs.Reset {
 			return false
 		}
-		e.goes(e.resets())
+		e.resets()
 		return true
 	}},
 	{"the connection is closed", func(e *testEnd) bool {
 		if e.h != nil || e.last.shut {
 			return false
 		}
-		e.last.shuts(endOrderly)
+		e.last.shuts(endOrderly, nil)
 		return true
 	}},
 	{"the connection breaks", func(e *testEnd) bool {
@@ -195,7 +219,7 @@ var endEvents = []endEvent{
 		for _, x := range []*testEnd{e, peer} {
 			x.received, x.done, x.answered = nil, make(map[uint64]bool), make(map[uint64]bool)
 		}
-		joinEnds([2]*testEnd{e, peer})
+		joinEnds([2]*testEnd{e, peer}, e.last.kind)
 		return true
 	}},
 }
@@ -254,12 +278,12 @@ func finish(ends [2]*testEnd) error {
 	again := map[string]bool{
 		"send": true, "ask": true, "a packet comes": true, "look for receives": true, "RTS": true, "a goroutine": true, "another goroutine": true,
 		"the timer of acknowledgements": true, "the answers in front of a refusal have left": true, "the peer was missed": true,
-		"the connection is closed": true,
+		"the connection is closed": true, "work in front of something wrong has waited": true,
 	}
 	for n := 0; ; {
 		happened := false
 		for _, e := range ends {
-			for e.last.in.state == inOpen && len(e.last.in.held) > 0 && len(e.recvs) == 0 && endEvents[9].do(e) {
+			for e.last.in.state == inOpen && len(e.last.in.held) > 0 && len(e.recvs) == 0 && postReceive(e) {
 				happened = true
 			}
 			for _, x := range endEvents {
@@ -285,6 +309,9 @@ func finish(ends [2]*testEnd) error {
 		if e.v.attrs.State == uverbs.Err && len(e.recvs) > 0 {
 			return fmt.Errorf("%s: receives wait in ERR", e.name)
 		}
+		if h := e.last; h.ended && h.kind != joinedAlone && !h.told {
+			return fmt.Errorf("%s: the connection has ended, and the manager does not know", e.name)
+		}
 		if len(e.tasks) > 0 {
 			return fmt.Errorf("%s: a goroutine waits", e.name)
 		}
@@ -302,8 +329,8 @@ func (x happening) String() string {
 
 // play has events happen to two new ends, and everything come to its end. It returns the events
 // that could happen.
-func play(schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
-	ends = newEnds()
+func play(k joiningKind, schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
+	ends = newEnds(k)
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -336,10 +363,11 @@ func TestSchedules(t *testing.T) {
 		for i := range schedule {
 			schedule[i] = randomHappening(r)
 		}
-		happened, _, err := play(schedule)
+		k := joiningKind(seed % uint64(joiningKinds))
+		happened, _, err := play(k, schedule)
 		steps += len(happened)
 		if err != nil {
-			t.Fatalf("seed %d: %v\n%v", seed, err, shrink(happened))
+			t.Fatalf("seed %d: %v\n%v", seed, err, shrink(k, happened))
 		}
 	}
 	t.Logf("%d schedules with %d events", n, steps)
@@ -348,19 +376,18 @@ func TestSchedules(t *testing.T) {
 // randomHappening returns an event. What goes on by itself is more probable than what ends
 // everything.
 func randomHappening(r *rand.Rand) happening {
-	const last = 19 // of the events that come often
-	if r.IntN(12) > 0 {
-		return happening(r.IntN(2 * last))
+	if often := slices.IndexFunc(endEvents, func(e endEvent) bool { return e.name == "SQD" }); r.IntN(12) > 0 {
+		return happening(r.IntN(2 * often))
 	}
 	return happening(r.IntN(2 * len(endEvents)))
 }
 
 // shrink returns a short part of a schedule that still fails.
-func shrink(s []happening) []happening {
+func shrink(k joiningKind, s []happening) []happening {
 	for size := len(s) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(s); {
 			less := slices.Delete(slices.Clone(s), i, i+size)
-			if _, _, err := play(less); err != nil {
+			if _, _, err := play(k, less); err != nil {
 				s = less
 			} else {
 				i++
@@ -372,6 +399,7 @@ func shrink(s []happening) []happening {
 
 // An endKey is what matters of an end for what may happen next.
 type endKey struct {
+	kind                                      joiningKind
 	join                                      joinState
 	state                                     uverbs.State
 	out                                       outgoingState
@@ -384,7 +412,7 @@ type endKey struct {
 func (e *testEnd) key() endKey {
 	h := e.last
 	return endKey{
-		e.v.join, e.v.attrs.State, h.out.state, h.in.state,
+		h.kind, e.v.join, e.v.attrs.State, h.out.state, h.in.state,
 		e.h != nil, e.settling, e.command, len(h.out.flights) > 0, h.active != nil,
 		h.out.isWaiting(), len(h.in.held) > 0, h.in.message != nil, h.late, h.refusing != nil, len(h.wire) > 0,
 		h.shut, h.ended, e.missed != nil, len(e.tasks) > 0, len(e.sq) > 0, len(e.recvs) > 0,
@@ -405,22 +433,23 @@ func TestPairsOfEvents(t *testing.T) {
 		for i := range schedule {
 			schedule[i] = randomHappening(r)
 		}
-		prefix, ends := begin(schedule)
+		k := joiningKind(seed % uint64(joiningKinds))
+		prefix, ends := begin(k, schedule)
 		key := [2]endKey{ends[0].key(), ends[1].key()}
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
 		for x := range happening(2 * len(endEvents)) {
-			_, ends := begin(prefix)
+			_, ends := begin(k, prefix)
 			if !x.apply(ends) {
 				continue
 			}
 			events++
 			for y := range happening(2 * len(endEvents)) {
-				happened, _, err := play(append(slices.Clip(prefix), x, y))
+				happened, _, err := play(k, append(slices.Clip(prefix), x, y))
 				if err != nil {
-					t.Fatalf("%v\n%v", err, shrink(happened))
+					t.Fatalf("%v\n%v", err, shrink(k, happened))
 				}
 				if len(happened) == len(prefix)+2 {
 					pairs++
@@ -432,8 +461,8 @@ func TestPairsOfEvents(t *testing.T) {
 }
 
 // begin has events happen to two new ends, and returns those that could.
-func begin(schedule []happening) (happened []happening, ends [2]*testEnd) {
-	ends = newEnds()
+func begin(k joiningKind, schedule []happening) (happened []happening, ends [2]*testEnd) {
+	ends = newEnds(k)
 	for _, x := range schedule {
 		if x.apply(ends) {
 			happened = append(happened, x)

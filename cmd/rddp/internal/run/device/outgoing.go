@@ -306,61 +306,44 @@ func (o *outgoing) failed() int {
 	return max(slices.IndexFunc(o.flights, func(f *flight) bool { return f.status != uverbs.Success || f == o.culprit }), 0)
 }
 
-// leaves is the event that the link ends in order: nothing completes.
-func (o *outgoing) leaves() {
+// leaves is the event that the link ends in order: nothing completes. It returns how: a peer that
+// has failed, or that has gone, hears nothing.
+func (o *outgoing) leaves() []step {
+	how := stepBye
+	if o.state == outOver {
+		how = stepHangUp
+	}
 	o.ends()
 	o.flights = nil
+	return []step{how}
 }
 
-// A connectionEnd says how a connection has ended.
-type connectionEnd uint8
-
-const (
-	endOrderly connectionEnd = iota // the peer has ended it after what it has sent
-	endBroken                       // it has ended before that
-	endOurs                         // this end has told the peer that it has done what it must not
-	endTheirs                       // the peer has told this end so
-)
-
-// A verdict says what the end of a connection means for the queue pair.
-type verdict uint8
-
-const (
-	verdictNone    verdict = iota // nothing: what has ended the link fails the queue pair
-	verdictRefused                // it fails, because the peer has refused a work request
-	verdictOurs                   // it fails, because the peer has done what it must not
-	verdictLeft                   // it fails, because the peer has disconnected with nothing under way
-	verdictFails                  // it fails, because the connection has ended
-	verdictMiss                   // it misses the peer, and may fail later: see miss
-	verdictGone                   // it fails if work requests are under way, and is lost if not
-)
-
-// ended is the event that the connection has ended. managed says that a connection manager has made
-// it: the manager tells the program of any end. So the program's receives are flushed, too, however
-// the connection has ended: it may wait for them alone.
-func (o *outgoing) ended(how connectionEnd, managed bool) verdict {
+// ended is the event that the connection has ended.
+func (o *outgoing) ended(c *closing) verdict {
 	switch {
 	case o.state == outOver:
 		return verdictNone
 	case o.why != "": // nothing in front of the work request gets an answer any more
 		return verdictRefused
-	case how == endOurs:
+	case c.how == endOurs:
 		return verdictOurs
-	case managed && how == endOrderly && o.isIdle():
+	case c.managed && c.how == endOrderly && o.isIdle():
 		return verdictLeft
-	case managed || how == endTheirs:
+	case c.managed || c.how == endTheirs:
 		return verdictFails
-	case how == endOrderly:
+	case c.how == endOrderly:
 		return verdictMiss
 	}
 	return verdictGone
 }
 
-// goes is the event that the peer does not answer any more. It returns true if nothing is under
-// way. Then no work request begins any more.
-func (o *outgoing) goes() (idle bool) {
-	if idle = o.isIdle(); idle {
-		o.ends()
+// goes is the event that the peer does not answer any more. It returns the steps that follow. As
+// from a NIC, a program that has nothing under way does not learn of it: then no work request
+// begins any more before the queue pair loses its link.
+func (o *outgoing) goes() []step {
+	if !o.isIdle() {
+		return endFails
 	}
-	return idle
+	o.ends()
+	return []step{stepLose}
 }

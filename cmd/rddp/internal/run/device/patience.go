@@ -50,7 +50,7 @@ func (q *queuePair) miss(l *link, err error) {
 	if q.life.attrs.Timeout != 0 {
 		d = min(d, q.life.retryTime())
 	}
-	q.patience = time.AfterFunc(d, func() { l.gone(err) })
+	q.patience = time.AfterFunc(d, func() { (&end{q: q, l: l, err: err, steps: []step{stepPart}}).run() })
 }
 
 // notReadyFor handles the news that frame number waits for a receive of the peer's program, whose

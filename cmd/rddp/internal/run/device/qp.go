@@ -230,8 +230,7 @@ func (q *queuePair) modify(a *uverbs.Change) syscall.Errno {
 	if to == uverbs.Err || to == uverbs.Reset {
 		q.mu.Unlock()
 		if to == uverbs.Err {
-			q.fail(nil, uverbs.FlushErr, "the program has set it to ERR")
-			q.awaitEnding() // another goroutine may have been faster
+			(&end{q: q, status: uverbs.FlushErr, why: "the program has set it to ERR", steps: endToErr}).run()
 		} else {
 			q.reset()
 		}

@@ -9,15 +9,16 @@ import (
 // reset takes q to RESET: the connection ends in order, and work requests are forgotten. When it
 // returns, the device does not use the program's memory for q any more.
 func (q *queuePair) reset() {
+	e := end{q: q}
 	q.sendMu.Lock()
 	q.placing.Lock()
 	q.mu.Lock()
-	q.life.resets()
+	e.steps = q.life.resets()
 	if q.stopFaults != nil {
 		q.stopFaults()
 		q.stopFaults = nil
 	}
-	l := q.unlinkLocked()
+	e.l = q.unlinkLocked()
 	q.mu.Unlock()
 	q.ctx.late.remove(q.flushing)
 	q.flushing = nil
@@ -27,17 +28,18 @@ func (q *queuePair) reset() {
 	for q.sq.Take(entry) {
 	}
 	q.sendMu.Unlock()
-	if l != nil {
-		l.leave()
+	e.run()
+}
+
+// forgetReceives empties the queue of receives, unless it is shared.
+func (q *queuePair) forgetReceives() {
+	for ok := q.srq == nil; ok; {
+		_, _, ok = q.recv.take()
 	}
-	q.awaitEnding()
-	if q.srq == nil {
-		for {
-			if _, _, ok := q.recv.take(); !ok {
-				break
-			}
-		}
-	}
+}
+
+// left ends the reset.
+func (q *queuePair) left() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.life.left()
@@ -49,7 +51,9 @@ func (q *queuePair) reset() {
 // +checklocks:q.mu
 func (q *queuePair) unlinkLocked() *link {
 	l := q.link
-	q.link = nil
+	if q.link = nil; l != nil {
+		q.ending = l.settled
+	}
 	for c, forget := range q.coming {
 		if forget == nil {
 			q.coming[c] = q.pd.domain.Discard(c.QPNum())
@@ -79,50 +83,13 @@ func (q *queuePair) stopJoiningLocked() {
 
 // fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in
 // ERR already, or if l is not nil and not the link of q. The work request that the peer has
-// refused, or else the oldest one under way, completes with status, and the others are flushed: see
-// link.end.
+// refused, or else the oldest one under way, completes with status, and the others are flushed.
+// When fail returns, the peer neither writes nor reads the program's memory any more.
 func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint64) {
-	life = q.failSends(l, status, why)
-	q.flushReceives(life, 0)
-	return life
+	return (&end{q: q, l: l, status: status, why: why, steps: endFails}).run()
 }
 
-// failSends is fail without the receives.
-func (q *queuePair) failSends(l *link, status uverbs.WCStatus, why string) (life uint64) {
-	if life = q.toErr(l, status, why); life != 0 {
-		q.awaitEnding()
-		q.kick()
-	}
-	return life
-}
-
-// toErr is failSends without the work requests that have not become flights.
-func (q *queuePair) toErr(l *link, status uverbs.WCStatus, why string) (life uint64) {
-	l, life = q.failLink(l)
-	if life == 0 {
-		return 0
-	}
-	if l != nil {
-		l.end(status)
-	}
-	q.ctx.dev.log.Info("queue pair in error", "qpn", q.num, "why", why, "status", status.String())
-	return life
-}
-
-// failLink is toErr without the end of the link, which it returns if there is one.
-func (q *queuePair) failLink(l *link) (failed *link, life uint64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if l != nil && q.link != l || !q.life.fails() {
-		return nil, 0
-	}
-	if l = q.unlinkLocked(); l != nil {
-		q.ending = l.settled
-	}
-	return l, q.life.number
-}
-
-// awaitEnding waits until the work requests of a link that has failed have completed.
+// awaitEnding waits until the work requests of the last link have completed.
 func (q *queuePair) awaitEnding() {
 	q.mu.Lock()
 	ending := q.ending
@@ -133,7 +100,7 @@ func (q *queuePair) awaitEnding() {
 }
 
 // flushReceives completes the receives that wait but for the last leave ones, as long as q is in
-// ERR. life is that of q since then. With leave, the caller calls again.
+// ERR. life is that of q since then, or 0 if it has not failed. With leave, the caller calls again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
 	q.placing.Lock() // reset waits for the completions, and they come behind that of a datagram
 	defer q.placing.Unlock()
@@ -194,10 +161,12 @@ func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
 
 // fail completes the work request that s has taken with a status, and flushes those behind it.
 // Before the program can see either, q is in ERR: the program may reset q at once. q must have no
-// link.
+// link, and the caller holds its sendMu.
 func (s *sender) fail(q *queuePair, status uverbs.WCStatus, why string) {
-	life := q.toErr(nil, status, why)
-	s.complete(q, status)
-	s.flush(q)
-	go q.flushReceives(life, 0)
+	e := end{q: q, status: status, why: why}
+	q.mu.Lock()
+	e.steps, e.number = q.life.breaks(), q.life.number
+	q.unlinkLocked()
+	q.mu.Unlock()
+	e.run()
 }

@@ -284,7 +284,8 @@ func TestEndBeforeTooLong(t *testing.T) {
 func TestErrWhileItFails(t *testing.T) {
 	a, _, qa, _ := pair(t)
 	l := a.linkOf(t, qa)
-	if failed, _ := l.q.failLink(l); failed != l {
+	e := end{q: l.q, status: uverbs.RetryExceeded}
+	if e.fail(l); e.l != l {
 		t.Fatal("it has no link")
 	}
 	set := make(chan struct{})
@@ -298,7 +299,7 @@ func TestErrWhileItFails(t *testing.T) {
 	if isDone(set) {
 		t.Error("it is in ERR, and the peer reaches its memory")
 	}
-	l.end(uverbs.RetryExceeded)
+	e.run()
 	<-set
 }
 
