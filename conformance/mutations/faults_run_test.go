@@ -17,7 +17,7 @@ var runFaults = []Fault{
 	{Name: "the device dials the peer of a connection manager", File: "cmd/rddp/internal/run/device/qp.go",
 		Old: "q.kind.Connected() && managed:", New: "q.kind.Connected() && managed && !managed:",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestExpect$"},
-	{Name: "a Read without depth", File: "cmd/rddp/internal/run/device/send.go",
+	{Name: "a Read without depth", File: "cmd/rddp/internal/run/device/sending.go",
 		Old: "case s.depth == 0:", New: "case s.depth < 0:",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestDepthReason$"},
 	{Name: "a Read more than max_rd_atomic", File: "cmd/rddp/internal/run/device/outgoing.go",

@@ -152,8 +152,8 @@ func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs
 	if err != nil {
 		return err
 	}
-	l := q.newLink(c, peer)
-	l.plain, l.ended = w == Plain, ended
+	l := q.newLink(c, peer, w)
+	l.ended = ended
 	if attrs == nil { // as siw has them
 		s := c.ConnectionState()
 		attrs = &uverbs.Attributes{DestQPN: peer, MTU: uverbs.MTU, MaxRead: uint8(min(s.ORD, 255)), MaxDestRead: uint8(min(s.IRD, 255))}

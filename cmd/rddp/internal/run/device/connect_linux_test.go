@@ -90,7 +90,7 @@ func TestManagedRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	l := q.newLink(extsock.NewConn(near, true, nil), 0)
+	l := q.newLink(extsock.NewConn(near, true, nil), 0, Frames)
 	if !l.run(q.manage(l, life, &uverbs.Attributes{})) {
 		t.Fatal("it is not connected")
 	}

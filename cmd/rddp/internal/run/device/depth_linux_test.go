@@ -57,35 +57,34 @@ func TestDepthZero(t *testing.T) {
 
 // TestDepth: at most max_rd_atomic Reads and atomics are under way.
 func TestDepth(t *testing.T) {
-	l, reads := &link{}, &flight{isRead: true, awaits: 1}
-	s := &sender{depth: 2, first: true}
+	o, reads := &outgoing{}, &flight{isRead: true, awaits: 1}
+	s := &sending{depth: 2, first: true, wr: uverbs.SendWR{Op: uverbs.OpRead}, flight: &flight{n: 8}}
 	local, done, write := &flight{isRead: true, posted: true}, &flight{isRead: true}, &flight{}
 	for _, tt := range []struct {
 		flights []*flight
-		want    bool
+		want    pieceKind
 	}{
-		{nil, true},
-		{[]*flight{reads, local, done, write}, true},
-		{[]*flight{reads, write, reads}, false},
+		{nil, pieceRead},
+		{[]*flight{reads, local, done, write}, pieceRead},
+		{[]*flight{reads, write, reads}, pieceNone},
 	} {
-		l.out.flights = tt.flights
-		if got := s.mayRead(l); got != tt.want {
-			t.Errorf("beside %d flights: %v", len(tt.flights), got)
+		o.flights = tt.flights
+		if got := s.next(o); got.kind != tt.want {
+			t.Errorf("beside %d flights: %+v", len(tt.flights), got)
 		}
 	}
-	if s.first = false; !s.mayRead(l) {
+	if s.first = false; s.next(o).kind != pieceRead {
 		t.Error("a Read that has begun does not go on")
 	}
 }
 
 // TestDepthReason: the log says why a Read ends.
 func TestDepthReason(t *testing.T) {
-	s, l := &sender{flight: &flight{}, wr: uverbs.SendWR{Op: uverbs.OpRead}}, &link{serves: 1}
+	s, o := &sending{flight: &flight{}, wr: uverbs.SendWR{Op: uverbs.OpRead}}, &outgoing{serves: 1}
 	for _, want := range []string{"max_rd_atomic", "max_dest_rd_atomic"} {
-		s.checkDepth(l)
-		if !strings.Contains(s.flight.why, want) {
+		if s.begins(o) || !strings.Contains(s.flight.why, want) {
 			t.Errorf("the reason is %q, want one with %s", s.flight.why, want)
 		}
-		s.flight, s.depth, l.serves = &flight{}, 1, 0
+		s.flight, s.depth, o.serves = &flight{}, 1, 0
 	}
 }

@@ -50,6 +50,8 @@ func (x *testEnding) mayGoOn(s step) bool {
 	switch s {
 	case stepSettleDebts:
 		return x.h.in.isSettled() || x.h.patient || x.h.shut
+	case stepDrain:
+		return len(x.h.taken) == 0
 	case stepAwait:
 		return !x.e.settling
 	}
@@ -157,6 +159,10 @@ func (x *testEnding) unlinks(s step) {
 		x.then(h.out.leaves())
 		x.e.settling = false
 	case stepBye:
+		if h.kind == joinedPlain {
+			h.shuts(endOrderly, nil)
+			break
+		}
 		h.say(frame{kind: frameAck, number: h.in.consumed})
 		h.say(frame{kind: frameBye})
 	case stepHangUp:
@@ -169,7 +175,7 @@ func (x *testEnding) settles() {
 	e, h := x.e, x.h
 	culprit, front, failures := h.out.culprit, true, 0
 	for _, f := range h.out.settles(x.status) {
-		if front = front && f != culprit; front && culprit != nil && f.status == uverbs.FlushErr && h.peer.has(f) {
+		if front = front && f != culprit; front && culprit != nil && h.kind != joinedPlain && f.status == uverbs.FlushErr && h.peer.has(f) {
 			e.blame("the peer has got %d, which gets %v", f.id, f.status)
 		}
 		front = front && f.status == uverbs.Success
@@ -193,7 +199,7 @@ func (h *half) has(f *flight) bool {
 // unlink is unlinkLocked.
 func (e *testEnd) unlink() (h *half) {
 	if h, e.h, e.timer, e.missed = e.h, nil, 0, nil; h != nil {
-		e.settling, h.active, h.unnumbered = true, nil, nil
+		e.settling, h.s = true, sending{}
 	}
 	return h
 }
@@ -226,7 +232,7 @@ func (h *half) shuts(how connectionEnd, blamed *flight) {
 // ends is link.receive behind the end of the connection.
 func (h *half) ends(how connectionEnd, blamed *flight) {
 	h.ended = true
-	c := closing{how: how, managed: h.kind != joinedAlone}
+	c := closing{how: how, managed: h.kind != joinedAlone, plain: h.kind == joinedPlain}
 	h.e.goes(testEnding{h: h, steps: c.steps(), closing: c, blamed: blamed})
 }
 

@@ -13,9 +13,9 @@ import (
 func (e *testEnd) look() bool {
 	switch e.v.turn() {
 	case turnSend:
-		return e.h.step(true)
+		return e.h.sends(true)
 	case turnDrain:
-		return e.h != nil && e.h.step(false)
+		return e.h != nil && e.h.sends(false)
 	case turnAbandon, turnFlush:
 		if len(e.sq) == 0 {
 			return false
@@ -33,95 +33,102 @@ func (e *testEnd) look() bool {
 	return false
 }
 
-// step is sender.fill, one step of it.
-func (h *half) step(begin bool) bool {
-	if h.active == nil {
+// sends is sender.send of one batch, which is short.
+func (h *half) sends(begin bool) (worked bool) {
+	var b []packet
+	framed, more := -1, true
+	for len(b) < 3 && more {
+		var p piece
+		p, worked = h.decide(begin, worked)
+		if more = p.kind != pieceNone && h.post(&b, p); more && p.frame.kind != 0 {
+			framed = len(b) - 1
+		}
+	}
+	if !begin {
+		h.s.awaits()
+	}
+	a := h.s.asks(&h.out, framed >= 0, more)
+	if a == askProbe {
+		framed = len(b)
+		b = append(b, packet{frame: frame{kind: frameProbe}})
+	}
+	if a != askNot && framed >= 0 {
+		b[framed].frame.flags |= flagAck
+	}
+	if len(b) > 0 {
+		if number, inFront := h.in.answers(); inFront {
+			h.say(frame{kind: frameAck, number: number})
+		}
+	}
+	for _, p := range b {
+		h.send(p)
+	}
+	return worked || len(b) > 0
+}
+
+// decide is sender.decide. worked says that something has happened.
+func (h *half) decide(begin, worked bool) (piece, bool) {
+	if !h.s.active {
 		if !begin || len(h.e.sq) == 0 || !h.out.mayBegin() {
-			return false
+			return piece{}, worked
 		}
 		h.wish = h.e.sq[0]
 		h.e.sq = h.e.sq[1:]
-		w := h.wish
-		f := &flight{
-			id: w.id, op: w.op, signaled: true, isRead: w.op == uverbs.WCRead, writes: w.op == uverbs.WCWrite || w.imm,
-			isWrite: w.op == uverbs.WCWrite && !w.imm,
+		var err error
+		if h.wish.local == wishUnknown {
+			err = errFrame
 		}
-		if w.local {
-			f.status = uverbs.LocalQPErr
-		}
-		h.out.begins(f)
-		h.active, h.left = f, max(w.pieces, 1)
-		if w.local {
-			h.active = nil
+		h.s.takes(h.wish.wr(), err, uverbs.RC, false)
+		if h.s.depth = 4; !h.s.begins(&h.out) {
 			h.retires()
+			return piece{}, true
 		}
-		return true
+		worked = true
 	}
-	f, w := h.active, h.wish
-	first := h.left == max(w.pieces, 1)
-	switch {
-	case f.isRead:
-		if !h.out.isInOrder(f) || !h.out.mayRead(4) {
-			return false
+	return h.s.next(&h.out), worked
+}
+
+// post is sender.post.
+func (h *half) post(b *[]packet, p piece) bool {
+	w, f := h.wish, h.s.flight
+	out := packet{id: w.id, flight: f, wrong: w.remote, last: p.last, frame: p.frame}
+	switch p.kind {
+	case pieceWrite:
+		out.kind = packetWrite
+	case pieceRead:
+		out.kind = packetQuestion
+	case pieceMessage:
+		out.kind = packetMessage
+	}
+	if p.kind == pieceSend || p.kind == pieceMessage {
+		out.payload = append(binary.BigEndian.AppendUint64(nil, w.id), 0)
+		if w.remote && p.last {
+			out.payload[8] = 1
 		}
-		h.send(packet{kind: packetQuestion, id: f.id, flight: f, wrong: w.remote})
-		f.awaits, f.posted = 1, true
-		h.active = nil
-		return true
-	case f.writes && first:
-		if !h.out.isInOrder(f) {
-			return false
-		}
-		h.send(packet{kind: packetWrite, id: f.id, flight: f, wrong: w.remote})
-		if h.left--; !w.imm {
-			h.unnumbered = append(h.unnumbered, f)
-			h.active = nil
-		}
-		return true
-	case !h.out.mayNumber():
+	}
+	if w.local == wishMemory && p.kind != pieceRead && p.kind != pieceFrame {
+		h.s.fails(&h.out, uverbs.LocalProtErr)
+		h.retires()
 		return false
-	case w.imm:
-		var imm [4]byte
-		binary.BigEndian.PutUint32(imm[:], uint32(f.id))
-		h.unnumbered = append(h.unnumbered, f)
-		h.frame(frame{kind: frameWritten, flags: flagImmediate, immediate: imm, length: 8}, nil)
-		h.active = nil
-		return true
 	}
-	fr := frame{kind: frameSend}
-	if first {
-		fr.flags |= flagFirst
+	h.s.sent(&h.out, p)
+	if h.kind == joinedPlain && p.kind != pieceRead {
+		h.taken = append(h.taken, f)
 	}
-	payload := append(binary.BigEndian.AppendUint64(nil, f.id), 0)
-	if h.left--; h.left == 0 {
-		fr.flags |= flagLast
-		h.unnumbered = append(h.unnumbered, f)
-		h.active = nil
-	}
-	if w.remote && h.left == 0 {
-		payload[8] = 1
-	}
-	h.frame(fr, payload)
+	*b = append(*b, out)
 	return true
 }
 
-// frame is sender.frame. Every third frame asks for an acknowledgement.
-func (h *half) frame(f frame, payload []byte) {
-	h.out.numbers(f.kind, h.unnumbered)
-	h.unnumbered = nil
-	if h.out.sent%3 == 0 || h.out.sent-h.asked >= window/2 || f.kind == frameProbe {
-		f.flags |= flagAck
-		h.asked = h.out.sent
-	}
-	h.send(packet{frame: f, payload: payload})
-}
-
-// ask is sender.ask.
-func (h *half) ask() bool {
-	if len(h.unnumbered) == 0 && h.asked == h.out.sent || !h.out.mayNumber() {
+// takes is the event that TCP has taken a piece, whose work request waits for that.
+func (h *half) takes() bool {
+	if len(h.taken) == 0 {
 		return false
 	}
-	h.frame(frame{kind: frameProbe}, nil)
+	if h.out.state != outOver {
+		h.out.answers(h.taken[0])
+		h.retires()
+	}
+	h.taken = h.taken[1:]
 	return true
 }
 
@@ -131,6 +138,9 @@ func (h *half) deliver() bool {
 		return false
 	}
 	p := h.peer.wire[0]
+	if p.kind == packetMessage && !h.in.meets(h) {
+		return false // TCP holds the peer back
+	}
 	h.peer.wire = h.peer.wire[1:]
 	e := h.e
 	switch p.kind {
@@ -143,14 +153,20 @@ func (h *half) deliver() bool {
 			h.ends(endOurs, p.flight)
 			return true
 		}
-		e.done[p.id] = true
+		e.done[p.id] = e.done[p.id] || p.last
 		e.checkOrder(h, p)
 		if p.kind == packetQuestion {
-			h.send(packet{kind: packetAnswer, id: p.id, flight: p.flight})
+			h.send(packet{kind: packetAnswer, id: p.id, flight: p.flight, last: p.last})
+		}
+	case packetMessage:
+		if h.in.fills(p.payload, h) != nil {
+			h.ends(endBroken, nil)
+		} else {
+			h.in.filled(frame{kind: frameSend}, h)
 		}
 	case packetAnswer:
 		if h.out.state != outOver {
-			e.answered[p.id] = true
+			e.answered[p.id] = e.answered[p.id] || p.last
 			h.out.answers(p.flight)
 			h.retires()
 		}
@@ -166,7 +182,7 @@ func (h *half) deliver() bool {
 // it.
 func (e *testEnd) checkOrder(h *half, p packet) {
 	for _, w := range h.peer.e.posted {
-		if w.id < p.id && (w.op == uverbs.WCSend || w.imm && p.kind == packetQuestion) && !w.local && !slices.Contains(e.received, w.id) {
+		if h.kind != joinedPlain && w.id < p.id && (w.op == uverbs.OpSend || w.isReceived() && p.kind == packetQuestion) && !w.isLocal(h.kind) && !slices.Contains(e.received, w.id) {
 			e.blame("%d reaches the memory before %d", p.id, w.id)
 		}
 	}

@@ -22,6 +22,7 @@ type packet struct {
 	id      uint64  // of the work request, if it is a Write or a question
 	flight  *flight // of the Read, for its answer
 	wrong   bool    // the peer's memory does not allow it
+	last    bool    // the last piece
 	how     connectionEnd
 }
 
@@ -29,6 +30,7 @@ type packetKind uint8
 
 const (
 	packetFrame packetKind = iota
+	packetMessage
 	packetWrite
 	packetQuestion
 	packetAnswer
@@ -38,35 +40,57 @@ const (
 // A wish is a work request of a test's program.
 type wish struct {
 	id     uint64
-	op     uverbs.WCOp
-	pieces int  // of a Send: how many frames
-	imm    bool // a Write with immediate data
-	local  bool // wrong at this end
-	remote bool // refused by the other end
+	op     uverbs.SendOp
+	n      uint32   // bytes
+	local  wishKind // wrong at this end
+	remote bool     // refused by the other end
 }
+
+// A wishKind says where a work request is wrong.
+type wishKind uint8
+
+const (
+	wishRight   wishKind = iota
+	wishUnknown          // this end does not know it
+	wishMemory           // its memory is not registered
+)
+
+// wr returns the work request.
+func (w *wish) wr() uverbs.SendWR {
+	list := binary.LittleEndian.AppendUint32(make([]byte, 8), w.n)
+	r := uverbs.SendWR{ID: w.id, Op: w.op, Flags: uverbs.Signaled, SGEs: append(list, make([]byte, 4)...)}
+	binary.BigEndian.PutUint32(r.Immediate[:], uint32(w.id))
+	return r
+}
+
+// isLocal reports whether the work request fails at this end.
+func (w *wish) isLocal(k joiningKind) bool {
+	return w.local != wishRight || k == joinedPlain && !isPlain(w.op)
+}
+
+// isReceived reports whether the peer's program takes part in it.
+func (w *wish) isReceived() bool { return w.op != uverbs.OpWrite && w.op != uverbs.OpRead }
 
 // A half is one end's half of a connection.
 type half struct {
-	e          *testEnd
-	peer       *half
-	out        outgoing
-	in         incoming
-	wire       []packet // to the peer
-	kind       joiningKind
-	shut       bool    // this end sends nothing more
-	ended      bool    // this end reads nothing more
-	discards   bool    // what comes to this end's memory does not get there
-	active     *flight // the work request that is being sent
-	wish       wish    // it
-	left       int     // pieces of it
-	unnumbered []*flight
-	asked      uint32   // the last frame that asked for an acknowledgement
-	rnr        []uint32 // the frames whose RNR timers may still fire
-	late       bool     // the timer of acknowledgements runs
-	refusing   func()   // what to do once the answers have left
-	patient    bool     // work in front of something wrong has waited for long enough
-	told       bool     // the connection manager has heard of the end
-	filled     uint64   // what comes to the present receive
+	e        *testEnd
+	peer     *half
+	out      outgoing
+	in       incoming
+	wire     []packet // to the peer
+	kind     joiningKind
+	shut     bool // this end sends nothing more
+	ended    bool // this end reads nothing more
+	discards bool // what comes to this end's memory does not get there
+	s        sending
+	wish     wish      // that is being sent
+	taken    []*flight // of pieces that TCP has taken
+	rnr      []uint32  // the frames whose RNR timers may still fire
+	late     bool      // the timer of acknowledgements runs
+	refusing func()    // what to do once the answers have left
+	patient  bool      // work in front of something wrong has waited for long enough
+	told     bool      // the connection manager has heard of the end
+	filled   uint64    // what comes to the present receive
 }
 
 // A testEnd is a queue pair and its program.
@@ -128,13 +152,14 @@ func (e *testEnd) complete(id uint64, s uverbs.WCStatus) {
 	switch {
 	case e.failed:
 		e.blame("work request %d has success behind a failure", id)
-	case w.local, w.remote:
+	case w.isLocal(e.last.kind), w.remote && e.last.kind != joinedPlain:
 		e.blame("work request %d is wrong, and has success", id)
-	case w.op == uverbs.WCRead && !e.answered[id]:
+	case w.op == uverbs.OpRead && !e.answered[id]:
 		e.blame("Read %d has success without its answer", id)
-	case w.op == uverbs.WCWrite && !peer.done[id]:
+	case e.last.kind == joinedPlain: // TCP has taken it
+	case w.op == uverbs.OpWrite && !peer.done[id]:
 		e.blame("Write %d has success, and has not come", id)
-	case (w.op == uverbs.WCSend || w.imm) && !slices.Contains(peer.received, id):
+	case w.isReceived() && !slices.Contains(peer.received, id):
 		e.blame("Send %d has success, and was not received", id)
 	}
 }

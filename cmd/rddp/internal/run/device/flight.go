@@ -10,14 +10,8 @@ import (
 )
 
 const (
-	// askEvery is how many flights there are before the sender asks for an acknowledgement that
-	// nobody waits for.
-	askEvery = 32
 	// maxChunks is the maximum number of chunks of a link.
 	maxChunks = 8
-	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire. It bounds the
-	// memory that a link needs.
-	chunkLen = 128 << 10
 	// depth is the depth of the queues of the connection: as many requests as all that can be
 	// outstanding.
 	depth = 4*maxFlights + 4*window + maxChunks
@@ -98,7 +92,7 @@ func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
 }
 
 // newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is
-// the Read or atomic that waits for it, if any. Buffers of at most a word do not count.
+// the flight that waits for it, if any. Buffers of at most a word do not count.
 //
 // +checklocks:l.mu
 func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
@@ -106,6 +100,12 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 	switch {
 	case n <= 8:
 		ch = &chunk{b: make([]byte, 8)}
+	case n > chunkLen:
+		if l.long > 0 && l.long+n > maxLong {
+			return 0, nil
+		}
+		l.long += n
+		ch = &chunk{b: make([]byte, n)}
 	case len(l.chunks) >= maxChunks:
 		return 0, nil
 	default:

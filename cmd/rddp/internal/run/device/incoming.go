@@ -168,6 +168,45 @@ func (in *incoming) acts(f frame, payload []byte, h hands) bool {
 	return true
 }
 
+// meets is the event that a message without a frame waits for a receive. It returns false if it
+// has to wait on. If the receive is wrong, the link ends.
+func (in *incoming) meets(h hands) bool {
+	if in.state != inOpen {
+		return true
+	}
+	m, status := h.take()
+	if in.message = m; m != nil && status != uverbs.Success {
+		in.fails(status, h)
+	}
+	return m != nil
+}
+
+// fills is the event that bytes of that message come. An error ends the connection.
+func (in *incoming) fills(payload []byte, h hands) error {
+	if in.state != inOpen {
+		return nil
+	}
+	err := h.place(in.message, payload)
+	if err != nil {
+		in.fails(localStatus(err), h)
+		return err
+	}
+	in.message.n += uint32(len(payload))
+	return nil
+}
+
+// filled is the event that nothing of that message follows. f says what belongs to it. filled
+// returns false if the link has ended.
+func (in *incoming) filled(f frame, h hands) bool {
+	if in.state == inClosed {
+		return false
+	}
+	m := in.message
+	in.message = nil
+	h.complete(m, f)
+	return true
+}
+
 // consumes notes that a frame has been acted upon.
 func (in *incoming) consumes(f frame, h hands) {
 	in.consumed++

@@ -25,9 +25,6 @@ type link struct {
 	serving *extsock.Conn
 	served  chan struct{}
 	peer    uint32 // QPN
-	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that
-	// depth.
-	serves int
 
 	// ctx is done when the connection has ended.
 	ctx    context.Context
@@ -141,7 +138,7 @@ func (q *queuePair) giveUp(c *extsock.Conn) {
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q
 // is not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
-	return q.startLink(q.newLink(c, peer), life)
+	return q.startLink(q.newLink(c, peer, Frames), life)
 }
 
 // startLink is start with a link that newLink has returned.
@@ -157,8 +154,8 @@ func (q *queuePair) startLink(l *link, life uint64) bool {
 }
 
 // newLink returns a link that q does not have yet.
-func (q *queuePair) newLink(c *extsock.Conn, peer uint32) *link {
-	l := &link{q: q, conn: c, serving: c, peer: peer, serves: c.ConnectionState().ORD, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
+func (q *queuePair) newLink(c *extsock.Conn, peer uint32, w Wire) *link {
+	l := &link{q: q, conn: c, serving: c, peer: peer, plain: w == Plain, out: outgoing{plain: w == Plain, serves: c.ConnectionState().ORD}, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l, l.receiver.in.unreliable = l, q.kind == uverbs.UC
 	return l

@@ -16,6 +16,7 @@ type joiningKind uint8
 const (
 	joinedAlone   joiningKind = iota // by their attributes
 	joinedManaged                    // by a connection manager
+	joinedPlain                      // by a connection manager, without frames
 	joiningKinds
 )
 
@@ -35,10 +36,10 @@ func newEnds(k joiningKind) [2]*testEnd {
 func joinEnds(ends [2]*testEnd, k joiningKind) {
 	var halves [2]*half
 	for i, e := range ends {
-		halves[i] = &half{e: e, kind: k}
+		halves[i] = &half{e: e, kind: k, out: outgoing{plain: k == joinedPlain, serves: 4}}
 		e.h, e.last = halves[i], halves[i]
 		if k != joinedAlone {
-			e.v.manages(&uverbs.Attributes{Timeout: 14}, false)
+			e.v.manages(&uverbs.Attributes{Timeout: 14}, k == joinedPlain)
 			continue
 		}
 		for _, s := range []uverbs.State{uverbs.Init, uverbs.RTR, uverbs.RTS} {
@@ -104,18 +105,21 @@ func postReceive(e *testEnd) bool {
 }
 
 var endEvents = []endEvent{
-	{"post a Send", posts(wish{op: uverbs.WCSend, pieces: 1})},
-	{"post a long Send", posts(wish{op: uverbs.WCSend, pieces: 3})},
-	{"post a Write", posts(wish{op: uverbs.WCWrite})},
-	{"post a Write with immediate data", posts(wish{op: uverbs.WCWrite, pieces: 1, imm: true})},
-	{"post a Read", posts(wish{op: uverbs.WCRead})},
-	{"post what is wrong here", posts(wish{op: uverbs.WCSend, local: true})},
-	{"post a Send that is too long", posts(wish{op: uverbs.WCSend, pieces: 2, remote: true})},
-	{"post a Write to the wrong place", posts(wish{op: uverbs.WCWrite, remote: true})},
-	{"post a Read of the wrong place", posts(wish{op: uverbs.WCRead, remote: true})},
+	{"post a Send", posts(wish{op: uverbs.OpSend, n: 8})},
+	{"post a long Send", posts(wish{op: uverbs.OpSendInval, n: 3 * maxPiece})},
+	{"post a Write", posts(wish{op: uverbs.OpWrite, n: 8})},
+	{"post a long Write", posts(wish{op: uverbs.OpWrite, n: 4*chunkLen + 1})},
+	{"post a Write with immediate data", posts(wish{op: uverbs.OpWriteImm, n: 8})},
+	{"post a Read", posts(wish{op: uverbs.OpRead, n: 8})},
+	{"post a long Read", posts(wish{op: uverbs.OpRead, n: 2 * chunkLen})},
+	{"post what nobody knows", posts(wish{op: uverbs.OpSend, local: wishUnknown})},
+	{"post what is wrong here", posts(wish{op: uverbs.OpSend, n: 8, local: wishMemory})},
+	{"post a Send that is too long", posts(wish{op: uverbs.OpSend, n: 2 * maxPiece, remote: true})},
+	{"post a Write to the wrong place", posts(wish{op: uverbs.OpWrite, n: 8, remote: true})},
+	{"post a Read of the wrong place", posts(wish{op: uverbs.OpRead, n: 8, remote: true})},
 	{"post a receive", postReceive},
 	{"send", (*testEnd).look},
-	{"ask", func(e *testEnd) bool { return e.h != nil && e.v.turn() == turnSend && e.h.ask() }},
+	{"TCP has taken a piece", func(e *testEnd) bool { return e.last.takes() }},
 	{"a packet comes", func(e *testEnd) bool { return e.last.deliver() }},
 	{"look for receives", func(e *testEnd) bool {
 		if e.h == nil {
@@ -276,14 +280,14 @@ func check(ends [2]*testEnd) error {
 // finish lets everything come to its end that can, and reports what has not.
 func finish(ends [2]*testEnd) error {
 	again := map[string]bool{
-		"send": true, "ask": true, "a packet comes": true, "look for receives": true, "RTS": true, "a goroutine": true, "another goroutine": true,
+		"send": true, "TCP has taken a piece": true, "a packet comes": true, "look for receives": true, "RTS": true, "a goroutine": true, "another goroutine": true,
 		"the timer of acknowledgements": true, "the answers in front of a refusal have left": true, "the peer was missed": true,
 		"the connection is closed": true, "work in front of something wrong has waited": true,
 	}
 	for n := 0; ; {
 		happened := false
 		for _, e := range ends {
-			for e.last.in.state == inOpen && len(e.last.in.held) > 0 && len(e.recvs) == 0 && postReceive(e) {
+			for e.last.in.state == inOpen && e.last.waitsForReceive() && len(e.recvs) == 0 && postReceive(e) {
 				happened = true
 			}
 			for _, x := range endEvents {
@@ -317,6 +321,11 @@ func finish(ends [2]*testEnd) error {
 		}
 	}
 	return nil
+}
+
+// waitsForReceive reports whether what has come waits for a receive.
+func (h *half) waitsForReceive() bool {
+	return len(h.in.held) > 0 || len(h.peer.wire) > 0 && h.peer.wire[0].kind == packetMessage
 }
 
 // A happening is an event at one of the two ends.
@@ -413,7 +422,7 @@ func (e *testEnd) key() endKey {
 	h := e.last
 	return endKey{
 		h.kind, e.v.join, e.v.attrs.State, h.out.state, h.in.state,
-		e.h != nil, e.settling, e.command, len(h.out.flights) > 0, h.active != nil,
+		e.h != nil, e.settling, e.command, len(h.out.flights) > 0, h.s.active,
 		h.out.isWaiting(), len(h.in.held) > 0, h.in.message != nil, h.late, h.refusing != nil, len(h.wire) > 0,
 		h.shut, h.ended, e.missed != nil, len(e.tasks) > 0, len(e.sq) > 0, len(e.recvs) > 0,
 	}

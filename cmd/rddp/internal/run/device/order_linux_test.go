@@ -258,7 +258,11 @@ func TestDrained(t *testing.T) {
 	if err := qa.Post(send, guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
 		t.Fatal(err)
 	}
-	prototest.Wait(t, "a full window", func() bool { return !l.mayNumber() })
+	prototest.Wait(t, "a full window", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return !l.out.mayNumber()
+	})
 	draining := func() (is bool) {
 		l.q.mu.Lock()
 		defer l.q.mu.Unlock()

@@ -61,6 +61,11 @@ func (f *flight) isDone(acked uint32) bool {
 // are not acknowledged. It is a value without lock, goroutine or clock, as a life is.
 type outgoing struct {
 	state outgoingState
+	// plain says that the connection has no frames: a flight ends with the Completions of its pieces
+	plain bool
+	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that
+	// depth.
+	serves int
 	// work requests whose completion is due, in order
 	flights []*flight
 	// The frames that count. sent is the number of the last one, and acked of the last that the

@@ -1,11 +1,11 @@
 package device
 
 import (
+	"encoding/binary"
 	"math"
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
@@ -87,94 +87,6 @@ func nudgeNow(c *extsock.Conn) {
 	_, _ = c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Unsignaled: true}}) // it fails if the connection has ended
 }
 
-// plainStep posts the next piece of the work request. It returns false if that must wait, or if the
-// work request is wrong.
-func (s *sender) plainStep(l *link, b *batch) bool {
-	l.mu.Lock()
-	s.flight.isRead = true // it ends with the Completions of its pieces
-	l.mu.Unlock()
-	switch s.wr.Op {
-	case uverbs.OpWrite, uverbs.OpAtomicWrite:
-		return s.plainWrite(l, b)
-	case uverbs.OpSend, uverbs.OpSendInval:
-		return s.plainSend(l, b)
-	case uverbs.OpRead:
-		if l.conn.ConnectionState().ORD > 0 {
-			return s.read(l, b)
-		}
-	case uverbs.OpBindMW:
-		return s.local(l, s.at.pd.bind(&s.wr.Bind, l.conn.QPNum()))
-	case uverbs.OpLocalInv:
-		return s.local(l, s.at.pd.invalidate(s.wr.InvalidateKey()))
-	}
-	return s.local(l, errNoOperation)
-}
-
-// plainWrite posts a piece of a Write.
-func (s *sender) plainWrite(l *link, b *batch) bool {
-	n := min(s.flight.n-s.done, chunkLen)
-	to := s.remote()
-	p, id, ok := s.plainBuffer(l, b, int(n))
-	if !ok || !s.payload(l, p) {
-		return false
-	}
-	s.plainAdd(l, b, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: to}, id)
-	return true
-}
-
-// plainSend posts a Send, which is one message.
-func (s *sender) plainSend(l *link, b *batch) bool {
-	p, id, ok := s.plainBuffer(l, b, int(s.flight.n))
-	if !ok || !s.payload(l, p) {
-		return false
-	}
-	r := rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p, Solicited: s.wr.Flags&uverbs.Solicited != 0}
-	if s.wr.Op == uverbs.OpSendInval {
-		r.Op, r.Invalidate = rdmap.WorkSendInvalidate, ddp.STag(s.wr.InvalidateKey())
-	}
-	s.plainAdd(l, b, r, id)
-	return true
-}
-
-// plainBuffer returns memory for n bytes of payload, and the number under which its work request
-// completes. ok is false if too much is on its way.
-func (s *sender) plainBuffer(l *link, b *batch, n int) (p []byte, id uint64, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case n <= shortLen:
-		at := len(b.memory)
-		b.memory = b.memory[:at+n]
-		id, _ = l.newChunkLocked(0, s.flight)
-		return b.memory[at:], id, true
-	case n <= chunkLen:
-		id, c := l.newChunkLocked(n, s.flight)
-		if c == nil {
-			return nil, 0, false
-		}
-		return c.b[:n], id, true
-	case l.long > 0 && l.long+n > maxLong:
-		return nil, 0, false
-	}
-	l.long += n
-	l.lastChunk++
-	p = make([]byte, n)
-	l.chunks[l.lastChunk] = &chunk{b: p, n: n, flight: s.flight}
-	return p, l.lastChunk, true
-}
-
-// plainAdd adds a request to the batch.
-func (s *sender) plainAdd(l *link, b *batch, r rdmap.WorkRequest, id uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.flight.awaits++
-	r.Inline = 0 < len(r.Data) && len(r.Data) <= shortLen
-	s.add(b, r, id)
-	if s.done >= s.flight.n {
-		s.flight.posted, s.active = true, false
-	}
-}
-
 // runPlain reads messages until the connection ends, and returns why.
 func (r *receiver) runPlain() error {
 	b := plainBuffers.Get().(*[]byte)
@@ -206,15 +118,10 @@ var plainBuffers = sync.Pool{New: func() any { b := make([]byte, chunkLen); retu
 func (r *receiver) awaitReceive() bool {
 	for d := lookEvery; ; d = min(d+d/8, lookSlowly) {
 		r.mu.Lock()
-		if r.in.state == inOpen {
-			var status uverbs.WCStatus
-			if r.in.message, status = (*receiverHands)(r).take(); status != uverbs.Success {
-				r.failLocked(status)
-			}
-		}
-		taken, closed := r.in.message != nil, r.in.state == inClosed
+		found := r.in.meets((*receiverHands)(r))
+		closed := r.in.state == inClosed
 		r.mu.Unlock()
-		if taken || closed {
+		if found {
 			return !closed
 		}
 		if !r.awaitLate(d) {
@@ -249,13 +156,7 @@ func (r *receiver) awaitLate(d time.Duration) bool {
 func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	for left := int(m.Len); ; {
 		r.mu.Lock()
-		var err error
-		if r.in.state == inOpen {
-			err = r.in.message.at.scatter(b[:n])
-		}
-		if err != nil {
-			r.failLocked(localStatus(err))
-		}
+		err := r.in.fills(b[:n], (*receiverHands)(r))
 		r.mu.Unlock()
 		if err != nil {
 			return err
@@ -267,18 +168,19 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 			return err
 		}
 	}
+	f := frame{kind: frameSend}
+	if m.HasInvalidated {
+		f.flags = flagInvalidate
+		binary.LittleEndian.PutUint32(f.immediate[:], uint32(m.Invalidated))
+	}
+	if m.Solicited {
+		f.flags |= flagSolicited
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.in.state == inClosed {
+	if !r.in.filled(f, (*receiverHands)(r)) {
 		return errEnded
 	}
-	w := uverbs.WC{ID: r.in.message.id, Op: uverbs.WCRecv, Len: m.Len, QPN: r.l.q.num, SrcQPN: r.l.peer}
-	if m.HasInvalidated {
-		key := uint32(m.Invalidated)
-		w.Immediate, w.Flags = [4]byte{byte(key), byte(key >> 8), byte(key >> 16), byte(key >> 24)}, uverbs.WCHasInval
-	}
-	r.in.message = nil
-	r.l.q.recvCQ.complete(&w, m.Solicited)
 	return nil
 }
 

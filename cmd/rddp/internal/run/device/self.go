@@ -49,7 +49,7 @@ func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 	cfg := nearConfig(q.config(net.Dialer{}))
 	asking, serving := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
 	if err = q.startUpSelf(ctx, asking, serving, life); err == nil {
-		l := q.newLink(asking, q.num)
+		l := q.newLink(asking, q.num, Frames)
 		l.serving, l.served = serving, make(chan struct{})
 		if q.startLink(l, life) {
 			return nil

@@ -113,8 +113,7 @@ func (l *link) heard(now time.Time) time.Time {
 func (l *link) ask() {
 	q := l.q
 	q.sendMu.Lock()
-	s := &q.sender
-	s.awaited = s.awaited || s.flights > 0 || s.frames > 0 || len(s.unnumbered) > 0
+	q.sender.awaits()
 	q.sendMu.Unlock()
 	if _, ok := lastAcknowledgement(l.conn); ok {
 		_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // an error ends the link by itself
