@@ -61,7 +61,8 @@ func (f *flight) isDone(acked uint32) bool {
 // are not acknowledged. It is a value without lock, goroutine or clock, as a life is.
 type outgoing struct {
 	state outgoingState
-	// plain says that the connection has no frames: a flight ends with the Completions of its pieces
+	// plain says that the connection has no frames. Then a flight ends with the Completions of its
+	// pieces.
 	plain bool
 	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that
 	// depth.

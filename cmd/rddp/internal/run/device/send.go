@@ -11,8 +11,8 @@ import (
 )
 
 // A sender turns the work requests of a send queue into requests of the connection, as its sending
-// says. The goroutine that holds the queue pair's sendMu owns it. If a work request has to wait, the
-// goroutine goes away, and the one that ends the wait kicks the queue pair.
+// says. The goroutine that holds the queue pair's sendMu owns it. If a work request has to wait,
+// the goroutine goes away, and the one that ends the wait kicks the queue pair.
 type sender struct {
 	sending
 	entry []byte // the copy that wr refers to
