@@ -57,7 +57,7 @@ func abuse(seed uint64) error {
 		scribble(random, q.SQ.Bytes())
 		scribble(random, peer.RQ.Bytes())
 		_ = q.Post(guest.WR{ID: random.Uint64(), Op: random.Uint32N(12), Flags: random.Uint32N(16), List: []guest.SGE{mr.Part(0, 100)}})
-		if random.IntN(20) == 0 { // whatever happens to it
+		if random.IntN(20) == 0 { // the result does not matter
 			_ = q.Modify(uint8(random.UintN(8)), gid, peer.Num, nil)
 			_ = q.Join(gid, peer.Num)
 		}
@@ -75,10 +75,10 @@ func abuse(seed uint64) error {
 		}
 		_, _, _ = c.Do(cmd, in, in[:len(in)/2], random.IntN(200), random.IntN(40))
 	}
-	for range 300 { // an ioctl that is wrong itself
+	for range 300 { // an invalid ioctl
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(f.FD), 0xc0181b01, uintptr(random.Uint64()))
 	}
-	// A hole in the file of the rings, and a file that is to become shorter.
+	// Punch a hole in the file of the rings, and try to truncate it.
 	_ = unix.Fallocate(f.FD, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 1<<29)
 	if err := unix.Ftruncate(f.FD, 0); err == nil {
 		return fmt.Errorf("the device's file can be made shorter")

@@ -25,17 +25,16 @@ import (
 
 // Connections that the program accepts.
 //
-// The listener stays the program's own: so do its port, its life, and whatever wakes the program
-// when a connection arrives. Only accept is answered by this process, which accepts in the
-// program's place and looks at the first bytes. A connection in plain TCP is given to the program
-// as it is. Of one over DDP the program gets the end of a connection with this process, which
-// carries the bytes.
+// The listener remains the program's: its port, its lifetime, and the way the program is woken when
+// a connection arrives. This process answers only accept: it accepts in the program's place and
+// looks at the first bytes. It passes a connection in plain TCP to the program unchanged. For a
+// connection over DDP, the program gets one end of a loopback connection, and this process copies
+// the bytes between the two.
 //
-// TCP_DEFER_ACCEPT makes the kernel hold a connection back until its first bytes have arrived, so
-// that they are there when the program calls accept. A connection whose bytes are not there leaves
-// the queue and comes back as an arrival.
+// With TCP_DEFER_ACCEPT, the kernel holds a connection back until its first bytes have arrived, so
+// accept finds them. If it doesn't, the connection leaves the queue and becomes an arrival.
 
-// deferFor is how many seconds the kernel waits for the first bytes of a connection.
+// deferFor is the time in seconds that the kernel waits for the first bytes of a connection.
 const deferFor = 1
 
 // listen answers a listen: it prepares the listener if a rule has chosen it.
@@ -64,8 +63,8 @@ func (t *connections) listen(c *seccomp.Call) {
 	t.program.Continue(c)
 }
 
-// untouchedListener reports a listener that a rule has chosen, but that cannot be taken over. If
-// connections without TLS are not allowed, it answers the call, and reports true.
+// untouchedListener logs that a listener chosen by a rule cannot be taken over. If connections
+// without TLS are not allowed, it answers the call with an error and returns true.
 func (t *connections) untouchedListener(c *seccomp.Call, at netip.AddrPort, why error) (answered bool) {
 	if t.plainToo {
 		t.log.Warn("listener stays untouched", "at", at, "why", why)
@@ -78,8 +77,8 @@ func (t *connections) untouchedListener(c *seccomp.Call, at netip.AddrPort, why 
 
 var errBeyond = errors.New("other hosts could connect without TLS: give --tls-self, or --tls-cert and --tls-key, or --insecure")
 
-// listener returns the address of a listener of TCP, and whether a rule has chosen it. The error
-// says why such a listener cannot be taken over.
+// listener returns the address of a TCP listener, and whether a rule has chosen it. The error says
+// why such a listener cannot be taken over.
 func (t *connections) listener(fd int) (at netip.AddrPort, chosen bool, err error) {
 	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	if err != nil || p != unix.IPPROTO_TCP && p != unix.IPPROTO_MPTCP {
@@ -94,8 +93,8 @@ func (t *connections) listener(fd int) (at netip.AddrPort, chosen bool, err erro
 	return at, true, err
 }
 
-// deferAccept makes the kernel hold connections of a listener back until their first bytes are
-// there.
+// deferAccept makes the kernel hold a listener's connections back until their first bytes have
+// arrived.
 func deferAccept(fd int) error {
 	if s, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT); err != nil || s != 0 {
 		return err // the program has set it
@@ -142,8 +141,8 @@ func acceptFlags(c *seccomp.Call) int {
 	return 0
 }
 
-// acceptFrom accepts a connection of a listener and gives it to the program. If there is none, it
-// waits as the program would. It returns 0 if it has answered the call.
+// acceptFrom accepts a connection from a listener and gives it to the program. If there is none, it
+// waits as the kernel would. It returns 0 if it has answered the call.
 func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.Errno {
 	var deadline time.Time
 	s := t.sourceOf(listener)
@@ -157,7 +156,7 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 			if a := t.arrived(fd, from, s); a != nil {
 				return t.give(c, a)
 			}
-		case errno == unix.ECONNABORTED && c.Args[1] == 0: // the program would not have noticed yet
+		case errno == unix.ECONNABORTED && c.Args[1] == 0: // the kernel would not report this yet
 		case errno != unix.EAGAIN || !blocks:
 			return errno
 		default:
@@ -172,14 +171,14 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 }
 
 // acceptOnce accepts a connection if there is one. blocks says whether the program would wait for
-// one. Nobody else may look at the flag of a listener while it is changed.
+// one. acceptOnce changes the listener's O_NONBLOCK flag for a moment, so it holds the lock.
 func (t *connections) acceptOnce(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
 	t.accepting.Lock()
 	defer t.accepting.Unlock()
 	return acceptNow(listener)
 }
 
-// acceptNow is acceptOnce for callers that see to the flag.
+// acceptNow is acceptOnce for callers that hold the lock.
 func acceptNow(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
 	blocks, err := isBlocking(listener)
 	if err == nil && blocks {
@@ -209,8 +208,8 @@ func acceptDeadline(listener int) time.Time {
 	return time.Now().Add(time.Duration(tv.Nano()))
 }
 
-// awaitConnection waits until a listener has a connection, or one is kept for it. It returns the
-// error with which an accept of the thread ends before.
+// awaitConnection waits until a listener has a connection, or one is kept for it. If the thread's
+// accept must end first, it returns the error for it.
 func (t *connections) awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
 	t.looks.enter()
 	defer t.looks.leave()
@@ -226,7 +225,7 @@ func (t *connections) awaitConnection(tid, listener, thread int, deadline time.T
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return errnoOf(err)
 		case n > 0 && p[1].Revents != 0:
-			return unix.ESRCH // which nobody will see
+			return unix.ESRCH // the thread has ended
 		case n > 0, isKept():
 			return 0
 		}
@@ -240,11 +239,10 @@ func (t *connections) awaitConnection(tid, listener, thread int, deadline time.T
 	}
 }
 
-// restart is ERESTARTSYS: if a handler runs, it decides whether the call begins again; otherwise it
-// does.
+// restart is ERESTARTSYS. The call begins again, unless a signal handler without SA_RESTART runs.
 const restart = syscall.Errno(512)
 
-// interruption returns with which error a call that waits has to end because of a signal, or 0.
+// interruption returns the error with which a signal ends a waiting call, or 0.
 func interruption(tid int) syscall.Errno {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
 	if err != nil {
@@ -257,7 +255,7 @@ func interruption(tid int) syscall.Errno {
 	switch own, shared := mask("SigPnd:")&acts, mask("ShdPnd:")&acts; {
 	case own != 0 || shared != 0 && threads == 1:
 		return restart
-	case shared != 0: // another thread may take it, and then nobody would make an error of the number
+	case shared != 0: // another thread may take the signal, and then the kernel would not translate ERESTARTSYS
 		return unix.EINTR
 	}
 	return 0
@@ -268,20 +266,20 @@ type protocol int
 
 const (
 	unknown protocol = iota // too little has arrived
-	plain                   // something else than DDP, or nothing for too long
+	plain                   // anything other than DDP, or silence for too long
 	overMPA                 // DDP without TLS
 	overTLS                 // TLS, in which there may be DDP
 )
 
-// look looks at the first bytes of a connection, which stay in it. TLS is only looked for if this
-// end has it: otherwise it is the program's.
+// look returns the protocol of a connection by its first bytes, which stay unread. It looks for TLS
+// only if this end uses TLS; otherwise TLS belongs to the program.
 func look(fd int, secure bool) protocol {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	if n, err := unix.Poll(p, 0); err != nil || n == 0 {
 		return unknown
 	}
 	if p[0].Revents&unix.POLLERR != 0 {
-		return plain // and the error stays where the program sees it
+		return plain // the program will see the error
 	}
 	b := mpa.Key(false) // for its length
 	n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
@@ -291,7 +289,7 @@ func look(fd int, secure bool) protocol {
 	return judge(b[:n], secure)
 }
 
-// judge says what protocol begins with b.
+// judge returns the protocol that begins with b.
 func judge(b []byte, secure bool) protocol {
 	request := mpa.Key(false)
 	hello := []byte{0x16, 3} // the record type handshake, and the first byte of each version since SSL 3
@@ -308,7 +306,7 @@ func judge(b []byte, secure bool) protocol {
 	return plain
 }
 
-// give gives a connection to the program that called accept. It returns 0 if it has answered the
+// give passes a connection to the program that called accept. It returns 0 if it has answered the
 // call.
 func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	fd, near, err := t.programEnd(a)
@@ -356,8 +354,8 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	return 0
 }
 
-// whyPlain says for the log why the program gets a connection in plain TCP. TLS may be the
-// program's own, or this end's is missing.
+// whyPlain returns, for the log, the reason why the program gets a connection in plain TCP. If the
+// peer began TLS, it may be the program's own TLS, or this end has none configured.
 func (t *connections) whyPlain(a *arrival) error {
 	switch {
 	case a.speaks != plain || !t.log.Enabled(t.ctx, slog.LevelInfo):
@@ -370,7 +368,8 @@ func (t *connections) whyPlain(a *arrival) error {
 
 var errNoDDP = errors.New("the peer does not begin in DDP")
 
-// notGiven puts a connection back, if the program has no descriptor left for it.
+// notGiven handles a connection that the program could not receive. If the program was out of
+// descriptors, the connection goes back to the queue; otherwise it is closed.
 func (t *connections) notGiven(a *arrival, near *net.TCPConn, k *taken, err error) syscall.Errno {
 	if near != nil {
 		t.forget(k)
@@ -385,8 +384,8 @@ func (t *connections) notGiven(a *arrival, near *net.TCPConn, k *taken, err erro
 	return errno
 }
 
-// programEnd returns the descriptor that the program gets. If the connection is over DDP, that is
-// one of a connection with this process, whose own end is near.
+// programEnd returns the descriptor for the program. If the connection is over DDP, the descriptor
+// is one end of a loopback connection, and near is this process's end.
 func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err error) {
 	if a.speaks == plain {
 		return a.fd, nil, nil
@@ -397,7 +396,7 @@ func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err err
 	}
 	a.options.set(fd)
 	if a.domain == unix.AF_INET6 {
-		// The place is at an IPv4 address, which the system may forbid to sockets of IPv6.
+		// The meeting place has an IPv4 address, which an IPV6_V6ONLY socket cannot reach.
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // if it fails, so does the next call
 	}
 	if near, err = t.place4.meet(fd, false); err != nil {
@@ -407,7 +406,7 @@ func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err err
 	return fd, near, nil
 }
 
-// enterAccepted notes the addresses of a connection over DDP, for the program's getpeername and
+// enterAccepted records the addresses of a connection over DDP, for the program's getpeername and
 // getsockname.
 func (t *connections) enterAccepted(fd int, a *arrival) (k *taken, err error) {
 	cookie, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
@@ -436,8 +435,8 @@ func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, k *taken) {
 	t.log.Info("connection has ended", endOf(&s, "from", a.peer)...)
 }
 
-// endOf returns what the log says of a connection that has ended: the peer, as the end that it is,
-// the bytes, and the error if there is one.
+// endOf returns the log attributes for a connection that has ended: the peer, under the key end,
+// the byte counts, and the error if there is one.
 func endOf(s *proxy.Summary, end string, peer any) []any {
 	about := []any{end, peer, "there", s.There, "back", s.Back}
 	if s.Err != nil {
@@ -446,7 +445,7 @@ func endOf(s *proxy.Summary, end string, peer any) []any {
 	return about
 }
 
-// startUp makes the connection one over DDP, unless it is that already.
+// startUp runs the startup of DDP on the connection, unless it is already done.
 func (t *connections) startUp(ctx context.Context, a *arrival) (err error) {
 	if a.half != nil {
 		return nil
@@ -464,6 +463,6 @@ func (t *connections) startUp(ctx context.Context, a *arrival) (err error) {
 
 // abort resets a connection.
 func abort(c *net.TCPConn) {
-	_ = c.SetLinger(0) // without it the peer sees the end instead of a reset
+	_ = c.SetLinger(0) // otherwise the peer sees an orderly end
 	c.Close()
 }

@@ -35,8 +35,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// superviseListen is the name of a supervisor that takes over the listeners at the rule that is its
-// first argument.
+// superviseListen is the name of a supervisor that takes over listeners. Its first argument is the
+// rule.
 const superviseListen = "supervise-listen"
 
 // Variables of the environment of such a supervisor.
@@ -55,7 +55,7 @@ func init() {
 	programs["accept-full"], programs["accept-greet"], programs["accept-late"] = acceptFullProgram, acceptGreetProgram, acceptLateProgram
 }
 
-// secureByEnvironment sets what the environment says about TLS.
+// secureByEnvironment configures TLS from the environment.
 func secureByEnvironment(cfg *Config) (err error) {
 	cfg.PlainToo, cfg.Insecure = os.Getenv(envPlainToo) != "", os.Getenv(envInsecure) != ""
 	var pins []tlsfiles.Pin
@@ -91,7 +91,7 @@ type listening struct {
 	address string
 }
 
-// silent is for startListening if there are peers that wait for the program to begin.
+// silent is an environment for startListening if peers wait for the program to speak first.
 const silent = envBegin + "="
 
 // startListening starts one of the programs of this file, which prints its address, and ends when
@@ -110,7 +110,7 @@ func startListening(t testing.TB, env []string, name string, args ...string) *li
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	overdue := time.AfterFunc(prototest.Patience(t), func() { _ = l.cmd.Process.Kill() }) // then the test fails
+	overdue := time.AfterFunc(prototest.Patience(t), func() { _ = l.cmd.Process.Kill() }) // the test then fails
 	l.out = bufio.NewReader(out)
 	l.address = l.line(t)
 	t.Cleanup(func() {
@@ -137,7 +137,7 @@ func (l *listening) line(t testing.TB) string {
 	return strings.TrimSpace(s)
 }
 
-// end ends the program and checks what its supervisor counts.
+// end ends the program and checks its supervisor's counts.
 func (l *listening) end(t testing.TB, want string) {
 	t.Helper()
 	l.stdin.Close()
@@ -168,7 +168,7 @@ func acceptEchoProgram(args []string) error {
 		fmt.Println(c.RemoteAddr(), c.LocalAddr())
 		go func() {
 			defer c.Close()
-			_, _ = io.Copy(c, c) // the client looks at what comes back
+			_, _ = io.Copy(c, c) // the client checks the echo
 		}()
 	}
 }
@@ -188,7 +188,7 @@ func ddpClient(ctx context.Context, address string) (net.Conn, error) {
 	return c, nil
 }
 
-// talk sends bytes to an echo and checks what comes back. begin is sent first, and echoed.
+// talk sends bytes to an echo server and checks what comes back.
 func talk(c net.Conn, size int) error {
 	defer c.Close()
 	sent := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
@@ -207,7 +207,7 @@ func talk(c net.Conn, size int) error {
 	return errors.Join(err, sendErr)
 }
 
-// TestAccept has programs that accept connections over DDP and in plain TCP on one port.
+// TestAccept runs programs that accept connections over DDP and in plain TCP on one port.
 func TestAccept(t *testing.T) {
 	const both = "ddp=1 plain=1 untouched=0"
 	for _, c := range []struct {
@@ -272,7 +272,7 @@ func acceptGreetProgram(args []string) error {
 		if _, err := c.Write([]byte("hello")); err != nil {
 			return err
 		}
-		_, _ = io.Copy(c, c) // the client looks at what comes back
+		_, _ = io.Copy(c, c) // the client checks the echo
 		c.Close()
 	}
 }
@@ -292,7 +292,7 @@ func listenBlocking(at string) (int, error) {
 	return fd, err
 }
 
-// acceptBlocksProgram accepts by a call that blocks, and serves one client after the other.
+// acceptBlocksProgram accepts with a blocking call, and serves one client after the other.
 func acceptBlocksProgram(args []string) error {
 	l, err := listenBlocking(args[0])
 	if err != nil {
@@ -324,12 +324,12 @@ func serveBlocking(l int) error {
 			return fmt.Errorf("accept says port %d, and getpeername %d", from.(*unix.SockaddrInet4).Port, got)
 		}
 		fmt.Println(c.RemoteAddr(), c.LocalAddr())
-		_, _ = io.Copy(c, c) // the client looks at what comes back
+		_, _ = io.Copy(c, c) // the client checks the echo
 		c.Close()
 	}
 }
 
-// acceptLateProgram is acceptBlocksProgram that accepts when it is told to.
+// acceptLateProgram is acceptBlocksProgram, but accepts only on request.
 func acceptLateProgram(args []string) error {
 	l, err := listenBlocking(args[0])
 	if err != nil {
@@ -341,8 +341,7 @@ func acceptLateProgram(args []string) error {
 	return serveBlocking(l)
 }
 
-// TestAcceptTooLate: a peer that has waited too long and has gone, to come back in plain TCP, is
-// not accepted.
+// TestAcceptTooLate: a peer that has given up, to come back in plain TCP, is not accepted.
 func TestAcceptTooLate(t *testing.T) {
 	l := startListening(t, nil, "accept-late", "127.0.0.1:0")
 	gone, err := plainClient(t.Context(), l.address)
@@ -370,8 +369,8 @@ func TestAcceptTooLate(t *testing.T) {
 	l.end(t, "ddp=0 plain=1 untouched=0")
 }
 
-// TestAcceptInPieces: the first bytes of a connection could be the beginning of a Request, and are
-// not.
+// TestAcceptInPieces: the first bytes of a connection could be the beginning of a Request, but the
+// next ones show that they are not.
 func TestAcceptInPieces(t *testing.T) {
 	l := startListening(t, []string{silent}, "accept-echo", "127.0.0.1:0")
 	c, err := plainClient(t.Context(), l.address)
@@ -393,14 +392,14 @@ func TestAcceptInPieces(t *testing.T) {
 	l.end(t, "ddp=0 plain=1 untouched=0")
 }
 
-// TestAcceptMany has many connections of both kinds at a time.
+// TestAcceptMany makes many connections of both kinds at the same time.
 func TestAcceptMany(t *testing.T) {
 	l := startListening(t, nil, "accept-echo", "127.0.0.1:0")
 	talkMany(t, l, 50)
 	l.end(t, "ddp=50 plain=50 untouched=0")
 }
 
-// talkMany has n connections over DDP and n in plain TCP at a time.
+// talkMany makes n connections over DDP and n in plain TCP at the same time.
 func talkMany(t *testing.T, l *listening, n int) {
 	t.Helper()
 	conns, errs := make([]net.Conn, 2*n), make([]error, 2*n)
@@ -421,7 +420,7 @@ func talkMany(t *testing.T, l *listening, n int) {
 	}
 }
 
-// TestBothEnds has both ends of connections under a supervisor of their own.
+// TestBothEnds runs each end of the connections under a supervisor of its own.
 func TestBothEnds(t *testing.T) {
 	l := startListening(t, nil, "accept-echo", "127.0.0.1:0")
 	var log bytes.Buffer
@@ -429,8 +428,7 @@ func TestBothEnds(t *testing.T) {
 	l.end(t, "ddp=20 plain=0 untouched=0")
 }
 
-// acceptSignalProgram has a handler for a signal that comes while accept waits. accept then goes
-// on.
+// acceptSignalProgram handles a signal that arrives while accept waits. accept then continues.
 func acceptSignalProgram(args []string) error {
 	l, err := listenBlocking(args[0])
 	if err != nil {
@@ -455,7 +453,7 @@ func acceptSignalProgram(args []string) error {
 	return <-accepted
 }
 
-// waitInCall waits until a thread is in one of some system calls, which it does not leave soon.
+// waitInCall waits until a thread is in one of the given system calls, which must be long ones.
 func waitInCall(tid int, calls ...int) {
 	for {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
@@ -483,7 +481,7 @@ func TestAcceptAndSignal(t *testing.T) {
 	l.end(t, "ddp=0 plain=1 untouched=0")
 }
 
-// acceptFullProgram has no descriptor left when a connection comes, and then has one.
+// acceptFullProgram has no free descriptor when a connection arrives, and later has one.
 func acceptFullProgram(args []string) error {
 	l, err := listenBlocking(args[0])
 	if err != nil {
@@ -517,7 +515,7 @@ func acceptFullProgram(args []string) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// TestAcceptWithoutDescriptor: a connection waits until the program has room for it.
+// TestAcceptWithoutDescriptor: a connection waits until the program has a free descriptor.
 func TestAcceptWithoutDescriptor(t *testing.T) {
 	for kind, dial := range map[string]dialFunc{"ddp=1 plain=0": ddpClient, "ddp=0 plain=1": plainClient} {
 		l := startListening(t, nil, "accept-full", "127.0.0.1:0")
@@ -532,7 +530,7 @@ func TestAcceptWithoutDescriptor(t *testing.T) {
 	}
 }
 
-// TestListenerUntouched listens where other hosts could connect, which needs a word of the user.
+// TestListenerUntouched listens where other hosts could connect, which needs the user's permission.
 func TestListenerUntouched(t *testing.T) {
 	l := startListening(t, nil, "accept-echo", "0.0.0.0:0")
 	address := "127.0.0.1" + l.address[strings.LastIndexByte(l.address, ':'):]
@@ -556,7 +554,7 @@ func TestListenerUntouched(t *testing.T) {
 }
 
 // TestAcceptOfKilledProgram kills a program in accept: its port is free at once, and its peers see
-// the end.
+// the connection end.
 func TestAcceptOfKilledProgram(t *testing.T) {
 	l := startListening(t, nil, "accept-blocks", "127.0.0.1:0")
 	c, err := ddpClient(t.Context(), l.address)
@@ -576,7 +574,7 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the peer sees no end")
 	}
-	c.Close() // for which the supervisor waits, unless the program has left something unread
+	c.Close() // the supervisor waits for it, unless the program has left bytes unread
 	_ = l.cmd.Wait()
 	if s := l.cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signal() != unix.SIGKILL {
 		t.Errorf("the supervisor ends with %v", l.cmd.ProcessState)
@@ -588,8 +586,8 @@ func TestAcceptOfKilledProgram(t *testing.T) {
 	again.Close()
 }
 
-// onlyChild returns the child of a process. Each thread has children of its own, and which one has
-// started that child is the scheduler's affair.
+// onlyChild returns the only child of a process. Each thread has its own list of children, and any
+// thread may have started the child.
 func onlyChild(t *testing.T, parent int) int {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
@@ -598,7 +596,7 @@ func onlyChild(t *testing.T, parent int) int {
 	}
 	var all []string
 	for _, name := range lists {
-		b, _ := os.ReadFile(name) // a thread that has ended meanwhile has none
+		b, _ := os.ReadFile(name) // a thread that has ended has no list
 		all = append(all, strings.Fields(string(b))...)
 	}
 	if len(all) != 1 {
@@ -611,10 +609,10 @@ func onlyChild(t *testing.T, parent int) int {
 	return pid
 }
 
-// request is an MPA Request of which everything but the key is wrong.
+// request is an MPA Request in which everything but the key is wrong.
 var request = append([]byte("MPA ID Req Frame"), 0xff, 0xff, 0xff, 0xff)
 
-// TestHostileArrivals: peers that break rules cost their own connection.
+// TestHostileArrivals: a peer that breaks the rules loses only its own connection.
 func TestHostileArrivals(t *testing.T) {
 	l := startListening(t, []string{silent}, "accept-echo", "127.0.0.1:0")
 	var held []net.Conn
@@ -650,7 +648,8 @@ func TestHostileArrivals(t *testing.T) {
 	}
 }
 
-// identity writes a certificate and its key, and returns the files, as in envIdentity, and the pin.
+// identity writes a certificate and its key, and returns the file names in the form of envIdentity,
+// and the pin.
 func identity(t *testing.T) (files string, own *tls.Certificate, pin tlsfiles.Pin) {
 	t.Helper()
 	own, pin, err := tlsfiles.Self()
@@ -684,8 +683,8 @@ func tlsClient(own *tls.Certificate) dialFunc {
 	}
 }
 
-// TestAcceptTLS: with TLS, what is not TLS reaches the program only if that is allowed, and a peer
-// without the right certificate never.
+// TestAcceptTLS: with TLS, a peer without TLS reaches the program only if that is allowed, and a
+// peer without the right certificate never does.
 func TestAcceptTLS(t *testing.T) {
 	files, _, pin := identity(t)
 	_, mine, minePin := identity(t)
@@ -766,7 +765,7 @@ func TestTLSIsNotGivenUp(t *testing.T) {
 	mustSucceed(t, c, &log, "ddp=0 plain=2 untouched=0")
 }
 
-// connectTwiceProgram has two threads connect a socket at once, which must be refused to both.
+// connectTwiceProgram connects a socket in two threads at once; both must be refused.
 func connectTwiceProgram(args []string) error {
 	to := netip.MustParseAddrPort(args[0])
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -792,14 +791,14 @@ func connectTwiceProgram(args []string) error {
 	return nil
 }
 
-// TestTLSIsNotGivenUpByTwo: a connect that waits for another one of the same socket is refused with
-// it. Before Linux 5.19 the other one may be the same call, before a signal.
+// TestTLSIsNotGivenUpByTwo: a connect that waits for another connect of the same socket is refused
+// together with it. Before Linux 5.19, the other one may be the same call, repeated after a signal.
 func TestTLSIsNotGivenUpByTwo(t *testing.T) {
 	_, _, pin := identity(t)
 	both := make(chan struct{})
 	address := tcptest.Serve(t, func(c *net.TCPConn) {
 		<-both
-		_, _ = c.Write([]byte("Bad request\n")) // the client looks at what comes
+		_, _ = c.Write([]byte("Bad request\n")) // the client checks the answer
 		_, _ = io.Copy(io.Discard, c)
 	})
 	var log bytes.Buffer
@@ -812,14 +811,15 @@ func TestTLSIsNotGivenUpByTwo(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, _ := bufio.NewReader(out).ReadString('\n') // an error is one of Wait too
+	line, _ := bufio.NewReader(out).ReadString('\n') // Wait reports an error too
 	close(both)
 	if err := c.Wait(); err != nil || line != "twice\n" || !strings.Contains(log.String(), "ddp=0 plain=0 untouched=0") {
 		t.Errorf("%q, %v; the log:\n%s", line, err, log.Bytes())
 	}
 }
 
-// serveWithoutTLS starts an echo that has another answer to a ClientHello. It returns its address.
+// serveWithoutTLS starts an echo server that does not answer a ClientHello with TLS. It returns its
+// address.
 func serveWithoutTLS(t *testing.T) string {
 	return tcptest.Serve(t, func(c *net.TCPConn) {
 		b := make([]byte, 1000)
@@ -830,7 +830,7 @@ func serveWithoutTLS(t *testing.T) string {
 		if b[0] == 0x16 {
 			b = []byte("Bad request\n")
 		}
-		_, _ = c.Write(b) // the client looks at what comes
+		_, _ = c.Write(b) // the client checks the answer
 		_ = c.CloseWrite()
 		_, _ = io.Copy(io.Discard, c)
 	})
@@ -859,7 +859,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// FuzzJudge: what has been decided about the first bytes stays so when more arrive.
+// FuzzJudge: a decision about the first bytes does not change when more arrive.
 func FuzzJudge(f *testing.F) {
 	f.Add([]byte("MPA ID Req Frame"), true)
 	f.Add([]byte("\x16\x03\x01\x02"), true)
@@ -877,7 +877,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// FuzzParseSockaddr: an address that a program gives comes back as it was.
+// FuzzParseSockaddr: parsing a socket address and formatting it again yields the same bytes.
 func FuzzParseSockaddr(f *testing.F) {
 	f.Add(appendAddress(nil, netip.MustParseAddrPort("127.0.0.1:80"), unix.AF_INET))
 	f.Add(appendAddress(nil, netip.MustParseAddrPort("[::1]:80"), unix.AF_INET6))

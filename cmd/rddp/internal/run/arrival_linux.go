@@ -20,14 +20,14 @@ import (
 
 // Limits of arrivals.
 const (
-	// sniffFor is how long a peer has to begin, after the kernel has waited for it already. A peer
-	// that speaks DDP begins at once.
+	// sniffFor is the time a peer has to begin, in addition to the kernel's wait. A peer that
+	// speaks DDP begins at once.
 	sniffFor = 200 * time.Millisecond
 	// arrivalsMost bounds the arrivals that the program cannot accept yet.
 	arrivalsMost = 4096
 )
 
-// An arrival is a connection that has come to a listener, and that the program does not have yet.
+// An arrival is a connection that has reached a listener, but not yet the program.
 type arrival struct {
 	fd          int // the connection, or -1 if half has it
 	local, peer netip.AddrPort
@@ -39,8 +39,8 @@ type arrival struct {
 	taken       chan struct{} // closed when the program accepts it while it is kept
 }
 
-// arrived takes a connection that came out of a listener's queue. It returns nil if the program is
-// not to get it now.
+// arrived handles a connection from a listener's queue. It returns nil if the program must not get
+// the connection now.
 func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arrival {
 	if a := t.claim(from); a != nil {
 		unix.Close(fd)
@@ -61,7 +61,7 @@ func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arr
 	case a.speaks == plain && t.plainToo:
 		return a
 	case a.speaks == overMPA && !t.secure:
-		if hasEnded(fd) { // the peer has waited for us too long
+		if hasEnded(fd) { // the peer has given up waiting
 			a.close()
 			return nil
 		}
@@ -77,14 +77,14 @@ func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arr
 	return nil
 }
 
-// hasEnded reports whether the peer of a connection has ended it, or its direction of it.
+// hasEnded reports whether the peer has closed the connection or half-closed it.
 func hasEnded(fd int) bool {
 	const established = 1 // TCP_ESTABLISHED
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	return err != nil || info.State != established
 }
 
-// arrive makes a connection come back to its listener when it is known what it speaks.
+// arrive returns a connection to its listener's queue once its protocol is known.
 func (t *connections) arrive(a *arrival) {
 	select {
 	case t.arrivals <- a:
@@ -93,7 +93,7 @@ func (t *connections) arrive(a *arrival) {
 	}
 }
 
-// serveArrivals decides about arrivals until the program has ended.
+// serveArrivals handles arrivals until the program has ended.
 func (t *connections) serveArrivals() {
 	l := accept.Loop[*arrival]{
 		Accept: func() (*arrival, error) {
@@ -116,8 +116,8 @@ func (t *connections) serveArrivals() {
 	_ = l.Run(t.begin) // it ends with the program
 }
 
-// decide finds out what a connection speaks, and puts it into the queue of its listener again. With
-// TLS, the peer has shown by then that it may connect.
+// decide determines the protocol of a connection and puts it back into its listener's queue. With
+// TLS, the handshake comes first, so the peer is already authenticated.
 func (t *connections) decide(ctx context.Context, a *arrival, place *accept.Place) {
 	if a.speaks == unknown {
 		a.speaks = t.sniff(ctx, a.fd)
@@ -144,7 +144,7 @@ func (t *connections) sniff(ctx context.Context, fd int) protocol {
 	if err != nil {
 		return plain
 	}
-	f := os.NewFile(uintptr(own), "connection") // which is not to block, so this may wait for it
+	f := os.NewFile(uintptr(own), "connection") // it does not block, so the poller can wait for it
 	defer f.Close()
 	raw, err := f.SyscallConn()
 	if err == nil {
@@ -155,7 +155,7 @@ func (t *connections) sniff(ctx context.Context, fd int) protocol {
 	}
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
 	speaks := unknown
-	_ = raw.Read(func(fd uintptr) bool { // an error means that the time is over
+	_ = raw.Read(func(fd uintptr) bool { // an error means that the deadline has passed
 		speaks = look(int(fd), t.secure)
 		return speaks != unknown
 	})
@@ -169,7 +169,7 @@ func (t *connections) sniff(ctx context.Context, fd int) protocol {
 var errListenerGone = errors.New("its listener has been closed")
 
 // queue puts a connection into the queue of its listener, and waits until the program has accepted
-// it. If what is put there could reach another process, the connection waits here.
+// it. If a token could reach another process, the connection waits here instead.
 func (t *connections) queue(ctx context.Context, a *arrival) error {
 	for {
 		switch t.groupOf(a.from) {
@@ -189,8 +189,9 @@ func (t *connections) queue(ctx context.Context, a *arrival) error {
 	}
 }
 
-// putToken puts a token for a connection into the queue of its listener: a connection of this
-// process, known by its source address, with a byte, for which the kernel waits.
+// putToken puts a token for a connection into the queue of its listener. The token is a connection
+// from this process, known by its source address. It carries one byte, because the kernel waits for
+// first bytes.
 func (t *connections) putToken(ctx context.Context, a *arrival) error {
 	to := netip.AddrPortFrom(a.local.Addr().Unmap(), a.local.Port())
 	var name netip.AddrPort
@@ -216,7 +217,8 @@ func (t *connections) putToken(ctx context.Context, a *arrival) error {
 	return errors.Join(errListenerGone, err)
 }
 
-// bindToken binds the socket of a token, and notes for what it is one.
+// bindToken binds the socket of a token to a source address, and records the address as the token
+// of a.
 func (t *connections) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPort, error) {
 	var to unix.Sockaddr
 	if ip.Is4() {
@@ -241,7 +243,7 @@ func (t *connections) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPo
 	return name, nil
 }
 
-// claim returns the arrival for which a connection from an address is the token, or nil. It does so
+// claim returns the arrival whose token has this source address, or nil. It returns each arrival
 // once.
 func (t *connections) claim(from netip.AddrPort) *arrival {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
@@ -252,8 +254,8 @@ func (t *connections) claim(from netip.AddrPort) *arrival {
 	return a
 }
 
-// close ends the connection, if the program has no copy of it, as the kernel ends those of a
-// listener that is closed.
+// close closes this process's copy of the connection. If the program has no copy, that ends the
+// connection, as when the kernel closes a listener.
 func (a *arrival) close() {
 	if a.half != nil {
 		_ = a.half.Close()
@@ -264,7 +266,8 @@ func (a *arrival) close() {
 	}
 }
 
-// drop is close for a connection whose end near is in the program's place.
+// drop is close for a connection that may already have a loopback connection, whose end here is
+// near.
 func (a *arrival) drop(near *net.TCPConn) {
 	if near != nil {
 		abort(near)
@@ -272,8 +275,8 @@ func (a *arrival) drop(near *net.TCPConn) {
 	a.close()
 }
 
-// options are those options that an accepted socket has from its listener and that programs rely
-// on.
+// options are the socket options that an accepted socket inherits from its listener and that
+// programs rely on.
 type options struct {
 	noDelay, keepAlive int
 	linger             *unix.Linger
@@ -281,7 +284,7 @@ type options struct {
 }
 
 func optionsOf(fd int) (o options) {
-	// Without an answer the option keeps the value of a new socket.
+	// If a call fails, the option keeps the value of a new socket.
 	o.noDelay, _ = unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY)
 	o.keepAlive, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE)
 	o.linger, _ = unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
@@ -291,7 +294,7 @@ func optionsOf(fd int) (o options) {
 }
 
 func (o options) set(fd int) {
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, o.noDelay) // any TCP socket has it, and those below
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, o.noDelay) // every TCP socket has these options
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, o.keepAlive)
 	if o.linger != nil && o.linger.Onoff != 0 {
 		_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, o.linger)

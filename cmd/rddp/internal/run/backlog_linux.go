@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A backlog has the events of a channel for which its pipe has no room: the program has left
-// thousands unread. The kernel's own channels lose none. An event that waits already is not added
-// again, since it tells the program nothing new. So a backlog has at most one for each object and
-// kind.
+// A backlog holds the events of a channel that don't fit into its pipe, because the program has
+// left thousands unread. The kernel's own channels lose no events. An event that is already waiting
+// is not added again, since it would tell the program nothing new. So a backlog holds at most one
+// event for each object and kind.
 type backlog struct {
 	events [][]byte
 	known  map[string]struct{} // the events
-	// end is a copy of the channel's end for writing, by which the goroutine that writes waits for
-	// room; nil without it
+	// end is a copy of the channel's write end, on which the writing goroutine waits for room; nil
+	// if no such goroutine runs
 	end *os.File
 }
 
-// add adds an event. It returns false if it waits already.
+// add adds an event. It returns false if the event is already waiting.
 func (b *backlog) add(event []byte) bool {
 	if _, waits := b.known[string(event)]; waits {
 		return false
@@ -47,7 +47,7 @@ func (b *backlog) remove(match func(event []byte) bool) int {
 	return before - len(b.events)
 }
 
-// sendLater adds an event to the backlog, and has a goroutine write it once there is room.
+// sendLater adds an event to the backlog. A goroutine writes it once there is room.
 //
 // +checklocks:c.mu
 func (c *channel) sendLater(event []byte) (sent bool) {

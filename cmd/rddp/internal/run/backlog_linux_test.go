@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// newPipeChannel returns a channel, and the program's end of it.
+// newPipeChannel returns a channel and the program's end of it.
 func newPipeChannel(t *testing.T) (c *channel, far *os.File) {
 	t.Helper()
 	var ends [2]int
@@ -27,7 +27,7 @@ func newPipeChannel(t *testing.T) (c *channel, far *os.File) {
 
 func event(n uint64) []byte { return binary.NativeEndian.AppendUint64(nil, n) }
 
-// TestManyUnreadEvents: however many events the program leaves unread, it gets each, in order.
+// TestManyUnreadEvents: the program gets all events in order, however many it leaves unread.
 func TestManyUnreadEvents(t *testing.T) {
 	c, far := newPipeChannel(t)
 	const n = 20_000
@@ -62,8 +62,8 @@ func TestManyUnreadEvents(t *testing.T) {
 	}
 }
 
-// TestCloseWithUnreadEvents: a channel that is closed leaves no goroutine behind, and the program
-// sees the end of it.
+// TestCloseWithUnreadEvents: closing a channel leaves no goroutine behind, and the program sees the
+// end of the pipe.
 func TestCloseWithUnreadEvents(t *testing.T) {
 	c, far := newPipeChannel(t)
 	for i := range uint64(10_000) {

@@ -14,13 +14,12 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A channel carries events to the program: a pipe, of which the program has the end for reading.
-// Reading, polling and all that is the kernel's then. The events of a channel have one length, so
-// each read of the program gets whole ones.
+// A channel carries events to the program through a pipe. The program has the read end, so the
+// kernel handles reading and polling. All events of a channel have the same length, so each read by
+// the program returns whole events.
 //
-// This process keeps no copy of the program's end, so that its own end tells when the last one is
-// closed. It knows the pipe by its inode, whatever process has a descriptor of it, and whatever
-// number that has.
+// This process keeps no copy of the read end, so its own end shows when the last copy is closed. It
+// identifies the pipe by its inode, in any process and under any descriptor number.
 type channel struct {
 	in    *eventChannels
 	inode uint64
@@ -33,14 +32,14 @@ type channel struct {
 	later backlog // +checklocks:mu
 }
 
-// eventChannels are the channels that are not closed.
+// eventChannels is the set of open channels.
 type eventChannels struct {
 	mu locks.Mutex[locks.Leaf]
 	// by inode
 	all map[uint64]*channel // +checklocks:mu
 }
 
-// add makes a channel and gives the process of the call its end, whose number there is fd.
+// add makes a channel and gives the read end to the process of the call, where its number is fd.
 func (s *eventChannels) add(l *seccomp.Listener, c *seccomp.Call) (ch *channel, fd int, err error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
@@ -49,7 +48,7 @@ func (s *eventChannels) add(l *seccomp.Listener, c *seccomp.Call) (ch *channel, 
 	defer unix.Close(ends[0])
 	ch = &channel{in: s, near: ends[1]}
 	var st unix.Stat_t
-	err = unix.SetNonblock(ends[1], true) // the program's end stays as libibverbs expects it
+	err = unix.SetNonblock(ends[1], true) // the program's end stays blocking, as libibverbs expects
 	if err == nil {
 		err = unix.Fstat(ends[0], &st)
 	}
@@ -70,7 +69,7 @@ func (s *eventChannels) add(l *seccomp.Listener, c *seccomp.Call) (ch *channel, 
 	return ch, fd, nil
 }
 
-// find returns the channel that a descriptor of a thread's process stands for, or nil.
+// find returns the channel behind a descriptor of a thread's process, or nil.
 func (s *eventChannels) find(thread, fd int) *channel {
 	inode, ok := pipeOf(thread, fd)
 	if !ok {
@@ -81,9 +80,9 @@ func (s *eventChannels) find(thread, fd int) *channel {
 	return s.all[inode]
 }
 
-// pipeOf returns the inode of the pipe that a descriptor of a thread's process stands for. ok is
-// false if that is no pipe. The link has the inode in it; to ask the file itself might take as long
-// as a file system likes.
+// pipeOf returns the inode of the pipe behind a descriptor of a thread's process. ok is false if it
+// is not a pipe. The link contains the inode; a stat of the file itself could take arbitrarily long
+// on some file systems.
 func pipeOf(thread, fd int) (inode uint64, ok bool) {
 	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", thread, fd))
 	if err != nil {
@@ -97,8 +96,8 @@ func pipeOf(thread, fd int) (inode uint64, ok bool) {
 	return inode, err == nil
 }
 
-// Send sends an event. If the program has left thousands of them unread, the event waits; if it
-// waits already, sent is false.
+// Send sends an event. If the pipe is full, the event waits in the backlog. sent is false if the
+// same event is already waiting there, or the channel is closed.
 func (c *channel) Send(event []byte) (sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,15 +115,15 @@ func (c *channel) Send(event []byte) (sent bool) {
 	return err == nil
 }
 
-// TakeBack removes the events that match from those that are not read. The program may read
-// meanwhile; each event goes to one of the two.
+// TakeBack removes the unread events that match, and returns their number. The program may read at
+// the same time; each event is either read or removed.
 func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.near < 0 || c.eventLen == 0 {
 		return 0
 	}
-	// The end for writing, opened again, is one for reading.
+	// Opening the write end again yields a read end.
 	far, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", c.near), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
@@ -149,11 +148,11 @@ func (c *channel) TakeBack(match func(event []byte) bool) (n int) {
 	return n + c.later.remove(match)
 }
 
-// pipeMost is the most that a pipe holds without privilege. A program that writes into its own pipe
-// all the time does not keep TakeBack.
+// pipeMost is the maximum size of a pipe without privilege. It ends the loop of TakeBack even if
+// the program keeps writing into the pipe.
 const pipeMost = 1 << 20
 
-// IsClosed reports whether nothing is left of the program's end.
+// IsClosed reports whether every copy of the program's end is closed.
 func (c *channel) IsClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +171,7 @@ func (c *channel) copyNear() (int, error) {
 // Close closes this end.
 func (c *channel) Close() {
 	c.in.mu.Lock()
-	delete(c.in.all, c.inode) // before another pipe can have the number
+	delete(c.in.all, c.inode) // before another pipe can have the same inode
 	c.in.mu.Unlock()
 	c.mu.Lock()
 	if c.near >= 0 {
@@ -182,6 +181,6 @@ func (c *channel) Close() {
 	end := c.later.end
 	c.mu.Unlock()
 	if end != nil {
-		_ = end.Close() // ends the goroutine. It waits for the goroutine, which needs mu
+		_ = end.Close() // ends writeLater. Close waits for writeLater, which needs mu
 	}
 }

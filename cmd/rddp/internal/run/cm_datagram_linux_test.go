@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/guest"
 )
 
-// datagramsProgram is both ends of ids for datagrams: who has which queue pair, and what happens if
-// nobody has one.
+// datagramsProgram is both ends of ids for datagrams. It asks which queue pair an id has, also when
+// there is none.
 func datagramsProgram([]string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -50,7 +50,7 @@ func datagramsProgram([]string) error {
 	return nil
 }
 
-// newDatagramQP makes the queue pair for an id, and takes it to RTS as librdmacm does.
+// newDatagramQP makes the queue pair for an id, and moves it to RTS as librdmacm does.
 func newDatagramQP(d *dialog, id uint32) (err error) {
 	const ud = 4
 	if d.qp, err = d.QP(guest.QPConfig{PD: d.pd, Send: d.cq, Recv: d.cq, Depth: 20, SGEs: 1, Type: ud}); err != nil {
@@ -63,7 +63,7 @@ func newDatagramQP(d *dialog, id uint32) (err error) {
 	return errors.Join(d.cm.InitQP(id, d.qp), d.qp.Modify(guest.RTR, [16]byte{}, 0, only(state)), d.qp.Modify(guest.RTS, [16]byte{}, 0, only(withPSN)))
 }
 
-// exchange learns of the queue pair of d, and sends it a datagram.
+// exchange asks for the queue pair of d, and sends it a datagram.
 func (d *dialog) exchange(client *dialog, port uint16) error {
 	id, err := client.routed(2, port)
 	if err != nil {
@@ -117,7 +117,7 @@ func (d *dialog) exchange(client *dialog, port uint16) error {
 	return err
 }
 
-// refuseDatagrams says no, once by the program and once by the end of the id.
+// refuseDatagrams refuses a question twice: the program rejects it, and the id is destroyed.
 func (d *dialog) refuseDatagrams(client *dialog, port uint16) error {
 	for _, private := range []string{"no", ""} {
 		id, err := client.routed(3, port)
@@ -145,7 +145,7 @@ func (d *dialog) refuseDatagrams(client *dialog, port uint16) error {
 	return nil
 }
 
-// outlive says yes and no to questions whose listener is gone.
+// outlive accepts and rejects questions whose listener is gone.
 func (d *dialog) outlive(client *dialog, listener uint32, port uint16) error {
 	var ids [2]uint32
 	var requests [2]guest.Event
@@ -179,8 +179,8 @@ func (d *dialog) outlive(client *dialog, listener uint32, port uint16) error {
 	return nil
 }
 
-// repeat asks like a peer whose datagrams get lost: the program hears of a question once, and every
-// copy of it has the same answer. What is no question has no effect.
+// repeat asks like a peer whose datagrams get lost. The program gets a question once, and every
+// copy of it gets the same answer. Other datagrams have no effect.
 func (d *dialog) repeat(port uint16) error {
 	peer, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
 	if err != nil {

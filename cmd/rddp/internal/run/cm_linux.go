@@ -20,25 +20,24 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// A channelFile is rdma_cm as a process has opened it. The process has the end of a pipe for
-// reading, in which there is a byte as long as an event waits: so poll and its like are the
-// kernel's own. This process has the other end, which tells when the last copy of the program's end
-// is closed.
+// A channelFile is rdma_cm as a process has opened it. The process has the read end of a pipe. The
+// pipe holds a byte while an event waits, so poll and similar calls work in the kernel. This
+// process has the write end, which shows when the last copy of the read end is closed.
 //
-// Commands are writes, which the filter sees by the number of the descriptor. A write by another
-// number fails with EBADF, because the end is for reading.
+// Commands are writes, which the filter recognizes by the number of the descriptor. A write through
+// another number fails with EBADF, because the program has a read end.
 type channelFile struct {
-	near    int // the end for writing
+	near    int // the write end
 	inode   uint64
 	channel *cm.Channel
 }
 
-// channels are the open files of rdma_cm.
+// channels is the set of open files of rdma_cm.
 type channels struct {
-	epoll int // tells which pipes nobody reads any more
+	epoll int // reports the pipes whose read ends are all closed
 
 	mu locks.Mutex[locks.Leaf]
-	// by the number of the end for writing
+	// by the number of the write end
 	files map[int]*channelFile // +checklocks:mu
 }
 
@@ -51,7 +50,7 @@ func (s *channels) init() (err error) {
 	return nil
 }
 
-// close ends what the channels have of the system, but for the epoll, which ends with the process.
+// close closes all channels. The epoll stays until the process ends.
 func (s *channels) close() {
 	s.mu.Lock()
 	files := s.files
@@ -62,7 +61,7 @@ func (s *channels) close() {
 	}
 }
 
-// watch closes channels that the program has closed: explicitly, or by its end.
+// watch closes the channels that the program has closed, or that were closed when it ended.
 func (s *channels) watch() {
 	var events [64]unix.EpollEvent
 	for {
@@ -117,7 +116,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	f := &channelFile{near: ends[1]}
 	var st unix.Stat_t
 	fd := -1
-	if flags&unix.O_NONBLOCK == 0 { // this end never waits, even if the program fills the pipe
+	if flags&unix.O_NONBLOCK == 0 { // the write end never blocks, even if the program fills the pipe
 		err = unix.SetNonblock(ends[0], false)
 	}
 	if err == nil {
@@ -135,7 +134,7 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	s.channels.mu.Lock()
 	s.channels.files[f.near] = f
 	s.channels.mu.Unlock()
-	// Only errors are reported, one of which is that nobody reads.
+	// EPOLLERR is always reported; it means that no read end is left.
 	if err := unix.EpollCtl(s.channels.epoll, unix.EPOLL_CTL_ADD, f.near, &unix.EpollEvent{Fd: int32(f.near)}); err != nil {
 		s.log.Warn("the end of an event channel will not be noticed", "err", err)
 	}
@@ -143,20 +142,20 @@ func (s *supervisor) openChannel(c *seccomp.Call, flags int) (int, error) {
 	return fd, nil
 }
 
-// notify makes the program's end readable, or not. It is called with a lock of the channel, so it
-// must not call back.
+// notify makes the program's end readable, or empties it. The caller holds a lock of the channel,
+// so notify must not call the channel.
 func (f *channelFile) notify(pending bool) {
 	if pending {
-		_, _ = unix.Write(f.near, []byte{0}) // if nobody reads, the channel ends soon
+		_, _ = unix.Write(f.near, []byte{0}) // if there is no read end, the channel ends soon
 		return
 	}
-	// The end that the program has is not ours to read from, but the same pipe opened again is.
+	// This process has no read end, but it can open the pipe again.
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.near), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
 	var b [8]byte
-	_, _ = unix.Read(fd, b[:]) // what was written above is there
+	_, _ = unix.Read(fd, b[:]) // the byte written above
 	unix.Close(fd)
 }
 
@@ -192,7 +191,7 @@ func (s *supervisor) write(c *seccomp.Call) {
 	s.program.Answer(c, int64(n), e)
 }
 
-// A cmCaller is the program that has sent a command of rdma_cm.
+// A cmCaller is the program that sent an rdma_cm command.
 type cmCaller struct {
 	s    *supervisor
 	call *seccomp.Call
@@ -209,8 +208,8 @@ func (c *cmCaller) Channel(fd uint32) *cm.Channel {
 	return nil
 }
 
-// getEvent answers GET_EVENT. If there is no event, and the program does not want to wait, that is
-// an error. Otherwise a goroutine waits.
+// getEvent answers GET_EVENT. If there is no event, a goroutine waits for one; on a nonblocking
+// descriptor, the call fails with EAGAIN instead.
 func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room int) {
 	at, err := ucma.ParseGetEvent(in)
 	switch {
@@ -231,8 +230,8 @@ func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room i
 	go s.awaitEvent(c, f, at, room)
 }
 
-// deliver answers GET_EVENT with the oldest event. It returns false if there is none. An event that
-// does not reach the program stays.
+// deliver answers GET_EVENT with the oldest event. It returns false if there is none. If the
+// program cannot receive the event, it stays in the queue.
 func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room int) bool {
 	done, e := f.channel.Take(func(v *ucma.Event) syscall.Errno {
 		b := v.AppendTo(nil)
@@ -250,7 +249,7 @@ func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room in
 	return done
 }
 
-// awaitEvent answers GET_EVENT when there is an event, or a signal.
+// awaitEvent answers GET_EVENT when an event or a signal arrives.
 func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room int) {
 	looks := s.looks.enter()
 	defer s.looks.leave()
@@ -274,15 +273,15 @@ func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room
 	}
 }
 
-// nonBlocking reports whether a descriptor of a thread's process is not to block.
+// nonBlocking reports whether a descriptor of a thread's process is nonblocking.
 func nonBlocking(thread, fd int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", thread, fd))
 	flags, ok := field(b, "flags:", 8)
 	return err == nil && ok && flags&unix.O_NONBLOCK != 0
 }
 
-// hasSignal reports whether a signal waits for a thread that has a handler for it and does not
-// block it. ok is false if there is no such thread any more.
+// hasSignal reports whether a signal is pending that the thread handles and does not block. ok is
+// false if the thread has ended.
 func hasSignal(thread int) (pending, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {
@@ -295,7 +294,7 @@ func hasSignal(thread int) (pending, ok bool) {
 	return (own|shared)&caught&^blocked != 0, true
 }
 
-// field returns the number behind a name, in a file of lines like "name: number".
+// field returns the number after a name, in a file of lines like "name: number".
 func field(b []byte, name string, base int) (uint64, bool) {
 	_, rest, found := bytes.Cut(b, []byte(name))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))

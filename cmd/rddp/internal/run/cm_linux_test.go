@@ -27,7 +27,7 @@ import (
 // superviseIWARP is the name of a supervisor whose device is an RNIC.
 const superviseIWARP = "supervise-iwarp"
 
-// A dialog is a program with rdma_cm, and with the other program at its standard streams.
+// A dialog is a program that uses rdma_cm and talks to the other program over its standard streams.
 type dialog struct {
 	joined
 	cm    *guest.CM
@@ -85,7 +85,7 @@ func (d *dialog) listen(uid uint64, backlog uint32) (uint32, uint16, error) {
 	return id, port, nil
 }
 
-// routed makes an id that has a route to a port.
+// routed makes an id with a route to a port.
 func (d *dialog) routed(uid uint64, port uint16) (uint32, error) {
 	id, err := d.cm.ID(uid, d.space)
 	if err != nil {
@@ -104,8 +104,8 @@ func (d *dialog) routed(uid uint64, port uint16) (uint32, error) {
 	return id, err
 }
 
-// connectProgram connects two programs: one event after the other, data in both directions, and the
-// end.
+// connectProgram connects two programs. It checks each event, sends data in both directions, and
+// disconnects.
 func connectProgram(args []string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -117,7 +117,7 @@ func connectProgram(args []string) error {
 	return d.dial(args[1])
 }
 
-// established waits until the connection that the program has asked for is there.
+// established waits until the connection that the program has requested is established.
 func (d *dialog) established(id uint32, uid uint64) (guest.Event, error) {
 	node, err := os.ReadFile("/sys/class/infiniband/" + DeviceName + "/node_type")
 	if err != nil {
@@ -248,15 +248,15 @@ func (d *dialog) dial(file string) error {
 	return err
 }
 
-// oneSided writes to the memory of the peer, which it names, and reads it back.
+// oneSided writes to the memory of the peer that handle names, and reads it back.
 func (d *dialog) oneSided(handle string) error {
 	var key uint32
 	var addr uint64
 	if _, err := fmt.Sscan(handle, &key, &addr); err != nil {
 		return err
 	}
-	const far = 2 * connectData                                                                                          // where nobody looks
-	w := guest.WR{ID: 22, Op: guest.OpWrite, Remote: addr + far, Key: key, List: []guest.SGE{d.mr.Part(0, connectData)}} // without a completion
+	const far = 2 * connectData                                                                                          // no test looks here
+	w := guest.WR{ID: 22, Op: guest.OpWrite, Remote: addr + far, Key: key, List: []guest.SGE{d.mr.Part(0, connectData)}} // not signaled
 	r := w
 	r.ID, r.Op, r.Flags, r.List = 23, guest.OpRead, guest.Signaled, []guest.SGE{d.mr.Part(far, connectData)}
 	empty := guest.WR{ID: 24, Op: guest.OpWrite, Flags: guest.Signaled}
@@ -279,7 +279,7 @@ func awaitPort(file string) (uint16, error) {
 	return uint16(n), err
 }
 
-// namedPipe makes a named pipe, by which one program tells another its port.
+// namedPipe makes a named pipe, through which one program sends another its port.
 func namedPipe(t *testing.T) string {
 	t.Helper()
 	name := t.TempDir() + "/port"
@@ -303,7 +303,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// A device of either face takes connections of the other one that are plain iWARP.
+// A device of either kind accepts plain iWARP connections from the other kind.
 func TestConnectFaces(t *testing.T) {
 	file := namedPipe(t)
 	first := under(performance(t, "connect", "first", file)...)
@@ -314,7 +314,7 @@ func TestConnectFaces(t *testing.T) {
 	}
 }
 
-// refusalProgram tries what does not come about, within one program.
+// refusalProgram tries connections that fail, within one program.
 func refusalProgram([]string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -363,7 +363,7 @@ func refusalProgram([]string) error {
 	if _, err := d.cm.DestroyID(e.ID); err != nil {
 		return err
 	}
-	// The request of an id that is destroyed, and one that the backlog has no room for.
+	// A request whose id is destroyed, and one for which the backlog has no room.
 	client := *d
 	if client.cm, err = guest.OpenCM(); err != nil {
 		return err
@@ -491,7 +491,7 @@ func errnoProgram([]string) error {
 	if err := d.cm.Bind(second, port); err != syscall.EADDRINUSE {
 		return fmt.Errorf("BIND to a port in use: %w", err)
 	}
-	// A queue pair that there is not.
+	// A queue pair that does not exist.
 	if id, err = d.routed(3, port); err != nil {
 		return err
 	}
@@ -526,7 +526,7 @@ func TestCMErrors(t *testing.T) {
 	}
 }
 
-// abuseCMProgram sends random commands. The supervisor must serve it on.
+// abuseCMProgram sends random commands. The supervisor must continue to serve it.
 func abuseCMProgram(args []string) error {
 	seed, err := strconv.ParseUint(args[0], 10, 64)
 	if err != nil {
@@ -606,7 +606,7 @@ func TestCMAbuse(t *testing.T) {
 	}
 }
 
-// killedProgram connects, tells so, and waits until it is killed.
+// killedProgram connects, says so, and waits until it is killed.
 func killedProgram(args []string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -662,7 +662,7 @@ func bereavedProgram(args []string) error {
 	return err
 }
 
-// The peer of a program that is killed learns of it.
+// The peer of a killed program sees the end of the connection.
 func TestConnectKilled(t *testing.T) {
 	for _, face := range []string{supervise, superviseIWARP} {
 		file := namedPipe(t)
@@ -680,7 +680,7 @@ func TestConnectKilled(t *testing.T) {
 	}
 }
 
-// interruptProgram has a thread that waits for an event when a signal for it comes.
+// interruptProgram sends a signal to a thread that waits for an event.
 func interruptProgram([]string) error {
 	c, err := guest.OpenCM()
 	if err != nil {
@@ -721,7 +721,7 @@ func TestEventInterrupted(t *testing.T) {
 }
 
 // strangerProgram destroys an id whose peer stays silent after the Reply, and gives the queue pair
-// to another one.
+// to another id.
 func strangerProgram([]string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -775,10 +775,10 @@ func strangerProgram([]string) error {
 	if _, err := d.cm.Want(4, guest.Established); err != nil {
 		return err
 	}
-	if _, err := stranger.Write(make([]byte, 64)); err != nil { // no frame that a device sends
+	if _, err := stranger.Write(make([]byte, 64)); err != nil { // not a frame that a device sends
 		return err
 	}
-	_, _ = io.Copy(io.Discard, stranger) // until that has ended the connection
+	_, _ = io.Copy(io.Discard, stranger) // until the connection ends
 	for range 100 {
 		d.qp.PostRecv(10, d.mr.Part(0, 8))
 		send := guest.WR{ID: 20, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{d.mr.Part(8, 8)}}
@@ -792,8 +792,7 @@ func strangerProgram([]string) error {
 	return nil
 }
 
-// What becomes of an id that has been destroyed does not end the connection that its queue pair has
-// now.
+// The late end of a destroyed id's connection does not end the new connection of its queue pair.
 func TestQueuePairOfAnotherID(t *testing.T) {
 	if err := under(performance(t, "stranger")...).Run(); err != nil {
 		t.Error(err)
@@ -830,7 +829,7 @@ func leakCMProgram([]string) error {
 			return err
 		}
 	}
-	for count() > before+3 { // the supervisor hears of each end by itself
+	for count() > before+3 { // the supervisor notices each end a moment later
 		runtime.Gosched()
 	}
 	return nil
@@ -843,7 +842,7 @@ func TestCMLeak(t *testing.T) {
 	}
 }
 
-// immediateProgram connects with itself and posts what plain iWARP does not have.
+// immediateProgram connects to itself and posts operations that plain iWARP does not have.
 func immediateProgram([]string) error {
 	for _, op := range []uint32{guest.OpSendImm, guest.OpWriteImm, guest.OpFetchAdd} {
 		d, err := newDialog()
@@ -875,7 +874,7 @@ func immediateProgram([]string) error {
 		if err := d.cm.Accept(e.ID, 3, guest.Param{QPN: d.qp.Num}); err != nil {
 			return err
 		}
-		for range 2 { // of either end first
+		for range 2 { // of the two ends, in either order
 			if e, err := d.cm.Event(); err != nil || e.Type != guest.Established {
 				return fmt.Errorf("%+v, %w", e, err)
 			}

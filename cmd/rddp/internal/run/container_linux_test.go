@@ -19,8 +19,8 @@ import (
 
 func init() { programs["contained"], programs["unread"] = containedProgram, unreadProgram }
 
-// denied are the system calls that Docker's default profile refuses to a container without added
-// capabilities, as far as Linux has them on amd64 and arm64.
+// denied are the system calls that Docker's default profile denies a container without added
+// capabilities, and that Linux has on amd64 and arm64.
 var denied = []uint32{
 	unix.SYS_ACCT, unix.SYS_ADD_KEY, unix.SYS_BPF, unix.SYS_CLOCK_ADJTIME, unix.SYS_CLOCK_SETTIME, unix.SYS_DELETE_MODULE,
 	unix.SYS_FANOTIFY_INIT, unix.SYS_FINIT_MODULE, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSOPEN, unix.SYS_FSPICK,
@@ -32,11 +32,11 @@ var denied = []uint32{
 	unix.SYS_SWAPOFF, unix.SYS_SWAPON, unix.SYS_SYSLOG, unix.SYS_UMOUNT2, unix.SYS_UNSHARE, unix.SYS_USERFAULTFD, unix.SYS_VHANGUP,
 }
 
-// deniedEarlier are those that Docker before version 23 refuses too, and containerd before 1.7.
+// deniedEarlier are the calls that Docker before version 23 and containerd before 1.7 also deny.
 var deniedEarlier = []uint32{unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV}
 
-// dockers returns a filter with these refusals, and others. As there, clone3 does not exist, so
-// that programs use clone, which may make no namespaces.
+// dockers returns a filter that denies these calls, and others. As in Docker's profile, clone3
+// fails with ENOSYS, so programs use clone, which must not make namespaces.
 func dockers(others []uint32) []unix.SockFilter {
 	const (
 		load       = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -58,8 +58,8 @@ func dockers(others []uint32) []unix.SockFilter {
 	)
 }
 
-// containedProgram runs a supervisor in a process with Docker's filter. The first argument says
-// which.
+// containedProgram runs a supervisor in a process with Docker's filter. The first argument selects
+// the version.
 func containedProgram(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -80,7 +80,7 @@ func containedProgram(args []string) error {
 	return unix.Exec("/proc/self/exe", append([]string{supervise}, args[1:]...), os.Environ())
 }
 
-// unreadProgram destroys objects with events that it has not read.
+// unreadProgram destroys objects that have unread events.
 func unreadProgram([]string) error {
 	c, err := guest.OpenDevice()
 	if err != nil {
@@ -107,7 +107,7 @@ func unreadProgram([]string) error {
 			return err
 		}
 		q.PostRecv(1, guest.SGE{})
-		for _, state := range []uint8{guest.Init, guest.Err} { // flushes it, with an event
+		for _, state := range []uint8{guest.Init, guest.Err} { // flushes the receive, with an event
 			if err := q.Modify(state, [16]byte{}, 0, nil); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func TestUnreadEvents(t *testing.T) {
 	}
 }
 
-// TestDockersProfile checks that everything works in a container as Docker makes it.
+// TestDockersProfile checks that everything works under Docker's default profile.
 func TestDockersProfile(t *testing.T) {
 	for _, profile := range []string{"now", "earlier"} {
 		for _, args := range [][]string{{"device"}, {"unread"}, {"leak", "3"}, {"company", "1", "1000"}} {
@@ -149,8 +149,8 @@ func TestDockersProfile(t *testing.T) {
 	}
 }
 
-// TestUserNamespace checks that a program may run in a user namespace of its own, without any
-// privilege outside, where a container without root would be.
+// TestUserNamespace checks that a program can run in its own user namespace, without any privilege
+// outside, as in a rootless container.
 func TestUserNamespace(t *testing.T) {
 	c := under(performance(t, "device")...)
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
@@ -173,7 +173,7 @@ func TestNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test binary lies where only root can reach it.
+	// Only root can access the test binary where it is.
 	b, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)

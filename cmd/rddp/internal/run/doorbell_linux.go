@@ -14,16 +14,16 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A doorbell hears of posted work requests. A program rings it by writing to the device's file,
-// which the filter does not see: the write is the kernel's own, and takes 1.3 µs instead of the 6.5
-// of a call that waits for an answer. The kernel tells this process of the write.
+// A doorbell learns of posted work requests. A program rings it by writing to the device's file.
+// The filter does not intercept that write, so it takes 1.3 µs, instead of 6.5 µs for a call that
+// waits for an answer. The kernel notifies this process of the write by inotify.
 type doorbell struct {
 	events *os.File
 
 	mu locks.Mutex[locks.FileBell]
 	// files by watch; nil once the doorbell is closed
 	files map[int32]*openFile // +checklocks:mu
-	// those that a batch of notifications names, for ring
+	// scratch space for ring: the files that a batch of notifications names
 	rung []*openFile // +checklocks:mu
 }
 
@@ -70,20 +70,20 @@ func (d *doorbell) control(do func(fd int)) {
 	}
 }
 
-// run hears of writes until the doorbell is closed.
+// run handles notifications until the doorbell is closed.
 func (d *doorbell) run() {
 	if raw, err := d.events.SyscallConn(); err == nil {
-		_ = raw.Read(d.hear) // it ends with the doorbell
+		_ = raw.Read(d.hear) // it fails when the doorbell is closed
 	}
 }
 
-// hear takes all events that are there. It returns false: there will be more. The events of a file
-// have no names, so they have one length, and a read that does not fill the buffer was the last
-// one.
+// hear reads all pending events. It always returns false, because more will come. The events carry
+// no file names, so they all have the same length, and a read that does not fill the buffer was the
+// last.
 func (d *doorbell) hear(fd uintptr) bool {
 	var b [64 * unix.SizeofInotifyEvent]byte
 	for {
-		// It does not wait, so the scheduler need not know of it.
+		// The read does not block, so the Go scheduler need not know of it.
 		n, _, e := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&b)), uintptr(len(b)))
 		if e == unix.EINTR {
 			continue
@@ -98,10 +98,9 @@ func (d *doorbell) hear(fd uintptr) bool {
 	}
 }
 
-// ring looks at the send queues of the files that the events name, at each once. The kernel merges
-// only equal events that are neighbors, and it drops all events beyond
-// fs.inotify.max_queued_events. Then an event says so, and the notifications that are lost may have
-// been of any file.
+// ring scans the send queues of the files that the events name, each file once. The kernel merges
+// only equal adjacent events, and drops events beyond fs.inotify.max_queued_events. In that case it
+// sends an overflow event, and the lost notifications may concern any file.
 func (d *doorbell) ring(events []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,38 +125,39 @@ func (d *doorbell) ring(events []byte) {
 	for _, f := range d.rung {
 		f.ring(lost)
 	}
-	clear(d.rung) // so that the garbage collector may free them
+	clear(d.rung) // for the garbage collector
 }
 
-// ring looks at the send queues that the program names, or at all. lost says that notifications of
-// f may be lost.
+// ring scans the send queues that the program's doorbell writes name, or all of them. lost says
+// that notifications for f may have been lost.
 func (f *openFile) ring(lost bool) {
 	if !lost && f.rings < seekEvery && f.ctx.HasFewPairs() {
 		f.ctx.Doorbell()
 		return
 	}
 	f.rings = 0
-	// The program's file has the same offset, and both this call and the program's write take its
-	// lock.
+	// The program's descriptor shares the offset, and both this call and the program's write lock
+	// it.
 	at, err := unix.Seek(f.fd, 0, 1)
 	from := f.heard
-	if err == nil { // else the offset is not known, and the next look begins where this one has
+	if err == nil { // else the offset is unknown, and the next ring begins at the same place
 		f.heard = at
 	}
 	if lost || err != nil || at < from || at > bellAt+bellRange {
 		f.rewind(at)
-		f.ctx.Doorbell() // the program may have written something since, in front of the new offset
+		f.ctx.Doorbell() // the program may have written before the new offset in the meantime
 		return
 	}
 	f.ctx.DoorbellOf(f.memory[from:at])
 }
 
-// rewind takes the offset of the program's file back. What has been written so far is not needed.
+// rewind resets the offset of the program's file once it has passed the range for doorbells.
+// Earlier doorbells are no longer needed.
 func (f *openFile) rewind(at int64) {
 	if at <= bellAt+bellRange {
 		return
 	}
-	if _, err := unix.Seek(f.fd, bellAt, 0); err == nil { // else the program's writes fail at the end of the file
+	if _, err := unix.Seek(f.fd, bellAt, 0); err == nil { // otherwise the program's writes would fail at the end of the file
 		f.heard = bellAt
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// rungFile returns a file that d listens to.
+// rungFile returns a file that d watches.
 func rungFile(t *testing.T, d *doorbell) *openFile {
 	t.Helper()
 	dev, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
@@ -59,7 +59,7 @@ func TestDoorbellOverflow(t *testing.T) {
 		}
 	}
 	func() {
-		d.mu.Lock() // so that it hears of one batch at most
+		d.mu.Lock() // so it handles at most one batch
 		defer d.mu.Unlock()
 		for range most/2 + 100 {
 			ring(one)
@@ -83,8 +83,8 @@ func TestDoorbellOverflow(t *testing.T) {
 	}
 }
 
-// TestDoorbellWithoutOffset: a look that does not find the offset of a file changes nothing for the
-// next one.
+// TestDoorbellWithoutOffset: when the offset of a file cannot be read, the next ring is not
+// affected.
 func TestDoorbellWithoutOffset(t *testing.T) {
 	d, err := newDoorbell()
 	if err != nil {

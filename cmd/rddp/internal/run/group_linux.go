@@ -14,31 +14,32 @@ import (
 
 // Listeners that share their port.
 //
-// With SO_REUSEPORT several sockets, also of other processes, listen at one address, and the kernel
-// distributes connections among them. A token for such a listener may reach any of them. If all are
-// the program's, that does no harm, because this process answers accept for each. Otherwise there
-// are no tokens: see arrived and queue.
+// With SO_REUSEPORT, several sockets, also of other processes, listen at one address, and the
+// kernel distributes connections among them. A token for such a listener may reach any of them. If
+// all belong to the program, that does no harm, because this process answers accept for each.
+// Otherwise there are no tokens: see arrived and queue.
 
-// A source is the listener that a connection came out of.
+// A source is the listener that a connection came from.
 type source struct {
 	inode  uint32 // of the socket
 	port   uint16
 	reuses bool // it may share the port
 }
 
-// sourceOf returns the listener that a descriptor is, and notes that the program has it.
+// sourceOf returns the source for a listener's descriptor. If the listener may share its port, it
+// records the listener as the program's.
 func (t *connections) sourceOf(fd int) (s source) {
 	var st unix.Stat_t
 	at, err := localAddress(fd)
 	if err != nil || unix.Fstat(fd, &st) != nil {
-		return s // it is none
+		return s // not a listener
 	}
 	v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT)
 	s = source{inode: uint32(st.Ino), port: at.Port(), reuses: v != 0 || err != nil}
 	if s.reuses {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if len(t.own) >= ownMost { // most of them have been closed; the others come again
+		if len(t.own) >= ownMost { // most of them have been closed; the others will be added again
 			clear(t.own)
 		}
 		t.own[s.inode] = struct{}{}
@@ -46,25 +47,25 @@ func (t *connections) sourceOf(fd int) (s source) {
 	return s
 }
 
-// ownMost is the maximum number of listeners that are noted.
+// ownMost is the maximum number of listeners in connections.own.
 const ownMost = 4096
 
-// A group is all sockets that listen at the port of a listener.
+// A group says who owns the sockets that listen at a listener's port.
 type group uint8
 
 const (
-	onlyOurs group = iota // the program has all of them, or the listener does not share its port
-	mixed                 // others have some
-	unclear               // the kernel does not tell, so others may have some
-	ended                 // the listener is not among them any more
+	onlyOurs group = iota // all belong to the program, or the listener does not share its port
+	mixed                 // some belong to other processes
+	unclear               // the kernel does not tell, so some may belong to other processes
+	ended                 // the listener no longer listens
 	groups   = iota
 )
 
-// mayBeShared reports whether others have sockets of the group, or may have some.
+// mayBeShared reports whether some sockets of the group belong, or may belong, to other processes.
 func (g group) mayBeShared() bool { return g == mixed || g == unclear }
 
-// groupOf looks at the group of a listener. A socket that the program has, and that it has neither
-// listened with nor accepted from since it started, is taken for another's.
+// groupOf returns the group of a listener. It takes a socket for another process's if the program
+// has neither listened with it nor accepted from it since it started.
 func (t *connections) groupOf(s source) group {
 	if !s.reuses {
 		return onlyOurs
@@ -86,9 +87,9 @@ func (t *connections) groupOf(s source) group {
 	return onlyOurs
 }
 
-// decideNow decides about a connection of a group that may be shared. The kernel has waited for the
-// first bytes, and nothing could wake the program later. With TLS, the program gets the connection
-// before startup.
+// decideNow decides on the protocol of a connection whose group may be shared. The kernel has
+// already waited for the first bytes, and nothing could wake the program later. With TLS, the
+// program gets the connection before startup.
 func (t *connections) decideNow(a *arrival, g group) {
 	t.sharedOnce[g].Do(func() {
 		why := "other processes listen at the same port"
@@ -104,13 +105,12 @@ func (t *connections) decideNow(a *arrival, g group) {
 	}
 }
 
-// lookAgain is how often a connection that waits for an accept looks what has become of the
-// listener.
+// lookAgain is the interval at which keep checks the listener.
 const lookAgain = time.Second
 
-// keep holds a connection, without a token, until the program calls accept for another reason. It
-// returns true when the program has accepted it, and false once a token may stand for it, or it is
-// over.
+// keep holds a connection, without a token, until the program happens to call accept. It returns
+// true when the program has accepted the connection. It returns false when the connection may have
+// a token, its listener is closed, or ctx is done.
 func (t *connections) keep(ctx context.Context, a *arrival) (accepted bool) {
 	a.taken = make(chan struct{})
 	t.mu.Lock()
@@ -129,7 +129,7 @@ func (t *connections) keep(ctx context.Context, a *arrival) (accepted bool) {
 	kept := t.kept[a.from.inode]
 	i := slices.Index(kept, a)
 	if i < 0 {
-		return true // a moment ago
+		return true // takeKept has just taken it
 	}
 	if t.kept[a.from.inode] = slices.Delete(kept, i, i+1); len(kept) == 1 {
 		delete(t.kept, a.from.inode)

@@ -26,7 +26,7 @@ import (
 
 func init() { programs["accept-shared"] = acceptSharedProgram }
 
-// listenShared listens at an address that other sockets may share.
+// listenShared listens with SO_REUSEPORT.
 func listenShared(at string) (net.Listener, error) {
 	c := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		if e := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) }); e != nil {
@@ -37,8 +37,8 @@ func listenShared(at string) (net.Listener, error) {
 	return c.Listen(context.Background(), "tcp", at)
 }
 
-// greetAll greets each client of a listener, and returns how many there were once the listener is
-// closed.
+// greetAll greets each client of a listener. Once the listener is closed, it returns the number of
+// clients.
 func greetAll(l net.Listener, greeting string) (n int) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
@@ -68,16 +68,15 @@ func acceptSharedProgram(args []string) error {
 	return nil
 }
 
-// TestSharedPort has a listener share its port with one of another process, in which there is no
-// supervisor. Each connection reaches the program of one of the two, and none reaches both, or a
-// program that it was not made for.
+// TestSharedPort shares a listener's port with a process that has no supervisor. Each connection
+// reaches exactly one of the two programs, and none reaches a program on another port.
 func TestSharedPort(t *testing.T) {
 	files, _, _ := identity(t)
 	for _, c := range []struct {
 		desc string
 		env  []string
 		dial dialFunc
-		want string // of the log, with the number of the connections
+		want string // in the log, with the number of connections
 	}{
 		{"silent clients", nil, plainClient, "ddp=0 plain=%d untouched=0"},
 		{"clients with TLS", []string{envIdentity + "=" + files}, tlsClient(nil), "ddp=%d plain=0 untouched=0"},
@@ -95,7 +94,7 @@ func TestSharedPort(t *testing.T) {
 			for range 24 {
 				clients.Go(func() {
 					conn, err := c.dial(t.Context(), ours.address)
-					if err != nil && c.env != nil { // the other one has no TLS
+					if err != nil && c.env != nil { // the other process has no TLS
 						there.Add(1)
 						return
 					}
@@ -127,8 +126,8 @@ func TestSharedPort(t *testing.T) {
 }
 
 // TestKept checks a connection that waits for an accept when another process begins to listen at
-// the port: it has no token until the process has ended, and the program's next accept takes it.
-// Without the listener it ends.
+// the port. It has no token until that process has ended, and the program's next accept takes it.
+// If the listener is closed, the connection ends.
 func TestKept(t *testing.T) {
 	for _, end := range []string{"accepted", "alone again", "listener closed", "program ended"} {
 		t.Run(end, func(t *testing.T) {
@@ -201,8 +200,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestGroupUnclear: if the kernel does not tell who listens, the group may be shared, and the
-// warning says just that.
+// TestGroupUnclear: if the kernel does not tell which sockets listen, the group may be shared, and
+// the warning says so.
 func TestGroupUnclear(t *testing.T) {
 	var log bytes.Buffer
 	tr, err := newConnections(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), TCPListen: []rules.Rule{{}}})

@@ -28,8 +28,8 @@ func init() {
 	programs["stopped"], programs["hostile"], programs["steps"], programs["company"] = stoppedProgram, hostileProgram, stepsProgram, companyProgram
 }
 
-// do posts a work request with the whole first half of the memory at both ends, and returns the
-// status of its completion.
+// do posts a work request for the first n bytes of the memory at both ends, and returns the status
+// of its completion.
 func (j *joined) do(op uint32, n int) (uverbs.WCStatus, error) {
 	w := guest.WR{ID: 5, Op: op, Flags: guest.Signaled, Remote: j.peer.Addr, Key: j.peer.Key, Operand: 3, List: []guest.SGE{j.mr.Part(0, n)}}
 	if err := j.qp.Post(w); err != nil {
@@ -46,8 +46,8 @@ func (j *joined) succeeds(op uint32, n int) error {
 	return nil
 }
 
-// stoppedProgram is one of two programs: the second one stops itself, and the first one uses its
-// memory meanwhile.
+// stoppedProgram is one of two programs: the second stops itself, and the first uses its memory
+// while it is stopped.
 func stoppedProgram(args []string) error {
 	j, err := join()
 	if err != nil {
@@ -109,8 +109,8 @@ func TestStoppedProgram(t *testing.T) {
 	}
 }
 
-// hostileProgram is one of two programs: the first one writes all the time, and the second one
-// takes its memory away, has a child, or becomes another program.
+// hostileProgram is one of two programs: the first writes all the time, while the second unmaps its
+// memory, forks, or executes another program.
 func hostileProgram(args []string) error {
 	j, err := join()
 	if err != nil {
@@ -202,7 +202,7 @@ func TestHostileProgram(t *testing.T) {
 	}
 }
 
-// stepsProgram goes through a session and stops at one of its steps.
+// stepsProgram runs a session and stops at one of its steps.
 func stepsProgram(args []string) error {
 	at, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -268,7 +268,7 @@ func stepsProgram(args []string) error {
 		if err := q[0].Post(w); err != nil {
 			return err
 		}
-		step() // with something under way
+		step() // with work requests outstanding
 	}
 	for range 5 {
 		if w := next(cq); w.Status != 0 {
@@ -289,7 +289,8 @@ func stepsProgram(args []string) error {
 }
 
 // TestKilledAtEachStep kills the program, and in another run its supervisor, at each step of a
-// session: the supervisor ends as the program has, and the program ends with its supervisor.
+// session. The supervisor ends by the same signal as the program, and the program ends with its
+// supervisor.
 func TestKilledAtEachStep(t *testing.T) {
 	for at := 1; ; at++ {
 		for _, victim := range []string{"program", "supervisor"} {
@@ -355,8 +356,8 @@ func awaitEnd(t *testing.T, fd int) {
 	}
 }
 
-// companyProgram scribbles in the rings of one queue pair, while another one, which belongs to a
-// child under the same supervisor, works and loses nothing.
+// companyProgram scribbles in the rings of one queue pair. Meanwhile, a child under the same
+// supervisor uses another queue pair, which must not be affected.
 func companyProgram(args []string) error {
 	if args[0] == "child" {
 		return steadyProgram()
@@ -386,7 +387,7 @@ func companyProgram(args []string) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it works
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // the child works
 		return errors.Join(err, child.Wait())
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -515,7 +516,8 @@ func steadyProgram() error {
 	}
 }
 
-// TestScribbles: with the tag conformance, 1,000,000 bytes are changed in each of the three rings.
+// TestScribbles changes 1,000,000 bytes in each of the three rings, if built with the tag
+// conformance.
 func TestScribbles(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	n := testmode.Count(1_000_000, 10_000)
@@ -525,8 +527,8 @@ func TestScribbles(t *testing.T) {
 	t.Logf("%d scribbles in each ring, seed %d", n, seed)
 }
 
-// TestManyChildren checks that 1,000 children that start and end leave nothing in the supervisor.
-// It closes the descriptors for the last of them a little later.
+// TestManyChildren checks that 1,000 children that start and end leave nothing behind in the
+// supervisor. The supervisor may close the descriptors for the last few a little later.
 func TestManyChildren(t *testing.T) {
 	n := testmode.Count(1000, 50)
 	script := fmt.Sprintf(`before=$(ls /proc/$PPID/fd | wc -l); i=0; while [ $i -lt %d ]; do i=$((i+1)); /bin/true || exit 1; done

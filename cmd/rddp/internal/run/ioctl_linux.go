@@ -24,11 +24,12 @@ func (s *supervisor) ioctl(c *seccomp.Call) {
 	s.program.Answer(c, 0, s.invoke(c, f))
 }
 
-// invoke carries out the command of an ioctl.
+// invoke executes the command of an ioctl.
 func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
 	thread := &memory{waitingIn(s.program, c), f.opener}
 	var b [uverbs.HeaderLen + uverbs.MaxAttrs*uverbs.AttrLen]byte
-	// One read is enough for nearly every command, unless the header is at the end of its memory.
+	// One read is enough for nearly every command, unless the mapped memory ends soon after the
+	// header.
 	n := uverbs.HeaderLen + 5*uverbs.AttrLen
 	if thread.Read(b[:n], c.Args[2]) != nil {
 		if n = uverbs.HeaderLen; thread.Read(b[:n], c.Args[2]) != nil {
@@ -40,7 +41,7 @@ func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
 		return syscall.EINVAL
 	}
 	if h.Method != uverbs.InvokeWrite {
-		// libibverbs then takes INVOKE_WRITE for this and all that follow.
+		// libibverbs then uses INVOKE_WRITE for this command and all that follow.
 		return syscall.EPROTONOSUPPORT
 	}
 	if h.Len > n && thread.Read(b[n:h.Len], c.Args[2]+uint64(n)) != nil {
@@ -81,7 +82,8 @@ func input(t *memory, s uverbs.Span) ([]byte, syscall.Errno) {
 	return b, errnoOf(t.Read(b, s.Addr))
 }
 
-// output writes an answer: as much of it as the program has asked for, and zeros behind it.
+// output writes an answer to the program's buffer: it cuts a longer answer and fills the rest with
+// zeros.
 func output(t *memory, s uverbs.Span, b []byte) syscall.Errno {
 	if s.Len == 0 {
 		return 0
@@ -94,7 +96,7 @@ func output(t *memory, s uverbs.Span, b []byte) syscall.Errno {
 	return errnoOf(t.Write(all, s.Addr))
 }
 
-// A caller is the program that has sent a command.
+// A caller is the program that sent a command.
 type caller struct {
 	s       *supervisor
 	call    *seccomp.Call
@@ -102,11 +104,11 @@ type caller struct {
 	command uverbs.Command
 }
 
-// Process returns the process whose memory a command names: that of the thread that sends it, which
-// may be a child of the one that opened the device.
+// Process returns the process whose memory a command names. It is the process of the calling
+// thread, which may be a child of the process that opened the device.
 func (c *caller) Process() (device.Process, error) {
 	p, err := c.file.process(c.call.Thread)
-	if err == nil && !c.s.program.Waits(c.call) { // it may be another process with the number of a thread that was killed
+	if err == nil && !c.s.program.Waits(c.call) { // the thread may have been killed and another process may have its number
 		return nil, syscall.ESRCH
 	}
 	return &registered{Process: p, file: c.file}, err
@@ -130,7 +132,7 @@ func (c *caller) NewChannel() (uint32, device.Channel, error) {
 	return uint32(fd), ch, nil
 }
 
-// FindChannel returns the channel that a descriptor of the thread's process stands for.
+// FindChannel returns the channel behind a descriptor of the thread's process, or nil.
 func (c *caller) FindChannel(fd int32) device.Channel {
 	if ch := c.s.events.find(c.call.Thread, int(fd)); ch != nil {
 		return ch
@@ -138,8 +140,8 @@ func (c *caller) FindChannel(fd int32) device.Channel {
 	return nil
 }
 
-// A memory is that of a thread that waits for an answer. If the process does not let others look at
-// it any more, there is still what was opened before.
+// A memory is the memory of a thread that waits for an answer. If the process no longer allows
+// access, opener still does: it was opened earlier.
 type memory struct {
 	thread waiting
 	opener *process.Process

@@ -15,8 +15,8 @@ import (
 
 func init() { programs["keyvalue"] = keyValueProgram }
 
-// keyValueProgram serves a store whose table is memory of the device, to two clients. With "mixed"
-// the second one is in process.
+// keyValueProgram serves a store to two clients. Its table is memory of the device. With "mixed",
+// the second client runs in process.
 func keyValueProgram(args []string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
 	defer cancel()

@@ -8,21 +8,21 @@ import (
 )
 
 // A signal does not interrupt a call that the supervisor has begun to answer: see seccomp's
-// install. So a call that waits for long looks for signals now and then, or it would hold up a
-// handler of the program. Nothing tells the supervisor of a signal for another process.
+// install. A long wait would therefore delay the program's signal handler. The supervisor is not
+// notified of signals for another process, so each waiting call checks for them periodically.
 
 const (
-	// signalPoll is how often a call looks for signals, if few calls wait.
+	// signalPoll is the interval at which a call looks for signals, if few calls wait.
 	signalPoll = 50 * time.Millisecond
-	// looksMost is how many calls look in that time. More calls look less often each, so that what
-	// they take of the processor does not grow with their number.
+	// looksMost is the number of calls that look once in each signalPoll. If there are more calls,
+	// each looks less often, so the processor time stays the same.
 	looksMost = 8
 )
 
-// looks counts the calls that wait and look for signals.
+// looks counts the waiting calls that look for signals.
 type looks struct{ n atomic.Int64 }
 
-// enter counts one more call, and returns its interval.
+// enter counts one more call, and returns the interval.
 func (l *looks) enter() time.Duration {
 	l.n.Add(1)
 	return l.interval()
@@ -30,7 +30,7 @@ func (l *looks) enter() time.Duration {
 
 func (l *looks) leave() { l.n.Add(-1) }
 
-// interval returns after what time a call is to look.
+// interval returns the time between two looks of a call.
 func (l *looks) interval() time.Duration {
 	return max(signalPoll, signalPoll*time.Duration(l.n.Load())/looksMost)
 }

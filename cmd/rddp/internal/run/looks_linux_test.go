@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// However many calls wait, they look for signals equally often together, and none more often than
-// every 50 ms.
+// The waiting calls together look for signals equally often, however many there are, and none more
+// often than every 50 ms.
 func TestLooks(t *testing.T) {
 	var l looks
 	const calls = 100 * looksMost

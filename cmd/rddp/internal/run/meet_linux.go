@@ -15,27 +15,27 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// meetTimeout bounds the connection of a socket with this process.
+// meetTimeout bounds the time to connect a socket with this process.
 const meetTimeout = 5 * time.Second
 
-// A meeting place is where sockets of the program are connected with this process, over loopback.
+// A meetingPlace connects sockets of the program with this process, over loopback.
 type meetingPlace struct {
-	ip net.IP // an address of loopback
+	ip net.IP // a loopback address
 
 	mu locks.Mutex[locks.Leaf] // held while a socket connects
-	// opened when the first socket comes
+	// opened for the first socket
 	l *net.TCPListener // +checklocks:mu
 }
 
-// meet connects a socket of the program with this process and returns this end. A socket that
-// blocks stays so, but does not block here.
+// meet connects a socket of the program with this process and returns this process's end. If the
+// socket is blocking, meet makes it nonblocking for the duration of the call.
 func (m *meetingPlace) meet(fd int, blocks bool) (*net.TCPConn, error) {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {
 		return nil, err
 	}
 	if blocks {
-		// For the connect below only, so that the program's own call completes what it begins.
+		// Only for the connect below: the program's own call then waits for it to complete.
 		if err := setBlocking(fd, false); err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (m *meetingPlace) meet(fd int, blocks bool) (*net.TCPConn, error) {
 	return acceptFrom(m.l, fd)
 }
 
-// close closes the listener of the place.
+// close closes the listener.
 func (m *meetingPlace) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *meetingPlace) close() {
 	}
 }
 
-// acceptFrom accepts the connection of a socket, and no other one.
+// acceptFrom accepts the connection of the socket fd, and closes all others.
 func acceptFrom(l *net.TCPListener, fd int) (*net.TCPConn, error) {
 	local, err := localAddress(fd)
 	if err != nil {
@@ -89,7 +89,7 @@ func acceptFrom(l *net.TCPListener, fd int) (*net.TCPConn, error) {
 	}
 }
 
-// place returns the meeting place for connections of a kind of address.
+// place returns the meeting place for the address family of a.
 func (t *connections) place(a netip.AddrPort) *meetingPlace {
 	if a.Addr().Unmap().Is4() {
 		return &t.place4
@@ -103,7 +103,7 @@ func isBlocking(fd int) (bool, error) {
 	return flags&unix.O_NONBLOCK == 0, err
 }
 
-// setBlocking says whether calls on a socket, which the program may have too, block.
+// setBlocking makes a socket blocking or nonblocking, also for a program that has a copy of it.
 func setBlocking(fd int, blocks bool) error {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {

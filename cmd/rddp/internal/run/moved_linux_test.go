@@ -15,8 +15,8 @@ import (
 
 func init() { programs["moved"] = movedProgram }
 
-// movedProgram moves the descriptors of its channels, before and after it has made a CQ. Events
-// that are not read are not counted as read.
+// movedProgram moves the descriptors of its channels, before and after it makes a CQ. Unread events
+// must not be counted as read.
 func movedProgram([]string) error {
 	f, err := guest.OpenFile()
 	if err != nil {
@@ -72,7 +72,7 @@ func movedProgram([]string) error {
 	return nil
 }
 
-// A channel is the same one whatever number the program gives its descriptor.
+// A channel works under any descriptor number that the program gives it.
 func TestChannelThatMoves(t *testing.T) {
 	if err := under(performance(t, "moved")...).Run(); err != nil {
 		t.Error(err)

@@ -17,25 +17,25 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// numbers puts descriptors at numbers that the filter knows. The kernel can do that only by
-// replacing what is there, and a thread of the program may put something there after this process
-// has looked. Two things keep the two apart. A descriptor at the lowest free number does not come
-// to a number far above that: see seccomp.Pick. And the calls for a number of the program's choice
-// wait while this process looks and acts; those that have gone on, and may not be done yet, are
-// known. And a number that the program has chosen once is left to it: a later call would replace
-// what this process has put there.
+// numbers gives the program descriptors at numbers that the filter knows. The kernel replaces a
+// descriptor that is already at the number, and a thread of the program may create one there after
+// this process has looked. Three rules prevent that. First, the kernel assigns the lowest free
+// number, so numbers far above it are safe: see seccomp.Pick. Second, calls that choose their own
+// number wait while this process looks and acts; those that were continued, and may not be done
+// yet, are recorded. Third, a number that the program has chosen once is avoided, because a later
+// call would replace the descriptor there.
 type numbers struct {
 	mu locks.Mutex[locks.Leaf]
 	// the numbers that the program has chosen so far
 	chosen [seccomp.Preferred]bool // +checklocks:mu
-	// what a thread's last call was, if it was such a call
+	// by thread: its last call, if it was one that chooses its number
 	dups map[int]seccomp.Dup // +checklocks:mu
 }
 
-// dupsMost is how many threads are remembered before those that have ended are forgotten.
+// dupsMost is the number of recorded threads above which note removes those that have ended.
 const dupsMost = 256
 
-// note notes what a thread calls, before the call goes on. Its call before that is done.
+// note records a thread's call before it continues. The thread's previous call is done.
 func (s *numbers) note(c *seccomp.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func isThread(pid, thread int) bool {
 	return err == nil
 }
 
-// add gives the process of a call a copy of fd, at a number of the class.
+// add gives the process of a call a copy of fd, at a number of the class. It returns the number.
 func (s *numbers) add(l *seccomp.Listener, c *seccomp.Call, pid int, class seccomp.Class, fd int, closeOnExec bool) (int, error) {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
@@ -96,12 +96,12 @@ func (s *numbers) add(l *seccomp.Listener, c *seccomp.Call, pid int, class secco
 		if _, err = l.AddFD(c, fd, n, closeOnExec); !errors.Is(err, syscall.EBUSY) {
 			return n, err
 		}
-		open[n] = true // a thread is just making a descriptor there
+		open[n] = true // another thread is creating a descriptor there
 	}
 }
 
-// pickLocked is seccomp.Pick, and leaves the program the numbers that it has chosen if there are
-// others.
+// pickLocked is seccomp.Pick, but avoids the numbers that the program has chosen, as long as there
+// are others.
 //
 // +checklocks:s.mu
 func (s *numbers) pickLocked(class seccomp.Class, open map[int]bool, limit int, underWay []seccomp.Dup) (n int, ok bool) {
@@ -117,7 +117,7 @@ func (s *numbers) pickLocked(class seccomp.Class, open map[int]bool, limit int, 
 	return seccomp.Pick(class, open, limit, underWay)
 }
 
-// openNumbers returns the numbers of the descriptors that a process has.
+// openNumbers returns the numbers of a process's open descriptors.
 func openNumbers(pid int) (map[int]bool, error) {
 	d, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {

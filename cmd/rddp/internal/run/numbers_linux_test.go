@@ -50,7 +50,7 @@ func raceProgram(args []string) error {
 	}
 	ended := make(chan struct{})
 	results := make(chan error, len(makers))
-	var begun sync.WaitGroup // a Dup3 to a number that a device has would replace that
+	var begun sync.WaitGroup // a Dup3 to the number of a device would replace the device
 	begun.Add(len(makers))
 	for i, maker := range makers {
 		go func() {
@@ -104,8 +104,8 @@ func raceProgram(args []string) error {
 	return nil
 }
 
-// TestChosenNumbers: a number that the program has chosen once is not picked, whatever its threads
-// do now, unless there is no other one that select knows.
+// TestChosenNumbers: a number that the program has chosen once is not picked, unless all other
+// numbers that select can handle are taken.
 func TestChosenNumbers(t *testing.T) {
 	var s numbers
 	dup2 := func(n int) {
@@ -133,15 +133,15 @@ func TestChosenNumbers(t *testing.T) {
 	}
 }
 
-// A descriptor that another thread has just made is never replaced by one of the device, and no
-// other one replaces that of the device.
+// A descriptor of the device never replaces one that another thread has just made, and none
+// replaces the device's descriptor.
 func TestDescriptorOfAnotherThread(t *testing.T) {
 	if err := under(performance(t, "race", strconv.Itoa(testmode.Count(2000, 200)))...).Run(); err != nil {
 		t.Error(err)
 	}
 }
 
-// crowdProgram opens many devices and channels beside many descriptors of its own.
+// crowdProgram opens many devices and channels in addition to many other descriptors.
 func crowdProgram([]string) error {
 	null, err := unix.Open("/dev/null", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -171,15 +171,15 @@ func crowdProgram([]string) error {
 	return nil
 }
 
-// A program has as many devices and channels as its limit of descriptors allows, even beside more
-// than 1,000 others.
+// A program can open as many devices and channels as its descriptor limit allows, even with more
+// than 1,000 other descriptors.
 func TestManyDescriptors(t *testing.T) {
 	if err := under(performance(t, "crowd")...).Run(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A look at the descriptors of a process sees those that are open, and fails if it cannot see any.
+// openNumbers returns the open descriptors of a process, and fails if it cannot see them.
 func TestOpenNumbers(t *testing.T) {
 	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 90)
 	if err != nil {
@@ -200,8 +200,8 @@ func TestOpenNumbers(t *testing.T) {
 	}
 }
 
-// A thread's call is remembered until its next one, and those of threads that have ended are
-// forgotten.
+// A thread's call is recorded until its next call. The calls of threads that have ended are
+// removed.
 func TestNumbersNote(t *testing.T) {
 	here := unix.Gettid()
 	const nobody = 1 << 30

@@ -19,34 +19,33 @@ import (
 )
 
 const (
-	// fileLen is the length in bytes of a device's file. It takes memory only where it is used.
-	// With a limit of the size of files it is shorter, but not below leastFileLen.
+	// fileLen is the length in bytes of a device's file, which takes memory only where it is used.
+	// If a limit on file size applies, the file is shorter, but not below leastFileLen.
 	fileLen      = 64 << 30
 	leastFileLen = 64 << 20
-	// A program writes its doorbells at the offset of the file, and nobody reads them. They are in
-	// the first part of the file: a limit of the size of files holds for these writes. Behind them
-	// are the rings: see ringsAt.
+	// bellAt is the file offset of the first doorbell. A program writes its doorbells at the
+	// current offset. They are in the first part of the file, because a limit on file size applies
+	// to these writes. The rings come after them: see ringsAt.
 	bellAt = 4096
-	// bellRange is how far the offset may move before the supervisor takes it back.
+	// bellRange is how far the offset may move before the supervisor resets it.
 	bellRange = 64 << 10
-	// seekEvery is after how many rings the supervisor looks at the offset, at the latest.
+	// seekEvery is the maximum number of rings between two looks at the offset.
 	seekEvery = 16
 )
 
-// An openFile is the device's file that a process has opened.
+// An openFile is a device's file, opened by a process.
 type openFile struct {
-	fd     int // of the same open file in this process
+	fd     int // this process's descriptor of the same open file
 	id     fileID
 	memory []byte
 	ctx    *device.Context
-	// opener is the process that has opened it, and number its descriptor there.
+	// opener is the process that opened the file, and number its descriptor there.
 	opener    *process.Process
 	number    int
-	connected atomic.Bool // watch will see the end of the file
+	connected atomic.Bool // watch will notice when the program closes the file
 	// rings counts the rings since the last look at the offset. The doorbell's mutex guards it.
 	rings uint
-	// heard is the offset up to which the doorbells have been looked at. The doorbell's mutex
-	// guards it.
+	// heard is the offset up to which doorbells have been handled. The doorbell's mutex guards it.
 	heard int64
 
 	mu locks.Mutex[locks.Leaf]
@@ -54,7 +53,7 @@ type openFile struct {
 	children map[int]*process.Process // +checklocks:mu
 }
 
-// open opens a path of the tree for the program.
+// open opens a path in the tree for the program.
 func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
 	if path == s.tree.root+devPath {
 		fd, err := s.openDevice(c, flags)
@@ -91,7 +90,8 @@ func (s *supervisor) open(c *seccomp.Call, path string, flags int) {
 	}
 }
 
-// openDevice makes a file for the device and gives it to the program.
+// openDevice makes a file for the device and gives it to the program. It returns its descriptor
+// there.
 func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 	s.forgetUnused()
 	p, err := process.Open(c.Thread)
@@ -129,7 +129,7 @@ func (s *supervisor) openDevice(c *seccomp.Call, flags int) (int, error) {
 	return f.number, nil
 }
 
-// process returns the process of a thread that uses f.
+// process returns the process of a thread that uses f, and opens it if necessary.
 func (f *openFile) process(tid int) (*process.Process, error) {
 	pid, err := process.Leader(tid)
 	if err != nil {
@@ -146,8 +146,8 @@ func (f *openFile) process(tid int) (*process.Process, error) {
 	return f.adopt(p), nil
 }
 
-// adopt notes that p uses f, and returns p. If another call was faster, it closes p and returns
-// what that call has noted, since that one is in use.
+// adopt records that p uses f, and returns p. If another call has recorded the same process first,
+// adopt closes p and returns the recorded one, which is in use.
 func (f *openFile) adopt(p *process.Process) *process.Process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +156,7 @@ func (f *openFile) adopt(p *process.Process) *process.Process {
 		_ = p.Close()
 		return old
 	}
-	if old != nil { // another process had the number
+	if old != nil { // the number has been reused
 		_ = old.Close()
 	}
 	if f.children == nil {
@@ -166,7 +166,7 @@ func (f *openFile) adopt(p *process.Process) *process.Process {
 	return p
 }
 
-// known returns the process with this number if it has used f before.
+// known returns the process with this number if it has used f before, or nil.
 func (f *openFile) known(pid int) *process.Process {
 	if pid == f.opener.PID && !f.opener.HasEnded() {
 		return f.opener
@@ -176,7 +176,7 @@ func (f *openFile) known(pid int) *process.Process {
 	return f.children[pid]
 }
 
-// newFile makes the memory that a process will map, as much as the limits of this process allow.
+// newFile makes the file that a process will map, as large as the limits of this process allow.
 func newFile(p *process.Process) (*openFile, error) {
 	for size := fileLen; ; size /= 4 {
 		f, err := newFileOf(p, size)
@@ -200,13 +200,14 @@ func newFileOf(p *process.Process, size int) (*openFile, error) {
 	if err := unix.Ftruncate(made, int64(size)); err != nil {
 		return nil, err
 	}
-	// The program cannot make the file shorter, which would end this process by a SIGBUS.
+	// The seals keep the program from truncating the file, which would end this process with a
+	// SIGBUS.
 	const seals = unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
 	if _, err := unix.FcntlInt(uintptr(made), unix.F_ADD_SEALS, seals); err != nil {
 		return nil, err
 	}
-	// The kernel tells nobody of writes to a file that memfd_create has opened, but of those to the
-	// same file opened again.
+	// The kernel sends no notifications for writes through the descriptor that memfd_create
+	// returned, but it does for writes through another open of the same file.
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", made), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -226,19 +227,20 @@ func newFileOf(p *process.Process, size int) (*openFile, error) {
 	return f, nil
 }
 
-// ringsAt is where the rings begin in a file of n bytes. What is in front of them has room for
-// doorbells that the supervisor has not heard of yet.
+// ringsAt returns the offset of the rings in a file of n bytes. The part before them has room for
+// doorbells that the supervisor has not handled yet.
 func ringsAt(n int) int { return n / 2 }
 
-// deviceMemory is the memory of the device's rings. What is given back does not keep pages.
+// deviceMemory returns the memory of the device's rings. Its Release returns the pages of a part to
+// the system.
 func (f *openFile) deviceMemory() device.Memory {
 	return device.Memory{Bytes: f.memory, From: uint64(ringsAt(len(f.memory))), Release: func(part []byte) {
-		_ = unix.Madvise(part, unix.MADV_REMOVE) // else the pages stay until the file ends
+		_ = unix.Madvise(part, unix.MADV_REMOVE) // on an error the pages stay until the file is closed
 	}}
 }
 
-// mayRing returns an error if a process must not write as far into files as its doorbells go: the
-// kernel would end it.
+// mayRing returns an error if a process's limit on file size is too low for its doorbells: the
+// kernel would end the process by SIGXFSZ.
 func mayRing(pid int) error {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
@@ -251,7 +253,7 @@ func mayRing(pid int) error {
 	return nil
 }
 
-// close releases what f has of the system.
+// close unmaps the memory, closes the file and closes all processes.
 func (f *openFile) close() {
 	_ = unix.Munmap(f.memory)
 	_ = unix.Close(f.fd)
@@ -263,8 +265,8 @@ func (f *openFile) close() {
 	}
 }
 
-// file returns the device's file that a descriptor of the thread's process stands for, or nil. A
-// child's inherited descriptor, and a duplicate, stand for the file of its opener.
+// file returns the device's file behind a descriptor of the thread's process, or nil. A duplicate,
+// and a descriptor that a child has inherited, refer to the same file.
 func (s *supervisor) file(thread, fd int) *openFile {
 	id, ok := fileAt(fmt.Sprintf("/proc/%d/fd/%d", thread, fd))
 	if !ok {
@@ -280,11 +282,12 @@ func (s *supervisor) file(thread, fd int) *openFile {
 	return nil
 }
 
-// A fileID tells files apart, as long as they are open.
+// A fileID identifies an open file.
 type fileID struct{ dev, ino uint64 }
 
-// fileAt returns what file a link in /proc/PID/fd leads to, if it may be one of the device's. To
-// ask a file of another file system might take as long as that likes, even with the name of ours.
+// fileAt returns the file behind a link in /proc/PID/fd, if its name is that of a device's file. A
+// stat of a file on another file system could take arbitrarily long, and such a file may have the
+// same name, so fileAt does not let the file system synchronize.
 func fileAt(link string) (id fileID, ok bool) {
 	if to, err := os.Readlink(link); err != nil || !strings.HasPrefix(to, "/memfd:"+fileName) {
 		return fileID{}, false
@@ -296,12 +299,12 @@ func fileAt(link string) (id fileID, ok bool) {
 	return fileID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}, true
 }
 
-// fileName is the name of the device's files for whoever looks at a process.
+// fileName is the name of the device's files in /proc/PID/fd.
 const fileName = "uverbs"
 
-// watch ends the file's context when the program has closed it: when nothing is left of its end of
-// the channel for asynchronous events, which it gets with the context and closes with it. fd is a
-// copy of the supervisor's end.
+// watch ends the file's context when the program has closed the device. The program gets the
+// channel for asynchronous events with the context and closes both together, so watch waits until
+// the program's end of that channel is closed. fd is a copy of the supervisor's end.
 func (s *supervisor) watch(f *openFile, fd int) {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	for {
@@ -314,8 +317,8 @@ func (s *supervisor) watch(f *openFile, fd int) {
 	s.forget(f)
 }
 
-// forgetUnused ends the files that programs have opened and closed without more. Nothing tells of
-// such a close, and there are few of them, so openDevice looks.
+// forgetUnused ends the files that programs have opened and closed without making a context. The
+// supervisor is not notified of such a close. There are few of them, so openDevice checks.
 func (s *supervisor) forgetUnused() {
 	s.mu.Lock()
 	var unused []*openFile
@@ -330,7 +333,7 @@ func (s *supervisor) forgetUnused() {
 	}
 }
 
-// isHeld reports whether the opener has a descriptor of f.
+// isHeld reports whether the opener still has a descriptor of f.
 func (f *openFile) isHeld() bool { return f.isHeldBy(f.opener.PID) }
 
 func (f *openFile) isHeldBy(pid int) bool {
@@ -347,7 +350,7 @@ func (f *openFile) isHeldBy(pid int) bool {
 	return false
 }
 
-// forget ends a file.
+// forget ends a file and its context.
 func (s *supervisor) forget(f *openFile) {
 	s.mu.Lock()
 	_, known := s.files[f]

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 )
 
-// TestProcessOfTwoCalls: two calls of one process at the same time have both opened it. They get
-// the same Process, which is open.
+// TestProcessOfTwoCalls: two simultaneous calls of one process have both opened the process. They
+// get the same Process, which is open.
 func TestProcessOfTwoCalls(t *testing.T) {
 	open := func() *process.Process {
 		p, err := process.Open(os.Getpid())

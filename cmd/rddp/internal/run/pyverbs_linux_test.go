@@ -34,7 +34,7 @@ const resultsHead = `# rdma-core's own tests under rddp run
 | --- | --- | --- | --- | --- | --- |
 `
 
-// suites are the files of the tests that are for any device.
+// suites are the files with the tests that apply to any device.
 var suites = []string{
 	"addr", "atomic", "cq", "cq_events", "cqex", "cuda_dmabuf", "device", "flow", "fork", "mr", "odp", "parent_domain", "pd", "qp", "qpex", "rdmacm",
 	"relaxed_ordering", "rss_traffic", "shared_pd", "tag_matching",
@@ -50,7 +50,7 @@ parser.parse_args()
 unittest.main(module=None, verbosity=2, argv=["x", "tests." + module])
 `
 
-// unpackSuites copies the tests to a folder where python finds them, and returns it.
+// unpackSuites copies the tests to a folder where Python finds them, and returns the folder.
 func unpackSuites(t *testing.T) string {
 	t.Helper()
 	from := "/usr/share/doc/rdma-core/tests"
@@ -86,11 +86,11 @@ func unpackSuites(t *testing.T) string {
 	return folder
 }
 
-// A result is that of the tests of one file.
+// A result is the result of the tests in one file.
 type result struct {
 	file                    string
 	passed, skipped, failed int
-	// why has how many tests there are with each reason not to pass
+	// why counts the tests that did not pass, by reason
 	why map[string]int
 }
 
@@ -133,7 +133,7 @@ func TestPyverbs(t *testing.T) {
 	}
 }
 
-// knownResult returns what the table says of a file.
+// knownResult returns the numbers in the table for a file.
 func knownResult(table, file string) (passed, failed int, ok bool) {
 	_, row, found := strings.Cut(table, "\n| "+file+" |")
 	var tests, skipped int
@@ -155,14 +155,14 @@ func runSuite(folder, file string) (r *result, text string, err error) {
 	return r, b.String(), err
 }
 
-// outcomes are how unittest reports a test: "name (…) ... skipped 'reason'", or with a line of
-// words in between. Where a test writes something itself, the outcome stands on a line of its own.
+// outcomes matches unittest's report of a test: "name (…) ... skipped 'reason'", or with a line of
+// words in between. If a test prints something itself, the outcome is on a line of its own.
 var outcomes = regexp.MustCompile(`(?m)^(?:.*\.\.\. )?(ok|FAIL|ERROR|skipped ['"](.*)['"])$`)
 
-// variable is what differs between reasons that are the same.
+// variable matches the parts of a reason that differ between runs.
 var variable = regexp.MustCompile(` \(\d+\)| \(Failed to .*\)$`)
 
-// parseSuite parses what unittest has written.
+// parseSuite parses the output of unittest.
 func parseSuite(file, text string) (*result, error) {
 	r := &result{file: file, why: make(map[string]int)}
 	for _, m := range outcomes.FindAllStringSubmatch(text, -1) {

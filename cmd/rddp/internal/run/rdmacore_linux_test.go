@@ -20,11 +20,11 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// These tests run the programs of rdma-core and perftest, as the system has them. `make verbs`
-// installs the packages; a program that is missing is a failure.
+// These tests run the system's programs of rdma-core and perftest. `make verbs` installs the
+// packages; a missing program is a failure.
 
-// programPairs are the programs that come in pairs: the second one has the first one's address as
-// its last argument. %d is the port at which the first one waits.
+// programPairs are the programs that come in pairs: the last argument of the second is the address
+// of the first. %d is the port at which the first waits.
 var programPairs = []string{
 	"ibv_rc_pingpong -g 0 -p %d",
 	"ibv_rc_pingpong -g 0 -p %d -c",
@@ -62,7 +62,7 @@ func TestProgramPairs(t *testing.T) {
 	}
 }
 
-// connectedPairs are the programs with rdma_cm: the one that listens, and the one that connects.
+// connectedPairs are the programs that use rdma_cm: one listens, and the other connects.
 var connectedPairs = [][2]string{
 	{"rping -s -V -C 10 -p %d", "rping -c -a 127.0.0.1 -V -C 10 -p %d"},
 	{"rping -s -v -S 4000 -C 5 -p %d", "rping -c -a 127.0.0.1 -v -S 4000 -C 5 -p %d"},
@@ -80,13 +80,13 @@ var connectedPairs = [][2]string{
 	{"ib_send_lat -R -p %d -n 100", "ib_send_lat -R -p %d -n 100 127.0.0.1"},
 }
 
-// TestFabric: libfabric's provider for verbs. Its connections need another address than that of
-// loopback.
+// TestFabric runs libfabric's verbs provider. Its connections need an address other than loopback,
+// so only datagrams are tested.
 func TestFabric(t *testing.T) {
 	runProgramPair(t, supervise, "fi_pingpong -p verbs -e dgram -B %d", "fi_pingpong -p verbs -e dgram -P %d 127.0.0.1")
 }
 
-// datagramPairs are the programs with rdma_cm for datagrams.
+// datagramPairs are the programs that use rdma_cm for datagrams.
 var datagramPairs = [][2]string{
 	{"udaddy -c 5 -C 20 -S 1000", "udaddy -c 5 -C 20 -S 1000 -s 127.0.0.1"},
 	{"udaddy -P ipoib", "udaddy -P ipoib -s 127.0.0.1"},
@@ -107,11 +107,12 @@ func TestConnectedPairs(t *testing.T) {
 	}
 }
 
-// pairTime is the longest time for a pair of programs, most of which take less than a second.
+// pairTime is the maximum time for a pair of programs. Most take less than a second.
 const pairTime = 2 * time.Minute
 
-// runProgramPair runs two programs under supervisors of a face, the second one when the first one
-// listens. %d in their lines is the port; without it they have the port of librdmacm's examples.
+// runProgramPair runs two programs under supervisors of a face. The second starts when the first
+// listens. %d in their command lines is the port; without it they use the port of librdmacm's
+// examples.
 func runProgramPair(t *testing.T, face, line1, line2 string) {
 	port := freePort(t)
 	if !strings.Contains(line1, "%d") {
@@ -142,7 +143,7 @@ func runProgramPair(t *testing.T, face, line1, line2 string) {
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(pairTime, func() { // a supervisor that ends takes its program along
+	stuck := time.AfterFunc(pairTime, func() { // the end of a supervisor ends its program
 		t.Errorf("the programs have not ended after %v", pairTime)
 		_ = errors.Join(first.Process.Signal(syscall.SIGABRT), second.Process.Signal(syscall.SIGABRT))
 	})

@@ -10,18 +10,18 @@ import (
 )
 
 // A registered is a process that has registered memory. A NIC keeps registered pages after their
-// process has ended. A program that becomes a daemon relies on that if its parent has registered
-// MAP_SHARED memory. Private memory of a process ends with it. Shared memory can be reached through
-// any other process that has the device open and the same memory at the same address. Its map is
-// read each time, because it may change.
+// process has ended, and a program that becomes a daemon relies on that if its parent has
+// registered MAP_SHARED memory. Here, private memory ends with its process, but shared memory
+// remains accessible through any other process that has the device open and the same memory mapped
+// at the same address. That process's memory map is read for each access, because it may change.
 type registered struct {
 	*process.Process
 	file *openFile
-	// what of the memory is shared; Check sets it before the device uses the memory
+	// the shared parts of the memory; Check sets it before the device uses the memory
 	shared []process.Shared
 }
 
-// Check is that of the Process. It notes what the process shares.
+// Check checks that the process may access the memory, and records which parts are shared.
 func (r *registered) Check(addr, n uint64, write bool) (err error) {
 	r.shared, err = r.Process.Shared(addr, n, write)
 	return err
@@ -43,8 +43,9 @@ func (r *registered) Write(b []byte, addr uint64) error {
 	return err
 }
 
-// throughAnother calls do with processes that have the n bytes at addr too, and reports whether one
-// call has succeeded. A process may unmap the memory at any time, so it is looked at each time.
+// throughAnother calls do with other processes that have the same n bytes at addr, until a call
+// succeeds. It reports whether one did. A process may unmap the memory at any time, so its map is
+// checked each time.
 func (r *registered) throughAnother(addr uint64, n int, write bool, do func(*process.Process) error) bool {
 	if len(r.shared) == 0 {
 		return false
@@ -57,7 +58,7 @@ func (r *registered) throughAnother(addr uint64, n int, write bool, do func(*pro
 			return true
 		}
 	}
-	// A child that only posts work requests is not known yet.
+	// A child that has only posted work requests is not known yet.
 	all, _ := os.ReadDir("/proc")
 	for _, x := range all {
 		pid, err := strconv.Atoi(x.Name())
@@ -71,7 +72,7 @@ func (r *registered) throughAnother(addr uint64, n int, write bool, do func(*pro
 	return false
 }
 
-// users returns the processes that are known to use f.
+// users returns the known processes that use f.
 func (f *openFile) users() []*process.Process {
 	f.mu.Lock()
 	defer f.mu.Unlock()

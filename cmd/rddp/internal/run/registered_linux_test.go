@@ -17,11 +17,11 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// sharedAt is where the programs of TestMemoryOutlivesProcess have their memory.
+// sharedAt is the address of the memory in the programs of TestMemoryOutlivesProcess.
 const sharedAt = 0x3000_0000_0000
 
-// shareProgram has memory of descriptor 3 at sharedAt, as a child has that its parent has mapped.
-// Its arguments are the offset, the protection and the flags.
+// shareProgram maps descriptor 3 at sharedAt, like a child that has inherited the mapping. Its
+// arguments are the offset, the protection and the flags.
 func shareProgram(args []string) error {
 	var n [3]int
 	for i := range n {
@@ -39,9 +39,9 @@ func shareProgram(args []string) error {
 	return err
 }
 
-// TestMemoryOutlivesProcess: when the process that has registered memory has ended, the device
-// reaches what is shared through another one that has the device open and the same memory at the
-// same address.
+// TestMemoryOutlivesProcess: when the process that registered memory has ended, the device accesses
+// shared memory through another process that has the device open and the same memory at the same
+// address.
 func TestMemoryOutlivesProcess(t *testing.T) {
 	page := os.Getpagesize()
 	object := func() (*os.File, []byte) {

@@ -56,8 +56,8 @@ func init() {
 }
 
 // TestRSocketsKilledGo: when the Go program is killed, a C program that has accepted its connection
-// gets an error or an early end. One that has connected may wait forever: librdmacm 44 looks for
-// the end of a connection only at those that it has accepted.
+// gets an error or an early end. A C program that has connected may wait forever: librdmacm 44
+// detects the end of accepted connections only.
 func TestRSocketsKilledGo(t *testing.T) {
 	port := freePort(t)
 	p := startRSockets(t, preloaded(t, rsockpeer.Build(t), rsockpeer.Endless("listen"), port), nil)

@@ -43,8 +43,8 @@ func iwarp(args ...string) *exec.Cmd {
 	return c
 }
 
-// TestRSocketsServer: rstream of librdmacm connects to a Go program, which echoes. -T v has rstream
-// check the bytes.
+// TestRSocketsServer: librdmacm's rstream connects to a Go program, which echoes. With -T v,
+// rstream checks the bytes.
 func TestRSocketsServer(t *testing.T) {
 	for _, args := range []string{"-S 1 -C 500", "-S 64 -C 300", "-S 4096 -C 40", "-S 100000 -C 1"} {
 		t.Run(args, func(t *testing.T) {
@@ -88,11 +88,11 @@ func startRStream(t *testing.T, args ...string) (c *extsock.Conn, server *exec.C
 	return c, server, ended
 }
 
-// TestRSocketsClient: a Go program connects to rstream of librdmacm, and plays the part of rstream.
+// TestRSocketsClient: a Go program connects to librdmacm's rstream, and acts like rstream.
 func TestRSocketsClient(t *testing.T) {
 	const size, count = 4096, 40
 	c, _, ended := startRStream(t, "-T", "v", "-S", strconv.Itoa(size), "-C", strconv.Itoa(count))
-	// rstream's -T v expects bytes that count on from one transfer to the next.
+	// With -T v, rstream expects bytes that count up across transfers.
 	sync, data := make([]byte, 16), make([]byte, size)
 	for i := range sync {
 		sync[i] = byte(i)
@@ -127,7 +127,7 @@ func TestRSocketsClient(t *testing.T) {
 	}
 }
 
-// TestRSocketsKilled: when the C program is killed, a Read that waits fails, and not with io.EOF.
+// TestRSocketsKilled: when the C program is killed, a waiting Read fails, and not with io.EOF.
 func TestRSocketsKilled(t *testing.T) {
 	c, server, ended := startRStream(t, "-S", "4096", "-C", "40")
 	if _, err := c.Write(make([]byte, 16)); err != nil {
@@ -146,8 +146,9 @@ func TestRSocketsKilled(t *testing.T) {
 	}
 }
 
-// TestRSocketsIperf: iperf3 under the preload library at both ends. It looks for connections by
-// select, of which librdmacm sometimes misses one for five seconds, and calls that look again.
+// TestRSocketsIperf runs iperf3 under the preload library at both ends. iperf3 waits for
+// connections with select. librdmacm's select sometimes misses one for five seconds, until it polls
+// again.
 func TestRSocketsIperf(t *testing.T) {
 	env := "env LD_PRELOAD=" + rsockpeer.Preload(t)
 	for _, face := range []string{supervise, superviseIWARP} {
@@ -160,8 +161,8 @@ func TestRSocketsIperf(t *testing.T) {
 	}
 }
 
-// TestRSocketsPreload: curl under librdmacm's preload library gets a file from a Go server of
-// net/http, whose Listener serves plain TCP too.
+// TestRSocketsPreload: curl under librdmacm's preload library fetches a file from a net/http
+// server, whose Listener also serves plain TCP.
 func TestRSocketsPreload(t *testing.T) {
 	preload := rsockpeer.Preload(t)
 	l, port := listenRSockets(t, &extsock.Config{Startup: extsock.StartupPrefer, RSockets: true})

@@ -19,13 +19,14 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// This test has package rsockpeer's program of plain sockets under librdmacm's preload library at
-// the other end.
+// In this test, the other end is package rsockpeer's program of plain sockets under librdmacm's
+// preload library.
 
-// rsocketsConns is how many connections there are at a time.
+// rsocketsConns is the number of simultaneous connections.
 const rsocketsConns = 8
 
-// rsocketsBytes are the bytes of each direction of each connection: 2 GiB in all with full counts.
+// rsocketsBytes returns the number of bytes for each direction of each connection: 2 GiB in all
+// with full counts.
 func rsocketsBytes() int64 { return int64(testmode.Count(128<<20, 4<<20)) }
 
 // preloaded returns the command that runs rsockpeer under the preload library and a supervisor.
@@ -34,9 +35,9 @@ func preloaded(t *testing.T, peer string, load rsockpeer.Load, port int) *exec.C
 	return iwarp(slices.Concat([]string{"env", "LD_PRELOAD=" + rsockpeer.Preload(t), peer}, load.Args("127.0.0.1", port))...)
 }
 
-// TestRSocketsLoad has rsockpeer in either role, and has either end send the first byte and
-// half-close first. Listening ones have two connections each: of the fourth that one has accepted,
-// and of later ones, the thread of librdmacm for its events uses freed memory, and waits forever.
+// TestRSocketsLoad runs rsockpeer in either role, with either end sending the first byte and
+// half-closing first. Each listening process accepts only two connections: from the fourth accepted
+// connection on, librdmacm's event thread uses freed memory, and waits forever.
 func TestRSocketsLoad(t *testing.T) {
 	peer := rsockpeer.Build(t)
 	for _, first := range []string{"client", "server"} {
@@ -81,13 +82,13 @@ func TestRSocketsLoad(t *testing.T) {
 
 // An rsocketsProcess is rsockpeer, or rstream of librdmacm.
 type rsocketsProcess struct {
-	out   bytes.Buffer // once ended has its value
+	out   bytes.Buffer // valid once ended has its value
 	ended chan error
 }
 
 // startRSockets starts a program. If it has not ended after pairTime, the supervisor prints its
-// stacks, and takes the program and the connections along. stopped, if not nil, is called when it
-// has ended.
+// stacks and ends, and the program and the connections end with it. stopped, if not nil, is called
+// when the program has ended.
 func startRSockets(t *testing.T, cmd *exec.Cmd, stopped func() error) *rsocketsProcess {
 	t.Helper()
 	p := &rsocketsProcess{ended: make(chan error, 1)}

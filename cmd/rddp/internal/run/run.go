@@ -17,58 +17,57 @@ import (
 type Config struct {
 	// Args are the program and its arguments.
 	Args []string
-	// Addresses are the addresses of this host at which peers find the device, in the order of its
-	// GIDs. None means those of the interfaces that are up: see DefaultAddresses.
+	// Addresses are the addresses of this host at which peers reach the device, in the order of its
+	// GIDs. If empty, DefaultAddresses is used.
 	Addresses []netip.Addr
-	// IWARP says that the device is an RNIC, which speaks plain iWARP. Otherwise it is a channel
-	// adapter, as of InfiniBand, and speaks with the devices of other programs under Run.
+	// IWARP makes the device an RNIC, which speaks plain iWARP. Otherwise it is an InfiniBand
+	// channel adapter, which speaks with the devices of other programs under Run.
 	IWARP bool
-	// Log receives what the program opens, and the beginning and the end of its connections. Nil
-	// means nothing.
+	// Log receives a record when the program opens the device, and when its connections begin and
+	// end. If nil, nothing is logged.
 	Log *slog.Logger
-	// TCP chooses, by the peer's address, the TCP connections of the program that go over DDP if
-	// the peer speaks it.
+	// TCP chooses, by the peer's address, the program's outgoing TCP connections that go over DDP
+	// if the peer speaks it.
 	TCP []rules.Rule
-	// TCPTimeout is how long the program waits in connect for such a peer to show that it speaks
-	// DDP. Zero means DefaultTCPTimeout.
+	// TCPTimeout bounds how long connect waits for such a peer to show that it speaks DDP. Zero
+	// means DefaultTCPTimeout.
 	TCPTimeout time.Duration
-	// TCPListen chooses, by their own address, the listeners of the program that serve DDP beside
-	// plain TCP.
+	// TCPListen chooses, by their local address, the program's listeners that serve DDP in addition
+	// to plain TCP.
 	TCPListen []rules.Rule
-	// ClientTLS and ServerTLS, if not nil, put TLS below the connections over DDP that the program
-	// makes, and those that it accepts. There is then no connection in plain TCP unless PlainToo
-	// says so.
+	// ClientTLS and ServerTLS, if not nil, put TLS below the DDP connections that the program makes
+	// and accepts, respectively. Connections in plain TCP are then refused unless PlainToo is set.
 	ClientTLS func() *tls.Config
 	ServerTLS *tls.Config
-	// PlainToo allows, with TLS, connections in plain TCP with peers that do not speak DDP.
+	// PlainToo allows connections in plain TCP with peers that do not speak DDP, even with TLS
+	// configured.
 	PlainToo bool
-	// Insecure lets listeners that other hosts can connect to serve DDP without TLS.
+	// Insecure allows DDP without TLS on listeners that other hosts can reach.
 	Insecure bool
-	// TCPCounts counts the connections that TCP and TCPListen have chosen. Nil means that nobody
-	// wants to know.
+	// TCPCounts, if not nil, counts the connections that TCP and TCPListen have chosen.
 	TCPCounts *TCPCounts
-	// Faults are made on purpose.
+	// Faults are the failures to inject.
 	Faults fault.Plan
 
-	sniffFor time.Duration // how long a peer has to begin; zero means the usual time, and only a test has more
+	sniffFor time.Duration // how long a peer has to begin; zero means the default, and only tests set it
 }
 
-// TCPCounts counts the TCP connections of a program that a rule has chosen, by what became of them.
+// TCPCounts counts the TCP connections that a rule has chosen, by outcome.
 type TCPCounts struct {
-	DDP       atomic.Uint64 // they go over DDP
+	DDP       atomic.Uint64 // went over DDP
 	Plain     atomic.Uint64 // the peer does not speak DDP
-	Untouched atomic.Uint64 // they cannot be taken over
+	Untouched atomic.Uint64 // could not be taken over
 }
 
 // DefaultTCPTimeout is the default of Config.TCPTimeout.
 const DefaultTCPTimeout = 2 * time.Second
 
-// ErrUnsupported means that rddp run does not work on this system.
+// ErrUnsupported means that this system does not support rddp run.
 var ErrUnsupported = errors.New("needs Linux on amd64 or arm64")
 
 // A StartError means that the program could not be started.
 type StartError struct {
-	// Status is the exit status that a shell has then: 127 if there is no such program, and
+	// Status is the exit status that a shell would return: 127 if there is no such program, and
 	// otherwise 126.
 	Status int
 	Err    error
@@ -79,8 +78,8 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// DefaultAddresses returns the IPv4 addresses of the interfaces that are up, those of loopback
-// last.
+// DefaultAddresses returns the IPv4 addresses of this host's interfaces, loopback last, without
+// link-local ones.
 func DefaultAddresses() ([]netip.Addr, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -107,6 +106,6 @@ func DefaultAddresses() ([]netip.Addr, error) {
 	return nil, errors.New("no interface has an IPv4 address")
 }
 
-// DeviceName is the name of the device. The provider of rxe takes every device whose name begins
-// so.
+// DeviceName is the name of the device. The provider of rxe accepts every device whose name begins
+// with "rxe".
 const DeviceName = "rxe_rddp0"

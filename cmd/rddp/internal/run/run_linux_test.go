@@ -28,8 +28,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// The test binary has three parts besides the tests: the supervisor, the stage that becomes a
-// program, and the programs. Two programs that are joined talk over their standard streams, which
+// The test binary has three roles besides running the tests: the supervisor, the stage that
+// executes a program, and the programs. Two joined programs talk over their standard streams, which
 // the test connects.
 const (
 	supervise = "supervise" // as the name of the process
@@ -85,7 +85,7 @@ func under(args ...string) *exec.Cmd {
 	return c
 }
 
-// performance returns the command line of one of the programs of this file.
+// performance returns the command line of one of the test programs.
 func performance(t testing.TB, name string, args ...string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -95,7 +95,7 @@ func performance(t testing.TB, name string, args ...string) []string {
 	return append([]string{self, perform, name}, args...)
 }
 
-// programs are what the test runs under a supervisor.
+// programs are the test programs that run under a supervisor.
 var programs = map[string]func(args []string) error{
 	"pair": pairProgram, "leak": leakProgram, "unused": unusedProgram, "abuse": abuseProgram, "duplicate": duplicateProgram, "device": deviceProgram,
 	"connect": connectProgram, "refusal": refusalProgram, "errno": errnoProgram, "abuse-cm": abuseCMProgram, "killed": killedProgram,
@@ -103,12 +103,12 @@ var programs = map[string]func(args []string) error{
 	"share": shareProgram, "stranger": strangerProgram, "immediate": immediateProgram, "datagrams": datagramsProgram, "race": raceProgram, "crowd": crowdProgram,
 }
 
-// pages returns n bytes that the garbage collector does not know.
+// pages returns n bytes of memory outside the Go heap.
 func pages(n int) ([]byte, error) {
 	return unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 }
 
-// A joined is a program with a queue pair that is joined with that of another program.
+// A joined is a program whose queue pair is connected to that of another program.
 type joined struct {
 	*guest.Context
 	cq      *guest.CQ
@@ -192,7 +192,7 @@ func until(done func() bool) {
 	}
 }
 
-// poll waits for a completion that succeeds, with the ID.
+// poll waits for a completion, which must have the ID and no error.
 func (j *joined) poll(id uint64) error {
 	w := next(j.cq)
 	if w.ID != id || w.Status != 0 {
@@ -201,8 +201,8 @@ func (j *joined) poll(id uint64) error {
 	return nil
 }
 
-// pairProgram is one of two programs: the first one writes and reads the memory of the second one,
-// which then receives a Send, by an event.
+// pairProgram is one of two programs: the first writes and reads the memory of the second, which
+// then waits for an event and receives a Send.
 func pairProgram(args []string) error {
 	j, err := join()
 	if err != nil {
@@ -312,7 +312,7 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-// The supervisor cannot start a program that there is not, or a supervisor.
+// The supervisor cannot start a program that does not exist, or a supervisor.
 func TestCannotStart(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -341,7 +341,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// A signal that ends the program before it begins, as one for the process group may, ends the
+// If a signal, for example to the process group, ends the program before it begins, it ends the
 // supervisor too.
 func TestEndedBeforeItBegan(t *testing.T) {
 	c := under("true")
@@ -352,8 +352,8 @@ func TestEndedBeforeItBegan(t *testing.T) {
 	}
 }
 
-// When the supervisor is killed, its program ends, and the programs' peers do not hang. The next
-// supervisor removes its files, and those of no supervisor that runs.
+// When the supervisor is killed, its program ends, and the program's peers do not hang. The next
+// supervisor removes its files, but not the files of running supervisors.
 func TestSupervisorKilled(t *testing.T) {
 	folder := t.TempDir()
 	env := append(os.Environ(), "TMPDIR="+folder)
@@ -399,7 +399,7 @@ func TestSupervisorKilled(t *testing.T) {
 	next("after it", 0)
 }
 
-// deviceProgram looks at the device as tools do.
+// deviceProgram inspects the device like a tool.
 func deviceProgram([]string) error {
 	for path, want := range map[string]string{
 		"/sys/class/infiniband":                              DeviceName,
@@ -433,7 +433,7 @@ func deviceProgram([]string) error {
 	if _, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 20); !errors.Is(err, syscall.EPROTONOSUPPORT) {
 		return fmt.Errorf("a netlink socket for RDMA: %v", err)
 	}
-	// Everything else is as it was.
+	// Other files are unchanged.
 	b, err := os.ReadFile("/proc/self/comm")
 	if err != nil || len(b) == 0 {
 		return fmt.Errorf("another file: %q, %v", b, err)
@@ -498,12 +498,12 @@ func leakProgram(args []string) error {
 			return err
 		}
 	}
-	// The supervisor hears of a close a moment later.
+	// The supervisor notices a close a moment later.
 	until(func() bool { return count() <= before })
 	return nil
 }
 
-// unusedProgram opens and closes the device many times, and does nothing with it.
+// unusedProgram opens and closes the device many times without using it.
 func unusedProgram(args []string) error {
 	parent := supervisorPID()
 	count := func() int {
@@ -520,7 +520,7 @@ func unusedProgram(args []string) error {
 	if err := open(); err != nil {
 		return err
 	}
-	before := count() // of the last file nobody has heard yet that it is closed
+	before := count() // the supervisor has not noticed yet that the last file is closed
 	for range 100 {
 		if err := open(); err != nil {
 			return err
@@ -548,11 +548,11 @@ func TestOpenAndClose(t *testing.T) {
 	}
 }
 
-// duplicateProgram uses duplicates of the device's descriptor, and a child's.
+// duplicateProgram uses duplicates of the device's descriptor, also in a child.
 func duplicateProgram(args []string) error {
 	if len(args) > 0 { // the child has the device as descriptor 3
 		_, err := guest.Open(&guest.File{FD: 3})
-		if !errors.Is(err, syscall.EINVAL) { // the device has been asked for a context already
+		if !errors.Is(err, syscall.EINVAL) { // the file already has a context
 			return fmt.Errorf("the child's command: %v", err)
 		}
 		_, _, err = (&guest.File{FD: 3}).Do(3, make([]byte, 8), nil, 4, 0)
@@ -587,7 +587,7 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// abuseProgram sends commands that make no sense, and scribbles in its rings.
+// abuseProgram sends nonsensical commands and scribbles in its rings.
 func abuseProgram(args []string) error {
 	seed, err := strconv.ParseUint(args[0], 10, 64)
 	if err != nil {

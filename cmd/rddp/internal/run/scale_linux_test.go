@@ -25,8 +25,8 @@ func init() { programs["many"], programs["large"] = manyProgram, largeProgram }
 // manyQPs is how many queue pairs TestManyQueuePairs joins.
 const manyQPs = 1000
 
-// supervisorMemory returns the memory of this program's supervisor in KiB: its own, and that of the
-// rings and other files that it shares with the program.
+// supervisorMemory returns the memory in KiB of this program's supervisor: its own, and what it
+// shares with the program, such as the rings.
 func supervisorMemory() (own, shared float64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", supervisorPID()))
 	for line := range bytes.Lines(b) {
@@ -43,7 +43,7 @@ func supervisorMemory() (own, shared float64, err error) {
 	return own, shared, err
 }
 
-// A figure is what a program tells the benchmark, in a line on its standard error.
+// A figure is a result that a program reports to the benchmark, in a line on its standard error.
 type figure struct {
 	value float64
 	unit  string
@@ -55,7 +55,7 @@ func tellFigures(all ...figure) {
 	}
 }
 
-// reportFigures passes on the figures in text.
+// reportFigures reports the figures in text.
 func reportFigures(b *testing.B, text string) {
 	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
 		var f figure
@@ -66,8 +66,8 @@ func reportFigures(b *testing.B, text string) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// manyProgram is one of two programs that join all of their queue pairs, which have one CQ. Over
-// each one they write a number to the other's memory, and send an empty message behind it.
+// manyProgram is one of two programs that connect all of their queue pairs, which share one CQ.
+// Over each, they write a number to the other's memory, and then send an empty message.
 func manyProgram(args []string) error {
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -85,7 +85,7 @@ func manyProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	memory, err := pages(2 * 8 * n) // numbers to send, and then those that come
+	memory, err := pages(2 * 8 * n) // the numbers to send, then the received ones
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func manyProgram(args []string) error {
 	return nil
 }
 
-// joinMany joins the queue pairs with those of the other program, and posts a Write and a Send to
+// joinMany connects the queue pairs to those of the other program, and posts a Write and a Send on
 // each.
 func joinMany(c *guest.Context, in *bufio.Reader, mr guest.MR, qps []*guest.QP, names []string) error {
 	gid, err := os.ReadFile("/sys/class/infiniband/" + DeviceName + "/ports/1/gids/0")
@@ -194,7 +194,7 @@ func drainMany(cq *guest.CQ, n int) error {
 	return nil
 }
 
-// runMany runs two programs with n queue pairs each, and returns what the first one says.
+// runMany runs two programs with n queue pairs each, and returns the output of the first.
 func runMany(t testing.TB, n int) string {
 	t.Helper()
 	first, second := makePair(t, "many", strconv.Itoa(n))
@@ -206,11 +206,11 @@ func runMany(t testing.TB, n int) string {
 	return text.String()
 }
 
-// TestManyQueuePairs joins many queue pairs of two programs, and uses them all.
+// TestManyQueuePairs connects many queue pairs of two programs, and uses them all.
 func TestManyQueuePairs(t *testing.T) { runMany(t, testmode.Rounds(manyQPs, manyQPs/4)) }
 
-// BenchmarkMemory measures what a device needs for what a program has: of itself, and in the rings,
-// which the program shares.
+// BenchmarkMemory measures the memory that a supervisor needs for a program's objects: its own, and
+// the rings, which it shares with the program.
 func BenchmarkMemory(b *testing.B) {
 	b.Run("queue pairs", func(b *testing.B) {
 		for range b.N {
@@ -230,7 +230,7 @@ func BenchmarkMemory(b *testing.B) {
 	})
 }
 
-// largeProgram registers 1 GiB that it has written to, and then the same in many pieces.
+// largeProgram registers 1 GiB of memory in use, and then the same memory in many pieces.
 func largeProgram([]string) error {
 	const size, pieces = 1 << 30, 10_000
 	f, err := guest.OpenFile()

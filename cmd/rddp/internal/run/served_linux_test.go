@@ -32,23 +32,23 @@ func init() {
 	programs["serve"], programs["serve-itself"] = serveProgram, serveItselfProgram
 }
 
-// servedLen is the length in bytes of the memory that a serving program lends.
+// servedLen is the length in bytes of the memory that a serving program exposes.
 const servedLen = 64
 
 // BenchmarkServed measures how long a peer waits for one-sided operations on a program's memory,
-// whatever the program does meanwhile. Either the program runs under Run, so that a process of its
-// own serves it, or it uses extsock and serves itself. The peer is this process, which uses
-// extsock. A Write is one with a Read behind it, which shows that the data is in the memory. +Inf
-// means that the operation is not served.
+// depending on what the program does. Either the program runs under Run, so that a separate process
+// serves its memory, or it uses extsock and serves the memory itself. The peer is this process,
+// which uses extsock. A Write is followed by a Read, which shows that the data is in the memory.
+// +Inf means that the operation is not served.
 //
-// An operation begins when the one before it is complete, or after a pause. Without a pause, peer
-// and device together want more of two processors than is theirs beside four threads that compute.
+// An operation begins when the previous one is complete, or after a pause. Without a pause, peer
+// and device together need more than their share of two processors, if four other threads compute.
 func BenchmarkServed(b *testing.B) {
 	for _, server := range []string{"serve", "serve-itself"} {
 		for _, doing := range occupations {
 			b.Run(server+"/"+doing.desc, func(b *testing.B) {
 				p := startServing(b, server)
-				// This process stands for one on another host, which does not compete with the
+				// This process represents a peer on another host, which would not compete with the
 				// program.
 				setTimeSlices(timeSlice)
 				b.Cleanup(func() { setTimeSlices(0) }) // the next program would inherit it
@@ -105,8 +105,7 @@ func signalServing(s syscall.Signal) func(p *serving) error {
 	}
 }
 
-// yield makes the program busy with threads that leave the processors to all others, as chrt --idle
-// does.
+// yield makes the program busy with threads of the lowest priority, as with chrt --idle.
 func yield(p *serving) error {
 	if err := tellServing("busy")(p); err != nil {
 		return err
@@ -116,7 +115,7 @@ func yield(p *serving) error {
 	})
 }
 
-// eachThread calls do for each thread that the program has, also for those that come meanwhile.
+// eachThread calls do for each thread of the program, including those that start in the meantime.
 func (p *serving) eachThread(do func(tid int) error) error {
 	var done []int
 	for {
@@ -141,7 +140,7 @@ func (p *serving) eachThread(do func(tid int) error) error {
 	}
 }
 
-// attach stops all threads of the program as a debugger does. detach must be called in the same
+// attach stops all threads of the program like a debugger. detach must be called in the same
 // thread.
 func attach(p *serving) error {
 	runtime.LockOSThread()
@@ -171,7 +170,7 @@ func ptrace(request, tid int) error {
 	return nil
 }
 
-// servedOps are the operations of the peer, by the work requests that each one takes.
+// servedOps are the operations of the peer, with the work requests for each.
 var servedOps = []struct {
 	desc string
 	wrs  func(p *serving) []rdmap.WorkRequest
@@ -190,7 +189,7 @@ var servedOps = []struct {
 	}},
 }
 
-// A serving is a program that lends memory, and the connection to it.
+// A serving is a program that exposes memory, and the connection to it.
 type serving struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -201,8 +200,8 @@ type serving struct {
 	traced []int // threads that are stopped
 }
 
-// greeting is the private data by which a peer asks for a connection with frames, and here the
-// first of them: see packages cm and device.
+// greeting is the private data with which a peer requests a connection with frames, and here is the
+// first frame: see packages cm and device.
 const greeting = "rddp CM1\x00\x00\x00\x01"
 
 var here = append([]byte{4}, make([]byte, 15)...)
@@ -263,7 +262,7 @@ func startServing(b *testing.B, name string) *serving {
 	return p
 }
 
-// occupy has the program begin or end something.
+// occupy makes the program begin or end an occupation.
 func (p *serving) occupy(b *testing.B, do func(*serving) error) {
 	b.Helper()
 	if err := do(p); err != nil {
@@ -271,10 +270,10 @@ func (p *serving) occupy(b *testing.B, do func(*serving) error) {
 	}
 }
 
-// unserved is how long an operation takes that is not served.
+// unserved is the time after which an operation counts as not served.
 const unserved = time.Second / 2
 
-// measureLimit is how long measure measures at most: an operation may take tens of milliseconds.
+// measureLimit bounds the duration of measure, because an operation may take tens of milliseconds.
 const measureLimit = 2 * time.Second
 
 // measure makes an operation again and again.
@@ -304,7 +303,7 @@ func (p *serving) measure(b *testing.B, wrs []rdmap.WorkRequest, pause time.Dura
 	b.ReportMetric(0, "ns/op")
 }
 
-// serveProgram lends memory to a peer that connects by rdma_cm.
+// serveProgram exposes memory to a peer that connects by rdma_cm.
 func serveProgram([]string) error {
 	d, err := newDialog()
 	if err != nil {
@@ -331,7 +330,7 @@ func serveProgram([]string) error {
 	return obey(runtime.NumCPU() + 4)
 }
 
-// serveItselfProgram lends memory to a peer that connects, and serves it in this process.
+// serveItselfProgram exposes memory to a peer that connects, and serves it in its own process.
 func serveItselfProgram([]string) error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Messages: true, JudgeRequests: true})
 	if err != nil {
@@ -359,8 +358,9 @@ func serveItselfProgram([]string) error {
 	return obey(runtime.NumCPU())
 }
 
-// obey does what the standard input asks for until it ends. A program that serves itself is one as
-// Go programs are: it has as many threads that compute as there are processors.
+// obey executes commands from the standard input until it ends. threads is the value of GOMAXPROCS
+// while the program computes. A program that serves itself is like other Go programs: it has one
+// computing thread for each processor.
 func obey(threads int) error {
 	var busy atomic.Bool
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {

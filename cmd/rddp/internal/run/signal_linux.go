@@ -17,16 +17,16 @@ import (
 
 var native = binary.NativeEndian
 
-// ignored are the signals that this process ignored when it began, as nohup(1) has it, and a shell
-// whose script puts it into the background. Go's runtime keeps no others ignored.
+// ignored are the signals that this process ignored when it began, for example because of nohup(1),
+// or because a shell script started it in the background. Go's runtime keeps no others ignored.
 var ignored = slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT}, func(s os.Signal) bool { return !signal.Ignored(s) })
 
-// A forwarder passes signals on to the program. Those that a terminal sends reach the program
-// without help, since it is in the same process group, and this process outlives them.
+// A forwarder passes signals on to the program. Signals from a terminal reach the program directly,
+// since it is in the same process group; this process survives them.
 type forwarder struct{ signals chan os.Signal }
 
-// newForwarder catches the signals from now on. It comes before the program starts, which then
-// ignores what is ignored.
+// newForwarder starts catching signals. It must be called before the program starts, so that the
+// program inherits the ignored signals.
 func newForwarder() *forwarder {
 	f := &forwarder{signals: make(chan os.Signal, 16)}
 	signal.Notify(f.signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -36,8 +36,8 @@ func newForwarder() *forwarder {
 	return f
 }
 
-// forward passes signals on to a program that has been started. Those that came before have reached
-// no program, or one that was just beginning.
+// forward passes signals on to a program that has been started. It begins with the signals that
+// came earlier, which the program may have missed.
 func (f *forwarder) forward(p *seccomp.Program) {
 	pass := func(s os.Signal) { p.Signal(s.(syscall.Signal)) }
 	for early := len(f.signals); early > 0; early-- {
@@ -52,7 +52,7 @@ func (f *forwarder) forward(p *seccomp.Program) {
 	}()
 }
 
-// inForeground reports whether this process group is the one to which a terminal sends its signals.
+// inForeground reports whether the terminal sends its signals to this process group.
 func inForeground() bool {
 	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -68,12 +68,12 @@ func (f *forwarder) stop() {
 	close(f.signals)
 }
 
-// endBy ends this process by a signal, so that whoever waits for it sees what ended the program. It
-// returns if the signal does not end a process.
+// endBy ends this process by a signal, so that its parent sees what ended the program. It returns
+// if the signal does not end a process.
 func endBy(sig syscall.Signal) {
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the program's core is the one that counts
-	// Go's runtime has handlers of its own for some signals, which package signal does not take
-	// away. All zeros are the default action.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // only the program's core dump is useful
+	// Go's runtime has its own handlers for some signals, which package signal does not remove. All
+	// zeros mean the default action.
 	var action [4]uint64
 	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 	_ = unix.Kill(os.Getpid(), sig)

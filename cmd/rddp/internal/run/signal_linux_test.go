@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSignal: a signal for the supervisor is one for the program, and children of the program are
-// its children. The supervisor has a process group of its own, to which no terminal sends signals.
+// TestSignal: a signal to the supervisor reaches the program, and the program can wait for its own
+// children. The supervisor is in its own process group, to which no terminal sends signals.
 func TestSignal(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGINT, syscall.SIGQUIT} {
 		t.Run(unix.SignalName(s), func(t *testing.T) {
@@ -51,8 +51,8 @@ func wantStatus(t *testing.T, err error, status int) {
 	}
 }
 
-// TestSignalsIgnored: under nohup, or in the background of a script, neither the supervisor nor the
-// program ends with the terminal or by its keys.
+// TestSignalsIgnored: under nohup, or in the background of a script, neither the end of the
+// terminal nor its keys end the supervisor or the program.
 func TestSignalsIgnored(t *testing.T) {
 	signals := []os.Signal{syscall.SIGHUP, syscall.SIGINT}
 	c := under("sh", "-c", "kill -HUP $$; kill -INT $$; echo alive; read word; exit 7")
@@ -92,7 +92,7 @@ func init() {
 	}
 }
 
-// TestStopsIgnored: a program inherits that the signals of job control are ignored.
+// TestStopsIgnored: a program inherits ignored signals of job control.
 func TestStopsIgnored(t *testing.T) {
 	program := performance(t, "ignores")
 	c := exec.Command(program[0], program[1:]...)
@@ -117,7 +117,7 @@ func init() {
 	}
 }
 
-// TestInForeground: a process knows whether the keys of a terminal are signals for it.
+// TestInForeground: a process knows whether it gets the signals of the terminal's keys.
 func TestInForeground(t *testing.T) {
 	program := performance(t, "foreground")
 	for _, tt := range []struct {
@@ -147,7 +147,7 @@ func TestInForeground(t *testing.T) {
 	}
 }
 
-// terminal returns the two ends of a new terminal. A program has the far one.
+// terminal returns the two ends of a new terminal. The far end is for the program.
 func terminal(t *testing.T) (near, far *os.File) {
 	t.Helper()
 	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -13,7 +13,7 @@ import (
 
 func init() { programs["slices"] = slicesProgram }
 
-// slicesProgram looks at the time slices of its own threads and of its supervisor's.
+// slicesProgram checks the time slices of its own threads and of its supervisor's.
 func slicesProgram([]string) error {
 	own, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
@@ -23,7 +23,7 @@ func slicesProgram([]string) error {
 		fmt.Fprintln(os.Stderr, "this kernel has no time slices of one's own")
 		return nil
 	}
-	until(func() bool { // the supervisor does it when the program has begun
+	until(func() bool { // the supervisor sets them after the program has started
 		var entries []os.DirEntry
 		entries, err = os.ReadDir(fmt.Sprintf("/proc/%d/task", supervisorPID()))
 		for _, e := range entries {
@@ -43,8 +43,8 @@ func slicesProgram([]string) error {
 	return err
 }
 
-// TestTimeSlices checks that all threads of a supervisor have short time slices, and the program
-// has not.
+// TestTimeSlices checks that all threads of a supervisor have short time slices, and that the
+// program's threads do not.
 func TestTimeSlices(t *testing.T) {
 	if err := under(performance(t, "slices")...).Run(); err != nil {
 		t.Error(err)

@@ -25,19 +25,18 @@ import (
 
 func init() { programs["socket-fault"] = faultySocketProgram }
 
-// A faulty is a session of two extended sockets on a device that fails sooner or later.
+// A faulty is a session of two extended sockets on a device that may fail.
 type faulty struct {
 	ctx    context.Context
 	b      *verbs.Backend
 	memory *extsock.Memory // of the end that accepts
-	data   []byte          // which the other end writes, and gets back
+	data   []byte          // the other end writes it and reads it back
 
 	mu   sync.Mutex
-	errs []error // what is wrong
+	errs []error // the failures of the test
 }
 
-// fails reports whether a call has failed. It keeps the error if that is none that the packages
-// document.
+// fails reports whether a call has failed. It records errors that the packages do not document.
 func (f *faulty) fails(what string, err error) bool {
 	if err != nil && !isTyped(err) && !isLost(err) {
 		f.wrong("%s: %w", what, err)
@@ -51,8 +50,8 @@ func (f *faulty) wrong(format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf(format, args...))
 }
 
-// isLost reports whether the error is one that TCP has, or a connection in process, for a peer that
-// is gone.
+// isLost reports whether the error is one that TCP, or a connection in process, returns when the
+// peer is gone.
 func isLost(err error) bool {
 	for _, want := range []error{syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNREFUSED, io.ErrUnexpectedEOF, net.ErrClosed} {
 		if errors.Is(err, want) {
@@ -62,8 +61,8 @@ func isLost(err error) bool {
 	return false
 }
 
-// faultySocketProgram has a session of extended sockets. Each call returns, with a documented error
-// if it fails, what has arrived is right, and nothing is left.
+// faultySocketProgram runs a session of extended sockets. Each call returns, with a documented
+// error if it fails; the received data is correct; and nothing is leaked.
 func faultySocketProgram([]string) error {
 	before := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
@@ -129,7 +128,7 @@ func (f *faulty) accepted(c *extsock.Conn) {
 	}
 }
 
-// compare judges what an end has read to the end of the stream, or until an error.
+// compare checks the bytes that an end has read until the end of the stream or an error.
 func (f *faulty) compare(got []byte, err error) {
 	if err == nil && len(got) != len(f.data) || !bytes.HasPrefix(f.data, got) {
 		f.wrong("%d bytes of %d arrived, or other ones, %w", len(got), len(f.data), err)
@@ -172,7 +171,7 @@ func (f *faulty) dialed(c *extsock.Conn) {
 	f.fails("Read", err)
 }
 
-// TestSocketFaults has the device fail at each step of a session of extended sockets.
+// TestSocketFaults makes the device fail at each step of a session of extended sockets.
 func TestSocketFaults(t *testing.T) {
 	faults := []string{
 		"event=DEVICE_FATAL@0s", "event=DEVICE_FATAL@1ms", "event=DEVICE_FATAL@3ms", "event=DEVICE_FATAL@5ms", "qp-error@0s", "qp-error@1ms", "qp-error@3ms",

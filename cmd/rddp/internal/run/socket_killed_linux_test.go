@@ -22,9 +22,9 @@ import (
 
 func init() { programs["socket-flow"] = flowProgram }
 
-// flowProgram is one end of a connection on which bytes flow both ways: it listens and writes its
-// port to a named pipe, or dials. The victim kills itself while they flow, and the other end sees
-// that.
+// flowProgram is one end of a connection on which bytes flow in both directions. It listens and
+// writes its port to a named pipe, or dials. The victim kills itself while bytes flow, and the
+// survivor gets errors.
 //
 //	socket-flow listen|dial device|process victim|survivor PIPE
 func flowProgram(args []string) (err error) {
@@ -69,7 +69,7 @@ func flowConnection(cfg *extsock.Config, listens bool, file string) (*extsock.Co
 	return l.AcceptDDP()
 }
 
-// dieFlowing writes and reads, and does not survive it.
+// dieFlowing writes and reads, and then kills its own process.
 func dieFlowing(c *extsock.Conn) error {
 	go func() {
 		for b := make([]byte, 64<<10); ; {
@@ -84,8 +84,8 @@ func dieFlowing(c *extsock.Conn) error {
 	return unix.Kill(unix.Getpid(), unix.SIGKILL)
 }
 
-// surviveFlowing has a Read and a Write under way when the peer is killed. Both errors are those
-// that a program looks for with TCP, or say in process that a FIN came too early.
+// surviveFlowing reads and writes when the peer is killed. Both errors are those that a program
+// expects with TCP, or, in process, the error for an early FIN.
 func surviveFlowing(c *extsock.Conn) error {
 	var errs [2]error
 	var both sync.WaitGroup
@@ -106,8 +106,8 @@ func surviveFlowing(c *extsock.Conn) error {
 	return c.Close()
 }
 
-// TestSocketKilled: who has a connection to a program that is killed gets ECONNRESET, on a device
-// as in process.
+// TestSocketKilled: the peer of a killed program gets ECONNRESET, on a device as well as in
+// process.
 func TestSocketKilled(t *testing.T) {
 	for _, tt := range []struct{ kind, victim, survivor string }{
 		{supervise, "device", "device"}, {superviseIWARP, "device", "device"},

@@ -15,8 +15,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// openProcess returns a descriptor that stands for the process of a thread, as far as its
-// descriptors go. It is readable when the thread, or before Linux 6.9 the process, has ended.
+// openProcess returns a pidfd for the descriptors of a thread's process. It is readable when the
+// thread (before Linux 6.9: the process) has ended.
 func openProcess(thread int) (int, error) {
 	const ofThread = unix.O_EXCL // PIDFD_THREAD
 	p, err := unix.PidfdOpen(thread, ofThread)
@@ -46,7 +46,8 @@ const (
 	len6 = unix.SizeofSockaddrInet6
 )
 
-// readAddress reads an address of IP from the memory of a thread. ok is false if it is none.
+// readAddress reads an IP socket address from the memory of a thread. ok is false if it is not an
+// IP address.
 func readAddress(t process.Thread, addr uint64, n uint32) (a netip.AddrPort, ok bool, err error) {
 	var b [len6]byte
 	if n < len4 || n > 128 {
@@ -91,7 +92,7 @@ func zoneName(index uint32) string {
 	return ""
 }
 
-// appendAddress appends an address as a socket of a domain has it.
+// appendAddress appends the sockaddr of an address for a socket of the domain.
 func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
 	ip := a.Addr()
 	b = native.AppendUint16(b, uint16(domain))
@@ -109,8 +110,8 @@ func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
 	return native.AppendUint32(b, scope)
 }
 
-// writeAddress answers a call that asks for an address: it writes as much as the program has room
-// for, and the length of all of it.
+// writeAddress answers a call that asks for an address. It writes as much as fits into the
+// program's buffer, and the full length.
 func writeAddress(t waiting, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
 	var n [4]byte
 	if err := t.Read(n[:], length); err != nil {
@@ -143,7 +144,7 @@ func localAddress(fd int) (netip.AddrPort, error) {
 	return a, nil
 }
 
-// loopback returns the address of loopback of the same kind as a.
+// loopback returns the loopback address of the same family as a.
 func loopback(a netip.AddrPort) netip.Addr {
 	if a.Addr().Unmap().Is4() {
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})

@@ -28,8 +28,8 @@ import (
 
 func init() { programs["socket"] = socketProgram }
 
-// socketProgram has two extended sockets talk to each other: both on the device, and with "mixed"
-// also one on the device and one in process.
+// socketProgram connects two extended sockets: both on the device, and with "mixed" also one on the
+// device and one in process.
 func socketProgram(args []string) (err error) {
 	before := goleak.IgnoreCurrent()
 	b := new(verbs.Backend)
@@ -54,7 +54,7 @@ func runSockets(b *verbs.Backend, mixed bool) error {
 	return besideDevice(b)
 }
 
-// besideDevice listens at an address that is the host's and not the device's, so the connection
+// besideDevice listens at an address of the host that the device does not have, so the connection
 // runs in process.
 func besideDevice(b *verbs.Backend) error {
 	l, err := extsock.Listen("tcp", "127.0.0.2:0", &extsock.Config{Startup: extsock.StartupRequire, Backend: b})
@@ -75,7 +75,8 @@ func besideDevice(b *verbs.Backend) error {
 	return nil
 }
 
-// runMessages has two ends of which the one that dials is foreign exchange messages.
+// runMessages exchanges messages between two ends. The dialing end acts like a foreign
+// implementation.
 func runMessages(listens, dials extsock.Config) error {
 	dials.Messages, dials.NoCapabilities = true, true
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &listens)
@@ -109,8 +110,8 @@ func runMessages(listens, dials extsock.Config) error {
 	return nil
 }
 
-// socketPairs returns the configurations of pairs: of the one that listens, and of the one that
-// dials.
+// socketPairs returns pairs of configurations: one for the listening end, and one for the dialing
+// end.
 func socketPairs(b *verbs.Backend, mixed bool) [][2]*extsock.Config {
 	device := extsock.Config{Startup: extsock.StartupRequire, Backend: b, PrivateData: []byte("hello")}
 	process := device
@@ -145,11 +146,11 @@ func runPair(listens, dials *extsock.Config) error {
 	return nil
 }
 
-// posts posts Writes and Reads of every length at the end that is on the device, in memory of the
-// device, and takes their Completions.
+// posts posts Writes and Reads of every length at the end on the device, in the device's memory,
+// and waits for their Completions.
 func posts(b toe.Backend, from, to *extsock.Conn) error {
 	if from.ConnectionState().Device == "" {
-		return nil // the memory need not be a device's
+		return nil // the memory need not belong to a device
 	}
 	remote, err := extsock.NewMemory(b, 64*postLen, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -187,7 +188,8 @@ func posts(b toe.Backend, from, to *extsock.Conn) error {
 
 const postLen = 40_000
 
-// postAll posts pieces of p, each as soon as there is room, and takes their Completions, in order.
+// postAll posts pieces of p, each as soon as there is room, and checks that their Completions come
+// in order.
 func postAll(c *extsock.Conn, op rdmap.WorkOp, p []byte, h rdmap.Handle) error {
 	const pieces = 64
 	for posted, done := 0, 0; done < pieces; {
@@ -214,7 +216,7 @@ func postAll(c *extsock.Conn, op rdmap.WorkOp, p []byte, h rdmap.Handle) error {
 	return nil
 }
 
-// both streams both ways at once.
+// both streams in both directions at once.
 func both(a, b *extsock.Conn) error {
 	back := make(chan error, 1)
 	go func() { back <- stream(b, a) }()
@@ -248,7 +250,7 @@ func connectSockets(l *extsock.Listener, cfg *extsock.Config) (client, server *e
 	return c, s, nil
 }
 
-// stream writes bytes at one end and compares them at the other one.
+// stream writes bytes at one end and compares them at the other.
 func stream(from, to io.ReadWriter) error {
 	const n = 5 << 20
 	wrote := make(chan error, 1)
@@ -279,7 +281,7 @@ func stream(from, to io.ReadWriter) error {
 	return nil
 }
 
-// endSockets closes one end, and then the other one, which sees the end.
+// endSockets closes one end, and then the other, which sees the end.
 func endSockets(a, b *extsock.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
 	defer cancel()
@@ -295,10 +297,11 @@ func endSockets(a, b *extsock.Conn) error {
 	return errors.Join(b.Close(), a.Wait(ctx), b.Wait(ctx))
 }
 
-// socketKinds are the kinds of device. Ends in process are iWARP, so they meet only that kind.
+// socketKinds are the kinds of device. Ends in process use iWARP, so they can connect only to an
+// RNIC.
 var socketKinds = map[string]string{supervise: "alike", superviseIWARP: "mixed"}
 
-// TestSockets runs the two ends of extended sockets on either kind of device.
+// TestSockets connects extended sockets on either kind of device.
 func TestSockets(t *testing.T) {
 	for kind, pairs := range socketKinds {
 		t.Run(kind, func(t *testing.T) {
@@ -311,11 +314,11 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// socketsOfTest tells TestSocketsNettest that it is under supervision, and which pairs there are.
+// socketsOfTest tells TestSocketsNettest that it runs under a supervisor, and which pairs to test.
 const socketsOfTest = "RDDP_SOCKETS_OF_TEST"
 
-// TestSocketsNettest has package nettest judge extended sockets on either kind of device. The test
-// runs itself under supervision.
+// TestSocketsNettest runs package nettest on extended sockets on either kind of device. The test
+// runs itself under a supervisor.
 func TestSocketsNettest(t *testing.T) {
 	if pairs := os.Getenv(socketsOfTest); pairs != "" {
 		judgeSockets(t, pairs == "mixed")

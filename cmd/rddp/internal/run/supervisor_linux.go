@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// Stage becomes the program if Run has started this process for that. Otherwise it returns. The
-// main of an executable that uses Run must call it first.
+// Stage executes the program if Run has started this process for that. Otherwise it returns. The
+// main function of an executable that uses Run must call Stage first.
 func Stage() { seccomp.Stage() }
 
 // A supervisor answers the system calls of a program and its children.
@@ -37,20 +37,20 @@ type supervisor struct {
 	events   eventChannels
 	numbers  numbers
 	looks    looks
-	tcp      *connections // nil without rules for them
+	tcp      *connections // nil if there are no rules
 
 	closeOnce sync.Once
-	blindOnce sync.Once // the first process whose memory is out of reach is told of
+	blindOnce sync.Once // logs the first process whose memory cannot be read
 
 	mu locks.Mutex[locks.Supervisor]
 	// the open files of the device
 	files map[*openFile]struct{} // +checklocks:mu
 }
 
-// Run runs the program and returns its exit status. A program that was ended by a signal ends this
+// Run runs the program and returns its exit status. If a signal ends the program, Run ends this
 // process by the same signal. An error means that the program could not be started, or that this
-// system cannot do it. If ctx is done before the program is started, the error is that of ctx;
-// later ctx means nothing, because the program gets the signals itself.
+// system does not support Run. If ctx is done before the program is started, Run returns the error
+// of ctx. Later, ctx has no effect, because the program gets the signals itself.
 func Run(ctx context.Context, c Config) (status int, err error) {
 	signals := newForwarder()
 	defer signals.stop()
@@ -70,9 +70,9 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 	if s.tcp, err = newConnections(c); err != nil {
 		return 0, err
 	}
-	// A daemon that the program leaves behind is a child of the guardian, and without that one of
-	// this process, which may reach its memory even where a process may only debug its own
-	// descendants.
+	// A daemon that the program leaves behind becomes a child of the guardian, or of this process
+	// if there is no guardian. So this process may access its memory even if the system allows that
+	// for descendants only.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it such a daemon is an orphan
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -127,7 +127,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 	return s, nil
 }
 
-// close ends what the supervisor has of the system. It may be called more than once.
+// close closes all that the supervisor has opened. It may be called more than once.
 func (s *supervisor) close() { s.closeOnce.Do(s.closeAll) }
 
 func (s *supervisor) closeAll() {
@@ -141,7 +141,7 @@ func (s *supervisor) closeAll() {
 	}
 }
 
-// serve answers calls until no process is left that makes any.
+// serve answers calls until the last process under supervision has ended.
 func (s *supervisor) serve() error {
 	t := turns[*seccomp.Call]{next: s.program.Next, answer: func(c *seccomp.Call) {
 		s.numbers.note(c)
@@ -152,10 +152,10 @@ func (s *supervisor) serve() error {
 	return t.run()
 }
 
-// pathLimit is the maximum length of a path, as the kernel has it.
+// pathLimit is PATH_MAX.
 const pathLimit = 4096
 
-// answer answers one call. Whatever the device has no part in continues as if nothing had happened.
+// answer answers one call. Calls that do not concern the device continue unchanged.
 func (s *supervisor) answer(c *seccomp.Call) {
 	thread := waitingIn(s.program, c)
 	path := func(arg int) (string, bool) {
@@ -222,8 +222,8 @@ func (s *supervisor) answer(c *seccomp.Call) {
 	s.program.Continue(c)
 }
 
-// leave prepares for the execve of a thread: peers may write to the memory of its process until the
-// device learns that the program is another one.
+// leave prepares for the execve of a thread: until the device notices that the process runs another
+// program, peers could write to its memory.
 func (s *supervisor) leave(tid int) {
 	s.mu.Lock()
 	none := len(s.files) == 0
@@ -244,12 +244,11 @@ func (s *supervisor) leave(tid int) {
 	}
 	s.mu.Unlock()
 	for _, p := range all {
-		p.Leave() // it may wait for memory that does not come
+		p.Leave() // it may wait for an access whose page never arrives
 	}
 }
 
-// pathOrDevice returns the path in the tree that a call with a descriptor, a path and flags is
-// about.
+// pathOrDevice returns the path in the tree for a call with a descriptor, a path and flags.
 func (s *supervisor) pathOrDevice(c *seccomp.Call, flags uint64, path func(int) (string, bool)) (string, bool) {
 	if flags&unix.AT_EMPTY_PATH == 0 {
 		return path(1)
@@ -257,8 +256,8 @@ func (s *supervisor) pathOrDevice(c *seccomp.Call, flags uint64, path func(int) 
 	return s.deviceOf(c)
 }
 
-// deviceOf returns the path in the tree of the device that the first argument of a call is a
-// descriptor of.
+// deviceOf returns the path in the tree of the device whose descriptor is the first argument of a
+// call.
 func (s *supervisor) deviceOf(c *seccomp.Call) (string, bool) {
 	fd := int(int32(c.Args[0]))
 	if s.channels.find(c.Thread, fd) != nil {
@@ -267,7 +266,8 @@ func (s *supervisor) deviceOf(c *seccomp.Call) (string, bool) {
 	return s.tree.root + devPath, s.file(c.Thread, fd) != nil
 }
 
-// number returns the number of the device with a path in the tree. ok is false for other files.
+// number returns the device number of a path in the tree. ok is false for files that are not
+// devices.
 func (s *supervisor) number(path string) (major, minor uint32, ok bool) {
 	switch path {
 	case s.tree.root + devPath:
@@ -278,7 +278,7 @@ func (s *supervisor) number(path string) (major, minor uint32, ok bool) {
 	return 0, 0, false
 }
 
-// access answers access: the device may be read and written, and everything else read.
+// access answers access: devices may be read and written, everything else only read.
 func (s *supervisor) access(path string, mode uint32) syscall.Errno {
 	if _, _, ok := s.number(path); !ok && mode&unix.W_OK != 0 {
 		return syscall.EROFS
@@ -289,7 +289,7 @@ func (s *supervisor) access(path string, mode uint32) syscall.Errno {
 	return 0
 }
 
-// stat answers stat and its like for a path of the tree.
+// stat answers stat and similar calls for a path in the tree.
 func (s *supervisor) stat(t waiting, path string, buffer uint64) syscall.Errno {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -313,7 +313,7 @@ func (s *supervisor) statx(t waiting, path string, c *seccomp.Call) syscall.Errn
 	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), c.Args[4]))
 }
 
-// errnoOf returns the error of a system call as a number.
+// errnoOf returns the error number in err, or EIO if it has none.
 func errnoOf(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -325,7 +325,7 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// wait waits until the program and all processes that it has left behind have ended.
+// wait waits until the program and all processes that it has started have ended.
 func (s *supervisor) wait(served <-chan error) (int, error) {
 	status := s.program.Wait()
 	<-served
@@ -338,8 +338,8 @@ func (s *supervisor) wait(served <-chan error) (int, error) {
 	return status.ExitStatus(), nil
 }
 
-// endBy ends this process by the signal that has ended the program. If it can't, it returns the
-// exit status.
+// endBy ends this process by the signal that ended the program. If that fails, it returns the exit
+// status.
 func (s *supervisor) endBy(sig syscall.Signal) int {
 	s.close()
 	endBy(sig)

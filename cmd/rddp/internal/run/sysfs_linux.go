@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// The numbers of the device's file, as the kernel gives them out for RDMA.
+// The paths of the device files, and the numbers that the kernel assigns to them.
 const (
 	devMajor = 231
 	devMinor = 192
@@ -28,17 +28,17 @@ const (
 	devDir   = "/dev/infiniband"
 )
 
-// A tree is a folder with what the program finds in /sys and /dev: real files, so that reading
-// them, and listing and opening below their folders, runs natively.
+// A tree is a folder with the files that the program finds in /sys and /dev. They are real files,
+// so the kernel handles reading and listing them, and opening files relative to their folders.
 //
 // A supervisor that is killed cannot remove its tree, so the next one does. The lock on the folder,
-// which ends with the process, tells whether a tree is in use.
+// which ends with the process, shows whether a tree is in use.
 type tree struct {
 	root string
 	lock *os.File
 }
 
-// treePrefix begins the names of the folders.
+// treePrefix is the prefix of the folders' names.
 const treePrefix = "rddp-run-device-"
 
 // newTree makes the tree for a device.
@@ -69,8 +69,8 @@ func (t *tree) remove() {
 	_ = t.lock.Close()
 }
 
-// newFolder makes the folder of a tree, and locks it. Another supervisor may have found the folder
-// before it was locked, and removed it.
+// newFolder makes the folder of a tree, and locks it. If another supervisor removes the folder
+// before it is locked, newFolder makes another.
 func newFolder() (*tree, error) {
 	for {
 		root, err := os.MkdirTemp("", treePrefix)
@@ -96,7 +96,7 @@ func newFolder() (*tree, error) {
 	}
 }
 
-// openFolder opens a folder, which must not be a link.
+// openFolder opens a folder. It does not follow a symbolic link.
 func openFolder(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -105,13 +105,13 @@ func openFolder(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// removeDead removes the trees of this user whose supervisors have ended without doing so.
+// removeDead removes the trees of this user that killed supervisors have left behind.
 func removeDead() {
 	names, _ := filepath.Glob(filepath.Join(os.TempDir(), treePrefix+"[0-9]*"))
 	for _, name := range names {
 		f, err := openFolder(name)
 		if err != nil {
-			continue // it is another user's, or none any more
+			continue // it belongs to another user, or is already gone
 		}
 		var st unix.Stat_t
 		if unix.Fstat(int(f.Fd()), &st) == nil && st.Uid == uint32(os.Geteuid()) && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
@@ -121,7 +121,7 @@ func removeDead() {
 	}
 }
 
-// deviceFiles returns the content of the files by their path.
+// deviceFiles returns the content of the files by path.
 func deviceFiles(d *device.Device, addresses []netip.Addr, nodeType string) map[string]string {
 	g := d.GUID()
 	guid := fmt.Sprintf("%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7])
@@ -175,7 +175,7 @@ func gidText(g uverbs.GID) string {
 
 // interfaceOf returns the name and the hardware address of the interface with an address.
 func interfaceOf(a netip.Addr) (name, hardware string) {
-	all, _ := net.Interfaces() // without interfaces the device has none either
+	all, _ := net.Interfaces() // on an error the device has interface "lo"
 	for _, i := range all {
 		addrs, _ := i.Addrs()
 		for _, x := range addrs {
@@ -190,14 +190,14 @@ func interfaceOf(a netip.Addr) (name, hardware string) {
 	return "lo", "00:00:00:00:00:00"
 }
 
-// served are the paths that the tree replaces, with all that is below them.
+// served are the paths that the tree replaces, with everything below them.
 var served = []string{"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/misc/rdma_cm", devDir}
 
-// prefixes are how these paths begin, as nearly all programs spell them.
+// prefixes are prefixes of these paths, in the spelling of nearly all programs.
 var prefixes = []string{"/sys/class/inf", "/sys/class/misc/r", "/dev/inf"}
 
-// find returns the path in the tree of a path of the program. ok is false if the path is not one
-// that the tree replaces.
+// find translates a path of the program to a path in the tree. It returns false if the tree does
+// not replace that path.
 func (t *tree) find(path string) (string, bool) {
 	if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(path, p) }) && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
 		return "", false // nearly all paths

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// program32 is a program that connects to a port of this host, or listens at one and is done. It
-// needs no package that takes long to compile.
+// program32 is a program that connects to a port of this host, or listens at one and ends. It
+// imports no package that takes long to compile.
 const program32 = `package main
 
 import (
@@ -44,9 +44,9 @@ func must(err error) {
 }
 `
 
-// TestTCP32Bit: what a 32-bit program connects to, or listens at, by a rule stays untouched, and
-// the log says so. If it must have TLS it is refused. Where the kernel cannot run such a program,
-// rddp run says that.
+// TestTCP32Bit: connections and listeners of a 32-bit program that a rule has chosen stay
+// untouched, and the log says so. If TLS is required, they are refused. If the kernel cannot run
+// such a program, rddp run says so.
 func TestTCP32Bit(t *testing.T) {
 	dir := t.TempDir()
 	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// twoHosts makes two network namespaces that are joined, which only root may. A socket of IPv6 is
-// for IPv6 alone there, unless it says otherwise. It returns functions that run a function in one
-// of them; what that starts is there too.
+// twoHosts makes two connected network namespaces, which requires root. In them, IPv6 sockets are
+// IPv6-only by default. twoHosts returns functions that run a function in one of the namespaces;
+// processes that it starts are there too.
 func twoHosts(t *testing.T) (a, b func(func())) {
 	t.Helper()
 	pids := make([]int, 2)
@@ -33,7 +33,7 @@ func twoHosts(t *testing.T) (a, b func(func())) {
 		}
 		t.Cleanup(func() {
 			stdin.Close()
-			_ = holder.Wait() // a failure means nothing
+			_ = holder.Wait() // a failure does not matter
 		})
 		pids[i] = holder.Process.Pid
 	}
@@ -57,10 +57,10 @@ func inHost(t *testing.T, pid int) func(func()) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runtime.LockOSThread() // and the thread ends with the goroutine
+			runtime.LockOSThread() // so the thread ends with the goroutine
 			if unix.Gettid() == unix.Getpid() {
-				// The main thread does not end, and /proc/net would be that of the namespace. While
-				// it is locked here, another thread does it.
+				// The main thread does not end, and /proc/net would then show the namespace. While
+				// this goroutine locks it, another thread runs f.
 				inHost(t, pid)(f)
 				runtime.UnlockOSThread()
 				return
@@ -83,8 +83,8 @@ func inHost(t *testing.T, pid int) func(func()) {
 	}
 }
 
-// TestTCPBetweenHosts has both ends under a supervisor, each in a network namespace of its own:
-// beyond loopback without TLS if that is allowed, and with TLS.
+// TestTCPBetweenHosts runs each end under a supervisor, in its own network namespace: without TLS,
+// if that is allowed, and with TLS.
 func TestTCPBetweenHosts(t *testing.T) {
 	here, there := twoHosts(t)
 	files, _, pin := identity(t)

@@ -29,43 +29,44 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// Limits of what a program waits for.
+// Limits for TCP connections.
 const (
-	// plainFor is how long a peer that does not is remembered, and plainMost the most of them.
+	// plainFor is how long a peer that does not speak DDP is remembered, and plainMost the maximum
+	// number of such peers.
 	plainFor  = time.Minute
 	plainMost = 4096
-	// drainFor is how long connections have to end after the program. The kernel gives its own as
-	// much.
+	// drainFor is how long connections may last after the program has ended, as with the kernel's
+	// own connections.
 	drainFor = time.Minute
 )
 
-// connections are the TCP connections of the program that go over DDP: those that it makes, and, in
+// connections carries TCP connections of the program over DDP: those that it makes, and, in
 // accept_linux.go, those that it accepts.
 //
-// The call connect waits while this process asks the peer for DDP. If the peer does not have it,
-// the call continues, and the socket was never touched. Otherwise the program's own socket is
-// connected to this process over loopback, so that all about the descriptor stays as it is, and
-// this process carries bytes.
+// The program's connect waits while this process asks the peer for DDP. If the peer does not speak
+// it, the call continues, and the socket is untouched. Otherwise this process connects the
+// program's socket to itself over loopback and copies the bytes, so the program keeps its
+// descriptor.
 type connections struct {
 	program   *seccomp.Program
 	rules     []rules.Rule // for connections that the program makes
-	listeners []rules.Rule // for its listeners
+	listeners []rules.Rule // for the program's listeners
 	log       *slog.Logger
 	timeout   time.Duration      // how long a connect waits to learn whether the peer speaks DDP
 	sniffFor  time.Duration      // how long the peer of a listener has to begin
 	network   uint64             // the cookie of this process's network namespace
 	tls       func() *tls.Config // for the next connection that the program makes
-	secure    bool               // connections over DDP have TLS
+	secure    bool               // connections over DDP use TLS
 	plainToo  bool               // connections without DDP, and so without TLS, are allowed
-	insecure  bool               // listeners beyond loopback too may be without TLS
+	insecure  bool               // even listeners that other hosts can reach may lack TLS
 	acceptor  *proxy.Acceptor
 	counts    *TCPCounts
 
-	ctx      context.Context // of what is carried
+	ctx      context.Context // for established connections
 	end      context.CancelFunc
-	begin    context.Context // of what is only beginning: done when the program has ended
+	begin    context.Context // for connections that are starting up: done when the program has ended
 	ended    context.CancelFunc
-	relays   sync.WaitGroup // connections, and calls
+	relays   sync.WaitGroup // connections and calls
 	deciding sync.WaitGroup // arrivals
 	arrivals chan *arrival
 
@@ -73,34 +74,34 @@ type connections struct {
 	place6 meetingPlace
 
 	looks     looks
-	accepting locks.Mutex[locks.Leaf] // held while a listener may have another flag than the program has given it
+	accepting locks.Mutex[locks.Leaf] // held while acceptNow may have changed a listener's O_NONBLOCK flag
 
 	mu locks.Mutex[locks.Leaf]
 	// by the cookie of the program's socket
 	taken map[uint64]*taken // +checklocks:mu
-	// peers that speak no DDP, and until when that is believed
+	// peers that do not speak DDP, and when to ask again
 	plain map[netip.AddrPort]time.Time // +checklocks:mu
-	// by the source address of its token: what waits in the queue of a listener
+	// by the source address of the token: the arrivals in the queues of listeners
 	tokens map[netip.AddrPort]*arrival // +checklocks:mu
 	// the program's listeners that may share their port, by inode
 	own map[uint32]struct{} // +checklocks:mu
-	// by the listener: what waits for an accept without a token
+	// by the inode of the listener: the arrivals that wait for an accept without a token
 	kept map[uint32][]*arrival // +checklocks:mu
 
-	sharedOnce [groups]sync.Once // by the group: the first listener is told of that shares its port, or may do so
-	// user.Listeners, if no test has another one
+	sharedOnce [groups]sync.Once // by group: logs the first listener that shares its port, or may do so
+	// user.Listeners, except in tests
 	allListeners func() ([]user.Listener, error)
 }
 
-// A taken is a connection that is, or may become, one over DDP.
+// A taken is a connection that goes over DDP, or may turn out to.
 type taken struct {
 	cookie      uint64         // of the program's socket
-	decided     chan struct{}  // closed when it is one, or never will be
+	decided     chan struct{}  // closed when that is decided
 	local, peer netip.AddrPort // as the program sees them
 
 	// The rest is valid when decided is closed.
 	carried  bool
-	answered bool // a connection that is not carried: its connect ends with errno, and does not continue
+	answered bool // if not carried: connect returns errno, and does not continue
 	errno    syscall.Errno
 }
 
@@ -136,7 +137,7 @@ func newConnections(cfg Config) (*connections, error) {
 	return t, nil
 }
 
-// calls returns for which connections calls are to be answered.
+// calls returns the kinds of connections whose calls must be intercepted.
 func (t *connections) calls() (of seccomp.TCP) {
 	if t != nil && len(t.rules) > 0 {
 		of |= seccomp.Made
@@ -147,7 +148,7 @@ func (t *connections) calls() (of seccomp.TCP) {
 	return of
 }
 
-// answer answers a call for TCP connections. It reports false if the call is to continue.
+// answer answers a call for TCP connections. It returns false if the call must continue.
 func (t *connections) answer(c *seccomp.Call) bool {
 	switch c.Kind {
 	case seccomp.Connect:
@@ -179,8 +180,8 @@ func (t *connections) answer(c *seccomp.Call) bool {
 	return false
 }
 
-// notLent reports a call of a process that does not lend its descriptors or its memory, so that it
-// is not even known whether a rule has chosen the connection.
+// notLent logs a call of a process whose descriptors or memory this process may not access. It is
+// then not even known whether a rule has chosen the connection.
 func (t *connections) notLent(call string, thread int, err error) {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.log.Warn("the kernel does not let this process look, so the connection stays untouched", "call", call, "thread", thread, "err", err)
@@ -196,8 +197,8 @@ func match(all []rules.Rule, a netip.AddrPort) bool {
 	return false
 }
 
-// chosen reports whether a rule has chosen connections to an address, and returns the address to
-// which they go: no address means loopback, to a program that connects.
+// chosen reports whether a rule has chosen connections to an address. It also returns the address
+// to connect to: the unspecified address means loopback.
 func (t *connections) chosen(to netip.AddrPort) (netip.AddrPort, bool) {
 	if !to.Addr().Unmap().IsUnspecified() {
 		return to, match(t.rules, to)
@@ -218,7 +219,7 @@ func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
 		return
 	}
 	errno, answered := t.take(fd, to)
-	unix.Close(fd) // or the program's close would not end the connection
+	unix.Close(fd) // otherwise the program's close would not end the connection
 	if answered {
 		t.program.Answer(c, 0, errno)
 	} else {
@@ -226,7 +227,7 @@ func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
 	}
 }
 
-// take connects the socket over DDP, if that is possible. It reports false if the call is to
+// take connects the socket over DDP, if that is possible. It returns false if the call must
 // continue.
 func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answered bool) {
 	fresh, err := t.check(fd)
@@ -241,12 +242,12 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 		return 0, false
 	}
 	k, first := t.enter(cookie, to, nil)
-	for !first { // another thread connects the socket, or a signal has made the program call again
+	for !first { // another thread is connecting the socket, or the program calls again after a signal
 		<-k.decided
 		if closed, err := isClosed(fd); !k.carried || !closed || err != nil {
 			return k.errno, k.answered
 		}
-		// The program has ended that connection, or its peer has, and connects the socket anew.
+		// The program connects the socket again after that connection has ended.
 		k, first = t.enter(cookie, to, k)
 	}
 	half, err := t.dial(to)
@@ -258,8 +259,8 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 	return k.errno, k.answered
 }
 
-// without decides about a connect after err has kept it from going over DDP. It reports false if
-// the call is to continue.
+// without decides how a connect ends that cannot go over DDP because of err. It returns false if
+// the call must continue.
 func (t *connections) without(to netip.AddrPort, err error) (errno syscall.Errno, answered bool) {
 	if reject := (*mpa.RejectError)(nil); errors.As(err, &reject) {
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
@@ -278,7 +279,7 @@ func (t *connections) without(to netip.AddrPort, err error) (errno syscall.Errno
 	return 0, false
 }
 
-// refusal returns the error with which connect fails, if only a connection in TLS would have done.
+// refusal returns the error with which connect fails if TLS was required.
 func refusal(err error) syscall.Errno {
 	var errno syscall.Errno
 	switch {
@@ -290,8 +291,9 @@ func refusal(err error) syscall.Errno {
 	return syscall.ECONNREFUSED
 }
 
-// enter notes that a socket may become a connection over DDP, in the place of a connection of
-// before that is over, if there is one. first is false if another one is noted already.
+// enter records that a socket may become a connection over DDP. It replaces over, an earlier
+// connection of the same socket that has ended. If another connection is already recorded, enter
+// returns that, and first is false.
 func (t *connections) enter(cookie uint64, to netip.AddrPort, over *taken) (k *taken, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -303,14 +305,14 @@ func (t *connections) enter(cookie uint64, to netip.AddrPort, over *taken) (k *t
 	return k, true
 }
 
-// leave forgets a socket that has not become a connection over DDP. The caller has said in k what
-// its connect returns.
+// leave removes a socket that has not become a connection over DDP. The caller has set in k the
+// result of connect.
 func (t *connections) leave(k *taken) {
 	t.forget(k)
 	close(k.decided)
 }
 
-// forget forgets a connection, unless its socket has become another one.
+// forget removes a connection, unless its socket already has another one.
 func (t *connections) forget(k *taken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -319,8 +321,8 @@ func (t *connections) forget(k *taken) {
 	}
 }
 
-// untouched reports a connection that a rule has chosen, but that cannot be taken over. It is
-// refused if connections without TLS are not allowed.
+// untouched logs that a connection chosen by a rule cannot be taken over. It refuses the connection
+// if TLS is required.
 func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Errno, refused bool) {
 	t.counts.Untouched.Add(1)
 	if t.plainToo {
@@ -331,7 +333,7 @@ func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Err
 	return syscall.ECONNREFUSED, true
 }
 
-// dial connects to a peer that speaks DDP.
+// dial connects to a peer over DDP. It remembers peers that don't speak DDP.
 func (t *connections) dial(to netip.AddrPort) (*proxy.Half, error) {
 	t.mu.Lock()
 	until, known := t.plain[to]
@@ -353,7 +355,7 @@ func (t *connections) dial(to netip.AddrPort) (*proxy.Half, error) {
 	return half, err
 }
 
-// speaksNoDDP reports whether a peer has answered something else than DDP, or nothing.
+// speaksNoDDP reports whether a peer answered with something other than DDP, or not at all.
 func speaksNoDDP(err error) bool {
 	for _, e := range []error{extsock.ErrNotMPA, extsock.ErrNoReply, tlshandshake.ErrPlain, tlshandshake.ErrSilent, errPlain} {
 		if errors.Is(err, e) {
@@ -369,7 +371,8 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// join connects the program's socket with the connection over DDP, and carries what goes over it.
+// join connects the program's socket with the connection over DDP, and starts to copy bytes between
+// them.
 func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, bool) {
 	blocks, err := isBlocking(fd)
 	var near *net.TCPConn
@@ -395,8 +398,8 @@ func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, b
 		t.forget(k)
 		t.log.Info("connection has ended", endOf(&s, "to", k.peer)...)
 	})
-	// The kernel completes a connect that blocks, as if it had waited. One that does not is about
-	// to succeed.
+	// If the socket blocks, the program's connect continues, and the kernel completes it. Otherwise
+	// the program gets EINPROGRESS, and the connect succeeds soon.
 	return syscall.EINPROGRESS, !blocks
 }
 
@@ -443,7 +446,7 @@ func (t *connections) name(c *seccomp.Call) bool {
 	return true
 }
 
-// drain waits until what the program has written has arrived, and tells what there was.
+// drain waits until all that the program has written has been delivered, and logs the counts.
 func (t *connections) drain() {
 	t.ended()
 	timer := time.AfterFunc(drainFor, t.end)

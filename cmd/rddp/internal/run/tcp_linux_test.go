@@ -28,8 +28,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// superviseTCP is the name of a supervisor that takes over the connections to the rule that is its
-// first argument.
+// superviseTCP is the name of a supervisor that takes over outgoing connections. Its first argument
+// is the rule.
 const superviseTCP = "supervise-tcp"
 
 func init() {
@@ -64,8 +64,8 @@ func superviseConnections(as string) (int, error) {
 	return Run(context.Background(), cfg)
 }
 
-// underTCP returns a command that runs one of the programs of this file under a supervisor that
-// takes over its connections to an address. log gets what the supervisor and the program say.
+// underTCP returns a command that runs one of the test programs under a supervisor that takes over
+// its connections to an address. log gets the output of the supervisor and the program.
 func underTCP(t testing.TB, address string, log *bytes.Buffer, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := under(append([]string{address}, performance(t, name, append([]string{address}, args...)...)...)...)
@@ -82,7 +82,7 @@ func mustSucceed(t *testing.T, c *exec.Cmd, log *bytes.Buffer, want string) {
 }
 
 // serveEcho starts a TCP server that sends back what it receives, and half-closes when its client
-// does. It returns its address, and where it reports the end of each connection.
+// does. It returns its address, and a channel with the result of each connection.
 func serveEcho(t *testing.T, network, address string) (string, <-chan error) {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -129,8 +129,7 @@ func serveExit(t *testing.T, listen, to string) string {
 	return p.Addr().Address
 }
 
-// tcpEchoProgram makes connections to a server that echoes, all at a time, and checks what comes
-// back.
+// tcpEchoProgram makes simultaneous connections to an echo server, and checks what comes back.
 func tcpEchoProgram(args []string) error {
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -179,7 +178,7 @@ func echoOnce(c net.Conn, address string, size int) error {
 	return errors.Join(err, sendErr)
 }
 
-// TestTCP carries connections of a program that does not block over DDP.
+// TestTCP carries connections of a program with nonblocking sockets over DDP.
 func TestTCP(t *testing.T) {
 	for _, c := range []struct {
 		desc, listen string
@@ -211,7 +210,7 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// tcpBlocksProgram connects by a call that blocks, and asks for the addresses.
+// tcpBlocksProgram connects with a blocking call, and checks the addresses.
 func tcpBlocksProgram(args []string) error {
 	to := netip.MustParseAddrPort(args[0])
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -244,8 +243,8 @@ func TestTCPThatBlocks(t *testing.T) {
 	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-blocks"), &log, `ddp=1 plain=0 untouched=0`)
 }
 
-// tcpAnewProgram connects one socket again and again, and ends each connection by a connect to no
-// address.
+// tcpAnewProgram connects one socket again and again, and ends each connection by a connect to
+// AF_UNSPEC.
 func tcpAnewProgram(args []string) error {
 	to := netip.MustParseAddrPort(args[0])
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
@@ -276,7 +275,7 @@ func tcpAnewProgram(args []string) error {
 	return nil
 }
 
-// TestTCPAnew connects a socket again while the end of its last connection is still under way.
+// TestTCPAnew connects a socket again while its last connection is still ending.
 func TestTCPAnew(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer
@@ -290,7 +289,7 @@ func TestTCPWithPlainPeer(t *testing.T) {
 	mustSucceed(t, underTCP(t, echo, &log, "tcp-echo", "2", "100000"), &log, `ddp=0 plain=2 untouched=0`)
 }
 
-// TestTCPWithSilentPeer connects to a peer that waits for something else.
+// TestTCPWithSilentPeer connects to a peer that does not answer.
 func TestTCPWithSilentPeer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -303,7 +302,7 @@ func TestTCPWithSilentPeer(t *testing.T) {
 	mustSucceed(t, c, &log, `ddp=0 plain=1 untouched=0`)
 }
 
-// tcpErrnoProgram expects that connect fails with an error, or not.
+// tcpErrnoProgram expects that connect fails with a given error, or succeeds.
 func tcpErrnoProgram(args []string) error {
 	c, err := net.Dial("tcp", args[0])
 	if err == nil {
@@ -317,8 +316,8 @@ func tcpErrnoProgram(args []string) error {
 	return nil
 }
 
-// TestTCPThatIsRefused connects to a port where nobody listens, and to an exit whose service is
-// such a one.
+// TestTCPThatIsRefused connects to a port where nobody listens, and to the exit of a proxy for such
+// a port.
 func TestTCPThatIsRefused(t *testing.T) {
 	nobody := prototest.ClosedPort(t)
 	var log bytes.Buffer
@@ -328,7 +327,7 @@ func TestTCPThatIsRefused(t *testing.T) {
 	mustSucceed(t, c, &log, "the peer rejects the connection")
 }
 
-// tcpBoundProgram chooses its own address before it connects, or only its port.
+// tcpBoundProgram binds its address, or only its port, before it connects.
 func tcpBoundProgram(args []string) error {
 	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(args[1])}}).Dial("tcp", args[0])
 	if err != nil {
@@ -337,7 +336,7 @@ func tcpBoundProgram(args []string) error {
 	return echoOnce(c, args[0], 1000)
 }
 
-// tcpHereProgram connects to no address, which means loopback.
+// tcpHereProgram connects to the unspecified address, which means loopback.
 func tcpHereProgram(args []string) error {
 	_, port, err := net.SplitHostPort(args[0])
 	if err != nil {
@@ -350,14 +349,14 @@ func tcpHereProgram(args []string) error {
 	return echoOnce(c, args[0], 1000)
 }
 
-// TestTCPToNoAddress connects to 0.0.0.0, for which a rule about 127.0.0.1 is.
+// TestTCPToNoAddress connects to 0.0.0.0, to which a rule for 127.0.0.1 applies.
 func TestTCPToNoAddress(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer
 	mustSucceed(t, underTCP(t, serveExit(t, "127.0.0.1:0", echo), &log, "tcp-here"), &log, `ddp=1 plain=0 untouched=0`)
 }
 
-// TestTCPUntouched connects from a socket that is bound, which continues without us, and says so.
+// TestTCPUntouched connects a bound socket, which stays untouched; the log says so.
 func TestTCPUntouched(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	for _, local := range []string{"127.0.0.1", "0.0.0.0"} {
@@ -369,7 +368,7 @@ func TestTCPUntouched(t *testing.T) {
 	}
 }
 
-// tcpHoldProgram connects, sends a byte, says so when it is back, and waits forever.
+// tcpHoldProgram connects, sends a byte, reports its echo, and waits forever.
 func tcpHoldProgram(args []string) error {
 	c, err := net.Dial("tcp", args[0])
 	if err != nil {
@@ -385,7 +384,8 @@ func tcpHoldProgram(args []string) error {
 	select {}
 }
 
-// TestTCPOfKilledProgram kills a program: its peer sees the end, and the supervisor ends too.
+// TestTCPOfKilledProgram kills a program: its peer sees the connection end, and the supervisor ends
+// too.
 func TestTCPOfKilledProgram(t *testing.T) {
 	echo, ended := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer

@@ -13,12 +13,12 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// This file has the calls that connect or listen in ways that are not taken over.
+// Calls that connect or listen in ways that cannot be taken over.
 
 var err32Bit = errors.New("it is a 32-bit program")
 
-// call32 answers connect and listen of a 32-bit program, which stay untouched. It reports false if
-// the call is to continue.
+// call32 answers connect and listen of a 32-bit program, which cannot be taken over. It returns
+// false if the call must continue.
 func (t *connections) call32(c *seccomp.Call) bool {
 	call := *c
 	isListen := c.Kind == seccomp.Listen32
@@ -46,7 +46,7 @@ func (t *connections) call32(c *seccomp.Call) bool {
 // sysConnect is the number of connect in socketcall.
 const sysConnect = 3
 
-// listen32 reports a listener of a 32-bit program that a rule has chosen.
+// listen32 handles a listener of a 32-bit program, which cannot be taken over.
 func (t *connections) listen32(c *seccomp.Call) {
 	fd, err := borrow(c)
 	if err == nil {
@@ -61,18 +61,18 @@ func (t *connections) listen32(c *seccomp.Call) {
 }
 
 // fastOpen answers a send with MSG_FASTOPEN, which connects, to an address that a rule has chosen.
-// Its answer is that of a kernel on which fast open is off, so the program connects, which is taken
-// over. It reports false if the call is to continue.
+// It answers as a kernel with fast open disabled, so the program calls connect, which can be taken
+// over. It returns false if the call must continue.
 func (t *connections) fastOpen(c *seccomp.Call) bool {
 	addr, n := c.Args[4], uint32(c.Args[5])
 	switch c.Kind {
-	case seccomp.SendMMsg: // of the messages, the first one connects
+	case seccomp.SendMMsg: // the first message connects
 		if c.Args[2] == 0 {
 			return false
 		}
 		fallthrough
 	case seccomp.SendMsg:
-		var b [12]byte // struct msghdr, and struct mmsghdr, begin with the address and its length
+		var b [12]byte // struct msghdr and struct mmsghdr begin with the address and its length
 		if err := process.Thread(c.Thread).Read(b[:], c.Args[1]); err != nil {
 			t.notLent("sendmsg", c.Thread, err)
 			return false
@@ -86,8 +86,8 @@ func (t *connections) fastOpen(c *seccomp.Call) bool {
 }
 
 // ifChosen answers a call that connects a TCP socket, its first argument, to an address in the
-// program's memory as do says, if a rule has chosen that address. do reports false if the call is
-// to continue, and so does ifChosen.
+// program's memory, if a rule has chosen that address. do returns the answer, or false if the call
+// must continue. ifChosen returns false if the caller must continue the call.
 func (t *connections) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to netip.AddrPort) (syscall.Errno, bool)) bool {
 	to, ok, err := readAddress(process.Thread(c.Thread), addr, n)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 
 func init() { programs["tcp-fastopen"] = tcpFastOpenProgram }
 
-// tcpFastOpenProgram connects by a send with MSG_FASTOPEN, by each call that can, and by connect if
-// that is not supported.
+// tcpFastOpenProgram connects by each send call that supports MSG_FASTOPEN. If the flag is not
+// supported, it uses connect.
 func tcpFastOpenProgram(args []string) error {
 	to := unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: int(netip.MustParseAddrPort(args[0]).Port())}
 	data := []byte("sent")
@@ -78,8 +78,9 @@ func sendMessages(fd int, data []byte, to *unix.SockaddrInet4) error {
 	return nil
 }
 
-// TestTCPFastOpen connects by MSG_FASTOPEN to an address that a rule has chosen, which turns into
-// connect and goes over DDP, and to another one, which stays as it is.
+// TestTCPFastOpen connects by MSG_FASTOPEN. To an address that a rule has chosen, the program must
+// use connect instead, and the connection goes over DDP. A connection to another address is
+// unchanged.
 func TestTCPFastOpen(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer
@@ -96,7 +97,7 @@ func TestTCPFastOpen(t *testing.T) {
 	defer l.Close()
 	log.Reset()
 	c := underTCP(t, l.Addr().String(), &log, "tcp-fastopen")
-	c.Args[len(c.Args)-1] = echo // not what the rule is about
+	c.Args[len(c.Args)-1] = echo // not chosen by the rule
 	mustSucceed(t, c, &log, "ddp=0 plain=0 untouched=0")
 	if strings.Contains(log.String(), "not supported") {
 		t.Errorf("a send that no rule has chosen is answered:\n%s", log.Bytes())

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// fetchLen is the length in bytes of what the programs fetch.
+// fetchLen is the length in bytes of the file that the programs fetch.
 const fetchLen = 3<<20 + 7
 
 const asyncio = `import asyncio, hashlib
@@ -28,8 +28,8 @@ async def all():
     print(await asyncio.gather(*[one() for _ in range(20)]))
 asyncio.run(all())`
 
-// fetches are programs that fetch a file from HOST and PORT and print it, or what they make of it,
-// with the status that they end with and how many connections they make.
+// fetches are programs that fetch a file from HOST and PORT and print it, or a digest of it, with
+// their exit status and the number of connections that they make.
 var fetches = []struct {
 	desc          string
 	args          []string
@@ -44,8 +44,7 @@ var fetches = []struct {
 	{"asyncio, 20 at a time", []string{"python3", "-c", asyncio}, 0, 20},
 }
 
-// TestTCPPrograms fetches a file by programs of the system, with their connections over DDP and
-// without.
+// TestTCPPrograms fetches a file with the system's programs, over DDP and without.
 func TestTCPPrograms(t *testing.T) {
 	file := make([]byte, fetchLen)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(file)
@@ -76,7 +75,7 @@ func TestTCPPrograms(t *testing.T) {
 	}
 }
 
-// addressed returns arguments with the parts of an address in them.
+// addressed returns args with HOST and PORT replaced.
 func addressed(t *testing.T, args []string, address string) []string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
@@ -90,7 +89,7 @@ func addressed(t *testing.T, args []string, address string) []string {
 	return all
 }
 
-// outcome runs a command, which must be there, and returns its output and its exit status.
+// outcome runs a command, which must exist, and returns its output and its exit status.
 func outcome(t *testing.T, c *exec.Cmd) ([]byte, int) {
 	t.Helper()
 	out, err := c.Output()
@@ -100,7 +99,7 @@ func outcome(t *testing.T, c *exec.Cmd) ([]byte, int) {
 	return out, c.ProcessState.ExitCode()
 }
 
-// TestTCPConnections has a thousand connections of one program over DDP at a time.
+// TestTCPConnections makes a thousand simultaneous connections of one program over DDP.
 func TestTCPConnections(t *testing.T) {
 	echo, _ := serveEcho(t, "tcp", "127.0.0.1:0")
 	var log bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Which sockets of a program can be taken over.
+// Checks whether a program's socket can be taken over.
 
 var (
 	errBound     = errors.New("the program has bound the socket before connect")
@@ -17,15 +17,15 @@ var (
 	errMPTCP     = errors.New("it is MPTCP")
 )
 
-// check reports whether the socket is one of TCP that is not connected yet. The error says why such
-// a socket cannot be taken over.
+// check reports whether the socket is a TCP socket that is not connected yet. The error says why
+// such a socket cannot be taken over.
 func (t *connections) check(fd int) (fresh bool, err error) {
 	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	switch {
 	case err == nil && p == unix.IPPROTO_MPTCP:
 		return false, errMPTCP
 	case err != nil || p != unix.IPPROTO_TCP:
-		return false, nil // UDP, or no socket at all, about which the kernel has the right error
+		return false, nil // UDP, or not a socket; the kernel returns the right error
 	}
 	if closed, err := isClosed(fd); err != nil || !closed {
 		return false, err
@@ -40,10 +40,10 @@ func (t *connections) check(fd int) (fresh bool, err error) {
 	return err == nil, err
 }
 
-// isBound reports whether the program has bound a closed socket. A socket that was connected
-// before, or whose connect has failed, still shows a port. The kernel tells the two apart: it
-// refuses another bind of a bound socket, and a bind to no address and no port changes nothing else
-// in another one.
+// isBound reports whether the program has bound a socket that is not connected. A port alone does
+// not tell: a socket that was connected before, or whose connect has failed, still shows one. So
+// isBound binds the socket to no address and no port. The kernel refuses that if the socket is
+// bound; otherwise the bind has no effect.
 func isBound(fd int) (bool, error) {
 	local, err := localAddress(fd)
 	if err != nil || !local.Addr().IsUnspecified() || local.Port() == 0 {
@@ -68,14 +68,14 @@ func isBound(fd int) (bool, error) {
 	return false, err
 }
 
-// isClosed reports whether a socket of TCP is not connected, and not about to be.
+// isClosed reports whether a TCP socket is neither connected nor connecting.
 func isClosed(fd int) (bool, error) {
 	const closed = 7 // TCP_CLOSE
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	return err == nil && info.State == closed, err
 }
 
-// isHere returns an error if loopback is not where the socket is.
+// isHere returns an error if the socket cannot reach this process's loopback.
 func (t *connections) isHere(fd int) error {
 	network, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 	if err != nil {

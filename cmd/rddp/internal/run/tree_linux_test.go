@@ -22,9 +22,9 @@ import (
 
 func init() { programs["tree"] = treeProgram }
 
-// parentOf returns the number of the parent of a process.
+// parentOf returns the PID of a process's parent.
 func parentOf(pid int) int {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // that of a process that has ended is 0
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // 0 if the process has ended
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(fields) < 2 {
 		return 0
@@ -33,13 +33,12 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// supervisorPID returns the number of the supervisor of this program. Between the two is the
-// guardian.
+// supervisorPID returns the PID of this program's supervisor. The guardian is between the two.
 func supervisorPID() int { return parentOf(os.Getppid()) }
 
-// treeProgram starts a child, a daemon in a session of its own, and a grandchild of that, each of
-// which looks for a file all the time. Its argument is how many more of them are to be started. The
-// standard output is open in all of them.
+// treeProgram starts a child, a daemon in its own session, and a grandchild of that. Each calls
+// stat all the time, and has the standard output open. The argument is the number of processes
+// still to start.
 func treeProgram(args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -60,7 +59,7 @@ func treeProgram(args []string) error {
 	}
 	tell("here %d", os.Getpid())
 	if sid, err := unix.Getsid(0); n == 1 && sid == os.Getpid() {
-		return err // those that it has started are orphans
+		return err // its children become orphans
 	}
 	for {
 		if _, err := os.Stat("/"); err != nil {
@@ -69,8 +68,8 @@ func treeProgram(args []string) error {
 	}
 }
 
-// When the supervisor or its guardian is killed, all that the program has started ends, and none of
-// it sees a call fail.
+// When the supervisor or its guardian is killed, all processes that the program has started end,
+// and none of them sees a call fail.
 func TestEndOfSupervisor(t *testing.T) {
 	tests := []struct {
 		desc   string
@@ -105,10 +104,10 @@ func TestEndOfSupervisor(t *testing.T) {
 			if err := unix.Kill(tt.victim(t, c.Process.Pid), unix.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 { // it ends with the last process
+			if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 { // EOF comes with the end of the last process
 				t.Errorf("the programs say %q, %v", rest, err)
 				for _, pid := range append(pids, c.Process.Pid) {
-					_ = unix.Kill(pid, unix.SIGKILL) // they would run for ever
+					_ = unix.Kill(pid, unix.SIGKILL) // they would run forever
 				}
 			}
 			_ = c.Wait()
@@ -119,12 +118,12 @@ func TestEndOfSupervisor(t *testing.T) {
 	}
 }
 
-// Signals to the parent of a program are as good as signals to the supervisor.
+// A signal to the program's parent works like a signal to the supervisor.
 func TestSignalToParent(t *testing.T) {
 	wantStatus(t, under("sh", "-c", `trap "exit 7" TERM; kill -ALRM $PPID; kill -TERM $PPID; while :; do sleep 0.01; done`).Run(), 7)
 }
 
-// A guardian that is stopped goes on, and the end of the program is known.
+// A stopped guardian is continued, and the supervisor learns of the program's end.
 func TestStoppedGuardian(t *testing.T) {
 	c := under("sh", "-c", "echo $PPID; kill -STOP $PPID; exit 7")
 	out, err := c.StdoutPipe()
@@ -149,7 +148,7 @@ func TestStoppedGuardian(t *testing.T) {
 	wantStatus(t, <-ended, 7)
 }
 
-// A program has the descriptors of its user, whatever their numbers are.
+// A program inherits the user's descriptors, whatever their numbers are.
 func TestDescriptorsOfUser(t *testing.T) {
 	c := under("sh", "-c", "cat <&3; cat <&4; cat <&5")
 	var want string

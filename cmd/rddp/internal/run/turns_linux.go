@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// turns answers calls, one after the other, by one goroutine: that costs the least. But an answer
-// may wait, because of the program whose call it is: a page of its memory may be on a disk or a
-// network, and never come. Then another goroutine takes the turn, and the calls of all others go
-// on.
+// turns answers calls one after the other in one goroutine, which costs the least. But an answer
+// may wait for the calling program: a page of its memory may be on a disk or a network, and may
+// never arrive. Then another goroutine takes the turn, so other calls don't wait.
 //
-// The goroutine that watches does so only while there are calls.
+// The watching goroutine runs only while there are calls.
 type turns[C any] struct {
 	next   func() (C, error) // returns the next call, to one goroutine at a time
 	answer func(C)           // may be called by several goroutines
 
-	// at counts the beginnings and the ends of turns. It is odd while a call is being answered.
-	// Whoever makes it even has the next turn.
+	// at counts the beginnings and the ends of turns. It is odd while a call is being answered. The
+	// goroutine that makes it even has the next turn.
 	at    atomic.Uint64
 	slow  atomic.Int32 // answers that have lost their turn
-	awake atomic.Bool  // somebody watches
+	awake atomic.Bool  // watch is watching
 	wake  chan struct{}
 	ended chan error
 }
 
 const (
-	// turnMost is how long an answer may take before another goroutine takes the turn. It may be
-	// twice as long.
+	// turnMost is how long an answer may take before another goroutine takes the turn. It may take
+	// up to twice as long until watch notices.
 	turnMost = 20 * time.Millisecond
-	// slowMost is how many answers may wait. Each of them keeps a thread of this process.
+	// slowMost is the maximum number of slow answers. Each occupies a thread of this process.
 	slowMost = 512
 )
 
-// run answers calls until next fails. It returns that error; slow answers may still be under way.
+// run answers calls until next fails, and returns its error. Slow answers may still be running
+// then.
 func (t *turns[C]) run() error {
 	t.wake, t.ended = make(chan struct{}, 1), make(chan error, 1)
 	over := make(chan struct{})
@@ -44,7 +44,7 @@ func (t *turns[C]) run() error {
 	return <-t.ended
 }
 
-// serve answers calls until another goroutine has the turn.
+// serve answers calls until another goroutine takes the turn.
 func (t *turns[C]) serve() {
 	for {
 		c, err := t.next()
@@ -64,7 +64,7 @@ func (t *turns[C]) serve() {
 	}
 }
 
-// watch takes the turn of answers that take too long.
+// watch takes the turn away from answers that take too long.
 func (t *turns[C]) watch(over <-chan struct{}) {
 	tick := time.NewTicker(turnMost)
 	defer tick.Stop()
@@ -85,21 +85,21 @@ func (t *turns[C]) watch(over <-chan struct{}) {
 			}
 			at := t.at.Load()
 			if at == last && at%2 == 0 {
-				break busy // nobody calls
+				break busy // no call in the last interval
 			}
 			if at == last && t.slow.Load() < slowMost {
 				t.slow.Add(1)
 				if t.at.CompareAndSwap(at, at+1) {
 					go t.serve()
 				} else {
-					t.slow.Add(-1) // it has just ended
+					t.slow.Add(-1) // the answer has just ended
 				}
 			}
 			last = at
 		}
 		tick.Stop()
 		t.awake.Store(false)
-		if t.at.Load()%2 == 1 && t.awake.CompareAndSwap(false, true) { // a call has come meanwhile
+		if t.at.Load()%2 == 1 && t.awake.CompareAndSwap(false, true) { // a call arrived in the meantime
 			t.wake <- struct{}{}
 		}
 	}

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// A call whose answer waits keeps no other call waiting for long, and nothing watches when there
-// are no calls.
+// A slow answer does not delay other calls for long, and watch sleeps when there are no calls.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := make(chan int)
@@ -87,7 +86,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// No more answers than there may be threads for wait at the same time.
+// At most slowMost answers wait at the same time.
 func TestTurnsMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := make(chan int, slowMost+10)

@@ -15,12 +15,12 @@ import (
 	"github.com/rddp/rddp/toe/verbs"
 )
 
-// faultOfTest is the variable of the environment by which a test has the supervisor make a fault.
+// faultOfTest is the environment variable with the fault that the supervisor injects.
 const faultOfTest = "RDDP_TEST_FAULT"
 
 func init() { programs["client-fault"] = faultyClientProgram }
 
-// A ledger is one end of a session, with what is under way.
+// A ledger is one end of a session, with its outstanding work requests.
 type ledger struct {
 	ctx    context.Context
 	q      *verbs.QP
@@ -57,7 +57,7 @@ func (l *ledger) post(r verbs.Request, n int) (uint64, error) {
 	return r.ID, nil
 }
 
-// errDoubled is no error of the package: a completion came that was not due.
+// errDoubled is the test's own error: a completion arrived for no outstanding work request.
 var errDoubled = errors.New("a completion that was not due")
 
 // settle waits for completions until done, or until one has an error. It returns the first error.
@@ -92,8 +92,7 @@ func (l *ledger) want(id uint64, err error) error {
 	return l.settle(func() bool { return !l.open[id] })
 }
 
-// canonical is a session with each operation, from a to b, with a receive that stays posted at each
-// end.
+// canonical runs a session with each operation, from a to b. One receive stays posted at each end.
 func canonical(d *verbs.Device, a, b *ledger) error {
 	memory := b.region.Handle()
 	receive := verbs.Request{Op: verbs.OpReceive}
@@ -128,7 +127,7 @@ func canonical(d *verbs.Device, a, b *ledger) error {
 	return nil
 }
 
-// isTyped reports whether an error is one that the package documents.
+// isTyped reports whether the package documents the error.
 func isTyped(err error) bool {
 	var w *verbs.WorkError
 	var d *verbs.DeviceError
@@ -137,8 +136,8 @@ func isTyped(err error) bool {
 	return errors.As(err, &w) || errors.As(err, &d) || errors.As(err, &u) || errors.As(err, &c) || errors.Is(err, verbs.ErrDisconnected)
 }
 
-// faultyClientProgram has two ends meet on a device that fails sooner or later. Each error is a
-// typed one, and each work request completes once, unless Wait has said that the device has failed.
+// faultyClientProgram connects two ends on a device that may fail. Each error is a typed one, and
+// each work request completes once, unless Wait has reported that the device has failed.
 func faultyClientProgram([]string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
 	defer cancel()
@@ -156,7 +155,7 @@ func faultyClientProgram([]string) (err error) {
 			return err
 		}
 	}
-	// The end of one is the end of the other, of which nothing is lost.
+	// When one end closes, the other ends too, and loses no completion.
 	_ = a.q.Close()
 	for len(b.open) > 0 {
 		var w *verbs.WorkError
@@ -183,7 +182,7 @@ func mustBeTyped(what string, err error) error {
 	return nil
 }
 
-// meetFaulty connects a to b. If one of them fails, the other one does not wait for it.
+// meetFaulty connects a to b. If one of them fails, the other does not wait for it.
 func meetFaulty(ctx context.Context, d *verbs.Device, a, b *ledger) error {
 	l, err := d.Listen(netip.MustParseAddrPort("127.0.0.1:0"))
 	if err != nil {
@@ -209,7 +208,7 @@ func meetFaulty(ctx context.Context, d *verbs.Device, a, b *ledger) error {
 	return err
 }
 
-// TestVerbsClientFaults has the device fail at each step of a session.
+// TestVerbsClientFaults makes the device fail at each step of a session.
 func TestVerbsClientFaults(t *testing.T) {
 	faults := []string{"event=DEVICE_FATAL@0s", "event=DEVICE_FATAL@1ms", "event=DEVICE_FATAL@3ms", "qp-error@0s", "qp-error@1ms", "register=ENOMEM@1", "register=ENOMEM@2"}
 	for n := 1; n <= 9; n += testmode.Rounds(1, 4) {

@@ -28,8 +28,8 @@ func init() { programs["client"], programs["client-of"] = clientProgram, clientO
 // clientLimit ends a test program that hangs.
 const clientLimit = 2 * time.Minute
 
-// A client is one end of a connection by package verbs, with one Region: half of it is for what
-// comes, half for what goes.
+// A client is one end of a connection of package verbs, with one Region: the first half is for
+// receiving, the second for sending.
 type client struct {
 	ctx    context.Context
 	qp     *verbs.QP
@@ -39,8 +39,7 @@ type client struct {
 
 const half = 1 << 20
 
-// clientProgram connects two ends within one program, or with the device as the peer's, and checks
-// what arrives.
+// clientProgram connects two ends within one program, and checks the data that arrives.
 func clientProgram([]string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
 	defer cancel()
@@ -63,8 +62,8 @@ func clientProgram([]string) error {
 	return nil
 }
 
-// countFiles opens nothing for good, but the first file of a process makes the runtime open its
-// own, which countFiles counts.
+// countFiles returns the number of open descriptors. The first call in a process also counts the
+// descriptors that the runtime then opens for itself.
 func countFiles() (int, error) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	return len(entries), err
@@ -93,7 +92,7 @@ func runClients(ctx context.Context) (err error) {
 	if err := refusals(d, a); err != nil {
 		return err
 	}
-	// The end of one is the end of the other, whose receive is flushed.
+	// When one end closes, the other ends too, and its receive is flushed.
 	if err := b.qp.PostReceive(99, verbs.Segment{Region: b.region, Len: 8}); err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func connect(ctx context.Context, d *verbs.Device) (a, b *client, l *verbs.Liste
 	return a, b, l, nil
 }
 
-// rejects has the end that accepts refuse a request for what is in it.
+// rejects makes the accepting end refuse a request because of its private data.
 func rejects(ctx context.Context, d *verbs.Device) error {
 	l, err := d.Listen(netip.MustParseAddrPort("127.0.0.1:0"))
 	if err != nil {
@@ -168,8 +167,8 @@ func rejects(ctx context.Context, d *verbs.Device) error {
 	return nil
 }
 
-// closeClients closes the device while calls wait. They end, and each later one fails with
-// os.ErrClosed. The memory of a Region is there until its Close, which gives it back.
+// closeClients closes the device while calls wait. They return, and each later call fails with
+// os.ErrClosed. The memory of a Region stays valid until its Close, which releases it.
 func closeClients(ctx context.Context) error {
 	d, err := verbs.Open("")
 	if err != nil {
@@ -190,8 +189,8 @@ func closeClients(ctx context.Context) error {
 	ended := make(chan error, 2)
 	go func() {
 		for {
-			// The device closes one end behind the other, so this one may see that the other has
-			// gone, and what that flushes.
+			// The device closes one end after the other, so this end may see the disconnect and the
+			// flushed work requests.
 			switch err := wait(); {
 			case errors.Is(err, verbs.ErrDisconnected):
 				ended <- os.ErrClosed
@@ -235,7 +234,7 @@ func (c *client) prepare(d *verbs.Device) func(*verbs.QP) error {
 	}
 }
 
-// want waits for one completion, which must be a good one with the ID.
+// want waits for one completion, which must have the ID and no error.
 func (c *client) want(id uint64, op verbs.Op, n int) error {
 	var done [1]verbs.Completion
 	if _, err := c.qp.Wait(c.ctx, done[:]); err != nil {
@@ -247,7 +246,8 @@ func (c *client) want(id uint64, op verbs.Op, n int) error {
 	return nil
 }
 
-// wantAll waits for these completions, in any order: those of two queues have none.
+// wantAll waits for these completions, in any order, because two queues are not ordered with each
+// other.
 func (c *client) wantAll(all ...verbs.Completion) error {
 	for len(all) > 0 {
 		var done [1]verbs.Completion
@@ -263,7 +263,7 @@ func (c *client) wantAll(all ...verbs.Completion) error {
 	return nil
 }
 
-// hello sends where the own memory is.
+// hello sends the handle of its own memory.
 func (c *client) hello() error {
 	h := c.region.Handle()
 	b := c.region.Bytes()[half:]
@@ -284,8 +284,8 @@ func (c *client) hear() error {
 	return nil
 }
 
-// exchange tells each end the other's memory, and then writes and reads it, with a Send behind that
-// says when.
+// exchange sends each end the handle of the other's memory, and then writes and reads that memory.
+// A Send after each Write tells the peer that the data is there.
 func exchange(a, b *client) error {
 	for _, step := range []func() error{a.hello, b.hear, b.hello, a.hear} {
 		if err := step(); err != nil {
@@ -324,7 +324,7 @@ func exchange(a, b *client) error {
 	return nil
 }
 
-// extensions uses atomics and Immediate Data, or is refused them.
+// extensions uses atomics and Immediate Data, or checks that they are refused.
 func extensions(d *verbs.Device, a, b *client) error {
 	old := verbs.Segment{Region: a.region, Off: half, Len: 8}
 	counter := b.region.Bytes()[:8]
@@ -370,7 +370,7 @@ func extensions(d *verbs.Device, a, b *client) error {
 	return nil
 }
 
-// refusals tries what is refused without harm to the connection.
+// refusals tries requests that are refused without harm to the connection.
 func refusals(d *verbs.Device, c *client) error {
 	closed, err := d.NewRegion(8, 0)
 	if err != nil {
@@ -417,8 +417,8 @@ func TestVerbsClient(t *testing.T) {
 	}
 }
 
-// TestVerbsClientWithoutDevice: there is no device with that name, on this machine and under
-// supervision.
+// TestVerbsClientWithoutDevice: opening a device that does not exist fails, on this machine and
+// under a supervisor.
 func TestVerbsClientWithoutDevice(t *testing.T) {
 	if err := openNobody(nil); err != nil {
 		t.Error(err)
@@ -439,7 +439,7 @@ func openNobody([]string) error {
 	return nil
 }
 
-// clientOfProgram sends one message to a peer, and takes one.
+// clientOfProgram sends one message to a peer and receives one.
 func clientOfProgram(args []string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientLimit)
 	defer cancel()
@@ -469,8 +469,8 @@ func clientOfProgram(args []string) (err error) {
 	return errors.Join(c.qp.Close(), c.region.Close())
 }
 
-// TestVerbsClientOfExtsock: the peer is package extsock in this process, to which the program is
-// any iWARP.
+// TestVerbsClientOfExtsock: the peer is package extsock in this process, which knows only that the
+// program speaks iWARP.
 func TestVerbsClientOfExtsock(t *testing.T) {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// A waiting is the memory of the thread that waits in a call. When the thread is killed, its number
-// may become that of another one, of any process. So nothing is written unless the thread still
-// waits.
+// A waiting is the memory of a thread that waits in a call. When the thread is killed, its number
+// may be reused by a thread of any process. So Write checks that the thread still waits.
 type waiting struct {
 	process.Thread
 	l *seccomp.Listener

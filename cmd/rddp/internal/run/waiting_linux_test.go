@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/seccomp"
 )
 
-// TestWaiting: the memory of a thread is written as long as the thread waits. Then its number may
-// be that of another one; here it is that of the test.
+// TestWaiting: the memory of a thread is written only while the thread waits. Later its number may
+// be that of another thread; here it is that of the test.
 func TestWaiting(t *testing.T) {
 	p, err := seccomp.Start([]string{"/bin/true"}, 0)
 	if err != nil {
