@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// TestConflict: which addresses two ids may have at one port, and the error if they may not.
+// TestConflict checks which addresses two ids may have at one port, and the error for others.
 func TestConflict(t *testing.T) {
 	for _, tt := range []struct {
 		first string
@@ -41,8 +41,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestBindAddress: an address that the host does not have, and one that it has but the device does
-// not.
+// TestBindAddress binds an address that the host does not have, and one that only the device does
+// not have.
 func TestBindAddress(t *testing.T) {
 	c := newCM(t)
 	c.cm.mu.Lock()

@@ -20,15 +20,15 @@ type Channel struct {
 	closed bool
 }
 
-// An event is one that the program has not taken yet.
+// An event is an event that the program has not taken yet.
 type event struct {
 	ucma.Event
-	id    *id // whom it is about: the listener of a ConnectRequest
-	child *id // of a ConnectRequest
+	id    *id // the id that the event is about; for a ConnectRequest, the listener
+	child *id // the new id of a ConnectRequest
 }
 
 // Open opens a channel. notify is called when the first event is added and when the last one is
-// taken. It must not call back.
+// taken. It must not call the Channel.
 func (m *CM) Open(notify func(pending bool)) *Channel {
 	return &Channel{cm: m, notify: notify, added: make(chan struct{})}
 }
@@ -40,9 +40,9 @@ func (c *Channel) Added() <-chan struct{} {
 	return c.added
 }
 
-// Take passes the oldest event to deliver, which must not call back. If deliver returns an error,
-// the event stays the oldest. ok is false if there is no event, and so after Close: a thread that
-// waits while another one closes the channel waits on.
+// Take passes the oldest event to deliver, which must not call the Channel. If deliver returns an
+// error, the event stays in the queue. ok is false if there is no event. After Close, ok is always
+// false, so a thread that waits while another thread closes the channel keeps waiting.
 func (c *Channel) Take(deliver func(e *ucma.Event) syscall.Errno) (ok bool, e syscall.Errno) {
 	c.cm.mu.Lock()
 	defer c.cm.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *Channel) Take(deliver func(e *ucma.Event) syscall.Errno) (ok bool, e sy
 	}
 	v, last := c.events[0], len(c.events) == 1
 	if last {
-		c.notify(false) // before the program goes on
+		c.notify(false) // before the program continues
 	}
 	if e := deliver(&v.Event); e != 0 {
 		if last {
@@ -99,7 +99,7 @@ func (c *Channel) removeLocked(i *id) (removed []*event) {
 	return removed
 }
 
-// Close destroys the channel and its ids. Peers learn of it.
+// Close destroys the channel and its ids, which ends their connections.
 func (c *Channel) Close() {
 	c.cm.mu.Lock()
 	defer c.cm.mu.Unlock()

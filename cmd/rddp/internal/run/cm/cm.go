@@ -15,14 +15,14 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// A Config says what New makes.
+// A Config configures a CM.
 type Config struct {
-	// Device is whose queue pairs are connected.
+	// Device is the device whose queue pairs are connected.
 	Device *device.Device
-	// IWARP selects the kind of the connections that this end begins.
+	// IWARP makes this end initiate plain iWARP connections instead of joined ones.
 	IWARP bool
-	// Log receives an event for each command that fails, and each event of a program. Nil means
-	// nothing.
+	// Log receives commands and events at level Debug, and failed connections. If nil, nothing is
+	// logged.
 	Log *slog.Logger
 }
 
@@ -36,7 +36,7 @@ type CM struct {
 	cancel context.CancelFunc
 
 	mu locks.Mutex[locks.CM]
-	// all ids by their number
+	// by number
 	ids  map[uint32]*id // +checklocks:mu
 	last uint32         // +checklocks:mu
 }
@@ -54,7 +54,7 @@ func New(c Config) *CM {
 	return m
 }
 
-// Close destroys all ids. Peers learn of it.
+// Close destroys all ids, which ends their connections.
 func (m *CM) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,12 +64,13 @@ func (m *CM) Close() {
 	m.cancel()
 }
 
-// An id is what librdmacm calls so: a listener, or one end of a connection. The CM's mutex guards
-// it, and callers hold that mutex, unless a method is the beginning of a goroutine.
+// An id is a listener, or one end of a connection; librdmacm uses the same name. The CM's mutex
+// guards it. Callers of its methods hold that mutex, except when a method is started as a
+// goroutine.
 type id struct {
 	cm    *CM
 	num   uint32
-	uid   uint64 // what events carry; 0 before the program has accepted
+	uid   uint64 // the program's name for the id, in events; 0 until the program accepts
 	ch    *Channel
 	space ucma.PortSpace
 	state state
@@ -79,32 +80,32 @@ type id struct {
 	port     *port
 	reuse    bool
 	afOnly   bool
-	// ackTimeout is the timeout of the queue pair that the program has set, or -1
+	// ackTimeout is the ACK timeout that the program has set, or -1
 	ackTimeout   int
 	trafficClass uint8
 
 	listener *extsock.Listener // for connections
-	memory   *extsock.Listener // for those of devices of this host; nil if there is none
+	memory   *extsock.Listener // for connections of devices of this host, through shared memory; may be nil
 	service  *service          // for datagrams
-	asking   *net.UDPConn      // for the question of a datagram id; nil if it has asked none
+	asking   *net.UDPConn      // for the question of a datagram id; nil if it has not asked
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
 
 	request         *request // for a connection
-	psn             uint32   // of the first packet that this end expects
-	own, peer       proposal // peer is known once there is a request or a reply
+	psn             uint32   // the first PSN that this end expects
+	own, peer       proposal // peer is valid once there is a Request or a Reply
 	peerQPN         uint32
-	expected        func()             // ends what the device knows of the request; nil without one
+	expected        func()             // makes the device forget the request; nil without one
 	datagramRequest *datagramRequest   // for datagrams
 	pair            *device.Pair       // nil for datagrams
-	cancel          context.CancelFunc // ends what is under way in connecting
-	ended           bool               // the connection has ended before it was noted as begun
-	wasThere        bool               // there has been a connection
+	cancel          context.CancelFunc // cancels connecting
+	ended           bool               // the connection has ended before the id became connected
+	wasThere        bool               // the id has been connected
 
 	reported uint32 // events that the program has taken
 }
 
-// newLocked makes an id in its first state.
+// newLocked makes an id in state first.
 //
 // +checklocks:m.mu
 func (m *CM) newLocked(ch *Channel, space ucma.PortSpace, first state) *id {
@@ -117,8 +118,8 @@ func (m *CM) newLocked(ch *Channel, space ucma.PortSpace, first state) *id {
 	return i
 }
 
-// askedLocked returns the id that a command names, or the kernel's error. err is that of the
-// command's input.
+// askedLocked returns the id that a command names, or the error that the kernel would return. err
+// is the error of parsing the command.
 //
 // +checklocks:c.cm.mu
 func (c *Channel) askedLocked(num uint32, err error) (*id, syscall.Errno) {
@@ -134,7 +135,7 @@ func (c *Channel) askedLocked(num uint32, err error) (*id, syscall.Errno) {
 	return i, 0
 }
 
-// tell adds an event about i, unless the program has not accepted the id yet.
+// tell adds an event about i. It does nothing if the program has not accepted the id yet.
 func (i *id) tell(t ucma.EventType, status syscall.Errno, p ucma.ConnParam) {
 	if i.uid == 0 {
 		return
@@ -142,7 +143,7 @@ func (i *id) tell(t ucma.EventType, status syscall.Errno, p ucma.ConnParam) {
 	i.ch.addLocked(&event{Event: ucma.Event{UID: i.uid, ID: i.num, Type: t, Status: -int32(status), Param: p}, id: i})
 }
 
-// destroy ends i and all that it has.
+// destroy destroys i and closes everything that it owns.
 //
 // +checklocksignore: the caller holds the CM's mutex
 func (i *id) destroy() {
@@ -156,7 +157,7 @@ func (i *id) destroy() {
 	}
 	for _, l := range [...]*extsock.Listener{i.listener, i.memory} {
 		if l != nil {
-			_ = l.Close() // nothing can be done about it
+			_ = l.Close() // the error does not matter
 		}
 	}
 	i.port.close()
@@ -164,7 +165,7 @@ func (i *id) destroy() {
 		i.cancel()
 	}
 	if i.asking != nil {
-		_ = i.asking.Close() // the program may take the port again at once
+		_ = i.asking.Close() // so the program can use the port again at once
 	}
 	if i.service != nil {
 		i.service.leave()

@@ -13,23 +13,22 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A Caller is the program that has sent a command.
+// A Caller is the program that sent a command.
 type Caller interface {
 	// Read reads the memory of the program.
 	Read(b []byte, addr uint64) error
-	// Channel returns the channel that a descriptor of the program stands for, or nil.
+	// Channel returns the channel behind a descriptor of the program, or nil.
 	Channel(fd uint32) *Channel
 }
 
-// An answer is what a command gives back, and where the program wants it.
+// An answer is the output of a command, and the program's address for it.
 type answer struct {
 	at uint64
 	b  []byte
 }
 
-// Do carries out a command other than GET_EVENT. in is its input, and room the length that the
-// program has for the answer. It returns the answer and the address of the program at which it is
-// due.
+// Do executes a command other than GET_EVENT. in is its input, and room the length of the program's
+// buffer for the answer. Do returns the answer and the address of that buffer.
 func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at uint64, out []byte, e syscall.Errno) {
 	if !cmd.Exists() {
 		return 0, nil, syscall.EINVAL
@@ -51,7 +50,7 @@ func (c *Channel) Do(caller Caller, cmd ucma.Command, in []byte, room int) (at u
 	return a.at, a.b, e
 }
 
-// commands are what the commands do. The caller holds the CM's mutex.
+// commands implement the commands. The caller holds the CM's mutex.
 var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room int) (answer, syscall.Errno){
 	ucma.CreateID:     (*Channel).createLocked,
 	ucma.DestroyID:    (*Channel).destroyLocked,
@@ -73,11 +72,10 @@ var commands = map[ucma.Command]func(c *Channel, caller Caller, in []byte, room 
 	ucma.MigrateID:    (*Channel).migrateLocked,
 }
 
-// number returns an answer of one number.
+// number returns an answer that consists of one number.
 func number(at uint64, n uint32) answer { return answer{at, ucma.AppendNumber(nil, n)} }
 
-// inputErrno is the error for input that cannot be parsed, which the kernel would read beyond its
-// end.
+// inputErrno is the error for input that is too short. The kernel would read past its end.
 const inputErrno = syscall.EINVAL
 
 // +checklocks:c.cm.mu
@@ -128,7 +126,7 @@ func (c *Channel) bindToLocked(r ucma.BindRequest, err error) syscall.Errno {
 		return e
 	case i.state != idle:
 		return syscall.EINVAL
-	case r.Addr.IB: // a program asks by it whether the family is there
+	case r.Addr.IB: // a probe of the program for the address family
 		i.become(bound)
 		return 0
 	case !r.Addr.IsValid():
@@ -149,7 +147,7 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 		return syscall.EADDRNOTAVAIL
 	}
 	if i.space != ucma.IB {
-		for _, other := range i.cm.ids { // two sockets that do not listen may share a port
+		for _, other := range i.cm.ids { // the check is needed because two sockets that do not listen may share a port
 			if a.Port() != 0 && other.port != nil && other.space.Datagrams() == i.space.Datagrams() && other.src.Port() == a.Port() && !(i.reuse && other.reuse) {
 				if e := i.conflict(a.Addr(), other); e != 0 {
 					return e
@@ -167,7 +165,7 @@ func (i *id) bind(a netip.AddrPort) syscall.Errno {
 	return 0
 }
 
-// conflict returns the kernel's error if i cannot have the address a beside another id with the
+// conflict returns the kernel's error if i cannot have the address a because another id has the
 // same port.
 func (i *id) conflict(a netip.Addr, other *id) syscall.Errno {
 	b := other.src.Addr()
@@ -182,7 +180,7 @@ func (i *id) conflict(a netip.Addr, other *id) syscall.Errno {
 	return 0
 }
 
-// onlyFamily reports whether i, at the address a, takes connections of the family of a alone.
+// onlyFamily reports whether i, at the address a, accepts only connections of a's address family.
 func (i *id) onlyFamily(a netip.Addr) bool { return a.Is4() || i.afOnly }
 
 // isOurs reports whether a is an address of this host. All loopback addresses are.
@@ -197,7 +195,7 @@ func isOurs(a netip.Addr) bool {
 	})
 }
 
-// errnoOf returns the number of an error of a system call, or other if it is none.
+// errnoOf returns the error number in err, or other if it has none.
 func errnoOf(err error, other syscall.Errno) syscall.Errno {
 	var e syscall.Errno
 	if errors.As(err, &e) {
@@ -238,10 +236,9 @@ func (c *Channel) resolveToLocked(r ucma.Resolution, err error) syscall.Errno {
 	return 0
 }
 
-// resolve finds the local address for the peer's address. The program learns the outcome by an
-// event.
+// resolve finds the local address for the peer's address, and reports the outcome in an event.
 func (i *id) resolve(dst netip.AddrPort) {
-	if dst.Addr().IsUnspecified() { // as the kernel, this host
+	if dst.Addr().IsUnspecified() { // this host, as in the kernel
 		loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		if dst.Addr().Is6() {
 			loopback = netip.IPv6Loopback()
@@ -256,7 +253,7 @@ func (i *id) resolve(dst netip.AddrPort) {
 		}
 		i.src, i.near = netip.AddrPortFrom(a, i.src.Port()), true
 	}
-	if i.space != ucma.IB && i.src.Port() == 0 { // the program may ask for the port
+	if i.space != ucma.IB && i.src.Port() == 0 { // the program may query the port
 		if p, at, err := reserve(i.src, i.space.Datagrams(), false); err == nil {
 			i.port, i.src = p, at
 		}
@@ -281,7 +278,7 @@ func (c *Channel) resolveRouteLocked(_ Caller, in []byte, _ int) (a answer, e sy
 	return a, 0
 }
 
-// route returns what QUERY and QUERY_ROUTE tell of i.
+// route returns the answer to QUERY and QUERY_ROUTE.
 func (i *id) route() ucma.Route {
 	r := ucma.Route{Src: i.src, Dst: i.dst}
 	if i.near {
@@ -320,8 +317,8 @@ func (c *Channel) queryLocked(_ Caller, in []byte, room int) (a answer, e syscal
 	return a, syscall.ENOSYS
 }
 
-// fit returns as much of an answer as there is room for, but at least n bytes: older programs know
-// no more of it.
+// fit returns as much of an answer as fits into room. It fails if that is less than n, the length
+// that older programs expect.
 func fit(at uint64, b []byte, room, n int) (answer, syscall.Errno) {
 	if room < n {
 		return answer{}, syscall.ENOSPC
@@ -403,7 +400,7 @@ func (c *Channel) notifyLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if e == 0 && !i.wasThere && i.state != connecting {
 		e = syscall.EINVAL
 	}
-	return a, e // the device knows itself when a connection is there
+	return a, e // the device needs no notification to know that the connection is established
 }
 
 // +checklocks:c.cm.mu

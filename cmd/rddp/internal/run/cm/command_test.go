@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// TestMulticast: a program is told what it cannot have.
+// TestMulticast: the log says that multicast is not supported.
 func TestMulticast(t *testing.T) {
 	d, err := device.New(device.Config{Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {

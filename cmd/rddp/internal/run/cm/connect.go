@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// patience is how long a peer's program may take to answer a Request.
+	// patience is the time that a peer's program has to answer a Request.
 	patience = time.Minute
-	// timewait is how long an id waits before it tells the program that nothing more can come. TCP
-	// knows that at once; programs of InfiniBand expect the event some time after the end.
+	// timewait is the time between the end of a connection and its TimewaitExit event. TCP needs no
+	// such wait, but InfiniBand programs expect the event some time after the end.
 	timewait = time.Second
 	// maxBacklog is the kernel's limit.
 	maxBacklog = 1024
 )
 
-// A greeting is in front of the private data of a joined connection's Request and Reply, and a
-// proposal behind it.
+// In the Request and the Reply of a joined connection, a greeting precedes the private data, and a
+// proposal follows it.
 //
 //	 0                 8      12
 //	+-----------------+------+--------------------------+----------+
@@ -42,7 +42,7 @@ const (
 	greetingLen = len(greeting) + 4
 )
 
-// greet returns the private data for the wire.
+// greet returns the private data for the MPA frame: as it is, or with a greeting and a proposal.
 func greet(w device.Wire, qpn uint32, private []byte, p proposal) []byte {
 	if w == device.Plain {
 		return append([]byte{}, private...)
@@ -59,11 +59,11 @@ func parseGreeting(b []byte) (qpn uint32, private []byte, ok bool) {
 	return binary.BigEndian.Uint32(b[len(greeting):]), b[greetingLen:], true
 }
 
-// longestPrivateData is how much of the private data fits into an event.
+// longestPrivateData is the maximum number of bytes of private data in an event.
 const longestPrivateData = ucma.PrivateDataLen - 1
 
 // peerParam returns the parameters of an event about a peer in plain iWARP. ird and ord are the
-// numbers of Reads that it serves, and that it has under way.
+// maximum numbers of Reads that the peer serves and issues at a time.
 func peerParam(private []byte, ird, ord int) ucma.ConnParam {
 	return ucma.ConnParam{
 		PrivateData: private[:min(len(private), longestPrivateData)],
@@ -105,16 +105,16 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	return a, 0
 }
 
-// The most private data in bytes that the messages of InfiniBand's connection manager have room
-// for: in a REQ beside rdma_cm's own, in a REP, and in a REJ.
+// The maximum number of bytes of private data in the messages of InfiniBand's connection manager:
+// in a REQ (after rdma_cm's own data), in a REP, and in a REJ.
 const (
 	mostConnectData = 56
 	mostAcceptData  = 196
 	mostRejectData  = 148
 )
 
-// fits reports whether there is room for the private data in p, of which a joined connection has as
-// much as InfiniBand.
+// fits reports whether there is room for the private data in p. A joined connection has the same
+// limits as InfiniBand.
 func (m *CM) fits(p *ucma.ConnParam, most int, w device.Wire) bool {
 	if w == device.Plain || len(p.PrivateData) <= most {
 		return true
@@ -123,7 +123,7 @@ func (m *CM) fits(p *ucma.ConnParam, most int, w device.Wire) bool {
 	return false
 }
 
-// initiate sends the Request, and goes on with the answer.
+// initiate sends the Request, and handles the answer.
 func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.AddrPort, cfg *extsock.Config) {
 	w := i.cm.wire
 	var conn *extsock.Conn
@@ -163,7 +163,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		t, status, private := i.failure(err)
 		level := slog.LevelInfo // the program gets the error too
 		if errors.Is(err, errNotOurs) {
-			level = slog.LevelWarn // the error that the program gets does not name this cause
+			level = slog.LevelWarn // the program's error does not name this cause
 		}
 		i.cm.log.Log(context.Background(), level, "not connected", "address", dst.String(), "err", err)
 		i.become(over)
@@ -172,14 +172,15 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		i.src = addrPort(conn.LocalAddr())
 		t := ucma.Established
 		if w == device.Frames {
-			t = ucma.ConnectResponse // as of InfiniBand: librdmacm answers it, and makes it Established
+			t = ucma.ConnectResponse // as in InfiniBand: librdmacm answers it and reports Established
 		}
 		i.establish(t, p)
 	}
 }
 
-// late is what comes of connecting, with err, when i has been destroyed. Without a connection of
-// its own, it leaves the queue pair alone: the program may have given it to another id.
+// late handles the result of connecting after i has been destroyed. It disconnects the queue pair
+// only if connecting succeeded: otherwise the program may already have given the queue pair to
+// another id.
 func (i *id) late(err error) {
 	if err == nil {
 		i.pair.Disconnect()
@@ -188,7 +189,7 @@ func (i *id) late(err error) {
 
 var errNotOurs = errors.New("the peer is not the device of an rddp run without --iwarp; with --iwarp, this one speaks to any iWARP peer")
 
-// establish notes that the connection is there, and tells the program by an event of type t.
+// establish makes i connected, and adds an event of type t.
 func (i *id) establish(t ucma.EventType, p ucma.ConnParam) {
 	i.become(connected)
 	i.wasThere = true
@@ -198,7 +199,7 @@ func (i *id) establish(t ucma.EventType, p ucma.ConnParam) {
 	}
 }
 
-// connectionEnded notes that the connection has ended.
+// connectionEnded is called when the connection has ended.
 func (i *id) connectionEnded() {
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
@@ -210,7 +211,7 @@ func (i *id) connectionEnded() {
 	}
 }
 
-// disconnected tells the program that the connection has ended.
+// disconnected ends i, and adds the Disconnected event. For InfiniBand, TimewaitExit follows later.
 func (i *id) disconnected() {
 	i.become(over)
 	i.tell(ucma.Disconnected, 0, ucma.ConnParam{})
@@ -226,15 +227,15 @@ func (i *id) disconnected() {
 	})
 }
 
-// Reasons of a rejection, as InfiniBand numbers them.
+// Reasons for a rejection, with InfiniBand's numbers.
 const (
 	invalidServiceID = 8
 	consumerDefined  = 28
 	vendorOption     = 35
 )
 
-// failure returns the event for a connection that did not come about. status is that of iWARP's
-// devices, or of InfiniBand's.
+// failure returns the event for a connection that could not be established. status is the one that
+// an iWARP device or an InfiniBand device reports, depending on the wire.
 func (i *id) failure(err error) (t ucma.EventType, status int32, private []byte) {
 	joined := i.cm.wire == device.Frames
 	var rejected *mpa.RejectError
@@ -262,7 +263,7 @@ func (i *id) failure(err error) (t ucma.EventType, status int32, private []byte)
 	return ucma.ConnectError, -int32(errnoOf(err, syscall.ECONNABORTED)), nil
 }
 
-// tellStatus is tell with a status that need not be an errno.
+// tellStatus is tell for a status that need not be an errno.
 func (i *id) tellStatus(t ucma.EventType, status int32, p ucma.ConnParam) {
 	p.PrivateData = p.PrivateData[:min(len(p.PrivateData), longestPrivateData)]
 	i.ch.addLocked(&event{Event: ucma.Event{UID: i.uid, ID: i.num, Type: t, Status: status, Param: p}, id: i})

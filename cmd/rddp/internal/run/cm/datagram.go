@@ -19,17 +19,17 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
 
-// This file has ids for datagrams. They have no connection: an id only asks a listener for the
-// number of a queue pair, which InfiniBand calls service ID resolution. Question and answer are UDP
-// datagrams between the ports of the two ids. The question is repeated until there is an answer.
+// This file implements ids for datagrams. They have no connection: an id only asks a listener for
+// the number of a queue pair, which InfiniBand calls service ID resolution. Question and answer are
+// UDP datagrams between the ports of the two ids. The question is repeated until an answer arrives.
 //
 //	 0            8      9          17     21            276
 //	+------------+------+----------+------+--------------+
 //	| "rddp SR1" | kind | number   | QPN  | private data |
 //	+------------+------+----------+------+--------------+
 //
-// The number is chosen at random for each question, and its answer has the same one. Only a yes has
-// a QPN. A device joins no multicast groups.
+// The number is random for each question, and the answer repeats it. Only a yes has a QPN.
+// Multicast groups are not supported.
 
 // A message is a question, or an answer to one.
 type message struct {
@@ -58,7 +58,7 @@ func (m *message) appendTo(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, m.qpn), m.private...)
 }
 
-// parseMessage parses a datagram. ok is false if it is no message.
+// parseMessage parses a datagram. ok is false if it is not a message.
 func parseMessage(b []byte) (m message, ok bool) {
 	if len(b) < messageLen || len(b) > messageLen+longestPrivateData || string(b[:len(messageMagic)]) != messageMagic {
 		return m, false
@@ -68,17 +68,17 @@ func parseMessage(b []byte) (m message, ok bool) {
 	return m, m.kind >= question && m.kind <= no
 }
 
-// param returns what an event tells of m, which has come from an address.
+// param returns the parameters of an event about m, which came from the address from.
 func (m *message) param(from netip.Addr, source uint8) *ucma.DatagramParam {
 	return &ucma.DatagramParam{QPN: m.qpn, QKey: ucma.QKey, GID: from.As16(), Source: source, PrivateData: m.private}
 }
 
-// source returns the index of i's address among those of the device.
+// source returns the index of i's address in the device's addresses.
 func (i *id) source() uint8 {
 	return uint8(max(slices.Index(i.cm.dev.Addresses(), i.src.Addr().Unmap()), 0))
 }
 
-// Reasons of a no, as InfiniBand numbers them.
+// Reasons for a no, with InfiniBand's numbers.
 const (
 	noService = 1
 	refused   = 2
@@ -102,7 +102,7 @@ func (i *id) connectDatagrams(private []byte) syscall.Errno {
 	return 0
 }
 
-// ask asks until there is an answer, and tells the program.
+// ask sends the question until an answer arrives, and adds the event.
 func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
 	answer, err := exchange(ctx, conn, m)
 	_ = conn.Close()
@@ -132,8 +132,8 @@ func (i *id) ask(ctx context.Context, conn *net.UDPConn, m message) {
 	i.ch.addLocked(&event{Event: e, id: i})
 }
 
-// exchange sends m until there is an answer. A peer without a port gets half a second for it, as
-// one of a connection.
+// exchange sends m until an answer arrives. If the peer's port is closed, it gives up after half a
+// second, as for a connection.
 func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -143,7 +143,7 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 	var again retry.Wait
 	for {
 		next := time.Now().Add(again.Next())
-		if _, err = conn.Write(asked); err == nil { // an error may be that of the question before
+		if _, err = conn.Write(asked); err == nil { // the error may belong to the previous question
 			err = conn.SetReadDeadline(next)
 		}
 		for ctx.Err() == nil && err == nil {
@@ -160,23 +160,24 @@ func exchange(ctx context.Context, conn *net.UDPConn, m message) (answer message
 		select {
 		case <-ctx.Done():
 			return answer, ctx.Err()
-		case <-time.After(time.Until(next)): // at once, unless an error came before
+		case <-time.After(time.Until(next)): // ends at once, unless an error came early
 		}
 	}
 }
 
-// A service is where a listener for datagrams is asked. The CM's mutex guards it. As in the kernel,
-// the program may destroy the listener and then decide about the questions that it has taken.
+// A service is the socket of a listener for datagrams, with its questions. The CM's mutex guards
+// it. As in the kernel, the program may destroy the listener and still answer the questions that it
+// has taken.
 type service struct {
 	conn *net.UDPConn
 	raw  syscall.RawConn // of conn
-	// users is the number of ids that need conn: the listener, and those whose questions are not
-	// decided. The last one closes it. Until then its port is taken.
+	// users is the number of ids that need conn: the listener, and the ids of unanswered questions.
+	// The last one closes conn. Until then its port is in use.
 	users int
-	// answers are those to the last maxBacklog questions, by who has asked: nil if the program has
-	// not decided. Questions may come again, since answers get lost.
+	// answers are the answers to the last maxBacklog questions; nil if the program has not decided.
+	// They are kept because questions are repeated when answers get lost.
 	answers map[asker][]byte
-	decided []asker // those that have an answer, the oldest first
+	decided []asker // the answered questions, oldest first
 }
 
 func (s *service) leave() {
@@ -185,7 +186,7 @@ func (s *service) leave() {
 	}
 }
 
-// An asker is what makes a question different from all others.
+// An asker identifies a question.
 type asker struct {
 	from   netip.AddrPort
 	number [8]byte
@@ -195,7 +196,7 @@ type asker struct {
 type datagramRequest struct {
 	service *service
 	asker   asker
-	control []byte // sends the answer from the address to which the question came
+	control []byte // control data with which the answer is sent from the address that was asked
 }
 
 // listenDatagrams makes i listen.
@@ -227,7 +228,7 @@ func (i *id) serveDatagrams(s *service) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // n is -1 then
+		if err != nil { // n is then -1
 			time.Sleep(again.Next())
 			continue
 		}
@@ -238,7 +239,7 @@ func (i *id) serveDatagrams(s *service) {
 	}
 }
 
-// asked tells the program of a question, or repeats its answer.
+// asked adds an event for a new question, or repeats the answer to a known one.
 func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) {
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
@@ -265,8 +266,8 @@ func (i *id) asked(s *service, m *message, from netip.AddrPort, control []byte) 
 	})
 }
 
-// remember makes room for an answer, in place of the oldest one. It returns false if there is none:
-// the program must decide about other questions first.
+// remember adds a question to answers, and removes the oldest answer if there are too many. It
+// returns false if that is impossible because no question has been answered.
 func (s *service) remember(a asker) bool {
 	if len(s.answers) == maxBacklog {
 		if len(s.decided) == 0 {
@@ -279,7 +280,7 @@ func (s *service) remember(a asker) bool {
 	return true
 }
 
-// answer answers the question. It must be called once.
+// answer answers the question. It must be called only once.
 func (q *datagramRequest) answer(m message) {
 	m.number = q.asker.number
 	b := m.appendTo(nil)
@@ -289,7 +290,7 @@ func (q *datagramRequest) answer(m message) {
 	s.leave()
 }
 
-// send sends an answer, unless it would have to wait: an answer that gets lost is asked for again.
+// send sends an answer, but does not wait for room: if the answer is lost, the peer asks again.
 func (q *datagramRequest) send(b []byte) {
 	_ = q.service.raw.Write(func(fd uintptr) bool {
 		_, _ = syscall.SendmsgN(int(fd), b, q.control, sockaddr(q.asker.from), syscall.MSG_DONTWAIT)
@@ -297,7 +298,7 @@ func (q *datagramRequest) send(b []byte) {
 	})
 }
 
-// acceptDatagrams answers with the queue pair of the program.
+// acceptDatagrams answers with the program's queue pair.
 func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) syscall.Errno {
 	if i.state != requested || !p.Valid {
 		return syscall.EINVAL
@@ -309,7 +310,7 @@ func (i *id) acceptDatagrams(uid uint64, p *ucma.ConnParam) syscall.Errno {
 	return 0
 }
 
-// localAddress returns the address to which a datagram has come.
+// localAddress returns the destination address of a received datagram.
 func localAddress(control []byte) netip.Addr {
 	messages, err := syscall.ParseSocketControlMessage(control)
 	if err != nil {

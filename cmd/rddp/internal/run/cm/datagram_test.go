@@ -18,7 +18,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestMessage compares a message with the drawing in datagram.go.
+// TestMessage compares a message with the diagram in datagram.go.
 func TestMessage(t *testing.T) {
 	m := message{kind: yes, number: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, qpn: 0x123456, private: []byte("abc")}
 	b := m.appendTo(nil)
@@ -35,7 +35,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// FuzzParseMessage: a datagram is a message only if it is what appendTo makes of it.
+// FuzzParseMessage: every message that parseMessage accepts is encoded to the same bytes again.
 func FuzzParseMessage(f *testing.F) {
 	f.Add((&message{kind: question, private: []byte("who?")}).appendTo(nil))
 	f.Add((&message{kind: no, private: make([]byte, 256)}).appendTo(nil))
@@ -65,7 +65,7 @@ func newCM(t *testing.T) *Channel {
 	return m.Open(func(bool) {})
 }
 
-// datagramIDLocked returns a new id at a port of localhost.
+// datagramIDLocked returns a new id bound to a port of localhost.
 //
 // +checklocks:c.cm.mu
 func (c *Channel) datagramIDLocked(t *testing.T) *id {
@@ -78,7 +78,7 @@ func (c *Channel) datagramIDLocked(t *testing.T) *id {
 	return i
 }
 
-// A questioner asks a listener, without the way there.
+// A questioner passes questions to a listener directly, and receives the answers on conn.
 type questioner struct {
 	t    *testing.T
 	conn *net.UDPConn
@@ -102,7 +102,7 @@ func newQuestioner(t *testing.T) *questioner {
 	return q
 }
 
-// ask asks question n, and returns the new id, or nil if the program does not hear of it.
+// ask asks question n, and returns the new id, or nil if there is no event.
 func (q *questioner) ask(n int) *id {
 	m := message{kind: question}
 	binary.NativeEndian.PutUint64(m.number[:], uint64(n))
@@ -120,7 +120,7 @@ func (q *questioner) ask(n int) *id {
 	return child
 }
 
-// decide says yes, or no by the end of the id.
+// decide answers yes, or destroys the id, which answers no.
 func (q *questioner) decide(i *id, says messageKind) {
 	q.t.Helper()
 	q.i.cm.mu.Lock()
@@ -147,8 +147,9 @@ func (q *questioner) want(n int, kind messageKind) {
 	}
 }
 
-// TestUndecidedQuestions checks that a question is one event until the program has decided, however
-// many others are decided meanwhile, and that there are not more than maxBacklog of them.
+// TestUndecidedQuestions checks that a question causes only one event until the program has
+// decided, however many others are decided in the meantime, and that there are at most maxBacklog
+// undecided questions.
 func TestUndecidedQuestions(t *testing.T) {
 	q := newQuestioner(t)
 	first := q.ask(0)
@@ -169,7 +170,7 @@ func TestUndecidedQuestions(t *testing.T) {
 		q.ask(0)
 	}
 	q.want(0, yes)
-	// The answers make room for as many questions that wait.
+	// The answers make room for the same number of new questions.
 	var last *id
 	for n := range maxBacklog {
 		if last = q.ask(10_000 + n); last == nil {
@@ -186,8 +187,8 @@ func TestUndecidedQuestions(t *testing.T) {
 	}
 }
 
-// TestListenerGone checks that questions are decided without their listener, and that its port is
-// free after that.
+// TestListenerGone checks that questions can be answered after their listener is gone, and that its
+// port is free after that.
 func TestListenerGone(t *testing.T) {
 	for _, says := range []messageKind{yes, no} {
 		q := newQuestioner(t)
@@ -213,7 +214,7 @@ func TestListenerGone(t *testing.T) {
 	}
 }
 
-// TestPortAfterQuestion checks that the port of an id which asks is free when the id is destroyed.
+// TestPortAfterQuestion checks that the port of an asking id is free when the id is destroyed.
 func TestPortAfterQuestion(t *testing.T) {
 	c := newCM(t)
 	silent, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -240,7 +241,7 @@ func TestPortAfterQuestion(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers checks that an id waits for the answer to its own question.
+// TestWrongAnswers checks that an id ignores answers to other questions.
 func TestWrongAnswers(t *testing.T) {
 	c := newCM(t)
 	peer, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})

@@ -16,10 +16,10 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// requestTime is how long a peer may take to send its Request.
+// requestTime is the time that a peer has to send its Request.
 const requestTime = 10 * time.Second
 
-// A request is a peer's Request that waits for the program.
+// A request is a peer's Request that waits for the program's decision.
 type request struct {
 	conn *extsock.Conn
 	r    *extsock.Request
@@ -73,12 +73,12 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	return a, 0
 }
 
-// serve takes the connections of peers until the listener is closed.
+// serve accepts connections until the listener is closed.
 func (i *id) serve(l *extsock.Listener) {
 	accept.Each(i.cm.ctx, l, func(c net.Conn) { i.receive(c.(*extsock.Conn)) })
 }
 
-// receive receives a peer's Request, and tells the program.
+// receive receives a peer's Request, and adds the ConnectRequest event.
 func (i *id) receive(c *extsock.Conn) {
 	ctx, cancel := context.WithTimeout(i.cm.ctx, requestTime)
 	defer cancel()
@@ -88,7 +88,7 @@ func (i *id) receive(c *extsock.Conn) {
 		return
 	}
 	q := &request{conn: c, r: r, wire: device.Plain}
-	param := peerParam(r.AllData, r.IRD, r.ORD) // the program may be rddp too
+	param := peerParam(r.AllData, r.IRD, r.ORD) // the peer's program may use rddp too
 	var peer proposal
 	if qpn, rest, ok := parseGreeting(r.PrivateData); ok && r.FromRDDP {
 		q.qpn, q.wire = qpn, device.Frames
@@ -143,7 +143,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	i.cancel = cancel
 	ord := int(r.Param.Initiator)
 	var attrs *uverbs.Attributes
-	if q.wire == device.Frames { // the sender keeps the depth, as an attribute of the queue pair
+	if q.wire == device.Frames { // the sender respects the depth, as an attribute of the queue pair
 		ord = c.cm.dev.MaxRead()
 		own := i.attributes()
 		attrs = &own
@@ -153,7 +153,7 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	return a, 0
 }
 
-// accept sends the Reply, and waits for the peer if that is needed.
+// accept sends the Reply, and waits for the peer if necessary.
 func (i *id) accept(ctx context.Context, q *request, private []byte, attrs *uverbs.Attributes) {
 	err := i.pair.Accept(ctx, q.r, q.conn, private)
 	if err == nil {
@@ -170,7 +170,7 @@ func (i *id) accept(ctx context.Context, q *request, private []byte, attrs *uver
 		i.become(over)
 		i.tell(ucma.ConnectError, errnoOf(err, syscall.ECONNRESET), ucma.ConnParam{})
 	default:
-		var p ucma.ConnParam // an RTU of InfiniBand says nothing
+		var p ucma.ConnParam // InfiniBand's RTU has no parameters
 		if q.wire == device.Plain {
 			s := q.conn.ConnectionState()
 			p = peerParam(nil, s.PeerIRD, s.PeerORD)
@@ -186,7 +186,7 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if e != 0 {
 		return a, e
 	}
-	allowed := r.Reason == 0 || r.Reason == consumerDefined || r.Reason == vendorOption // the others are the kernel's
+	allowed := r.Reason == 0 || r.Reason == consumerDefined || r.Reason == vendorOption // only the kernel uses other reasons
 	long := i.framed() && !i.space.Datagrams() && len(r.PrivateData) > mostRejectData
 	if i.state != requested || !allowed || long {
 		return a, syscall.EINVAL
@@ -196,7 +196,7 @@ func (c *Channel) rejectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	return a, 0
 }
 
-// refuse tells the peer that the program does not accept it.
+// refuse sends the peer a rejection.
 func (i *id) refuse(private []byte) {
 	if q := i.datagramRequest; q != nil {
 		q.answer(message{kind: no, private: private})

@@ -16,12 +16,13 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A port is a local port of TCP or UDP that an id has. It is a socket that does not listen yet. The
-// nil port is none.
+// A port is a local TCP or UDP port that an id has reserved: a bound socket that does not listen
+// yet. It may be nil.
 type port struct{ file *os.File }
 
-// reserve takes a port for an id, for datagrams or for a connection. Port 0 means any. only says
-// that a socket for IPv6 takes no connections over IPv4.
+// reserve reserves a port for an id, for datagrams or for a connection. Port 0 means any. If only
+// is set, an IPv6 socket does not accept connections over IPv4. reserve returns a with the port's
+// number.
 func reserve(a netip.AddrPort, datagrams, only bool) (*port, netip.AddrPort, error) {
 	family, kind := syscall.AF_INET, syscall.SOCK_STREAM
 	if datagrams {
@@ -35,7 +36,7 @@ func reserve(a netip.AddrPort, datagrams, only bool) (*port, netip.AddrPort, err
 		return nil, a, err
 	}
 	p := &port{os.NewFile(uintptr(fd), "port")}
-	if !datagrams { // as of every server, connections that ended lately do not keep the port
+	if !datagrams { // as in servers, recently ended connections do not block the port
 		err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
 	}
 	if err == nil && family == syscall.AF_INET6 {
@@ -58,7 +59,7 @@ func reserve(a netip.AddrPort, datagrams, only bool) (*port, netip.AddrPort, err
 	return p, a, nil
 }
 
-// address returns a with the number of the port.
+// address returns a with the port's number.
 func (p *port) address(a netip.AddrPort) (netip.AddrPort, error) {
 	sa, err := syscall.Getsockname(int(p.file.Fd()))
 	switch s := sa.(type) {
@@ -77,7 +78,7 @@ func sockaddr(a netip.AddrPort) syscall.Sockaddr {
 	return &syscall.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 }
 
-// listen makes p listen, for connections of dev.
+// listen starts to listen at p, for connections of dev.
 func (p *port) listen(dev *device.Device, backlog int, cfg *extsock.Config) (*extsock.Listener, error) {
 	if err := syscall.Listen(int(p.file.Fd()), backlog); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (p *port) listen(dev *device.Device, backlog int, cfg *extsock.Config) (*ex
 	return extsock.NewListener(dev.Listener(l), cfg), nil
 }
 
-// connect returns a UDP socket at p that exchanges datagrams with dst alone.
+// connect returns a UDP socket at p that exchanges datagrams only with dst.
 func (p *port) connect(dst netip.AddrPort) (*net.UDPConn, error) {
 	if err := syscall.Connect(int(p.file.Fd()), sockaddr(dst)); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (p *port) connect(dst netip.AddrPort) (*net.UDPConn, error) {
 	return c.(*net.UDPConn), nil
 }
 
-// datagrams returns a UDP socket at p that tells to which address a datagram has come.
+// datagrams returns a UDP socket at p that reports the destination address of each datagram.
 func (p *port) datagrams() (*net.UDPConn, error) {
 	c, err := net.FilePacketConn(p.file)
 	if err != nil {
@@ -122,11 +123,11 @@ func (p *port) datagrams() (*net.UDPConn, error) {
 
 func (p *port) close() {
 	if p != nil {
-		_ = p.file.Close() // nothing can be done about it
+		_ = p.file.Close() // the error does not matter
 	}
 }
 
-// dialerFrom returns a dialer that connects from src. Its port need not be free for long.
+// dialerFrom returns a dialer that connects from src. The port may have been in use recently.
 func dialerFrom(src netip.AddrPort) net.Dialer {
 	share := func(_, _ string, c syscall.RawConn) (err error) {
 		if e := c.Control(func(fd uintptr) {
@@ -139,9 +140,8 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 	return net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(src), Control: share}
 }
 
-// A connection that is refused is tried again for refusedFor. perftest's server listens anew for
-// its second connection while the client may connect already; the client does not survive a
-// rejection.
+// A refused connection is retried for refusedFor. perftest's server opens a new listener for its
+// second connection, and the client may connect before that; the client fails if it is rejected.
 const refusedFor = 500 * time.Millisecond
 
 // dial connects to dst.
@@ -159,7 +159,7 @@ func dial(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extso
 	}
 }
 
-// sourceFor returns the local address from which the system reaches dst.
+// sourceFor returns the local address that the system uses to reach dst.
 func sourceFor(dst netip.Addr) (netip.Addr, error) {
 	const discard = 9 // a port; nothing is sent
 	c, err := net.Dial("udp", netip.AddrPortFrom(dst, discard).String())

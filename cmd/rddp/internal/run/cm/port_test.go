@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// TestDialAgain: a connection that is refused is tried again ever more rarely, for half a second.
+// TestDialAgain: a refused connection is retried for half a second, at growing intervals.
 func TestDialAgain(t *testing.T) {
 	p, at, err := reserve(netip.MustParseAddrPort("127.0.0.1:0"), false, false) // nobody listens there
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A proposal is what an end of a joined connection says of itself to the other end: the parameters
-// of rdma_connect and rdma_accept, as InfiniBand's connection manager has them in its REQ and REP.
+// A proposal contains the parameters that one end of a joined connection sends to the other: those
+// of rdma_connect and rdma_accept, as in the REQ and REP of InfiniBand's connection manager.
 //
-// It stands behind the private data of the program, because rddp did not send it at first. An older
-// peer's program then finds these bytes behind its private data, which rdma_cm allows: private data
-// may arrive longer than it was sent.
+// It follows the program's private data, because older versions of rddp do not send it. The program
+// of an older peer then finds these bytes after the private data, which rdma_cm allows: private
+// data may arrive longer than it was sent.
 //
 //	 0           1           2      3       4           5     6     7         8               9     12               20
 //	+-----------+-----------+------+-------+-----------+-----+-----+---------+---------------+-----+----------------+
 //	| responder | initiator | flow | retry | RNR retry | SRQ | MTU | timeout | traffic class | PSN | "rddp CM2"     |
 //	+-----------+-----------+------+-------+-----------+-----+-----+---------+---------------+-----+----------------+
 type proposal struct {
-	// responder is how many Reads and atomics of the peer the end serves at a time, and initiator
-	// how many it may have under way.
+	// responder is the number of the peer's Reads and atomics that this end serves at a time, and
+	// initiator the number that it may have outstanding.
 	responder, initiator uint8
 	flowControl          uint8
 	retry, rnrRetry      uint8 // 3 bits
@@ -34,7 +34,7 @@ type proposal struct {
 	mtu                  uint8
 	timeout              uint8 // 5 bits
 	trafficClass         uint8
-	psn                  uint32 // the first one that the end expects
+	psn                  uint32 // the first PSN that the end expects
 }
 
 const (
@@ -54,8 +54,8 @@ func (p *proposal) appendTo(b []byte) []byte {
 	return append(b, proposalMagic...)
 }
 
-// parseProposal parses what a peer has sent behind the greeting. Numbers that no device has become
-// the largest ones that a device may have. ok is false if there is no proposal.
+// parseProposal parses the bytes after a greeting, and returns the proposal and the private data.
+// Numbers out of range are replaced by the nearest valid ones. ok is false if there is no proposal.
 func parseProposal(b []byte) (p proposal, private []byte, ok bool) {
 	at := len(b) - proposalLen
 	if at < 0 || string(b[at+12:]) != proposalMagic {
@@ -74,9 +74,8 @@ const (
 	psnMask        = 1<<24 - 1
 )
 
-// proposed returns the proposal and the private data in what a peer has sent behind the greeting.
-// ird and ord are the depths of its MPA frame, which are those of its program if it is an older
-// rddp.
+// proposed is parseProposal, with defaults if there is no proposal. The peer is then an older rddp,
+// whose program's depths are ird and ord, from the MPA frame.
 func proposed(b []byte, ird, ord int) (proposal, []byte) {
 	p, private, ok := parseProposal(b)
 	if !ok {
@@ -88,12 +87,11 @@ func proposed(b []byte, ird, ord int) (proposal, []byte) {
 	return p, private
 }
 
-// defaultLifetime is the exponent of the time that a packet lives on an Ethernet, as the kernel's
-// rdma_cm assumes it.
+// defaultLifetime is the exponent of a packet's lifetime on Ethernet, as in the kernel's rdma_cm.
 const defaultLifetime = 16
 
-// lifetime returns the exponent of the time that a packet of i lives: half of the time that the
-// program waits for an acknowledgement, if it has set that.
+// lifetime returns the exponent of a packet's lifetime for i: half of the ACK timeout that the
+// program has set, or the default.
 func (i *id) lifetime() uint8 {
 	if i.ackTimeout > 0 {
 		return uint8(i.ackTimeout) - 1
@@ -101,8 +99,8 @@ func (i *id) lifetime() uint8 {
 	return defaultLifetime
 }
 
-// ackTimeout returns the exponent of the time for an acknowledgement on a path whose packets live
-// so long. This device answers at once, so InfiniBand's formula comes to this.
+// ackTimeout returns the exponent of the ACK timeout for a packet lifetime. It is InfiniBand's
+// formula for a device that answers at once.
 func ackTimeout(lifetime uint8) uint8 {
 	if lifetime == 0 {
 		return 2
@@ -110,7 +108,7 @@ func ackTimeout(lifetime uint8) uint8 {
 	return min(lifetime, longestTimeout-1) + 1
 }
 
-// propose returns what i says of itself with the parameters of the program.
+// propose returns the proposal of i, with the program's parameters p.
 func (i *id) propose(p *ucma.ConnParam) proposal {
 	mtu := uint8(uverbs.MTU)
 	if i.request != nil {
@@ -122,16 +120,16 @@ func (i *id) propose(p *ucma.ConnParam) proposal {
 	}
 }
 
-// newPSN returns a number for the first packet of a connection. There are no packets, but programs
-// see the number.
+// newPSN returns a random first PSN for a connection. There are no packets, but programs see the
+// number.
 func newPSN() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:])
 	return binary.NativeEndian.Uint32(b[:]) & psnMask
 }
 
-// event returns the parameters of an event about the end that has made p. retries says that its
-// retry count is for the other end, as in a REQ.
+// event returns the parameters of an event about the end that sent p. retries says that p's retry
+// count applies to the receiving end, as in a REQ.
 func (p *proposal) event(qpn uint32, private []byte, retries bool) ucma.ConnParam {
 	c := ucma.ConnParam{
 		QPN: qpn, PrivateData: private[:min(len(private), longestPrivateData)], SRQ: p.srq, Responder: p.initiator, Initiator: p.responder,
@@ -144,8 +142,8 @@ func (p *proposal) event(qpn uint32, private []byte, retries bool) ucma.ConnPara
 }
 
 // attributes returns the attributes of i's queue pair in RTS, as the kernel's connection manager
-// has them. The peer's proposal is known. Which end says what, where "own" and "peer" are the two
-// proposals:
+// sets them. The peer's proposal must be known. The table shows where each value comes from; "own"
+// and "peer" are the two proposals:
 //
 //	                    at the end that connects    at the end that accepts
 //	max_rd_atomic       peer.responder              own.initiator
@@ -156,8 +154,8 @@ func (p *proposal) event(qpn uint32, private []byte, retries bool) ucma.ConnPara
 //	path_mtu            own.mtu                     peer.mtu
 //	rq_psn, sq_psn      own.psn, peer.psn           own.psn, peer.psn
 //
-// So the end that accepts decides the depths of both. Before it has accepted, they are those that
-// the peer wants.
+// So the accepting end decides the depths of both ends. Before it has accepted, they are the depths
+// that the peer wants.
 func (i *id) attributes() uverbs.Attributes {
 	const hops = 64
 	own, peer := &i.own, &i.peer
@@ -190,7 +188,7 @@ func (i *id) attributes() uverbs.Attributes {
 // onlyPort is the number of the device's port.
 const onlyPort = 1
 
-// The attributes of a queue pair that rdma_cm sets for a state.
+// The attributes that rdma_cm sets for each state of a queue pair.
 const (
 	initMask = uverbs.MaskState | uverbs.MaskAccess | uverbs.MaskPKey | uverbs.MaskPort
 	rtrMask  = uverbs.MaskState | uverbs.MaskAddress | uverbs.MaskMTU | uverbs.MaskDestQPN | uverbs.MaskRQPSN | uverbs.MaskMaxDestRead |
@@ -198,12 +196,12 @@ const (
 	rtsMask = uverbs.MaskState | uverbs.MaskSQPSN | uverbs.MaskRetry | uverbs.MaskRNRRetry | uverbs.MaskMaxRead | uverbs.MaskTimeout
 )
 
-// initQPAttr returns the answer to INIT_QP_ATTR: what a program must set to take its queue pair to
-// a state. ok is false if that is not known yet.
+// initQPAttr returns the answer to INIT_QP_ATTR: the attributes that a program must set to move its
+// queue pair to a state. ok is false if they are not known yet.
 func (i *id) initQPAttr(to uverbs.State) (mask uverbs.Mask, a uverbs.Attributes, ok bool) {
-	// The device fixes the rights of the peer with the connection, so INIT has all of them before
-	// it is known which the peer needs. The kernel begins with none, and adds these with the change
-	// to INIT that follows the connection.
+	// The device fixes the peer's access rights with the connection, so INIT grants all of them
+	// before it is known which ones the peer needs. The kernel begins with none, and adds these
+	// with the change to INIT that follows the connection.
 	a = uverbs.Attributes{State: to, Port: onlyPort, Access: uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic}
 	known := i.request != nil || i.wasThere
 	if !i.framed() {
@@ -228,7 +226,7 @@ func (i *id) initQPAttr(to uverbs.State) (mask uverbs.Mask, a uverbs.Attributes,
 	return 0, a, false
 }
 
-// framed reports whether the connection of i carries frames, or is to.
+// framed reports whether the connection of i carries frames, or will.
 func (i *id) framed() bool {
 	if i.request != nil {
 		return i.request.wire == device.Frames
@@ -236,7 +234,7 @@ func (i *id) framed() bool {
 	return i.cm.wire == device.Frames
 }
 
-// agree notes what the peer of i says, and returns the attributes of i's queue pair.
+// agree stores the proposal in the peer's Reply, and returns the attributes of i's queue pair.
 func (i *id) agree(qpn uint32, b []byte, s *extsock.ConnectionState) (a uverbs.Attributes, private []byte) {
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestProposal compares a proposal with the drawing in proposal.go.
+// TestProposal compares a proposal with the diagram in proposal.go.
 func TestProposal(t *testing.T) {
 	p := proposal{responder: 1, initiator: 2, flowControl: 3, retry: 4, rnrRetry: 5, srq: true, mtu: 3, timeout: 6, trafficClass: 7, psn: 0x89abcd}
 	b := p.appendTo([]byte("abc"))
@@ -37,7 +37,7 @@ func TestProposal(t *testing.T) {
 	}
 }
 
-// FuzzParseProposal: whatever a peer sends, the parameters are ones that a device may have.
+// FuzzParseProposal: whatever a peer sends, the parameters are in range.
 func FuzzParseProposal(f *testing.F) {
 	f.Add((&proposal{}).appendTo([]byte("private")))
 	f.Add(append(bytes.Repeat([]byte{0xff}, 12), proposalMagic...))
@@ -52,8 +52,8 @@ func FuzzParseProposal(f *testing.F) {
 	})
 }
 
-// TestOlderPeer: an older rddp sends no proposal. Its depths are those of MPA, and Sends wait for
-// receives.
+// TestOlderPeer: an older rddp sends no proposal. Its depths are those in the MPA frame, and Sends
+// wait for receives.
 func TestOlderPeer(t *testing.T) {
 	p, private := proposed([]byte("private"), 3, 300)
 	want := proposal{responder: 3, initiator: 255, retry: 7, rnrRetry: 7, mtu: uverbs.MTU, timeout: 17}
@@ -62,7 +62,7 @@ func TestOlderPeer(t *testing.T) {
 	}
 }
 
-// A party is a program with rdma_cm, and a queue pair.
+// A party is a program that uses rdma_cm and has a queue pair.
 type party struct {
 	t   *testing.T
 	ch  *Channel
@@ -122,7 +122,7 @@ func (p *party) do(cmd ucma.Command, in []byte) []byte {
 	return out
 }
 
-// An optionCaller is a program whose memory has the value of an option where its address says.
+// An optionCaller is a program in whose memory the value at each address is the address.
 type optionCaller struct{ Caller }
 
 func (optionCaller) Read(b []byte, addr uint64) error {
@@ -138,7 +138,7 @@ func (p *party) setAckTimeout(v uint8) {
 	p.do(ucma.SetOption, uverbs.AppendWords(in, p.id, ucma.LevelID, ucma.OptionAckTimeout, 1))
 }
 
-// event takes the next event, of which the program expects the type.
+// event takes the next event, which must have the type want.
 func (p *party) event(want ucma.EventType) (got ucma.Event) {
 	p.t.Helper()
 	timeout := time.After(prototest.Patience(p.t))
@@ -200,7 +200,7 @@ func (p *party) attr(to uverbs.State) (uverbs.Mask, uverbs.Attributes, syscall.E
 	return mask, a, 0
 }
 
-// change takes the queue pair to a state as rdma_cm says.
+// change moves the queue pair to a state with the attributes from rdma_cm.
 func (p *party) change(to uverbs.State) {
 	p.t.Helper()
 	mask, a, e := p.attr(to)
@@ -210,7 +210,7 @@ func (p *party) change(to uverbs.State) {
 	p.verb(uverbs.ModifyQP, (&uverbs.Change{Handle: p.qp, Mask: mask, To: a}).AppendTo(nil))
 }
 
-// query returns what QUERY_QP says.
+// query returns the answer to QUERY_QP.
 func (p *party) query() (a uverbs.Attributes) {
 	p.t.Helper()
 	b, le := p.verb(uverbs.QueryQP, uverbs.AppendAnswered(nil, p.qp, 0)), binary.LittleEndian
@@ -222,7 +222,7 @@ func (p *party) query() (a uverbs.Attributes) {
 	return a
 }
 
-// psn returns the first number that p expects.
+// psn returns the first PSN that p expects.
 func (p *party) psn() uint32 {
 	p.ch.cm.mu.Lock()
 	defer p.ch.cm.mu.Unlock()
@@ -232,9 +232,9 @@ func (p *party) psn() uint32 {
 const anyRemote = uverbs.RemoteWrite | uverbs.RemoteRead | uverbs.RemoteAtomic
 
 // managedAttributes are all attributes that the kernel's rdma_cm sets (ib_cm's cm_init_qp_*_attr
-// and cma's rdma_init_qp_attr), and their values there for the parameters of TestAttributes: at the
-// end that connects, at the end that accepts when it has the request, and at the same end if it
-// leaves them to ACCEPT.
+// and cma's rdma_init_qp_attr), with the kernel's values for the parameters of TestAttributes: at
+// the connecting end, at the accepting end when it has the Request, and at the accepting end if
+// ACCEPT sets them.
 var managedAttributes = []struct {
 	name                       string
 	state                      uverbs.State
@@ -268,8 +268,8 @@ const (
 	decides
 )
 
-// compare compares attributes of p, whose peer is given, with those of the kernel. Those of one
-// state have a mask that must name just them.
+// compare compares attributes of p with the kernel's. For a single state, the mask must contain
+// exactly the attributes of that state.
 func (p *party) compare(desc string, peer *party, got *uverbs.Attributes, state uverbs.State, mask uverbs.Mask, column int, timeout uint8) {
 	p.t.Helper()
 	for _, x := range managedAttributes {
@@ -300,7 +300,7 @@ func (p *party) compare(desc string, peer *party, got *uverbs.Attributes, state 
 	}
 }
 
-// allStates stands for the attributes of all states.
+// allStates selects the attributes of all states.
 const allStates = uverbs.Err
 
 // prepare compares the answers to INIT_QP_ATTR. If itself is set, the program sets the attributes.
@@ -325,17 +325,16 @@ func (p *party) inRTS(peer *party, column int, timeout uint8) {
 	}
 }
 
-// TestAttributes: what each program gives to rdma_connect and rdma_accept arrives at the queue pair
-// that it is for, whether a program sets the attributes itself, as librdmacm does, or leaves it to
-// the device.
+// TestAttributes: the parameters of rdma_connect and rdma_accept reach the right queue pair,
+// whether a program sets the attributes itself, like librdmacm, or lets the device set them.
 func TestAttributes(t *testing.T) {
 	const unset = 255
 	for _, tt := range []struct {
 		desc           string
 		itself         bool
-		option         uint8 // RDMA_OPTION_ID_ACK_TIMEOUT of the end that connects
+		option         uint8 // RDMA_OPTION_ID_ACK_TIMEOUT of the connecting end
 		client, server uint8 // timeouts
-		reset          bool  // the program that connects leaves RESET with the reply
+		reset          bool  // the connecting program leaves RESET only after the reply
 	}{
 		{desc: "by the programs", itself: true, option: unset, client: 17, server: 17},
 		{desc: "by the device", option: unset, client: 17, server: 17},
@@ -388,8 +387,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestPrivateDataLength: a joined connection has as much room for private data as InfiniBand's
-// messages. A rejection has a reason that the kernel lets programs give.
+// TestPrivateDataLength: private data of a joined connection has the same limits as in InfiniBand's
+// messages. A rejection must have a reason that the kernel allows programs to use.
 func TestPrivateDataLength(t *testing.T) {
 	server, client := newParty(t, 1), newParty(t, 2)
 	client.route(server.listen())
@@ -410,7 +409,7 @@ func TestPrivateDataLength(t *testing.T) {
 	refused(server, ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param(server, 197)}).AppendAccept(nil))
 	in := uverbs.AppendWords(nil, server.id, 149)
 	refused(server, ucma.Reject, append(in, make([]byte, 256)...))
-	const staleConnection = 10 // a reason that a program may not give
+	const staleConnection = 10 // a reason that programs must not use
 	in = uverbs.AppendWords(nil, server.id, staleConnection<<8)
 	refused(server, ucma.Reject, append(in, make([]byte, 256)...))
 	server.do(ucma.Accept, (&ucma.ConnRequest{UID: 3, ID: server.id, Param: param(server, 196)}).AppendAccept(nil))

@@ -13,20 +13,20 @@ import "github.com/rddp/rddp/internal/states"
 //	  └────────────────────┘         requested ───┘   └───────────────────────┤
 //	                                     └────────────────────────────────────┘
 //
-// An id that the program has created begins as idle, and one that a peer's Request has created as
-// requested. From every state an id can be destroyed.
+// An id that the program creates is idle at first, and an id that a peer's Request creates is
+// requested. An id can be destroyed in every state.
 type state uint8
 
 const (
 	idle       state = iota
 	bound            // it has a local port
-	addressed        // the peer's address is known, and the local one to reach it from
-	routed           // the same, and the program has asked for the route
-	connecting       // a Request or a Reply is under way
-	connected        // the queue pair has its connection
-	over             // the connection has ended, or never came about
+	addressed        // the addresses of both ends are known
+	routed           // the program has also resolved the route
+	connecting       // a Request or a Reply is being exchanged
+	connected        // the queue pair has a connection
+	over             // the connection has ended, or could not be established
 	listening        // peers may connect
-	requested        // a peer's Request waits for the program
+	requested        // a peer's Request waits for the program's decision
 	destroyed
 )
 
@@ -47,10 +47,10 @@ var stateNext = states.Table[state]{
 	over:       states.To(destroyed),
 	listening:  states.To(destroyed),
 	requested:  states.To(connecting, over, destroyed),
-	destroyed:  states.To(destroyed), // an unaccepted id, by the end of the channel and with its listener
+	destroyed:  states.To(destroyed), // an unaccepted id is destroyed twice: when the channel closes, and with its listener
 }
 
-// become is the one place that changes the state.
+// become changes the state. Nothing else does.
 func (i *id) become(to state) {
 	if i.expected != nil && to != connecting {
 		i.expected()

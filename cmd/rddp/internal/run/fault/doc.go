@@ -1,7 +1,7 @@
-// Package fault makes faults to order for the programs of rddp run: on the network below the
-// device, and at the verbs above it.
+// Package fault injects faults for the programs of rddp run: on the network below the device, and
+// at the verbs above it.
 //
-// [Parse] reads what the user asks for, one or several faults with commas between them:
+// [Parse] parses the user's specification, one or more faults separated by commas:
 //
 //	WHAT[=VALUE][@WHEN]
 //
@@ -16,22 +16,21 @@
 //	event=NAME@2s         the device raises an asynchronous event so long after it was opened
 //	seed=7                of everything that is random; without it 1
 //
-// STATUS, ERRNO and NAME are those of verbs and of Linux without IBV_WC_ and IBV_EVENT_, such as
-// RETRY_EXC_ERR, ENOMEM and PORT_ERR. WHEN counts from 1: @3 is the third one, @2% is each with
-// this probability, and without WHEN it is each one.
+// STATUS, ERRNO and NAME are the names in verbs and Linux, without IBV_WC_ and IBV_EVENT_, such as
+// RETRY_EXC_ERR, ENOMEM and PORT_ERR. WHEN counts from 1: @3 means the third operation, and @2%
+// each operation with this probability. Without WHEN, every operation fails.
 //
-// # What is repeatable
+// # Repeatability
 //
-// What happens to the k-th of something (a completion, a registration, a connection, a packet of a
-// connection) depends only on the seed and on k. The order in which a program makes them, and the
-// packets in which it sends, may depend on time.
+// The fate of the k-th completion, registration, connection, or packet of a connection depends only
+// on the seed and on k. The order of a program's operations, and the division of its data into
+// packets, may depend on time.
 //
 // # The network
 //
-// The packets are made of what passes a connection, 1,400 bytes at most, and cross a link of
-// package badlink, in both directions. One that the link has lost goes again after a round trip and
-// 10 ms, and those behind it wait, as in TCP. A connection ends when a packet has been lost 15
-// times, for at least two minutes. So the device sees what a TCP connection shows of such a link.
-// Datagrams of UD queue pairs cross one such link on their way out, and those that are lost stay
-// so.
+// The bytes of a connection are divided into packets of at most 1,400 bytes, which cross a link of
+// package badlink in both directions. A lost packet is sent again after a round trip and 10 ms, and
+// later packets wait for it, as in TCP. A connection ends when a packet has been lost 15 times, for
+// at least two minutes. So the device sees the effects that such a link has on a TCP connection.
+// Outgoing datagrams of UD queue pairs also cross such a link; lost ones are not sent again.
 package fault

@@ -10,21 +10,21 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// An Injector makes the faults of a Plan. Any goroutine may call its methods. A nil Injector makes
-// none.
+// An Injector injects the faults of a Plan. Any goroutine may call its methods. A nil Injector
+// injects none.
 type Injector struct {
 	plan Plan
 	log  *slog.Logger
 
 	mu locks.Mutex[locks.Leaf]
-	// operations at each place so far
+	// the number of operations so far, by place
 	counts [Register + 1]uint64 // +checklocks:mu
-	// connections so far
+	// the number of connections so far
 	connections uint64 // +checklocks:mu
 }
 
-// New returns an Injector for a Plan, or nil if the Plan has no fault. log is told each fault at
-// the verbs and each cut.
+// New returns an Injector for a Plan, or nil if the Plan has no fault. Each fault at the verbs and
+// each cut is logged to log.
 func New(p Plan, log *slog.Logger) *Injector {
 	if len(p.Rules)+len(p.Timed) == 0 && !p.hasNetwork() {
 		return nil
@@ -32,7 +32,7 @@ func New(p Plan, log *slog.Logger) *Injector {
 	return &Injector{plan: p, log: log}
 }
 
-// Send returns the status of the next work request of a send queue that has succeeded.
+// Send returns the status for the next work request of a send queue that would succeed.
 func (i *Injector) Send() uverbs.WCStatus {
 	if r := i.next(Send); r != nil {
 		return r.Status
@@ -40,7 +40,7 @@ func (i *Injector) Send() uverbs.WCStatus {
 	return uverbs.Success
 }
 
-// Receive returns the status of the next receive that finds its message.
+// Receive returns the status for the next receive that would succeed.
 func (i *Injector) Receive() uverbs.WCStatus {
 	if r := i.next(Receive); r != nil {
 		return r.Status
@@ -48,7 +48,7 @@ func (i *Injector) Receive() uverbs.WCStatus {
 	return uverbs.Success
 }
 
-// Register returns the error of the next registration of memory, or 0.
+// Register returns the error for the next registration of memory, or 0.
 func (i *Injector) Register() syscall.Errno {
 	if r := i.next(Register); r != nil {
 		return r.Errno
@@ -56,7 +56,7 @@ func (i *Injector) Register() syscall.Errno {
 	return 0
 }
 
-// next counts an operation, and returns the first Rule that it meets, or nil.
+// next counts an operation, and returns the first Rule that applies to it, or nil.
 func (i *Injector) next(at Place) *Rule {
 	if i == nil {
 		return nil
@@ -75,7 +75,7 @@ func (i *Injector) next(at Place) *Rule {
 	return nil
 }
 
-// draw returns the random number from 0 to 1 that Rule n has for operation k.
+// draw returns the random number in [0, 1) of Rule n for operation k.
 func (i *Injector) draw(n int, k uint64) float64 {
 	return rand.New(rand.NewPCG(i.plan.Seed+uint64(n)<<32, k)).Float64()
 }
@@ -83,7 +83,8 @@ func (i *Injector) draw(n int, k uint64) float64 {
 // String returns the name of the place in a Plan.
 func (p Place) String() string { return [...]string{"send", "receive", "register"}[p] }
 
-// Start calls event for each asynchronous event of the Plan when its time has come. stop ends that.
+// Start schedules a call of event for each asynchronous event of the Plan. stop cancels the
+// remaining calls.
 func (i *Injector) Start(event func(uverbs.EventType)) (stop func()) {
 	return i.schedule(false, func(t Timed) {
 		i.log.Info("fault", "event", uint32(t.Event))
@@ -91,8 +92,8 @@ func (i *Injector) Start(event func(uverbs.EventType)) (stop func()) {
 	})
 }
 
-// StartQP calls fail when a queue pair is to turn to error. It is called when the queue pair has
-// come to RTS. stop ends that.
+// StartQP schedules calls of fail for a queue pair that has just reached RTS. stop cancels the
+// remaining calls.
 func (i *Injector) StartQP(fail func()) (stop func()) {
 	return i.schedule(true, func(Timed) {
 		i.log.Info("fault", "place", "qp-error")

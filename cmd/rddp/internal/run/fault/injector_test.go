@@ -30,7 +30,7 @@ func TestNoInjector(t *testing.T) {
 	i.StartQP(nil)()
 }
 
-// TestRules checks which operations fail: the counts of the places are apart.
+// TestRules checks which operations fail: each place is counted separately.
 func TestRules(t *testing.T) {
 	i := injector(t, "send=FATAL_ERR@2,send=RETRY_EXC_ERR@3,receive=LOC_PROT_ERR@1,register=ENOMEM")
 	var got []uverbs.WCStatus
@@ -45,8 +45,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestShares checks that the share is about what was asked for, that the same seed makes the same
-// faults, and that another seed, and another rule, make others.
+// TestShares checks that the share is roughly the requested one, that the same seed makes the same
+// faults, and that another seed or another rule makes different ones.
 func TestShares(t *testing.T) {
 	fates := func(spec string) (all []uverbs.WCStatus, n int) {
 		i := injector(t, spec)
@@ -73,8 +73,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestTimed checks when events come, that those of a queue pair are others, and that stop ends
-// them.
+// TestTimed checks the times of events, that device events and queue pair errors are separate, and
+// that stop cancels them.
 func TestTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := injector(t, "event=PORT_ERR@1s,event=PORT_ACTIVE@3s,qp-error@2s")

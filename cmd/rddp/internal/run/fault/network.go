@@ -21,11 +21,11 @@ func (p *Plan) hasNetwork() bool {
 	return len(p.Cuts) > 0 || p.Network.Loss > 0 || p.Network.Delay > 0 || p.Network.Jitter > 0 || p.Network.Rate > 0
 }
 
-// HasNetwork reports whether the network has faults.
+// HasNetwork reports whether the Plan has network faults.
 func (i *Injector) HasNetwork() bool { return i != nil && i.plan.hasNetwork() }
 
-// Backend returns the TCP with the faults of the network, which dials as d says, or nil if there
-// are none.
+// Backend returns a TCP backend with the network faults, which dials with d. It returns nil if
+// there are no network faults.
 func (i *Injector) Backend(d net.Dialer) toe.Backend {
 	if !i.HasNetwork() {
 		return nil
@@ -72,8 +72,8 @@ func (l listener) Accept() (toe.Stream, error) {
 	}
 }
 
-// Listener returns a listener that accepts the connections of l, with the faults of the network. It
-// is l if there are none.
+// Listener returns a listener that accepts the connections of l, with the network faults. It
+// returns l if there are none.
 func (i *Injector) Listener(l net.Listener) net.Listener {
 	if !i.HasNetwork() {
 		return l
@@ -81,7 +81,7 @@ func (i *Injector) Listener(l net.Listener) net.Listener {
 	return connListener{listener{l, i}}
 }
 
-// A connListener is a listener as package net has it.
+// A connListener is a listener as a net.Listener.
 type connListener struct{ listener }
 
 func (l connListener) Accept() (net.Conn, error) { return l.listener.Accept() }
@@ -115,15 +115,15 @@ type end interface {
 	CloseWrite() error
 }
 
-// A path carries what one socket has read to the other one, in both directions, over a link. It
-// ends when both directions have, or at once when it is cut.
+// A path copies bytes between two sockets, in both directions, over a link. It ends when both
+// directions have ended, or at once when it is cut.
 type path struct {
 	i      *Injector
 	a      end           // the device's side
 	b      end           // the network's
-	passed atomic.Int64  // bytes of both directions
-	limit  int64         // of passed
-	resend time.Duration // after which a lost packet goes again
+	passed atomic.Int64  // bytes in both directions
+	limit  int64         // the maximum of passed
+	resend time.Duration // the time after which a lost packet is sent again
 	done   chan struct{} // closed when the path has ended
 	ended  sync.Once
 
@@ -131,10 +131,10 @@ type path struct {
 	timers []*time.Timer // +checklocks:mu
 }
 
-// lay makes a path between a, the device's side, and b, the network's. It owns both.
+// lay makes a path between a, the device's side, and b, the network's side. The path owns both.
 func (i *Injector) lay(a, b end) (*path, error) {
 	f := i.plan.Network
-	f.Queue = 2 * inFlight // nothing is dropped because a queue is full
+	f.Queue = 2 * inFlight // so a full queue never drops packets
 	i.mu.Lock()
 	i.connections++
 	seed := i.plan.Seed + i.connections<<32
@@ -149,7 +149,7 @@ func (i *Injector) lay(a, b end) (*path, error) {
 			p.limit = min(p.limit, c.Bytes)
 		}
 	}
-	p.mu.Lock() // a cut may come at once
+	p.mu.Lock() // a cut may happen at once
 	for _, c := range i.plan.Cuts {
 		if c.Bytes == 0 {
 			p.timers = append(p.timers, time.AfterFunc(c.After, p.cut))
@@ -169,7 +169,7 @@ func (i *Injector) lay(a, b end) (*path, error) {
 		}()
 	}
 	go func() {
-		var late <-chan time.Time // as TCP's FIN-WAIT-2: the device's side may be closed, not half-closed
+		var late <-chan time.Time // like TCP's FIN-WAIT-2: the device's side may be closed, not half-closed
 		for over := 0; over < 2; over++ {
 			select {
 			case <-delivered:
@@ -202,7 +202,7 @@ func (p *path) close() {
 	close(p.done)
 }
 
-// cut resets the connection, unless it has ended already.
+// cut resets the connection, unless it has already ended.
 func (p *path) cut() {
 	p.ended.Do(func() {
 		if c, ok := p.b.(*net.TCPConn); ok {
@@ -214,11 +214,11 @@ func (p *path) cut() {
 }
 
 const (
-	// packetLen is the maximum length in bytes of a packet, and headerLen that of its header: the
-	// number of the packet, and whether it is the last one.
+	// packetLen is the maximum length in bytes of a packet. headerLen is the length of its header:
+	// the number of the packet, and whether it is the last one.
 	packetLen = 1400 + headerLen
 	headerLen = 9
-	// inFlight is how many packets of a direction are on their way at most.
+	// inFlight is the maximum number of packets in transit in one direction.
 	inFlight = 1024
 )
 
@@ -226,12 +226,12 @@ const (
 type way struct {
 	path *path
 	link *badlink.End
-	room chan struct{} // has an element for each packet on its way
+	room chan struct{} // has an element for each packet in transit
 
-	mu locks.Mutex[locks.FaultWay] // one packet after the other, so that the count of losses tells about it
+	mu locks.Mutex[locks.FaultWay] // held while a packet is written, so that the link's count of losses shows whether it was lost
 }
 
-// send turns what it reads into packets.
+// send reads bytes from one socket and sends them as packets.
 func (w *way) send(from end) {
 	b := make([]byte, packetLen)
 	for k := uint64(0); ; k++ {
@@ -259,14 +259,14 @@ func (w *way) send(from end) {
 	}
 }
 
-// A path gives up, as TCP does, when the link has lost a packet so often, for at least so long.
+// A path gives up, like TCP, when the link has lost a packet maxTries times, over at least maxTime.
 const (
 	maxTries = 15
 	maxTime  = 2 * time.Minute
 )
 
-// put sends a packet, again and again until the link takes it. It does so since the time since, and
-// this is the n-th time.
+// put sends a packet, and sends it again later if the link loses it. since is the time of the first
+// attempt, and this is the n-th attempt.
 func (w *way) put(packet []byte, since time.Time, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -281,7 +281,7 @@ func (w *way) put(packet []byte, since time.Time, n int) {
 	time.AfterFunc(w.path.resend, func() { w.put(packet, since, n+1) })
 }
 
-// deliver writes the payload of the packets in their order.
+// deliver writes the payload of the packets in order.
 func (w *way) deliver(out *badlink.End, to end) {
 	early := make(map[uint64][]byte)
 	b := make([]byte, packetLen)
@@ -296,7 +296,7 @@ func (w *way) deliver(out *badlink.End, to end) {
 			next++
 			<-w.room
 			if p[0] == 1 {
-				_ = to.CloseWrite() // fails if the connection has ended already
+				_ = to.CloseWrite() // fails if the connection has already ended
 				return
 			}
 			if _, err := to.Write(p[1:]); err != nil {
@@ -307,11 +307,11 @@ func (w *way) deliver(out *badlink.End, to end) {
 	}
 }
 
-// A Link is a bad link below a UDP port.
+// A Link is a bad link for datagrams sent from a UDP socket.
 type Link struct{ near, far *badlink.End }
 
-// Link returns a bad link for what u sends, or nil if the network has no faults. u may be closed
-// before the Link.
+// Link returns a bad link for datagrams sent from u, or nil if there are no network faults. u may
+// be closed before the Link.
 func (i *Injector) Link(u *net.UDPConn) (*Link, error) {
 	if !i.HasNetwork() {
 		return nil, nil
@@ -329,18 +329,18 @@ func (i *Injector) Link(u *net.UDPConn) (*Link, error) {
 			}
 			var to netip.AddrPort
 			if k := 1 + int(b[0]); to.UnmarshalBinary(b[1:k]) == nil {
-				_, _ = u.WriteToUDPAddrPort(b[k:n], to) // one that can't be sent is lost
+				_, _ = u.WriteToUDPAddrPort(b[k:n], to) // if it can't be sent, it is lost
 			}
 		}
 	}()
 	return &Link{near, far}, nil
 }
 
-// Send sends a datagram. It neither waits nor keeps b.
+// Send sends a datagram. It neither blocks nor retains b.
 func (l *Link) Send(b []byte, to netip.AddrPort) {
 	address, _ := to.MarshalBinary()                                                  // never fails
-	_, _ = l.near.Write(append(append([]byte{byte(len(address))}, address...), b...)) // one that is too long is lost
+	_, _ = l.near.Write(append(append([]byte{byte(len(address))}, address...), b...)) // if it is too long, it is lost
 }
 
-// Close ends the link. Datagrams on their way are lost.
+// Close closes the link. Datagrams in transit are lost.
 func (l *Link) Close() { _, _ = l.near.Close(), l.far.Close() }

@@ -24,14 +24,14 @@ type half struct {
 func (h half) CloseWrite() error { return h.PipeWriter.Close() }
 func (h half) Close() error      { return errors.Join(h.PipeReader.Close(), h.PipeWriter.Close()) }
 
-// wire returns two ends that are joined.
+// wire returns two connected ends.
 func wire() (a, b half) {
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
 	return half{r1, w2}, half{r2, w1}
 }
 
-// laid returns a path and its ends: what the device and the peer see.
+// laid returns a path and the ends of the device and the peer.
 func laid(t *testing.T, i *Injector) (p *path, device, peer half) {
 	t.Helper()
 	device, a := wire()
@@ -43,15 +43,15 @@ func laid(t *testing.T, i *Injector) (p *path, device, peer half) {
 	return p, device, peer
 }
 
-// octets returns n bytes that do not repeat.
+// octets returns n random bytes.
 func octets(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
 	return b
 }
 
-// TestPathCarries checks that both directions arrive whole, with their ends, whatever the network
-// does, and how long that takes.
+// TestPathCarries checks that the bytes of both directions, and their ends, arrive over a faulty
+// network, and how long that takes.
 func TestPathCarries(t *testing.T) {
 	for _, tt := range []struct {
 		spec     string
@@ -95,8 +95,8 @@ func TestPathCarries(t *testing.T) {
 	}
 }
 
-// TestPathRepeats checks that the same connection of the same seed is the same, and that another
-// connection is not.
+// TestPathRepeats checks that a connection behaves the same with the same seed, and that another
+// connection does not.
 func TestPathRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		took := func(i *Injector) (d time.Duration) {
@@ -121,7 +121,7 @@ func TestPathRepeats(t *testing.T) {
 	})
 }
 
-// TestCut checks where a connection ends, and that both sides learn of it.
+// TestCut checks where a connection ends, and that both sides notice.
 func TestCut(t *testing.T) {
 	for _, tt := range []struct {
 		spec string
@@ -158,8 +158,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutAtOnce: a connection may be cut before anything has passed, from the beginning on, by
-// several faults at a time.
+// TestCutAtOnce: several faults may cut a connection at the same time, before any byte has passed.
 func TestCutAtOnce(t *testing.T) {
 	for range 20 {
 		p, device, peer := laid(t, injector(t, "cut@0s,cut@1ns,cut@0s"))
@@ -190,8 +189,8 @@ func TestPathOfAClosedConnection(t *testing.T) {
 	})
 }
 
-// TestPathGivesUp checks that a connection ends that gets nothing through, whether the device has
-// closed it or not: otherwise the path of each would stay as long as the process.
+// TestPathGivesUp checks that a connection ends if nothing gets through, whether the device has
+// closed it or not: otherwise its path would stay until the process ends.
 func TestPathGivesUp(t *testing.T) {
 	for spec, want := range map[string]time.Duration{"loss=100%": maxTime, "loss=100%,delay=10s": (maxTries - 1) * (20*time.Second + 10*time.Millisecond)} {
 		for _, closes := range []bool{false, true} {
@@ -276,7 +275,7 @@ func checkBackend(t *testing.T, b toe.Backend, l toe.Listener) {
 			}
 		}
 	}()
-	if n, err := io.Copy(io.Discard, c); n > 1<<20 { // a reset may overtake all of them
+	if n, err := io.Copy(io.Discard, c); n > 1<<20 { // a reset may overtake all bytes
 		t.Errorf("%d bytes, %v, want at most 1 MiB", n, err)
 	}
 }

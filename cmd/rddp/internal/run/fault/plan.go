@@ -14,23 +14,23 @@ import (
 	"github.com/rddp/rddp/toe/badlink"
 )
 
-// A Plan says which faults there are. The zero value has none.
+// A Plan describes the faults to inject. The zero value has none.
 type Plan struct {
 	Seed    uint64
-	Network badlink.Faults // of both directions: Loss, Delay, Jitter and Rate
+	Network badlink.Faults // for both directions: Loss, Delay, Jitter and Rate
 	Cuts    []Cut
 	Rules   []Rule
 	Timed   []Timed
 }
 
-// A Cut is where a connection is reset: after so many bytes of both directions, or after so long.
+// A Cut resets a connection: after a number of bytes, counting both directions, or after a time.
 // One of the two is 0.
 type Cut struct {
 	Bytes int64
 	After time.Duration
 }
 
-// A Place is where a Rule applies.
+// A Place is the kind of operation to which a Rule applies.
 type Place int
 
 // The places.
@@ -40,25 +40,25 @@ const (
 	Register
 )
 
-// A Rule is a fault of some of the operations at a place.
+// A Rule makes some of the operations at a place fail.
 type Rule struct {
 	Place  Place
 	Status uverbs.WCStatus // of Send and Receive
 	Errno  syscall.Errno   // of Register
-	// Number is that of the operation that fails, from 1. If it is 0, each one fails with
-	// probability Share.
+	// Number is the number of the operation that fails, from 1. If it is 0, each operation fails
+	// with probability Share.
 	Number uint64
 	Share  float64
 }
 
-// A Timed fault comes once: an asynchronous event of the device, or the error of a queue pair.
+// A Timed fault happens once: an asynchronous event of the device, or the error of a queue pair.
 type Timed struct {
 	QP    bool
 	Event uverbs.EventType // unless QP is set
 	After time.Duration
 }
 
-// The names of verbs and of Linux.
+// The names in verbs and in Linux.
 var (
 	statuses = map[string]uverbs.WCStatus{
 		"LOC_LEN_ERR": uverbs.LocalLengthErr, "LOC_QP_OP_ERR": uverbs.LocalQPErr, "LOC_PROT_ERR": uverbs.LocalProtErr, "WR_FLUSH_ERR": uverbs.FlushErr,
@@ -78,7 +78,7 @@ var (
 	}
 )
 
-// Parse reads the faults in specs. Its errors name the fault that is wrong.
+// Parse parses the faults in specs. Its errors name the invalid fault.
 func Parse(specs []string) (Plan, error) {
 	p := Plan{Seed: 1}
 	for _, spec := range specs {
@@ -153,7 +153,7 @@ const (
 	always
 )
 
-// grammar says what each fault takes.
+// grammar describes the form of each fault.
 var grammar = map[string]struct {
 	value bool
 	when  int
@@ -203,10 +203,10 @@ func parseTime(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// maxTravel is the longest Delay or Jitter of a link of package badlink.
+// maxTravel is the maximum Delay or Jitter of a link in package badlink.
 const maxTravel = 365 * 24 * time.Hour
 
-// parseTravel parses the time that a packet travels.
+// parseTravel parses a delay or a jitter.
 func parseTravel(s string) (time.Duration, error) {
 	d, err := parseTime(s)
 	if err == nil && d > maxTravel {

@@ -1,4 +1,4 @@
-// Package process reaches the memory of another process, which need not help: it may compute, wait,
-// or be stopped. It works for processes of the same user, without privilege, where the kernel lets
-// one process debug another.
+// Package process accesses the memory of another process, which need not cooperate: it may compute,
+// wait, or be stopped. It works for processes of the same user, without privilege, if the kernel
+// allows one process to debug another.
 package process

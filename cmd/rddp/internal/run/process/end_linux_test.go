@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestEnd: once a process has ended, nothing reaches the memory of another process that has its
-// number. Here that is the test itself.
+// TestEnd: once a process has ended, the memory of another process that has its PID is not
+// accessed. Here the other process is the test itself.
 func TestEnd(t *testing.T) {
 	c := exec.Command("/proc/self/exe")
 	c.Args[0] = first
@@ -46,15 +46,15 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestEndIsKnown: nobody waits for the answer whether a process has ended, even if the process
-// keeps its memory from coming and calls execve.
+// TestEndIsKnown: HasEnded does not wait, even if the process withholds its memory and calls
+// execve.
 func TestEndIsKnown(t *testing.T) {
 	p, err := Open(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	p.mu.RLock() // as a call that waits for memory
+	p.mu.RLock() // like a call that waits for memory
 	left := make(chan struct{})
 	go func() {
 		defer close(left)

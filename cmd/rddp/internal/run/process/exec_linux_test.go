@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is also a program that becomes another one, which has memory at the same address.
+// The test binary is also a program that executes another program, which has memory at the same
+// address.
 const first, second = "first", "second"
 
 const at = 0x2000_0000_0000
@@ -44,9 +45,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestLeave checks that nothing is written to the memory of a process that has become another
-// program, although that has memory at the same address, and that memory is reached as long as the
-// process has not.
+// TestLeave checks that nothing is written to the memory of a process after execve, although the
+// new program has memory at the same address, and that the memory is accessible until then.
 func TestLeave(t *testing.T) {
 	c := exec.Command("/proc/self/exe")
 	c.Args[0] = first

@@ -15,30 +15,28 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Process is another process, seen from outside. Its methods may be called from any goroutine,
-// and fail once the process has ended.
+// A Process is another process. Its methods may be called from any goroutine, and fail once the
+// process has ended.
 //
-// The system calls for memory of other processes need the process's first thread, and refuse a
-// process that has made itself undumpable. The file /proc/PID/mem works for both, if it was opened
-// before, so a Process opens it at once. But writing through that file ignores the protection of
-// pages. So it is used only where the system calls fail, and only after a look at the map of the
-// process.
+// The system calls process_vm_readv and process_vm_writev fail if the process's first thread has
+// ended, or if the process has made itself undumpable. The file /proc/PID/mem still works then, if
+// it was opened before, so Open opens it. But writes through that file ignore page protection. So
+// the file is used only if the system calls fail, and written only after a check of the process's
+// memory map.
 //
-// When a process becomes another program, by execve, its number goes on and its memory does not.
-// See Leave.
+// When a process calls execve, it keeps its PID but not its memory. See Leave.
 type Process struct {
 	PID  int
 	mem  *os.File
 	maps *os.File
 	life *os.File // readable when the process has ended
 
-	mu locks.RWMutex[locks.Leaf] // held by who makes one of the two calls
-	// the memory that the number stands for may not be this one any more
+	mu locks.RWMutex[locks.Leaf] // read-locked during one of the two calls
+	// the process with this PID may have other memory now
 	left bool // +checklocks:mu
 
-	// ended says that the process has ended, so that its number may be that of another one. It is
-	// not one of mu's: a call that waits for memory holds mu, and whoever asks must not wait for
-	// that.
+	// ended says that the process has ended, so its PID may have been reused. mu does not guard it,
+	// because a call that waits for memory holds mu, and HasEnded must not wait for that.
 	ended atomic.Bool
 }
 
@@ -62,14 +60,14 @@ func Open(tid int) (*Process, error) {
 	return p, nil
 }
 
-// watch notes the end of the process. Since the kernel does not give a number to another process
-// soon, this comes before that.
+// watch sets ended when the process ends. That comes before its PID is reused, since the kernel
+// does not reuse PIDs soon.
 func (p *Process) watch() error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
 		return err
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // or a thread would wait
+	if err := unix.SetNonblock(fd, true); err != nil { // so that the poller can wait for it
 		unix.Close(fd)
 		return err
 	}
@@ -90,23 +88,23 @@ func (p *Process) watch() error {
 	return nil
 }
 
-// HasEnded reports whether the process has ended, and the number is perhaps that of another one.
+// HasEnded reports whether the process has ended. Its PID may then have been reused.
 func (p *Process) HasEnded() bool { return p.ended.Load() }
 
-// Close releases what p needs of the system. The process itself goes on.
+// Close closes the files of p. The process itself continues.
 func (p *Process) Close() error { return errors.Join(p.mem.Close(), p.maps.Close(), p.life.Close()) }
 
-// Leave is called before the process calls execve. When it returns, nothing reaches the memory by
-// the number of the process any more, but only through /proc/PID/mem, which belongs to the memory
-// that there was when it was opened. So nothing is ever written to the memory of the next program.
+// Leave must be called before the process calls execve. When it returns, memory is no longer
+// accessed by PID, but only through /proc/PID/mem, which refers to the memory at the time it was
+// opened. So nothing is ever written to the memory of the next program.
 func (p *Process) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = true
 }
 
-// Stay is called when the process uses what a program does not pass on to the next one. It undoes
-// Leave if the execve has failed.
+// Stay is called when the process uses something that does not survive execve. It undoes Leave if
+// the execve has failed.
 func (p *Process) Stay() {
 	p.mu.RLock()
 	left := p.left
@@ -122,10 +120,10 @@ func (p *Process) Stay() {
 	p.left = false
 }
 
-// errLeft is the error of memory that is not reached by the number of its process any more.
+// errLeft is the error for memory that is no longer accessible by PID.
 var errLeft error = syscall.ESRCH
 
-// Leader returns the number of the process that a thread belongs to.
+// Leader returns the PID of a thread's process.
 func Leader(tid int) (int, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
 	if err != nil {
@@ -136,7 +134,7 @@ func Leader(tid int) (int, error) {
 	return strconv.Atoi(string(line))
 }
 
-// errFault is the error of memory that is not there, or not to be used so.
+// errFault is the error for memory that is not mapped, or whose protection forbids the access.
 var errFault error = syscall.EFAULT
 
 // Read copies len(b) bytes at addr to b.
@@ -166,14 +164,14 @@ func (p *Process) Write(b []byte, addr uint64) error {
 	return nil
 }
 
-// elsewhere reports whether /proc/PID/mem may do what the system call has refused.
+// elsewhere reports whether /proc/PID/mem may work although the system call has failed with err.
 func elsewhere(err error) bool { return err == syscall.EPERM || err == syscall.ESRCH }
 
-// transfer makes one of the two system calls. Each of them is one copy by the kernel. It may wait
-// for a page that is on a disk, or that the program does not let come, so the scheduler must be
-// able to give this goroutine's processor to another one. With 4 KiB that costs 3 to 9 hundredths
-// of a Write's processor time, 16 Writes at a time, and with 64 bytes or 64 KiB less than can be
-// measured (BenchmarkWrite through memory, six times each in turn, on a busy machine).
+// transfer makes one of the two system calls. The kernel copies the bytes once. The call may wait
+// for a page that is on a disk or that the program withholds, so it must be a Syscall that the Go
+// scheduler knows of. With 4 KiB, that costs 3 to 9 % of a Write's processor time, 16 Writes at a
+// time; with 64 bytes or 64 KiB it is not measurable (BenchmarkWrite through memory, six times each
+// in turn, on a busy machine).
 func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	if len(b) == 0 {
 		return nil
@@ -196,8 +194,8 @@ func (p *Process) transfer(nr uintptr, b []byte, addr uint64) error {
 	return nil
 }
 
-// Check returns an error unless all of the n bytes at addr are mapped and may be read, and written
-// if write is true.
+// Check returns an error unless all n bytes at addr are mapped and readable, and writable if write
+// is true.
 func (p *Process) Check(addr, n uint64, write bool) error {
 	return p.walk(addr, n, func(m mapping) error {
 		if !m.allows(write) {
@@ -233,7 +231,8 @@ func parseMap(line []byte) (from, to uint64, rights []byte, ok bool) {
 	return from, to, rest, found && err1 == nil && err2 == nil && len(rest) >= 4
 }
 
-// ReadString returns the string at addr, without the 0 at its end. It has at most limit bytes.
+// ReadString returns the string at addr, without the terminating 0. It fails if the string has
+// limit bytes or more.
 func (p *Process) ReadString(addr uint64, limit int) (string, error) {
 	return ReadString(p, addr, limit)
 }
@@ -243,12 +242,13 @@ type Reader interface {
 	Read(b []byte, addr uint64) error
 }
 
-// ReadString returns the string at addr of the memory that r reads.
+// ReadString returns the string at addr in the memory that r reads, without the terminating 0. It
+// fails if the string has limit bytes or more.
 func ReadString(r Reader, addr uint64, limit int) (string, error) {
 	const pageSize = 4096
 	var s []byte
 	for len(s) < limit {
-		// A string may end just before memory that is not there, so no read crosses a page.
+		// A string may end just before unmapped memory, so no read crosses a page boundary.
 		n := min(256, pageSize-int(addr%pageSize), limit-len(s))
 		var b [256]byte
 		if err := r.Read(b[:n], addr); err != nil {
@@ -264,7 +264,7 @@ func ReadString(r Reader, addr uint64, limit int) (string, error) {
 }
 
 // A Thread is a thread whose system call waits for the supervisor. Its memory can be read and
-// written like that of a Process. Nothing stays open in between.
+// written like that of a Process, but no file stays open.
 type Thread int
 
 // Read copies len(b) bytes at addr to b.
@@ -277,8 +277,8 @@ func (t Thread) Write(b []byte, addr uint64) error {
 	return t.reach(unix.SYS_PROCESS_VM_WRITEV, (*Process).Write, b, addr)
 }
 
-// reach makes the system call. If it is forbidden, as by Docker before version 23, it takes the
-// other way by a Process.
+// reach makes the system call. If that is forbidden, as in Docker before version 23, it opens a
+// Process and uses other.
 func (t Thread) reach(nr uintptr, other func(p *Process, b []byte, addr uint64) error, b []byte, addr uint64) error {
 	err := (&Process{PID: int(t)}).transfer(nr, b, addr)
 	if err != syscall.EPERM {

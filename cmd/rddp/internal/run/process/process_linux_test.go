@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests look at their own process as if it were another one.
+// The tests open their own process as if it were another one.
 func self(t *testing.T) *Process {
 	t.Helper()
 	p, err := Open(unix.Gettid())
@@ -26,7 +26,7 @@ func self(t *testing.T) *Process {
 	return p
 }
 
-// pages maps n pages of which the last may only be read, and one behind them that is not there.
+// pages maps n pages, the last of which is read-only. The page after them is not mapped.
 func pages(t *testing.T, n int) []byte {
 	t.Helper()
 	size := os.Getpagesize()
@@ -84,7 +84,7 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-// Without the system calls, /proc/PID/mem does the same, and respects the protection too.
+// If the system calls fail, /proc/PID/mem is used, and page protection is still respected.
 func TestFallback(t *testing.T) {
 	p := self(t)
 	p.PID = 1 << 30 // no process has this number

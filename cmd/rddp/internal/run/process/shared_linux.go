@@ -6,20 +6,22 @@ import (
 	"strconv"
 )
 
-// A Shared is a part of a process's memory that other processes may have too, by MAP_SHARED.
+// A Shared is a part of a process's memory that other processes may share (MAP_SHARED).
 type Shared struct {
 	From, To uint64
 	object   object
 }
 
-// An object is what a mapping shows: a file, or memory that only a process and its children have.
+// An object is the object behind a mapping: a file, or memory that only a process and its children
+// share.
 type object struct {
 	device string
 	inode  uint64
-	base   uint64 // the offset in the object that address 0 would have
+	base   uint64 // the offset in the object that corresponds to address 0
 }
 
-// Shared is Check, and returns the parts of the n bytes at addr that other processes may have too.
+// Shared is Check, and also returns the parts of the n bytes at addr that other processes may
+// share.
 func (p *Process) Shared(addr, n uint64, write bool) (all []Shared, err error) {
 	err = p.walk(addr, n, func(m mapping) error {
 		if !m.allows(write) {
@@ -39,8 +41,8 @@ func (p *Process) Shared(addr, n uint64, write bool) (all []Shared, err error) {
 	return all, err
 }
 
-// Has returns an error unless the n bytes at addr are of parts, which another process has, and p
-// has the same at the same address, to read, and to write if write is true.
+// Has returns an error unless the n bytes at addr are within parts, which come from another
+// process, and p has the same objects mapped there, readable, and writable if write is true.
 func (p *Process) Has(parts []Shared, addr, n uint64, write bool) error {
 	return p.walk(addr, n, func(m mapping) error {
 		o, ok := m.object()
@@ -57,12 +59,12 @@ func (p *Process) Has(parts []Shared, addr, n uint64, write bool) error {
 // A mapping is a line of /proc/PID/maps: "from-to rights offset device inode path".
 type mapping struct {
 	from, to uint64
-	rest     []byte // from the rights on
+	rest     []byte // from the rights to the end of the line
 }
 
 func (m mapping) allows(write bool) bool { return m.rest[0] == 'r' && (!write || m.rest[1] == 'w') }
 
-// object returns what m shows. ok is false if m is memory of its process alone.
+// object returns the object behind m. ok is false if m is private.
 func (m mapping) object() (o object, ok bool) {
 	fields := bytes.Fields(m.rest)
 	if m.rest[3] != 's' || len(fields) < 4 {
@@ -73,8 +75,8 @@ func (m mapping) object() (o object, ok bool) {
 	return object{string(fields[2]), inode, offset - m.from}, errors.Join(err1, err2) == nil
 }
 
-// walk calls do for each mapping of the n bytes at addr, until that returns an error. It returns an
-// error if there is no memory somewhere.
+// walk calls do for each mapping of the n bytes at addr, until do returns an error. It returns an
+// error if some of the bytes are not mapped.
 func (p *Process) walk(addr, n uint64, do func(m mapping) error) error {
 	if n == 0 {
 		return nil

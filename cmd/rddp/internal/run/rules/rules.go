@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A Rule matches the addresses of a network at a range of ports. For a connection that is the
-// address of the peer, for a listener its own.
+// A Rule matches the addresses of a network and a range of ports. For a connection, it applies to
+// the peer's address; for a listener, to the local address.
 type Rule struct {
 	net       netip.Prefix // the zero Prefix matches every address
 	low, high uint16
 }
 
-// Parse returns the rule that s spells: [ADDRESS[/BITS]]:PORT[-PORT]. An IPv6 address is in
-// brackets, its /BITS inside them. Without an address the rule matches every one. Names are
-// refused, because a program connects to numbers.
+// Parse parses a rule of the form [ADDRESS[/BITS]]:PORT[-PORT]. An IPv6 address, with its /BITS, is
+// in brackets. Without an address, the rule matches every address. Host names are not allowed,
+// because the rule is compared with numeric addresses.
 func Parse(s string) (Rule, error) {
 	colon := strings.LastIndexByte(s, ':')
 	if colon < 0 {
@@ -79,8 +79,7 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// Match tells whether the rule matches an address. An IPv4 address that is mapped into IPv6 counts
-// as IPv4.
+// Match reports whether the rule matches an address. An IPv4-mapped IPv6 address counts as IPv4.
 func (r Rule) Match(a netip.AddrPort) bool {
 	return r.low <= a.Port() && a.Port() <= r.high &&
 		(!r.net.IsValid() || r.net.Contains(a.Addr().Unmap().WithZone("")))

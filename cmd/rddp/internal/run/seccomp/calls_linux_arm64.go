@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
-// calls are the calls that the filter looks at, with the label of the test for each. The most
+// calls are the system calls that the filter tests, with the label of the test for each. The most
 // frequent ones come first.
 var calls = []struct {
 	number uint32
@@ -26,8 +26,8 @@ var calls = []struct {
 	{unix.SYS_DUP3, "to a number", Dup2},
 }
 
-// arch32 is the architecture of 32-bit programs, and calls32 are those of their calls that the
-// filter names.
+// arch32 is the architecture of 32-bit programs, and calls32 are the calls of such programs that
+// the filter intercepts.
 const arch32 = unix.AUDIT_ARCH_ARM
 
 var calls32 = []tcpCall{

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The part of struct seccomp_data that a filter looks at.
+// Offsets in struct seccomp_data, the input of a filter.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -30,7 +30,7 @@ const (
 	returnConstant = unix.BPF_RET | unix.BPF_K
 )
 
-// TCP says which TCP connections of the program the filter names the calls of.
+// TCP selects the TCP connections of the program whose calls the filter intercepts.
 type TCP uint8
 
 // The connections that the program makes, and those that it accepts.
@@ -39,10 +39,10 @@ const (
 	Accepted
 )
 
-// A tcpCall is a call that the filter names for the program's TCP connections.
+// A tcpCall is a call that the filter intercepts for the program's TCP connections.
 type tcpCall struct {
 	number uint32
-	of     TCP // the connections that the call is about: any of these
+	of     TCP // intercepted if any of these connections are selected
 	test   string
 	Kind   Kind
 }
@@ -60,14 +60,14 @@ var tcpCalls = []tcpCall{
 	{unix.SYS_IO_URING_SETUP, Made | Accepted, "notify", URingSetup},
 }
 
-// The numbers of socketcall's calls, which are the same on all systems that have it.
+// The numbers of socketcall's calls, which are the same on all architectures that have it.
 const (
 	socketCallConnect = 3
 	socketCallListen  = 4
 )
 
-// An assembler collects the instructions of a filter. A jump goes to a label that comes later; the
-// label "" is the next instruction.
+// An assembler collects the instructions of a filter. All jumps go forward to a label; the label ""
+// is the next instruction.
 type assembler struct {
 	code   []unix.SockFilter
 	jumps  map[int][2]string
@@ -103,23 +103,23 @@ func (a *assembler) finish() []unix.SockFilter {
 	return a.code
 }
 
-// argument loads the low half of an argument of the call.
+// argument loads the low half of argument n of the call.
 func (a *assembler) argument(n uint32) { a.add(loadWord, dataArgs+8*n) }
 
-// Filter returns the program that decides which calls the supervisor sees:
+// Filter returns the BPF program that passes these calls to the supervisor:
 //
 //   - calls with a path that is not relative to a descriptor;
-//   - calls that look at a descriptor with the number of a Class;
-//   - writes to a descriptor with a number of Channels, if they may be commands by their length;
-//   - calls that put a descriptor at such a number: see Dup;
-//   - the ioctl of the verbs, by its number, on any descriptor;
-//   - calls that make a process another program.
+//   - calls that stat a descriptor with the number of a Class;
+//   - writes to a descriptor with a number of Channels, if they have the length of a command;
+//   - calls that may put a descriptor at such a number: see Dup;
+//   - the ioctl of verbs, on any descriptor;
+//   - execve and execveat.
 //
-// With tcp, it also sees the calls that connect a socket, or listen and accept, those that ask for
-// its addresses, and io_uring_setup; sends that connect (MSG_FASTOPEN); and of 32-bit programs,
-// connect and listen.
+// With tcp, it also passes the calls that connect, listen and accept, sends that connect
+// (MSG_FASTOPEN), getsockname, getpeername and io_uring_setup, and the calls of 32-bit programs
+// that connect and listen.
 //
-// A netlink socket for RDMA is refused at once, because libibverbs then looks at /sys.
+// The filter itself refuses netlink sockets for RDMA, which makes libibverbs use /sys.
 func Filter(tcp TCP) []unix.SockFilter {
 	a := &assembler{jumps: map[int][2]string{}, labels: map[string]int{}}
 	a.add(loadWord, dataArch)
@@ -172,7 +172,7 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(2)
 	a.jump(jumpIfSet, unix.AT_EMPTY_PATH, "descriptor", "path at")
 
-	a.label("path at") // openat, faccessat: relative to a directory that is open runs natively
+	a.label("path at") // openat, faccessat: a path relative to an open directory runs natively
 	a.argument(0)
 	a.jump(jumpEqual, atCWD, "notify", "allow")
 
@@ -205,10 +205,10 @@ func Filter(tcp TCP) []unix.SockFilter {
 	a.argument(1)
 	a.jump(jumpAtLeast, leastNumber, "odd", "allow")
 
-	a.label("odd") // both classes are
+	a.label("odd") // the numbers of both classes are odd
 	a.jump(jumpIfSet, 1, "notify", "allow")
 
-	a.label("from a number") // fcntl: the command is argument 1, and where it begins to look argument 2
+	a.label("from a number") // fcntl: the command is argument 1, and the least number argument 2
 	a.argument(1)
 	a.jump(jumpEqual, unix.F_DUPFD, "least", "")
 	a.jump(jumpEqual, unix.F_DUPFD_CLOEXEC, "least", "allow")

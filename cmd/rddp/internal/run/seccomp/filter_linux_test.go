@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decide runs the filter on a call and returns its verdict. The machine of package bpf reads words
-// in network order, as filters of packets do; so the test writes them in that order.
+// decide runs the filter on a call and returns its verdict. Package bpf's VM reads words in network
+// order, like packet filters, so the test writes them in that order.
 func decide(t *testing.T, tcp TCP, arch, number uint32, args ...uint64) uint32 {
 	t.Helper()
 	var raw []bpf.Instruction
@@ -52,7 +52,7 @@ func TestFilter(t *testing.T) {
 	openat, statat, fstat := number(t, OpenAt), number(t, StatAt), number(t, FStat)
 	ioctl, statx, accessat := number(t, Ioctl), number(t, StatX), number(t, AccessAt)
 	device, channel, neither := uint64(32+Devices), uint64(996+Channels), uint64(998)
-	low := uint64(32 - 4 + Channels) // the last number that is of no class
+	low := uint64(32 - 4 + Channels) // the last number below the classes
 	tests := []struct {
 		desc   string
 		number uint32
@@ -137,8 +137,8 @@ func TestFilterOfTCP(t *testing.T) {
 	}
 }
 
-// TestFilterOf32Bits: of 32-bit programs the filter names connect and listen, by whatever call, and
-// nothing else.
+// TestFilterOf32Bits: for 32-bit programs, the filter intercepts only connect and listen, by every
+// call that does them.
 func TestFilterOf32Bits(t *testing.T) {
 	for tcp := range Made | Accepted + 1 {
 		for _, c := range calls32 {

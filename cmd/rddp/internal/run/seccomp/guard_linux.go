@@ -20,31 +20,31 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// The guardian is the parent of the program, and a child of the supervisor. It does nothing but
-// wait. Each orphan of the program's tree becomes its child, whatever its process group and its
-// session are. So when the supervisor ends, by whatever means, the guardian can kill all that the
-// supervisor leaves behind: without it, their calls would fail with ENOSYS for ever, and their work
-// requests would never complete. If the guardian is killed, the supervisor does the same. If the
-// guardian is stopped, the supervisor continues it.
+// The guardian is the parent of the program and a child of the supervisor. It only waits. Each
+// orphan of the program's process tree becomes its child, in any process group and session. So when
+// the supervisor ends for whatever reason, the guardian can kill all processes of the tree:
+// otherwise their calls would fail with ENOSYS forever, and their work requests would never
+// complete. If the guardian is killed, the supervisor kills them. If the guardian is stopped, the
+// supervisor continues it.
 //
-// A process group of its own keeps it from signals that are for the group of the supervisor and the
-// program.
+// The guardian has its own process group, so it does not get signals for the group of the
+// supervisor and the program.
 
-// guardianName is the name under which Start runs this executable again as the guardian, and
-// guardianComm that of the process, which is to differ from the supervisor's, so that whoever kills
-// that by its name meets only one of them.
+// guardianName is the argv[0] with which Start runs this executable as the guardian. guardianComm
+// is the guardian's process name. It differs from the supervisor's, so that killing processes by
+// name hits only one of them.
 const (
 	guardianName = "rddp-run-guardian"
 	guardianComm = "run-guardian"
 )
 
-// guard is the guardian. Its arguments are the numbers of the socket to the supervisor and of that
-// of the stage, and those of the stage. It does not return.
+// guard runs the guardian. Its arguments are the descriptor numbers of the socket to the supervisor
+// and of the stage's socket, followed by the arguments of the stage. It does not return.
 func guard(args []string) {
-	runtime.LockOSThread() // the program is killed when this thread ends
-	runtime.GOMAXPROCS(1)  // there is nothing to do at the same time
+	runtime.LockOSThread() // the program is killed when its parent thread ends
+	runtime.GOMAXPROCS(1)  // nothing runs in parallel
 	report, socket := ownDescriptor(args[0]), ownDescriptor(args[1])
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // before Linux 3.4 orphans would stay
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // fails only before Linux 3.4
 	passSignals()
 	pid, err := passOn([]string{args[2], args[1]}, args[3:], socket)
 	unix.Close(socket)
@@ -52,8 +52,8 @@ func guard(args []string) {
 		_ = unix.Sendmsg(report, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
 	}
-	// All of this is for the time after the start: the program inherits what is ignored, and is in
-	// the group in which its user expects it.
+	// This must come after the start: the program inherits ignored signals, and must be in the
+	// process group that its user expects.
 	deafen()
 	_ = unix.Setpgid(0, 0)
 	setName(guardianComm)
@@ -64,7 +64,7 @@ func guard(args []string) {
 	}
 	go func() {
 		b, control := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
-		for { // the Listener's descriptor comes, which is kept, so that no call fails before all are killed
+		for { // receives the Listener's descriptor, and keeps it open, so that no call fails before all processes are killed
 			if _, _, err := receive(report, b, control); err != nil {
 				break // the supervisor has ended
 			}
@@ -73,25 +73,24 @@ func guard(args []string) {
 	}()
 	w.wait()
 	status := binary.NativeEndian.AppendUint32(nil, uint32(w.result()))
-	_ = unix.Sendmsg(report, status, nil, nil, unix.MSG_NOSIGNAL) // the supervisor may have ended
+	_ = unix.Sendmsg(report, status, nil, nil, unix.MSG_NOSIGNAL) // fails if the supervisor has ended
 	os.Exit(0)
 }
 
 func setName(name string) {
 	b := append([]byte(name), 0)
-	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(b))), 0, 0, 0) // it is only a name
+	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.SliceData(b))), 0, 0, 0) // an error does not matter
 }
 
-// deafen makes this process deaf for the signals that rddp run does not pass on, but those that
-// nobody can ignore.
+// deafen catches and drops the signals that rddp run does not pass on, as far as that is possible.
 func deafen() {
 	signal.Notify(make(chan os.Signal, 1),
 		syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGIO, syscall.SIGPWR, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
 		syscall.SIGPIPE, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGSYS, syscall.SIGTRAP, syscall.SIGABRT)
 }
 
-// passSignals passes on to the supervisor what it passes on to the program: a program that signals
-// its parent means rddp run.
+// passSignals sends the supervisor the signals that the supervisor would pass on to the program. A
+// program that signals its parent means rddp run.
 func passSignals() {
 	passedOn := []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 	heard := make(chan os.Signal, 16)
@@ -104,13 +103,13 @@ func passSignals() {
 	go func() {
 		for s := range heard {
 			if os.Getppid() == supervisor {
-				_ = unix.Kill(supervisor, s.(syscall.Signal)) // it ends just now
+				_ = unix.Kill(supervisor, s.(syscall.Signal)) // fails if the supervisor is just ending
 			}
 		}
 	}()
 }
 
-// introduce tells the supervisor which process is the program.
+// introduce sends the supervisor the program's PID and a pidfd.
 func (w *ward) introduce(report int) error {
 	pidfd, err := unix.PidfdOpen(w.program, 0)
 	if err != nil {
@@ -120,7 +119,7 @@ func (w *ward) introduce(report int) error {
 	return unix.Sendmsg(report, binary.NativeEndian.AppendUint32(nil, uint32(w.program)), unix.UnixRights(pidfd), nil, unix.MSG_NOSIGNAL)
 }
 
-// receiveProgram receives what introduce sends, or what the guardian says instead.
+// receiveProgram receives what introduce sends, or an error message from the guardian.
 func receiveProgram(report int) (pid, pidfd int, err error) {
 	b, control := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
 	n, cn, err := receive(report, b, control)
@@ -136,29 +135,28 @@ func receiveProgram(report int) (pid, pidfd int, err error) {
 	return int(binary.NativeEndian.Uint32(b)), pidfd, nil
 }
 
-// keepGoing continues the guardian whenever something has stopped it: a SIGSTOP for all processes
-// with the user's name, for example. Otherwise the end of the program would never be known. It
+// keepGoing continues the guardian whenever it has been stopped, for example by a SIGSTOP to all
+// processes of the user. Otherwise the supervisor would never learn of the program's end. keepGoing
 // returns when the guardian has ended.
 func keepGoing(guardian int) {
 	for {
 		var what unix.Siginfo
-		// The status of its end is left for Wait.
+		// WNOWAIT leaves the exit status for Wait.
 		err := unix.Waitid(unix.P_PID, guardian, &what, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil || what.Code != stopped:
 			return
 		default:
-			_ = unix.Waitid(unix.P_PID, guardian, nil, unix.WSTOPPED|unix.WNOHANG, nil) // it is known
-			_ = unix.Kill(guardian, unix.SIGCONT)                                       // it may end just now
+			_ = unix.Waitid(unix.P_PID, guardian, nil, unix.WSTOPPED|unix.WNOHANG, nil) // consumes the stop
+			_ = unix.Kill(guardian, unix.SIGCONT)                                       // fails if the guardian is just ending
 		}
 	}
 }
 
 const stopped = 5 // CLD_STOPPED
 
-// receiveStatus receives the status of the program. An error means that the guardian has not sent
-// it.
+// receiveStatus receives the program's status from the guardian.
 func receiveStatus(report int) (unix.WaitStatus, error) {
 	var b [4]byte
 	if n, _, err := receive(report, b[:], nil); err != nil || n != len(b) {
@@ -182,20 +180,19 @@ func receive(socket int, b, control []byte) (n, cn int, err error) {
 	return n, cn, err
 }
 
-// A ward is the children of this process, orphans of the program's tree among them. No number of a
-// child stands for another process while mu is held, since only the holder of mu takes the status
-// of one that has ended.
+// A ward manages the children of this process, including orphans of the program's tree. Only the
+// holder of mu reaps a child, so while mu is held, no child's PID can be reused.
 type ward struct {
 	program int
 
 	mu locks.Mutex[locks.Leaf]
-	// what result returns
+	// the program's status
 	status unix.WaitStatus // +checklocks:mu
-	// all children are to end
+	// all children must end
 	ending bool // +checklocks:mu
 }
 
-// wait waits until there is no child any more.
+// wait waits until there are no children.
 func (w *ward) wait() {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)
@@ -207,8 +204,7 @@ func (w *ward) wait() {
 	}
 }
 
-// reap takes the status of all children that have ended. Their children are children of this
-// process by then.
+// reap reaps all children that have ended. Their children are already children of this process.
 func (w *ward) reap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -227,14 +223,14 @@ func (w *ward) reap() {
 	}
 }
 
-// result returns the status of the program, once that has ended.
+// result returns the status of the program after it has ended.
 func (w *ward) result() unix.WaitStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.status
 }
 
-// end kills all children, and makes wait kill those that they leave behind.
+// end kills all children, and makes wait kill the orphans that they leave behind.
 func (w *ward) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -242,7 +238,7 @@ func (w *ward) end() {
 	killChildren()
 }
 
-// endChildren kills all children of this process, and theirs, and waits for their end.
+// endChildren kills all descendants of this process, and waits for their end.
 func endChildren() {
 	w := &ward{}
 	w.end()
@@ -252,13 +248,13 @@ func endChildren() {
 // killChildren kills the children of this process.
 func killChildren() {
 	self := strconv.Itoa(os.Getpid())
-	names, _ := filepath.Glob("/proc/[1-9]*/stat") // the pattern is right
+	names, _ := filepath.Glob("/proc/[1-9]*/stat") // the pattern is valid
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// PID (NAME) STATE PARENT: the name may have anything in it.
+		// The format is PID (NAME) STATE PARENT. The name may contain any bytes.
 		fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 		if len(fields) < 2 || string(fields[1]) != self {
 			continue

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Kind is what a call does, whatever its number.
+// A Kind is a kind of system call, independent of the architecture.
 type Kind uint8
 
 // The kinds.
@@ -48,13 +48,13 @@ const (
 // A Call is a system call that waits for an answer.
 type Call struct {
 	Kind   Kind
-	Thread int // number of the thread that waits
+	Thread int // ID of the waiting thread
 	Args   [6]uint64
 
 	id uint64
 }
 
-// The structs of the kernel's interface.
+// The structs of the kernel's interface: seccomp_notif, seccomp_notif_resp and seccomp_notif_addfd.
 type (
 	notification struct {
 		id     uint64
@@ -89,20 +89,19 @@ const (
 	flagSyncWakeUp = 1
 )
 
-// A Listener receives the calls. One goroutine at a time may call Next, and any goroutine the other
-// methods.
+// A Listener receives the intercepted calls. Only one goroutine at a time may call Next; any
+// goroutine may call the other methods.
 type Listener struct{ fd int }
 
-// newListener returns the Listener of a descriptor for notifications, which it owns.
+// newListener returns a Listener that owns the descriptor for notifications fd.
 func newListener(fd int) *Listener {
-	// The program's thread and ours then run one after the other on one processor, which halves the
-	// time of a call. Kernels before 6.6 do not know the flag, and are right without it.
+	// With this flag, the program's thread and ours run alternately on one processor, which halves
+	// the time of a call. Kernels before 6.6 do not know the flag and work without it.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlSetFlags, flagSyncWakeUp)
 	return &Listener{fd}
 }
 
-// Close closes the Listener. Calls that wait, and all that the filter names from now on, fail with
-// ENOSYS.
+// Close closes the Listener. Waiting calls, and all later intercepted calls, fail with ENOSYS.
 func (l *Listener) Close() error { return unix.Close(l.fd) }
 
 // Next waits for the next call. It returns io.EOF when no process with the filter is left.
@@ -123,7 +122,7 @@ func (l *Listener) Next() (*Call, error) {
 		switch e {
 		case 0:
 			return &Call{Kind: kindOf(n.arch, n.number), Thread: int(n.pid), Args: n.args, id: n.id}, nil
-		case unix.EINTR, unix.ENOENT: // the thread that waited is gone
+		case unix.EINTR, unix.ENOENT: // the calling thread is gone
 		default:
 			return nil, e
 		}
@@ -152,8 +151,8 @@ func kindOf(arch uint32, number int32) Kind {
 	return Other
 }
 
-// Answer ends the call with a value or, if errno is not 0, with that error. It reports whether the
-// thread still waited for an answer.
+// Answer answers the call with a value or, if errno is not 0, with that error. It reports whether
+// the thread was still waiting for the answer.
 func (l *Listener) Answer(c *Call, value int64, errno syscall.Errno) bool {
 	if errno != 0 {
 		value = 0
@@ -167,17 +166,17 @@ func (l *Listener) Waits(c *Call) bool {
 	return e == 0
 }
 
-// Continue lets the kernel do the call, as if there were no supervisor.
+// Continue lets the kernel execute the call, as if there were no supervisor.
 func (l *Listener) Continue(c *Call) { l.send(&response{id: c.id, flags: flagContinue}) }
 
-// send answers a call. It reports false if the thread that waited is gone.
+// send answers a call. It returns false if the calling thread is gone.
 func (l *Listener) send(r *response) bool {
 	_, _, e := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlSend, uintptr(unsafe.Pointer(r)))
 	return e == 0
 }
 
-// AddFD gives the process of the call a copy of descriptor fd and returns its number there: number,
-// or the lowest free one if that is negative.
+// AddFD gives the process of the call a copy of descriptor fd and returns its number there. That is
+// number, or the lowest free one if number is negative.
 func (l *Listener) AddFD(c *Call, fd, number int, closeOnExec bool) (int, error) {
 	a := addition{id: c.id, src: uint32(fd)}
 	if number >= 0 {
@@ -186,8 +185,8 @@ func (l *Listener) AddFD(c *Call, fd, number int, closeOnExec bool) (int, error)
 	if closeOnExec {
 		a.fdFlags = unix.O_CLOEXEC
 	}
-	// The kernel can do this and answer the call at once. But if a signal comes while the thread of
-	// the call is about to take the descriptor, and Go's scheduler sends many, the call returns 0.
+	// The kernel could do this and answer the call in one step. But if a signal arrives just then,
+	// the call returns 0; Go's scheduler sends many signals.
 	for {
 		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioctlAdd, uintptr(unsafe.Pointer(&a)))
 		if e == 0 {
@@ -199,7 +198,7 @@ func (l *Listener) AddFD(c *Call, fd, number int, closeOnExec bool) (int, error)
 	}
 }
 
-// AnswerFD is AddFD with the lowest free number, which is also the answer to the call.
+// AnswerFD is AddFD with the lowest free number, and answers the call with that number.
 func (l *Listener) AnswerFD(c *Call, fd int, closeOnExec bool) error {
 	n, err := l.AddFD(c, fd, -1, closeOnExec)
 	if err == nil {

@@ -1,15 +1,15 @@
 package seccomp
 
-// A Class is one of the two kinds of descriptors that the supervisor makes in the program and that
-// the filter knows by their numbers. Every fourth number from 32 on is of a Class. Descriptors of
-// the program's own may have such numbers too: they work as all others, but some calls for them
-// take longer.
+// A Class is one of the two kinds of descriptors that the supervisor creates in the program and
+// that the filter recognizes by their numbers. Every fourth number from 32 on belongs to a Class.
+// The program's own descriptors may have such numbers too. They work like all others, but some
+// calls on them take longer.
 type Class int
 
-// The classes. A number is of a class if this is the number modulo 4.
+// The classes. A number belongs to the class that equals the number modulo 4.
 const (
-	Devices  Class = 1 // fstat and its like are seen
-	Channels Class = 3 // writes that may be commands of rdma_cm too
+	Devices  Class = 1 // the filter intercepts fstat and similar calls
+	Channels Class = 3 // and also writes that may be rdma_cm commands
 )
 
 const (
@@ -17,35 +17,37 @@ const (
 	classMask   = 3
 )
 
-// Has reports whether a number is of the class.
+// Has reports whether a number belongs to the class.
 func (c Class) Has(number int) bool { return number >= leastNumber && number&classMask == int(c) }
 
-// The lengths of the writes that may be commands of rdma_cm: multiples of 8, as of all of them but
-// the shortest. There is room for longer ones than there are today.
+// The lengths in bytes of writes that may be rdma_cm commands. All but the shortest are multiples
+// of 8. longestCommand is longer than today's commands.
 const (
 	shortestCommand = 12
 	longestCommand  = 400
 	commandUnit     = 8
 )
 
-// A Dup is a call by which a thread puts a descriptor where the program wants it, and not at the
-// lowest free number.
+// A Dup is a call by which a thread creates a descriptor at a number of the program's choice,
+// instead of the lowest free number.
 type Dup struct {
 	Number int
-	Exact  bool // at Number, and otherwise at the lowest free number from Number on
+	Exact  bool // exactly at Number; otherwise at the lowest free number from Number on
 }
 
-// margin is how many numbers are to be free below one that Pick returns. The kernel gives a program
-// the lowest free number, so that many descriptors can be made before the number is another one's.
+// margin is the number of free numbers that Pick leaves below the one it returns. The kernel
+// assigns the lowest free number, so the program must create that many descriptors before it
+// reaches Pick's number.
 const margin = 64
 
-// Preferred is the number below which Pick looks first: select(2) knows no higher ones.
+// Preferred is the limit below which Pick looks first, because select(2) cannot handle higher
+// numbers.
 const Preferred = 1024
 
-// Pick returns a number of the class for a process that has the descriptors open, so that no thread
-// of the process is about to have one there. limit is the one of the process, and under way are the
-// calls by which other threads may be doing that. If the process is near its limit, there may be
-// fewer than margin free numbers below. ok is false if all numbers are taken.
+// Pick returns a free number of the class, at which no thread of the process is about to create a
+// descriptor. open are the numbers in use, limit is the process's descriptor limit, and underWay
+// are the calls that other threads may be executing. If the process is near its limit, there may be
+// fewer than margin free numbers below the result. ok is false if no number is available.
 func Pick(c Class, open map[int]bool, limit int, underWay []Dup) (number int, ok bool) {
 	for _, least := range []int{margin, margin / 8, 0} {
 		if n, ok := pick(c, open, limit, underWay, least); ok {
@@ -55,10 +57,10 @@ func Pick(c Class, open map[int]bool, limit int, underWay []Dup) (number int, ok
 	return -1, false
 }
 
-// pick is Pick with the least number of free numbers below.
+// pick is Pick with at least the given number of free numbers below the result.
 func pick(c Class, open map[int]bool, limit int, underWay []Dup, least int) (number int, ok bool) {
-	// starts are where the kernel may begin to look for a free number, with how many are free from
-	// there
+	// starts are the numbers from which the kernel may search for a free one, with the count of
+	// free numbers since
 	starts := map[int]int{0: 0}
 	exact := make(map[int]bool)
 	for _, d := range underWay {
@@ -80,7 +82,7 @@ func pick(c Class, open map[int]bool, limit int, underWay []Dup, least int) (num
 				starts[start] = free + 1
 			}
 		}
-		if good { // the highest of the preferred ones, or else the lowest
+		if good { // the highest below Preferred, or else the lowest
 			number = n
 		}
 	}

@@ -18,23 +18,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stages are the names under which Start runs this executable again, by the TCP calls in its
+// stages are the names under which Start runs this executable as a stage, by the TCP calls in its
 // filter.
 var stages = [...]string{"rddp-run-stage", Made: "rddp-run-stage-made", Accepted: "rddp-run-stage-accepted", Made | Accepted: "rddp-run-stage-tcp"}
 
-// exitCannotRun is the status with which the stage ends if it can't become the program, as a shell
-// does.
+// exitCannotRun is the exit status of a stage that cannot execute the program, as in a shell.
 const exitCannotRun = 126
 
 // Errors of Start.
 var (
-	// ErrNested means that another supervisor already listens to this process.
+	// ErrNested means that another supervisor already intercepts the calls of this process.
 	ErrNested = errors.New("another program already answers the system calls of this process: one rddp run cannot run inside another")
 	// ErrNotFound means that there is no such program.
 	ErrNotFound = errors.New("the program is not there")
 	// ErrNotRunnable means that the program may not be run.
 	ErrNotRunnable = errors.New("the program cannot be run")
-	// ErrRefused means that the kernel does not allow it.
+	// ErrRefused means that the kernel does not allow user notification.
 	ErrRefused = errors.New("the kernel does not let a program's system calls be answered (seccomp user notification)")
 )
 
@@ -43,8 +42,9 @@ type EndedError struct{ Signal syscall.Signal }
 
 func (e *EndedError) Error() string { return "a signal has ended the program: " + e.Signal.String() }
 
-// Stage becomes the program if Start has run this process. Otherwise it returns. The executable's
-// main, or the TestMain of a test, must call it before anything else.
+// Stage executes the guardian or the program if Start has started this process for that. Otherwise
+// it returns. The executable's main function, or the TestMain of a test, must call it before
+// anything else.
 func Stage() {
 	if os.Args[0] == guardianName {
 		guard(os.Args[1:])
@@ -53,32 +53,33 @@ func Stage() {
 	if tcp < 0 {
 		return
 	}
-	runtime.LockOSThread() // the filter is one of this thread, and exec keeps this thread
+	runtime.LockOSThread() // the filter belongs to this thread, and exec keeps this thread
 	socket, args := ownDescriptor(os.Args[1]), os.Args[2:]
 	path, err := prepare(socket, args[0], TCP(tcp))
 	if err != nil {
 		_ = unix.Sendmsg(socket, []byte(err.Error()), nil, nil, unix.MSG_NOSIGNAL)
 		os.Exit(exitCannotRun)
 	}
-	// The supervisor listens already, so the error is for the program's user.
+	// The supervisor is already serving, so the error goes to the program's user.
 	err = syscall.Exec(path, args, os.Environ())
 	fmt.Fprintf(os.Stderr, "rddp run: %s: %v\n", path, err)
 	os.Exit(exitCannotRun)
 }
 
-// ownDescriptor returns the descriptor of an argument, which the next program is not to have. Its
-// number is one that was free, since all others are the user's, who may have given the program any.
+// ownDescriptor returns the descriptor in an argument, and sets its close-on-exec flag. The number
+// is passed as an argument because no number can be reserved: the user may pass the program any
+// descriptors.
 func ownDescriptor(argument string) int {
 	fd, err := strconv.Atoi(argument)
 	if err != nil {
-		os.Exit(exitCannotRun) // nobody but the supervisor knows the name of a stage
+		os.Exit(exitCannotRun) // someone else has used the name of a stage
 	}
 	unix.CloseOnExec(fd)
 	return fd
 }
 
-// prepare makes this thread one whose calls the supervisor sees. It returns the path of the
-// program.
+// prepare installs the filter in this thread, and sends the supervisor the descriptor for
+// notifications. It returns the path of the program.
 func prepare(socket int, name string, tcp TCP) (path string, err error) {
 	path, err = exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +91,7 @@ func prepare(socket int, name string, tcp TCP) (path string, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return "", err
 	}
-	// The guardian ends the program if the supervisor ends, and this does if both do.
+	// If the supervisor ends, the guardian kills the program. If both end, this does.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return "", err
 	}
@@ -108,8 +109,8 @@ func prepare(socket int, name string, tcp TCP) (path string, err error) {
 func install(filter []unix.SockFilter) (int, error) {
 	const newListener, waitKillable = 1 << 3, 1 << 5
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	// A call that the supervisor has begun to answer is then interrupted only by a signal that
-	// kills. Otherwise a program with a timer would have some commands done twice.
+	// With waitKillable, only a fatal signal interrupts a call that the supervisor has begun to
+	// answer. Otherwise some commands would run twice in a program with a timer.
 	fd, err := setFilter(newListener|waitKillable, &program)
 	if err == syscall.EINVAL { // before Linux 5.19
 		fd, err = setFilter(newListener, &program)
@@ -128,21 +129,21 @@ func setFilter(flags uintptr, program *unix.SockFprog) (int, syscall.Errno) {
 	return int(fd), e
 }
 
-// A Program is a program that Start has started.
+// A Program is a program started by Start.
 type Program struct {
 	*Listener
 	PID int
 
-	guardian int           // the number of its process
-	over     chan struct{} // closed when it has ended, or another goroutine has taken its status
-	report   int           // the socket to it
+	guardian int           // the PID of the guardian
+	over     chan struct{} // closed when keepGoing returns
+	report   int           // the socket to the guardian
 	pidfd    int           // of the program
 }
 
-// Start runs the program args[0] with the arguments args[1:], with the standard streams and the
-// environment of this process, and returns the Listener for its calls. tcp says which calls for TCP
-// connections the Listener sees too. The program, and all that it starts, is killed when this
-// process ends: see guard.
+// Start runs the program args[0] with the arguments args[1:], and with the standard streams and the
+// environment of this process. The Program's Listener receives its calls; tcp selects the calls for
+// TCP connections. The program, and all processes that it starts, are killed when this process
+// ends: see guard.
 func Start(args []string, tcp TCP) (*Program, error) {
 	stage, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -170,7 +171,7 @@ func Start(args []string, tcp TCP) (*Program, error) {
 		var fd int
 		if fd, err = receiveListener(stage[0]); err == nil {
 			p.Listener = newListener(fd)
-			_ = unix.Sendmsg(p.report, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL) // Wait sees that the guardian has ended
+			_ = unix.Sendmsg(p.report, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL) // if the guardian has ended, Wait will notice
 			return p, nil
 		}
 	}
@@ -180,8 +181,8 @@ func Start(args []string, tcp TCP) (*Program, error) {
 	return nil, err
 }
 
-// passOn runs this executable again, with arguments of ours and of the program, and with the
-// descriptors beside those that this process has from its user.
+// passOn runs this executable again, with the arguments ours and args. The new process inherits
+// fds, and all descriptors that this process has inherited.
 func passOn(ours, args []string, fds ...int) (pid int, err error) {
 	for _, fd := range fds {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
@@ -191,15 +192,15 @@ func passOn(ours, args []string, fds ...int) (pid int, err error) {
 	return syscall.ForkExec("/proc/self/exe", slices.Concat(ours, args), &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 }
 
-// Signal sends a signal to the program, if that has not ended.
+// Signal sends a signal to the program. It has no effect if the program has ended.
 func (p *Program) Signal(s syscall.Signal) { _ = unix.PidfdSendSignal(p.pidfd, s, nil, 0) }
 
-// Wait waits until the program and all that it has started have ended, and returns the status of
-// the program. It also releases what p has besides the Listener.
+// Wait waits until the program and all processes that it has started have ended, and returns the
+// status of the program. It also releases the resources of p, except the Listener.
 func (p *Program) Wait() unix.WaitStatus {
 	status, err := receiveStatus(p.report)
 	if err != nil {
-		// Something has killed the guardian, whose children are now those of this process.
+		// The guardian has been killed, and its children are now children of this process.
 		endChildren()
 		status = unix.WaitStatus(unix.SIGKILL)
 	}
@@ -216,7 +217,7 @@ func (p *Program) Wait() unix.WaitStatus {
 	return status
 }
 
-// receiveListener receives the descriptor for notifications, or what the stage says instead.
+// receiveListener receives the descriptor for notifications, or an error message from the stage.
 func receiveListener(socket int) (int, error) {
 	text, control := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
 	n, cn, _, _, err := unix.Recvmsg(socket, text, control, unix.MSG_CMSG_CLOEXEC)
@@ -244,7 +245,7 @@ func firstRight(control []byte) (int, error) {
 	return fds[0], nil
 }
 
-// stageError returns the error that the stage has sent as a text.
+// stageError returns the error in a message from the stage.
 func stageError(text string) error {
 	for _, e := range []error{ErrNested, ErrNotFound, ErrNotRunnable, ErrRefused} {
 		if rest, ok := strings.CutPrefix(text, e.Error()); ok {

@@ -8,14 +8,14 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// This file is not for the race detector, under which memory is allocated in more places.
+// This file is excluded under the race detector, which causes more allocations.
 func TestAllocations(t *testing.T) {
 	a, b := pair(t)
 	header, payload := make([]byte, 24), make([]byte, 1400)
 	batch := [][]byte{header, payload, header, payload}
 	into := toetest.Into(make([]byte, 64<<10))
 	big := make([]byte, 2*ringLen)
-	go func() { // answers each byte with what fills the ring, so that both ends wait
+	go func() { // answers each byte with enough to fill the ring, so that both ends wait
 		into := toetest.Into(make([]byte, 1))
 		rest := make([][]byte, 1)
 		for {

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bell wakes the peer, and waits for the peer's bell: a unix socket. The bytes in it mean
-// nothing, and its end means that the peer has closed the connection or has died.
+// A bell is a unix socket that wakes the peer and waits to be woken by it. The bytes have no
+// meaning. End of file means that the peer has closed the connection or has died.
 type bell struct {
 	conn *net.UnixConn
 	raw  syscall.RawConn
 
-	ready    func() bool           // for wait: what is waited for is there
-	waitFunc func(fd uintptr) bool // wait, made a function once so that passing it costs no allocation
-	ringFunc func(fd uintptr)      // ring, likewise
-	hearFunc func(fd uintptr)      // hear, likewise
-	heard    bool                  // from hear
-	again    bool                  // from tryWait: it has heard many bells, and must be called again
+	ready    func() bool           // for wait: reports whether the wait is over
+	waitFunc func(fd uintptr) bool // tryWait as a function value, made once to avoid allocations
+	ringFunc func(fd uintptr)      // ringOnce, likewise
+	hearFunc func(fd uintptr)      // tryWait, with its result in heard, likewise
+	heard    bool                  // set by hearFunc
+	again    bool                  // set by tryWait: it has received many bells, and must be called again
 	gone     func()                // called when the peer is gone
 }
 
@@ -29,8 +29,8 @@ func (b *bell) init(c *net.UnixConn, ready func() bool, gone func()) error {
 	if err != nil {
 		return err
 	}
-	// The kernel would close descriptors that a peer passes along with a bell, which may take
-	// forever. Linux can refuse them from 6.16 on.
+	// If a peer passes descriptors along with a bell, the kernel would have to close them, which
+	// may take forever. Linux 6.16 and later can refuse them.
 	if err := raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) }); err != nil {
 		return err
 	}
@@ -39,10 +39,11 @@ func (b *bell) init(c *net.UnixConn, ready func() bool, gone func()) error {
 	return nil
 }
 
-// ring wakes the peer, which has asked for it. If the socket is full, the peer has bells to hear.
+// ring wakes the peer, which has asked for it. If the socket is full, the peer has unread bells,
+// which wake it.
 func (b *bell) ring() { _ = b.raw.Control(b.ringFunc) } // an error means that this end is closed
 
-// one is what a bell sends.
+// one is the content of a bell.
 var one = [1]byte{1}
 
 func ringOnce(fd uintptr) {
@@ -54,8 +55,8 @@ func ringOnce(fd uintptr) {
 	}
 }
 
-// wait waits until ready says true, or the deadline passes. ready is asked again each time the bell
-// has rung, and before each sleep.
+// wait waits until ready returns true, or the deadline passes. It calls ready whenever the peer has
+// rung, and before each sleep.
 func (b *bell) wait() error {
 	for {
 		if err := b.raw.Read(b.waitFunc); err != nil || !b.again {
@@ -64,11 +65,11 @@ func (b *bell) wait() error {
 	}
 }
 
-// hearMost is the maximum number of calls that hear bells between two looks at the deadline. A peer
-// can ring faster than this end hears.
+// hearMost is the maximum number of reads between two checks of the deadline. A peer can ring
+// faster than this end reads.
 const hearMost = 16
 
-// tryWait returns false if the goroutine must sleep. What rings from here on wakes it.
+// tryWait returns false if the goroutine must sleep. Any later ring wakes it.
 func (b *bell) tryWait(fd uintptr) bool {
 	b.again = false
 	for calls := 0; !b.ready(); calls++ {
@@ -82,7 +83,7 @@ func (b *bell) tryWait(fd uintptr) bool {
 		case e == unix.EINTR, e == 0 && n > 0:
 		case e == unix.EAGAIN:
 			return false
-		default: // the end, or an error, which is one
+		default: // end of file, or an error, which also ends the connection
 			b.gone()
 			return true
 		}
@@ -90,8 +91,8 @@ func (b *bell) tryWait(fd uintptr) bool {
 	return true
 }
 
-// hear is wait without waiting, and without a deadline: it reports whether wait would return at
-// once. It may report so wrongly if the peer rings without end.
+// hear reports whether wait would return at once, regardless of the deadline. If the peer rings all
+// the time, it may return true by mistake.
 func (b *bell) hear() bool {
 	err := b.raw.Control(b.hearFunc)
 	return b.heard || err != nil

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 )
 
-// A connection begins with a hello of the end that dials. With it come the shared memory and one
-// end of a second socket. The answer is one byte.
+// A connection begins with a hello from the dialing end. The descriptors of the shared memory and
+// of one end of a second socket come with it. The answer is one byte.
 //
 //	 0                 8                24     26               42     44
 //	+-----------------+----------------+------+----------------+------+
@@ -29,11 +29,11 @@ const (
 	helloMagic = "rddp NR1"
 	helloLen   = len(helloMagic) + 2*(16+2)
 	accepted   = 'y'
-	// helloTime is how long a peer may take for its hello.
+	// helloTime is the time that a peer has to send its hello.
 	helloTime = 5 * time.Second
-	// maxHellos is the maximum number of peers that a listener listens to at once. Others wait, or
-	// take TCP. Each has up to five descriptors. To close one that a hostile peer has passed may
-	// take forever.
+	// maxHellos is the maximum number of peers whose hellos a listener receives at the same time.
+	// Others wait, or use TCP. Each needs up to five descriptors. Closing a descriptor that a
+	// hostile peer has passed may take forever.
 	maxHellos = 64
 )
 
@@ -61,21 +61,21 @@ func parseHello(b []byte) (h hello, err error) {
 	return hello{address(b), address(b[18:])}, nil
 }
 
-// socketName returns the name of the listener of a port, which belongs to the network namespace, as
-// the port does.
+// socketName returns the name of the listener for a port. Like the port, the name belongs to the
+// network namespace.
 func socketName(port uint16) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@rddp-run-%d", port)}
 }
 
-// errStrict is the error of a system that counts the memory which is not in use yet.
+// errStrict is the error of a system that never overcommits memory.
 var errStrict = errors.New("shm: with vm.overcommit_memory=2, the memory may turn out not to be there")
 
-// overcommitFile has the kernel's policy about memory. Tests have another file.
+// overcommitFile contains the kernel's overcommit policy. Tests use another file.
 var overcommitFile = "/proc/sys/vm/overcommit_memory"
 
 // checkSystem returns an error if an access to shared memory could end this process. The kernel
-// sets memory aside when it is first touched. Only the policy never to overcommit lets it refuse
-// that, which is a SIGBUS.
+// allocates memory when it is first touched. Under the policy never to overcommit, that may fail
+// with a SIGBUS.
 func checkSystem() error {
 	b, err := os.ReadFile(overcommitFile)
 	if err == nil && strings.TrimSpace(string(b)) == "2" {
@@ -84,7 +84,7 @@ func checkSystem() error {
 	return err
 }
 
-// checkUser returns an error unless the peer's user is that of this process.
+// checkUser returns an error unless the peer has the same user as this process.
 func checkUser(c *net.UnixConn) (err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -101,8 +101,7 @@ func checkUser(c *net.UnixConn) (err error) {
 }
 
 // Dial connects to the listener of port to.Port(), if the peer has the address to and belongs to
-// the same user. from is the address that this end has on the host. The error may be nil only on
-// the host itself.
+// the same user. from is the address of this end. Dial fails if to is not an address of this host.
 func Dial(ctx context.Context, from, to netip.AddrPort) (*Stream, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err
@@ -113,13 +112,13 @@ func Dial(ctx context.Context, from, to netip.AddrPort) (*Stream, error) {
 		return nil, err
 	}
 	c := nc.(*net.UnixConn)
-	// Whoever has the name of the port could pretend to be another host.
+	// A process that listens at the name of the port could pretend to be another host.
 	if !isOurs(to.Addr()) {
 		_ = c.Close()
 		return nil, errHello
 	}
-	_ = c.SetDeadline(time.Now().Add(helloTime))                                  // mapped ends it
-	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // it may be closed
+	_ = c.SetDeadline(time.Now().Add(helloTime))                                  // mapped removes the deadline
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // fails if c is closed
 	s, err := dial(c, hello{from, to})
 	if !stop() && err == nil {
 		_, err = s.Close(), ctx.Err()
@@ -159,7 +158,7 @@ func dial(c *net.UnixConn, h hello) (*Stream, error) {
 	return s, err
 }
 
-// newMemory returns the memory of a connection, and the two ends of its second socket.
+// newMemory returns the file of a connection's memory, and the two ends of its second socket.
 func newMemory() (file *os.File, room *net.UnixConn, theirs *os.File, err error) {
 	fd, err := unix.MemfdCreate("rddp-shm", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -185,7 +184,7 @@ func newMemory() (file *os.File, room *net.UnixConn, theirs *os.File, err error)
 	return file, room, theirs, nil
 }
 
-// unixConn makes a net.UnixConn of a socket, which it closes.
+// unixConn turns a socket into a net.UnixConn. It closes fd.
 func unixConn(fd int) (*net.UnixConn, error) {
 	f := os.NewFile(uintptr(fd), "room")
 	defer f.Close()
@@ -201,7 +200,7 @@ func unixConn(fd int) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// mapped returns the Stream of a connection.
+// mapped maps the memory and returns the Stream of a connection.
 func mapped(number int, file *os.File, data, room *net.UnixConn, local, remote netip.AddrPort) (*Stream, error) {
 	if err := data.SetDeadline(time.Time{}); err != nil {
 		return nil, err
@@ -217,26 +216,26 @@ func mapped(number int, file *os.File, data, room *net.UnixConn, local, remote n
 	return s, err
 }
 
-// A listener accepts the connections of devices of this host.
+// A listener accepts connections from devices of this host.
 type listener struct {
 	l        *net.UnixListener
 	port     uint16
 	has      func(netip.Addr) bool
-	patience time.Duration // for a hello
+	patience time.Duration // the time for a hello
 
-	hellos chan struct{} // holds one for each receive that is under way
+	hellos chan struct{} // holds an element for each running receive
 	conns  chan *Stream
 	closed chan struct{}
 	once   sync.Once
 }
 
-// Listen listens at the name of a TCP port. has says whether this end has an address; peers that
-// dial another one are refused.
+// Listen listens at the name of a TCP port. has reports whether this end has an address; peers that
+// dial another address are refused.
 func Listen(port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	return listenFor(helloTime, port, has)
 }
 
-// listenFor is Listen for peers that may take d for their hellos.
+// listenFor is Listen with the time d for hellos.
 func listenFor(d time.Duration, port uint16, has func(netip.Addr) bool) (net.Listener, error) {
 	if err := checkSystem(); err != nil {
 		return nil, err
@@ -254,7 +253,7 @@ func listenFor(d time.Duration, port uint16, has func(netip.Addr) bool) (net.Lis
 
 func (l *listener) Addr() net.Addr { return Addr(netip.AddrPortFrom(netip.IPv6Unspecified(), l.port)) }
 
-// Close stops listening. Connections that Accept has returned go on.
+// Close stops listening. Connections that Accept has returned stay open.
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.l.Close()
@@ -270,7 +269,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// serve receives the hellos of peers until the listener is closed. A slow one delays no other.
+// serve receives the hellos of peers until the listener is closed. A slow peer does not delay
+// others.
 func (l *listener) serve() {
 	var again retry.Wait
 	for {
@@ -289,7 +289,7 @@ func (l *listener) serve() {
 		select {
 		case <-l.closed:
 			return
-		case <-time.After(again.Next()): // no descriptors are left, for example
+		case <-time.After(again.Next()): // for example, when no descriptors are left
 		}
 	}
 }
@@ -298,7 +298,7 @@ func (l *listener) receive(c *net.UnixConn) {
 	defer func() { <-l.hellos }()
 	s, err := l.answer(c)
 	if err != nil {
-		_ = c.Close() // the peer takes TCP
+		_ = c.Close() // the peer then uses TCP
 		return
 	}
 	select {
@@ -313,7 +313,7 @@ func (l *listener) answer(c *net.UnixConn) (*Stream, error) {
 	if err := errors.Join(checkUser(c), c.SetDeadline(time.Now().Add(l.patience))); err != nil {
 		return nil, err
 	}
-	b, rights := make([]byte, helloLen), make([]byte, unix.CmsgSpace(4*4)) // room for more than the two that there must be
+	b, rights := make([]byte, helloLen), make([]byte, unix.CmsgSpace(4*4)) // room for more than the two expected descriptors
 	n, m, _, _, err := c.ReadMsgUnix(b, rights)
 	if err != nil {
 		return nil, err
@@ -371,7 +371,7 @@ func isOurs(a netip.Addr) bool {
 	if a.IsLoopback() {
 		return true
 	}
-	all, _ := net.InterfaceAddrs() // without any, a is not ours
+	all, _ := net.InterfaceAddrs() // on an error, a is not ours
 	for _, x := range all {
 		if p, err := netip.ParsePrefix(x.String()); err == nil && p.Addr().Unmap() == a {
 			return true
@@ -380,10 +380,10 @@ func isOurs(a netip.Addr) bool {
 	return false
 }
 
-// checkMemory returns an error unless the file is ordinary memory of the right length that stays as
-// long as it is. An access to other memory could end this process.
+// checkMemory returns an error unless the file is ordinary memory of the right length that cannot
+// shrink. An access to other memory could end this process.
 func checkMemory(fd int) error {
-	// The seal comes first: without it, the length could change after it was looked at.
+	// Check the seal first: without it, the length could change after the check.
 	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
 		return errHello
 	}

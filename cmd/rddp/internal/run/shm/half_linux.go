@@ -8,13 +8,12 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A header is what the two ends of a half tell each other. It lies in the shared memory, so the
-// peer may write anything into it at any time. The writer sets produced, base and ended, the reader
-// consumed and closed, and both set asleep and wanted. No two fields of different ends share a
-// cache line of 64 bytes.
+// A header is the shared state of a half. It is in the shared memory, so the peer may write
+// anything into it at any time. The writer sets produced, base and ended, the reader consumed and
+// closed, and both set asleep and wanted. No cache line of 64 bytes contains fields of both ends.
 type header struct {
-	produced atomic.Uint64 // bytes that the writer has put in, from the beginning
-	base     atomic.Uint64 // which of them is the one at the front of the ring
+	produced atomic.Uint64 // bytes that the writer has put in since the beginning
+	base     atomic.Uint64 // the number of the byte at the front of the ring
 	_        [48]byte
 	consumed atomic.Uint64 // bytes that the reader has taken out
 	_        [56]byte
@@ -22,9 +21,9 @@ type header struct {
 	_        [60]byte
 	wanted   atomic.Uint32 // the writer waits for this many bytes of room: the reader must wake it; 0 if it does not wait
 	_        [60]byte
-	ended    atomic.Uint32 // an ending: nothing follows what has been produced
+	ended    atomic.Uint32 // an ending: nothing follows after produced
 	_        [60]byte
-	closed   atomic.Uint32 // not 0: nobody reads any more
+	closed   atomic.Uint32 // not 0: the reader has closed the connection
 }
 
 // An ending is how a direction ends.
@@ -37,32 +36,34 @@ const (
 )
 
 const (
-	// headerLen is the room for a header in bytes, and ringLen the length of the ring behind the
-	// headers: the bytes of a direction that may be on their way.
+	// headerLen is the space for a header in bytes, and ringLen the length of a ring: the maximum
+	// number of bytes in transit in one direction.
 	headerLen = 4096
 	ringLen   = 512 << 10
-	// fileLen is the length of the memory of a connection: two headers and two rings.
+	// fileLen is the length of a connection's memory: two headers and two rings.
 	fileLen = 2 * (headerLen + ringLen)
-	// publishEvery is how many bytes the writer copies before the reader may see them.
+	// publishEvery is the number of bytes that the writer copies before it shows them to the
+	// reader.
 	publishEvery = 64 << 10
-	// roomFrom is how many bytes must be free before a writer goes on that has filled the ring. If
-	// it went on for each byte that the reader takes, the two would wake each other all the time.
+	// roomFrom is the number of bytes that must be free before a writer continues that has filled
+	// the ring. If it continued for each byte that the reader takes, the two would wake each other
+	// all the time.
 	roomFrom = ringLen / 4
 )
 
 var errPeer = errors.New("shm: the peer has written nonsense into the shared memory")
 
 // A half is one direction of a connection: a ring of bytes with one writer and one reader, in
-// different processes. What this end knows by itself is not in the shared memory, and what it reads
-// there is checked before it is used.
+// different processes. This end keeps its own state outside the shared memory, and checks what it
+// reads there before it uses it.
 type half struct {
 	mu   locks.Mutex[locks.ShmHalf]
 	head *header // +checklocks:mu
 	// the ring; nil once the memory is unmapped
 	ring []byte // +checklocks:mu
-	// produced of a writer, consumed of a reader
+	// the writer's produced, or the reader's consumed
 	own uint64 // +checklocks:mu
-	// base of a writer
+	// the writer's base
 	base uint64 // +checklocks:mu
 	// the room in bytes for which a writer waits; 0 before the first write
 	want int // +checklocks:mu
@@ -93,8 +94,8 @@ func (h *half) availableLocked() (int, error) {
 }
 
 // roomLocked returns the number of bytes that the writer can put in. If the ring is empty, the next
-// byte goes to its front: so a reader that keeps up has the bytes in its cache, and what is never
-// used of the ring takes no memory.
+// byte goes to its front. So the bytes stay in the cache of a reader that keeps up, and unused
+// parts of the ring take no memory.
 //
 // +checklocks:h.mu
 func (h *half) roomLocked() (int, error) {
@@ -104,7 +105,7 @@ func (h *half) roomLocked() (int, error) {
 	}
 	if n == 0 && h.base != h.own {
 		h.base = h.own
-		h.head.base.Store(h.base) // the reader looks at it when it has seen that more was produced
+		h.head.base.Store(h.base) // the reader loads it after it has seen a new produced
 	}
 	return ringLen - int(n), nil
 }
@@ -129,7 +130,7 @@ func (h *half) takeLocked(p []byte) (n int, wake bool, err error) {
 	return n, wake, nil
 }
 
-// putLocked copies as much of p as there is room for, and returns how many bytes that is.
+// putLocked copies as much of p as there is room for, and returns the number of bytes.
 //
 // +checklocks:h.mu
 func (h *half) putLocked(p []byte, room int) (n int) {
@@ -140,7 +141,8 @@ func (h *half) putLocked(p []byte, room int) (n int) {
 	return n
 }
 
-// publishLocked shows the reader what has been put in, and reports whether it must be woken.
+// publishLocked shows the reader the bytes that have been put in, and reports whether the reader
+// must be woken.
 //
 // +checklocks:h.mu
 func (h *half) publishLocked() (wake bool) {

@@ -30,16 +30,17 @@ var (
 	from      = netip.AddrPortFrom(localhost, 1)
 )
 
-// port is that of the last listener. The names of listeners need no port that is free.
+// port is the port of the last listener. The port need not be free, because listeners use it only
+// in their names.
 var port atomic.Uint32
 
-// listen returns a listener that has the address localhost, and where it is.
+// listen returns a listener that has the address localhost, and its address and port.
 func listen(t testing.TB) (net.Listener, netip.AddrPort) {
 	t.Helper()
 	return listenWith(t, helloTime)
 }
 
-// listenWith is listen for peers that may take d for their hellos.
+// listenWith is listen with the time d for hellos.
 func listenWith(t testing.TB, d time.Duration) (net.Listener, netip.AddrPort) {
 	t.Helper()
 	for {
@@ -115,10 +116,10 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRefused checks who is not connected.
+// TestRefused checks connections that are refused.
 func TestRefused(t *testing.T) {
 	l, at := listen(t)
-	elsewhere := netip.MustParseAddr("192.0.2.1") // TEST-NET-1: nobody has it
+	elsewhere := netip.MustParseAddr("192.0.2.1") // TEST-NET-1: no host has it
 	for _, test := range []struct {
 		desc     string
 		from, to netip.AddrPort
@@ -143,8 +144,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHostileHello checks hellos that are wrong: the listener closes the connection, and accepts
-// the next one.
+// TestHostileHello sends malformed hellos: the listener closes the connection, and accepts the next
+// one.
 func TestHostileHello(t *testing.T) {
 	l, at := listen(t)
 	good := hello{from, at}.appendTo(nil)
@@ -228,10 +229,10 @@ func TestHostileHello(t *testing.T) {
 	b.Close()
 }
 
-// TestManyHellos checks that peers which say nothing keep no more than maxHellos goroutines and
-// connections, and that the next peer is answered once one of them is gone.
+// TestManyHellos checks that silent peers occupy at most maxHellos goroutines and connections, and
+// that the next peer is answered once one of them is gone.
 func TestManyHellos(t *testing.T) {
-	l, at := listenWith(t, time.Hour) // it gives up none of them, however long the others take
+	l, at := listenWith(t, time.Hour) // it never gives up on the silent peers
 	other, atOther := listen(t)
 	for _, l := range []net.Listener{l, other} {
 		go func() {
@@ -263,7 +264,7 @@ func TestManyHellos(t *testing.T) {
 	prototest.Wait(t, "as many hellos as there may be", func() bool { return len(l.(*listener).hellos) >= maxHellos })
 	dialed := make(chan error, 1)
 	go func() { dialed <- dial(at) }()
-	for range 50 { // another listener answers 50 times meanwhile
+	for range 50 { // another listener answers 50 times in the meantime
 		if err := dial(atOther); err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +280,7 @@ func TestManyHellos(t *testing.T) {
 	prototest.Wait(t, "an answer", func() bool { return dial(at) == nil })
 }
 
-// TestPunchedMemory checks a peer that tries to make the memory shorter, and takes its pages away.
+// TestPunchedMemory checks a peer that tries to truncate the memory, and then punches a hole in it.
 func TestPunchedMemory(t *testing.T) {
 	l, at := listen(t)
 	c, err := net.DialUnix("unix", nil, socketName(at.Port()))
@@ -323,7 +324,7 @@ func TestPunchedMemory(t *testing.T) {
 	}
 }
 
-// TestNoRights checks that a connection takes no descriptors from its peer.
+// TestNoRights checks that a connection accepts no descriptors from its peer.
 func TestNoRights(t *testing.T) {
 	a, b := pair(t)
 	for _, bell := range []*bell{&a.data, &a.room, &b.data, &b.room} {
@@ -342,8 +343,8 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// TestStrictMemory checks that there are no connections where the kernel may refuse memory at the
-// first access. The policy is that of the whole machine, so the test has a file instead of it.
+// TestStrictMemory checks that there are no connections if the kernel never overcommits memory. The
+// policy applies to the whole machine, so the test uses a file in its place.
 func TestStrictMemory(t *testing.T) {
 	_, at := listen(t)
 	was := overcommitFile
@@ -385,8 +386,8 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestNumberlessUser checks that users who have no number in a user namespace are not taken for the
-// same one.
+// TestNumberlessUser checks that two users without a UID in a user namespace do not count as the
+// same user.
 func TestNumberlessUser(t *testing.T) {
 	const env = "RDDP_TEST_NUMBERLESS"
 	if os.Getenv(env) == "" {
@@ -409,7 +410,8 @@ func TestNumberlessUser(t *testing.T) {
 	}
 }
 
-// TestHostileHeader checks that numbers that cannot be end the stream, and reach no other memory.
+// TestHostileHeader checks that impossible numbers end the stream, and cause no access to other
+// memory.
 func TestHostileHeader(t *testing.T) {
 	for _, n := range []uint64{ringLen + 1, 1 << 40, 1<<64 - 1} {
 		_, b := pair(t)
@@ -442,7 +444,7 @@ func TestHostileHeader(t *testing.T) {
 	}
 }
 
-// takeWhole takes what is in the ring of s. If that panics, s can be closed nevertheless.
+// takeWhole takes all bytes in the ring of s. If that panics, s can still be closed.
 func takeWhole(s *Stream) (n int, err error) {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
@@ -450,8 +452,8 @@ func takeWhole(s *Stream) (n int, err error) {
 	return n, err
 }
 
-// TestProducedGoesBack checks a peer that takes back what it has shown: ReadSegment returns no 0
-// without an error.
+// TestProducedGoesBack checks a peer that takes back bytes that it has shown: ReadSegment must not
+// return 0 without an error.
 func TestProducedGoesBack(t *testing.T) {
 	a, b := pair(t)
 	if _, err := a.Write(make([]byte, 8)); err != nil {
@@ -468,13 +470,13 @@ func TestProducedGoesBack(t *testing.T) {
 	}
 }
 
-// A lender lends what the function returns.
+// A lender lends the memory that the function returns.
 type lender func() []byte
 
 func (l lender) Lend() []byte { return l() }
 func (lender) TakeBack() bool { return true }
 
-// TestFlood checks that a deadline ends a call although there are always bells to hear.
+// TestFlood checks that a deadline ends a call even if the peer rings all the time.
 func TestFlood(t *testing.T) {
 	a, b := pair(t)
 	for _, test := range []struct {
@@ -502,8 +504,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestShortWrites checks that a writer which has not filled the ring waits for no room, and that
-// one which has filled it goes on when the reader has taken a quarter, in one piece or in many.
+// TestShortWrites checks that a writer that has not filled the ring does not wait for room. A
+// writer that has filled it continues when the reader has taken a quarter, in one piece or in many.
 func TestShortWrites(t *testing.T) {
 	for _, take := range []int{1000, roomFrom} {
 		a, b := pair(t)
@@ -537,9 +539,9 @@ func TestShortWrites(t *testing.T) {
 	}
 }
 
-// TestShortMessages checks that messages of which each is read before the next is written touch
-// only the front of the ring, so that they stay in the caches, and a connection with short messages
-// takes little memory.
+// TestShortMessages checks that messages use only the front of the ring, if each is read before the
+// next is written. So they stay in the caches, and a connection with short messages takes little
+// memory.
 func TestShortMessages(t *testing.T) {
 	a, b := pair(t)
 	const n = 1000
@@ -560,8 +562,8 @@ func TestShortMessages(t *testing.T) {
 	}
 }
 
-// TestScribbles lets a hostile peer write at random into what is shared, while the two ends use it.
-// The bytes may be wrong then, and the stream may end. Nothing else may happen.
+// TestScribbles lets a hostile peer write at random into the shared memory, while the two ends use
+// it. The bytes may be wrong then, and the stream may end. Nothing else may happen.
 func TestScribbles(t *testing.T) {
 	a, b := pair(t)
 	stop := make(chan struct{})
@@ -598,8 +600,8 @@ func TestScribbles(t *testing.T) {
 	<-scribbled
 }
 
-// TestPeerDies checks what is seen when the peer's process ends: its sockets close, and its memory
-// says nothing.
+// TestPeerDies checks the end of the peer's process: its sockets close, and the memory stays
+// unchanged.
 func TestPeerDies(t *testing.T) {
 	a, b := pair(t)
 	if _, err := a.Write([]byte("last")); err != nil {

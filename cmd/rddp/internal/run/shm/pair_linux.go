@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SocketPair returns two sockets that are connected with each other, for the two ends of a
-// connection in this process. They have no name, so nobody else reaches them.
+// SocketPair returns two connected sockets, for the two ends of a connection within this process.
+// They have no name, so other processes cannot reach them.
 func SocketPair() (a, b net.Conn, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -25,8 +25,8 @@ type Stream struct {
 	data   bell                       // rings when there are bytes
 	readMu locks.Mutex[locks.ShmRead] // held by the reader
 	off    uint64                     // bytes that ReadSegment has read
-	lender toe.Lender                 // of the ReadSegment that is under way; nil in a Read
-	watch  *kernel.UnixStream         // data's socket: its watch is the one that the Stream needs
+	lender toe.Lender                 // of the current ReadSegment; nil in a Read
+	watch  *kernel.UnixStream         // data's socket, which implements Watch
 	gate   atomic.Pointer[toe.Gate]   // of the watch; nil if there is none
 
 	out     *half
@@ -39,8 +39,8 @@ type Stream struct {
 
 var _ toe.Stream = (*Stream)(nil)
 
-// newStream makes a Stream of a connection's memory and its two sockets, which it owns from now on.
-// The end that dials has number 0, the other one 1.
+// newStream makes a Stream from a connection's memory and its two sockets, and takes ownership of
+// them. The dialing end has number 0, the other 1.
 func newStream(number int, file []byte, data, room *net.UnixConn, local, remote net.Addr) (*Stream, error) {
 	s := &Stream{local: local, remote: remote, file: file, out: newHalf(file, number), in: newHalf(file, 1-number)}
 	s.watch = kernel.NewUnix(data).(*kernel.UnixStream)
@@ -52,27 +52,27 @@ func newStream(number int, file []byte, data, room *net.UnixConn, local, remote 
 // Reading.
 
 // readableLocked returns the number of bytes that can be read. If there are none and none will
-// come, err says why.
+// come, err is the reason.
 //
 // +checklocks:s.in.mu
 func (s *Stream) readableLocked() (n int, err error) {
 	if s.closed.Load() {
 		return 0, net.ErrClosed
 	}
-	// The peer ends the stream after it has put the last bytes in.
+	// Load the end before the bytes: the peer ends the stream after it has put the last bytes in.
 	gone, end := s.gone.Load(), s.in.head.ended.Load()
 	n, err = s.in.availableLocked()
 	switch {
 	case n > 0 || err != nil:
 	case end == reset:
 		err = syscall.ECONNRESET
-	case end != open || gone: // the kernel ends a TCP connection of a process that has died in the same way
+	case end != open || gone: // the kernel ends a TCP connection of a dead process in the same way
 		err = io.EOF
 	}
 	return n, err
 }
 
-// hasData reports whether the reader need not wait. If it must, the peer will ring.
+// hasData reports whether there is something to read. If not, the peer will ring when there is.
 func (s *Stream) hasData() bool {
 	s.in.mu.Lock()
 	n, err := s.readableLocked()
@@ -84,7 +84,8 @@ func (s *Stream) hasData() bool {
 	return n > 0 || err != nil
 }
 
-// hasSegment is hasData for the reader, which may have borrowed memory.
+// hasSegment is hasData for the reader. If the reader must wait, it returns borrowed memory to its
+// lender.
 func (s *Stream) hasSegment() bool {
 	if s.hasData() {
 		return true
@@ -96,7 +97,7 @@ func (s *Stream) hasSegment() bool {
 }
 
 // ReadSegment borrows no memory before there is something to read. It ignores the patience, which
-// paid nothing on two processors that the programs wanted too.
+// gained nothing on two processors that the programs needed too.
 func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	s.readMu.Lock()
 	defer s.readMu.Unlock()
@@ -120,14 +121,14 @@ func (s *Stream) take(p []byte) (n int, err error) {
 	switch {
 	case n > 0:
 		n, wake, err = s.in.takeLocked(p)
-	case err == nil: // there were bytes, and this end has not taken them
+	case err == nil: // there were bytes, but they have disappeared
 		err = errPeer
 	}
 	s.in.mu.Unlock()
 	if wake {
 		s.room.ring()
 	}
-	if g := s.gate.Load(); g != nil && s.hasData() { // what has rung may have been for what was read now
+	if g := s.gate.Load(); g != nil && s.hasData() { // wait may have consumed the bell for the remaining bytes
 		g.Open()
 	}
 	if err != nil {
@@ -158,7 +159,7 @@ func (s *Stream) Pending() (int, error) {
 	return n, nil
 }
 
-// Watch watches the socket on which the peer rings.
+// Watch watches the socket on which the peer rings for bytes.
 func (s *Stream) Watch(g *toe.Gate) bool {
 	s.gate.Store(g)
 	if s.hasData() || s.data.hear() {
@@ -176,7 +177,7 @@ func (s *Stream) Unwatch() {
 
 // Writing.
 
-// writableLocked returns the number of bytes that can be written, or why none can.
+// writableLocked returns the number of bytes that can be written, or the error why none can.
 //
 // +checklocks:s.out.mu
 func (s *Stream) writableLocked() (int, error) {
@@ -189,7 +190,7 @@ func (s *Stream) writableLocked() (int, error) {
 	return s.out.roomLocked()
 }
 
-// hasRoom reports whether the writer need not wait. If it must, the peer will ring.
+// hasRoom reports whether there is enough room to write. If not, the peer will ring when there is.
 func (s *Stream) hasRoom() bool {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
@@ -202,7 +203,7 @@ func (s *Stream) hasRoom() bool {
 	return n >= want || err != nil
 }
 
-// TryWriteBatch lets the peer begin to read before all is copied.
+// TryWriteBatch lets the peer begin to read before all bytes are copied.
 func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	s.out.mu.Lock()
 	room, err := s.writableLocked()
@@ -254,7 +255,7 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
 	for {
-		if err := s.WaitWritable(); err != nil { // also if the deadline has passed
+		if err := s.WaitWritable(); err != nil { // also checks the deadline
 			return n, err
 		}
 		m, err := s.TryWriteBatch([][]byte{p[n:]})
@@ -264,12 +265,12 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 	}
 }
 
-// Flush returns nil, since what was written is in the shared memory.
+// Flush returns nil, since all written bytes are already in the shared memory.
 func (s *Stream) Flush(time.Duration) error { return nil }
 
 // The end.
 
-// CloseWrite ends the stream behind what was written.
+// CloseWrite ends the stream after the bytes that were written.
 func (s *Stream) CloseWrite() error {
 	s.out.mu.Lock()
 	if s.closed.Load() {
@@ -282,10 +283,10 @@ func (s *Stream) CloseWrite() error {
 	if wake {
 		s.data.ring()
 	}
-	return s.opError("close", s.room.setDeadline(time.Unix(1, 0))) // wakes who waits for room
+	return s.opError("close", s.room.setDeadline(time.Unix(1, 0))) // wakes a writer that waits for room
 }
 
-// Close ends both directions. The peer may still read what was written before.
+// Close ends both directions. The peer can still read what was written before.
 func (s *Stream) Close() error { return s.close(finished) }
 
 // Abort is Close, but the peer sees a reset.
@@ -305,7 +306,7 @@ func (s *Stream) close(how ending) error {
 	s.in.mu.Lock()
 	s.in.head.closed.Store(1)
 	s.in.mu.Unlock()
-	// The end of the sockets wakes the peer, and the goroutines of this end that wait.
+	// Closing the sockets wakes the peer and the waiting goroutines of this end.
 	err := errors.Join(s.watch.Close(), s.room.conn.Close())
 	s.out.forget()
 	s.in.forget()
@@ -322,7 +323,7 @@ func (s *Stream) SetWriteDeadline(t time.Time) error { return s.room.setDeadline
 func (s *Stream) LocalAddr() net.Addr  { return s.local }
 func (s *Stream) RemoteAddr() net.Addr { return s.remote }
 
-// EMSS returns the default: there are no segments.
+// EMSS returns the default, since there are no segments.
 func (s *Stream) EMSS() int { return toe.DefaultEMSS }
 
 // Capabilities returns the capabilities of TCP.

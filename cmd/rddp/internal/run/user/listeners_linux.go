@@ -4,13 +4,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Listener is a TCP socket that listens in this network namespace.
+// A Listener is a listening TCP socket in this network namespace.
 type Listener struct {
 	Port  uint16
-	Inode uint32 // the number of the socket that fstat shows; of MPTCP too, whose socket has a TCP one below it
+	Inode uint32 // the socket's inode, as in fstat; also for the TCP socket below an MPTCP socket
 }
 
-// Listeners returns all TCP sockets that listen in this network namespace.
+// Listeners returns all listening TCP sockets in this network namespace.
 func Listeners() (all []Listener, err error) {
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		if all, err = appendListeners(all, family); err != nil {
@@ -20,7 +20,7 @@ func Listeners() (all []Listener, err error) {
 	return all, nil
 }
 
-// appendListeners appends those of a family.
+// appendListeners appends the listeners of an address family.
 func appendListeners(all []Listener, family uint8) ([]Listener, error) {
 	const listening = 10 // TCP_LISTEN
 	b := make([]byte, requestLen)
@@ -44,7 +44,7 @@ func appendListeners(all []Listener, family uint8) ([]Listener, error) {
 			return nil, err
 		}
 		if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
-			return nil, unix.EPERM // it is not the kernel's
+			return nil, unix.EPERM // not from the kernel
 		}
 		var done bool
 		if all, done, err = parseListeners(all, in[:n]); err != nil || done {
@@ -53,7 +53,8 @@ func appendListeners(all []Listener, family uint8) ([]Listener, error) {
 	}
 }
 
-// parseListeners appends the listeners in a part of an answer. done is true if it is the last part.
+// parseListeners appends the listeners in a part of the kernel's answer. done is true for the last
+// part.
 func parseListeners(all []Listener, b []byte) (_ []Listener, done bool, err error) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		n := int(native.Uint32(b))

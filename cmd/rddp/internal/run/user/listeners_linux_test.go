@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestListeners checks that a listener is there as long as it listens.
+// TestListeners checks that a listener is listed while it listens.
 func TestListeners(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", at)
@@ -35,7 +35,7 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// TestParseListeners checks answers that are not whole.
+// TestParseListeners checks truncated answers.
 func TestParseListeners(t *testing.T) {
 	b := make([]byte, answerLen)
 	native.PutUint32(b, answerLen)

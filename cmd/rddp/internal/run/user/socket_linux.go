@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OfTCP returns the relation of the peer of a TCP connection, whose own end is local. The peer is
-// Unknown if its end is in another network namespace. Of an end that has begun to end the kernel
-// forgets the user, so a peer whose address is one of this namespace's is Ending then.
+// OfTCP returns the relation of the peer of a TCP connection; local is this end. The peer is
+// Unknown if its end is in another network namespace. The kernel forgets the user of a closing end,
+// so OfTCP then returns Ending if the peer's address belongs to this namespace.
 func OfTCP(local, remote netip.AddrPort) Relation {
 	q, err := ask(request(remote, local))
 	switch {
@@ -23,8 +23,8 @@ func OfTCP(local, remote netip.AddrPort) Relation {
 	return Unknown
 }
 
-// isHere reports whether an address is one of this network namespace. If that cannot be found out,
-// it is.
+// isHere reports whether an address belongs to this network namespace. It returns true if the
+// addresses cannot be listed.
 func isHere(a netip.Addr) bool {
 	if a.IsLoopback() {
 		return true
@@ -36,8 +36,8 @@ func isHere(a netip.Addr) bool {
 	})
 }
 
-// The kernel's interface (linux/inet_diag.h): a question names a socket by its two addresses, and
-// the answer has its state and user.
+// The kernel's interface (linux/inet_diag.h): a request names a socket by its two addresses, and
+// the answer contains its state and user.
 const (
 	sockDiagByFamily = 20
 	established      = 1  // TCP_ESTABLISHED
@@ -47,13 +47,14 @@ const (
 	answerLen  = 16 + 4 + 48 + 5*4
 )
 
-// An answer is what the kernel says of a socket.
+// An answer is the kernel's answer about a socket.
 type answer struct {
 	state uint8
 	uid   uint32
 }
 
-// request returns the question about the TCP socket with the addresses at and to.
+// request returns the request about the TCP socket with the local address at and the peer address
+// to.
 func request(at, to netip.AddrPort) []byte {
 	family, from, dest := uint8(unix.AF_INET), at.Addr().Unmap(), to.Addr().Unmap()
 	if !from.Is4() || !dest.Is4() {
@@ -63,7 +64,7 @@ func request(at, to netip.AddrPort) []byte {
 	b = native.AppendUint32(b, requestLen)
 	b = native.AppendUint16(b, sockDiagByFamily)
 	b = native.AppendUint16(b, unix.NLM_F_REQUEST)
-	b = append(b, make([]byte, 8)...) // the number of the question, and the port of who asks
+	b = append(b, make([]byte, 8)...) // the sequence number, and the port of the sender
 	b = append(b, family, unix.IPPROTO_TCP, 0, 0)
 	b = native.AppendUint32(b, 1<<32-1) // all states
 	b = binary.BigEndian.AppendUint16(b, at.Port())
@@ -73,10 +74,10 @@ func request(at, to netip.AddrPort) []byte {
 		b = append(append(b, raw...), make([]byte, 16-len(raw))...)
 	}
 	b = native.AppendUint32(b, index(dest.Zone()))
-	return native.AppendUint64(b, 1<<64-1) // the cookie may be any
+	return native.AppendUint64(b, 1<<64-1) // any cookie
 }
 
-// index returns the number of the interface that a zone names, or 0.
+// index returns the index of the interface that a zone names, or 0.
 func index(zone string) uint32 {
 	if zone == "" {
 		return 0
@@ -90,7 +91,7 @@ func index(zone string) uint32 {
 
 var native = binary.NativeEndian
 
-// ask asks the kernel. It answers before sendto returns.
+// ask sends a request to the kernel, which answers before sendto returns.
 func ask(question []byte) (a answer, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -106,13 +107,14 @@ func ask(question []byte) (a answer, err error) {
 		return a, err
 	}
 	if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
-		return a, unix.EPERM // it is not the kernel's
+		return a, unix.EPERM // not from the kernel
 	}
 	return parseAnswer(b[:n])
 }
 
-// parseAnswer parses the kernel's answer. That a socket does not exist is an error too. Then the
-// kernel may answer with a listener for all addresses that has its port by chance.
+// parseAnswer parses the kernel's answer. It returns an error if the socket does not exist. The
+// kernel may then answer with a listener for all addresses that has the same port; that is an error
+// too.
 func parseAnswer(b []byte) (a answer, err error) {
 	if len(b) < answerLen || native.Uint16(b[4:]) != sockDiagByFamily {
 		return a, unix.ENOENT

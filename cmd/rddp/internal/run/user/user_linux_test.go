@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestRelation checks whom a number stands for.
+// TestRelation checks the relation of UIDs, with and without a mapping of all users.
 func TestRelation(t *testing.T) {
 	const overflow = 65534
 	for _, tt := range []struct {
@@ -35,7 +35,7 @@ func TestRelation(t *testing.T) {
 	}
 }
 
-// TestMapsAll checks which maps of a user namespace are for each user.
+// TestMapsAll checks which uid_maps map every user.
 func TestMapsAll(t *testing.T) {
 	for _, tt := range []struct {
 		text string
@@ -57,7 +57,7 @@ func TestMapsAll(t *testing.T) {
 
 func addr(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// TestOfTCP checks connections of two users, whose one end listens for IPv4 or IPv6, or for both.
+// TestOfTCP checks connections of two users, with a listener for IPv4, IPv6, or both.
 func TestOfTCP(t *testing.T) {
 	const env = "RDDP_TEST_USER_AT"
 	if at := os.Getenv(env); at != "" {
@@ -66,7 +66,7 @@ func TestOfTCP(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		// The other end ends the connection once it has looked.
+		// The other end closes the connection after its check.
 		_, _ = c.Read(make([]byte, 1))
 		return
 	}
@@ -92,8 +92,8 @@ func TestOfTCP(t *testing.T) {
 				t.Errorf("%s, at %v: %v", to, c.LocalAddr(), got)
 			}
 		}
-		// The kernel shows the user 0 for an end that its process has closed. A peer may also say
-		// the end, and go on.
+		// The kernel shows user 0 for an end that its process has closed. A peer may also
+		// half-close and continue.
 		if err := near.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestOfTCP(t *testing.T) {
 		prototest.Wait(t, "the end", func() bool { return OfTCP(addr(far.LocalAddr()), addr(far.RemoteAddr())) == Ending })
 		far.Close()
 		if os.Geteuid() != 0 {
-			continue // nobody else can be another user
+			continue // only root can become another user
 		}
 		c := exec.Command("/proc/self/exe", "-test.run=^TestOfTCP$", "-test.count=1")
 		c.Env, c.Dir = append(os.Environ(), env+"="+to), "/"
@@ -131,8 +131,8 @@ func port(l net.Listener) string {
 	return p
 }
 
-// TestOfNoSocket checks a peer whose socket this kernel does not show: that of another host, and
-// one of this host that is gone, also if somebody listens at its address.
+// TestOfNoSocket checks peers whose socket this kernel does not show: one on another host, and one
+// on this host that is gone, even if a socket listens at its address.
 func TestOfNoSocket(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,7 +155,7 @@ func TestOfNoSocket(t *testing.T) {
 	}
 }
 
-// TestParseAnswer checks what is no answer.
+// TestParseAnswer checks invalid answers.
 func TestParseAnswer(t *testing.T) {
 	b := make([]byte, answerLen)
 	native.PutUint16(b[4:], sockDiagByFamily)
