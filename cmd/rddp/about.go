@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// This file has the commands about the command itself.
+// This file contains the commands about rddp itself.
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
@@ -34,12 +34,12 @@ func versionCommand() *cli.Command {
 	}
 }
 
-// A build says how this command was built. What the build did not record is "".
+// A build describes how this command was built. Fields that the build did not record are "".
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"commit_time,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // the tree had changes that are not in the commit
+	Modified bool   `json:"modified,omitempty"` // the tree had uncommitted changes
 	Tags     string `json:"tags,omitempty"`
 	Go       string `json:"go"`
 	System   string `json:"system"`
@@ -119,8 +119,8 @@ func manCommand() *cli.Command {
 	}
 }
 
-// manTree returns a copy of a command for its man page. The page is made from Markdown, in which an
-// example is indented by four spaces.
+// manTree returns a copy of a command for its man page. The page is made from Markdown, which needs
+// four spaces of indentation for an example.
 func manTree(c *cli.Command) *cli.Command {
 	m := *c
 	if c.Root() != c {
@@ -136,7 +136,7 @@ func manTree(c *cli.Command) *cli.Command {
 	return &m
 }
 
-// configureCompletion describes the command that the library adds for shells.
+// configureCompletion sets the help texts of the completion command that the library adds.
 func configureCompletion(c *cli.Command) {
 	c.Hidden = false
 	c.Usage = "print a script that lets a shell complete command lines"
@@ -164,26 +164,26 @@ func configureCompletion(c *cli.Command) {
 	}
 }
 
-// bashWords begins the script for bash. The rest of it needs this function of bash-completion,
-// which not every system has. Without it the words are those that bash finds.
+// bashWords is the beginning of the script for bash. The rest of the script needs this function of
+// bash-completion, which not every system has. Without it, the script uses the words that bash
+// finds.
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() { COMPREPLY=(); }
 
 `
 
-// fishFiles ends the script for fish, which otherwise completes no file names. With this line, fish
-// completes them where rddp suggests nothing, as bash and zsh do.
+// fishFiles is the end of the script for fish, which otherwise completes no file names. With this
+// line, fish completes file names if rddp suggests nothing, like bash and zsh.
 const fishFiles = `
 complete -c rddp -n 'not __rddp_perform_completion | string length -q' -F
 `
 
-// unknownCommand returns the error for a name that no command has.
+// unknownCommand returns the error for the name of an unknown command.
 func unknownCommand(root *cli.Command, name string) error {
 	return usage("there is no command %q%s", name, didYouMean(name, cli.SuggestCommand(root.Commands, name)))
 }
 
-// didYouMean returns the end of an error message that names what the library suggests in place of
-// what was typed. The library always suggests something; didYouMean returns "" if that is not much
-// like it.
+// didYouMean returns the end of an error message, with the library's suggestion for a name. The
+// library always suggests something; didYouMean returns "" if the suggestion is not similar.
 func didYouMean(typed, suggestion string) string {
 	if !isLike(typed, strings.TrimLeft(suggestion, "-")) {
 		return ""
@@ -191,7 +191,7 @@ func didYouMean(typed, suggestion string) string {
 	return "; did you mean " + suggestion + "?"
 }
 
-// isLike reports whether the names have their first three letters in common, or most letters, in
+// isLike reports whether the names have the same first three letters, or most letters in common, in
 // any order.
 func isLike(a, b string) bool {
 	if len(a) >= 3 && len(b) >= 3 && a[:3] == b[:3] {

@@ -27,7 +27,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestMan: each command and each of its flags is in the man page, and in that of the whole command.
+// TestMan: each command and each of its flags is in its man page, and in the man page of rddp.
 func TestMan(t *testing.T) {
 	_, whole, _ := runs(t, commands(), "man")
 	for _, c := range commands() {
@@ -65,7 +65,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestVariables: a flag that is not on the command line is taken from its environment variable, and
+// TestVariables: a flag that is not on the command line is read from its environment variable, and
 // an error names the variable.
 func TestVariables(t *testing.T) {
 	for _, tt := range []struct{ name, value, line, want string }{
@@ -91,7 +91,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestCompletion: each shell has a script, and the script's requests have answers.
+// TestCompletion: each shell has a script, and rddp answers the script's requests.
 func TestCompletion(t *testing.T) {
 	for shell, want := range map[string]string{"bash": "complete -o bashdefault", "zsh": "#compdef rddp", "fish": "complete -c rddp"} {
 		if status, stdout, stderr := runs(t, commands(), "completion", shell); status != exitOK || stderr != "" || !strings.Contains(stdout, want) {

@@ -20,21 +20,20 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// The tests in this file need what not every machine has: zsh, fish, tmux, iproute2, and the right
-// to make namespaces.
+// The tests in this file need zsh, fish, tmux, iproute2, and the privilege to make namespaces.
 
-// TestTranscriptsInNamespaces runs the transcripts of disks that are full.
+// TestTranscriptsInNamespaces runs the transcripts about full disks.
 func TestTranscriptsInNamespaces(t *testing.T) {
 	runTranscript(t, "testdata/namespaces/full.txt")
 }
 
-// A tmux is a terminal of tmux, in which a shell runs.
+// A tmux is a tmux terminal in which a shell runs.
 type tmux struct {
 	socket string
 	env    []string
 }
 
-// newTmux starts a program in a terminal, where rddp is this test binary.
+// newTmux starts a program in a terminal in which the command rddp is this test binary.
 func newTmux(t *testing.T, program string) *tmux {
 	t.Helper()
 	s := newShell(t)
@@ -58,7 +57,7 @@ func (x *tmux) does(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// types sends keys, by tmux's names for them.
+// types sends keys, named as in tmux.
 func (x *tmux) types(t *testing.T, keys ...string) {
 	t.Helper()
 	x.does(t, append([]string{"send-keys"}, keys...)...)
@@ -79,7 +78,7 @@ func (x *tmux) sees(t *testing.T, text string) {
 	})
 }
 
-// TestCompletionInShells: the script of each shell completes names of commands, flags and files.
+// TestCompletionInShells: each shell's script completes the names of commands, flags and files.
 func TestCompletionInShells(t *testing.T) {
 	for _, tt := range []struct{ shell, setup string }{
 		{"bash --norc", "source <(rddp completion bash)"},
@@ -102,7 +101,7 @@ func TestCompletionInShells(t *testing.T) {
 	}
 }
 
-// TestTerminal: a copy shows its progress at a terminal, and ^C ends what runs there, with the
+// TestTerminal: a copy shows its progress at a terminal, and ^C ends a running command with the
 // status of an interrupt.
 func TestTerminal(t *testing.T) {
 	x := newTmux(t, "bash --norc")
@@ -123,7 +122,7 @@ func TestTerminal(t *testing.T) {
 	x.sees(t, "status 130")
 }
 
-// scanEnv has this test binary scan the ports of a host.
+// scanEnv makes this test binary scan the ports of a host.
 const scanEnv = "RDDP_TEST_SCAN"
 
 func init() {
@@ -160,8 +159,8 @@ func scan(host string) {
 	fmt.Println("scanned")
 }
 
-// namespaces makes a network namespace with a second one beside it, starts the commands in the
-// first one, and scans it from the second one.
+// namespaces makes two connected network namespaces, starts the commands in the first, and scans it
+// from the second.
 const namespaces = `
 set -e
 ip link set lo up

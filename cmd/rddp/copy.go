@@ -78,7 +78,7 @@ func serveCommand() *cli.Command {
 	}
 }
 
-// fileMetrics returns the metrics of a file server besides those of its connections in DDP mode.
+// fileMetrics returns the metrics of a file server, without those of its connections in DDP mode.
 func fileMetrics(n *filecopy.Counts) []prometheus.Collector {
 	const (
 		files, filesHelp = "rddp_serve_files_total", "Copies of files that have come to their end: sent to clients, and received from them."
@@ -99,7 +99,7 @@ func fileMetrics(n *filecopy.Counts) []prometheus.Collector {
 	return all
 }
 
-// startupTimeout is how long cp waits for the server during MPA startup.
+// startupTimeout is the maximum time that cp waits for the server during MPA startup.
 const startupTimeout = 10 * time.Second
 
 func cpCommand() *cli.Command {
@@ -155,8 +155,8 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	var bar copyBar
 	cfg := &filecopy.Config{
 		Recursive: c.Bool("recursive"), IdleTimeout: c.Duration("timeout"),
-		// The wait for a server that is silent from the start is not longer than for one that falls
-		// silent later.
+		// A server that is silent from the start gets no more time than one that falls silent
+		// later.
 		Socket: extsock.Config{NoCRC: c.Bool("no-crc"), TLS: config(), HandshakeTimeout: min(c.Duration("timeout"), startupTimeout)},
 		Failed: func(name string, err error) {
 			bar.clear()
@@ -182,7 +182,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 		cfg.Progress = func(p filecopy.Progress) { bar.show(stderr, p) }
 	}
 	var only error
-	if len(names) == 2 && !cfg.Recursive { // the failure of the one file is that of the command
+	if len(names) == 2 && !cfg.Recursive { // the error of the only file is the error of the command
 		cfg.Failed = func(name string, err error) { only = fmt.Errorf("%s: %w", name, err) }
 	}
 	_, err = filecopy.Copy(ctx, names[:len(names)-1], names[len(names)-1], cfg)
@@ -207,12 +207,12 @@ func interrupted(recursive bool) string {
 	return "interrupted; the same command continues the copy"
 }
 
-// A tempFile is a file in a directory of its own that stands for standard input or output. nil is
-// none.
+// A tempFile is a file, in its own directory, that replaces standard input or output. A nil
+// *tempFile is no file.
 type tempFile struct{ dir, name string }
 
-// throughFiles replaces the names that mean standard input or output by those of temporary files,
-// and stores all of standard input.
+// throughFiles replaces the names of standard input or output by those of temporary files. It
+// stores all of standard input.
 func throughFiles(ctx context.Context, c *cli.Command, names []filecopy.Name) (stdin, stdout *tempFile, err error) {
 	last := len(names) - 1
 	for i := range names {
@@ -254,20 +254,20 @@ func (f *tempFile) store(r io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-// print writes the file to w, and removes it first: if the reader of standard output goes away, a
-// signal ends this process.
+// print writes the file to w. It first removes the file, because a signal ends this process if the
+// reader of standard output goes away.
 func (f *tempFile) print(ctx context.Context, w io.Writer) error {
 	if f == nil {
 		return nil
 	}
 	file, err := os.Open(f.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was copied, for a reason that was reported
+		return nil // nothing was copied, and the reason has been reported
 	}
 	if err != nil {
 		return err
 	}
-	f.remove() // not on Windows, where the caller removes it later
+	f.remove() // fails on Windows, where the caller removes the file later
 	return interruptible(ctx, func() error {
 		_, err := io.Copy(w, file)
 		return errors.Join(err, file.Close())
@@ -297,11 +297,11 @@ func lsCommand() *cli.Command {
 // A listed is an object of ls --json.
 type listed struct {
 	Name  string `json:"name"`
-	Bytes []byte `json:"name_base64,omitempty"` // of a name that is not UTF-8, which Name cannot say exactly
+	Bytes []byte `json:"name_base64,omitempty"` // for a name that is not UTF-8, which Name cannot represent
 	Type  string `json:"type"`                  // "file", "directory" or "other"
 	Mode  string `json:"mode"`                  // octal
 	Size  int64  `json:"size"`
-	Mtime string `json:"mtime"` // RFC 3339, also of a year that time.Time does not marshal
+	Mtime string `json:"mtime"` // RFC 3339, even for years that time.Time does not marshal
 }
 
 func listedOf(e filecopy.Entry) listed {
@@ -360,7 +360,7 @@ func runList(ctx context.Context, c *cli.Command) error {
 // A copyBar shows the progress of a copy. The zero value shows nothing yet.
 type copyBar struct{ bar *progressbar.ProgressBar }
 
-// show draws the bar. If that fails, the copy goes on.
+// show draws the bar. Errors do not affect the copy.
 func (b *copyBar) show(w io.Writer, p filecopy.Progress) {
 	if b.bar == nil {
 		b.bar = progressbar.NewOptions64(max(p.TotalOctets, 1), progressbar.OptionSetWriter(w),

@@ -59,18 +59,18 @@ func TestCopyUsage(t *testing.T) {
 	}
 }
 
-// A serveOutput gives the lines that a server prints as they come.
+// A serveOutput receives the lines that a server prints.
 type serveOutput chan string
 
 func (o serveOutput) Write(p []byte) (int, error) {
 	select {
 	case o <- string(p):
-	default: // more than the test wants to see
+	default: // more lines than the test needs
 	}
 	return len(p), nil
 }
 
-// The two commands copy a directory there and back, tell what fails, and end when interrupted.
+// The two commands copy a directory there and back, report failures, and end when interrupted.
 func TestServeAndCopy(t *testing.T) {
 	served, here := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(here, "a", "b"), 0o755); err != nil {
@@ -123,8 +123,7 @@ func TestServeAndCopy(t *testing.T) {
 	}
 }
 
-// serve serves a new directory, which others may write to, and returns it and the beginning of its
-// remote names.
+// serve serves a new writable directory, and returns it and the prefix of its remote names.
 func serve(t *testing.T) (dir, remote string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -172,7 +171,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListedYear: a file whose year has five digits does not end ls --json.
+// TestListedYear: ls --json can list a file whose year has five digits.
 func TestListedYear(t *testing.T) {
 	b, err := json.Marshal(listedOf(filecopy.Entry{Name: "x", Type: "file", Perm: 0o600, Mtime: time.Unix(400000000000, 5)}))
 	if want := `{"name":"x","type":"file","mode":"0600","size":0,"mtime":"14645-06-30T15:06:40.000000005Z"}`; err != nil || string(b) != want {
@@ -180,7 +179,7 @@ func TestListedYear(t *testing.T) {
 	}
 }
 
-// A dry run prints what would be copied, and makes nothing at either end.
+// A dry run prints the files that would be copied, and creates nothing at either end.
 func TestCopyDryRun(t *testing.T) {
 	served, remote := serve(t)
 	here := t.TempDir()
@@ -238,7 +237,7 @@ func TestCopyStandard(t *testing.T) {
 	}
 }
 
-// No error has the name of a system call.
+// No error message contains the name of a system call.
 func TestCopyErrors(t *testing.T) {
 	dir, remote := serve(t)
 	here := t.TempDir()
@@ -262,7 +261,7 @@ func TestCopyErrors(t *testing.T) {
 	}
 }
 
-// TestListedBytes: names that are not UTF-8 are told exactly, and apart.
+// TestListedBytes: names that are not UTF-8 are listed exactly, so different names stay different.
 func TestListedBytes(t *testing.T) {
 	for name, want := range map[string]string{"\xff1": `"name_base64":"/zE="`, "\xfe1": `"name_base64":"/jE="`} {
 		b, err := json.Marshal(listedOf(filecopy.Entry{Name: name, Type: "file"}))

@@ -61,6 +61,6 @@ func showProgress() func(n, total int64) {
 		if bar == nil {
 			bar = progressbar.DefaultBytes(total, "RDMA")
 		}
-		_ = bar.Add64(n) // if the bar can't be drawn, the demo goes on
+		_ = bar.Add64(n) // an error does not affect the demo
 	}
 }

@@ -35,8 +35,8 @@ func dumpCommand() *cli.Command {
 	}
 }
 
-// dump prints the records of the capture in a file. The capture may still be in the making: all
-// records that there are so far are written before dump waits for more of it.
+// dump prints the records of the capture in a file. The capture may still be growing: dump writes
+// all records so far before it waits for more.
 func dump(c *cli.Command, name string) error {
 	in, err := openFile(c, name)
 	if err != nil {
@@ -54,13 +54,13 @@ func dump(c *cli.Command, name string) error {
 		emit = func(r dissect.Record) error { return encoder.Encode(r) }
 	}
 	err = dissect.Read(&promptReader{in, out}, emit)
-	if failed := out.Flush(); failed != nil { // a promptReader's error is that of out, too
+	if failed := out.Flush(); failed != nil { // out also returns the error of a promptReader
 		err = failed
 	}
 	return err
 }
 
-// A promptReader writes out what waits in out before each Read.
+// A promptReader flushes out before each Read.
 type promptReader struct {
 	in  io.Reader
 	out *bufio.Writer

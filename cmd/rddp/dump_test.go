@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// requested returns a capture that is being made: a connection whose MPA Request has been sent.
+// requested returns an unfinished capture: a connection whose MPA Request has been sent.
 func requested(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -31,8 +31,8 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestDumpOfALiveCapture: all records that can be made are written before `rddp dump` waits for
-// more of the capture.
+// TestDumpOfALiveCapture: `rddp dump` writes all records so far before it waits for more of the
+// capture.
 func TestDumpOfALiveCapture(t *testing.T) {
 	for _, form := range [][]string{{"-"}, {"--json", "-"}} {
 		var out, errs strings.Builder

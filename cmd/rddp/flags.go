@@ -17,9 +17,10 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// The flags that several commands have are made here, so that they have one name and one meaning.
+// This file contains the flags that several commands share, so that they have the same name and
+// meaning.
 
-// loopback is where a command listens if it is not told where.
+// loopback is the default address at which a command listens.
 const loopback = "127.0.0.1"
 
 func listenFlag(value, usage string) cli.Flag {
@@ -36,8 +37,8 @@ func maxConnsFlag(value int) cli.Flag {
 	return &cli.IntFlag{Name: "max-conns", Value: value, Usage: "serve at most `N` connections at a time"}
 }
 
-// sizeFlag is a flag for a number of bytes, which usage calls `SIZE`. If the value is 0, usage says
-// what the default is.
+// sizeFlag is a flag for a number of bytes, which usage calls `SIZE`. If the value is 0, usage must
+// state the default.
 func sizeFlag(name string, value cliparse.Size, usage string, aliases ...string) cli.Flag {
 	return &cli.TextFlag{Name: name, Aliases: aliases, Value: &value, HideDefault: value == 0, Usage: usage}
 }
@@ -64,8 +65,8 @@ func checkLog(format string) error {
 	return nil
 }
 
-// newLog returns the log of a command with logFlags. What the command itself does is at level Info,
-// what goes wrong with a peer at Warn, and what -v adds at Debug.
+// newLog returns the log of a command with logFlags. The command logs its own actions at level
+// Info, errors of a peer at Warn, and the details of -v at Debug.
 func newLog(c *cli.Command) *slog.Logger {
 	level := slog.LevelInfo
 	if c.Bool("verbose") {
@@ -84,7 +85,7 @@ func logAt(c *cli.Command, level slog.Level) *slog.Logger {
 	return slog.New(limitLog(h))
 }
 
-// inWords makes a value the same in JSON as it is in text: an address, for example, is one string.
+// inWords gives a value the same form in JSON as in text: an address, for example, is one string.
 func inWords(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindAny {
 		if s, ok := a.Value.Any().(fmt.Stringer); ok {
@@ -94,7 +95,7 @@ func inWords(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// tcpAddress returns the TCP address that a flag or an argument means.
+// tcpAddress parses the TCP address in a flag or an argument.
 func tcpAddress(text, port string) (string, error) {
 	if _, isUnix, _ := cliparse.ParseUnix(text); isUnix {
 		return "", usage("%q: only `rddp proxy` has unix sockets", text)
@@ -106,8 +107,8 @@ func tcpAddress(text, port string) (string, error) {
 	return address, nil
 }
 
-// A checkedWriter is standard output. It remembers the first error, because not every writer of
-// help texts and results looks at it.
+// A checkedWriter is standard output. It remembers an error, because not all code that writes help
+// texts and results checks for errors.
 type checkedWriter struct {
 	w   io.Writer
 	mu  locks.Mutex[locks.Leaf]
@@ -124,23 +125,24 @@ func (w *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failed returns an error of the writes so far, or nil.
+// failed returns the last error of the writes so far, or nil.
 func (w *checkedWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// numberError is what the packages strconv and time say of a value, with the value in quotes.
+// numberError matches the error messages of packages strconv and time about a value, with the value
+// in quotes.
 var numberError = regexp.MustCompile(`(?:strconv\.\w+: parsing|time: (?:invalid|unknown|missing)[a-z ]*) ("(?:[^"\\]|\\.)*").*$`)
 
-// valueType is what the library says of the type of a value in an environment variable.
+// valueType matches the library's words about the type of a value in an environment variable.
 var valueType = regexp.MustCompile(` as \S+ value from `)
 
-// forFlag is where the library names a flag, with one dash or none.
+// forFlag matches the name of a flag in the library's messages, with one dash or none.
 var forFlag = regexp.MustCompile(` for flag -?([a-zA-Z0-9][a-zA-Z0-9-]*):`)
 
-// plainFlagError returns the words for an error of the library that parses the flags of c.
+// plainFlagError returns a clearer error for an error of the library about the flags of c.
 func plainFlagError(c *cli.Command, err error) error {
 	text := valueType.ReplaceAllString(err.Error(), " from ")
 	if m := forFlag.FindStringSubmatchIndex(text); m != nil {
@@ -165,8 +167,8 @@ func plainFlagError(c *cli.Command, err error) error {
 	return errors.New(text)
 }
 
-// spacedFlag returns how -c1 is to be written, which other commands take, if name is c1 and c has a
-// flag -c.
+// spacedFlag returns "-c 1" if name is c1 and c has a flag -c with a value. Other commands accept
+// -c1.
 func spacedFlag(c *cli.Command, name string) string {
 	if len(name) < 2 || name[1] < '0' || name[1] > '9' {
 		return ""
@@ -187,14 +189,14 @@ func dashed(name string) string {
 	return "--" + strings.TrimPrefix(name, "-")
 }
 
-// nameVariables gives each flag of a command its environment variable: RDDP_SERVE_LISTEN is that of
-// --listen of serve.
+// nameVariables gives each flag of a command its environment variable, such as RDDP_SERVE_LISTEN
+// for --listen of serve.
 func nameVariables(c *cli.Command) {
 	for _, f := range c.Flags {
 		name := strings.ToUpper(strings.ReplaceAll("rddp_"+c.Name+"_"+f.Names()[0], "-", "_"))
 		switch f := f.(type) {
 		case *cli.BoolFlag:
-			if !f.Hidden { // a hidden one is for processes that the command starts itself
+			if !f.Hidden { // hidden flags are for processes that the command starts itself
 				f.Sources = cli.EnvVars(name)
 			}
 		case *cli.StringFlag:

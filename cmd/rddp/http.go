@@ -15,14 +15,14 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 )
 
-// This file has the HTTP servers of commands: for their health and their metrics.
+// This file contains the HTTP servers of commands, for health and metrics.
 
 func metricsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "metrics", Usage: "answer HTTP at `ADDRESS`: /metrics for Prometheus, and /connections for rddp top"}
 }
 
-// serveMetrics serves the metrics of the process, and more, at the address of --metrics, if that is
-// set, until the returned function is called. It listens as serveHTTP does.
+// serveMetrics serves the metrics of the process and the collectors in more at the address of
+// --metrics, if set, until the returned function is called. It listens like serveHTTP.
 func serveMetrics(ctx context.Context, c *cli.Command, server *tls.Config, more ...prometheus.Collector) (stop func(), err error) {
 	if !c.IsSet("metrics") {
 		return func() {}, nil
@@ -31,8 +31,8 @@ func serveMetrics(ctx context.Context, c *cli.Command, server *tls.Config, more 
 }
 
 // serveHTTP answers HTTP at the address of a flag until the returned function is called. On
-// loopback it speaks plain HTTP. Where other hosts can connect, it needs TLS, which is that of the
-// server, or --insecure.
+// loopback it speaks plain HTTP. If other hosts can connect, it needs the server's TLS, or
+// --insecure.
 func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Config, h http.Handler) (stop func(), err error) {
 	address, err := tcpAddress(c.String(flag), "")
 	if err != nil {
@@ -57,7 +57,7 @@ func serveHTTP(ctx context.Context, c *cli.Command, flag string, server *tls.Con
 	return monitor.Serve(l, server, h, log), nil
 }
 
-// healthHandler says that the process lives, and whether it takes newcomers.
+// healthHandler reports that the process is alive, and whether it accepts new connections.
 func healthHandler(isReady func() bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "live\n") })

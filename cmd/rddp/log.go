@@ -8,15 +8,15 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// maxWarnings is the maximum number of warnings and errors with one message in the time
-// warningTime. Peers cause most of them, and must not fill a disk.
+// maxWarnings is the maximum number of warnings and errors with the same message during
+// warningTime. Peers cause most of them, and must not be able to fill a disk.
 const (
 	maxWarnings = 100
 	warningTime = 10 * time.Second
 )
 
-// A limitedHandler passes on log records, but no more warnings and errors than maxWarnings. The
-// first one after that time says how many were left out.
+// A limitedHandler passes on log records, but limits warnings and errors to maxWarnings. The first
+// one after warningTime says how many were omitted.
 type limitedHandler struct {
 	slog.Handler
 	warnings *warnings
@@ -52,18 +52,17 @@ type warnings struct {
 	since map[string]*warned // +checklocks:mu
 }
 
-// A warned message has come n times since the time begin.
+// A warned is a message that was logged n times since begin.
 type warned struct {
 	begin time.Time
 	n     int
 }
 
-// maxMessages is the maximum number of messages that are counted apart. The messages of a command
-// are fewer.
+// maxMessages is the maximum number of messages that are counted separately. A command has fewer.
 const maxMessages = 1000
 
-// take reports whether a warning at the time now is within the limit, and how many were not since
-// the last one that was.
+// take counts a warning at the time now, and reports whether it is within the limit. omitted is the
+// number of warnings that were not, before this one.
 func (w *warnings) take(message string, now time.Time) (omitted int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLogLimit: warnings and errors that peers cause do not fill a disk. What is left out is
-// counted. Each message has a limit of its own, and lower levels have none.
+// TestLogLimit: warnings and errors are limited, so peers cannot fill a disk. Omitted records are
+// counted. Each message has its own limit; lower levels have no limit.
 func TestLogLimit(t *testing.T) {
 	var out bytes.Buffer
 	h := limitLog(slog.NewTextHandler(&out, nil)).WithAttrs([]slog.Attr{slog.String("client", "x")})

@@ -1,13 +1,12 @@
-// Command rddp shows and uses the stack of this module. Over plain TCP it gives unchanged RDMA
-// programs a device, copies files, carries TCP services, pings iWARP peers and tests them. It also
-// decodes captures, measures speed next to plain TCP, and computes that of an offload engine.
-// `rddp help` lists its commands.
+// Command rddp demonstrates and uses the stack of this module. Over plain TCP it gives unchanged
+// RDMA programs a device, copies files, carries TCP services, and pings and tests iWARP peers. It
+// also decodes captures, and compares its speed with plain TCP. `rddp help` lists its commands.
 //
 // The exit status is 0 on success, 1 after a failure, 2 if the command line is wrong, and 130 if an
-// interrupt ended the command before its work was done. `rddp run` has that of its program, 127 if
-// there is no such program, and 126 if it cannot be run. A server, and `rddp ping` without a count,
-// run until they are interrupted, so their work is then done. The command prints a failure once, on
-// standard error.
+// interrupt ended the command before its work was done. `rddp run` returns the status of its
+// program, 127 if there is no such program, and 126 if it cannot be run. A server, and `rddp ping`
+// without a count, run until they are interrupted, so for them an interrupt is success. Each
+// failure is printed once, on standard error.
 package main
 
 import (
@@ -29,17 +28,17 @@ const (
 	exitOK = iota
 	exitFailure
 	exitUsage
-	exitInterrupted = 130 // as a shell has it
+	exitInterrupted = 130 // as in a shell
 )
 
-// sameInterrupt is the time after an interrupt in which another interrupt counts as the same one.
+// sameInterrupt is the time within which another interrupt counts as the same one.
 const sameInterrupt = time.Second / 2
 
 func main() {
 	stage()
-	// The first interrupt ends the command in order, and a second one ends it at once. Two
-	// interrupts that come together count as one: timeout(1) and others signal a process both
-	// directly and through its group.
+	// The first interrupt ends the command in an orderly way, and a second one ends it at once. Two
+	// interrupts in quick succession count as one, because timeout(1), for example, signals a
+	// process both directly and through its group.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameInterrupt, stop) })
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr, commands()))
@@ -87,8 +86,9 @@ func runInput(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return exitFailure
 }
 
-// interruptible runs f, which may wait for standard input or output, until ctx is done. Then the
-// error is that of ctx, and f goes on until the process ends: nothing can end its wait.
+// interruptible runs f, which may wait for standard input or output. If ctx is done first, it
+// returns the error of ctx. f then continues until the process ends, because nothing can end its
+// wait.
 func interruptible(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -100,11 +100,11 @@ func interruptible(ctx context.Context, f func() error) error {
 	}
 }
 
-// noTopic is the exit status that the library gives to help and completion of what does not exist.
+// noTopic is the library's exit status for help or completion of an unknown command.
 const noTopic = 3
 
-// libraryError returns the words for an error that the library returns by itself. Without a status
-// it is that of a flag's environment variable.
+// libraryError returns a clearer error for an error of the library itself. An error without a
+// status is about a flag's environment variable.
 func libraryError(root *cli.Command, args []string, err error) error {
 	name, coder := "rddp", cli.ExitCoder(nil)
 	switch {
@@ -119,8 +119,7 @@ func libraryError(root *cli.Command, args []string, err error) error {
 	return &commandError{name, err}
 }
 
-// app returns the root command for commands. Its errors are *commandErrors, and only run prints
-// them.
+// app returns the root command for commands. Its errors are *commandErrors, which run prints.
 func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	for _, c := range commands {
 		name, action := "rddp "+c.Name, c.Action
@@ -179,8 +178,8 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-// A usageError means that the command line is wrong. As a cli.ExitCoder it asks for exit status 2.
-// A command may also return cli.Exit(message, 2).
+// A usageError means that the command line is wrong. It is a cli.ExitCoder with status 2. A command
+// may also return cli.Exit(message, 2).
 type usageError struct{ err error }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }

@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// runs runs a command line as main does and returns all that main would show.
+// runs runs a command line like main and returns its status and output.
 func runs(t *testing.T, commands []*cli.Command, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -24,11 +24,11 @@ func runs(t *testing.T, commands []*cli.Command, args ...string) (status int, st
 	return status, out.String(), errs.String()
 }
 
-// A listening is the stderr of a command that listens at a port which the system chooses.
+// A listening is the stderr of a command that listens at a port chosen by the system.
 type listening struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
-	lines chan string // the first ones, as they come
+	lines chan string // the first lines
 }
 
 func newListening() *listening { return &listening{lines: make(chan string, 16)} }
@@ -44,7 +44,7 @@ func (l *listening) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// address returns where the command listens, from the line that says so.
+// address returns the address at which the command listens, from its log line.
 func (*listening) address(line string) string {
 	_, address, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " address=")
 	return address
@@ -97,7 +97,7 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-// The commands that the documentation names are there, with names and flags that do not collide.
+// The commands in the documentation exist, and their names and flags do not collide.
 func TestCommands(t *testing.T) {
 	status, stdout, stderr := runs(t, commands(), "help")
 	if status != 0 || stderr != "" {
@@ -110,8 +110,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what an interrupt ends before its work is done has its own exit status, and says
-// that it was interrupted.
+// TestInterrupted: a command that is interrupted before its work is done says so, and has the exit
+// status for that.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -134,7 +134,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestOutputFails: a command whose output cannot be written fails, whatever has written it.
+// TestOutputFails: a command fails if its output cannot be written, whichever code writes it.
 func TestOutputFails(t *testing.T) {
 	for _, line := range []string{"version", "version --json", "man", "completion bash", "--help", "help", "--version", "ping --help", "help ping", "spec --list"} {
 		full := &failingWriter{errors.New("no space left on device")}
@@ -183,7 +183,7 @@ func TestLogJSON(t *testing.T) {
 	}
 }
 
-// TestLogIsTheSame: what is one word in text is one string in JSON.
+// TestLogIsTheSame: a value that is one word in text is one string in JSON.
 func TestLogIsTheSame(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := newListening()

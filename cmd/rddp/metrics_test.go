@@ -76,7 +76,7 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestMetricsTLS: beyond loopback the metrics have the TLS of the server.
+// TestMetricsTLS: beyond loopback, the metrics use the server's TLS.
 func TestMetricsTLS(t *testing.T) {
 	address, pin, _ := startMetrics(t, "serve --tls-self --listen 127.0.0.1:0 --metrics 0.0.0.0:0 "+t.TempDir())
 	status, stdout, stderr := runs(t, commands(), "top", "--once", "--tls-pin", pin, address)
@@ -129,7 +129,7 @@ func TestMetricsUsage(t *testing.T) {
 	}
 }
 
-// TestTopInterrupted: before there is an answer, the work is not done; afterwards it is.
+// TestTopInterrupted: an interrupt before the first answer is a failure; later it is success.
 func TestTopInterrupted(t *testing.T) {
 	address, _, _ := startMetrics(t, "serve --listen 127.0.0.1:0 --metrics 127.0.0.1:0 "+t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -163,7 +163,7 @@ func scrape(t *testing.T, url string) string {
 	return string(b)
 }
 
-// exported returns the names of all metrics of all commands, and all pairs of their labels as in
+// exported returns the names of all metrics of all commands, and all their labels in the form
 // name="value".
 func exported(t *testing.T) (names, labels []string) {
 	t.Helper()
@@ -179,8 +179,8 @@ func exported(t *testing.T) (names, labels []string) {
 
 var metricName = regexp.MustCompile(`\b(?:rddp|go|process)_[a-z0-9_]+\b`)
 
-// TestDashboard: what the dashboard, the alerts and the document about monitoring name is exported,
-// by that name and with these labels.
+// TestDashboard: all metrics and labels in the dashboard, the alerts and the monitoring document
+// are exported.
 func TestDashboard(t *testing.T) {
 	names, labels := exported(t)
 	b, err := os.ReadFile("../../docs/dashboard.json")
@@ -242,7 +242,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestMonitoringIsComplete: the document names each metric of ours.
+// TestMonitoringIsComplete: the document names each of our metrics.
 func TestMonitoringIsComplete(t *testing.T) {
 	names, _ := exported(t)
 	doc, err := os.ReadFile("../../docs/monitoring.md")

@@ -37,7 +37,8 @@ func perfCommand() *cli.Command {
 	}
 }
 
-// perfPort is the default port, not that of the other commands: a server of each can run.
+// perfPort is the default port. It differs from that of the other commands, so that both kinds of
+// server can run.
 const perfPort = "7175"
 
 func perfFlags() []cli.Flag {
@@ -107,12 +108,12 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// measurePerf measures what the command line asks for, and prints it. After an interrupt or a
-// failure it prints the rounds that were finished.
+// measurePerf runs the measurements and prints the results. After an interrupt or a failure it
+// prints the completed rounds.
 func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	r, err := perf.Run(ctx, o)
 	if ctx.Err() != nil {
-		err = ctx.Err() // what failed because of it does not matter
+		err = ctx.Err() // errors caused by the interrupt do not matter
 	}
 	if err != nil && (r == nil || len(r.Results)+len(r.Idles) == 0) {
 		return err
@@ -124,7 +125,7 @@ func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	return errors.Join(err, write(c.Root().Writer))
 }
 
-// perfTLS sets the TLS of a client. With --self, startPeers does that.
+// perfTLS sets the TLS configuration of a client. With --self, startPeers does that.
 func perfTLS(c *cli.Command, o *perf.Options) error {
 	others := serverOnly
 	if c.Bool("self") {
@@ -137,8 +138,8 @@ func perfTLS(c *cli.Command, o *perf.Options) error {
 	return err
 }
 
-// servePeer is a server process of --self. With TLS, its word is the pin. A terminal interrupts it
-// together with the client, which still needs it then, and ends it.
+// servePeer runs a server process of --self. With TLS, its word is the pin. It ignores interrupts:
+// a terminal interrupts it together with the client, which still needs it, and stops it.
 func servePeer(ctx context.Context, c *cli.Command) error {
 	ctx = context.WithoutCancel(ctx)
 	if !c.Bool("tls-self") {
@@ -174,7 +175,7 @@ func servePerf(ctx context.Context, c *cli.Command) error {
 	return s.Serve(ctx)
 }
 
-// startPeers starts the servers of --self, and enters their addresses into o.
+// startPeers starts the servers of --self, and adds their addresses to o.
 func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -227,7 +228,7 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 	return stop, nil
 }
 
-// perfOptions returns the options that the command line asks for. Its errors are *usageErrors.
+// perfOptions returns the options from the command line. Its errors are *usageErrors.
 func perfOptions(c *cli.Command) (*perf.Options, error) {
 	modes := 0
 	for _, isMode := range []bool{c.Bool("self"), c.IsSet("listen"), c.Args().Present()} {
@@ -284,8 +285,8 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 	if err := perfLists(c, o); err != nil {
 		return nil, usage("%w", err)
 	}
-	// Complete once more than Run does, so that a wrong option ends the command before it starts a
-	// process. It changes a copy, because the servers' addresses are not known yet.
+	// Call Complete here too, so that a wrong option ends the command before it starts a process.
+	// Use a copy, because the servers' addresses are not known yet.
 	trial := *o
 	if err := trial.Complete(); err != nil {
 		return nil, usage("%w", err)

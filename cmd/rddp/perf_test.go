@@ -61,7 +61,7 @@ func TestPerfUsage(t *testing.T) {
 	}
 }
 
-// A client measures against a server; both end in order.
+// A client measures against a server; both end in an orderly way.
 func TestPerfServerAndClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := newListening()
@@ -88,7 +88,8 @@ func TestPerfServerAndClient(t *testing.T) {
 	}
 }
 
-// checkPerfJSON checks that the first line has the settings, and that each other line is a result.
+// checkPerfJSON checks that the first line contains the settings, and that each other line is a
+// result.
 func checkPerfJSON(t *testing.T, text string) {
 	t.Helper()
 	ops := make(map[string]int)

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/perf"
 )
 
-// With --self the command starts its peer, which is the same binary, and ends it.
+// With --self the command starts its peer, which is the same binary, and stops it.
 func TestPerfSelf(t *testing.T) {
 	t.Setenv(commandEnv, "1")
 	status, stdout, stderr := runs(t, []*cli.Command{perfCommand()},
@@ -26,18 +26,18 @@ func TestPerfSelf(t *testing.T) {
 	checkPerfJSON(t, stdout)
 }
 
-// A perf that is interrupted, with its servers as from a terminal, prints the rounds that it has
-// finished, and says in one line that it was interrupted.
+// If perf and its servers are interrupted together, as by a terminal, perf prints the completed
+// rounds, and one line that says it was interrupted.
 func TestPerfInterrupted(t *testing.T) {
 	p := newProcess(t, "perf", "--self", "--op", "echo,write,read", "--size", "64", "--depth", "1", "--time", "1ms", "--rounds", "1000", "--no-gate", "--json", "-v")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out strings.Builder
 	p.cmd.Stdout = &out
 	p.start(t)
-	for range 100 { // about ten rounds; the pipe is full long before the last one
+	for range 100 { // about ten rounds; the pipe fills up long before the last one
 		p.line(t, ` level=DEBUG msg=running done=\d+ of=\d+ `)
 	}
-	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM); err != nil { // a background job of a shell ignores SIGINT
+	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM); err != nil { // background jobs of a shell ignore SIGINT
 		t.Fatal(err)
 	}
 	var rest []string
@@ -70,7 +70,7 @@ func TestPerfInterrupted(t *testing.T) {
 	}
 }
 
-// With --rows the command measures exactly these, and their references.
+// With --rows the command measures exactly these rows and their references.
 func TestPerfRows(t *testing.T) {
 	t.Setenv(commandEnv, "1")
 	status, stdout, stderr := runs(t, []*cli.Command{perfCommand()},

@@ -81,8 +81,8 @@ func runPing(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// pingConfig returns the configuration that the command line asks for, and the address. Its errors
-// are *usageErrors.
+// pingConfig returns the configuration and the address from the command line. Its errors are
+// *usageErrors.
 func pingConfig(c *cli.Command) (cfg *ping.Config, address string, err error) {
 	rtr, err := ping.ParseRTR(c.String("rtr"))
 	server := c.IsSet("listen")
@@ -142,7 +142,7 @@ func pingConfig(c *cli.Command) (cfg *ping.Config, address string, err error) {
 	return cfg, address, nil
 }
 
-// A pingOutput prints what a client measures.
+// A pingOutput prints the measurements of a client.
 type pingOutput struct {
 	w       io.Writer
 	json    *json.Encoder // nil for text
@@ -178,7 +178,7 @@ type pingSummary struct {
 	Max   time.Duration `json:"max_ns"`
 }
 
-// Errors of these writes are found in the end, by checkedWriter.
+// checkedWriter records errors of these writes.
 
 func (o *pingOutput) ping(n, size int, rtt time.Duration) {
 	if o.json != nil {

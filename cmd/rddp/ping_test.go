@@ -82,9 +82,9 @@ func TestPingBothRoles(t *testing.T) {
 	}
 }
 
-// awaitListener waits until the server listens, and returns its port. It connects, too, and waits
-// until the server has told of a connection that ended without a Request: a client that is quicker
-// would end the server.
+// awaitListener waits until the server listens, and returns its port. It also connects, and waits
+// until the server has logged that this connection ended without a Request. Otherwise a faster
+// client could end the server first.
 func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port string) {
 	t.Helper()
 	line := func() string {
@@ -108,15 +108,15 @@ func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port 
 	return port
 }
 
-// isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection,
-// and nothing else.
+// isProbe reports whether a server's stderr contains exactly the line with its address and the line
+// about awaitListener's connection.
 func isProbe(stderr, port string) bool {
 	first, rest, _ := strings.Cut(stderr, "\n")
 	return strings.HasSuffix(first, " level=INFO msg=listening address=127.0.0.1:"+port) && strings.Count(rest, "\n") == 1 &&
 		strings.Contains(rest, ` level=WARN msg="connection failed" peer=127.0.0.1:`) && strings.Contains(rest, "without an MPA Request")
 }
 
-// A client prints a line for each ping and a summary, or one JSON object for each.
+// A client prints a line for each ping and a summary, or a JSON object for each.
 func TestPingOutput(t *testing.T) {
 	_, _, errs := startTLS(t, tlsPair{server: "ping -P --listen 127.0.0.1:0"}, "", "")
 	address := errs.address(<-errs.lines)

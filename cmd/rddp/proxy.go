@@ -67,7 +67,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	var hup <-chan os.Signal
-	if c.IsSet("routes") { // before the file is read: its owner may change it and send SIGHUP at any time
+	if c.IsSet("routes") { // catch SIGHUP before reading the file, because its owner may change it and send SIGHUP at any time
 		var stop func()
 		hup, stop = catchReload()
 		defer stop()
@@ -80,7 +80,7 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	// After a failure the other routes have to end too.
+	// After a failure the other routes must end too.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := proxy.NewRouter(cfg)
@@ -143,7 +143,7 @@ func proxyConfig(ctx context.Context, c *cli.Command, routes []proxy.Route) (*pr
 	return cfg, err
 }
 
-// checkProxyFlags returns a *usageError if the flags do not fit together.
+// checkProxyFlags returns a *usageError if the flags are inconsistent.
 func checkProxyFlags(c *cli.Command) (err error) {
 	switch one := c.IsSet("listen") && c.IsSet("to"); {
 	case c.Args().Present():
@@ -206,7 +206,7 @@ func logEnded(log *slog.Logger, s proxy.Summary) {
 	}
 }
 
-// proxyMetrics returns the metrics of a proxy besides those of its connections in DDP mode.
+// proxyMetrics returns the metrics of a proxy, without those of its connections in DDP mode.
 func proxyMetrics(r *proxy.Router) []prometheus.Collector {
 	of := func(f func(proxy.Stats) int64) func() float64 { return func() float64 { return float64(f(r.Stats())) } }
 	const carried, carriedHelp = "rddp_proxy_bytes_total", "Bytes passed on: there, from those that connect to the proxy, and back, to them."

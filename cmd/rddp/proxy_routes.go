@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 )
 
-// proxyRoutes returns the routes of the command line or of the file. The errors are *usageErrors,
-// except that a file cannot be read.
+// proxyRoutes returns the routes from the command line or the file. Errors are *usageErrors, except
+// for a file that cannot be read.
 func proxyRoutes(ctx context.Context, c *cli.Command) ([]proxy.Route, error) {
 	if c.IsSet("routes") {
 		routes, err := awaitRoutes(ctx, c.String("routes"))
@@ -40,7 +40,7 @@ func proxyRoutes(ctx context.Context, c *cli.Command) ([]proxy.Route, error) {
 
 var errFallback = usage("--fallback is for an entrance, whose target begins with rddp://")
 
-// awaitRoutes is readRoutes until ctx is done. The file may be a FIFO, to which nobody writes.
+// awaitRoutes is readRoutes, but returns when ctx is done. The file may be a FIFO without a writer.
 func awaitRoutes(ctx context.Context, name string) ([]proxy.Route, error) {
 	read := make(chan struct{})
 	var found []proxy.Route
@@ -71,7 +71,8 @@ func readRoutes(name string) ([]proxy.Route, error) {
 }
 
 // checkRoutes returns a *usageError if other hosts could connect to a route without TLS, and the
-// command line does not allow that, or if the route is not of the same part as the command.
+// command line does not allow that, or if a route is for an exit and the command is an entrance, or
+// the reverse.
 func checkRoutes(ctx context.Context, c *cli.Command, cfg *proxy.Config, routes []proxy.Route) error {
 	for _, r := range routes {
 		remedy := ofServer
@@ -90,15 +91,15 @@ func checkRoutes(ctx context.Context, c *cli.Command, cfg *proxy.Config, routes 
 	return nil
 }
 
-// catchReload returns the channel on which SIGHUP arrives until the returned function is called.
-// One that comes while nobody takes it waits there.
+// catchReload returns a channel on which SIGHUP arrives until stop is called. One signal is
+// buffered.
 func catchReload() (hup <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	return c, func() { signal.Stop(c) }
 }
 
-// reloadRoutes reads the routes again for each signal, until the returned function is called.
+// reloadRoutes reads the routes again after each signal, until stop is called.
 func reloadRoutes(ctx context.Context, c *cli.Command, r *proxy.Router, cfg *proxy.Config, hup <-chan os.Signal) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	reload := func() error {

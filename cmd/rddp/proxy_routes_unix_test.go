@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// A process reads its routes again on SIGHUP, and on SIGTERM it says that it is not ready, lets its
-// connection end, and ends with status 0.
+// On SIGHUP, a proxy reads its routes again. On SIGTERM, it reports that it is not ready, waits for
+// its connection to end, and ends with status 0.
 func TestProxyRoutes(t *testing.T) {
 	service := tcptest.Serve(t, tcptest.Echo)
 	file := filepath.Join(t.TempDir(), "routes")
@@ -68,15 +68,15 @@ func TestProxyRoutes(t *testing.T) {
 	}
 }
 
-// TestEarlyReload: a SIGHUP that comes before the proxy has read its routes does not end it, and
-// has it read them again.
+// TestEarlyReload: a SIGHUP before the proxy has read its routes does not end it, and makes it read
+// them again.
 func TestEarlyReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Where SIGHUP is ignored, as under nohup, a child process would ignore it too. It does not
-	// inherit a handler.
+	// If SIGHUP is ignored, as under nohup, a child process inherits that. It does not inherit a
+	// handler.
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, syscall.SIGHUP)
 	defer signal.Stop(handled)
@@ -99,7 +99,7 @@ func TestEarlyReload(t *testing.T) {
 }
 
 // openFIFO opens the FIFO for writing as soon as the proxy reads from it. It fails the test if that
-// never happens, as when the proxy has ended.
+// never happens, for example because the proxy has ended.
 func openFIFO(t *testing.T, file string) (f *os.File) {
 	t.Helper()
 	prototest.Wait(t, "the proxy opens the file", func() bool {
@@ -110,8 +110,8 @@ func openFIFO(t *testing.T, file string) (f *os.File) {
 	return f
 }
 
-// TestInterruptedReload: an interrupt ends a proxy while it waits for a file of routes that never
-// comes, at its start and after a SIGHUP.
+// TestInterruptedReload: an interrupt ends a proxy that waits forever for its file of routes, at
+// its start and after a SIGHUP.
 func TestInterruptedReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
@@ -138,7 +138,7 @@ func TestInterruptedReload(t *testing.T) {
 	}
 }
 
-// The health is that of the routes: ready until the process ends, and alive to its end.
+// A proxy is ready until it begins to end, and alive until it has ended.
 func TestProxyHealth(t *testing.T) {
 	exit := startProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
 	far := exit.line(t, " msg=listening ")
@@ -177,8 +177,8 @@ func TestProxyHealth(t *testing.T) {
 	}
 }
 
-// TestHealthWithoutDescriptors: a proxy that has no descriptor left still lives, and is not ready.
-// It is ready again when it has some.
+// TestHealthWithoutDescriptors: a proxy without free descriptors is alive but not ready. It is
+// ready again when it has some.
 func TestHealthWithoutDescriptors(t *testing.T) {
 	exit := newProcess(t, "proxy", "-listen", "rddp://127.0.0.1:0", "-to", "127.0.0.1:1", "-timeout", "1h", "-health", "127.0.0.1:0")
 	exit.cmd.Args = slices.Concat([]string{"/bin/sh", "-c", `ulimit -n 48 && exec "$@"`, "sh"}, exit.cmd.Args)
@@ -187,7 +187,7 @@ func TestHealthWithoutDescriptors(t *testing.T) {
 	_, health, _ := strings.Cut(exit.text(t, ` msg=health at=127\.0\.0\.1:\d+$`), " at=")
 	address := strings.TrimPrefix(exit.line(t, " msg=listening "), "rddp://")
 	var silent []*net.TCPConn
-	for range 64 { // those that are not accepted wait in the listener
+	for range 64 { // connections that are not accepted wait in the listener
 		silent = append(silent, tcptest.Dial(t, address))
 	}
 	exit.text(t, "level=WARN msg=accept .*too many open files")

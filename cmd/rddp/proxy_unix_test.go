@@ -25,7 +25,7 @@ import (
 
 const commandEnv = "RDDP_TEST_IS_THE_COMMAND"
 
-// TestMain lets the test binary be the command too.
+// TestMain makes the test binary act as the command too.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
 		programs[os.Args[1]](os.Args[2:])
@@ -38,11 +38,10 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// programs are what this test executable is too, by its first argument: the programs for `rddp
-// run`.
+// programs are the programs for `rddp run` that this test binary can act as, by its first argument.
 var programs = make(map[string]func(args []string))
 
-// A process is an rddp that runs.
+// A process is a running rddp.
 type process struct {
 	cmd   *exec.Cmd
 	lines chan string // of its standard error; closed at its end
@@ -81,14 +80,14 @@ func (p *process) start(t *testing.T) {
 	t.Cleanup(func() { p.cmd.Process.Kill() })
 }
 
-// line takes the next line of the process, in which what must be. It returns the address in it.
+// line takes the next line of the process, which must match what. It returns the address in it.
 func (p *process) line(t *testing.T, what string) (address string) {
 	t.Helper()
 	_, address, _ = strings.Cut(p.text(t, what), " address=")
 	return address
 }
 
-// text takes the next line of the process, in which what must be.
+// text takes the next line of the process, which must match what.
 func (p *process) text(t *testing.T, what string) string {
 	t.Helper()
 	select {
@@ -114,7 +113,7 @@ func (p *process) end(t *testing.T) error {
 	return p.cmd.Wait()
 }
 
-// Two processes carry connections. Interrupted, they let the one that is under way end.
+// Two processes carry connections. When interrupted, they wait for the open connection to end.
 func TestProxyProcesses(t *testing.T) {
 	service := tcptest.Serve(t, tcptest.Echo)
 	exit := startProcess(t, "proxy", "-v", "-listen", "rddp://127.0.0.1:0", "-to", service)
@@ -166,7 +165,7 @@ func TestProxyProcesses(t *testing.T) {
 	}
 }
 
-// A second interrupt ends a proxy at once, whatever is under way.
+// A second interrupt ends a proxy at once, even with open connections.
 func TestProxySecondInterrupt(t *testing.T) {
 	exit := startProcess(t, "proxy", "-l", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
 	far := exit.line(t, " msg=listening ")
@@ -179,12 +178,12 @@ func TestProxySecondInterrupt(t *testing.T) {
 	}
 	entrance.line(t, ` msg=connections open=\d ended=0 failed=0 fallbacks=0 there=\d back=\d$`)
 	interrupt := syscall.SIGINT
-	if signal.Ignored(interrupt) { // as in a background job of a shell; the process inherits that
+	if signal.Ignored(interrupt) { // as in a background job of a shell; the process inherits this
 		interrupt = syscall.SIGTERM
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	go func() { // one that comes with the first is the same, so it takes more than two
+	go func() { // one that follows at once counts as the first, so this needs more than two
 		for entrance.cmd.Process.Signal(interrupt) == nil {
 			<-tick.C
 		}

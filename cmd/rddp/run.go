@@ -65,8 +65,7 @@ func runCommand() *cli.Command {
 	}
 }
 
-// stage becomes the program of `rddp run`, if this process is one that the command has started for
-// that.
+// stage executes the program of `rddp run`, if the command has started this process for that.
 func stage() { supervise.Stage() }
 
 func runProgram(ctx context.Context, c *cli.Command) error {
@@ -89,7 +88,7 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	if err := tcpOf(c, &cfg); err != nil {
 		return err
 	}
-	level := slog.LevelWarn // what cannot work, and what stays untouched, is told without being asked
+	level := slog.LevelWarn // warnings about failures and untouched connections are always logged
 	switch {
 	case c.Bool("debug"):
 		level = slog.LevelDebug
@@ -110,7 +109,7 @@ func runProgram(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// tcpOf sets what cfg says about TCP connections.
+// tcpOf sets the fields of cfg about TCP connections.
 func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
 	for name, all := range map[string]*[]rules.Rule{"tcp": &cfg.TCP, "tcp-listen": &cfg.TCPListen} {
 		for _, s := range c.StringSlice(name) {
@@ -131,8 +130,8 @@ func tcpOf(c *cli.Command, cfg *supervise.Config) (err error) {
 // isForMetrics reports whether a flag may be set because of --metrics.
 func isForMetrics(c *cli.Command, flag string) bool { return flag == "insecure" && c.IsSet("metrics") }
 
-// tlsOf sets the configurations of TLS. A program that makes and accepts connections has either
-// both or none.
+// tlsOf sets the TLS configurations. A program that both makes and accepts connections needs both
+// or neither.
 func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 	server, client := c.IsSet("tls-cert") || c.Bool("tls-self"), c.IsSet("tls-ca") || c.IsSet("tls-pin") || c.IsSet("tls-server-name")
 	made, accepted := len(cfg.TCP) > 0, len(cfg.TCPListen) > 0
@@ -173,7 +172,7 @@ func tlsOf(c *cli.Command, cfg *supervise.Config) error {
 	return err
 }
 
-// runMetrics returns the metrics of `rddp run` besides those of its connections in DDP mode.
+// runMetrics returns the metrics of `rddp run`, without those of its connections in DDP mode.
 func runMetrics(n *supervise.TCPCounts) []prometheus.Collector {
 	const name, help = "rddp_run_tcp_connections_total", "TCP connections that a rule has chosen, by what became of them."
 	of := func(n *atomic.Uint64) func() float64 { return func() float64 { return float64(n.Load()) } }
@@ -184,8 +183,7 @@ func runMetrics(n *supervise.TCPCounts) []prometheus.Collector {
 	}
 }
 
-// A programStatus is the exit status of a program that has ended with another one than 0. Nothing
-// is printed about it.
+// A programStatus is the exit status, other than 0, of a program. It is not printed as an error.
 type programStatus int
 
 func (s programStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestRunMetrics: the metrics are there while the program runs, and its status is the command's.
+// TestRunMetrics: the metrics are available while the program runs, and the command returns the
+// program's status.
 func TestRunMetrics(t *testing.T) {
 	p := newProcess(t, "run", "--metrics", "127.0.0.1:0", "sh", "-c", "read word; exit 7")
 	stdin, err := p.cmd.StdinPipe()
@@ -36,8 +37,8 @@ func TestRunMetrics(t *testing.T) {
 	}
 }
 
-// TestRunInterruptedEarly: an interrupt that comes before the program runs ends the command, and no
-// program runs then.
+// TestRunInterruptedEarly: an interrupt before the program starts ends the command, and the program
+// does not run.
 func TestRunInterruptedEarly(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		dir := t.TempDir()
@@ -70,7 +71,7 @@ func TestRunInterruptedEarly(t *testing.T) {
 	}
 }
 
-// caught reports whether a signal does not wait for a process any more.
+// caught reports whether a signal is no longer pending for a process.
 func caught(t *testing.T, pid int, s syscall.Signal) bool {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -86,8 +87,8 @@ func caught(t *testing.T, pid int, s syscall.Signal) bool {
 	return false
 }
 
-// isIdle reports whether all threads of a process sleep, and none has run meanwhile: Go's runtime
-// has then passed on a signal that was caught.
+// isIdle reports whether all threads of a process sleep, and none has run in the meantime. Go's
+// runtime has then passed on a caught signal.
 func isIdle(t *testing.T, pid int) bool {
 	t.Helper()
 	var before string

@@ -86,7 +86,7 @@ func runSpec(ctx context.Context, c *cli.Command) error {
 	return runCases(ctx, c, cfg)
 }
 
-// specAddress returns where this end listens, or where the other end does.
+// specAddress returns the address at which this end or the other end listens.
 func specAddress(c *cli.Command) (string, error) {
 	text := c.Args().First()
 	if c.IsSet("listen") {
@@ -120,7 +120,7 @@ func checkSpec(c *cli.Command) error {
 	return nil
 }
 
-// specPart returns the role of the peer that is asked.
+// specPart returns the role of the tested peer.
 func specPart(c *cli.Command) spec.Part {
 	if c.IsSet("listen") {
 		return spec.Initiator
@@ -128,8 +128,8 @@ func specPart(c *cli.Command) spec.Part {
 	return spec.Responder
 }
 
-// specOpen sets cfg.Open. With --listen it waits for the first connection, because a person may
-// have to start the peer elsewhere.
+// specOpen sets cfg.Open. With --listen it waits for the first connection, because someone may have
+// to start the peer on another host.
 func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListener func(), err error) {
 	if !c.IsSet("listen") {
 		config, err := clientTLS(c, serverOnly...)
@@ -167,7 +167,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	over := &specTLS{config: config}
 	accept := func(ctx context.Context) (net.Conn, error) {
 		if err := over.fits(); err != nil {
-			return nil, err // before the wait for a connection: the peer may have given up
+			return nil, err // check before waiting for a connection: the peer may have given up
 		}
 		conn, err := tcp.Accept()
 		if err != nil {
@@ -182,7 +182,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) || waiting.Err() != nil { // with TLS, a peer may connect and say nothing
+		if errors.Is(err, os.ErrDeadlineExceeded) || waiting.Err() != nil { // with TLS, a peer may connect and stay silent
 			err = fmt.Errorf("no connection within %v", c.Duration("wait"))
 		}
 		return nil, &spec.NoPeerError{Err: err}
@@ -204,14 +204,15 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	}, nil
 }
 
-// specTLS is the TLS of connections with the peer. If the peer has shown on one connection that TLS
-// does not fit, the next ones fail for that reason, so the run ends with it.
+// specTLS applies TLS to connections with the peer. If one connection shows that the two ends
+// disagree about TLS, later connections fail with the reason, so the run ends with it.
 type specTLS struct {
 	config *tls.Config // nil: no TLS
 	wrong  atomic.Pointer[error]
 }
 
-// fits returns a *spec.NoPeerError with the reason if the peer has shown that TLS does not fit.
+// fits returns a *spec.NoPeerError with the reason if a connection has shown that the two ends
+// disagree about TLS.
 func (s *specTLS) fits() error {
 	if err := s.wrong.Load(); err != nil {
 		return &spec.NoPeerError{Err: tlshandshake.Brief(*err)}
@@ -219,7 +220,7 @@ func (s *specTLS) fits() error {
 	return nil
 }
 
-// client returns an opened connection to address.
+// client runs the client side of TLS, if configured, on a connection to address.
 func (s *specTLS) client(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	if s.config == nil {
 		return s.over(conn, conn.(halfCloser), nil)
@@ -233,7 +234,7 @@ func (s *specTLS) client(ctx context.Context, conn net.Conn, address string) (ne
 	return s.over(conn, t, tlshandshake.Client(ctx, t))
 }
 
-// server returns an accepted connection.
+// server runs the server side of TLS, if configured, on an accepted connection.
 func (s *specTLS) server(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	if s.config == nil {
 		return s.over(conn, conn.(halfCloser), nil)
@@ -242,7 +243,7 @@ func (s *specTLS) server(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return s.over(conn, t, tlshandshake.Server(ctx, t))
 }
 
-// over returns the connection t over conn, or the error of its handshake.
+// over returns the connection t over conn, or the handshake error err.
 func (s *specTLS) over(conn net.Conn, t halfCloser, err error) (net.Conn, error) {
 	if err != nil {
 		conn.Close()
@@ -256,13 +257,13 @@ type halfCloser interface {
 	CloseWrite() error
 }
 
-// A specConn is a connection with what cases need beyond net.Conn: a half-close, and a reset of
-// TCP.
+// A specConn is a net.Conn with the additional operations that cases need: a half-close, and a TCP
+// reset.
 type specConn struct {
 	halfCloser
 	tcp  *net.TCPConn
 	s    *specTLS
-	read bool // something has been read
+	read bool // Read has returned data
 }
 
 func (c *specConn) SetLinger(seconds int) error { return c.tcp.SetLinger(seconds) }
@@ -279,10 +280,10 @@ func (c *specConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// runCases asks the peer and reports.
+// runCases runs the cases and reports the results.
 func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
 	var junit *os.File
-	if file := c.String("junit"); file != "" { // before the run, which is long
+	if file := c.String("junit"); file != "" { // create the file before the long run
 		var err error
 		if junit, err = os.Create(file); err != nil {
 			return err
@@ -318,7 +319,7 @@ func listCases(c *cli.Command) error {
 	return nil
 }
 
-// runPeer acts as the peer of the contract.
+// runPeer acts as the peer that conformance/SPEC.md describes.
 func runPeer(ctx context.Context, c *cli.Command, address string) error {
 	log := newLog(c)
 	p := &specpeer.Peer{

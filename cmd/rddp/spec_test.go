@@ -33,7 +33,7 @@ func TestSpecUsage(t *testing.T) {
 			t.Errorf("rddp spec %s: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
 		}
 	}
-	// A section that has nothing for this part, and no peer.
+	// A section without cases for this part, and no peer.
 	address := prototest.ClosedPort(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestSpecList(t *testing.T) {
 	}
 }
 
-// TestSpecRun asks rddp's own peer, in each part and form of output.
+// TestSpecRun tests rddp's own peer, in each part and form of output.
 func TestSpecRun(t *testing.T) {
 	address := specPeer(t)
 	status, stdout, stderr := runs(t, commands(), "spec", "--section", "5044/4.4", "--section", "7306/6", address)
@@ -93,14 +93,14 @@ func TestSpecRun(t *testing.T) {
 	if err := xml.Unmarshal(b, &suites); err != nil || len(suites.Suites) != 1 || suites.Suites[0].Tests != 5 {
 		t.Errorf("JUnit: %v\n%s", err, b)
 	}
-	// It is known before a question is asked.
+	// The failure must come before the first case.
 	status, stdout, stderr = runs(t, commands(), "spec", "--section", "5044/4.4", "--junit", filepath.Join(file, "no", "folder"), address)
 	if status != exitFailure || stdout != "" || stderr == "" {
 		t.Errorf("a JUnit file that can't be made: status %d, want %d; stdout %q, stderr %q", status, exitFailure, stdout, stderr)
 	}
 }
 
-// TestSpecListen has rddp's own peer dial, by its command.
+// TestSpecListen lets rddp's own peer dial.
 func TestSpecListen(t *testing.T) {
 	errs := newListening()
 	dialed, listened := make(chan int, 1), make(chan struct{})
@@ -124,7 +124,7 @@ func TestSpecListen(t *testing.T) {
 	}
 }
 
-// TestSpecListenSilent: a peer that connects and says nothing does not outlast --wait.
+// TestSpecListenSilent: --wait also limits the wait for a peer that connects and stays silent.
 func TestSpecListenSilent(t *testing.T) {
 	errs := newListening()
 	ended := make(chan int, 1)
@@ -135,7 +135,7 @@ func TestSpecListenSilent(t *testing.T) {
 	for range 2 { // the second line follows the pin
 		select {
 		case line := <-errs.lines:
-			if c, err := net.Dial("tcp", errs.address(line)); err == nil { // it may come too late, which ends the same
+			if c, err := net.Dial("tcp", errs.address(line)); err == nil { // the dial may come too late, with the same result
 				defer c.Close()
 			}
 		case <-prototest.TimeLimit(t).Done():
@@ -152,7 +152,8 @@ func TestSpecListenSilent(t *testing.T) {
 	}
 }
 
-// TestSpecFails: a peer that is no iWARP peer fails everything, and the exit status says so.
+// TestSpecFails: with a peer that does not speak iWARP, all cases fail, and the exit status says
+// so.
 func TestSpecFails(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -174,7 +175,7 @@ func TestSpecFails(t *testing.T) {
 	}
 }
 
-// specPeer runs rddp's own peer for the time of the test.
+// specPeer runs rddp's own peer for the duration of the test.
 func specPeer(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

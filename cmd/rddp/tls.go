@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/tlsfiles"
 )
 
-// A tlsRole says which end of TLS a command is.
+// A tlsRole is the role of a command in TLS.
 type tlsRole int
 
 const (
@@ -19,8 +19,8 @@ const (
 	tlsClient
 )
 
-// tlsFlags returns the flags for TLS of a command that is one end, or, by its other flags, either
-// end.
+// tlsFlags returns the TLS flags of a command. If roles contains both roles, the command's other
+// flags select one.
 func tlsFlags(roles tlsRole) []cli.Flag {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "tls-cert", Usage: "TLS: the certificate of this end, a PEM `FILE`; loaded again when it changes"},
@@ -41,15 +41,16 @@ func tlsFlags(roles tlsRole) []cli.Flag {
 	return flags
 }
 
-// tlsHelp is the part about TLS of a command's description.
+// tlsHelp is the part of a command's description about TLS.
 const tlsHelp = "A server listens at loopback unless told otherwise, and beyond only with TLS or --insecure. With TLS:\n\n" +
 	"   far$  rddp %s --tls-self %s\n" +
 	"   near$ rddp %s --tls-pin sha256//... %s\n\n" +
 	"The server logs the pin. It lets every client in that does not need to have a certificate: --tls-client-ca,\n" +
 	"or --tls-pin at the server, says which clients must have one."
 
-// flagsFor returns a *usageError if a flag for TLS is set that only the other role has, or if one
-// is empty: no file and no name would mean less security than the flag asks for.
+// flagsFor returns a *usageError if one of the flags others is set, which only the other role uses.
+// It also does if a TLS flag is empty: ignoring it would mean less security than the user asked
+// for.
 func flagsFor(c *cli.Command, role string, others ...string) error {
 	for _, name := range others {
 		if c.IsSet(name) {
@@ -78,14 +79,14 @@ func pins(c *cli.Command) (all []tlsfiles.Pin, err error) {
 	return all, nil
 }
 
-// tlsFailed logs why changed files cannot be loaded.
+// tlsFailed returns a function that logs why changed files cannot be loaded.
 func tlsFailed(c *cli.Command) func(error) {
 	return func(err error) { newLog(c).Warn(err.Error()) }
 }
 
 // serverTLS returns the TLS configuration of a command that listens at address, or nil without TLS.
-// It logs the pin of a certificate that it makes. An address without a host, "" included, is one
-// that other hosts can connect to.
+// It logs the pin of a certificate that it makes. Other hosts can connect to an address without a
+// host, including "".
 func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config, error) {
 	if err := flagsFor(c, "server", clientOnly...); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func serverTLS(ctx context.Context, c *cli.Command, address string) (*tls.Config
 	return cfg, err
 }
 
-// serverConfig is serverTLS for a command that may be a client too, and that looks at its addresses
+// serverConfig is serverTLS for a command that may be a client too, and that checks its addresses
 // itself.
 func serverConfig(c *cli.Command) (*tls.Config, error) {
 	s := tlsfiles.Server{
@@ -126,8 +127,8 @@ func serverConfig(c *cli.Command) (*tls.Config, error) {
 	return s.Config()
 }
 
-// What a user may give so that a command may listen: for its own server, where it cannot be a TLS
-// server, and for its HTTP.
+// The options that allow a command to listen: for its own server, for a listener that cannot use
+// TLS, and for its HTTP server.
 const (
 	ofServer = "--tls-self, or --tls-cert and --tls-key, or --insecure"
 	ofPlain  = "an address of loopback, or --insecure"
@@ -135,7 +136,7 @@ const (
 )
 
 // checkListen returns a *usageError if other hosts could connect without TLS to a listener at
-// address, and the command line does not allow that. remedy is what the user may give.
+// address, and the command line does not allow that. remedy names the options that would.
 func checkListen(ctx context.Context, c *cli.Command, address, remedy string) error {
 	if c.Bool("insecure") {
 		return nil
@@ -147,15 +148,14 @@ func checkListen(ctx context.Context, c *cli.Command, address, remedy string) er
 	return usage("listening at %s: %w: give %s", address, err, remedy)
 }
 
-// serverOnly are the flags that a client does not have, and clientOnly those that a server does not
-// have.
+// serverOnly are the TLS flags that only a server has, and clientOnly those that only a client has.
 var (
 	serverOnly = []string{"tls-self", "tls-client-ca", "insecure"}
 	clientOnly = []string{"tls-ca", "tls-server-name"}
 )
 
 // clientTLS returns a function that returns the TLS configuration for the next connection of a
-// command, or nil without TLS. The flags others are not for a client.
+// command, or nil without TLS. It returns a *usageError if one of the flags others is set.
 func clientTLS(c *cli.Command, others ...string) (func() *tls.Config, error) {
 	if err := flagsFor(c, "client", others...); err != nil {
 		return nil, err

@@ -38,9 +38,9 @@ func echoProgram([]string) {
 		for {
 			c, err := l.Accept()
 			if err != nil {
-				return // the connection has been reset meanwhile, or the program ends
+				return // the connection has been reset, or the program ends
 			}
-			_, _ = io.WriteString(c, greeting) // the client notices
+			_, _ = io.WriteString(c, greeting) // the client will notice an error
 			go tcptest.Echo(c.(*net.TCPConn))
 		}
 	}()
@@ -95,8 +95,8 @@ func startRunServer(t *testing.T, flags, dir string) *runServer {
 	return s
 }
 
-// stop waits until the server has said something, and ends it. It returns what the server has said
-// about connections.
+// stop waits until the server has logged something, and ends it. It returns the log lines about
+// connections.
 func (s *runServer) stop(t *testing.T, something string) (about []string) {
 	t.Helper()
 	kill := time.AfterFunc(prototest.Patience(t), func() { s.cmd.Process.Kill() })
@@ -117,9 +117,9 @@ func (s *runServer) stop(t *testing.T, something string) (about []string) {
 	return about
 }
 
-// TestTLSOfRun is TestTLS for TCP connections of programs under `rddp run`. Where this end has no
-// TLS, TLS may be the program's own: then it goes on in plain TCP, and says what there is at the
-// level of -v.
+// TestTLSOfRun is TestTLS for TCP connections of programs under `rddp run`. If this end has no TLS
+// configured, TLS may be the program's own: then the connection continues in plain TCP, and the
+// reason is logged with -v.
 func TestTLSOfRun(t *testing.T) {
 	dir := tlsFiles(t)
 	for _, tt := range tlsCases {

@@ -22,7 +22,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// An authority signs certificates, and writes them into files of a folder.
+// An authority signs certificates, and writes them to files in a folder.
 type authority struct {
 	dir, name string
 	cert      *x509.Certificate
@@ -38,7 +38,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// newAuthority writes NAME.pem, the certificate of an authority.
+// newAuthority makes an authority, and writes its certificate to NAME.pem.
 func newAuthority(t *testing.T, dir, name string) *authority {
 	t.Helper()
 	a := &authority{dir: dir, name: name, key: newKey(t), cert: &x509.Certificate{
@@ -56,7 +56,7 @@ func newAuthority(t *testing.T, dir, name string) *authority {
 	return a
 }
 
-// issue writes FILE.pem and FILE.key: a certificate for the host that is valid until the time.
+// issue writes FILE.pem and FILE.key: a certificate for host that is valid until the given time.
 func (a *authority) issue(t *testing.T, file, host string, until time.Time) {
 	t.Helper()
 	key := newKey(t)
@@ -86,10 +86,10 @@ func writePEM(t *testing.T, name, kind string, der []byte) {
 // A tlsPair is a command that listens and one that connects to it.
 type tlsPair struct {
 	name string
-	// ADDR stands for the server's address, DIR for a folder with the file f, and ECHO for a
-	// service.
+	// ADDR is replaced by the server's address, DIR by a folder with the file f, and ECHO by the
+	// address of an echo service.
 	server, client string
-	again          bool // the client connects several times, so each end may say more than once what is wrong
+	again          bool // the client connects several times, so each end may report the error more than once
 }
 
 var tlsPairs = []tlsPair{
@@ -125,7 +125,7 @@ func startTLS(t *testing.T, p tlsPair, flags, dir string) (address, pin string, 
 			t.Fatalf("%q has ended with status %d: %v", line, status, errs)
 		default:
 		}
-		said := errs.String() // once: the pin stands before the address, and both may come between two looks
+		said := errs.String() // read once, because the pin precedes the address, and both may arrive between two reads
 		_, pin, _ = strings.Cut(said, "--tls-pin ")
 		pin, _, _ = strings.Cut(pin, `"`)
 		_, address, _ = strings.Cut(said, " address=")
@@ -190,7 +190,7 @@ const (
 var tlsCases = []struct {
 	desc               string
 	server, client     string // flags
-	inServer, inClient string // what they say; "" if all is well
+	inServer, inClient string // the expected messages; "" if there is no error
 }{
 	{"no TLS", "", "", "", ""},
 	{"certificates of an authority", here, trust, "", ""},
@@ -208,8 +208,8 @@ var tlsCases = []struct {
 	{"TLS to plain", "", trust, "the peer speaks TLS, and this end does not", "this end speaks TLS, and the peer"},
 }
 
-// TestTLS: for each command, what works over TLS works, and for each fault both ends say in one
-// line what it is.
+// TestTLS: for each command, the valid TLS configurations work, and for each invalid one both ends
+// report the reason in one line.
 func TestTLS(t *testing.T) {
 	dir := tlsFiles(t)
 	for _, tt := range tlsCases {
@@ -238,8 +238,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSReload: a server and a client that run for long use the files as they are now, and what
-// was loaded before while a file cannot be loaded.
+// TestTLSReload: long-running servers and clients use the current files. While a file cannot be
+// loaded, they use its previous version.
 func TestTLSReload(t *testing.T) {
 	for _, p := range tlsPairs {
 		if p.name == "ping" || p.name == "proxy" {
@@ -276,8 +276,8 @@ func reloadTLS(t *testing.T, p tlsPair) {
 	check("a client that the authority does not know", "next", exitFailure)
 }
 
-// TestEntranceReloads: an entrance that runs trusts the authorities that are in its file when a
-// client connects.
+// TestEntranceReloads: a running entrance trusts the authorities that are in its file when a client
+// connects.
 func TestEntranceReloads(t *testing.T) {
 	dir := t.TempDir()
 	ours, next := newAuthority(t, dir, "ours"), newAuthority(t, dir, "next")
@@ -325,7 +325,7 @@ func echoes(t *testing.T, entrance string) error {
 }
 
 // TestListenBeyond: no command listens where other hosts can connect, unless it has TLS or the user
-// says so.
+// allows it.
 func TestListenBeyond(t *testing.T) {
 	dir := t.TempDir()
 	for _, line := range []string{
@@ -335,7 +335,7 @@ func TestListenBeyond(t *testing.T) {
 		"spec --peer --listen :0", "spec --listen 0.0.0.0:0", "spec --listen 192.0.2.1:0",
 		"serve --listen :7174 " + dir, "serve --listen 0.0.0.0:0 " + dir, "serve --listen 192.0.2.1:0 " + dir, "serve --listen [2001:db8::1]:0 " + dir,
 	} {
-		// A command that listens all the same is interrupted.
+		// If the command listens nevertheless, the interrupt ends it.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var errs strings.Builder
@@ -354,7 +354,7 @@ func TestListenBeyond(t *testing.T) {
 	}
 }
 
-// TestTLSUsage: flags that do not fit together are errors of usage.
+// TestTLSUsage: inconsistent flags are usage errors.
 func TestTLSUsage(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"ping --listen 127.0.0.1 --tls-cert x", "--tls-cert and --tls-key go together"},
@@ -374,7 +374,7 @@ func TestTLSUsage(t *testing.T) {
 		{"perf --listen 127.0.0.1 --tls-cert= --tls-key=", "--tls-cert is empty"},
 		{"proxy -l 127.0.0.1:0 -t rddp://h --tls-ca=", "--tls-ca is empty"},
 	} {
-		// A command that begins all the same is interrupted.
+		// If the command starts nevertheless, the interrupt ends it.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var stdout, stderr strings.Builder
@@ -385,7 +385,7 @@ func TestTLSUsage(t *testing.T) {
 	}
 }
 
-// TestListenDefault: without an address a command listens at loopback.
+// TestListenDefault: without an address, a command listens at loopback.
 func TestListenDefault(t *testing.T) {
 	if _, help, _ := runs(t, commands(), "serve", "--help"); !strings.Contains(help, `(default: "127.0.0.1:7174")`) {
 		t.Errorf("rddp serve --help says\n%s", help)

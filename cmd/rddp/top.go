@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 )
 
-// topTimeout is how long `rddp top` waits for an answer by default.
+// topTimeout is the default time that `rddp top` waits for an answer.
 const topTimeout = 5 * time.Second
 
 func topCommand() *cli.Command {
@@ -90,7 +90,8 @@ func runTop(ctx context.Context, c *cli.Command) error {
 	}
 }
 
-// topView returns the function that shows a snapshot, and the one that leaves the last view.
+// topView returns a function that shows a snapshot, and one that ends the display and keeps the
+// last view.
 func topView(c *cli.Command) (show func(before, now *monitor.Snapshot) error, leave func()) {
 	w := c.Root().Writer
 	nothing := func() {}
@@ -123,7 +124,7 @@ func printSnapshot(w io.Writer, s *monitor.Snapshot) error {
 	return err
 }
 
-// terminal returns the descriptor of standard output, if that is a terminal.
+// terminal returns the descriptor of standard output, if it is a terminal.
 func terminal(w io.Writer) (fd int, is bool) {
 	out, ok := w.(*checkedWriter)
 	if !ok {
@@ -137,16 +138,16 @@ func terminal(w io.Writer) (fd int, is bool) {
 	return fd, term.IsTerminal(fd)
 }
 
-// A screen is a terminal that shows one view in the place of the one before. It uses the alternate
-// screen, so that the lines above remain.
+// A screen is a terminal on which each view replaces the previous one. It uses the alternate
+// screen, so the user's earlier output is kept.
 type screen struct {
 	w    io.Writer
 	size func() (width, height int, err error)
 	last []string // nil: nothing has been shown
 }
 
-// What a terminal does: the alternate screen without a cursor, and back; to the top; erase the rest
-// of the line, and of the screen.
+// Escape sequences: enter the alternate screen and hide the cursor; leave it and show the cursor;
+// move to the top; erase the rest of the line; erase the rest of the screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -169,7 +170,7 @@ func (s *screen) show(before, now *monitor.Snapshot) error {
 	return err
 }
 
-// leave returns to the screen of before, and prints the last view there.
+// leave returns to the normal screen and prints the last view there.
 func (s *screen) leave() {
 	if s.last != nil {
 		_, _ = io.WriteString(s.w, leaveScreen+strings.Join(s.last, "\n")+"\n") // checkedWriter keeps the error

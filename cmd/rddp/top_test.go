@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/monitor"
 )
 
-// TestTopScreen: on a terminal each view takes the place of the one before and fits the terminal as
-// it is then. The last one remains when top ends.
+// TestTopScreen: on a terminal, each view replaces the previous one and fits the current size of
+// the terminal. The last view remains when top ends.
 func TestTopScreen(t *testing.T) {
 	now := &monitor.Snapshot{
 		Process:     monitor.Process{Kind: "process", Command: "rddp serve", Time: time.Unix(9, 0), Started: time.Unix(0, 0)},

@@ -20,12 +20,12 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// This file runs testdata/transcripts: what a user types, and all that the user then sees. -update
-// writes what is seen now into the files; look at the difference before you commit it.
+// This file runs testdata/transcripts: the commands that a user types, and their output. -update
+// writes the current output to the files; check the difference before you commit it.
 //
-// A line that begins with "$ " is a command for sh, in a folder of the transcript's own. What
-// follows is the output of both kinds, and the exit status unless it is 0. A line "## " is a
-// comment. Three commands are not for sh:
+// A line that begins with "$ " is a command for sh, which runs in a folder for this transcript. The
+// lines after it are the standard output and standard error, and the exit status unless it is 0. A
+// line that begins with "## " is a comment. Three commands are not for sh:
 //
 //	start NAME COMMAND   start it in the background; its standard input stays open
 //	await NAME TEXT      wait until its output contains TEXT. Then $NAME is the last address that it has
@@ -68,7 +68,7 @@ func runTranscript(t *testing.T, file string) {
 	}
 }
 
-// firstChange returns the first lines that differ, with the command above them.
+// firstChange returns the first differing lines, with the command above them.
 func firstChange(want, got string) string {
 	w, g := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
 	i := 0
@@ -89,7 +89,7 @@ type shell struct {
 	background map[string]*started
 }
 
-// newShell returns a shell whose rddp is this test binary.
+// newShell returns a shell in which rddp is this test binary.
 func newShell(t *testing.T) *shell {
 	bin, dir := t.TempDir(), t.TempDir()
 	command := "#!/bin/sh\n" + commandEnv + `=1 exec "` + os.Args[0] + `" "$@"` + "\n"
@@ -106,7 +106,7 @@ func newShell(t *testing.T) *shell {
 	}}
 }
 
-// do runs a command and returns what a transcript has about it.
+// do runs a command and returns its output in the form of a transcript.
 func (s *shell) do(t *testing.T, command string) string {
 	words := strings.SplitN(command, " ", 3)
 	switch words[0] {
@@ -118,7 +118,7 @@ func (s *shell) do(t *testing.T, command string) string {
 		return ""
 	case "stop":
 		b := s.background[words[1]]
-		b.cmd.Process.Signal(syscall.SIGTERM) // a background job of a shell ignores SIGINT
+		b.cmd.Process.Signal(syscall.SIGTERM) // background jobs of a shell ignore SIGINT
 		<-b.ended
 		return s.plain(b.String(), b.err)
 	}
@@ -127,7 +127,7 @@ func (s *shell) do(t *testing.T, command string) string {
 	return s.plain(string(out), err)
 }
 
-// command returns a process that ends with the test at the latest.
+// command returns a process that ends at the end of the test at the latest.
 func (s *shell) command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(prototest.TimeLimit(t), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = s.dir, s.env
@@ -142,10 +142,11 @@ var (
 	anyAt    = regexp.MustCompile(`address=(?:rddp://)?(\S+)`)
 )
 
-// firstEphemeral is the first port that Linux chooses by itself.
+// firstEphemeral is the first of Linux's ephemeral ports.
 const firstEphemeral = 32768
 
-// plain returns what a command has printed without what differs each time, and its status.
+// plain returns the output of a command, with the parts that differ each time replaced, and its
+// status.
 func (s *shell) plain(out string, err error) string {
 	out = strings.ReplaceAll(out, s.dir, "DIR")
 	out = anyPin.ReplaceAllString(logTime.ReplaceAllString(out, "${1}TIME"), "sha256//PIN")
@@ -172,7 +173,7 @@ func (s *shell) plain(out string, err error) string {
 	return fmt.Sprintf("%s[exit status %d]\n", out, exit.ExitCode())
 }
 
-// A started is a process in the background, and what it has printed so far.
+// A started is a process in the background, and its output so far.
 type started struct {
 	name  string
 	cmd   *exec.Cmd
@@ -238,7 +239,7 @@ func (s *shell) await(t *testing.T, b *started, text string) {
 	}
 }
 
-// TestTranscriptsAreWhole: each command of rddp has its help text in a transcript.
+// TestTranscriptsAreWhole: the help text of each command is in a transcript.
 func TestTranscriptsAreWhole(t *testing.T) {
 	help, err := os.ReadFile("testdata/transcripts/help.txt")
 	if err != nil {
