@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestAbortFlushes: what was written before an abort arrives, though TCP had not taken it yet. The
-// end after it is not orderly.
+// TestAbortFlushes: bytes written before an abort arrive, even if TCP had not taken them yet. The
+// end after them is not orderly.
 func TestAbortFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		socket := extsock.Config{Startup: extsock.StartupRequire, Backend: simtoe.New(simtoe.Config{Window: 256, Delay: time.Millisecond})}

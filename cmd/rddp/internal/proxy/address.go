@@ -13,7 +13,7 @@ const ddpScheme = "rddp://"
 type Address struct {
 	DDP     bool   // DDP mode; otherwise plain
 	Network string // "tcp" or "unix"
-	Address string // as package net has it
+	Address string // in the form of package net
 }
 
 // ParseAddress parses an address that a user types: HOST:PORT for plain TCP, unix:PATH for a unix

@@ -60,7 +60,7 @@ func TestListenErrors(t *testing.T) {
 	}
 }
 
-// Close ends a Proxy that does not serve, and the Serve of one that does.
+// Close ends a Proxy that does not serve, and ends the Serve of one that does.
 func TestClose(t *testing.T) {
 	p, err := Listen(t.Context(), address(t, "127.0.0.1:0"), address(t, "rddp://127.0.0.1:1"), nil)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Half is a connection to a peer that speaks DDP, for a part that has its own way to the
-// connection in plain TCP. The caller of Dial or Answer must call Carry or Close.
+// A Half is the DDP side of a proxied connection, for callers that make or accept the plain TCP
+// side themselves. The caller of Dial or Answer must call Carry or Close.
 type Half struct {
 	p        *Proxy
 	end      end
@@ -18,7 +18,7 @@ type Half struct {
 }
 
 // Dial connects to a TCP address at which an exit listens, or any other peer that speaks DDP from
-// the beginning of a connection. A nil cfg means the zero Config, whose Timeout bounds the call.
+// the beginning of a connection. A nil cfg means the zero Config. Config.Timeout bounds the call.
 func Dial(ctx context.Context, address string, cfg *Config) (*Half, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -35,14 +35,14 @@ func Dial(ctx context.Context, address string, cfg *Config) (*Half, error) {
 	return &Half{p: p, end: end}, nil
 }
 
-// An Acceptor answers peers that speak DDP, on connections that a part accepts in its own way. Its
-// Answer may be called from any goroutine.
+// An Acceptor answers peers that speak DDP, on connections that its caller has accepted. Any
+// goroutine may call Answer.
 type Acceptor struct {
 	p    *Proxy
 	l    *extsock.Listener
 	next chan net.Conn
 
-	mu locks.Mutex[locks.Leaf] // held from a connection's way into next until it has come out of l
+	mu locks.Mutex[locks.Leaf] // held while a connection passes through next and l
 }
 
 // NewAcceptor returns an Acceptor. A nil cfg means the zero Config.
@@ -60,15 +60,15 @@ func NewAcceptor(cfg *Config) (*Acceptor, error) {
 	return a, nil
 }
 
-// A given listener accepts what it is given.
+// A given is a listener that accepts the connections sent to it.
 type given chan net.Conn
 
 func (g given) Accept() (net.Conn, error) { return <-g, nil }
 func (g given) Close() error              { return nil }
 func (g given) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// Answer runs the handshake of TLS, if Config.Socket has that, and accepts the MPA Request of the
-// peer. Config.Timeout bounds each of the two. It owns c, and closes it if it fails.
+// Answer runs the TLS handshake, if Config.Socket has TLS, and accepts the peer's MPA Request.
+// Config.Timeout bounds each of the two. Answer owns c, and closes it if it fails.
 func (a *Acceptor) Answer(ctx context.Context, c net.Conn) (*Half, error) {
 	x, err := a.enter(c)
 	if err != nil {
@@ -96,11 +96,11 @@ func (a *Acceptor) enter(c net.Conn) (*extsock.Conn, error) {
 // LocalAddr returns the address of this end of the connection.
 func (h *Half) LocalAddr() net.Addr { return h.end.LocalAddr() }
 
-// Close ends the connection without having carried anything.
+// Close ends the connection without carrying anything.
 func (h *Half) Close() error { return h.end.Close() }
 
-// Carry carries bytes between c, a connection in plain TCP, and the Half, in both directions until
-// both have ended or ctx is done. It owns and closes both.
+// Carry copies bytes between c, a connection in plain TCP, and the Half, in both directions, until
+// both directions have ended or ctx is done. It owns and closes both connections.
 func (h *Half) Carry(ctx context.Context, c net.Conn) Summary {
 	begin := time.Now()
 	s := Summary{Through: true, DDPMode: true}

@@ -17,36 +17,37 @@ type Config struct {
 	Timeout time.Duration
 	// Idle is the time after which a connection is closed if no byte moves. Zero means never.
 	Idle time.Duration
-	// Grace is the time that connections have to end when Serve must end. Zero means DefaultGrace,
-	// negative means none.
+	// Grace is the time that connections have to end when the context of Serve is done. Zero means
+	// DefaultGrace, negative means none.
 	Grace time.Duration
 	// MaxConns is the maximum number of connections at a time. Each needs 128 KiB, and up to 3 MiB
 	// if a reader is slow. An exit counts a connection once the entrance's MPA Request has arrived.
-	// If there are too many, the Proxy closes one whose accepted side has sent nothing: the oldest
-	// of the address that has most of those. If all of them have sent something, it closes one of
-	// an address that has more than its share, or refuses the newest: an entrance resets it, and an
-	// exit rejects it. The package comment has the rules. Zero means DefaultMaxConns.
+	// If there are too many, the Proxy closes a connection whose accepted side has sent nothing:
+	// the oldest one of the address with the most such connections. If all have sent something, the
+	// Proxy closes a connection of an address that has more than its share, or refuses the newest:
+	// an entrance resets it, and an exit rejects it. The package comment has the rules. Zero means
+	// DefaultMaxConns.
 	MaxConns int
 
 	// Fallback lets an entrance connect in plain TCP, to the same address, if the peer there does
 	// not speak DDP. If TLS is on, that connection has TLS too. The Log says why.
 	Fallback bool
 	// HeaderFrom are the sources whose connections must begin with a header of the PROXY protocol,
-	// version 1 or 2, within Timeout. It names the client. Those of other sources have none: such
-	// bytes are the client's data.
+	// version 1 or 2, within Timeout. It names the client. Connections from other sources have no
+	// header: bytes that look like one are the client's data.
 	HeaderFrom []netip.Prefix
 	// SendHeader is the version, 1 or 2, of the PROXY header that the Proxy sends first on each
 	// connection that it dials. It names the client and the address that it connected to. Zero
 	// means none.
 	SendHeader int
 
-	// Ended is called for each connection when it has ended. Several goroutines may call it at a
-	// time. Nil ignores the ends.
+	// Ended, if not nil, is called for each connection that has ended. Several goroutines may call
+	// it at the same time.
 	Ended func(Summary)
-	// Log receives events that do not concern an accepted connection. Nil is off.
+	// Log receives events that do not concern an accepted connection. If nil, nothing is logged.
 	Log *slog.Logger
-	// TLS returns the TLS configuration for the next connection of an entrance to its exit. Nil,
-	// for the function or what it returns, means no TLS. At an exit, that is Socket.TLS.
+	// TLS returns the TLS configuration for the next connection of an entrance to its exit. A nil
+	// function, or a nil result, means no TLS. An exit uses Socket.TLS instead.
 	TLS func() *tls.Config
 	// Socket configures the DDP connections. The Proxy sets the Startup, Messages, completion
 	// queues and HandshakeTimeout itself.

@@ -38,7 +38,7 @@ func (p *Proxy) dialDDP(ctx context.Context, s *Summary) (end, error) {
 		return &ddpEnd{Conn: c, stream: below}, nil
 	}
 	p.fallbacks.Add(1)
-	// The Dialer remembers a reason for a while; the log has it once for that time.
+	// The Dialer remembers a reason for a while, so log it only the first time.
 	if !errors.Is(errors.Unwrap(s.Fallback), extsock.ErrPlainTCP) {
 		p.cfg.log().Warn("the peer does not speak DDP, so the way to it is plain TCP", "to", to, "tls", d.Config.TLS != nil, "err", errtext.Text(s.Fallback))
 	}
@@ -79,8 +79,9 @@ func (p *Proxy) currentDialer() *extsock.Dialer {
 	return last.dialer
 }
 
-// A recorder is a Backend that notes the Stream that it made last for a dial, which is the Stream
-// of the connection that the dial returns. The context of the dial says where, at streamKey.
+// A recorder is a Backend that stores the last Stream it has made for a dial, which is the Stream
+// of the connection that the dial returns. It stores the Stream through the pointer in the
+// context's streamKey.
 type recorder struct{ toe.Backend }
 
 type streamKey struct{}

@@ -19,7 +19,7 @@ type end interface {
 	net.Conn
 	CloseWrite() error
 	// orderly reports, after Read has returned io.EOF, whether the peer has ended its direction in
-	// order, or whether the connection has failed.
+	// an orderly way. If not, the connection has failed.
 	orderly() bool
 	// abort ends the connection in such a way that the peer does not see an orderly end.
 	abort()
@@ -33,8 +33,8 @@ type plainEnd struct {
 	net.Conn
 	once sync.Once
 
-	mu locks.Mutex[locks.ProxyEnd] // held while a Write may be under way
-	// a Write has
+	mu locks.Mutex[locks.ProxyEnd] // held during each Write
+	// a Write or CloseWrite has failed
 	failed bool // +checklocks:mu
 }
 
@@ -59,10 +59,10 @@ func (e *plainEnd) writeOnce(p []byte) (int, error) {
 	return n, err
 }
 
-// orderly also looks at the Writes, because a system reports a reset only once: if a Write got the
-// error, a later Read sees only an end of stream.
+// orderly also considers Writes, because the system reports a reset only once: if a Write got the
+// error, a later Read sees only the end of the stream.
 func (e *plainEnd) orderly() bool {
-	e.Conn.SetWriteDeadline(long) // a Write under way returns, with the error that it got
+	e.Conn.SetWriteDeadline(long) // interrupts a running Write, which returns its error
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.Conn.SetWriteDeadline(time.Time{})
@@ -88,24 +88,24 @@ func (e *plainEnd) abort() {
 	})
 }
 
-// A ddpEnd is a connection in DDP mode, or one that is about to be, or one in TLS. stream is the
-// Stream below it, which ddpEnd only closes.
+// A ddpEnd is a connection in DDP mode (or before MPA startup), or in TLS. stream is the Stream
+// below it, which ddpEnd only closes.
 type ddpEnd struct {
 	*extsock.Conn
 	stream io.Closer
 	once   sync.Once
 }
 
-// orderly returns true: the byte stream in DDP mode has a mark for its end. In TLS without DDP it
-// has one too, but package tls takes an end without it, between two records, for orderly. Without
-// the mark Read returns io.ErrUnexpectedEOF.
+// orderly returns true: the byte stream in DDP mode has an end mark, and without it Read returns
+// io.ErrUnexpectedEOF. TLS without DDP has an end mark too, but package tls accepts an end between
+// two records without it.
 func (e *ddpEnd) orderly() bool { return true }
 
-// flushTimeout bounds how long an abort waits for the data written before it.
+// flushTimeout bounds how long abort waits for earlier writes.
 const flushTimeout = time.Second
 
-// abort closes the stream below the connection, because Conn.Close would end the byte stream in
-// order. In DDP mode it first waits until what was written has gone out.
+// abort closes the stream below the connection, because Conn.Close would end the byte stream in an
+// orderly way. In DDP mode it first waits until all written bytes have been sent.
 func (e *ddpEnd) abort() {
 	e.once.Do(func() {
 		if e.ConnectionState().DDPMode {
@@ -114,9 +114,9 @@ func (e *ddpEnd) abort() {
 			// everything before it.
 			_, _ = e.Remote(rdmap.Handle{}).WriteAt(nil, 0)
 		} else {
-			_ = e.SetLinger(0) // a reset: many programs take an end of TLS without its mark for orderly
+			_ = e.SetLinger(0) // a reset, because many programs accept an end of TLS without its mark
 		}
 		e.stream.Close()
-		_ = e.Conn.Close() // nothing is left to fail
+		_ = e.Conn.Close() // the error does not matter
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// A brokenConn is a connection whose Write has been told of a reset and has not come back yet.
+// A brokenConn is a connection whose Write has got the error of a reset, but has not returned yet.
 type brokenConn struct {
 	net.Conn
 	writing, back chan struct{}
@@ -29,7 +29,7 @@ func (c *brokenConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// An end of the stream that a Read sees is none if a Write is just about to fail.
+// An end of the stream that Read returns is not orderly if a Write is about to fail.
 func TestOrderlyAsksTheWrite(t *testing.T) {
 	c := &brokenConn{writing: make(chan struct{}), back: make(chan struct{})}
 	e := &plainEnd{Conn: c}
@@ -47,13 +47,13 @@ func TestOrderlyAsksTheWrite(t *testing.T) {
 	}
 }
 
-// A resetConn is a connection whose CloseWrite is told of a reset.
+// A resetConn is a connection whose CloseWrite returns the error of a reset.
 type resetConn struct{ net.Conn }
 
 func (resetConn) CloseWrite() error                { return syscall.ECONNRESET }
 func (resetConn) SetWriteDeadline(time.Time) error { return nil }
 
-// An end of the stream that a Read sees is none if the half-close was told of a reset.
+// An end of the stream that Read returns is not orderly if CloseWrite got the error of a reset.
 func TestOrderlyAsksTheHalfClose(t *testing.T) {
 	e := &plainEnd{Conn: resetConn{}}
 	if !e.orderly() {
@@ -67,7 +67,8 @@ func TestOrderlyAsksTheHalfClose(t *testing.T) {
 	}
 }
 
-// A Write that waits goes on after it was asked, and not an octet is lost or comes twice.
+// After orderly has interrupted a waiting Write, the Write continues, and no byte is lost or
+// duplicated.
 func TestOrderlyLeavesTheWrite(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()

@@ -16,18 +16,18 @@ var (
 	ErrNoRoute = errors.New("no route")
 	// ErrIdle means that no byte has moved for Config.Idle.
 	ErrIdle = errors.New("idle for too long")
-	// ErrGrace means that the connection was still under way at the end of Config.Grace.
+	// ErrGrace means that the connection was still open at the end of Config.Grace.
 	ErrGrace = errors.New("the proxy ends")
 	// ErrTooMany means that there are already Config.MaxConns connections.
 	ErrTooMany = errors.New("too many connections")
-	// ErrGone means that the peer closed the connection before the Proxy dialed on.
+	// ErrGone means that the peer closed the connection before the Proxy dialed.
 	ErrGone = errors.New("the peer has gone")
 
 	errPanic = errors.New("panic; the log has it")
 )
 
-// An Error describes, for people, the step at which a connection failed. Err is the cause, for
-// errors.Is and errors.As.
+// An Error describes the step at which a connection failed, in words for users. Err is the cause,
+// for errors.Is and errors.As.
 type Error struct {
 	Step string // such as "reading from the client"
 	Err  error

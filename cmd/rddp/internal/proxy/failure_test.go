@@ -30,8 +30,7 @@ func (r *running) dialDDP(t *testing.T) *extsock.Conn {
 	return c
 }
 
-// dialInVain connects to a Proxy that resets the connection; the connecting itself may be told of
-// it.
+// dialInVain connects to a Proxy that resets the connection; the dial itself may fail with that.
 func (r *running) dialInVain(t *testing.T) {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Addr().Address)
@@ -50,7 +49,7 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// told checks the error of the next connection that ends.
+// told checks the error in the Summary of the next connection that ends.
 func told(t *testing.T, r *running, want string) Summary {
 	t.Helper()
 	s := r.next(t)
@@ -79,7 +78,7 @@ func TestNoExit(t *testing.T) {
 	}
 }
 
-// What is no exit is told from one, whatever it does.
+// The error of an entrance says if its target is not an exit, whatever the target does.
 func TestExitWithoutMPA(t *testing.T) {
 	tests := []struct {
 		desc    string
@@ -88,7 +87,7 @@ func TestExitWithoutMPA(t *testing.T) {
 		want    string
 	}{
 		{"answers in its own protocol", func(c *net.TCPConn) {
-			c.Read(make([]byte, 1)) // else it speaks before it is asked
+			c.Read(make([]byte, 1)) // otherwise it speaks first
 			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 			io.Copy(io.Discard, c)
 		}, prototest.Patience(t), `the peer does not speak MPA: what it sent is no MPA frame`},
@@ -104,7 +103,7 @@ func TestExitWithoutMPA(t *testing.T) {
 	}
 }
 
-// A plain client at the exit does not get through, nor does it disturb.
+// A plain client at the exit does not get through, and does not disturb others.
 func TestPlainClientAtExit(t *testing.T) {
 	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: prototest.Patience(t)})
 	exit.dial(t).Write([]byte("GET / HTTP/1.1\r\n\r\n"))
@@ -113,7 +112,7 @@ func TestPlainClientAtExit(t *testing.T) {
 	orderly(t, entrance, exit)
 }
 
-// A silent client at the exit is given up.
+// An exit gives up a silent client.
 func TestSilentClientAtExit(t *testing.T) {
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{Timeout: 100 * time.Millisecond})
 	exit.dial(t)
@@ -131,8 +130,8 @@ func works(t *testing.T, entrance *running) {
 	}
 }
 
-// A reset on one side is one on the other, with all that came before it or a part, and no orderly
-// end.
+// A reset on one side becomes a reset on the other. All or part of the bytes before it arrive, but
+// no orderly end.
 func TestReset(t *testing.T) {
 	data := random(1, 100_000)
 	ends := func(c net.Conn) ([]byte, error) {
@@ -169,7 +168,7 @@ func TestReset(t *testing.T) {
 	})
 	t.Run("by the service", func(t *testing.T) {
 		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
-			io.ReadFull(c, make([]byte, 2)) // else the connecting itself may be told of the reset
+			io.ReadFull(c, make([]byte, 2)) // otherwise the dial itself may fail with the reset
 			c.Write(data)
 			c.SetLinger(0)
 		}), Config{})
@@ -202,9 +201,9 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// A service that closes with octets unread resets the connection, and the kernel tells a Read or a
-// Write of that, the first that asks. The entrance never sees an orderly end. (It is extsock itself
-// here: a plain client has the same trouble to know.)
+// A service that closes with unread bytes resets the connection, and the kernel reports that only
+// to the first Read or Write. The entrance never sees an orderly end. (The entrance is extsock
+// itself here, because a plain client has the same problem.)
 func TestNoFalseEnd(t *testing.T) {
 	const answer = "no more, please"
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, func(c *net.TCPConn) {
@@ -239,8 +238,8 @@ func TestNoFalseEnd(t *testing.T) {
 	t.Logf("the whole answer came %d times of 200", whole)
 }
 
-// The byte stream between the proxies has a mark for its end. A connection that ends without is no
-// orderly end, though TCP has sent a FIN.
+// The byte stream between the proxies has an end mark. Without the mark, the end of a connection is
+// not orderly, even if TCP has sent a FIN.
 func TestEntranceVanishes(t *testing.T) {
 	results := make(chan error, 1)
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, func(c *net.TCPConn) {
@@ -266,7 +265,7 @@ func TestEntranceVanishes(t *testing.T) {
 	told(t, exit, "reading from the entrance: the peer ended the connection early")
 }
 
-// A program that uses extsock itself may stand in the place of a proxy.
+// A program that uses extsock itself may take the place of a proxy.
 func TestNativePeers(t *testing.T) {
 	t.Run("exit", func(t *testing.T) {
 		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
@@ -376,7 +375,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 	})
 }
 
-// At the end of Serve a connection under way may end by itself within the grace.
+// At the end of Serve, an open connection may end by itself within the grace period.
 func TestGrace(t *testing.T) {
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
 	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Grace: prototest.Patience(t)})
@@ -394,7 +393,7 @@ func TestGrace(t *testing.T) {
 	orderly(t, entrance, exit)
 }
 
-// awaitRefusal waits until a Proxy does not listen any more.
+// awaitRefusal waits until a Proxy no longer listens.
 func awaitRefusal(t *testing.T, r *running) {
 	t.Helper()
 	prototest.Wait(t, "the proxy does not listen any more", func() bool {
@@ -406,7 +405,7 @@ func awaitRefusal(t *testing.T, r *running) {
 	})
 }
 
-// After the grace it is reset, on both sides.
+// After the grace period, a connection is reset on both sides.
 func TestGraceIsOver(t *testing.T) {
 	for _, part := range []string{"entrance", "exit"} {
 		t.Run(part, func(t *testing.T) {
@@ -438,7 +437,7 @@ func TestGraceIsOver(t *testing.T) {
 	}
 }
 
-// A proxy that is to end while it waits for the other one's answer does not wait for that.
+// A proxy that must end does not wait for the answer of the other proxy.
 func TestGraceInStartup(t *testing.T) {
 	entrance := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: prototest.Patience(t)})
 	exit := start(t, "rddp://127.0.0.1:0", prototest.ClosedPort(t), Config{Timeout: prototest.Patience(t)})

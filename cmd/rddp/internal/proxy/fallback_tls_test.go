@@ -22,7 +22,7 @@ func TestFallbackKeepsTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends := make(chan error, 2) // what the service has read last on each connection
+	ends := make(chan error, 2) // the service's last Read error on each connection
 	service := tcptest.Serve(t, func(under *net.TCPConn) {
 		c := tls.Server(under, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*own}})
 		b := make([]byte, 4)

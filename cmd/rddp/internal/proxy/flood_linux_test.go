@@ -15,8 +15,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// Newcomers from one address take only each other's places: a client at another address that has
-// said nothing yet keeps its own, at the entrance and at the exit.
+// Newcomers from one address displace only each other: a silent client at another address keeps its
+// place, at the entrance and at the exit.
 func TestFlood(t *testing.T) {
 	const most, many = 4, 20
 	flooder := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
@@ -60,9 +60,9 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// TestFloodThatSpeaks: peers at one address that have sent something, and then nothing, take all
-// places. One at another address that came before keeps its place; one that comes now gets a place,
-// and so do others, up to a fair share. A third of the places is free for any further address then.
+// TestFloodThatSpeaks: peers at one address, which have sent something once, take all places. An
+// earlier connection from another address keeps its place. New connections from other addresses get
+// places too, up to a fair share. Then a third of the places is free for any further address.
 func TestFloodThatSpeaks(t *testing.T) {
 	const most = 12
 	exchange := func(c net.Conn) error {

@@ -2,7 +2,7 @@ package proxy
 
 import "testing"
 
-// FuzzParseAddress: an address that is taken says the same when it is written and read again.
+// FuzzParseAddress: an accepted address is the same after String and ParseAddress.
 func FuzzParseAddress(f *testing.F) {
 	for _, s := range []string{"", ":80", "host:80", "unix:/tmp/s", "unix:", "rddp://", "rddp://h", "rddp://[::1]:9", "rddp://:1/x"} {
 		f.Add(s)

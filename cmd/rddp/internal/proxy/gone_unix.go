@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// hasGone reports whether the peer of an accepted connection has reset it. While an end is
-// starting, which means during MPA startup, a FIN counts too; otherwise the peer may still wait for
-// an answer. hasGone does not look behind bytes that have not been read.
+// hasGone reports whether the peer of an accepted connection has reset it. During MPA startup
+// (starting), a FIN counts too; later, the peer may have half-closed and still wait for an answer.
+// hasGone does not see past unread bytes.
 func hasGone(c net.Conn, starting bool) (gone bool) {
 	if t, is := c.(*tls.Conn); is {
 		c = t.NetConn()

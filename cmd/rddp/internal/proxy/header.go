@@ -18,15 +18,16 @@ import (
 	"github.com/rddp/rddp/internal/admission"
 )
 
-// headerBuffer is the buffer for the header. It holds the longest one of version 1, as the library
-// needs it.
+// headerBuffer is the size of the buffer for the header. The library requires that the longest
+// header of version 1 fits.
 const headerBuffer = 256
 
-// A header of version 2 may have 64 KiB, for instance with certificates of clients. Only trusted
-// sources send one.
+// A header of version 2 may have 64 KiB, for example with client certificates. Only trusted sources
+// send one.
 func init() { proxyproto.MaxV2HeaderSize = math.MaxUint16 }
 
-// A headedEnd is an end whose peer has sent a PROXY header. r has what came with it.
+// A headedEnd is an end whose peer has sent a PROXY header. r buffers the bytes that arrived with
+// it.
 type headedEnd struct {
 	end
 	r *bufio.Reader
@@ -34,8 +35,8 @@ type headedEnd struct {
 
 func (e *headedEnd) Read(b []byte) (int, error) { return e.r.Read(b) }
 
-// hasHeader reports whether a connection from the address begins with a PROXY header. Its source
-// decides that, and not its bytes, because any client can send such bytes.
+// hasHeader reports whether a connection from the address begins with a PROXY header. The source
+// address decides that, not the first bytes, because any client can send such bytes.
 func (c *Config) hasHeader(from net.Addr) bool {
 	a, isTCP := from.(*net.TCPAddr)
 	if !isTCP {
@@ -50,8 +51,8 @@ func (c *Config) hasHeader(from net.Addr) bool {
 	return false
 }
 
-// introduce takes the PROXY header from the accepted side and sends one to the other side, as far
-// as the Config wants them. It returns the accepted side as the pipe then has it.
+// introduce reads the PROXY header from the accepted side and sends one to the other side, as far
+// as the Config requires. It returns the accepted side for the pipe.
 func (p *Proxy) introduce(ctx context.Context, from, to side, place *accept.Place, s *Summary) (side, error) {
 	hasHeader := p.cfg.hasHeader(from.RemoteAddr())
 	if !hasHeader && p.cfg.SendHeader == 0 {
@@ -63,13 +64,13 @@ func (p *Proxy) introduce(ctx context.Context, from, to side, place *accept.Plac
 		toEnd.abort()
 	})
 	from, err := p.passHeader(ctx, from, to, hasHeader, place, s)
-	if !stop() && err == nil { // the ends are no use any more
+	if !stop() && err == nil { // ctx has aborted the ends
 		err = context.Cause(ctx)
 	}
 	return from, err
 }
 
-// passHeader is introduce where there is a header.
+// passHeader is introduce for connections with a header.
 func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, place *accept.Place, s *Summary) (side, error) {
 	deadline := time.Now().Add(p.cfg.timeout())
 	var h *proxyproto.Header
@@ -102,7 +103,7 @@ func (p *Proxy) passHeader(ctx context.Context, from, to side, hasHeader bool, p
 	return from, nil
 }
 
-// readHeader reads a header. The library wants all of a header of version 1 at once, but TCP may
+// readHeader reads a header. The library needs a whole header of version 1 at once, but TCP may
 // split it.
 func readHeader(r *bufio.Reader) (*proxyproto.Header, error) {
 	if err := awaitLine(r); err != nil {
@@ -114,7 +115,7 @@ func readHeader(r *bufio.Reader) (*proxyproto.Header, error) {
 // maxLine is the maximum length in bytes of a header of version 1.
 const maxLine = 107
 
-// awaitLine waits until r has buffered the line that a header of version 1 is, or something else.
+// awaitLine waits until r has buffered the line of a version 1 header, or bytes that are not one.
 func awaitLine(r *bufio.Reader) error {
 	for n := 1; n <= maxLine; n = r.Buffered() + 1 {
 		if _, err := r.Peek(n); errors.Is(err, io.EOF) && n > 1 {
@@ -122,7 +123,7 @@ func awaitLine(r *bufio.Reader) error {
 		} else if err != nil {
 			return err
 		}
-		b, _ := r.Peek(r.Buffered()) // what is there
+		b, _ := r.Peek(r.Buffered()) // the buffered bytes
 		if begin := proxyproto.SIGV1; !bytes.HasPrefix(b, begin[:min(len(begin), len(b))]) || bytes.IndexByte(b, '\n') >= 0 {
 			return nil
 		}
@@ -130,8 +131,8 @@ func awaitLine(r *bufio.Reader) error {
 	return nil
 }
 
-// ParsePrefix parses what a user types for Config.HeaderFrom: an IP address or a prefix. It refuses
-// what no connection comes from.
+// ParsePrefix parses an IP address or a prefix for Config.HeaderFrom. It refuses prefixes from
+// which no connection can come.
 func ParsePrefix(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if ip, notIP := netip.ParseAddr(s); notIP == nil {

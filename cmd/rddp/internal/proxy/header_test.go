@@ -19,26 +19,27 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// headed gives what a service gets: the header, and what comes behind it.
+// headed is what a service receives: the header, and the bytes after it.
 type headed struct {
 	h    *proxyproto.Header
 	rest string
 	err  error
 }
 
-// headedService returns the address of a service that expects a PROXY header, and what it gets.
+// headedService returns the address of a service that expects a PROXY header, and a channel with
+// what it receives.
 func headedService(t *testing.T) (address string, got chan headed) {
 	got = make(chan headed, 10)
 	return tcptest.Serve(t, func(c *net.TCPConn) {
 		r := bufio.NewReader(c)
 		h, err := proxyproto.Read(r)
-		rest, _ := io.ReadAll(r) // what has come
+		rest, _ := io.ReadAll(r) // the bytes so far
 		got <- headed{h, string(rest), err}
 	}), got
 }
 
-// The header of a trusted source reaches the service in the version that is asked for, and the
-// client in it is whom the proxy names. Without such a source, the proxy names its own client.
+// The header of a trusted source reaches the service in the configured version, and the proxy
+// reports the client in it. For other sources, the proxy names its own client.
 func TestHeaders(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	const text = "PROXY TCP4 192.0.2.1 198.51.100.2 1234 80\r\n"
@@ -92,7 +93,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A header may come in pieces, with or without data behind it.
+// A header may arrive in pieces, with or without data after it.
 func TestHeaderInPieces(t *testing.T) {
 	const v1, v2 = "PROXY TCP6 2001:db8::1 2001:db8::2 1234 80\r\n", "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\xc0\x00\x02\x01\xc6\x33\x64\x02\x04\xd2\x00\x50"
 	for _, header := range []string{v1, "PROXY UNKNOWN\r\n", v2} {
@@ -119,11 +120,11 @@ func TestHeaderInPieces(t *testing.T) {
 	}
 }
 
-// Clients behind a PROXY header are where the header says: of three places, a newcomer takes one of
-// the client that has two.
+// The source of a client behind a PROXY header is the address in the header: of three places, a
+// newcomer takes one from the client that has two.
 func TestHeaderSources(t *testing.T) {
 	service := tcptest.Serve(t, func(c *net.TCPConn) {
-		io.WriteString(c, "hello") // the header is through before a client gets this
+		io.WriteString(c, "hello") // when a client gets this, the header has been processed
 		io.Copy(c, c)
 	})
 	exit := start(t, "rddp://127.0.0.1:0", service, Config{})
@@ -167,8 +168,8 @@ func TestNoHeader(t *testing.T) {
 	}
 }
 
-// FuzzHeader: whatever comes where a PROXY header is expected, it is taken or refused, and what
-// comes behind a header is not lost.
+// FuzzHeader: any bytes in place of a PROXY header are accepted or refused, and the bytes after a
+// header are not lost.
 func FuzzHeader(f *testing.F) {
 	for _, s := range []string{"", "PROXY UNKNOWN\r\nx", "PROXY TCP6 ::1 ::2 1 2\r\nx", "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00x", "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c123456789012x"} {
 		f.Add([]byte(s))
@@ -183,7 +184,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil || !bytes.HasSuffix(b, rest) || len(rest) == len(b) {
 			t.Errorf("%q: the header %v, then %q, %v", b, h, rest, err)
 		}
-		for _, version := range []byte{1, 2} { // what is sent on can be read
+		for _, version := range []byte{1, 2} { // the header that is passed on can be parsed
 			h.Version = version
 			var out bytes.Buffer
 			if _, err := h.WriteTo(&out); err != nil {
@@ -196,7 +197,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// TestParsePrefix: a prefix is one that connections can come from, or it is refused.
+// TestParsePrefix: a prefix is refused if no connection can come from it.
 func TestParsePrefix(t *testing.T) {
 	for s, want := range map[string]string{
 		"192.0.2.1": "192.0.2.1/32", "10.0.0.0/8": "10.0.0.0/8", "::1": "::1/128", "::ffff:192.0.2.1": "192.0.2.1/32", "10.0.0.1/8": "", "host": "", "": "",
@@ -210,8 +211,8 @@ func TestParsePrefix(t *testing.T) {
 	}
 }
 
-// TestHeaderFrom: a source is known by its address, whatever form that has: with a zone, or as IPv4
-// in IPv6.
+// TestHeaderFrom: a source is recognized by its address in any form, such as with a zone or
+// IPv4-mapped.
 func TestHeaderFrom(t *testing.T) {
 	for _, tt := range []struct {
 		prefix, from string
@@ -236,7 +237,7 @@ func TestHeaderFrom(t *testing.T) {
 	}
 }
 
-// TestLongHeader: a header of version 2 may have as many bytes as its length can say.
+// TestLongHeader: a header of version 2 may have the maximum length of its length field.
 func TestLongHeader(t *testing.T) {
 	header := append([]byte("\r\n\r\n\x00\r\nQUIT\n\x21\x11\xff\xff\xc0\x00\x02\x01\xc6\x33\x64\x02\x04\xd2\x00\x50\xe0\xff\xf0"), make([]byte, 1<<16-1-12-3)...)
 	r := bufio.NewReaderSize(iotest.HalfReader(bytes.NewReader(append(header, "data"...))), headerBuffer)
@@ -252,10 +253,11 @@ func TestLongHeader(t *testing.T) {
 	}
 }
 
-// An entrance with Fallback connects to a service that speaks no DDP in plain TCP, and says so; the
-// way is as exact as in DDP mode. Without Fallback it does not.
+// An entrance with Fallback connects in plain TCP to a service that does not speak DDP, and reports
+// that. The bytes and ends are passed on as exactly as in DDP mode. Without Fallback, the
+// connection fails.
 func TestFallback(t *testing.T) {
-	ends := make(chan error, 4) // what the service has read last on each connection
+	ends := make(chan error, 4) // the service's last Read error on each connection
 	service := tcptest.Serve(t, func(c *net.TCPConn) {
 		b := make([]byte, 4)
 		for {
@@ -287,7 +289,7 @@ func TestFallback(t *testing.T) {
 		if _, err := io.ReadFull(c, b); err != nil || string(b) != fmt.Sprintf("ask%d", i) {
 			t.Fatalf("got %q, %v", b, err)
 		}
-		if i == 2 { // a reset stays one
+		if i == 2 { // a reset stays a reset
 			io.WriteString(c, "end!")
 			if n, err := c.Read(b); !isReset(err) {
 				t.Errorf("read %d bytes, %v, want a reset", n, err)

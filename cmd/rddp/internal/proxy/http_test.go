@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// exchangeText sends a text from one end to the other, and its end.
+// exchangeText sends a text and an end of stream from one end to the other.
 func exchangeText(t *testing.T, from, to net.Conn) {
 	t.Helper()
 	for _, c := range []net.Conn{from, to} {
@@ -29,7 +29,7 @@ func exchangeText(t *testing.T, from, to net.Conn) {
 	}
 }
 
-// A web server and a web client that know nothing of it talk through two proxies.
+// An unchanged web server and web client talk through two proxies.
 func TestHTTP(t *testing.T) {
 	const requests, clients = 1000, 8
 	large := random(7, 16<<20)
@@ -45,7 +45,7 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	entrance, exit := tunnel(t, strings.TrimPrefix(server.URL, "http://"), Config{})
-	var dialed atomic.Int64 // connections to the entrance; it counts them elsewhere when they end
+	var dialed atomic.Int64 // connections to the entrance
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err == nil {
@@ -80,7 +80,7 @@ func TestHTTP(t *testing.T) {
 	if got, err := body(client.Post(url+"/echo", "", bytes.NewReader(large))); err != nil || !bytes.Equal(got, large) {
 		t.Errorf("upload: %d bytes of %d, %v", len(got), len(large), err)
 	}
-	// Without keep-alive each request is a connection.
+	// Without keep-alive, each request uses its own connection.
 	single := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: prototest.Patience(t)}
 	for i := range 50 {
 		if got, err := body(single.Get(url + "/x")); err != nil || string(got) != "this is /x" {

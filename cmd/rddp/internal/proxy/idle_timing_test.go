@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// TestIdleTunnel: a tunnel that stands still for Config.Idle ends. The tunnel must have begun
-// within that time too.
+// TestIdleTunnel: a tunnel without traffic for Config.Idle ends. The tunnel must also be
+// established within that time.
 func TestIdleTunnel(t *testing.T) {
 	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
 	quick := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Idle: 100 * time.Millisecond})

@@ -11,13 +11,13 @@ import (
 	"github.com/rddp/rddp/internal/testkit/tcptest"
 )
 
-// A panicking connection panics when the header is awaited.
+// A panicking is a connection that panics when the proxy waits for the header.
 type panicking struct{ net.Conn }
 
 func (panicking) SetReadDeadline(time.Time) error { panic("a bug") }
 
-// TestPanicEndsBoth: after a panic in the service of a connection, both its sides are closed, and
-// it counts as ended.
+// TestPanicEndsBoth: after a panic while serving a connection, both sides are closed, and it counts
+// as ended.
 func TestPanicEndsBoth(t *testing.T) {
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{Timeout: prototest.Patience(t)})
 	ended := make(chan Summary, 1)

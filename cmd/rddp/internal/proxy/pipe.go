@@ -16,7 +16,7 @@ const bufferSize = 64 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// drainTimeout is how long a pipe continues in one direction after the other direction has failed.
+// drainTimeout is how long one direction of a pipe may continue after the other has failed.
 const drainTimeout = 5 * time.Second
 
 // A pipe carries octets between two ends, in both directions.
@@ -32,16 +32,16 @@ type pipe struct {
 	to       side           // the dialed one
 	there    direction      // from → to
 	back     direction      // to → from
-	total    *directions    // of all pipes
-	heard    func()         // called when a byte has arrived from from
-	begin    time.Time      // of moved
-	moved    atomic.Int64   // when bytes moved last, in ns after begin
+	total    *directions    // the sums of all pipes
+	heard    func()         // called when the first byte, or the end, has arrived from from
+	begin    time.Time      // the start of the time in moved
+	moved    atomic.Int64   // the time of the last transfer, in ns after begin
 	stopping chan struct{}  // closed when one direction has failed
-	once     sync.Once      // closes it
+	once     sync.Once      // closes stopping
 	ways     sync.WaitGroup // directions that have not ended
 
 	mu locks.Mutex[locks.Leaf]
-	// the first
+	// the first error
 	err error // +checklocks:mu
 }
 
@@ -81,8 +81,8 @@ func (p *pipe) run(ctx context.Context, idle time.Duration) error {
 	return p.why()
 }
 
-// carry passes on what arrives from src to dst, until the end of that direction. It calls heard
-// when a byte has arrived.
+// carry copies bytes from src to dst, until the end of that direction. It calls heard when bytes or
+// the end arrive.
 func (p *pipe) carry(dst, src side, heard func(), counts ...*direction) {
 	b := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(b)
@@ -125,7 +125,7 @@ func (p *pipe) stop(err error) {
 	p.once.Do(func() { close(p.stopping) })
 }
 
-// fail ends both.
+// fail ends both directions.
 func (p *pipe) fail(err error) {
 	p.note(err)
 	p.abort()
@@ -154,7 +154,7 @@ func (p *pipe) abort() {
 	other.Wait()
 }
 
-// close closes both ends, whose directions are over.
+// close closes both ends after both directions have ended.
 func (p *pipe) close() {
 	for _, s := range []side{p.from, p.to} {
 		if err := s.Close(); err != nil {
@@ -163,7 +163,7 @@ func (p *pipe) close() {
 	}
 }
 
-// watch ends the pipe when its time is over.
+// watch ends the pipe when ctx is done or a timeout has passed.
 func (p *pipe) watch(ctx context.Context, idle time.Duration, over <-chan struct{}) {
 	var silent, drained <-chan time.Time
 	timer := time.NewTimer(idle)

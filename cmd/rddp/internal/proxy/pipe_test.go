@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// A fakeEnd is one whose peer holds the other end of a net.Pipe.
+// A fakeEnd is an end of a net.Pipe; its peer has the other.
 type fakeEnd struct {
 	net.Conn
-	writeErr error // what Write fails with, if not nil
-	endErr   error // what CloseWrite fails with, if not nil
+	writeErr error // the error of Write
+	endErr   error // the error of CloseWrite
 	ended    bool  // CloseWrite was called
 	aborted  atomic.Bool
 }
@@ -32,7 +32,7 @@ func (e *fakeEnd) CloseWrite() error { e.ended = true; return e.endErr }
 func (e *fakeEnd) orderly() bool     { return true }
 func (e *fakeEnd) abort()            { e.aborted.Store(true); e.Conn.Close() }
 
-// A stutterer is an end whose first Reads give nothing, and no error.
+// A stutterer is an end whose first Reads return 0 and no error.
 type stutterer struct {
 	end
 	empty int
@@ -46,8 +46,8 @@ func (s *stutterer) Read(p []byte) (int, error) {
 	return s.end.Read(p)
 }
 
-// The accepted side is heard when an octet or the end of its direction comes from there: not by
-// what comes from the other side, and not by Reads that give nothing.
+// heard is called when a byte or the end of its direction arrives from the accepted side, but not
+// for bytes from the other side or for empty Reads.
 func TestHeard(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// pipeOf gives a pipe between two fakes, and their peers.
+// pipeOf returns a pipe between two fakes, and their peers.
 func pipeOf() (p *pipe, from, to *fakeEnd, client, service net.Conn) {
 	a, client := net.Pipe()
 	b, service := net.Pipe()
@@ -89,7 +89,8 @@ func pipeOf() (p *pipe, from, to *fakeEnd, client, service net.Conn) {
 	return newPipe(side{from, "the client"}, side{to, "the service"}, &directions{}, func() {}), from, to, client, service
 }
 
-// A connection is idle when nothing has moved in either direction for so long, and not before.
+// A connection is idle when no byte has moved in either direction for the idle time, and not
+// before.
 func TestIdleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
@@ -113,8 +114,7 @@ func TestIdleTime(t *testing.T) {
 	})
 }
 
-// However the bytes are spread, the time counts from the last of them: the timer is set for a
-// different time whenever it has come too early.
+// The idle time counts from the last byte: if the timer fires too early, it is set again.
 func TestIdleTimeFromTheLastByte(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -148,8 +148,8 @@ func TestIdleTimeFromTheLastByte(t *testing.T) {
 	}
 }
 
-// A direction whose end cannot be passed on ends the pipe with that error. What comes from the
-// other side still arrives.
+// If the end of a direction cannot be passed on, the pipe ends with that error. Bytes from the
+// other side still arrive.
 func TestHalfCloseFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
@@ -181,7 +181,7 @@ type ends struct{ end }
 
 func (ends) Read([]byte) (int, error) { return 0, io.EOF }
 
-// What takes no more may still say something, but not forever.
+// A side that accepts no more bytes may still send some, but not forever.
 func TestDrain(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("says something", func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// A context that is done ends a pipe with its cause.
+// A done context ends a pipe with its cause.
 func TestPipeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, from, to, _, _ := pipeOf()

@@ -24,7 +24,7 @@ type Proxy struct {
 	listen Address
 	to     atomic.Pointer[Address]
 	state  states.Atomic[State] // see become
-	stuck  atomic.Bool          // the last Accept has failed, and the next one has not begun
+	stuck  atomic.Bool          // the last Accept has failed, and the next has not begun
 	socket extsock.Config
 	l      listener
 
@@ -82,7 +82,7 @@ func (p *Proxy) listenPlain(ctx context.Context) error {
 	return nil
 }
 
-// isStale reports whether a unix socket has no listener any more, because its process was killed.
+// isStale reports whether a unix socket has no listener, because its process was killed.
 func isStale(ctx context.Context, path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != fs.ModeSocket {
@@ -113,13 +113,13 @@ func (p *Proxy) Addr() Address {
 	return a
 }
 
-// Close stops listening. Serve returns when the connections under way have ended.
+// Close stops listening. Serve returns when the open connections have ended.
 func (p *Proxy) Close() error {
 	p.become(StateDraining)
 	return p.l.close()
 }
 
-// accept is Accept of the listener.
+// accept accepts a connection from the listener.
 func (p *Proxy) accept() (net.Conn, error) {
 	p.stuck.Store(false)
 	c, err := p.l.accept()
@@ -127,15 +127,14 @@ func (p *Proxy) accept() (net.Conn, error) {
 	return c, err
 }
 
-// isReady reports whether p takes newcomers: it is serving, and does not lack the descriptors for
-// them.
+// isReady reports whether p accepts connections: it is serving, and has free descriptors.
 func (p *Proxy) isReady() bool { return p.State() == StateServing && !p.stuck.Load() }
 
 // Target returns the address that the Proxy connects to.
 func (p *Proxy) Target() Address { return *p.to.Load() }
 
-// Retarget changes the address that the Proxy connects to for connections that it accepts from now
-// on. The address must be DDP if the present one is.
+// Retarget changes the address that the Proxy connects to, for connections that it accepts from now
+// on. The new address must be DDP if the current one is.
 func (p *Proxy) Retarget(to Address) error {
 	if p.listen.DDP == to.DDP {
 		return ErrSides
@@ -153,8 +152,9 @@ func (p *Proxy) Stats() Stats {
 	}
 }
 
-// Serve accepts connections until ctx is done. Then it gives the connections under way Config.Grace
-// to end, ends the rest with ErrGrace, and returns nil. Any other end of the listener is an error.
+// Serve accepts connections until ctx is done. Then it waits up to Config.Grace for the open
+// connections, ends the rest with ErrGrace, and returns nil. If the listener ends for another
+// reason, Serve returns an error.
 func (p *Proxy) Serve(ctx context.Context) error {
 	var conns sync.WaitGroup
 	late, cancel := p.graceful(ctx)
@@ -179,8 +179,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	return l.Run(ctx)
 }
 
-// graceful returns a context that is done, because of ErrGrace, when ctx has been done for the time
-// grace.
+// graceful returns a context that is done, with the cause ErrGrace, Config.Grace after ctx is done.
 func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var timer *time.Timer
@@ -237,8 +236,8 @@ func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
 	}
 }
 
-// abortOnPanic is deferred where a panic would leave e open: the accept loop closes only what it
-// has accepted.
+// abortOnPanic, when deferred, aborts e after a panic. The accept loop closes only the accepted
+// connection.
 func abortOnPanic(e end) {
 	if value := recover(); value != nil {
 		e.abort()
@@ -246,14 +245,14 @@ func abortOnPanic(e end) {
 	}
 }
 
-// loopPause is longer than two proxies usually take to pass the end of a connection on.
+// loopPause is longer than two proxies usually take to pass on the end of a connection.
 const loopPause = 100 * time.Millisecond
 
-// stillThere returns ErrGone if the peer of an accepted connection has closed it, so there is
-// nobody to dial for. It ends loops of proxies that lead to each other. A loop grows by a
-// connection with each dial until all places are taken. Then each new connection displaces the
-// oldest one, and the end of that one follows the loop from one connection to the next. It must
-// reach the newest one, so a connection that has displaced another one waits first.
+// stillThere returns ErrGone if the peer of an accepted connection has already closed it. That ends
+// loops of proxies that dial each other. A loop grows by one connection with each dial until all
+// places are taken. Then each new connection displaces the oldest, and the end of the oldest
+// travels along the loop from connection to connection. It must catch up with the newest, so a
+// connection that has displaced another waits first.
 func stillThere(ctx context.Context, c net.Conn, starting bool, place *accept.Place) error {
 	if place.HasDisplaced() && !retry.Pause(ctx, loopPause) {
 		return context.Cause(ctx)
@@ -286,7 +285,7 @@ func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s
 func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, s *Summary) error {
 	from := &ddpEnd{Conn: c, stream: c}
 	under := c.NetConn()
-	if under != nil { // nil if the connection has failed already
+	if under != nil { // nil if the connection has already failed
 		from.stream = under
 	}
 	request, err := from.ReceiveRequest(ctx)
@@ -325,7 +324,7 @@ func (p *Proxy) reject(ctx context.Context, from *ddpEnd, request *extsock.Reque
 	return err
 }
 
-// carry is the part that entrance and exit share.
+// carry copies bytes between the two sides, for the entrance and the exit.
 func (p *Proxy) carry(ctx context.Context, from, to side, place *accept.Place, s *Summary) error {
 	from, err := p.introduce(ctx, from, to, place, s)
 	if err != nil {
@@ -340,7 +339,8 @@ func (p *Proxy) carry(ctx context.Context, from, to side, place *accept.Place, s
 	return err
 }
 
-// cause replaces an error that follows from the end of the proxy by the reason of that end.
+// cause returns the cause of ctx if it is done, because err then follows from that, and err
+// otherwise.
 func (p *Proxy) cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

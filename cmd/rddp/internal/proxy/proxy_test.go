@@ -21,15 +21,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
-// A running is a Proxy that serves until the test ends, and what it has told.
+// A running is a Proxy that serves until the test ends, with its results.
 type running struct {
 	*Proxy
 	interrupt context.CancelFunc
-	served    chan error   // what Serve has returned
+	served    chan error   // the result of Serve
 	ended     chan Summary // each connection
 }
 
-// start starts a Proxy. Its end must not be an error.
+// start starts a Proxy, whose Serve must not fail.
 func start(t *testing.T, listen, to string, cfg Config) *running {
 	t.Helper()
 	r := &running{served: make(chan error, 1), ended: make(chan Summary, 2000)}
@@ -53,7 +53,7 @@ func start(t *testing.T, listen, to string, cfg Config) *running {
 	return r
 }
 
-// next gives what is told of the next connection that ends.
+// next returns the Summary of the next connection that ends.
 func (r *running) next(t *testing.T) Summary {
 	t.Helper()
 	select {
@@ -74,7 +74,7 @@ func address(t *testing.T, s string) Address {
 	return a
 }
 
-// tunnel starts an exit to service and an entrance to that.
+// tunnel starts an exit to service, and an entrance to that exit.
 func tunnel(t *testing.T, service string, cfg Config) (entrance, exit *running) {
 	t.Helper()
 	exit = start(t, "rddp://127.0.0.1:0", service, cfg)
@@ -87,7 +87,7 @@ func (r *running) dial(t *testing.T) *net.TCPConn {
 	return tcptest.Dial(t, r.Addr().Address)
 }
 
-// random gives n octets that belong to seed.
+// random returns n bytes derived from seed.
 func random(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), 1})
@@ -142,7 +142,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// The end of one direction is carried on, and the other one goes on after it.
+// The end of one direction is passed on, and the other direction continues.
 func TestHalfClose(t *testing.T) {
 	const n = 300_000
 	want := random(1, n)
@@ -202,7 +202,7 @@ func TestHalfClose(t *testing.T) {
 	})
 }
 
-// orderly checks that each Proxy tells of an orderly end.
+// orderly checks that each Proxy reports an orderly end.
 func orderly(t *testing.T, proxies ...*running) {
 	t.Helper()
 	for _, r := range proxies {
@@ -212,7 +212,7 @@ func orderly(t *testing.T, proxies ...*running) {
 	}
 }
 
-// 64 MiB go each way at once, and neither way waits for the other.
+// 64 MiB are sent in each direction at the same time, and neither direction waits for the other.
 func TestBothWaysAtOnce(t *testing.T) {
 	const n = 64 << 20
 	there, back := random(1, 1<<20), random(2, 1<<20)
@@ -231,7 +231,8 @@ func TestBothWaysAtOnce(t *testing.T) {
 	}
 }
 
-// exchange writes n octets, out again and again, and its end, and reads the same of in.
+// exchange writes n bytes, repeating out, and the end of the stream. It reads the same number of
+// bytes, which must repeat in.
 func exchange(c *net.TCPConn, out, in []byte, n int) error {
 	writer := make(chan error, 1)
 	go func() {
@@ -261,7 +262,7 @@ func exchange(c *net.TCPConn, out, in []byte, n int) error {
 
 // A client that does not read holds the service back.
 func TestBackPressure(t *testing.T) {
-	const most = 64 << 20 // what the kernel and two proxies may buffer, and more
+	const most = 64 << 20 // more than the kernel and two proxies can buffer
 	stuck := make(chan int, 1)
 	entrance, _ := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 		b := make([]byte, 1<<20)

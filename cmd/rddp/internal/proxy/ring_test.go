@@ -12,10 +12,10 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestRing: two proxies with few places that lead to each other come to rest.
+// TestRing: two proxies with few places that dial each other come to rest.
 func TestRing(t *testing.T) {
 	over := make(chan struct{})
-	t.Cleanup(func() { close(over) }) // when both proxies have ended
+	t.Cleanup(func() { close(over) }) // runs after both proxies have ended
 	exit := start(t, "rddp://127.0.0.1:0", "127.0.0.1:1", Config{MaxConns: 8})
 	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{MaxConns: 8})
 	if err := exit.Retarget(entrance.Addr()); err != nil {
@@ -35,7 +35,7 @@ func TestRing(t *testing.T) {
 	c, err := net.Dial("tcp", entrance.Addr().Address)
 	if err == nil {
 		defer c.Close()
-	} else if !errors.Is(err, syscall.ECONNRESET) { // it may have been displaced already
+	} else if !errors.Is(err, syscall.ECONNRESET) { // it may already have been displaced
 		t.Fatal(err)
 	}
 	prototest.Wait(t, "the ring is at rest", func() bool {
@@ -43,8 +43,8 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// TestGone: a Proxy dials nothing for a peer that closed its connection before the Proxy accepted
-// it.
+// TestGone: a Proxy does not dial for a peer that has closed its connection before the Proxy
+// accepts it.
 func TestGone(t *testing.T) {
 	for name, tt := range map[string]struct{ listen, to, says string }{
 		"entrance": {"127.0.0.1:0", "rddp://", ""},
@@ -55,7 +55,7 @@ func TestGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			target.Close() // a Proxy that dials it fails in another way
+			target.Close() // a Proxy that dials it would fail differently
 			r := &running{ended: make(chan Summary, 1)}
 			cfg := Config{Grace: -1, Ended: func(s Summary) { r.ended <- s }}
 			p, err := Listen(t.Context(), address(t, tt.listen), address(t, tt.to+target.Addr().String()), &cfg)

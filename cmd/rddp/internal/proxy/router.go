@@ -10,26 +10,26 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Router runs a Proxy for each of its routes, which can change while it runs. All have one
-// Config, and each has its Config.MaxConns.
+// A Router runs a Proxy for each of its routes, which can change while it runs. All share one
+// Config, but Config.MaxConns applies to each.
 type Router struct {
 	cfg     *Config
 	serving sync.WaitGroup
 	failed  chan error // the first error of a Proxy
 
-	// held while Set replaces the routes, which can take as long as a name server; before mu
+	// held while Set replaces the routes, which may wait for a name server; locked before mu
 	setting locks.Mutex[locks.ProxyRoutes]
 
-	mu locks.Mutex[locks.Leaf] // nobody waits for anything with it
-	// of the routes that there are
+	mu locks.Mutex[locks.Leaf] // never held during a wait
+	// the Proxies of the current routes
 	routes map[Address]*Proxy // +checklocks:mu
-	// all that have connections, those of routes that have gone included
+	// all running Proxies, including those of removed routes
 	proxies map[*Proxy]bool // +checklocks:mu
-	// of those that have ended
+	// the sum for Proxies that have ended
 	past Stats // +checklocks:mu
 }
 
-// NewRouter returns a Router without a route. Set gives it routes.
+// NewRouter returns a Router without routes. Call Set to add routes.
 func NewRouter(cfg *Config) *Router {
 	if cfg == nil {
 		cfg = &Config{}
@@ -37,10 +37,10 @@ func NewRouter(cfg *Config) *Router {
 	return &Router{cfg: cfg, failed: make(chan error, 1), routes: make(map[Address]*Proxy), proxies: make(map[*Proxy]bool)}
 }
 
-// Set replaces the routes, all of them or, if it returns an error, none. It opens the listeners of
-// new routes, and closes those of routes that have gone, whose connections live on. A route whose
-// Listen stays keeps its listener; if its To is another one, that counts for new connections. The
-// Router serves until ctx is done, and then as Proxy.Serve says.
+// Set replaces all routes, or none if it returns an error. It opens the listeners of new routes,
+// and closes the listeners of removed routes, but not their connections. A route with the same
+// Listen keeps its listener; a different To applies to new connections. The Router serves until ctx
+// is done, and then ends like Proxy.Serve.
 func (r *Router) Set(ctx context.Context, routes []Route) error {
 	r.setting.Lock()
 	defer r.setting.Unlock()
@@ -48,7 +48,7 @@ func (r *Router) Set(ctx context.Context, routes []Route) error {
 	before := r.routes
 	r.mu.Unlock()
 	if ctx.Err() != nil && len(before) > 0 {
-		return context.Cause(ctx) // the routes end
+		return context.Cause(ctx) // the Router is ending
 	}
 	next, opened, err := r.open(ctx, before, routes)
 	if err == nil && ctx.Err() != nil && len(before) > 0 {
@@ -71,8 +71,8 @@ func (r *Router) Set(ctx context.Context, routes []Route) error {
 	return nil
 }
 
-// open opens the listeners that the routes need and that are not among those of before. It returns
-// the Proxies of all routes, and those that it has opened, also if it fails.
+// open opens the listeners of routes that are not in before. It returns the Proxies of all routes,
+// and those that it has opened, even on an error.
 func (r *Router) open(ctx context.Context, before map[Address]*Proxy, routes []Route) (next map[Address]*Proxy, opened []*Proxy, err error) {
 	next = make(map[Address]*Proxy)
 	for _, route := range routes {
@@ -96,7 +96,7 @@ func (r *Router) open(ctx context.Context, before map[Address]*Proxy, routes []R
 	return next, opened, nil
 }
 
-// settle does what follows from new routes and cannot fail.
+// settle completes Set: it closes removed listeners and changes targets. It cannot fail.
 func (r *Router) settle(before, next map[Address]*Proxy, opened []*Proxy, routes []Route) {
 	for listen, p := range before {
 		if next[listen] == nil {
@@ -106,7 +106,7 @@ func (r *Router) settle(before, next map[Address]*Proxy, opened []*Proxy, routes
 	}
 	for _, route := range routes {
 		if p := next[route.Listen]; p.Target() != route.To {
-			_ = p.Retarget(route.To) // both sides are as they were
+			_ = p.Retarget(route.To) // cannot fail, because the sides have not changed
 			r.cfg.log().Info("another target", "address", p.Addr(), "to", route.To)
 		}
 	}
@@ -127,7 +127,7 @@ func (r *Router) serve(ctx context.Context, p *Proxy) {
 	err := p.Serve(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err != nil && !(errors.Is(err, net.ErrClosed) && r.routes[p.listen] != p) { // not one that Set has closed
+	if err != nil && !(errors.Is(err, net.ErrClosed) && r.routes[p.listen] != p) { // ignore the error of a Proxy that Set has closed
 		select {
 		case r.failed <- err:
 		default: // one error is enough
@@ -137,8 +137,8 @@ func (r *Router) serve(ctx context.Context, p *Proxy) {
 	r.past.add(p.Stats())
 }
 
-// Wait waits until ctx, that of Set, is done and all connections have ended. If a listener fails,
-// it returns the error at once.
+// Wait waits until ctx, which must be the context of Set, is done and all connections have ended.
+// If a listener fails, Wait returns the error at once.
 func (r *Router) Wait(ctx context.Context) error {
 	select {
 	case err := <-r.failed:
@@ -155,13 +155,13 @@ func (r *Router) Wait(ctx context.Context) error {
 	}
 }
 
-// awaitSet returns when no Set is under way.
+// awaitSet waits for a running Set.
 func (r *Router) awaitSet() {
 	r.setting.Lock()
 	defer r.setting.Unlock()
 }
 
-// IsReady reports whether all routes take newcomers, and there is one.
+// IsReady reports whether there are routes and all of them accept connections.
 func (r *Router) IsReady() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func (r *Router) IsReady() bool {
 	return len(r.routes) > 0
 }
 
-// Stats returns the sums of all counters, those of routes that have gone included.
+// Stats returns the sums of all counters, including those of removed routes.
 func (r *Router) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

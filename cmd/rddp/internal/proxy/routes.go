@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A Route says where a Proxy listens and what it connects to.
+// A Route contains the addresses at which a Proxy listens and to which it connects.
 type Route struct{ Listen, To Address }
 
-// ParseRoutes parses a file of routes. Each line has two addresses, as ParseAddress has them: where
-// to listen, and what to connect to. Blank lines mean nothing, and # begins a comment. No two
-// routes listen at one address, and either all of them listen in DDP mode or none does. An error
-// begins with the number of its line, unless there is no route at all.
+// ParseRoutes parses a file of routes. Each line has two addresses in the form of ParseAddress:
+// where to listen, and what to connect to. Blank lines are ignored, and # begins a comment. No two
+// routes may listen at the same address, and either all of them listen in DDP mode or none does. An
+// error begins with the line number, unless the file has no route at all.
 func ParseRoutes(r io.Reader) (routes []Route, err error) {
 	at := make(map[Address]int) // the line of each Listen
 	lines := bufio.NewScanner(r)

@@ -40,7 +40,7 @@ func TestParseRoutes(t *testing.T) {
 	}
 }
 
-// FuzzParseRoutes: routes that are taken say the same when they are written and read again.
+// FuzzParseRoutes: accepted routes are the same when they are formatted and parsed again.
 func FuzzParseRoutes(f *testing.F) {
 	f.Add(":80 rddp://far\n:81 rddp://far # x")
 	f.Add("rddp://h unix:/a\n\n#\n")
@@ -74,7 +74,7 @@ func (r *Router) at(t *testing.T, listen string) string {
 	return p.Addr().String()
 }
 
-// said exchanges a text with an echo service at the other end of c.
+// said exchanges a text with the echo service at the other end of c.
 func said(t *testing.T, c net.Conn, text string) {
 	t.Helper()
 	b := make([]byte, len(text))
@@ -84,7 +84,7 @@ func said(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// Routes change as a whole or not at all; connections and listeners that stay do not notice.
+// Set replaces all routes or none, and does not affect connections and listeners that stay.
 func TestRouter(t *testing.T) {
 	other := tcptest.Serve(t, func(c *net.TCPConn) { io.WriteString(c, "other") })
 	echo := tcptest.Serve(t, tcptest.Echo)
@@ -179,7 +179,7 @@ func TestRouterOpensAllOrNone(t *testing.T) {
 	}
 }
 
-// A listener that fails ends the wait, with its error.
+// The failure of a listener ends Wait with its error.
 func TestRouterFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := NewRouter(&Config{Grace: -1})
@@ -200,7 +200,7 @@ func TestRouterFails(t *testing.T) {
 	}
 }
 
-// States only move on.
+// States never go back.
 func TestState(t *testing.T) {
 	p, err := Listen(t.Context(), address(t, "127.0.0.1:0"), address(t, "rddp://127.0.0.1:1"), nil)
 	if err != nil {
@@ -223,7 +223,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// isFree reports whether nobody holds mu.
+// isFree reports whether mu is free.
 //
 // +checklocksignore: the analyzer does not know TryLock
 func (r *Router) isFree() bool {
@@ -234,8 +234,7 @@ func (r *Router) isFree() bool {
 	return true
 }
 
-// TestRouterWhileSetWaits: whoever asks for the state or the counters does not wait for a Set that
-// waits for a name server.
+// TestRouterWhileSetWaits: IsReady and Stats do not wait for a Set that waits for a name server.
 func TestRouterWhileSetWaits(t *testing.T) {
 	asked, release := make(chan struct{}, 100), make(chan struct{})
 	before := net.DefaultResolver

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStaleSocket: the unix socket of a process that was killed is replaced. One at which somebody
-// listens stays, and so does what is no socket.
+// TestStaleSocket: the unix socket of a killed process is replaced. A socket with a listener stays,
+// and so does a file that is not a socket.
 func TestStaleSocket(t *testing.T) {
 	dir := t.TempDir()
 	bind := func(name string) *net.UnixListener {
@@ -19,7 +19,7 @@ func TestStaleSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.SetUnlinkOnClose(false) // as if its process were killed
+		l.SetUnlinkOnClose(false) // as if the process had been killed
 		return l
 	}
 	bind("stale").Close()

@@ -2,17 +2,17 @@ package proxy
 
 import "github.com/rddp/rddp/internal/states"
 
-// A State is what a Proxy does with newcomers. It only moves on:
+// A State says how a Proxy treats new connections. It never goes back:
 //
 //	StateListening ──Serve──► StateServing ──the end of ctx, or Close──► StateDraining ──► StateEnded
 //	       └─────────────────────────Close────────────────────────────────────▲
 type State uint8
 
 const (
-	StateListening State = iota // newcomers wait in the listener
-	StateServing                // newcomers are served
-	StateDraining               // newcomers are refused, and connections under way may end
-	StateEnded                  // nothing is left
+	StateListening State = iota // new connections wait in the listener
+	StateServing                // new connections are served
+	StateDraining               // new connections are refused, and open ones may end
+	StateEnded                  // all connections have ended
 )
 
 var stateNames = [...]string{"listening", "serving", "draining", "ended"}
@@ -29,7 +29,7 @@ var stateNext = states.Table[State]{
 // State returns the state.
 func (p *Proxy) State() State { return p.state.Load() }
 
-// become is the one place where the state changes. A state that has passed does not come back.
+// become changes the state, unless it is already past next. Nothing else changes it.
 func (p *Proxy) become(next State) {
 	for {
 		now := p.state.Load()

@@ -5,11 +5,11 @@ import "time"
 // A Summary describes a connection that has ended.
 type Summary struct {
 	From, To    string        // the peer that connected, and the address that was dialed
-	Via         string        // the proxy that has named From in a PROXY header, or empty
+	Via         string        // the proxy that named From in a PROXY header, or empty
 	Through     bool          // both sides were connected
-	There, Back int64         // bytes passed on from From to To, and from To to From
+	There, Back int64         // bytes copied from From to To, and from To to From
 	DDPMode     bool          // the connection between the two proxies is in DDP mode
-	Fallback    error         // why the dialed connection is plain TCP, which Config.Fallback allows; matches extsock.ErrPlainTCP
+	Fallback    error         // the reason for a fallback to plain TCP (Config.Fallback), or nil; matches extsock.ErrPlainTCP
 	Duration    time.Duration // from the accept
 	Err         error         // nil after an orderly end in both directions
 }
@@ -27,10 +27,10 @@ func (s *Stats) add(o Stats) {
 
 // Stats are the counters of a Proxy since it began.
 type Stats struct {
-	Open        int   // connections under way
-	Ended       int64 // those that have ended
-	Failed      int64 // those of them that did not end in order
-	Refused     int64 // those that found no room; those of an exit are in Failed too
-	Fallbacks   int64 // those that fell back to plain TCP
-	There, Back int64 // bytes passed on, including those of connections under way
+	Open        int   // open connections
+	Ended       int64 // connections that have ended
+	Failed      int64 // those of Ended that did not end in an orderly way
+	Refused     int64 // connections for which there was no place; at an exit they are in Failed too
+	Fallbacks   int64 // connections that fell back to plain TCP
+	There, Back int64 // bytes copied, including those of open connections
 }
