@@ -18,7 +18,7 @@ const (
 	typeOther                     // a symbolic link, device, socket …, which is never copied
 )
 
-// An attr holds what Copy keeps of a file besides its content.
+// An attr contains the attributes of a file that Copy preserves.
 type attr struct {
 	Type fileType
 	Perm uint16 // permission bits, 0 to 0777

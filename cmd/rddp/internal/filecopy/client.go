@@ -21,56 +21,57 @@ import (
 type Config struct {
 	// Recursive copies directories and everything in them.
 	Recursive bool
-	// IdleTimeout is how long the server may be silent. A busy server reports four times in that
-	// time that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
+	// IdleTimeout is the maximum time that the server may be silent. A busy server reports four
+	// times in that time that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
 	// Socket configures the connections. Copy overrides its settings for messages and startup data.
 	Socket extsock.Config
-	// Temporary means that the local files go with the Copy, so no later one can continue it, and
-	// no error says that it can.
+	// Temporary means that the local files are deleted after the Copy. No later Copy can continue
+	// it, so no error says that it can.
 	Temporary bool
 	// Progress, if not nil, is called after each chunk and each file, by the goroutine of Copy.
 	Progress func(Progress)
 	// Failed, if not nil, is called for each file or directory that could not be copied.
 	Failed func(name string, err error)
-	// Plan, if not nil, is called for each file that would be copied, and nothing is copied or
-	// made: with the names at both ends, and the size.
+	// Plan, if not nil, is called for each file that would be copied, with the names at both ends
+	// and the size. Nothing is then copied or created.
 	Plan func(from, to string, size int64)
-	// Skipped, if not nil, is called for each name below a directory that is skipped: with
-	// ErrNotRegular if it is neither a regular file nor a directory, and with ErrUnfinished if it
-	// is the name of a part or a note.
+	// Skipped, if not nil, is called for each skipped name below a directory: with ErrNotRegular
+	// for a file that is neither regular nor a directory, and with ErrUnfinished for the name of a
+	// part or a note.
 	Skipped func(name string, why error)
 
-	limit func(io.Writer) io.Writer // stands before the disk; nil is none
+	limit func(io.Writer) io.Writer // wraps writes to the disk, in tests; may be nil
 }
 
-// A Progress says how far a Copy has come. The totals do not change. After a failure, Octets stays
+// A Progress is the progress of a Copy. The totals do not change. After a failure, Octets stays
 // below its total.
 type Progress struct {
 	Name                string // the file being copied
 	Files, TotalFiles   int
-	Octets, TotalOctets int64 // including bytes that were there already
+	Octets, TotalOctets int64 // including bytes that were already there
 }
 
 // A Summary counts what a Copy has done.
 type Summary struct {
-	Files   int   // copied, or there already
+	Files   int   // copied or already there
 	Failed  int   // files and directories passed to Failed
 	Skipped int   // names passed to Skipped
 	Octets  int64 // moved by RDMA, including those of failed copies
-	Resumed int64 // not moved, because they were there already
+	Resumed int64 // not moved, because they were already there
 }
 
 // Copy copies the sources to dst. First it makes a plan of all files and directories. If two
 // sources would become one file, nothing is copied and the error is ErrNames. Either all sources
-// are remote and dst is local or the other way round; sources may be on several servers. A
-// directory needs Config.Recursive. If dst is a directory the sources get their own last names in
-// it, and dst must be one if there are several. A source without a last name of its own, as "." or
-// a server's whole tree, is copied as its content.
+// are remote and dst is local, or the reverse; sources may be on several servers. Directories need
+// Config.Recursive. If dst is a directory, the sources keep their last names in it. If there are
+// several sources, dst must be a directory. If a source has no last name, such as "." or the whole
+// tree of a server, its contents are copied.
 //
-// Files that fail do not keep the others from being copied: each one's reason goes to
-// Config.Failed, and the error is ErrFailed. It is ctx's if that ends the copy, and ErrNames if the
-// names are wrong. A local file's part is kept after a failure that a second attempt can pass.
+// A failed file does not keep the others from being copied: its error is passed to Config.Failed,
+// and Copy returns ErrFailed. If ctx ends the copy, Copy returns the error of ctx; if the names are
+// wrong, it returns ErrNames. After a failure that may not happen again, the part of a local file
+// is kept.
 func Copy(ctx context.Context, sources []Name, dst Name, cfg *Config) (Summary, error) {
 	c := &copier{ctx: ctx, lacking: make(map[string]bool)}
 	if cfg != nil {
@@ -120,9 +121,9 @@ type copier struct {
 	made     []job           // unfinished directories at the destination; they get their attributes last
 	lacking  map[string]bool // directories at the destination in which something is missing
 	entries  int             // entries of directories that servers have reported
-	planned  int             // bytes of their paths
+	planned  int             // bytes of the paths of entries
 
-	*session        // with address; nil when there is none
+	*session        // with the server at address; nil if there is none
 	address  string // the server's
 	copying  bool   // the session is in the middle of a file, so no other request can follow
 	buffers  [window][]byte
@@ -155,12 +156,12 @@ func (c *copier) dial(address string) error {
 	return nil
 }
 
-// dialError describes a failed dial for people who copy files.
+// dialError describes a failed dial for users of Copy.
 func dialError(address string, err error) error {
 	var rejected *mpa.RejectError
 	hint := ""
 	switch {
-	case tlshandshake.Words(err) != "": // says enough
+	case tlshandshake.Words(err) != "": // the error says enough
 	case errors.As(err, &rejected):
 		return fmt.Errorf("%s: %w", address, ErrNotServer)
 	case errors.Is(err, extsock.ErrNotMPA):
@@ -173,7 +174,7 @@ func dialError(address string, err error) error {
 	return fmt.Errorf("%s: %w%s", address, errtext.Brief(err), hint)
 }
 
-// hangUp ends the session.
+// hangUp ends the session, if there is one.
 func (c *copier) hangUp() {
 	if c.session == nil {
 		return
@@ -229,9 +230,9 @@ type job struct {
 	from, to string   // its names at the two ends
 	shown    string   // the name of the source for the user
 	target   string   // the name of the destination for the user
-	twin     string   // the name at the destination of another job that differs by case only, or ""
+	twin     string   // the destination of another job that differs only in case, or ""
 	attr     attr     // the attributes of the source
-	root     *os.Root // what from is below, in an upload of a directory
+	root     *os.Root // the directory that contains from, in an upload of a directory
 	of       *plan
 }
 
@@ -240,9 +241,9 @@ func (j *job) isDir() bool { return j.attr.Type == typeDir }
 // A plan lists what to copy from or to one server.
 type plan struct {
 	address string
-	jobs    []job      // each directory that has to be made comes before what is in it
+	jobs    []job      // each directory comes before its contents
 	roots   []*os.Root // of the uploaded directories
-	lost    int        // requests in a row that have failed with their connection
+	lost    int        // consecutive requests that have failed with their connection
 }
 
 // add adds a job to the plan.
@@ -251,21 +252,21 @@ func (p *plan) add(j job) {
 	p.jobs = append(p.jobs, j)
 }
 
-// steps are what the jobs of a plan need in one direction.
+// steps are the operations of a plan's jobs, for one direction.
 type steps struct {
 	file   func(job) error
 	mkdir  func(job) (unfinished bool, err error) // see makeDir
 	finish func(job) error                        // see finishDir
-	stat   func(name string) error                // whether the destination has it
+	stat   func(name string) error                // nil if the destination has the name
 	list   func(dir string) ([]string, error)     // the names in a directory of the destination
 }
 
-// maxLost is the number of requests in a row that fail with their connection before the client
+// maxLost is the number of consecutive requests that fail with their connection before the client
 // gives up the server. So a server can't make the client wait for a timeout at each of a million
 // files.
 const maxLost = 5
 
-// run carries out the plans, job by job.
+// run executes the plans, job by job.
 func (c *copier) run(plans []*plan, s steps) {
 	c.announce(plans)
 	for _, p := range plans {
@@ -281,12 +282,12 @@ func (c *copier) run(plans []*plan, s steps) {
 			}
 		}
 	}
-	for _, j := range slices.Backward(c.made) { // the innermost first, because a new file would change its time
+	for _, j := range slices.Backward(c.made) { // the innermost first, because a change below a directory would change its time
 		if c.ctx.Err() != nil {
 			return
 		}
 		if c.lacking[j.to] {
-			continue // the same command, given again, finds it unfinished
+			continue // the next run of the same command finds it unfinished
 		}
 		if err := s.finish(j); err != nil {
 			c.lack(j, err)
@@ -294,7 +295,7 @@ func (c *copier) run(plans []*plan, s steps) {
 	}
 }
 
-// lack reports the failure of a job, and notes that the directories above it lack something.
+// lack reports the failure of a job, and marks the directories above it as incomplete.
 func (c *copier) lack(j job, err error) {
 	for dir := path.Dir(j.to); !c.lacking[dir]; dir = path.Dir(dir) {
 		c.lacking[dir] = true
@@ -302,7 +303,8 @@ func (c *copier) lack(j job, err error) {
 	c.fail(j.shown, err)
 }
 
-// isAbsent reports whether the directory of the target could not be made, which has been reported.
+// isAbsent reports whether the directory of the target could not be made. That failure has already
+// been reported.
 func (c *copier) isAbsent(j job) bool { return c.targets.absent[path.Dir(j.to)] }
 
 // runDir makes a directory.
@@ -352,8 +354,7 @@ func (c *copier) runFile(j job, s steps) {
 	}
 }
 
-// try carries out a request on a connection with the plan's server, unless the server has been
-// given up.
+// try makes a request on a connection with the plan's server, unless the server has been given up.
 func (c *copier) try(p *plan, request func() error) error {
 	if p.lost >= maxLost {
 		return ErrGivenUp

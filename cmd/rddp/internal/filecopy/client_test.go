@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Whatever its size, a file arrives as it is, both ways, with nothing left beside it.
+// Files of all sizes arrive unchanged in both directions, and nothing else is left.
 func TestRoundTrip(t *testing.T) {
 	v := serve(t, &ServerConfig{Writable: true})
 	for _, size := range []int{0, 1, 4095, 1<<20 - 1, 1 << 20, 1<<20 + 1, 40 << 20} {
@@ -37,8 +37,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A directory arrives with all its files and directories, their bits and times; links and parts
-// stay behind.
+// A directory arrives with all its files and directories, their bits and times; links and parts are
+// not copied.
 func TestDirectories(t *testing.T) {
 	v := serve(t, nil)
 	here := t.TempDir()
@@ -95,7 +95,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// What leads outside of a directory that is uploaded stays behind, also if it appears during the
+// Links that lead outside an uploaded directory are not followed, even if they appear during the
 // copy.
 func TestLinksDuringUpload(t *testing.T) {
 	v := serve(t, nil)
@@ -125,13 +125,13 @@ func TestLinksDuringUpload(t *testing.T) {
 	}
 }
 
-// Names go where cp would put them.
+// Destinations are chosen as by cp.
 func TestDestinations(t *testing.T) {
 	tests := []struct {
 		desc    string
-		sources []string // below the source's directory; one with a slash at its end is a directory
-		dst     string   // below the destination's, which has a directory d and a file f
-		want    []string // what is new or changed there
+		sources []string // below the source's directory; a trailing slash means a directory
+		dst     string   // below the destination's directory, which contains a directory d and a file f
+		want    []string // new or changed files there
 		fails   bool
 	}{
 		{"file to a new name", []string{"a"}, "n", []string{"n 1"}, false},
@@ -189,7 +189,7 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
-// The progress ends at the totals, less what has failed.
+// The progress ends at the totals minus the failed files.
 func TestProgress(t *testing.T) {
 	v := serve(t, nil)
 	put(t, filepath.Join(v.dir, "s", "a"), content(3<<20, 1))
@@ -209,8 +209,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestDestinationLink: a link that a user names as the destination stays, and the file that it
-// leads to is replaced. A link to a device or to nothing is refused.
+// TestDestinationLink: a link that the user names as the destination stays, and the file that it
+// leads to is replaced. A link to a device or a dangling link is refused.
 func TestDestinationLink(t *testing.T) {
 	v, here := serve(t, nil), t.TempDir()
 	put(t, filepath.Join(v.dir, "f"), content(10, 1))

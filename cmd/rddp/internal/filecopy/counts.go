@@ -12,27 +12,26 @@ import (
 
 // Counts are the counters of a Server since it began. The zero value is ready.
 type Counts struct {
-	Open        atomic.Int64  // connections of clients under way
-	Connections atomic.Uint64 // connections of clients that have begun
+	Open        atomic.Int64  // open connections of clients
+	Connections atomic.Uint64 // connections of clients so far
 	Sent        Transfers     // to clients
 	Received    Transfers     // from clients
 	failures    [failureKinds]atomic.Uint64
 }
 
-// Transfers are what has gone in one direction.
+// Transfers are the counters of one direction.
 type Transfers struct {
-	Files  atomic.Uint64 // copies that have come to their end, of files that were there before too
-	Octets atomic.Uint64 // contents that have moved, those of copies that have failed included
+	Files  atomic.Uint64 // completed copies, including those of files that were already there
+	Octets atomic.Uint64 // bytes of contents that were moved, including those of failed copies
 }
 
-// A failure is what has gone wrong: a code, which stands for the answer to a request, or one of
-// these.
+// A failure is a kind of failure: a code in the answer to a request, or one of these.
 type failure int
 
 const (
-	failureLost      failure = iota + failure(len(codes)) + 1 // the connection ended in the middle
+	failureLost      failure = iota + failure(len(codes)) + 1 // the connection ended during a copy
 	failureDisplaced                                          // another connection took its place
-	failureStartup                                            // there was no client
+	failureStartup                                            // startup failed
 	failureKinds
 )
 
@@ -42,7 +41,7 @@ var failureNames = [failureKinds]string{
 	"mismatch", "protocol", "not_found", "permission", "disk_full", "too_many_clients", "lost", "displaced", "startup",
 }
 
-// Failures returns the name of each kind of failure, and how many there were.
+// Failures returns the name of each kind of failure, and its count.
 func (c *Counts) Failures() iter.Seq2[string, *atomic.Uint64] {
 	return func(yield func(string, *atomic.Uint64) bool) {
 		for i := range c.failures {
@@ -53,8 +52,8 @@ func (c *Counts) Failures() iter.Seq2[string, *atomic.Uint64] {
 	}
 }
 
-// fail counts the failure of a request, or of a connection. An orderly end is none, and neither is
-// the end of the Server, which ends ctx.
+// fail counts the failure of a request or of a connection. It does not count an orderly end, or the
+// end of the Server, which ends ctx.
 func (c *Counts) fail(ctx context.Context, err error) {
 	kind := failure(codeOf(err))
 	switch {

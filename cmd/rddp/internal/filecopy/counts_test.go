@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// failed returns the counts of failures that are not zero.
+// failed returns the nonzero counts of failures.
 func (c *Counts) failed() map[string]uint64 {
 	all := make(map[string]uint64)
 	for name, n := range c.Failures() {
@@ -20,8 +20,8 @@ func (c *Counts) failed() map[string]uint64 {
 	return all
 }
 
-// TestCounts: files and their bytes count in the direction in which they go. A file that the client
-// has already counts, and its bytes do not. Each failure counts once, by its kind.
+// TestCounts: files and their bytes are counted by direction. A file that the client already has is
+// counted, but its bytes are not. Each failure is counted once, by kind.
 func TestCounts(t *testing.T) {
 	n := &Counts{}
 	v := serve(t, &ServerConfig{Writable: true, MaxConns: 2, chunk: testChunk, Counts: n})
@@ -41,7 +41,7 @@ func TestCounts(t *testing.T) {
 	if _, err := refused.ask(message{kind: kindStat, text: "down"}, kindAttr); err == nil {
 		t.Error("a third client is served")
 	}
-	busy.send(message{kind: kindNext}) // of no list
+	busy.send(message{kind: kindNext}) // without a list
 	if _, err := busy.receive(); err == nil {
 		t.Error("a request that makes no sense is answered")
 	}
@@ -81,7 +81,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestFailureNames: each kind of failure has a name of its own.
+// TestFailureNames: each kind of failure has its own name.
 func TestFailureNames(t *testing.T) {
 	seen := make(map[string]bool)
 	for name := range new(Counts).Failures() {

@@ -8,13 +8,13 @@ import (
 	"path"
 )
 
-// dirNote is the name of the note in a directory that a copy has made and not finished. Until then
-// only its owner may use the directory, so nobody else can put the note there or take it away.
+// dirNote is the name of the note in a directory that a copy has made but not finished. Until it is
+// finished, only its owner may use the directory, so no other user can create or remove the note.
 const dirNote = noteSuffix
 
-// makeDir makes a directory below root, with a note in it, unless it is there. unfinished says that
-// the directory has the note, of this copy or of an interrupted one: finishDir has to be called
-// when everything is in it.
+// makeDir makes a directory below root, with a note in it, unless the directory exists. unfinished
+// says that the directory has a note, from this copy or an interrupted one: the caller must call
+// finishDir when the directory is complete.
 //
 // A symbolic link is not a directory: another user may have made it.
 func makeDir(root *os.Root, name string, made *names) (unfinished bool, err error) {
@@ -22,7 +22,7 @@ func makeDir(root *os.Root, name string, made *names) (unfinished bool, err erro
 	if err == nil {
 		made.add(path.Dir(name))
 		if err := writeNew(root, path.Join(name, dirNote), ""); err != nil {
-			root.Remove(name) // otherwise nobody would know it again
+			root.Remove(name) // otherwise no later copy would recognize it
 			return false, err
 		}
 		return true, nil
@@ -40,12 +40,12 @@ func makeDir(root *os.Root, name string, made *names) (unfinished bool, err erro
 	return checkNote(root, name, note) == nil, nil
 }
 
-// checkNote returns an error if note, what Lstat says of a directory's note, is not that of this
-// user's copy.
+// checkNote returns an error if a directory's note, with the result note of Lstat, was not made by
+// a copy of this user.
 //
-// Some file systems show the same owner or the same bits for all files. So a note that is not
-// private is compared with a new file in its directory: with another owner or other bits than that,
-// this user has not made it like this.
+// Some file systems show the same owner or the same bits for all files. So a note that does not
+// look private is compared with a new file in its directory. If owner or bits differ, this user has
+// not made the note.
 func checkNote(root *os.Root, dir string, note fs.FileInfo) error {
 	if isPrivate(note) {
 		return nil
@@ -58,7 +58,7 @@ func checkNote(root *os.Root, dir string, note fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	made, err := f.Stat() // not by its name, which another user may have given to another file by now
+	made, err := f.Stat() // not by name, because another user may have given the name to another file
 	if err := errors.Join(err, f.Close(), root.Remove(name)); err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func checkNote(root *os.Root, dir string, note fs.FileInfo) error {
 	return nil
 }
 
-// finishDir gives the permission bits and the time a to a directory that makeDir has called
-// unfinished. A directory without a note stays as it is. With a note that is not this user's it
-// does too, which is an error.
+// finishDir gives the permission bits and the time in a to a directory that makeDir has reported as
+// unfinished. It does not change a directory without a note, or with another user's note; the
+// latter is an error.
 func finishDir(root *os.Root, name string, a attr) error {
 	named, err := root.Lstat(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func finishDir(root *os.Root, name string, a attr) error {
 	}
 	defer d.Close()
 	if opened, err := d.Stat("."); err != nil || !os.SameFile(opened, named) {
-		return err // somebody has replaced it
+		return err // the directory has been replaced
 	}
 	note, err := d.Lstat(dirNote)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -36,7 +36,7 @@ func putTree(t *testing.T, dir string) {
 		}
 		t.Cleanup(func() { os.Chmod(d, 0o700) })
 	}
-	for range 2 { // what is made in a directory changes its time
+	for range 2 { // creating files in a directory changes its time
 		for name := range dirModes {
 			if err := os.Chtimes(filepath.Join(dir, name), oldTime, oldTime); err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func putTree(t *testing.T, dir string) {
 	}
 }
 
-// startTree makes the directories with which a copy of that tree begins.
+// startTree makes the directories, as at the beginning of a copy of that tree.
 func startTree(t *testing.T, dir string) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -81,7 +81,7 @@ func wantTree(t *testing.T, dir string) {
 	}
 }
 
-// A trigger is a Tap that calls f when so many FPDUs have been sent.
+// A trigger is a Tap that calls f when left FPDUs have been sent.
 type trigger struct {
 	left *atomic.Int64
 	f    func()
@@ -95,8 +95,8 @@ func (g trigger) Sent([]byte) {
 func (trigger) Received([]byte) {}
 func (trigger) Closed()         {}
 
-// TestInterruptedTree: wherever a recursive copy is interrupted, the same command continues it, and
-// the directories then have the bits and times of their sources.
+// TestInterruptedTree: after an interruption at any point, the same command continues a recursive
+// copy, and the directories then have the bits and times of their sources.
 func TestInterruptedTree(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestInterruptedTree(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenSteps: a directory that was made by a process that was killed before it was
-// finished is known again, and one that was there before any copy keeps its bits.
+// TestKilledBetweenSteps: an unfinished directory of a killed process is recognized, and a
+// directory that existed before any copy keeps its bits.
 func TestKilledBetweenSteps(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestKilledBetweenSteps(t *testing.T) {
 	}
 }
 
-// TestLackingDirectory: a directory in which something is missing, and those above it, are finished
-// by the copy that brings it.
+// TestLackingDirectory: an incomplete directory, and the directories above it, are finished by the
+// copy that completes it.
 func TestLackingDirectory(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -194,8 +194,8 @@ func TestLackingDirectory(t *testing.T) {
 	}
 }
 
-// TestInnermostFirst: a directory gets its attributes after those below it: without the right to
-// search it nobody reaches them.
+// TestInnermostFirst: a directory gets its attributes after those below it, because without search
+// permission they would be inaccessible.
 func TestInnermostFirst(t *testing.T) {
 	var finished []string
 	p := &plan{}
@@ -215,8 +215,7 @@ func TestInnermostFirst(t *testing.T) {
 	}
 }
 
-// TestReservedNames: names like those of unfinished copies are not copied, whatever they stand for,
-// and each is reported.
+// TestReservedNames: all files with names like those of unfinished copies are skipped and reported.
 func TestReservedNames(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -242,8 +241,8 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
-// TestIntoItself: a directory that is copied into itself, by way of a server for it, is copied as
-// it was.
+// TestIntoItself: a directory that is copied into itself, through a server for it, is copied as it
+// was before.
 func TestIntoItself(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {

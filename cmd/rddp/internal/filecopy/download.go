@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// maxEntries and maxPlanned limit what servers can make the client request and keep for directories
-// in one copy: the number of entries, and the bytes of their paths. They are variables for the
+// maxEntries and maxPlanned limit the directory entries that servers can make the client request
+// and keep in one copy: their number, and the bytes of their paths. They are variables for the
 // tests.
 var (
 	maxEntries = 1 << 20
@@ -84,8 +84,8 @@ func openDestination(dst Name, several bool) (root *os.Root, name string, err er
 }
 
 // followLink returns the local name that a symbolic link leads to, so that a copy replaces that
-// file and not the link, such as /dev/stdout. Any other name it returns as it is. It fails if the
-// link leads nowhere, or to what a file must not replace.
+// file and not a link such as /dev/stdout. It returns any other name unchanged. It fails if the
+// link leads nowhere, or to a file that must not be replaced.
 func followLink(name string) (string, error) {
 	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return name, nil //nolint:nilerr // a name of nothing is that of a new file
@@ -96,7 +96,7 @@ func followLink(name string) (string, error) {
 	return filepath.EvalSymlinks(name)
 }
 
-// planDownload finds out what src is. to is its name below the destination, "" for the destination
+// planDownload adds src to the plan. to is its name below the destination, "" for the destination
 // itself. dirOnly says that to can't be the name of a file.
 func (c *copier) planDownload(p *plan, src Name, to string, dirOnly bool) error {
 	if err := c.dial(src.Address); err != nil {
@@ -122,8 +122,8 @@ func (c *copier) planDownload(p *plan, src Name, to string, dirOnly bool) error 
 	return nil
 }
 
-// planDownloadDir plans the directory and its contents. It returns an error only if all of it
-// fails, and reports the other failures one by one.
+// planDownloadDir adds a directory and its contents to the plan. It returns an error only if all of
+// it fails; it reports other failures individually.
 func (c *copier) planDownloadDir(p *plan, d job) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -164,8 +164,8 @@ func (c *copier) planDownloadDir(p *plan, d job) error {
 	return nil
 }
 
-// listRemote returns the entries of the server's directory. A name that comes more than once counts
-// once, because a directory may change while the server reads it.
+// listRemote returns the entries of the server's directory. A name that appears more than once
+// counts once, because a directory may change while the server reads it.
 func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
 	if err := c.dial(address); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 	if err != nil {
 		return err
 	}
-	defer func() { p.close() }() // of the last attempt
+	defer func() { p.close() }() // closes the part of the last attempt
 	here, err := p.prefix(c.over)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 }
 
 // fetch reads the rest of the file chunk by chunk and returns the sum that the server reports. Up
-// to window Reads are under way while fetch stores an earlier chunk.
+// to window Reads are outstanding while fetch stores an earlier chunk.
 func (c *copier) fetch(p *part) (sum, error) {
 	var posted, arrived uint64
 	var lengths [window]int
@@ -294,7 +294,7 @@ func (c *copier) announced(wait bool) (m message, ok bool, err error) {
 }
 
 // checkChunk checks that the chunk or grant m is the next one, with this index. since is the oldest
-// index under way, and rest is the number of bytes left.
+// outstanding index, and rest is the number of bytes left.
 func checkChunk(m message, index, since uint64, rest int64) error {
 	n := int64(m.handle.Len)
 	if m.number != index || index-since >= window || n == 0 || n > maxChunk || n > rest {
@@ -304,7 +304,7 @@ func checkChunk(m message, index, since uint64, rest int64) error {
 	return nil
 }
 
-// resumable adds to an error in the middle of a copy that the received bytes are kept.
+// resumable adds to an error during a copy that the received bytes are kept.
 func resumable(err error, p *part) error {
 	if (errors.Is(err, ErrLost) || isDiskFull(err)) && p.off > 0 && p.attr.size() > resumeMin {
 		return fmt.Errorf("%w; the same command continues after the %d bytes received", err, p.off)

@@ -11,13 +11,12 @@ import (
 	"unicode"
 )
 
-// Copy reports these errors for files, wrapped. Errors of the server that mean a system's error
-// match fs.ErrNotExist, fs.ErrPermission and syscall.ENOSPC.
+// Errors that Copy reports for files, wrapped. System errors of the server match fs.ErrNotExist,
+// fs.ErrPermission and syscall.ENOSPC.
 var (
 	// ErrReadOnly means that the server does not accept files.
 	ErrReadOnly = errors.New("the server is read-only (with -w it accepts files)")
-	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the
-	// moment.
+	// ErrTooManyClients means that the server currently serves ServerConfig.MaxConns other clients.
 	ErrTooManyClients = errors.New("too many clients at the moment")
 	// ErrTooManyEntries means that the directories to download contain more than 2^20 files and
 	// directories in all, or that the client would need more than 1 GiB for their paths.
@@ -28,28 +27,28 @@ var (
 	ErrNotDirectory = errors.New("is not a directory")
 	// ErrNotRegular means that something is neither a regular file nor a directory.
 	ErrNotRegular = errors.New("is not a regular file")
-	// ErrPath means that a path is not one that this package uses: it is empty, too long, or has
+	// ErrPath means that this package does not accept a path: it is empty, too long, or has
 	// elements such as "..".
 	ErrPath = errors.New("invalid path")
 	// ErrUnfinished means that the name is reserved for unfinished copies.
 	ErrUnfinished = errors.New("is the name of an unfinished copy")
-	// ErrBusy means that another copy to the same name is under way.
+	// ErrBusy means that another copy to the same name is in progress.
 	ErrBusy = errors.New("another copy to this file is under way")
 	// ErrChanged means that the source was written to, cut or replaced while it was copied.
 	ErrChanged = errors.New("the source changed during the copy")
 	// ErrMismatch means that the SHA-256 of the received bytes differs from that of the source. The
 	// part is removed.
 	ErrMismatch = errors.New("the received file differs from the sent file (SHA-256); nothing is kept")
-	// ErrLost means that the connection ended in the middle of a copy.
+	// ErrLost means that the connection ended during a copy.
 	ErrLost = errors.New("connection lost")
-	// ErrGivenUp means that the file was not tried, because the connection failed at each of the 5
+	// ErrGivenUp means that the file was not tried, because the connection failed for each of the 5
 	// files before it.
 	ErrGivenUp = errors.New("not tried, because the connection failed at each of the files before this one")
 	// ErrProtocol means that the peer sent what the protocol does not allow at that point.
 	ErrProtocol = errors.New("protocol violation by the peer")
 	// ErrNotServer means that the peer speaks MPA, but not this package's protocol.
 	ErrNotServer = errors.New("the peer is not an rddp file server of this version")
-	// ErrFailed means that some of the files were not copied; each one's reason went to
+	// ErrFailed means that some files were not copied; the reason for each was passed to
 	// Config.Failed.
 	ErrFailed = errors.New("not everything was copied")
 	// ErrNames means that the sources do not fit the destination.
@@ -61,8 +60,8 @@ type code uint8
 
 const codeOther code = 0
 
-// codes lists the errors that have a code of their own, which is their index plus 1. New ones go to
-// the end.
+// codes lists the errors that have their own code, which is the index plus 1. Add new ones at the
+// end.
 var codes = [...]error{
 	ErrReadOnly, ErrIsDirectory, ErrNotDirectory, ErrNotRegular, ErrPath, ErrUnfinished, ErrBusy, ErrChanged,
 	ErrMismatch, ErrProtocol, fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC,
@@ -90,7 +89,7 @@ func (c code) sentinel() error {
 	return codes[c-1]
 }
 
-// These are error numbers of Windows that package syscall does not name.
+// Windows error numbers that package syscall does not name.
 const (
 	winHandleDiskFull syscall.Errno = 39
 	winDiskFull       syscall.Errno = 112
@@ -135,8 +134,8 @@ type plainError struct {
 func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.err }
 
-// plain returns err with the words of os.Root for people: its operations are named after system
-// calls, such as statat.
+// plain returns err with clearer words for errors of os.Root, whose operations are named after
+// system calls, such as statat.
 func plain(err error) error {
 	old, op, name, reason := "", "", "", error(nil)
 	pe, le := (*fs.PathError)(nil), (*os.LinkError)(nil)
@@ -165,7 +164,7 @@ const (
 	escapes = "path escapes from parent" // package os does not export this error
 )
 
-// printable returns s with everything replaced that a terminal could take for a command.
+// printable replaces all characters in s that could be part of a terminal's control sequence.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -19,7 +19,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A source that changes while it is copied is told, and nothing gets its name.
+// A source that changes during the copy is reported, and no file gets its name.
 func TestSourceChanges(t *testing.T) {
 	const size = 3 << 20
 	tests := []struct {
@@ -64,7 +64,7 @@ func TestSourceChanges(t *testing.T) {
 	}
 }
 
-// Two copies to one name are not mixed: the second is refused as long as the first goes on.
+// Two copies to one name are not mixed: the second is refused while the first is in progress.
 func TestBusy(t *testing.T) {
 	const size = 2 << 20
 	for _, way := range ways {
@@ -84,8 +84,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestBusyForAMoment: an upload does not fail because the connection of an interrupted one is still
-// at the same file.
+// TestBusyForAMoment: an upload does not fail if the connection of an interrupted one still has the
+// same file.
 func TestBusyForAMoment(t *testing.T) {
 	dir, here := t.TempDir(), t.TempDir()
 	put(t, filepath.Join(here, "f"), content(100, 1))
@@ -113,7 +113,7 @@ func TestBusyForAMoment(t *testing.T) {
 	wantFile(t, filepath.Join(dir, "f"), content(100, 1))
 }
 
-// Errors of requests are told in words, match the sentinels, and leave the connection in use.
+// Errors of requests have clear texts, match the sentinels, and leave the connection usable.
 func TestRefusals(t *testing.T) {
 	v := serve(t, nil)
 	put(t, filepath.Join(v.dir, "f"), []byte("f"))
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is no server of ours is told apart, each kind with a hint.
+// The error for another kind of server, or none, has a hint about the kind.
 func TestDialErrors(t *testing.T) {
 	refused := prototest.ClosedPort(t)
 	tests := []struct {
@@ -189,7 +189,7 @@ func TestDialErrors(t *testing.T) {
 					}
 					defer c.Close()
 					tt.serve(c.(*net.TCPConn))
-					io.Copy(io.Discard, c) // until the client goes
+					io.Copy(io.Discard, c) // until the client closes
 				}()
 			}
 			timeout := time.Minute
@@ -199,7 +199,7 @@ func TestDialErrors(t *testing.T) {
 			cfg := Config{Socket: extsock.Config{HandshakeTimeout: timeout}}
 			o := cp(t, cfg, local(t.TempDir()), Name{Address: address, Path: "f"})
 			o.wantFailure(t, tt.want, tt.words, address)
-			for _, err := range o.failures { // the reason alone, without the layers that it came through
+			for _, err := range o.failures { // only the reason, without the names of layers
 				if text := err.Error(); strings.Count(text, address) != 1 || strings.Contains(text, "tcp") || strings.Contains(text, "mpa:") {
 					t.Errorf("the failure says %q, want the address once and one reason", text)
 				}
@@ -208,7 +208,7 @@ func TestDialErrors(t *testing.T) {
 	}
 }
 
-// A server that falls silent is given up after the idle time-out, and so is a client.
+// A server or a client that falls silent is given up after the idle timeout.
 func TestSilence(t *testing.T) {
 	const idle = time.Minute
 	synctest.Test(t, func(t *testing.T) {
@@ -232,13 +232,13 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// Busy messages keep a connection alive, however long an end has nothing else to say, and whatever
-// the idle time-outs of the two ends are.
+// Busy messages keep a connection alive for any time without other messages, and with any idle
+// timeouts of the two ends.
 func TestBusyKeepsAlive(t *testing.T) {
-	const disk = 10 * time.Minute // for one chunk: it sleeps, for instance
+	const disk = 10 * time.Minute // the time for one chunk, on a sleeping disk for example
 	for _, tt := range []struct {
 		desc           string
-		server, client time.Duration // their idle time-outs
+		server, client time.Duration // their idle timeouts
 		slowServer     bool          // else the client is slow
 	}{
 		{"slow client", DefaultIdleTimeout, DefaultIdleTimeout, false},
@@ -277,7 +277,7 @@ func TestBusyKeepsAlive(t *testing.T) {
 	}
 }
 
-// A slowWriter takes its time for each Write.
+// A slowWriter sleeps in each Write.
 type slowWriter struct {
 	io.Writer
 	d time.Duration
@@ -288,7 +288,7 @@ func (w slowWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// More clients than the server takes are refused.
+// Clients beyond MaxConns are refused.
 func TestMaxConns(t *testing.T) {
 	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk})
 	put(t, filepath.Join(v.dir, "f"), content(5<<20, 1))
@@ -302,8 +302,8 @@ func TestMaxConns(t *testing.T) {
 	second.wantFailure(t, ErrTooManyClients)
 }
 
-// Clients that have passed startup and ask for nothing take no place from those that do. If there
-// are too many, the oldest is closed.
+// Clients that make no request after startup take no place from those that do. If there are too
+// many, the oldest is closed.
 func TestQuietClients(t *testing.T) {
 	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk, quiet: 2})
 	var quiet []*session
@@ -331,7 +331,7 @@ func TestQuietClients(t *testing.T) {
 	admitted(t, refused)
 }
 
-// admitted asks for something until the server does not refuse it any more: it may not have noticed
+// admitted makes a request until the server no longer refuses it. The server may not have noticed
 // yet that another client has gone.
 func admitted(t *testing.T, s *session) {
 	t.Helper()
@@ -346,7 +346,7 @@ func admitted(t *testing.T, s *session) {
 	}
 }
 
-// Names that make no sense together are refused before anything happens.
+// Inconsistent names are refused before anything happens.
 func TestNames(t *testing.T) {
 	r, l := Name{Address: "h:1", Path: "f"}, local("f")
 	for _, tt := range []struct {
@@ -359,8 +359,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The longest name that a file can have is copied, though that of its part can't be derived from
-// it.
+// A file with the longest possible name can be copied, although a part's name with a suffix would
+// be too long.
 func TestLongName(t *testing.T) {
 	v := serve(t, nil)
 	name := strings.Repeat("x", maxName)

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// Clients from one address that ask for nothing take only each other's places: one at another
-// address that has asked for nothing yet keeps its own.
+// Clients from one address that make no request displace only each other: a quiet client at another
+// address keeps its place.
 func TestFloodFromOneAddress(t *testing.T) {
 	const quiet, many = 4, 20
 	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk, quiet: quiet})
@@ -47,9 +47,9 @@ func connectFrom(t *testing.T, v *serving, from byte) *session {
 	return s
 }
 
-// TestFloodThatAsks: clients of one address that have asked for something, and only say that they
-// are alive, take all places. One of another address that came before keeps its place, and those
-// that come now get their share of the places.
+// TestFloodThatAsks: clients of one address, which have made a request and now only report that
+// they are alive, take all places. An earlier client of another address keeps its place, and later
+// clients get their share of the places.
 func TestFloodThatAsks(t *testing.T) {
 	const most = 6
 	v := serve(t, &ServerConfig{MaxConns: most, chunk: testChunk})

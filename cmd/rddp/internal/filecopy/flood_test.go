@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A peer that sends more than the protocol allows and then nothing does not keep the session
-// waiting while its user waits for something else, such as a Read that the peer does not answer.
+// A peer that sends more than the protocol allows, and then nothing, does not block the session,
+// even if its user waits for something else, such as a Read that the peer does not answer.
 func TestFloodThenSilence(t *testing.T) {
 	const idle = time.Minute
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestFloodThenSilence(t *testing.T) {
 		for range 5 * window {
 			m := message{kind: kindDone}
 			if err := peer.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true}); err != nil {
-				break // the session has ended already
+				break // the session has already ended
 			}
 			sent++
 		}

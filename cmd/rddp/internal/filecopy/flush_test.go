@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestFlushed: a part is on disk before the file has its name, and the names of files and
-// directories are when the copy has ended.
+// TestFlushed: a part is flushed to disk before the file gets its name. The names of files and
+// directories are flushed by the end of the copy.
 func TestFlushed(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
 			var mu sync.Mutex
-			flushed := make(map[string][]string) // the names of parts, and of directories, and what the directory then has
+			flushed := make(map[string][]string) // by flushed part or directory: the names in its directory at that time
 			flush := flushFile
 			defer func() { flushFile = flush }()
 			flushFile = func(f *os.File) error {

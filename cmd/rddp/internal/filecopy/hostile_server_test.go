@@ -18,7 +18,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A hostileServer accepts one connection and answers as a script says.
+// hostileServer starts a server that accepts one connection and runs a script on it.
 func hostileServer(t *testing.T, script func(s *session) error) *serving {
 	t.Helper()
 	return hostileServerAt(t, "127.0.0.1:0", extsock.Config{}, script)
@@ -55,7 +55,7 @@ func hostileServerAt(t *testing.T, address string, cfg extsock.Config, script fu
 	return &serving{addr: l.Addr().String()}
 }
 
-// A client believes a server nothing that it can check, and writes nowhere but in its destination.
+// A client checks everything that a server sends, and writes only to its destination.
 func TestHostileServer(t *testing.T) {
 	file := attr{Type: typeFile, Size: 3 << 20, Perm: 0o640}
 	dir := attr{Type: typeDir, Perm: 0o750}
@@ -78,7 +78,7 @@ func TestHostileServer(t *testing.T) {
 		}
 		return message{kind: kindChunk, number: index, handle: r.Handle()}
 	}
-	// got has the client ask for a file and answers the get with messages of a session.
+	// got answers the client's get with the messages that answer returns.
 	got := func(answer func(s *session) []message) func(s *session) error {
 		return func(s *session) error {
 			if err := reply(s, message{kind: kindAttr, attr: file}); err != nil {
@@ -87,8 +87,7 @@ func TestHostileServer(t *testing.T) {
 			return reply(s, append([]message{{kind: kindFile, attr: file}}, answer(s)...)...)
 		}
 	}
-	// more answers each question for entries, the first of which has the number 0, and says that
-	// there are more.
+	// more answers each request for entries, numbered from 0, and always says that there are more.
 	more := func(entries func(n int) []entry) func(s *session) error {
 		return func(s *session) error {
 			if err := reply(s, message{kind: kindAttr, attr: dir}); err != nil {
@@ -147,7 +146,7 @@ func TestHostileServer(t *testing.T) {
 			for i := range uint64(window + 2) {
 				ms = append(ms, chunk(s, i, 10))
 			}
-			return append(ms, message{kind: kindBegin}) // if the client were quick enough to take them
+			return append(ms, message{kind: kindBegin}) // in case the client is fast enough to read them all
 		}), ErrProtocol},
 		{"chunk that is not there", got(func(*session) []message {
 			return []message{{kind: kindChunk, handle: rdmap.Handle{STag: 1, Len: 5}}}
@@ -168,7 +167,7 @@ func TestHostileServer(t *testing.T) {
 			if err := reply(s, message{kind: kindAttr, attr: dir}); err != nil {
 				return err
 			}
-			for { // each as deep as it goes
+			for { // each directory contains another one
 				if err := reply(s, message{kind: kindEntries, entries: []entry{{strings.Repeat("d", 200), dir}}}); err != nil {
 					return err
 				}
@@ -228,7 +227,7 @@ func TestHostileServer(t *testing.T) {
 				t.Error("a file is there")
 			}
 			if strings.HasPrefix(tt.desc, "endless") {
-				return // its tree has names too long for tree
+				return // the names are too long for tree
 			}
 			if got := tree(t, above); len(got) > 0 && !strings.HasPrefix(got[len(got)-1], "dst") {
 				t.Errorf("outside: %q", got)
@@ -240,7 +239,7 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// A server of an upload can't have the client write where or what it should not.
+// In an upload, a server can't make the client write to the wrong place or the wrong data.
 func TestHostileUpload(t *testing.T) {
 	file := []byte(strings.Repeat("x", 3<<20))
 	grant := func(s *session, index uint64, n int) message {
@@ -252,7 +251,7 @@ func TestHostileUpload(t *testing.T) {
 	}
 	tests := []struct {
 		desc    string
-		answers func(s *session) []message // to put and begin
+		answers func(s *session) []message // the answers to put and begin
 		want    error
 	}{
 		{"more there than the file has", func(*session) []message { return []message{{kind: kindReady, number: 3<<20 + 1}} }, ErrProtocol},
@@ -295,8 +294,8 @@ func TestHostileUpload(t *testing.T) {
 	}
 }
 
-// A server that lets the client plan many files and is gone then does not make it wait for a
-// time-out at each of them.
+// If a server lets the client plan many files and then disappears, the client does not wait for a
+// timeout at each of them.
 func TestServerGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const files = 2 * maxLost
@@ -314,7 +313,7 @@ func TestServerGivenUp(t *testing.T) {
 					return err
 				}
 			}
-			return io.EOF // it accepts no other connection
+			return io.EOF // accept no other connection
 		})
 		o := cp(t, Config{Recursive: true, Socket: network}, local(t.TempDir()), v.name("d"))
 		givenUp := 0
@@ -330,8 +329,8 @@ func TestServerGivenUp(t *testing.T) {
 	})
 }
 
-// Only files that fail with their connection one after the other make the client give up a server.
-// A file that is copied, or that fails alone, starts the count anew, each time.
+// The client gives up a server only after consecutive files that fail with their connection. A file
+// that is copied, or that fails without the connection, resets the count.
 func TestServerNotGivenUp(t *testing.T) {
 	v := serve(t, nil)
 	lost, alone := fmt.Errorf("%w: as a test", ErrLost), errors.New("this file only")

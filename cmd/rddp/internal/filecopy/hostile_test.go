@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// connect makes a session of a client that can say anything.
+// connect returns the session of a client that can send any message.
 func connect(t *testing.T, v *serving) *session {
 	t.Helper()
 	conf := socket(extsock.Config{}, 10*time.Second)
@@ -28,7 +28,7 @@ func connect(t *testing.T, v *serving) *session {
 	return s
 }
 
-// wantServing checks that v still serves others.
+// wantServing checks that v still serves other clients.
 func wantServing(t *testing.T, v *serving) {
 	t.Helper()
 	put(t, filepath.Join(v.dir, "ok"), content(1000, 9))
@@ -37,7 +37,7 @@ func wantServing(t *testing.T, v *serving) {
 	wantFile(t, filepath.Join(here, "ok"), content(1000, 9))
 }
 
-// No request reaches anything outside the directory, by whatever path. The connection stays in use.
+// No request reaches anything outside the directory, by any path. The connection stays usable.
 func TestPathTraversal(t *testing.T) {
 	outside := t.TempDir()
 	put(t, filepath.Join(outside, "secret"), []byte("secret"))
@@ -52,7 +52,7 @@ func TestPathTraversal(t *testing.T) {
 		}
 	}
 	before := tree(t, outside)
-	up := filepath.Base(filepath.Dir(v.dir)) // by way of "up" one gets to the directory above
+	up := filepath.Base(filepath.Dir(v.dir)) // "up" is a link to the directory above
 	paths := append(slices.Clone(badPaths), "file", "dir", "dir/secret", "dir/new", "up", "up/"+up, "absolute/etc/passwd", "dangling")
 	s := connect(t, v)
 	file := attr{Type: typeFile, Size: 2 << 20, Perm: 0o777}
@@ -67,7 +67,7 @@ func TestPathTraversal(t *testing.T) {
 		} {
 			replaced := m.kind == kindPut && slices.Contains([]string{"file", "dir", "up", "dangling"}, p)
 			if replaced {
-				continue // a link in the last place would be replaced, not followed: see below
+				continue // a link as the last element is replaced, not followed: see below
 			}
 			if err := s.send(m); err != nil {
 				t.Fatal(err)
@@ -98,11 +98,11 @@ func TestPathTraversal(t *testing.T) {
 	wantServing(t, v)
 }
 
-// A client that breaks the rules ends its own connection, or copy, and nothing else.
+// A client that breaks the rules ends only its own connection or copy.
 func TestHostileClient(t *testing.T) {
 	const size = 1 << 20
 	file := attr{Type: typeFile, Size: size, Perm: 0o600}
-	begun := func(t *testing.T, s *session) (grants []message) { // an upload with its first grants
+	begun := func(t *testing.T, s *session) (grants []message) { // begins an upload, and returns its first grants
 		if _, err := s.ask(message{kind: kindPut, attr: file, text: "new"}, kindReady); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestHostileClient(t *testing.T) {
 		{"Write to what was written", func(t *testing.T, s *session) {
 			h := begun(t, s)[0].handle
 			s.send(message{kind: kindWritten})
-			s.move(rdmap.WorkWrite, h, make([]byte, 1)) // behind written in the stream, so never before it
+			s.move(rdmap.WorkWrite, h, make([]byte, 1)) // after written in the stream, so it arrives later
 			s.expect(kindGrant)                         // written was answered
 			s.move(rdmap.WorkWrite, h, make([]byte, 1))
 		}},
@@ -211,7 +211,7 @@ func TestHostileClient(t *testing.T) {
 				for {
 					m, err := s.receive()
 					if err != nil {
-						return // told or cut off
+						return // an error message, or the end of the connection
 					}
 					if m.kind == kindDone {
 						t.Error("the server is content")
@@ -233,7 +233,7 @@ func TestHostileClient(t *testing.T) {
 	}
 }
 
-// A list has all names, those of unfinished copies too.
+// A list contains all names, including those of unfinished copies.
 func TestList(t *testing.T) {
 	v := serve(t, nil)
 	for i := range 10 * entriesAtOnce {

@@ -10,15 +10,15 @@ import (
 
 // An Entry is a file or directory of a server.
 type Entry struct {
-	Name  string    // its last name; may hold bytes that a terminal takes for a command
+	Name  string    // its last name; may contain control sequences
 	Type  string    // "file", "directory", or "other", which is never copied
 	Perm  uint16    // permission bits
 	Size  int64     // bytes of a file
 	Mtime time.Time // when it was modified
 }
 
-// List returns the entries of a remote directory, sorted by name, or the remote file itself. Of cfg
-// it uses what is about the connection.
+// List returns the entries of a remote directory, sorted by name, or the remote file itself. It
+// uses only the fields of cfg about the connection.
 func List(ctx context.Context, n Name, cfg *Config) (entries []Entry, err error) {
 	c := &copier{ctx: ctx, cfg: *cfg}
 	if c.cfg.IdleTimeout <= 0 {
@@ -52,7 +52,7 @@ func List(ctx context.Context, n Name, cfg *Config) (entries []Entry, err error)
 	return entries, nil
 }
 
-// cause returns the error of the context if that has ended the work, or err.
+// cause returns the error of the context if it is done, or else err.
 func (c *copier) cause(err error) error {
 	if c.ctx.Err() != nil {
 		return c.ctx.Err()
@@ -71,8 +71,8 @@ func entryOf(name string, a attr) Entry {
 	return e
 }
 
-// String returns the entry as a line, with everything replaced that a terminal could take for a
-// command. The name of a directory ends with a slash.
+// String returns the entry as a line, with a printable name. The name of a directory ends with a
+// slash.
 func (e Entry) String() string {
 	name := printable(e.Name)
 	if e.Type == "directory" {

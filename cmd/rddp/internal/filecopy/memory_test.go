@@ -2,8 +2,8 @@ package filecopy
 
 import "testing"
 
-// TestMemoryOfAllClients: the chunks that a server lends to its clients, of the longest length, in
-// all places. A client beyond MaxConns gets none: see TestMaxConns.
+// TestMemoryOfAllClients bounds the memory for chunks of maximum length for all clients. A client
+// beyond MaxConns gets none: see TestMaxConns.
 func TestMemoryOfAllClients(t *testing.T) {
 	var c serverConn
 	each := int64(len(c.slots)) * maxChunk

@@ -22,11 +22,11 @@ const (
 	kindList                    // asks for the first entries of this directory
 	kindNext                    // asks for the next entries of that directory
 	kindMkdir                   // makes this directory, unless it exists
-	kindSetAttr                 // gives this directory these permission bits and time, unless it is finished
+	kindSetAttr                 // sets the permission bits and time of this directory, unless it is finished
 	kindGet                     // asks for this file; the client has the bytes before the offset, with this sum
 	kindRelease                 // the client has read this chunk
 	kindPut                     // offers this file
-	kindBegin                   // the client sends from this offset on, which is that of ready, or 0
+	kindBegin                   // the client sends from this offset on: the offset in ready, or 0
 	kindWritten                 // the memory granted for this chunk is filled
 )
 
@@ -40,20 +40,20 @@ const (
 const (
 	kindAttr    kind = iota + 32 // answers stat
 	kindEntries                  // answers list and next; the flag says that there are more
-	kindMade                     // answers mkdir and setattr; the flag says that mkdir has made it, or that it is unfinished
+	kindMade                     // answers mkdir and setattr; after mkdir, the flag says that the directory is unfinished
 	kindFile                     // answers get: the file's attr, and the offset from which the server sends it
 	kindChunk                    // a chunk is ready to be read
 	kindReady                    // answers put: the number of bytes that the server has, and their sum
 	kindGrant                    // memory for a chunk
 	kindDone                     // answers end: the file is complete and has its name
-	kindError                    // answers any request, or ends a copy and so the connection
+	kindError                    // answers any request, or ends a copy and thus the connection
 )
 
-// A message is one Send. The first octet is its kind, whose fields follow in this order:
+// A message is one Send. The first octet is its kind. The fields follow in this order:
 //
 //	| attr (23 octets) | number (8) | handle (16) | sum (32) | flag (1) | code (1) | entries or text (the rest) |
 //
-// Each kind has those that layouts names:
+// Each kind has the fields in layouts:
 //
 //	stat     path                        attr     attr
 //	list     path                        entries  flag entries
@@ -72,13 +72,13 @@ const (
 //	busy                                 busy
 //	                                     error    code text
 //
-// Numbers are big-endian. Chunks are numbered from 0 in each file; a handle's length is the
-// chunk's. The sums of get and ready are of the octets before the offset. A list of entries is, for
-// each,
+// Numbers are big-endian. Chunks are numbered from 0 in each file; the length in the handle is the
+// length of the chunk. The sums in get and ready are those of the octets before the offset. Each
+// entry in a list has the form
 //
 //	| attr (23 octets) | length of the name (1) | name |
 //
-// If the flag says that there are more, the list holds at least one name that has not come before.
+// If the flag says that there are more, the list contains at least one new name.
 type message struct {
 	kind    kind
 	attr    attr
@@ -88,7 +88,7 @@ type message struct {
 	flag    bool
 	code    code
 	entries []entry
-	text    string // path, or words
+	text    string // a path, or the text of an error
 }
 
 // An entry is one name of a directory.
@@ -175,9 +175,9 @@ func boolByte(f bool) byte {
 
 var errMessage = errors.New("malformed message")
 
-// parseMessage parses one whole message. It does not check paths, which are checked where they are
-// used, so that the client gets an answer to an invalid path. The names of entries are single
-// elements, but this system may not allow them.
+// parseMessage parses one whole message. It does not check paths: they are checked where they are
+// used, so that the client gets an answer to an invalid path. The names of entries are single path
+// elements, but may be invalid on this system.
 func parseMessage(b []byte) (m message, err error) {
 	if len(b) == 0 {
 		return message{}, errMessage
@@ -237,7 +237,7 @@ func (m *message) parseFixed(l layout, b []byte) (rest []byte, err error) {
 	return b, nil
 }
 
-// fixedLen returns the length of those fields number, handle, sum, flag and code that l has.
+// fixedLen returns the total length of the fields number, handle, sum, flag and code in l.
 func (l layout) fixedLen() (n int) {
 	for _, f := range []struct {
 		field layout

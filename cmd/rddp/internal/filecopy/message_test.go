@@ -23,7 +23,7 @@ const (
 	someSumHex  = "aa" + "000000000000000000000000000000000000000000000000000000000000" + "bb"
 )
 
-// messages are one of each kind, with its octets.
+// messages contains one message of each kind, with its encoding.
 var messages = []struct {
 	m   message
 	hex string
@@ -81,7 +81,7 @@ func TestMessage(t *testing.T) {
 			}
 			whole := layouts[tt.m.kind]
 			for i := range want[:len(want)-len(tt.m.text)] {
-				// A list may end behind each entry.
+				// A list may end after each entry.
 				if whole&hasEntries != 0 && (i == 2 || i == 2+attrLen+2) {
 					continue
 				}
@@ -129,7 +129,7 @@ func TestMessageMalformed(t *testing.T) {
 	}
 }
 
-// A full message of entries fits the buffers, whatever the names.
+// A full message of entries fits into the buffers, with names of any length.
 func TestEntriesFit(t *testing.T) {
 	m := message{kind: kindEntries}
 	for range entriesAtOnce {
@@ -144,7 +144,7 @@ func TestEntriesFit(t *testing.T) {
 	}
 }
 
-// Errors come out as what they went in as.
+// Error messages keep the identity of errors.
 func TestErrorMessage(t *testing.T) {
 	for _, want := range codes {
 		m, err := parseMessage(errorMessage(want).appendTo(nil))
@@ -188,8 +188,8 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// The greeting tells the idle time-out, in whole milliseconds of 32 bits, and no other octets are
-// one.
+// The greeting contains the idle timeout in whole milliseconds, in 32 bits. Other bytes are not
+// accepted as a greeting.
 func TestGreeting(t *testing.T) {
 	want := []byte("rddp files\x02\x00\x01\xd4\xc0")
 	if got := appendGreeting(nil, 2*time.Minute); !bytes.Equal(got, want) {

@@ -2,9 +2,9 @@ package filecopy
 
 import "os"
 
-// names records the directories below root in which files and directories have recently got their
-// names. The content of a file is flushed to disk before the file gets its name. The names are
-// flushed when a connection or a Copy ends, once for all files of a directory.
+// names records the directories below root in which files and directories have recently been
+// created or renamed. The content of a file is flushed to disk before the file gets its name. The
+// directories are flushed when a connection or a Copy ends, once for all files of a directory.
 type names struct {
 	root *os.Root
 	dirs map[string]bool
@@ -26,8 +26,8 @@ func (n *names) add(dir string) {
 	}
 }
 
-// flush flushes the directories, on systems and file systems that support this. If a system
-// refuses, there is nothing to undo, and the files are complete in any case.
+// flush flushes the directories, on systems and file systems that support this. It ignores errors,
+// because the files are complete in any case.
 func (n *names) flush() {
 	for dir := range n.dirs {
 		if d, err := openAny(n.root, dir); err == nil {

@@ -4,7 +4,7 @@ package filecopy
 
 import "io/fs"
 
-// isOwn reports whether info is that of a regular file. These systems have no numbers of users.
+// isOwn reports whether info describes a regular file. These systems have no user IDs.
 func isOwn(info fs.FileInfo) bool { return info.Mode().IsRegular() }
 
 // isPrivate is isOwn.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mapOwners makes the file system look like one that shows another owner than the user of this
-// process for every file, until the test ends.
+// mapOwners simulates a file system that shows another owner than this user for every file, until
+// the test ends.
 func mapOwners(t *testing.T) {
 	t.Helper()
 	was := ownUser
@@ -19,7 +19,7 @@ func mapOwners(t *testing.T) {
 }
 
 // TestMappedOwners: on a file system that shows another owner for this user's files, directories
-// are finished, those of an interrupted copy too.
+// are finished, also after an interrupted copy.
 func TestMappedOwners(t *testing.T) {
 	mapOwners(t)
 	for _, way := range ways {
@@ -41,8 +41,8 @@ func TestMappedOwners(t *testing.T) {
 	}
 }
 
-// TestForeignNote: a directory with a note that is not like those that this user makes there keeps
-// its attributes, and is not called unfinished. finishDir says so.
+// TestForeignNote: a directory with a note that differs from this user's new files keeps its
+// attributes, and is not reported as unfinished. finishDir returns an error for it.
 func TestForeignNote(t *testing.T) {
 	for desc, mapped := range map[string]bool{"a file system with owners": false, "one that maps them": true} {
 		for what, change := range map[string]func(note string) error{
@@ -51,7 +51,7 @@ func TestForeignNote(t *testing.T) {
 			"a link":       func(note string) error { return errors.Join(os.Remove(note), os.Symlink("other", note)) },
 			"an owner": func(note string) error {
 				if os.Geteuid() != 0 {
-					return os.Chmod(note, 0o640) // only root can
+					return os.Chmod(note, 0o640) // only root can change the owner
 				}
 				return os.Chown(note, nobody, -1)
 			},

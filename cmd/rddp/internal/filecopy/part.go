@@ -16,21 +16,22 @@ import (
 // would cost more than it saves.
 const resumeMin = 1 << 20
 
-// A disk is what the parts of one root share.
+// A disk contains the state that the parts of one root share.
 type disk struct {
 	names *names                    // records new names
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
 }
 
-// A part is a file on its way to its place. Its content collects under another name, in order:
+// A part is a file that is being received. Its content is collected under another name. The methods
+// are called in this order:
 //
 //	openPart → [prefix] → begin → Write … → finish
 //
-// and close, at any point, leaves what is there for the next time.
+// close, at any point, keeps the bytes so far for the next attempt.
 type part struct {
 	root       *os.Root
-	name       string // its final name, below root
-	part, note string // its name until then, and the name of the note about its source
+	name       string // the final name, below root
+	part, note string // the name until then, and the name of the note about the source
 	attr       attr   // the source's
 	disk
 
@@ -39,14 +40,14 @@ type part struct {
 	unlock func()
 	whole  *os.File // the existing file, if it has the source's size and time; otherwise nil
 	sum    hash.Hash
-	off    int64 // bytes that are there
+	off    int64 // bytes so far
 }
 
-// keptModes are those of what a file must not replace, such as /dev/null.
+// keptModes are the modes of files that must not be replaced, such as /dev/null.
 const keptModes = fs.ModeDevice | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeIrregular
 
-// openPart opens or makes the part of the file name, a copy of a source with these attributes. Then
-// off is the number of bytes that are there, if prefix shows that they are the right ones.
+// openPart opens or makes the part of the file name, a copy of a source with the attributes a. off
+// is then the number of existing bytes, which the caller must verify with prefix.
 func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 	p := &part{root: root, name: name, attr: a, disk: d, sum: sha256.New()}
 	p.part, p.note = partNames(name)
@@ -74,13 +75,13 @@ func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 // open opens the part itself, or makes it.
 //
 // Other users may be able to write the directory, and they know the name of the part. So open does
-// not follow a link, wait for a FIFO, or use a file that another user has made or may have open: it
-// removes whatever it does not use.
+// not follow links, wait for FIFOs, or use a file that another user has made or may have open. It
+// removes a file that it does not use.
 func (p *part) open() error {
 	if info, err := p.root.Lstat(p.part); err == nil {
 		if isOwn(info) {
 			err := p.openLocked(os.O_RDWR | openNonBlock)
-			if err != nil && !errors.Is(err, fs.ErrPermission) { // without permission: it has the bits of its source already
+			if err != nil && !errors.Is(err, fs.ErrPermission) { // without permission, it already has the bits of its source
 				return err
 			}
 			if err == nil && p.resume(info) {
@@ -95,8 +96,8 @@ func (p *part) open() error {
 	return p.openLocked(os.O_RDWR | os.O_CREATE | os.O_EXCL | openNonBlock)
 }
 
-// resume reports whether the open part can be used. If the note is that of the source, the copy
-// continues after its bytes.
+// resume reports whether the open part can be used. If the note matches the source, the copy
+// continues after the existing bytes.
 func (p *part) resume(named fs.FileInfo) bool {
 	opened, err := p.f.Stat()
 	if err != nil || !os.SameFile(opened, named) || !isPrivate(opened) {
@@ -108,8 +109,8 @@ func (p *part) resume(named fs.FileInfo) bool {
 	return true
 }
 
-// openLocked opens the part and locks it. The error is ErrBusy if another copy has it, or has just
-// taken or left its name.
+// openLocked opens the part and locks it. The error is ErrBusy if another copy has locked it, or
+// has just created or removed it.
 func (p *part) openLocked(flags int) (err error) {
 	p.f, err = p.root.OpenFile(p.part, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) && flags&os.O_CREATE == 0 {
@@ -127,8 +128,8 @@ func (p *part) openLocked(flags int) (err error) {
 	return nil
 }
 
-// checkName returns ErrBusy if the part's name is that of another file: the part has been renamed,
-// removed or replaced.
+// checkName returns ErrBusy if the part's name no longer belongs to the open file, because the part
+// has been renamed, removed or replaced.
 func (p *part) checkName() error {
 	opened, err := p.f.Stat()
 	if err != nil {
@@ -145,7 +146,7 @@ func (p *part) noteText() string {
 	return fmt.Sprintf("rddp part 1: of %d octets, modified %d.%09d\n", p.attr.Size, p.attr.Sec, p.attr.Nsec)
 }
 
-// isNoted reports whether the note says that the part belongs to the same source.
+// isNoted reports whether the note matches the source.
 func (p *part) isNoted() bool {
 	f, err := openAny(p.root, p.note)
 	if err != nil {
@@ -157,7 +158,7 @@ func (p *part) isNoted() bool {
 	return err == nil && string(b) == want
 }
 
-// prefix returns the sum of the off bytes that are there.
+// prefix returns the sum of the off existing bytes.
 func (p *part) prefix(stop <-chan struct{}) (sum, error) {
 	f := p.f
 	if p.whole != nil {
@@ -183,8 +184,8 @@ func (p *part) begin(off int64) error {
 	}
 	p.sum.Reset()
 	p.off = 0
-	// Truncate the part first, so that its bytes are never taken for bytes of the source in the
-	// note.
+	// Truncate the part before writing the note, so that old bytes are never taken for bytes of the
+	// source in the note.
 	if err := p.f.Truncate(0); err != nil {
 		return err
 	}
@@ -199,8 +200,7 @@ func (p *part) begin(off int64) error {
 	return writeNew(p.root, p.note, p.noteText())
 }
 
-// writeNew makes a file in the place of whatever has the name, unless that is a directory with
-// entries.
+// writeNew makes a new file. It replaces anything with that name except a directory with entries.
 func writeNew(root *os.Root, name, text string) error {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -269,8 +269,8 @@ func (p *part) finish(want sum) error {
 	return nil
 }
 
-// chmod gives f the source's permission bits. It does not use the name of f where the name could be
-// another file's by now.
+// chmod gives f the source's permission bits. Except on Windows, it does not use the name of f,
+// which another file could have by now.
 func (p *part) chmod(f *os.File, name string) error {
 	if runtime.GOOS == "windows" {
 		return p.root.Chmod(name, p.attr.perm())

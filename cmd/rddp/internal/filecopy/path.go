@@ -11,30 +11,30 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/cliparse"
 )
 
-// These are the maximum lengths of names in bytes.
+// Maximum lengths in bytes.
 const (
 	maxPath = 4096
 	maxName = 255
 )
 
-// scheme begins every remote name.
+// scheme is the prefix of every remote name.
 const scheme = "rddp://"
 
 // A Name is a source or destination of Copy.
 type Name struct {
 	// Address is the server's HOST:PORT; empty for a local name.
 	Address string
-	// Path is, for a remote name, slash-separated and relative to the served directory; "." means
-	// that directory. For a local name it is a path of the system.
+	// Path is a path of the system for a local name. For a remote name it is slash-separated and
+	// relative to the served directory; "." means that directory.
 	Path string
 	// Directory says that the name ended with a slash, so it can't be the name of a file.
 	Directory bool
 }
 
-// ParseName parses a name that a user types. A name of the form rddp://HOST[:PORT]/PATH is remote.
-// An IPv6 address is in brackets. PATH has no percent-escapes; an empty PATH means the served
-// directory. Every other name is local. The error is an ErrPath, or says that the host is missing
-// or malformed.
+// ParseName parses the name of a source or destination. A name of the form rddp://HOST[:PORT]/PATH
+// is remote. An IPv6 address is in brackets. PATH has no percent-escapes; an empty PATH means the
+// served directory. Every other name is local. The error is an ErrPath, or says that the host is
+// missing or malformed.
 func ParseName(s string) (Name, error) {
 	rest, isRemote := strings.CutPrefix(s, scheme)
 	if !isRemote {
@@ -75,7 +75,7 @@ func parseAddress(authority string) (string, error) {
 	return cliparse.ParseAddress(authority, cliparse.DefaultPort)
 }
 
-// IsRemote reports whether the name is a remote one.
+// IsRemote reports whether the name is remote.
 func (n Name) IsRemote() bool { return n.Address != "" }
 
 // String returns the name in the form that ParseName parses.
@@ -117,7 +117,7 @@ func checkPath(p string) error {
 		}
 	}
 	if filepath.Separator != '/' {
-		// Other names can also reach outside: C:x, a\b, NUL.
+		// Other names can also lead outside: C:x, a\b, NUL.
 		if _, err := filepath.Localize(p); err != nil {
 			return fmt.Errorf("%w: %q", ErrPath, p)
 		}
@@ -136,19 +136,18 @@ func checkName(e string) error {
 	return nil
 }
 
-// isElement reports whether e can be an element of a path and does not lead outside.
+// isElement reports whether e is a valid element of a path that does not lead outside.
 func isElement(e string) bool {
 	return e != "" && e != "." && e != ".." && len(e) <= maxName && !strings.ContainsAny(e, "/\x00")
 }
 
-// These are the suffixes of a part and of the note about its source.
+// The suffixes of a part and of the note about its source.
 const (
 	partSuffix = ".rddp-part"
 	noteSuffix = ".rddp-part-of"
 )
 
-// partNames returns the names of an unfinished copy of the file p, and of its note, in its
-// directory.
+// partNames returns the names of the part of the file p and of its note, in the same directory.
 func partNames(p string) (part, note string) {
 	dir, base := path.Split(filepath.ToSlash(p))
 	if 1+len(base)+len(noteSuffix) > maxName { // the name would be too long, so a hash replaces it
@@ -157,7 +156,7 @@ func partNames(p string) (part, note string) {
 	return dir + "." + base + partSuffix, dir + "." + base + noteSuffix
 }
 
-// isPartName reports whether a name without its directory belongs to an unfinished copy.
+// isPartName reports whether base, a name without a directory, is the name of a part or a note.
 func isPartName(base string) bool {
 	return strings.HasPrefix(base, ".") && (strings.HasSuffix(base, partSuffix) || strings.HasSuffix(base, noteSuffix))
 }

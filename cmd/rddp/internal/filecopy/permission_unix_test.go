@@ -16,8 +16,8 @@ import (
 // nobody is a user without rights, for tests that root would pass.
 const nobody = 65534
 
-// TestNoPermission: a file that the server may not read is refused in words. Root may read
-// everything, so root runs this as somebody else.
+// TestNoPermission: a file that the server may not read is refused with a clear error. Root may
+// read everything, so root runs this test as another user.
 func TestNoPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t)
@@ -31,8 +31,8 @@ func TestNoPermission(t *testing.T) {
 	cp(t, Config{}, local(t.TempDir()), v.name("secret")).wantFailure(t, fs.ErrPermission, "permission denied")
 }
 
-// TestReadOnlyDirectory: a copy of a directory that its owner may not write either is continued.
-// Root may write everywhere, so root runs this as somebody else.
+// TestReadOnlyDirectory: the copy of a directory that even its owner may not write is continued.
+// Root may write everywhere, so root runs this test as another user.
 func TestReadOnlyDirectory(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t)
@@ -68,7 +68,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// TestNoReplacement: neither end puts a file in the place of a pipe or a device.
+// TestNoReplacement: neither end replaces a pipe or a device by a file.
 func TestNoReplacement(t *testing.T) {
 	v := serve(t, &ServerConfig{Writable: true})
 	here := t.TempDir()
@@ -91,7 +91,7 @@ func TestNoReplacement(t *testing.T) {
 	}
 }
 
-// A pipe that takes the name of a directory does not keep a connection from ending.
+// A pipe that replaces a directory does not keep a connection from ending.
 func TestPipeForDirectory(t *testing.T) {
 	v := serve(t, nil)
 	here := t.TempDir()
@@ -109,7 +109,7 @@ func TestPipeForDirectory(t *testing.T) {
 	v.stop()
 }
 
-// asNobody runs the test once more in a process of nobody's.
+// asNobody runs the test again in a process of user nobody.
 func asNobody(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rddp-nobody-")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlanted: what another user has left under the names of a part, its note or a directory's note
-// is neither followed, nor waited for, nor used.
+// TestPlanted: a link, FIFO or file that another user has planted under the name of a part or a
+// note is not followed, opened or used.
 func TestPlanted(t *testing.T) {
 	const size = resumeMin + 1 // so there is a note
 	const victim = "victim"
@@ -35,7 +35,7 @@ func TestPlanted(t *testing.T) {
 					if err := plant(path); err != nil {
 						t.Fatal(err)
 					}
-					planted, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // as that user has it open, too
+					planted, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the other user has it open too
 					if err == nil {
 						defer planted.Close()
 					}
@@ -45,7 +45,7 @@ func TestPlanted(t *testing.T) {
 					if got := tree(t, to); len(got) != 2 {
 						t.Errorf("there are %q, want the file and the victim", got)
 					}
-					was, _ := planted.Stat() // nil for a link to nothing
+					was, _ := planted.Stat() // nil for a dangling link
 					if info, err := os.Lstat(filepath.Join(to, "f")); err != nil || !info.Mode().IsRegular() || was != nil && os.SameFile(info, was) {
 						t.Errorf("what was planted is now the copy: %v, %v", info, err)
 					}
@@ -55,8 +55,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedDuringCopy: a part that another user replaces while a copy is under way does not
-// become the file, and what it is replaced by keeps its attributes.
+// TestPlantedDuringCopy: if another user replaces a part during a copy, the replacement does not
+// become the file, and keeps its attributes.
 func TestPlantedDuringCopy(t *testing.T) {
 	const size = 3 << 20
 	for _, way := range ways {
@@ -84,7 +84,8 @@ func TestPlantedDuringCopy(t *testing.T) {
 	}
 }
 
-// TestLinkForDirectory: a copy of a directory does not follow a link that has the name of one.
+// TestLinkForDirectory: a recursive copy does not follow a link in place of a directory at the
+// destination.
 func TestLinkForDirectory(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestLinkForDirectory(t *testing.T) {
 	}
 }
 
-// TestLinkNamed: a link to a directory that the user names as the destination is followed.
+// TestLinkNamed: if the user names a link to a directory as the destination, the link is followed.
 func TestLinkNamed(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {
@@ -129,8 +130,8 @@ func TestLinkNamed(t *testing.T) {
 	}
 }
 
-// chownAway gives a file to another user, or, if only root can do that, its group all rights, which
-// is enough too.
+// chownAway gives a file to another user. Without root, it gives the group all rights instead,
+// which has the same effect here.
 func chownAway(path string) error {
 	if os.Geteuid() == 0 {
 		return os.Chown(path, nobody, nobody)

@@ -18,7 +18,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A counter counts the octets of connections as they cross.
+// A counter counts the bytes that connections transfer.
 type counter struct{ octets atomic.Int64 }
 
 func (c *counter) Sent(p []byte)     { c.octets.Add(int64(len(p))) }
@@ -33,7 +33,8 @@ var ways = []struct {
 	up   bool
 }{{"download", false}, {"upload", true}}
 
-// side gives the source's and the destination's directory and names for one way of copying "f".
+// side returns the directories and names of source and destination for copying "f" in one
+// direction.
 func side(v *serving, up bool, here string) (from, to string, src, dst Name) {
 	if up {
 		return here, v.dir, local(filepath.Join(here, "f")), v.name("f")
@@ -41,7 +42,7 @@ func side(v *serving, up bool, here string) (from, to string, src, dst Name) {
 	return v.dir, here, v.name("f"), local(filepath.Join(here, "f"))
 }
 
-// partLen returns how much of "f" is in its part, -1 if there is none.
+// partLen returns the length of the part of "f", or -1 if there is none.
 func partLen(dir string) int64 {
 	info, err := os.Stat(filepath.Join(dir, ".f.rddp-part"))
 	if err != nil {
@@ -50,7 +51,7 @@ func partLen(dir string) int64 {
 	return info.Size()
 }
 
-// A connection that is cut in the middle leaves a part, and the next copy moves just the rest.
+// A connection that is cut during a copy leaves a part, and the next copy transfers only the rest.
 func TestResumeAfterCut(t *testing.T) {
 	const size, cut = 6<<20 + 5, 3 << 20
 	for _, way := range ways {
@@ -93,15 +94,15 @@ func TestResumeAfterCut(t *testing.T) {
 	}
 }
 
-// An ending is a Tap that is closed with its connection.
+// An ending is a channel, and a Tap, that is closed when its connection ends.
 type ending chan struct{}
 
 func (ending) Sent([]byte)     {}
 func (ending) Received([]byte) {}
 func (e ending) Closed()       { close(e) }
 
-// interrupt makes a part of "f", of about half its octets, by ending the copy there. Copy moves
-// nothing until the connection has ended: the rest of the file could be quicker.
+// interrupt makes a part with about half of "f", by ending the copy there. Copy then transfers
+// nothing until the connection has ended; otherwise the rest of the file could arrive first.
 func interrupt(t *testing.T, src, dst Name, size int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -119,12 +120,12 @@ func interrupt(t *testing.T, src, dst Name, size int64) {
 	}
 }
 
-// A part is only trusted if it is one of the very same source.
+// A part is trusted only if it belongs to exactly the same source.
 func TestResumeTrust(t *testing.T) {
 	const size = 3 << 20
 	tests := []struct {
 		desc    string
-		between func(t *testing.T, from, to string) []byte // returns the content to arrive
+		between func(t *testing.T, from, to string) []byte // returns the expected content
 		resumes bool
 	}{
 		{"nothing changed", func(*testing.T, string, string) []byte { return content(size, 1) }, true},
@@ -191,7 +192,7 @@ func TestResumeTrust(t *testing.T) {
 				from, to, src, dst := side(v, way.up, here)
 				put(t, filepath.Join(from, "f"), content(size, 1))
 				interrupt(t, src, dst, size)
-				restart(t, v, &src, &dst) // the server so lets go of the part of a client that has gone
+				restart(t, v, &src, &dst) // so that the server releases the part of the interrupted client
 				if n := partLen(to); n < size/4 || n >= size {
 					t.Fatalf("the part has %d bytes", n)
 				}
@@ -209,8 +210,8 @@ func TestResumeTrust(t *testing.T) {
 	}
 }
 
-// restart ends the server and starts another one for its directory, at a new port: any program may
-// have taken the old one since. The names that are remote then have the new port.
+// restart ends the server and starts another one for its directory. The port is new, because any
+// program may have taken the old one. restart changes the port in remote names.
 func restart(t *testing.T, v *serving, names ...*Name) {
 	t.Helper()
 	v.stop()
@@ -230,7 +231,7 @@ func wantContent(t *testing.T, path string, want []byte) {
 	}
 }
 
-// What is there already does not cross again, and what only looks like it does.
+// A file that is already there is not sent again. A file that only looks the same is.
 func TestSameFile(t *testing.T) {
 	const size = 3 << 20
 	for _, way := range ways {
@@ -259,7 +260,7 @@ func TestSameFile(t *testing.T) {
 	}
 }
 
-// A fullDisk takes so many octets.
+// A fullDisk accepts left bytes.
 type fullDisk struct {
 	w    io.Writer
 	left int
@@ -278,7 +279,7 @@ func (f *fullDisk) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A disk that is full fails the file, with its part kept for later, and not the others.
+// A full disk makes only one file fail, whose part is kept for later.
 func TestDiskFull(t *testing.T) {
 	const size, room = 9 << 20, 3 << 20
 	limit := func(w io.Writer) io.Writer { return &fullDisk{w, room} }
@@ -317,7 +318,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A failed copy of a file that goes with it does not promise that another copy continues.
+// The error of a failed copy of a temporary file does not promise that another copy continues.
 func TestTemporaryIsNotContinued(t *testing.T) {
 	limit := func(w io.Writer) io.Writer { return &fullDisk{w, 3 << 20} }
 	for _, way := range ways {
@@ -337,13 +338,13 @@ func TestTemporaryIsNotContinued(t *testing.T) {
 	}
 }
 
-// joined is the name of a file in the directory n.
+// joined returns the name of a file in the directory n.
 func joined(n Name, file string) Name {
 	n.Path = strings.TrimSuffix(n.Path, "/") + "/" + file
 	return n
 }
 
-// A server that dies in the middle costs the file and is told; the next one goes on with it.
+// If a server dies during a copy, the file fails with a clear error; the next server continues it.
 func TestServerKilled(t *testing.T) {
 	const size = 6 << 20
 	for _, way := range ways {
@@ -353,7 +354,7 @@ func TestServerKilled(t *testing.T) {
 			put(t, filepath.Join(from, "f"), content(size, 1))
 			o := cp(t, Config{Progress: func(p Progress) {
 				if p.Octets > 1<<20 {
-					v.stop() // the second time it does nothing
+					v.stop() // the second call does nothing
 				}
 			}}, dst, src)
 			o.wantFailure(t, ErrLost, "the same command continues")

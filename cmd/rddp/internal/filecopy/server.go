@@ -20,9 +20,9 @@ import (
 // DefaultMaxConns is the default of ServerConfig.MaxConns.
 const DefaultMaxConns = 64
 
-// maxQuiet is the maximum number of connections that have sent their MPA Request and no request of
-// this protocol yet. If there are more, one of the address with most of them is closed, the
-// oldest. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
+// maxQuiet is the maximum number of connections that have sent their MPA Request, but no request of
+// this protocol. If there are more, the oldest connection of the address with the most of them is
+// closed. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
 const maxQuiet = 1024
 
 // A ServerConfig configures a Server. The zero value works, and nil means the zero value. A
@@ -31,22 +31,22 @@ type ServerConfig struct {
 	// Writable lets clients put files and make directories.
 	Writable bool
 	// MaxConns is the maximum number of connections on which the client has sent a request. Each of
-	// them needs up to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to
-	// their requests, until another connection has ended. If one address has more than its share, a
-	// client of another one gets the place of the last of them. Zero means DefaultMaxConns.
+	// them needs up to 17 MiB of memory. The requests of further clients are answered with
+	// ErrTooManyClients until another connection has ended. If one address has more than its share
+	// of the places, a client of another address gets the last of them. Zero means DefaultMaxConns.
 	MaxConns int
-	// IdleTimeout is how long a client may be silent. A busy client reports four times in that time
-	// that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
+	// IdleTimeout is the maximum time that a client may be silent. A busy client reports four times
+	// in that time that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
-	// Log receives an event for each connection, file and failure. Nil is off.
+	// Log receives a record for each connection, file and failure. If nil, nothing is logged.
 	Log *slog.Logger
-	// Counts are counted up. Nil means that nobody looks at them.
+	// Counts, if not nil, are the counters of the Server.
 	Counts *Counts
 	// Socket configures the connections. The Server overrides its settings for messages and startup
 	// data.
 	Socket extsock.Config
 
-	limit func(io.Writer) io.Writer // stands before the disk; nil is none
+	limit func(io.Writer) io.Writer // wraps writes to the disk, in tests; may be nil
 	chunk int                       // the maximum length of a chunk; zero means maxChunk
 	quiet int                       // zero means maxQuiet
 }
@@ -110,8 +110,8 @@ func socket(c extsock.Config, idle time.Duration) extsock.Config {
 // Addr returns the address that the Server listens at.
 func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
-// Serve serves until ctx is done, then ends all connections and returns nil. Any other end of the
-// listener is an error.
+// Serve serves until ctx is done, then ends all connections and returns nil. If the listener ends
+// for another reason, Serve returns an error.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.root.Close()
@@ -136,7 +136,7 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	peerIdle, err := s.startup(ctx, c, place)
 	if err != nil {
 		level := slog.LevelDebug
-		if tlshandshake.Words(err) != "" { // not a passing scan: somebody wants to be a client, and cannot
+		if tlshandshake.Words(err) != "" { // not a port scan: a client's TLS does not match
 			level, err = slog.LevelWarn, tlshandshake.Brief(err)
 		}
 		log.Log(ctx, level, "no startup", "err", err)
@@ -161,11 +161,11 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, accept.ErrDisplaced):
 		level := slog.LevelDebug
-		if errors.Is(cause, admission.ErrShare) { // it was at work
+		if errors.Is(cause, admission.ErrShare) { // it was an active client
 			level = slog.LevelWarn
 		}
 		log.Log(ctx, level, "connection ended", "err", cause)
-	case ctx.Err() != nil && !conn.counted: // a failure that the client has been told is logged even so
+	case ctx.Err() != nil && !conn.counted: // log a failure even so, if the client was told of it
 	case err != nil && !errors.Is(err, io.EOF):
 		log.Warn("connection ended", "err", err)
 	default:

@@ -22,17 +22,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
-// serving is a Server at work on a directory of its own.
+// A serving is a running Server with its own directory.
 type serving struct {
 	dir  string
 	addr string
-	stop func() // ends it and waits
+	stop func() // stops the server and waits
 }
 
-// testChunk lets small files have many chunks.
+// testChunk is a length with which even small files have many chunks.
 const testChunk = 64 << 10
 
-// serve starts a writable Server over loopback, unless cfg says otherwise.
+// serve starts a Server on loopback, which is writable unless cfg is not nil.
 func serve(t testing.TB, cfg *ServerConfig) *serving {
 	t.Helper()
 	return serveDir(t, t.TempDir(), "127.0.0.1:0", cfg)
@@ -66,12 +66,12 @@ func serveDir(t testing.TB, dir, address string, cfg *ServerConfig) *serving {
 	return v
 }
 
-// name is the remote name of a path.
+// name returns the remote name of a path.
 func (v *serving) name(path string) Name { return Name{Address: v.addr, Path: path} }
 
 func local(path string) Name { return Name{Path: path} }
 
-// outcome is what a Copy has told.
+// An outcome contains the results of a Copy.
 type outcome struct {
 	Summary
 	failures map[string]error
@@ -79,7 +79,7 @@ type outcome struct {
 	err      error
 }
 
-// cp runs Copy and keeps what it tells.
+// cp runs Copy and returns its outcome.
 func cp(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
 	t.Helper()
 	o := outcome{failures: map[string]error{}}
@@ -89,7 +89,7 @@ func cp(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
 	return o
 }
 
-// mustCopy is cp that has to work.
+// mustCopy is cp, but fails the test on an error.
 func mustCopy(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
 	t.Helper()
 	o := cp(t, cfg, dst, sources...)
@@ -99,7 +99,8 @@ func mustCopy(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
 	return o
 }
 
-// wantFailure checks that one file has failed, because of want, with words in the error's text.
+// wantFailure checks that exactly one file has failed, with the error want and with words in its
+// text.
 func (o outcome) wantFailure(t testing.TB, want error, words ...string) {
 	t.Helper()
 	if !errors.Is(o.err, ErrFailed) || len(o.failures) != 1 {
@@ -117,10 +118,10 @@ func (o outcome) wantFailure(t testing.TB, want error, words ...string) {
 	}
 }
 
-// oldTime is a modification time that no file gets by itself.
+// oldTime is a modification time that no new file has.
 var oldTime = time.Unix(1_234_567_890, 123_456_000)
 
-// content returns n octets that are the same for each seed.
+// content returns n bytes derived from seed.
 func content(n int, seed uint64) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
@@ -128,7 +129,7 @@ func content(n int, seed uint64) []byte {
 	return b
 }
 
-// put makes a file of that content, with bits and time that tell it from others.
+// put makes a file with the content b, and with distinctive bits and time.
 func put(t testing.TB, path string, b []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -142,7 +143,7 @@ func put(t testing.TB, path string, b []byte) {
 	}
 }
 
-// wantFile checks the content, bits and time of a file that put has made, or a copy of it.
+// wantFile checks the content, bits and time of a file that put has made, or of its copy.
 func wantFile(t testing.TB, path string, b []byte) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -163,7 +164,7 @@ func wantFile(t testing.TB, path string, b []byte) {
 	}
 }
 
-// tree lists the names below dir, each with its size; those of parts too.
+// tree lists the names below dir with their sizes, including parts.
 func tree(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// A serverConn is the server's end of a connection. It answers one request after the other.
+// A serverConn is the server's end of a connection. It answers one request at a time.
 type serverConn struct {
 	*Server
 	*session
@@ -29,7 +29,7 @@ type serverConn struct {
 
 	counted bool // the failure that ends the connection is counted
 
-	list     *os.File // the directory that the next next request continues; nil if there is none
+	list     *os.File // the directory that the next kindNext request continues; may be nil
 	listPath string
 }
 
@@ -55,13 +55,14 @@ func (c *serverConn) serve() error {
 	}
 }
 
-// A refusal is an error that answers a request. The connection is then ready for the next request.
+// A refusal is an error that is sent as the answer to a request. The connection then remains
+// usable.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// answer answers one request. An error that it returns ends the connection. Unless the connection
-// itself has failed, the client gets the error too.
+// answer answers one request. If it returns an error, the connection ends. Unless the connection
+// itself has failed, answer sends the error to the client.
 func (c *serverConn) answer(m message) error {
 	if m.kind != kindNext {
 		c.endList()
@@ -83,9 +84,9 @@ func (c *serverConn) answer(m message) error {
 	return err
 }
 
-// awaitEnd waits until the client closes the connection, after an error in the middle of a copy.
-// Until then the memory that the client may be writing to stays registered. Otherwise the stream
-// would end before the client has read the reason.
+// awaitEnd waits until the client closes the connection, after an error during a copy. Until then,
+// the memory to which the client may be writing stays registered. Otherwise the stream would end
+// before the client has read the reason.
 func (c *serverConn) awaitEnd() {
 	for {
 		if _, err := c.receive(); err != nil {
@@ -193,7 +194,7 @@ func (c *serverConn) entries(names []string) (entries []entry, err error) {
 		// Use root, because the directory could have been moved or replaced since it was opened.
 		info, err := c.root.Lstat(path.Join(c.listPath, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has just been removed
+			continue // the file has just been removed
 		}
 		e := entry{name: name, attr: attr{Type: typeOther}}
 		if err == nil {
@@ -311,7 +312,7 @@ func (c *serverConn) awaitRelease(index uint64) error {
 	return nil
 }
 
-// settle takes back a slot whose chunk has been moved, and returns the data in it.
+// settle takes back a slot whose chunk has been transferred, and returns its data.
 func (c *serverConn) settle(s *slot) []byte {
 	c.pace.took(len(s.buf), time.Since(s.since))
 	return s.takeBack()
@@ -356,15 +357,15 @@ func (c *serverConn) put(m message) error {
 	return c.send(message{kind: kindDone, sum: end.sum})
 }
 
-// The connection of a client that was interrupted a moment ago may still store what has arrived.
-// The same command, given again, waits for that connection for at most busyPauses times busyPause.
+// The connection of a client that was just interrupted may still be storing data. When the same
+// command is repeated, the server waits for that connection for at most busyPauses times busyPause.
 const (
 	busyPause  = 100 * time.Millisecond
 	busyPauses = 20
 )
 
-// openPart opens the part of a put. If another connection has locked the part, openPart tries again
-// for a while.
+// openPart opens the part of a put. If another connection has locked the part, openPart retries for
+// a while.
 func (c *serverConn) openPart(m message) (*part, error) {
 	for n := 0; ; n++ {
 		p, err := openPart(c.root, m.text, m.attr, disk{&c.names, c.cfg.limit})

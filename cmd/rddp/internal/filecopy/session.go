@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// The private data with which both ends open:
+// The MPA private data of both ends:
 //
 //	| greeting (10 octets) | version (1) | the sender's IdleTimeout in milliseconds (4, big-endian) |
 const (
@@ -49,23 +49,23 @@ const DefaultIdleTimeout = 2 * time.Minute
 // quarter of that time, and the peer must not make it do so too often.
 const minPeerIdle = 400 * time.Millisecond
 
-// A session is one end of a connection in DDP mode. One goroutine uses it. The session has two
-// goroutines of its own: one reads the messages as they arrive, so that the connection never waits
-// for us, and the other sends busy now and then.
+// A session is one end of a connection in DDP mode. Only one goroutine may use it. The session runs
+// two goroutines: one reads messages as they arrive, so that the connection never waits for this
+// end, and the other sends busy messages.
 type session struct {
 	c     *extsock.Conn
 	idle  time.Duration // how long the peer may be silent
-	every time.Duration // how often this end reports that it is alive
-	in    chan message  // closed at the end of the messages; its capacity is more than an honest peer has under way
+	every time.Duration // the interval at which this end reports that it is alive
+	in    chan message  // closed after the last message; its capacity is more than an honest peer uses
 	over  chan struct{} // closed together with in, for long work to check
 	cause error         // the reason; set before in is closed
 	done  chan struct{} // closed by close
 	tasks sync.WaitGroup
 }
 
-// newSession takes over c, which must be in DDP mode. The connection ends when ctx is done, and
-// when nothing has arrived for the time idle. peerIdle is the same time for the peer, as the peer
-// has stated it.
+// newSession takes ownership of c, which must be in DDP mode. The connection ends when ctx is done,
+// or when nothing has arrived for the time idle. peerIdle is the peer's idle timeout, as announced
+// by the peer.
 func newSession(ctx context.Context, c *extsock.Conn, idle, peerIdle time.Duration) *session {
 	s := &session{
 		c: c, idle: idle, every: max(min(idle, max(peerIdle, minPeerIdle))/4, time.Millisecond), in: make(chan message, 2*window), over: make(chan struct{}), done: make(chan struct{}),
@@ -76,7 +76,7 @@ func newSession(ctx context.Context, c *extsock.Conn, idle, peerIdle time.Durati
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), accept.ErrDisplaced) {
-				_ = s.c.SetLinger(0) // then Close does not wait, even if TCP does not have this setting
+				_ = s.c.SetLinger(0) // so Close does not wait, even if TCP does not support the setting
 			}
 			s.c.Close()
 		case <-s.done:
@@ -85,7 +85,7 @@ func newSession(ctx context.Context, c *extsock.Conn, idle, peerIdle time.Durati
 	return s
 }
 
-// close ends the connection and waits until nothing of the session is left.
+// close ends the connection and waits for the session's goroutines.
 func (s *session) close() {
 	close(s.done)
 	s.c.Close()
@@ -105,14 +105,14 @@ func (s *session) read() {
 			select {
 			case s.in <- m:
 				continue
-			default: // waiting for room could last forever, if the user waits for the peer
+			default: // waiting for room could take forever, if the user of the session waits for the peer
 				err = protocolError("%d messages that nothing has asked for", cap(s.in))
 			}
 		}
 		s.cause = err
 		close(s.over)
 		close(s.in)
-		s.c.Close() // calls that wait for a completion get it now
+		s.c.Close() // completes the waiting calls
 		return
 	}
 }
@@ -133,8 +133,7 @@ func (s *session) next(b []byte) (message, error) {
 	return m, nil
 }
 
-// beat reports to the peer now and then that this end is alive, however long it is busy with its
-// disk.
+// beat reports regularly to the peer that this end is alive, even while it is busy with its disk.
 func (s *session) beat() {
 	t := time.NewTicker(s.every)
 	defer t.Stop()
@@ -150,8 +149,8 @@ func (s *session) beat() {
 	}
 }
 
-// send posts one message and does not wait, because the protocol bounds how many are under way.
-// Memory that the message grants or announces must be registered already.
+// send posts one message. It does not wait, because the protocol bounds the number of outstanding
+// messages. Memory that the message grants or announces must already be registered.
 func (s *session) send(m message) error {
 	if err := s.post(m); err != nil {
 		return s.lost(errtext.Brief(err))
@@ -178,7 +177,7 @@ func (s *session) receive() (message, error) {
 	return m, nil
 }
 
-// expect is receive in the middle of a copy, where only one kind of message is allowed.
+// expect is receive during a copy, when only one kind of message is allowed.
 func (s *session) expect(want kind) (message, error) {
 	m, err := s.receive()
 	if err == io.EOF { //nolint:errorlint // receive returns it as it is
@@ -193,7 +192,7 @@ func (s *session) expect(want kind) (message, error) {
 	return m, nil
 }
 
-// poll is expect without waiting. If there is no message, it reports false.
+// poll is expect without waiting. ok is false if there is no message.
 func (s *session) poll(want kind) (m message, ok bool, err error) {
 	select {
 	case <-s.over:
@@ -235,8 +234,8 @@ func (s *session) moved() error {
 	return nil
 }
 
-// lost returns the reason for the end of the connection. If the server has sent a reason before,
-// lost returns that reason.
+// lost returns the reason for the end of the connection. If the server has sent an error message,
+// lost returns that error.
 func (s *session) lost(err error) error {
 	for range 2 * cap(s.in) { // not all messages, because a peer could send more forever
 		select {
@@ -260,8 +259,7 @@ func (s *session) lost(err error) error {
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
-// isOver reports whether err concerns the connection, or leaves the connection at a point where no
-// other request can follow.
+// isOver reports whether no other request can follow on the connection after err.
 func isOver(err error) bool {
 	return errors.Is(err, ErrLost) || errors.Is(err, ErrProtocol) || errors.Is(err, io.EOF)
 }

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// A source is a file that is copied. It is read once from beginning to end, while its sum is
-// computed.
+// A source is a file to copy. It is read once from beginning to end, and its sum is computed on the
+// way.
 type source struct {
 	f    *os.File
 	attr attr // as it was when the file was opened
@@ -51,8 +51,8 @@ func openRegular(
 	return &source{f: f, attr: attrOf(info), sum: sha256.New()}, nil
 }
 
-// openAny opens what has the name, for reading. The open of a FIFO does not wait for the other end
-// of it: one can take the name at any time.
+// openAny opens any kind of file for reading. It does not block on a FIFO, which could take the
+// name at any time.
 func openAny(root *os.Root, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDONLY|openNonBlock, 0)
 }
@@ -106,8 +106,8 @@ func (s *source) read(p []byte) error {
 	return nil
 }
 
-// end checks that the file has not changed and has no more bytes than its size says, as some of
-// Linux's /proc have. It returns the sum of all of it.
+// end checks that the file has not changed and has no bytes beyond its size, as some files in
+// Linux's /proc do. It returns the sum of the whole file.
 func (s *source) end() (sum, error) {
 	switch n, err := s.f.Read(make([]byte, 1)); {
 	case n > 0:

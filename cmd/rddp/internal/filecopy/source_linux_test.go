@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A file that has more bytes than its size says, as those of Linux's /proc, is refused: a copy
-// would lack them.
+// A file with more bytes than its size, as in Linux's /proc, is refused, because the copy would be
+// incomplete.
 func TestSourceWithoutSize(t *testing.T) {
 	const dir, name = "/proc/self", "status"
 	here := t.TempDir()

@@ -9,16 +9,16 @@ import (
 	"unicode"
 )
 
-// targets are the names at the destination of all jobs of a Copy.
+// targets checks the names at the destination of all jobs of a Copy.
 type targets struct {
 	absent   map[string]bool // directories that could not be made
-	caseful  map[string]bool // directories in which names can differ by case only
+	caseful  map[string]bool // directories in which names can differ only in case
 	seed     maphash.Seed
-	foldings map[uint64]*job // the first job with such a name, by the hash of its name folded
+	foldings map[uint64]*job // by the hash of the folded name: the first job with such a name
 }
 
-// check returns ErrNames if two jobs have one target, unless both are directories: their contents
-// are put together. It notes which targets differ by case only.
+// check returns ErrNames if two jobs have the same target, unless both are directories, whose
+// contents are merged. It records which targets differ only in case.
 func (t *targets) check(plans []*plan) error {
 	*t = targets{
 		absent: make(map[string]bool), caseful: make(map[string]bool), seed: maphash.MakeSeed(), foldings: make(map[uint64]*job),
@@ -38,8 +38,8 @@ func (t *targets) check(plans []*plan) error {
 	return nil
 }
 
-// noteTwin looks for a job before j whose target differs by case only. It keeps no folded names,
-// only their hashes: the names of a million files can be long.
+// noteTwin looks for an earlier job whose target differs from j's only in case. It stores only
+// hashes of folded names, because the names of a million files can be long.
 func (t *targets) noteTwin(j *job) {
 	folded := fold(j.to)
 	for n := uint64(0); ; n++ {
@@ -63,7 +63,7 @@ type hashed struct {
 	name string
 }
 
-// fold returns s with each letter replaced by one that stands for it in either case.
+// fold replaces each letter in s by a representative of all its case variants.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -74,9 +74,9 @@ func fold(s string) string {
 	}, s)
 }
 
-// checkTwin returns ErrNames if the destination takes the target of j for that of another job,
-// because its file system does not distinguish upper and lower case. It can tell when one of the
-// two is there.
+// checkTwin returns ErrNames if the destination's file system does not distinguish the target of j
+// from another job's target, because it ignores case. It can detect that once one of the two
+// exists.
 func (t *targets) checkTwin(j job, s steps) error {
 	dir, base := path.Split(j.to)
 	dir = path.Clean(dir)

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// TestSameTarget: sources that would become one file are refused before anything is copied or made.
-// Directories are put together.
+// TestSameTarget: sources that would become one file are refused before anything is copied or
+// created. Directories are merged.
 func TestSameTarget(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
-		sources []string // one with a slash at its end is a directory
+		sources []string // a trailing slash means a directory
 		fails   bool
 	}{
 		{"two files", []string{"a/x", "b/x"}, true},
@@ -69,8 +69,7 @@ func TestSameTarget(t *testing.T) {
 	}
 }
 
-// A foldedDisk is a destination whose file system does not distinguish upper and lower case, unless
-// it is exact.
+// A foldedDisk is a destination whose file system ignores case, unless exact is set.
 type foldedDisk struct {
 	exact bool
 	names []string
@@ -107,7 +106,7 @@ func (d *foldedDisk) steps() steps {
 	}
 }
 
-// TestTwins: names that differ by case only are copied if the destination distinguishes them.
+// TestTwins: names that differ only in case are copied if the destination distinguishes them.
 // Otherwise one of them fails, and nothing is replaced.
 func TestTwins(t *testing.T) {
 	for _, tt := range []struct {
@@ -115,7 +114,7 @@ func TestTwins(t *testing.T) {
 		dirs  []string
 		files []string
 		there []string // before
-		lost  []string // in a folded destination
+		lost  []string // if the destination ignores case
 	}{
 		{"files", nil, []string{"x", "X", "y"}, nil, []string{"X"}},
 		{"letters of other languages", nil, []string{"Straße", "STRAßE", "ΑΣ", "ας"}, nil, []string{"STRAßE", "ας"}},
@@ -161,7 +160,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestTwinsOnDisk: this machine's file system keeps both names, or one of them fails.
+// TestTwinsOnDisk: this machine's file system distinguishes both names, or one of them fails.
 func TestTwinsOnDisk(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.desc, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (c *copier) upload(sources []Name, dst Name) error {
 	return nil
 }
 
-// planUpload finds out what src is. dirOnly says that to can't be the name of a file.
+// planUpload adds src to the plan. dirOnly says that to can't be the name of a file.
 func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	info, err := os.Stat(src.Path)
 	if err != nil {
@@ -113,8 +113,8 @@ func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	return nil
 }
 
-// planUploadDir plans the directory and its contents. It returns an error only if all of it
-// fails, and reports the other failures one by one.
+// planUploadDir adds a directory and its contents to the plan. It returns an error only if all of
+// it fails; it reports other failures individually.
 func (c *copier) planUploadDir(p *plan, d job) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (c *copier) uploadFile(j job) error {
 	return nil
 }
 
-// push writes the rest of the file chunk by chunk. Up to window Writes are under way while push
+// push writes the rest of the file chunk by chunk. Up to window Writes are outstanding while push
 // reads the next chunk from disk.
 func (c *copier) push(src *source) error {
 	var posted, gone uint64
@@ -221,7 +221,7 @@ func (c *copier) push(src *source) error {
 		if err != nil {
 			return err
 		}
-		if posted-gone == window { // its memory is needed now
+		if posted-gone == window { // its buffer is needed now
 			if err := c.moved(); err != nil {
 				return err
 			}

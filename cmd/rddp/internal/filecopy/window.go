@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// window is the maximum number of chunks of a file that are under way at a time.
+	// window is the maximum number of chunks of a file that are in progress at a time.
 	window = 4
-	// These are the limits of a chunk's length in bytes. The last chunk of a file may be shorter
-	// than minChunk.
+	// The minimum, initial and maximum length of a chunk in bytes. The last chunk of a file may be
+	// shorter than minChunk.
 	minChunk   = 64 << 10
 	firstChunk = 1 << 20
 	maxChunk   = 4 << 20
@@ -26,10 +26,10 @@ const (
 	fastChunk = time.Second
 )
 
-// A pace chooses the length of the server's chunks: as long as possible while no chunk takes very
-// long. So messages, which queue up after chunks, are not late on a slow link.
+// A pace chooses the length of the server's chunks: as long as possible, as long as no chunk takes
+// too long. So messages, which queue after chunks, are not late on a slow link.
 type pace struct {
-	n     int // the current length; 0 before the first
+	n     int // the current length; 0 before the first chunk
 	limit int // the maximum length
 }
 
@@ -46,7 +46,7 @@ func (p *pace) took(n int, d time.Duration) {
 	switch {
 	case d > slowChunk:
 		p.n = max(p.n/2, min(minChunk, p.limit))
-	case d < fastChunk && n == p.n: // a short chunk at the end of a file says nothing about the speed
+	case d < fastChunk && n == p.n: // ignore a short chunk at the end of a file
 		p.n = min(p.n*2, p.limit)
 	}
 }
@@ -54,7 +54,7 @@ func (p *pace) took(n int, d time.Duration) {
 // A slot is the memory that the server lends to its client for a chunk.
 type slot struct {
 	buf    []byte
-	region extsock.Region // of buf; zero unless the slot is lent
+	region extsock.Region // the registration of buf; zero unless the slot is lent
 	since  time.Time
 }
 
@@ -69,22 +69,22 @@ func (s *slot) lend(c *extsock.Conn, a ddp.Access) (rdmap.Handle, error) {
 	return r.Handle(), nil
 }
 
-// takeBack ends the registration and returns the memory, which the client can't change any more.
+// takeBack ends the registration and returns the memory, which the client can no longer change.
 func (s *slot) takeBack() []byte {
 	s.region.Deregister()
 	s.region = extsock.Region{}
 	return s.buf
 }
 
-// memory returns the slot's memory with a length of n bytes. It reuses its allocation.
+// memory returns the slot's memory, resized to n bytes.
 func (s *slot) memory(n int) []byte {
 	s.buf = resized(s.buf, n)
 	return s.buf
 }
 
-// resized returns b with a length of n bytes, or new memory if b is too short. If n is at least
-// firstChunk, new memory has the capacity maxChunk, because a caller with long chunks soon needs
-// it.
+// resized returns b with a length of n bytes, or new memory if the capacity of b is too small. If n
+// is at least firstChunk, new memory has the capacity maxChunk, because a caller with long chunks
+// will soon need it.
 func resized(b []byte, n int) []byte {
 	switch {
 	case cap(b) >= n:
