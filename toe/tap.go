@@ -9,7 +9,7 @@ package toe
 // No lock is held during the calls. A Tap may use other connections, and it may call the stop of
 // Conn.StartTap of package extsock. It must not do anything else with its own connection.
 type Tap interface {
-	Sent(p []byte)     // p is about to be written, or was, in TCP mode
+	Sent(p []byte)     // p is about to be written, or in TCP mode was written
 	Received(p []byte) // p was read
 	Closed()           // no more calls follow; called once
 }

@@ -6,67 +6,67 @@ import (
 	"time"
 )
 
-// DefaultEMSS is the EMSS, in bytes, that a backend states when it cannot know better: Ethernet's
-// 1500 less 40 of IPv4 and TCP headers and 12 of timestamps.
+// DefaultEMSS is the EMSS, in bytes, that a backend returns when it does not know the real value:
+// Ethernet's 1500 minus 40 for IPv4 and TCP headers and 12 for timestamps.
 const DefaultEMSS = 1448
 
 // A Stream is one TCP connection, or another byte stream that behaves like one.
 //
-// A Stream has two faces. The methods of net.Conn are the plain byte stream: the application uses
-// them in TCP mode, and MPA startup uses them. After startup the driver uses the other methods.
-// Read and ReadSegment take bytes from the same stream, but nobody may call Read once ReadSegment
-// has been called. Write and TryWriteBatch put bytes into the same stream.
+// A Stream has two sets of methods. The methods of net.Conn are the plain byte stream: the
+// application uses them in TCP mode, and MPA startup uses them. After startup the driver uses the
+// other methods. Read and ReadSegment take bytes from the same stream, but nobody may call Read
+// once ReadSegment has been called. Write and TryWriteBatch put bytes into the same stream.
 //
 // The methods of net.Conn may be called from any goroutine, as always. So may Flush, CloseWrite,
-// Abort, EMSS, Unwatch and Capabilities. Of ReadSegment, Pending and Watch, one call at a time may
-// be under way; of TryWriteBatch and WaitWritable, one call at a time too. Reading does not disturb
-// writing.
+// Abort, EMSS, Unwatch and Capabilities. Only one call at a time of ReadSegment, Pending and Watch
+// is allowed, and only one of TryWriteBatch and WaitWritable. Reading and writing are independent.
 //
 // No method keeps a slice past its return. A blocked call ends with os.ErrDeadlineExceeded when its
 // deadline passes, and with net.ErrClosed when the Stream is closed (both as errors.Is sees them).
 type Stream interface {
 	// Conn is the plain byte stream. Close does not wait until the peer has the data. A Stream that
-	// goes on in the background after Close should have a method Wait(context.Context) error, which
-	// waits until that is over; its only error is that of the context.
+	// continues in the background after Close should have a method Wait(context.Context) error,
+	// which waits until that work is done. Its only error is that of the context.
 	net.Conn
 
 	// ReadSegment waits until there is something to read, and then reads a run of bytes into the
 	// memory that l lends. The run starts at off in the stream. Offset 0 is the first byte that
-	// ReadSegment gives, so what Read took before does not count.
+	// ReadSegment returns; bytes that Read has read before do not count.
 	//
-	// Every byte comes once in order: off is then the number of bytes that came in order before. A
-	// backend that declares EarlyRuns may also show a run early, as a hint: off is then beyond that
-	// number, and the same bytes come again in order.
+	// Every byte is returned once in order: off is then the number of bytes returned in order
+	// before. A backend that declares EarlyRuns may also show a run early, as a hint: off is then
+	// greater than that number, and the same bytes are returned again in order.
 	//
 	// n is 0 only if err is not nil or if l lends no memory, and off is then the next in-order
 	// offset. The error is io.EOF at the peer's FIN, and again in every later call. ReadSegment
 	// obeys the read deadline.
 	//
-	// For at most patience, ReadSegment may look for bytes again and again before it waits: a
-	// goroutine that does not sleep need not be woken, which is the larger part of a short round
-	// trip. Backends may ignore patience.
+	// For at most patience, ReadSegment may poll for bytes before it waits: a goroutine that does
+	// not sleep need not be woken, and the wake-up is the larger part of a short round trip.
+	// Backends may ignore patience.
 	//
 	// A Stream may have a method SetQuiet(bool). The caller calls it between two calls of
-	// ReadSegment: with true if what has been read concerns the peer alone, because it was answered
-	// without the program, and with false as soon as it was anything else.
+	// ReadSegment: with true if the data that were read concern only the peer, because they were
+	// answered without the program, and with false as soon as other data were read.
 	ReadSegment(l Lender, patience time.Duration) (n int, off uint64, err error)
 
 	// Pending returns the number of bytes that have arrived in order and have not been read. A
-	// backend that does not declare Pending counts only the bytes that it knows of, so 0 says
-	// nothing there.
+	// backend that does not declare Pending counts only the bytes that it knows of, so its 0 has no
+	// meaning.
 	Pending() (n int, err error)
 
-	// Watch has g opened once, soon, when ReadSegment would not wait: there are bytes, the stream
-	// has ended or failed, or the Stream is closed. If that is so already, g opens soon too. The
-	// read deadline does not open g. Watch is for a time in which nobody reads: then a goroutine
-	// can wait for g, and another one may begin to read without waking that goroutine.
+	// Watch opens g once, soon after ReadSegment would no longer wait: there are bytes, the stream
+	// has ended or failed, or the Stream is closed. If that is already the case, g opens soon too.
+	// The read deadline does not open g. Watch is for times in which nobody reads. A goroutine can
+	// then wait for g, and another one may begin to read without waking it.
 	//
 	// A call replaces the Gate of the call before. The watch lasts until g opens or Unwatch is
-	// called, also while somebody reads, so g may open because of bytes that have been read since.
+	// called, also while a goroutine reads, so g may open because of bytes that have been read
+	// since.
 	//
 	// If Watch reports false, nothing opens g: the Stream does not declare Watch, or the operating
-	// system has refused it. It is refused for good then. What a Watch keeps in the process ends
-	// with Close, and when ReadSegment has returned the end of the stream or its failure.
+	// system has refused it. A refusal is permanent. The resources of a Watch in the process are
+	// released by Close, and when ReadSegment has returned the end of the stream or its failure.
 	Watch(g *Gate) bool
 
 	// Unwatch ends the watch. The Gate may still open a moment later. Calling Unwatch before
@@ -74,39 +74,39 @@ type Stream interface {
 	Unwatch()
 
 	// TryWriteBatch writes as many bytes of bufs, in order, as the stream takes without waiting,
-	// and returns how many. If n is less than the total and err is nil, the send buffer is full.
-	// With an error, n bytes were taken before it. Empty slices are allowed. TryWriteBatch does not
-	// change bufs, ignores the write deadline and allocates nothing.
+	// and returns their number. If n is less than the total and err is nil, the send buffer is
+	// full. With an error, n bytes were taken before it. Empty slices are allowed. TryWriteBatch
+	// does not change bufs, ignores the write deadline and allocates nothing.
 	TryWriteBatch(bufs [][]byte) (n int, err error)
 
 	// WaitWritable waits until TryWriteBatch would take at least one byte or would fail. After a
-	// TryWriteBatch that took less than all, it may wait for more room than one byte. It needs no
-	// memory of the caller, so no caller's payload is in use while it waits. WaitWritable obeys the
-	// write deadline, whether there is room or not. If the connection has failed, it returns the
-	// error or leaves that to TryWriteBatch.
+	// TryWriteBatch that did not take everything, it may wait for more room than one byte. It needs
+	// no memory of the caller, so no payload is in use while it waits. WaitWritable obeys the write
+	// deadline, whether there is room or not. If the connection has failed, it returns the error or
+	// leaves that to TryWriteBatch.
 	WaitWritable() error
 
 	// Flush waits, after CloseWrite or Close, until everything that was written, and the end
-	// itself, has left this process. After that the process can end without losing any of it. If
+	// itself, has left this process. After that the process can exit without losing any data. If
 	// that takes longer than timeout, the error is os.ErrDeadlineExceeded; any other error says why
 	// the bytes cannot leave. A backend whose send buffer belongs to the operating system returns
 	// nil at once.
 	Flush(timeout time.Duration) error
 
-	// CloseWrite sends a FIN after everything written so far; reading goes on. A backend that does
-	// not declare HalfClose returns errors.ErrUnsupported and changes nothing.
+	// CloseWrite sends a FIN after everything written so far; reading continues. A backend that
+	// does not declare HalfClose returns errors.ErrUnsupported and changes nothing.
 	CloseWrite() error
 
 	// Abort closes the Stream at once and drops what has not been sent. If the backend declares
-	// Reset, the peer sees that the connection was reset; otherwise the peer sees at least no
-	// orderly end where the stream has one, such as the close_notify of TLS. Like Close, Abort ends
+	// Reset, the peer sees that the connection was reset; otherwise the peer at least sees no
+	// orderly end if the stream has one, such as the close_notify of TLS. Like Close, Abort ends
 	// blocked calls, and the Stream is closed afterwards.
 	Abort() error
 
 	// EMSS returns the Effective Maximum Segment Size in bytes, always > 0: "the smaller of the TCP
 	// maximum segment size (MSS) as defined in RFC 793 [RFC793], and the current path Maximum
 	// Transmission Unit (MTU)" (RFC 5044 §2). It changes over time and is cheap: ask once per
-	// message. A backend that cannot know it states [DefaultEMSS].
+	// message. A backend that cannot know it returns [DefaultEMSS].
 	EMSS() int
 
 	// Capabilities returns what this Stream can do. The value never changes.
@@ -130,7 +130,7 @@ type Lender interface {
 }
 
 // Capabilities is what a [Stream] declares about itself. The zero value of each field means that
-// the Stream does without, so a new field changes no backend that exists.
+// the Stream lacks the capability, so a new field changes no existing backend.
 type Capabilities struct {
 	// Deadlines: SetReadDeadline and SetWriteDeadline work. Without it a blocked read ends only
 	// with the stream; WaitWritable still obeys its deadline.
@@ -166,8 +166,8 @@ type Listener interface {
 }
 
 // A Backend makes Streams: the kernel's TCP, a user-space TCP, a simulator. network and address are
-// those of [net.Dial] and [net.Listen] as far as the backend knows them. ctx bounds the call only,
-// not the Stream or Listener that it returns. The methods may be called from any goroutine.
+// as for [net.Dial] and [net.Listen], as far as the backend supports them. ctx bounds the call
+// only, not the Stream or Listener that it returns. The methods may be called from any goroutine.
 type Backend interface {
 	Dial(ctx context.Context, network, address string) (Stream, error)
 	Listen(ctx context.Context, network, address string) (Listener, error)

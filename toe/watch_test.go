@@ -20,8 +20,8 @@ func TestGateOpensOnce(t *testing.T) {
 	g.Wait()
 }
 
-// TestGateLosesNothing: a goroutine that waits after each of its own looks sees everything that
-// others did before they opened the Gate.
+// TestGateLosesNothing: a goroutine that waits after each look sees everything that others did
+// before they opened the Gate.
 func TestGateLosesNothing(t *testing.T) {
 	const openers, times = 4, 5000
 	var g Gate
@@ -45,8 +45,8 @@ func TestGateLosesNothing(t *testing.T) {
 	}
 }
 
-// TestGateHandsOver: what came before Open has happened before Wait returns, without another lock.
-// The race detector looks at this test.
+// TestGateHandsOver: everything before Open happens before Wait returns, without another lock. The
+// race detector checks this.
 func TestGateHandsOver(t *testing.T) {
 	var there, back Gate
 	there.Wait()
@@ -69,8 +69,7 @@ func TestGateHandsOver(t *testing.T) {
 	}
 }
 
-// TestGateOfABubble: a goroutine outside a bubble opens the Gate of one inside, and the other way
-// round.
+// TestGateOfABubble: a goroutine outside a bubble opens the Gate of one inside, and vice versa.
 func TestGateOfABubble(t *testing.T) {
 	var inside, outside Gate
 	inside.Wait()

@@ -6,7 +6,7 @@ import (
 )
 
 // sum adds b to a sum of 16-bit words in ones' complement (RFC 1071). b begins at an even offset of
-// what is summed. An odd last byte counts as if a zero byte followed it.
+// the summed bytes. An odd last byte counts as if a zero byte followed it.
 func sum(b []byte, acc uint64) uint64 {
 	var carry uint64
 	for len(b) >= 8 {

@@ -19,30 +19,30 @@ type Config struct {
 	// Seed determines every random decision.
 	Seed uint64
 	// MTU is the maximum length of a packet in bytes, from 68 to 65535. Zero means 1500 for Pipe,
-	// and for Join the larger one of the MTUs of the two devices.
+	// and for Join the larger of the two devices' MTUs.
 	MTU int
 	// AB are the faults of packets from the first end or device to the second, BA those of packets
 	// from the second to the first.
 	AB, BA Faults
 }
 
-// Faults are what happens to the packets of one direction. The zero value is a direction that
-// delivers each packet at once and in order. Probabilities are from 0 to 1, and each is that of one
-// packet. The faults are in the order in which a packet meets them.
+// Faults describes what happens to the packets of one direction. The zero value is a direction that
+// delivers each packet at once and in order. Probabilities are from 0 to 1 and are per packet. The
+// faults are in the order in which a packet meets them.
 type Faults struct {
 	// BlackHole, unless it is nil, reports whether a packet vanishes. It gets the number of the
 	// packet, counted from 0, and the time since the link was made. The link calls it under a lock,
-	// for one packet after the other. It must not call methods of the link.
+	// one packet at a time. It must not call methods of the link.
 	BlackHole func(k uint64, since time.Duration) bool
-	// PathMTU, unless it is 0, is the length in bytes above which packets vanish, as they do where
-	// a router behind this link has a smaller MTU.
+	// PathMTU, unless it is 0, is the length in bytes above which packets vanish, as if a router
+	// behind this link had a smaller MTU.
 	PathMTU int
 	// PacketTooBig makes the link answer a packet longer than PathMTU with the ICMP message of such
 	// a router: Fragmentation Needed (RFC 1191) or Packet Too Big (RFC 8201). Without it the path
 	// is a black hole for these packets (RFC 2923). The answer meets no fault but Rate, Queue,
 	// Delay and Jitter of the other direction.
 	PacketTooBig bool
-	// Loss is the probability that a packet is lost outside of bursts.
+	// Loss is the probability that a packet is lost outside bursts.
 	Loss float64
 	// Burst describes losses in bursts.
 	Burst Burst
@@ -51,7 +51,7 @@ type Faults struct {
 	// segment the bit is in the segment, and the TCP checksum becomes wrong.
 	Corrupt float64
 	// CorruptRepaired is the probability that one bit of a TCP segment's payload is inverted and
-	// its checksum is adapted, so TCP does not notice. Packets without TCP payload are spared.
+	// its checksum is adapted, so TCP does not notice. Packets without TCP payload are not changed.
 	CorruptRepaired float64
 	// Duplicate is the probability that a second copy of the packet is sent right behind it. The
 	// copy is neither cut nor held back, so it may come first.
@@ -63,8 +63,8 @@ type Faults struct {
 	// and segments whose checksum is wrong.
 	Split, Merge float64
 	// Reorder is the probability that a packet is held back until others have overtaken it, at
-	// least 1 and at most ReorderBy. Zero for ReorderBy means 8. Packets that are lost or held back
-	// themselves do not count.
+	// least 1 and at most ReorderBy. Zero for ReorderBy means 8. Packets that are themselves lost
+	// or held back do not count.
 	Reorder   float64
 	ReorderBy int
 	// Hold is the maximum time for which Reorder or Merge holds a packet back if the packets that
@@ -74,8 +74,8 @@ type Faults struct {
 	// Rate is the number of bits per second that leave the link's queue. Zero means no limit.
 	Rate int64
 	// Queue is the maximum number of packets that wait for Rate, the one that is being sent
-	// included. It is also the maximum number of packets that have arrived and wait for Read. What
-	// comes while a queue is full is dropped. Zero means 1000.
+	// included. It is also the maximum number of packets that have arrived and wait for Read. A
+	// packet that comes while a queue is full is dropped. Zero means 1000.
 	Queue int
 	// Delay is how long a packet travels after it has left the queue. Jitter is the maximum time
 	// added at random. A packet that would overtake the one before it by Jitter arrives together
@@ -120,7 +120,7 @@ func (f Faults) check(prefix string) error {
 		{"Corrupt", f.Corrupt}, {"CorruptRepaired", f.CorruptRepaired}, {"Duplicate", f.Duplicate},
 		{"Split", f.Split}, {"Merge", f.Merge}, {"Reorder", f.Reorder},
 	} {
-		if !(p.value >= 0 && p.value <= 1) { // so that NaN is none
+		if !(p.value >= 0 && p.value <= 1) { // written so that NaN fails
 			return &ConfigError{prefix + p.field, fmt.Sprintf("%v is no probability", p.value)}
 		}
 	}
@@ -155,7 +155,7 @@ func (f Faults) check(prefix string) error {
 // maxTime keeps sums of times far from overflow.
 const maxTime = 365 * 24 * time.Hour
 
-// withDefaults returns f with the defaults in place of zeros.
+// withDefaults returns f with zeros replaced by the defaults.
 func (f Faults) withDefaults() Faults {
 	if f.ReorderBy == 0 {
 		f.ReorderBy = defaultReorderBy

@@ -2,8 +2,8 @@ package badlink
 
 import "encoding/binary"
 
-// corrupt inverts bit number bit(n) of n: of the TCP segment in b, and if there is none, of b. In a
-// sum of 16-bit words one inverted bit never goes unnoticed.
+// corrupt inverts bit number bit(n) of the n bits of the TCP segment in b, or of b if there is
+// none. A sum of 16-bit words always detects one inverted bit.
 func corrupt(b []byte, bit func(n int) int) {
 	from := 0
 	if s, ok := parseTCP(b); ok {

@@ -12,18 +12,18 @@ import (
 // A direction carries packets from one end of the link to the other. A packet passes these places,
 // and may be lost at some of them:
 //
-//	accept    what the faults do to it
+//	accept    the faults are applied to it
 //	merging   it waits for the next packet, to become one with it
 //	held      it waits until others have overtaken it
 //	flight    it waits for Rate, and then travels for Delay
 //	ready     it waits for Read
 //
-// No goroutine moves packets. Each call first does what was due by then, in the order of the times
-// at which it was due, so the result does not depend on when the calls come.
+// No goroutine moves packets. Each call first does everything that is due, in the order of the due
+// times, so the result does not depend on when the calls come.
 type direction struct {
 	start time.Time // when the link was made; all times count from here
 	draws draws
-	other *direction // from which answers go back
+	other *direction // in which answers go back
 
 	mu   locks.Mutex[locks.Leaf]
 	cond sync.Cond // a packet is ready, a timer has fired, or an end was closed
@@ -44,7 +44,7 @@ type direction struct {
 	// +checklocks:mu
 	merging *packet
 	// +checklocks:mu
-	mergeBy time.Duration // when merging goes on alone
+	mergeBy time.Duration // when merging continues alone
 	// +checklocks:mu
 	held held
 	// +checklocks:mu
@@ -83,7 +83,7 @@ func (d *direction) set(f Faults) {
 	defer d.mu.Unlock()
 	d.catchUp()
 	d.faults, d.clean = f.withDefaults(), f.none()
-	if f.Burst == (Burst{}) { // here, because a packet that passes at once looks at nothing
+	if f.Burst == (Burst{}) { // here, because a packet that passes at once does not check it
 		d.burst = false
 	}
 }
@@ -126,7 +126,7 @@ func (d *direction) write(p []byte) error {
 	return nil
 }
 
-// inject sends b, which the link itself has made, past the faults.
+// inject sends b, which the link itself has made. It bypasses the faults.
 func (d *direction) inject(b []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,7 +179,7 @@ func (d *direction) read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// closeWriter ends what comes in. What is held back goes on at once.
+// closeWriter ends the input. Packets that are held back continue at once.
 func (d *direction) closeWriter() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

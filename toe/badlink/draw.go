@@ -2,8 +2,8 @@ package badlink
 
 import "math/bits"
 
-// A purpose is what a random number is drawn for. Each purpose has numbers of its own, so a fault
-// that is added or taken away changes no decision about the others.
+// A purpose says what a random number is for. Each purpose has its own numbers, so adding or
+// removing a fault changes no decision about the others.
 type purpose uint64
 
 const (
@@ -23,11 +23,11 @@ const (
 	forJitter
 	forCut // forCut+i is for cut i, so this one is the last
 
-	forAnswer = forCut + maxPieces // the jitter of the link's own messages, which have numbers of their own
+	forAnswer = forCut + maxPieces // jitter of the link's own messages
 )
 
-// draws gives the random numbers of one direction. They depend on nothing but its value, the number
-// of the packet and the purpose.
+// draws gives the random numbers of one direction. They depend only on its value, the number of the
+// packet and the purpose.
 type draws uint64
 
 func newDraws(seed, direction uint64) draws { return draws(mix(mix(seed) + direction)) }
@@ -45,7 +45,7 @@ func (d draws) below64(k uint64, p purpose, n uint64) uint64 {
 	return hi
 }
 
-// chance reports true with the given probability.
+// chance returns true with the given probability.
 func (d draws) chance(k uint64, p purpose, probability float64) bool {
 	return probability > 0 && float64(d.number(k, p)>>11)*0x1p-53 < probability
 }

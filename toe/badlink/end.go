@@ -30,9 +30,9 @@ type End struct {
 	closed  atomic.Bool
 }
 
-// Pipe makes a link in memory and returns its two ends. What is written to one can be read from the
-// other. It returns a *ConfigError if a field of cfg has a bad value. In a testing/synctest bubble
-// the link must be made inside the bubble.
+// Pipe makes a link in memory and returns its two ends. Packets written to one end can be read from
+// the other. Pipe returns a *ConfigError if a field of cfg has a bad value. In a testing/synctest
+// bubble the link must be made inside the bubble.
 func Pipe(cfg Config) (a, b *End, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, nil, err
@@ -54,7 +54,7 @@ func Pipe(cfg Config) (a, b *End, err error) {
 func (e *End) Read(p []byte) (n int, err error) { return e.in.read(p) }
 
 // Write sends the packet p. It does not keep p, and never waits: if the queue is full, the packet
-// is dropped, as a router does. Lost and dropped packets are no errors. Write returns
+// is dropped, as a router does. Lost and dropped packets are not errors. Write returns
 // ErrPacketLength if p is empty or longer than MTU, and net.ErrClosed after Close.
 func (e *End) Write(p []byte) (n int, err error) {
 	if len(p) == 0 || len(p) > e.mtu {
@@ -66,8 +66,8 @@ func (e *End) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// Close ends this end: Reads that wait return net.ErrClosed, and what was not read is dropped. What
-// was written to this end still arrives at the other end. A second Close returns net.ErrClosed.
+// Close ends this end: Reads that wait return net.ErrClosed, and unread packets are dropped.
+// Packets written to this end still arrive at the other end. A second Close returns net.ErrClosed.
 func (e *End) Close() error {
 	if e.closed.Swap(true) {
 		return net.ErrClosed
@@ -82,7 +82,7 @@ func (e *End) MTU() int { return e.mtu }
 
 // SetFaults changes the faults of the packets that are written to this end from now on. It returns
 // a *ConfigError, and changes nothing, if a field of f has a bad value. Packets in the link keep
-// their times, and the numbers of packets go on.
+// their times, and the numbering of packets continues.
 func (e *End) SetFaults(f Faults) error {
 	if err := f.check(""); err != nil {
 		return err

@@ -42,7 +42,7 @@ func ExamplePipe() {
 	// 92 packets were read: true
 }
 
-// A test pulls the cable out and puts it in again.
+// A test unplugs the cable and plugs it in again.
 func ExampleFaults_blackHole() {
 	var unplugged atomic.Bool
 	faults := badlink.Faults{BlackHole: func(uint64, time.Duration) bool { return unplugged.Load() }}
@@ -71,7 +71,7 @@ func ExampleFaults_blackHole() {
 }
 
 // Two hosts with the kernel's TCP are joined by a link that loses and reorders packets. Each host
-// is a network namespace of this process, which needs privileges for that.
+// is a network namespace of this process. Making one needs privileges.
 func ExampleJoin() {
 	var hosts [2]*tun.Namespace
 	var devices [2]*tun.Device

@@ -8,8 +8,8 @@ import (
 // maxPieces is the maximum number of segments that Split makes of one.
 const maxPieces = 4
 
-// accept decides what happens to p, the next packet. If p is too long for the path and the link has
-// to say so, accept returns the path's MTU.
+// accept decides what happens to p, the next packet. If p is too long for the path and the link
+// must report that, accept returns the path's MTU.
 //
 // +checklocks:d.mu
 func (d *direction) accept(p *packet) (pathMTU int) {
@@ -59,7 +59,7 @@ func (d *direction) isLost(k uint64) bool {
 	return d.draws.chance(k, forLoss, f.Loss)
 }
 
-// change corrupts packet k if that is its fate, and draws how it will travel.
+// change corrupts packet k if its random numbers say so, and draws how it will travel.
 //
 // +checklocks:d.mu
 func (d *direction) change(p *packet, k uint64) {
@@ -79,7 +79,7 @@ func (d *direction) change(p *packet, k uint64) {
 	}
 }
 
-// jitter draws what is added to the delay of packet k, or of answer k.
+// jitter draws the time that is added to the delay of packet k, or of answer k.
 //
 // +checklocks:d.mu
 func (d *direction) jitter(k uint64, p purpose) time.Duration {
@@ -89,7 +89,7 @@ func (d *direction) jitter(k uint64, p purpose) time.Duration {
 	return time.Duration(d.draws.below64(k, p, uint64(d.faults.Jitter)+1))
 }
 
-// forward sends packet k on: cut, merged and twice as the faults say.
+// forward sends packet k on. It cuts, merges and duplicates the packet as the faults say.
 //
 // +checklocks:d.mu
 func (d *direction) forward(p *packet, k uint64, now time.Duration) {
@@ -150,8 +150,8 @@ func (d *direction) resegment(p *packet, k uint64, split, merge bool, now time.D
 	d.pool.put(p)
 }
 
-// join makes p one packet with the one that waits for it, if p continues that one. Then it sends on
-// what there is, unless wait is set: then p, or what it has become part of, waits for the next.
+// join merges p with the packet that waits for it, if p continues that packet. Then it sends the
+// result on. If wait is set, the result waits for the next packet instead.
 //
 // +checklocks:d.mu
 func (d *direction) join(p *packet, wait bool, now time.Duration) {
@@ -173,7 +173,7 @@ func (d *direction) join(p *packet, wait bool, now time.Duration) {
 	}
 }
 
-// merged returns first and p as one packet, or nil if that cannot be.
+// merged returns first and p as one packet, or nil if they cannot be merged.
 //
 // +checklocks:d.mu
 func (d *direction) merged(first, p *packet) *packet {

@@ -16,7 +16,7 @@ import (
 // endless is a Hold that no test reaches.
 const endless = 24 * time.Hour
 
-// TestProbabilities: how often each fault strikes is within five standard deviations of a binomial
+// TestProbabilities: the frequency of each fault is within five standard deviations of a binomial
 // distribution. The seeds are fixed, so each run gives the same numbers.
 func TestProbabilities(t *testing.T) {
 	n := testmode.Count(20_000, 5_000)
@@ -56,7 +56,7 @@ func TestProbabilities(t *testing.T) {
 	}
 }
 
-// lost returns the numbers of the packets, of n, that do not arrive.
+// lost returns the numbers of those of n packets that do not arrive.
 func lost(t *testing.T, cfg badlink.Config, n int) (numbers []int) {
 	t.Helper()
 	cfg.AB.Queue = n * 2
@@ -67,7 +67,7 @@ func lost(t *testing.T, cfg badlink.Config, n int) (numbers []int) {
 	}
 	came := make([]bool, n)
 	s := a.Stats()
-	for range s.Waiting - int(s.Reordered) { // at least so many are not held back
+	for range s.Waiting - int(s.Reordered) { // at least this many are not held back
 		p := make([]byte, 100)
 		m, err := b.Read(p)
 		if err != nil {
@@ -83,8 +83,8 @@ func lost(t *testing.T, cfg badlink.Config, n int) (numbers []int) {
 	return numbers
 }
 
-// TestSeed: which packets are lost depends on the seed and on the direction, but neither on what
-// else happens nor on the run.
+// TestSeed: which packets are lost depends on the seed and the direction, but not on other faults
+// or on the run.
 func TestSeed(t *testing.T) {
 	const n = 1000
 	loss := func(seed uint64, more badlink.Faults) []int {
@@ -145,7 +145,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestBurstEnds: a direction that was in a burst is not, once there are none.
+// TestBurstEnds: a direction leaves a burst when its faults no longer have bursts.
 func TestBurstEnds(t *testing.T) {
 	a, b := pipe(t, badlink.Config{AB: badlink.Faults{Burst: badlink.Burst{Enter: 1, Loss: 1}}})
 	a.Write(numbered(0, 60))
@@ -165,8 +165,8 @@ func TestBurstEnds(t *testing.T) {
 	}
 }
 
-// TestBurstEndsOnACleanLink: so it is if the direction had no faults at all in between, whether
-// packets passed then or not, and whether they had to wait or not.
+// TestBurstEndsOnACleanLink: the same holds if the direction had no faults at all in between,
+// whether packets passed then or not, and whether they had to wait or not.
 func TestBurstEndsOnACleanLink(t *testing.T) {
 	for _, passed := range []int{0, 1, 2} {
 		a, b := pipe(t, badlink.Config{AB: badlink.Faults{Burst: badlink.Burst{Enter: 1, Loss: 1}}})
@@ -197,7 +197,7 @@ func TestReorder(t *testing.T) {
 	if err := a.SetFaults(badlink.Faults{Queue: 2 * n}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range by { // these overtake what is still held back
+	for i := range by { // these overtake the packets that are still held back
 		a.Write(numbered(n+i, 60))
 	}
 	s := a.Stats()
@@ -212,7 +212,7 @@ func TestReorder(t *testing.T) {
 	if i := slices.Index(place, 0); i >= 0 {
 		t.Fatalf("packet %d did not arrive", i)
 	}
-	held := make([]bool, n+by) // what is not held back is overtaken by nothing
+	held := make([]bool, n+by) // packets that are not held back are not overtaken
 	for k := range place {
 		held[k] = slices.ContainsFunc(place[k:], func(p int) bool { return p < place[k] })
 	}
@@ -297,7 +297,7 @@ func differences(p, q []byte) (bits []int) {
 	return bits
 }
 
-// TestCorrupt: one bit of the segment is inverted, and every receiver sees it by the checksum.
+// TestCorrupt: one bit of the segment is inverted, and every receiver detects it by the checksum.
 func TestCorrupt(t *testing.T) {
 	for desc, f := range flows() {
 		t.Run(desc, func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestCorruptRepaired(t *testing.T) {
 	}
 }
 
-// TestCorruptOther: of a packet without TCP any bit is inverted.
+// TestCorruptOther: in a packet without TCP any bit may be inverted.
 func TestCorruptOther(t *testing.T) {
 	a, b := pipe(t, badlink.Config{AB: badlink.Faults{Corrupt: 1, CorruptRepaired: 1}})
 	want := flows()["IPv4"].datagram(t, make([]byte, 100))

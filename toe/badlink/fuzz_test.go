@@ -6,8 +6,7 @@ import (
 )
 
 // FuzzPackets sends two packets through every fault that looks into packets. Nothing panics, and
-// what comes out is what went in, or TCP segments with right lengths and checksums and the same
-// payload.
+// the output is the input, or TCP segments with right lengths and checksums and the same payload.
 func FuzzPackets(f *testing.F) {
 	four := []byte{
 		0x45, 0, 0, 48, 0, 1, 0x40, 0, 64, 6, 0x26, 0xc5, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
@@ -73,7 +72,7 @@ func checkRepaired(t *testing.T, b []byte, seed uint64) {
 }
 
 // stripped returns what packets contain: of the segments that Split and Merge may touch, the
-// payload, and of other packets everything. A packet that is none of in must be such a segment.
+// payload, and of other packets everything. A packet that is not one of in must be such a segment.
 func stripped(t *testing.T, packets, in [][]byte) (all []byte) {
 	for _, p := range packets {
 		s, ok := parseTCP(p)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A held holds the packets that are held back, in the order in which they came.
+// A held contains the packets that are held back, in order of arrival.
 type held struct {
 	packets []heldPacket
 	passed  uint64        // packets that were not held back
@@ -13,21 +13,21 @@ type held struct {
 	by      time.Duration // the smallest by of packets
 }
 
-// A heldPacket waits until passed is at, but not longer than until by.
+// A heldPacket waits until passed reaches at, but no longer than until by.
 type heldPacket struct {
 	p  *packet
 	at uint64
 	by time.Duration
 }
 
-// add holds p back until p.late packets have overtaken it, but not longer than until by.
+// add holds p back until p.late packets have overtaken it, but no longer than until by.
 func (h *held) add(p *packet, by time.Duration) {
 	q := heldPacket{p, h.passed + uint64(p.late), by}
 	h.packets = append(h.packets, q)
 	h.note(q, len(h.packets) == 1)
 }
 
-// note keeps at and by the smallest ones. If q is the only packet, they are its own.
+// note updates at and by to the smallest values. If q is the only packet, they are its values.
 func (h *held) note(q heldPacket, only bool) {
 	if only || q.at < h.at {
 		h.at = q.at
@@ -37,8 +37,8 @@ func (h *held) note(q heldPacket, only bool) {
 	}
 }
 
-// overtaken counts a packet that passes, and returns the first one that goes on now, or nil. next
-// returns those behind it.
+// overtaken counts a packet that passes, and returns the first held packet that continues now, or
+// nil. next returns the following ones.
 func (h *held) overtaken() *packet {
 	h.passed++
 	return h.next()
@@ -57,7 +57,7 @@ func (h *held) expired() *packet {
 	return h.remove(func(q heldPacket) bool { return q.by == h.by })
 }
 
-// remove removes the first packet of which isIt is true.
+// remove removes the first packet for which isIt returns true.
 func (h *held) remove(isIt func(q heldPacket) bool) *packet {
 	i := slices.IndexFunc(h.packets, isIt)
 	p := h.packets[i].p

@@ -117,7 +117,7 @@ func decode(t testing.TB, b []byte) *layers.TCP {
 	return tcp
 }
 
-// numbered returns a packet of n bytes, at least 12, with the number i. It is no IP packet.
+// numbered returns a packet of n bytes, at least 12, with the number i. It is not an IP packet.
 func numbered(i, n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{byte(i)}).Read(b)

@@ -35,7 +35,7 @@ func tooBig4(dst, b []byte, mtu int) []byte {
 	if n < headerLen4 || n > len(b) || fragment&dontFragment == 0 || fragment&fragmentOffset != 0 || b[16] >= 224 {
 		return nil
 	}
-	if b[9] == protocolICMP && (len(b) == n || b[n] != 0 && b[n] != 8) { // no echo
+	if b[9] == protocolICMP && (len(b) == n || b[n] != 0 && b[n] != 8) { // not an echo
 		return nil
 	}
 	quote := b[:min(len(b), maxICMP4-headerLen4-icmpLen)]

@@ -46,8 +46,8 @@ func TestPathMTU(t *testing.T) {
 	}
 }
 
-// TestAnswersTravel: a router's messages need the time of the direction in which they go, and its
-// jitter.
+// TestAnswersTravel: a router's messages take the delay and the jitter of the direction in which
+// they go.
 func TestAnswersTravel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, delay, jitter, gap = 100, 10 * time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond

@@ -20,10 +20,10 @@ type Joint struct {
 	err error // of the device that ended the Joint
 }
 
-// Join carries packets between the devices x and y, over a link with the faults of cfg: AB are
-// those of packets from x to y. It returns at once, and carries packets until ctx is done, until
-// Close, or until a Read of a device fails. Then it closes both devices. If Join itself returns an
-// error, a *ConfigError or that of ctx, it has not touched the devices.
+// Join carries packets between the devices x and y, over a link with the faults of cfg: AB applies
+// to packets from x to y. Join returns at once, and carries packets until ctx is done, until Close,
+// or until a Read of a device fails. Then it closes both devices. If Join itself returns an error,
+// a *ConfigError or the error of ctx, it has not touched the devices.
 func Join(ctx context.Context, x, y Device, cfg Config) (*Joint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (j *Joint) carryIn(from Device, to *End) {
 	}
 }
 
-// carryOut carries packets from the end of the link to its device. A packet that the device does
-// not take is lost.
+// carryOut carries packets from the end of the link to its device. A packet that the device refuses
+// is lost.
 func (j *Joint) carryOut(from *End, to Device) {
 	p := make([]byte, from.MTU())
 	for {
@@ -93,8 +93,8 @@ func (j *Joint) end(err error) {
 	})
 }
 
-// Close closes both devices and returns when no more packets are carried. It returns the error of
-// the device that ended the Joint before, unless that device had only been closed.
+// Close closes both devices and returns when no more packets are carried. If a device has already
+// ended the Joint, Close returns its error, unless the device had only been closed.
 func (j *Joint) Close() error {
 	j.end(nil)
 	j.wg.Wait()
@@ -103,8 +103,8 @@ func (j *Joint) Close() error {
 	return j.err
 }
 
-// SetFaults changes the faults of the packets that come from now on, as End.SetFaults does: ab are
-// those of packets from x to y. If it returns an error, it has changed nothing.
+// SetFaults changes the faults of future packets, as End.SetFaults does. ab applies to packets from
+// x to y. If it returns an error, it has changed nothing.
 func (j *Joint) SetFaults(ab, ba Faults) error {
 	if err := (Config{AB: ab, BA: ba}).check(); err != nil {
 		return err

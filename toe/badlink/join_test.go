@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/badlink"
 )
 
-// joined makes a link between two devices in memory. What the test writes to near goes through it
-// and can be read from far, and the other way round.
+// joined makes a link between two devices in memory. Packets that the test writes to near go
+// through the link and can be read from far, and vice versa.
 func joined(t *testing.T, ctx context.Context, cfg badlink.Config) (near, far *badlink.End, j *badlink.Joint) {
 	t.Helper()
 	near, x := pipe(t, badlink.Config{})
@@ -158,7 +158,7 @@ func TestJoinBrokenDevice(t *testing.T) {
 }
 
 // TestJoinMTU: the link has the larger MTU of the two devices, or that of its Config, and counts
-// what is longer.
+// longer packets.
 func TestJoinMTU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, mtu := range []int{0, 1000} {

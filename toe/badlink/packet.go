@@ -2,7 +2,7 @@ package badlink
 
 import "time"
 
-// smallPacket is the capacity in bytes of the smaller one of the two kinds of buffers.
+// smallPacket is the capacity in bytes of the smaller of the two kinds of buffers.
 const smallPacket = 2048
 
 // A packet is one IP packet in the link. A direction owns it.

@@ -5,10 +5,10 @@ import "time"
 // maxFree bounds the time when the transmitter is free, far from overflow.
 const maxFree = 100 * maxTime
 
-// A pacer is the transmitter behind the queue: it sends one packet after the other.
+// A pacer is the transmitter behind the queue. It sends one packet at a time.
 type pacer struct {
 	free time.Duration // when it has sent all packets
-	rest uint64        // what was lost by rounding free down, in parts of 1/rate ns
+	rest uint64        // the rounding error of free, in parts of 1/rate ns
 }
 
 // send returns when a packet of n bytes that comes at the time now has been sent. A rate of 0 is
@@ -25,14 +25,14 @@ func (p *pacer) send(n int, rate int64, now time.Duration) time.Duration {
 	return p.free
 }
 
-// isIdle reports whether no packet waits but those for Read.
+// isIdle reports whether the only packets that wait are those for Read.
 //
 // +checklocks:d.mu
 func (d *direction) isIdle() bool {
 	return d.flight.n == 0 && len(d.held.packets) == 0 && d.merging == nil
 }
 
-// catchUp does everything that was due until now.
+// catchUp does everything that is due by now.
 //
 // +checklocks:d.mu
 func (d *direction) catchUp() {
@@ -41,7 +41,7 @@ func (d *direction) catchUp() {
 	}
 }
 
-// advance does everything that was due until now.
+// advance does everything that is due by now.
 //
 // +checklocks:d.mu
 func (d *direction) advance(now time.Duration) {
@@ -60,8 +60,8 @@ func (d *direction) advance(now time.Duration) {
 	d.settle(now)
 }
 
-// firstDue returns when the first of the packets that wait for others has to go on without them. It
-// returns due = false if there is none.
+// firstDue returns the time at which the first packet that waits for others must continue without
+// them. It returns due = false if there is none.
 //
 // +checklocks:d.mu
 func (d *direction) firstDue() (by time.Duration, due bool) {
@@ -127,7 +127,7 @@ func (d *direction) drop(p *packet) {
 	d.pool.put(p)
 }
 
-// setAlarm sets the timer for the next packet that arrives or goes on, if a Read waits.
+// setAlarm sets the timer for the next packet that arrives or continues, if a Read waits.
 //
 // +checklocks:d.mu
 func (d *direction) setAlarm() {

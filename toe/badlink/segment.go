@@ -36,7 +36,7 @@ type segment struct {
 }
 
 // parseTCP finds the TCP segment in the IP packet b, which it aliases. It returns ok = false if b
-// is anything else than one IPv4 or IPv6 packet with one whole TCP segment: another protocol, a
+// is anything other than one IPv4 or IPv6 packet with one whole TCP segment: another protocol, a
 // fragment, a packet with other lengths than its headers say, with a wrong IPv4 header checksum, or
 // with IPv6 extension headers other than Hop-by-Hop and Destination Options.
 func parseTCP(b []byte) (s segment, ok bool) {
@@ -86,8 +86,8 @@ func (s segment) sequence() uint32       { return binary.BigEndian.Uint32(s.b[s.
 func (s segment) checksum() uint16       { return binary.BigEndian.Uint16(s.b[s.tcp+16:]) }
 func (s segment) setChecksum(sum uint16) { binary.BigEndian.PutUint16(s.b[s.tcp+16:], sum) }
 
-// total returns the sum that the checksum is about: that of the pseudo-header and of the segment
-// (RFC 9293 §3.1, RFC 8200 §8.1).
+// total returns the sum that the checksum covers: that of the pseudo-header and of the segment (RFC
+// 9293 §3.1, RFC 8200 §8.1).
 func (s segment) total() uint16 {
 	addresses := s.b[12:headerLen4]
 	if s.is6() {
@@ -114,15 +114,15 @@ func (s segment) seal() {
 }
 
 // isPlain reports whether the segment may be cut or merged: it has payload, a right checksum, and
-// none of the flags with a meaning of their own for the first or last byte.
+// no flag with a special meaning for the first or last byte.
 func (s segment) isPlain() bool {
 	return len(s.payload()) > 0 && s.flags()&(flagSYN|flagRST|flagURG) == 0 && s.isSound()
 }
 
 // piece makes dst the segment of the payload's bytes from i to j-1. dst has the length of the
 // headers and of these bytes. As in TCP segmentation offload, CWR stays in the first piece, FIN and
-// PSH in the last, and each IPv4 packet gets an identification of its own: number is 0 for the
-// first piece, 1 for the next.
+// PSH in the last, and each IPv4 packet gets its own identification: number is 0 for the first
+// piece, 1 for the next.
 func (s segment) piece(dst []byte, i, j, number int) {
 	copy(dst, s.b[:s.data])
 	copy(dst[s.data:], s.payload()[i:j])
@@ -140,8 +140,8 @@ func (s segment) piece(dst []byte, i, j, number int) {
 	p.seal()
 }
 
-// continues reports whether t follows s at once in the same connection, with nothing that one
-// header for both could not say.
+// continues reports whether t directly follows s in the same connection, and one header can
+// describe both.
 func (s segment) continues(t segment) bool {
 	if s.is6() != t.is6() || s.tcp != t.tcp || s.data != t.data || t.sequence() != s.sequence()+uint32(len(s.payload())) ||
 		s.flags()&flagFIN != 0 || t.flags()&flagCWR != 0 || (s.flags()^t.flags())&flagECE != 0 {

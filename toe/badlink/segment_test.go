@@ -16,12 +16,12 @@ import (
 	"github.com/rddp/rddp/toe/badlink"
 )
 
-// A stream puts the payload of TCP segments together again, which must not overlap.
+// A stream reassembles the payload of TCP segments, which must not overlap.
 type stream struct {
 	start uint32
-	bytes []byte // by the offset from start
+	bytes []byte // indexed by the offset from start
 	came  []bool
-	n     int    // bytes that have come
+	n     int    // bytes that have arrived
 	end   uint32 // offset of FIN
 }
 
@@ -41,7 +41,7 @@ func (s *stream) add(t testing.TB, packet []byte) {
 	}
 }
 
-// TestResegment: whatever was cut and merged, the segments have right headers and give the same
+// TestResegment: after any cuts and merges, the segments have right headers and form the same
 // stream of bytes.
 func TestResegment(t *testing.T) {
 	for desc, f := range flows() {
@@ -149,7 +149,7 @@ func TestMergeHeaders(t *testing.T) {
 	}
 }
 
-// TestMergeApart: segments that one header cannot describe stay apart, in order.
+// TestMergeApart: segments that one header cannot describe are not merged, and keep their order.
 func TestMergeApart(t *testing.T) {
 	for desc, f := range flows() {
 		segment := func(set func(*layers.TCP)) []byte { return f.segment(t, []byte("next"), set) }
@@ -213,7 +213,7 @@ func TestMergeApart(t *testing.T) {
 	}
 }
 
-// TestMergeHold: a segment waits for the next one, but not longer than Hold.
+// TestMergeHold: a segment waits for the next one, but no longer than Hold.
 func TestMergeHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := flows()["IPv4"]
@@ -226,7 +226,7 @@ func TestMergeHold(t *testing.T) {
 		if err != nil || !bytes.Equal(p[:n], want) || time.Since(start) != hold {
 			t.Errorf("read %x, %v, after %v, want the segment after %v", p[:n], err, time.Since(start), hold)
 		}
-		// What cannot be merged is not held back.
+		// A segment that cannot be merged is not held back.
 		a.Write(f.segment(t, nil, nil))
 		if _, err := b.Read(p); err != nil || time.Since(start) != hold {
 			t.Errorf("an acknowledgement arrived after %v, %v", time.Since(start), err)
@@ -301,7 +301,8 @@ func unsplittable(t testing.TB) map[string][]byte {
 	return packets
 }
 
-// TestOthersPass: what is no whole TCP segment with payload passes unchanged and at once.
+// TestOthersPass: a packet that is not a whole TCP segment with payload passes unchanged and at
+// once.
 func TestOthersPass(t *testing.T) {
 	for _, test := range []struct {
 		packets map[string][]byte

@@ -15,7 +15,7 @@ type Stats struct {
 	Repaired   uint64 // by CorruptRepaired
 	Duplicated uint64 // copies that were made
 	Split      uint64 // packets that were cut
-	Pieces     uint64 // the packets that those became
+	Pieces     uint64 // the packets that they became
 	Merged     uint64 // packets that became part of the packet before
 	Reordered  uint64 // packets that Reorder held back
 	Injected   uint64 // ICMP messages of the link itself, about packets of the other direction

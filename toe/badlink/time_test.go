@@ -86,7 +86,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestRateIsExact: 10,000 packets of all lengths need the time of their bits, rounded down once.
+// TestRateIsExact: 10,000 packets of all lengths take the time of their bits, rounded down once.
 func TestRateIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, rate = 10_000, 7_777_777_777
@@ -109,7 +109,7 @@ func TestRateIsExact(t *testing.T) {
 	})
 }
 
-// TestJitter: packets keep their order, and each is late by Delay and at most Jitter.
+// TestJitter: packets keep their order, and each is late by Delay plus at most Jitter.
 func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, delay, jitter, gap = 1000, 10 * time.Millisecond, 3 * time.Millisecond, 2 * time.Millisecond
@@ -136,8 +136,8 @@ func TestJitter(t *testing.T) {
 	})
 }
 
-// TestReadQueue: what arrives while Queue packets wait for Read is dropped, also if nobody looks in
-// between.
+// TestReadQueue: packets that arrive while Queue packets wait for Read are dropped, even if no
+// method is called in between.
 func TestReadQueue(t *testing.T) {
 	for _, delay := range []time.Duration{0, time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestReadQueue(t *testing.T) {
 	}
 }
 
-// TestSetFaults: packets that are on their way keep their times and their order.
+// TestSetFaults: packets in the link keep their times and their order.
 func TestSetFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ms = time.Millisecond
@@ -184,7 +184,7 @@ func TestSetFaults(t *testing.T) {
 	})
 }
 
-// TestClose: what was written before Close arrives, Reads end, and other calls fail.
+// TestClose: packets written before Close arrive, Reads end, and other calls fail.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		delayed := badlink.Faults{Delay: time.Second, Reorder: 0.5, Hold: time.Hour}
@@ -227,8 +227,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestEarlierArrival: a Read that waits for a packet that is held back is woken by one that arrives
-// before.
+// TestEarlierArrival: a Read that waits for a packet that is held back is woken by a packet that
+// arrives earlier.
 func TestEarlierArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -249,7 +249,7 @@ func TestEarlierArrival(t *testing.T) {
 	})
 }
 
-// TestLateLook: what was due while nobody looked was done when it was due.
+// TestLateLook: events that were due while no method was called took effect at their due times.
 func TestLateLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -320,7 +320,7 @@ func TestShortReadWakesAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pipe(t, badlink.Config{})
 		reads := make(chan error, 2)
-		for _, room := range []int{59, 60} { // the first one that waits is woken first
+		for _, room := range []int{59, 60} { // the Read that waited first is woken first
 			go func() {
 				_, err := b.Read(make([]byte, room))
 				reads <- err

@@ -133,7 +133,7 @@ func testWaitingAllocations(t *testing.T, x, y toe.Stream) {
 	}()
 	defer close(start)
 	var failed error
-	if n := testing.AllocsPerRun(50, func() { // the runtime has a few in all, which rounding takes away
+	if n := testing.AllocsPerRun(50, func() { // the runtime makes a few in all, which rounding removes
 		start <- true
 		copy(full[:], batch)
 		if err := tryAndWait(x, full[:]); err != nil {

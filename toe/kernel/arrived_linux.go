@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TellsArrived says that Arrived works on this system.
+// TellsArrived reports whether Arrived works on this system.
 const TellsArrived = true
 
-// Arrived waits until a socket has bytes, or has ended, and returns how many bytes there are: 0 at
+// Arrived waits until a socket has bytes, or has ended, and returns the number of bytes, or 0 at
 // the end. It reads none of them.
 func Arrived(raw syscall.RawConn) (n int, err error) {
 	var failed error

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// TellsArrived says that Arrived works on this system.
+// TellsArrived reports whether Arrived works on this system.
 const TellsArrived = false
 
-// Arrived is not for this system.
+// Arrived returns errors.ErrUnsupported on this system.
 func Arrived(syscall.RawConn) (int, error) { return 0, errors.ErrUnsupported }

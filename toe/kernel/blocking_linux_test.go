@@ -14,7 +14,7 @@ import (
 )
 
 // TestBlockingDescriptor checks that ReadSegment and TryWriteBatch do not block in a system call
-// although O_NONBLOCK is off: any process that shares the socket can switch it off. Under the race
+// even if O_NONBLOCK is off: any process that shares the socket can switch it off. Under the race
 // detector, read depends on O_NONBLOCK.
 func TestBlockingDescriptor(t *testing.T) {
 	x, y := pairOf(t, &Backend{})

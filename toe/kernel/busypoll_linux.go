@@ -6,27 +6,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A busyPoll is how ReadSegment looks for bytes again and again before it waits. For how long, and
-// whether that is worth its cost at all, is the caller's decision: the patience of ReadSegment. The
-// reader owns a busyPoll.
+// A busyPoll makes ReadSegment look for bytes repeatedly before it waits. The caller decides how
+// long, and whether that is worth its cost at all: see the patience of ReadSegment. The reader owns
+// the busyPoll.
 //
 // Two things would make such looks slow, and a busyPoll avoids both:
 //
 //   - Each segment that arrives wakes the thread of this process that waits in epoll, although the
-//     reader takes the bytes by itself. The thread then takes a processor from the reader or from
-//     the peer. So SO_RCVLOWAT is high from the second look on, and Linux reports no short segment.
+//     reader finds the bytes itself. The thread then takes a processor from the reader or from the
+//     peer. So SO_RCVLOWAT is high from the second look onward, and Linux reports no short segment.
 //     It is low again before the reader waits.
 //   - If the reader and the peer share a processor, the peer cannot answer while the reader looks,
 //     unless the reader yields the processor after each look. But two processes that look and yield
 //     in turn never wait long enough for the scheduler to move one of them to another processor. So
-//     the reader looks without yielding at first. If its time is over in vain several times, it
-//     yields for a while, and then tries again.
+//     the reader looks without yielding at first. If it finds nothing in its time, several times,
+//     it yields for a while and then tries again.
 type busyPoll struct {
-	left   time.Duration // the reader may look for so long; 0 if it may not, or not any more
+	left   time.Duration // how long the reader may look; 0 if it may not, or no longer
 	since  int64         // when the first look of this ReadSegment was over, in ns since started
 	looks  int32         // looks of this ReadSegment that have found nothing
-	vain   int32         // how many times more often looking again was in vain, lately, than not; never negative
-	yields int32         // so many ReadSegments still yield the processor after each look
+	vain   int32         // recent looks in vain minus successes; at least 0
+	yields int32         // ReadSegments that still yield the processor
 	marks  bool          // the kernel takes SO_RCVLOWAT, as far as we know
 	marked bool          // SO_RCVLOWAT is highMark
 }
@@ -34,12 +34,12 @@ type busyPoll struct {
 const (
 	looksPerClock = 8        // looks without yielding, from one reading of the clock to the next
 	highMark      = 32 << 10 // the high SO_RCVLOWAT, in bytes
-	vainToYield   = 8        // with so many looks in vain, the reader begins to yield
-	vainAfter     = 4        // so many of them are remembered after the reader has yielded for a while
-	yieldTimes    = 4096     // that while, in ReadSegments
+	vainToYield   = 8        // the value of vain at which the reader begins to yield
+	vainAfter     = 4        // the value of vain after the reader has yielded for a while
+	yieldTimes    = 4096     // how long the reader yields, in ReadSegments
 )
 
-// begin begins a ReadSegment, which may look for so long.
+// begin begins a ReadSegment, which may look for the time patience.
 func (p *busyPoll) begin(patience time.Duration) { p.left, p.looks = patience, 0 }
 
 // found notes that a look has found something.
@@ -55,7 +55,7 @@ func (p *busyPoll) again(fd uintptr) bool {
 		p.giveUp()
 	}
 	if p.left == 0 {
-		// Nobody has been told of bytes that arrived while the mark was high.
+		// The kernel has not reported bytes that arrived while the mark was high.
 		return p.marked && p.setMark(fd, 1)
 	}
 	if p.marks && !p.marked {
@@ -82,7 +82,7 @@ func (p *busyPoll) isOver() bool {
 	return time.Duration(sinceStarted()-p.since) >= p.left
 }
 
-// giveUp notes that all looks of this ReadSegment were in vain.
+// giveUp records that no look of this ReadSegment found anything.
 func (p *busyPoll) giveUp() {
 	p.left = 0
 	if p.yields > 0 {

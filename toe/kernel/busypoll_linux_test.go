@@ -20,7 +20,7 @@ func mark(t *testing.T, s *Stream) (n int) {
 	return n
 }
 
-// again calls the again of s's busyPoll.
+// again calls again of s's busyPoll.
 func again(t *testing.T, s *Stream) (looks bool) {
 	t.Helper()
 	control(t, s, func(fd int) error {
@@ -65,7 +65,7 @@ func TestBusyPollMark(t *testing.T) {
 }
 
 // TestBusyPollLooksAfterMark checks that the reader looks once more after it has lowered
-// SO_RCVLOWAT: no event tells of bytes that arrived before.
+// SO_RCVLOWAT: no event reports bytes that arrived before.
 func TestBusyPollLooksAfterMark(t *testing.T) {
 	_, y := pairOf(t, &Backend{})
 	control(t, y, func(fd int) error {
@@ -91,8 +91,8 @@ func TestBusyPollMarksNoUnixSocket(t *testing.T) {
 	}
 }
 
-// TestBusyPollYields checks that the reader yields the processor for a while if looking without
-// that was in vain several times, and that a reward counts against one look in vain.
+// TestBusyPollYields checks that the reader yields the processor for a while if it looked in vain
+// several times without yielding, and that a success offsets one look in vain.
 func TestBusyPollYields(t *testing.T) {
 	var p busyPoll // of no socket: nothing is marked
 	inVain := func() (looks int) {
@@ -116,7 +116,7 @@ func TestBusyPollYields(t *testing.T) {
 	}
 	p.found()
 	wantYields(false)
-	wantYields(false) // because of the reward, only now enough
+	wantYields(false) // only now enough, because of the success
 	for range 2 {
 		for range yieldTimes - 1 {
 			wantYields(true)

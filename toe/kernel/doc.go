@@ -11,25 +11,25 @@
 // slices. ReadSegment makes one system call if there is something to read. Nothing is read ahead,
 // so an idle connection holds no buffer. No method allocates, except for errors; the iovecs come
 // from a pool. The package uses file descriptors through syscall.RawConn only, which keeps them
-// from being reused meanwhile.
+// from being reused during a call.
 //
 // If both ends of a TCP connection are on this machine, the first long batch sets the send buffer
 // to 1 MiB, because data that wait in a larger one leave the CPU's cache: with both ends on one CPU
 // and rings of 16 MiB, Writes of 1 MiB rose from 0.69 to 0.77 of plain TCP (cubic). A size that the
-// program has chosen stays (SetWriteBuffer), and the program may choose one at any time. Kernels
-// before Linux 5.14, and systems whose net.core.wmem_max is less than 1 MiB, keep the automatic
-// size.
+// program has chosen with SetWriteBuffer is kept, and the program may choose one at any time.
+// Kernels before Linux 5.14, and systems whose net.core.wmem_max is less than 1 MiB, keep the
+// automatic size.
 //
 // # Watching a socket
 //
 // Go's netpoller wakes a goroutine that waits in it for a socket, and has no other way to report
-// the socket. So a watched socket is also in an epoll instance of this package, for which one
-// goroutine of the process waits: see watch and watcher. A report is late while no thread waits in
-// the netpoller, for example because the thread that waited runs a program that computes. Three
-// things prevent that:
+// the socket. So a watched socket is also in an epoll instance of this package, and one goroutine
+// of the process waits for its events: see watch and watcher. A report is late while no thread
+// waits in the netpoller, for example because the thread that waited runs a program that computes.
+// Three things prevent that:
 //
 //   - Reads that have waited are visible to the scheduler, or a timer of 20 ms keeps the runtime's
-//     monitor awake: see beat. A timer of 5 ms took 7 to 10 % more processor time of an atomic.
+//     monitor awake: see beat. A timer of 5 ms cost 7 to 10 % more processor time per atomic.
 //   - Arming a watch makes a second goroutine ready, so that the runtime wakes a thread for it.
 //   - After 64 watches without a report the second goroutine waits for reports itself, in a thread
 //     of its own, unless the runtime has one processor.
@@ -44,7 +44,7 @@
 //
 // # Limits
 //
-// EMSS asks the kernel once in 64 calls, so a new path MTU shows late. A unix socket has no
+// EMSS asks the kernel once in 64 calls, so it returns a new path MTU late. A unix socket has no
 // segments; its EMSS is toe.DefaultEMSS.
 //
 // When a write reports that the connection was reset, Linux shows a plain end of stream to readers

@@ -75,7 +75,7 @@ func TestNetConn(t *testing.T) {
 	}
 }
 
-// TestMethodsRemain checks that a Stream has the other methods of net.TCPConn or net.UnixConn.
+// TestMethodsRemain checks that a Stream also has the other methods of net.TCPConn or net.UnixConn.
 func TestMethodsRemain(t *testing.T) {
 	type both interface {
 		SetReadBuffer(int) error

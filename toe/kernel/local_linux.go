@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file bounds what TCP holds on its way between two processes of one machine.
+// This file limits how much data TCP holds between two processes of one machine.
 //
-// There the receiver's TCP acknowledges what its program has read. So the kernel lets a sender that
-// is ahead fill its send buffer to the maximum, usually 4 MiB, before the receiver reads any of it.
-// By then the data have left the second-level cache, and both the sender's copy and the receiver's
-// go to slower memory. A network needs a send buffer of that size for its round trip time, but
-// nothing in a machine takes long.
+// Between them, the receiver's TCP acknowledges the bytes that its program has read. So the kernel
+// lets a sender that is ahead fill its send buffer to the maximum, usually 4 MiB, before the
+// receiver reads any of it. By then the data have left the second-level cache, and both the
+// sender's copy and the receiver's go to slower memory. A network needs a send buffer of that size
+// for its round trip time, but within a machine the round trip time is short.
 
 const (
 	// localBuffer is the send buffer in bytes. With both ends on one CPU, 512 KiB caused more
@@ -20,7 +20,8 @@ const (
 	localBuffer = 1 << 20
 
 	// localFrom is the number of bytes that the kernel must have taken at once before the send
-	// buffer is bounded. A connection that never sends so much has no use for the system calls.
+	// buffer is bounded. For a connection that never sends so much, the system calls would be
+	// wasted.
 	localFrom = 256 << 10
 )
 
@@ -48,7 +49,7 @@ func boundSendBuffer(fd uintptr) { boundSendBufferTo(int(fd), localBuffer) }
 
 // boundSendBufferTo sets the send buffer of a socket to size bytes, unless the program has chosen a
 // size. If the system allows programs less (net.core.wmem_max), the size remains automatic. Kernels
-// before Linux 5.14 do not tell whether the program has chosen, and then nothing is changed.
+// before Linux 5.14 do not tell whether the program has chosen, so nothing is changed there.
 func boundSendBufferTo(fd, size int) {
 	before, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUF_LOCK)
 	if err != nil || before&unix.SOCK_SNDBUF_LOCK != 0 {

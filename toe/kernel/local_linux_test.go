@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fill writes batches of n bytes until the kernel takes less than all of one, and returns the
-// number of bytes taken. It reads nothing at the other end.
+// fill writes batches of n bytes until the kernel takes only a part of one, and returns the number
+// of bytes taken. It reads nothing at the other end.
 func fill(t *testing.T, s *Stream, n int) (taken int) {
 	t.Helper()
 	for bufs := [][]byte{make([]byte, n)}; ; {
@@ -69,7 +69,7 @@ func TestSendBufferWithinTheMachine(t *testing.T) {
 	}
 }
 
-// TestSendBufferOfTheProgram checks that a size that the program has chosen stays.
+// TestSendBufferOfTheProgram checks that a size that the program has chosen is kept.
 func TestSendBufferOfTheProgram(t *testing.T) {
 	x, _ := pairOf(t, &Backend{})
 	size := min(3<<20, maxSendBuffer(t))
@@ -83,8 +83,8 @@ func TestSendBufferOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestSendBufferTooSmall checks that a send buffer that the system has kept below the wanted size
-// remains automatic.
+// TestSendBufferTooSmall checks that the send buffer remains automatic if the system has limited it
+// to less than the wanted size.
 func TestSendBufferTooSmall(t *testing.T) {
 	x, _ := pairOf(t, &Backend{})
 	control(t, x, func(fd int) error {

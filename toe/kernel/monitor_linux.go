@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// A beat keeps the runtime's monitor from resting for long while sockets bring something.
+// A beat keeps the runtime's monitor from sleeping for long while sockets receive data.
 //
-// The monitor takes the processor from a program that computes, and looks into the netpoller when
-// nobody else does. It rests once every processor is idle, until a system call that the scheduler
-// learns of, or until a timer is due. The first costs a thread's wake-up, which on one processor is
-// as much as a third of a short exchange. So when some reads that have waited wake it soon after
-// each other, they start the beat. While the beat goes, a timer is due within beatLast, and reads
-// that have waited are hidden from the scheduler as other short ones are. Sparse messages do
-// without the beat: to set the timer after each of them would cost more.
+// The monitor takes the processor from a program that computes, and polls the netpoller when no
+// other thread does. It sleeps once every processor is idle, until a system call that the scheduler
+// knows of, or until a timer is due. Such a system call costs a thread's wake-up, which on one
+// processor is up to a third of a short exchange. So when several reads that have waited wake the
+// monitor soon after each other, they start the beat. While the beat runs, a timer is due within
+// beatLast, and reads that have waited are hidden from the scheduler like other short reads. Sparse
+// messages do not use the beat, because setting the timer after each of them would cost more.
 //
-// A monitor that wakes takes several short rests before it rests again, and takes the processor
-// from the two ends of an exchange meanwhile. So the timer is not short, and a read sets it again
-// when half of it is over: while reads come it is never due.
+// A monitor that wakes sleeps briefly several times before it sleeps for long again, and meanwhile
+// takes processor time from the two ends of an exchange. So the timer is not short, and a read sets
+// it again when half of its time is over. While reads continue, the timer never fires.
 //
 //	         such reads              ┌── a read sets the timer again
 //	silent ────────────▶ going ◀─────┘
 //	  ▲                    │
 //	  └────────────────────┘ the timer is due
 type beat struct {
-	set   atomic.Int64 // when the timer was set, in ns since started; beatSilent: it is not
+	set   atomic.Int64 // when the timer was set, in ns since started; beatSilent if it is not set
 	woken atomic.Int64 // when a read has last woken the monitor, in ns since started
-	row   atomic.Int32 // how many reads have, each soon after the one before
+	row   atomic.Int32 // number of reads that have woken it, each soon after the one before
 	timer *time.Timer  // runs tick
 }
 
 var started = time.Now()
 
-// beatSilent is set of a beat that does not go.
+// beatSilent is the value of set while the beat does not run.
 const beatSilent = math.MinInt64
 
 // beatLast is the longest time for which a processor may be in use before the monitor notices. With
-// GOMAXPROCS=1 it takes the processor from a program that computes 10 to 20 ms after that. beatRow
-// reads start the beat, each at most beatSoon after the one before.
+// GOMAXPROCS=1 the monitor takes the processor from a computing program 10 to 20 ms after that.
+// beatRow reads start the beat, each at most beatSoon after the one before.
 const (
 	beatEvery = 10 * time.Millisecond
 	beatLast  = 2 * beatEvery
@@ -46,7 +46,7 @@ const (
 	beatRow   = 8
 )
 
-// monitor is the process's beat. Its timer is made here, outside of every synctest bubble.
+// monitor is the process's beat. Its timer is made here, outside every synctest bubble.
 var monitor = newBeat()
 
 func newBeat() *beat {
@@ -59,7 +59,7 @@ func newBeat() *beat {
 
 func sinceStarted() int64 { return int64(time.Since(started)) }
 
-// goes reports whether the beat goes. If it does, it goes on for at least beatEvery.
+// goes reports whether the beat runs. If it does, it runs for at least beatEvery more.
 func (b *beat) goes() bool {
 	set := b.set.Load()
 	if set == beatSilent {
@@ -72,7 +72,8 @@ func (b *beat) goes() bool {
 	return b.change(set, now)
 }
 
-// start is for a read that has woken the monitor. It starts the beat if others have a moment ago.
+// start is called by a read that has woken the monitor. It starts the beat if other reads have done
+// so a moment ago.
 func (b *beat) start() {
 	now := sinceStarted()
 	if time.Duration(now-b.woken.Swap(now)) > beatSoon {
@@ -83,8 +84,8 @@ func (b *beat) start() {
 	}
 }
 
-// change is the one place where the beat changes, but for its end in tick. It sets the timer at now
-// and reports whether it did, or another read has a moment ago. set is what the caller has seen.
+// change sets the timer at now. It reports whether it did, or another read did a moment ago. set is
+// the value that the caller has seen. Only change and tick change the beat.
 func (b *beat) change(set, now int64) bool {
 	if !b.set.CompareAndSwap(set, now) {
 		return b.set.Load() != beatSilent
@@ -93,7 +94,8 @@ func (b *beat) change(set, now int64) bool {
 	return true
 }
 
-// tick is called when the timer is due. If a read has set it again a moment ago, the beat goes on.
+// tick is called when the timer is due. If a read has set it again a moment ago, the beat
+// continues.
 func (b *beat) tick() {
 	set := b.set.Load()
 	if set != beatSilent && time.Duration(sinceStarted()-set) >= beatEvery {

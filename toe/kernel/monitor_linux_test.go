@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestBeat: a row of reads starts the beat. It goes while reads come before its timer is due, and
-// no longer. While it goes and reads come often, the timer is never due within beatEvery.
+// TestBeat: a row of reads starts the beat. It runs only while reads come before its timer is due.
+// While it runs and reads come often, the timer is never due within beatEvery.
 func TestBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBeat()

@@ -11,10 +11,10 @@ import (
 
 func raceRead([]byte) {}
 
-// read reads once, and does not wait whatever the mode of the descriptor: another process that
-// shares the socket may switch O_NONBLOCK off. short says that few bytes are expected: the
-// scheduler then does not learn of the system call, because telling it costs a tenth of the call.
-// Meanwhile the thread's other goroutines wait, so read must not take long.
+// read reads once. It does not wait, even if another process that shares the socket has switched
+// O_NONBLOCK off. short says that few bytes are expected: the scheduler then does not learn of the
+// system call, because telling it costs a tenth of the call. Meanwhile the thread's other
+// goroutines wait, so read must not take long.
 func read(fd int, p []byte, short bool) (n int, errno syscall.Errno) {
 	if len(p) == 0 { // recvfrom would look for bytes first
 		return 0, 0

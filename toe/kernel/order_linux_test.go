@@ -6,9 +6,9 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// TestReadComesAfterWrite checks that a program that reads from one end may then read what the
-// other program wrote to its memory before it wrote to the connection, as over package net. The
-// test means something only under the race detector, which must see that order.
+// TestReadComesAfterWrite checks that a goroutine that reads from one end may then read memory that
+// the other goroutine wrote before it wrote to the connection, as with package net. The test is
+// meaningful only under the race detector, which must see that order.
 func TestReadComesAfterWrite(t *testing.T) {
 	batch := func(s *Stream) error { return toetest.WriteBatch(s, [][]byte{{1}}) }
 	segment := func(s *Stream) error { _, _, err := toetest.ReadSegment(s, make([]byte, 1)); return err }

@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// TestQuietReads: the scheduler learns of a read once it concerns the program, whichever quiet read
-// has woken the idle process: the last one finds its bytes at once if they have come while the one
-// before was answered.
+// TestQuietReads: the scheduler learns of a read once reads concern the program, whichever quiet
+// read has woken the idle process. The last read finds its bytes at once if they have arrived while
+// the one before was answered.
 func TestQuietReads(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	prototest.Wait(t, "the beat is silent", func() bool { return monitor.set.Load() == beatSilent })

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// raceRead tells the race detector what syscall.Write would tell it: that b is read now, and that a
-// goroutine that reads the bytes from the peer's socket comes after this.
+// raceRead tells the race detector the same as syscall.Write would: that b is read now, and that a
+// read of the bytes from the peer's socket happens after this.
 func raceRead(b []byte) {
 	syscall.Write(-1, nil) // fails, after it has reported the second fact
 	var p [4096]byte

@@ -20,15 +20,15 @@ import (
 // system call.
 const emssEvery = 64
 
-// A Stream is a TCP connection of the operating system. The methods of net.TCPConn remain
-// reachable; SyscallConn and the socket options do no harm.
+// A Stream is a TCP connection of the operating system. Callers can still use the methods of
+// net.TCPConn; SyscallConn and the socket options are safe.
 type Stream struct {
 	*net.TCPConn
 	socket
 }
 
-// A UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable,
-// but callers must not use those that send or receive, because they bypass the Stream.
+// A UnixStream is a connection over a unix socket. Callers can still use the methods of
+// net.UnixConn, except those that send or receive, because they bypass the Stream.
 type UnixStream struct {
 	*net.UnixConn
 	socket
@@ -41,9 +41,10 @@ type sysConn interface {
 	syscall.Conn
 }
 
-// A socket is what a stream has besides the methods of its net.Conn, whatever the protocol.
+// A socket is the part of a stream that does not depend on the protocol, besides the methods of its
+// net.Conn.
 type socket struct {
-	// What each read and write uses is at the beginning.
+	// Fields used by every read and write come first.
 	raw      syscall.RawConn // of conn
 	readFunc func(fd uintptr) bool
 
@@ -53,11 +54,11 @@ type socket struct {
 	poll         busyPoll
 	readN        int    // from tryRead
 	readErr      error  // from tryRead
-	short        bool   // the last read brought few bytes
+	short        bool   // the last read returned few bytes
 	late         bool   // the last ReadSegment that looked found nothing, and waited
 	looked       bool   // this ReadSegment has looked
-	quiet        bool   // what is read does not concern the program: see SetQuiet
-	hidden       bool   // since the scheduler last learned of a read, one that has waited was hidden because it was quiet
+	quiet        bool   // reads do not concern the program: see SetQuiet
+	hidden       bool   // a quiet read that had waited was hidden since the scheduler last learned of one
 	pendingCount uint32 // from countPending
 	pendingErr   error  // from countPending
 
@@ -82,7 +83,7 @@ type socket struct {
 	// must know of a short call that waits.
 	long atomic.Int32
 
-	// broken is the errno that ended the connection. Linux reports it to one system call only;
+	// broken is the errno that ended the connection. Linux reports it to only one system call;
 	// later calls see a plain end of stream.
 	broken atomic.Uint32
 	// writes counts the beginnings and the ends of batches, so it is odd while one is being
@@ -138,7 +139,7 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 	return s.readN, off, nil
 }
 
-// tryRead reads what is there. If nothing is there, and nothing arrives while the reader is
+// tryRead reads the bytes that have arrived. If there are none, and none arrive while the reader is
 // patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
 	if !s.looked && s.late && s.poll.left == 0 && !s.poll.marked {
@@ -177,10 +178,10 @@ func (s *socket) tryRead(fd uintptr) bool {
 }
 
 // read reads once. If few bytes are expected, and no long call could make this one wait for the
-// socket, the scheduler does not learn of it. But after a wait it must, unless the beat goes or the
-// read is quiet: if the process was idle, the runtime's monitor rests, and without the monitor
-// nobody would look into the netpoller, or take the processor from a program that computes from
-// here on.
+// socket, the scheduler does not learn of it. After a wait the scheduler must learn of it, unless
+// the beat runs or the read is quiet: if the process was idle, the runtime's monitor sleeps, and
+// without the monitor nothing would poll the netpoller, or take the processor from a program that
+// computes after this read.
 func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 	if s.short && (!s.looked || s.quiet || monitor.goes()) && s.long.Load() == 0 {
 		s.hidden = s.hidden || s.looked && s.quiet
@@ -196,31 +197,32 @@ func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
-// SetQuiet says whether what is read concerns the peer alone: see toe.Stream.ReadSegment. Such
-// reads start no program that computes. So the scheduler does not learn of them, and the beat need
-// not go, whose timer makes each wait more expensive. When that is no longer so, the last read may
-// have started a program, and the monitor may have rested since before an earlier read: the last
-// one need not have waited itself.
+// SetQuiet says whether reads concern only the peer: see toe.Stream.ReadSegment. Such reads start
+// no computing program. So the scheduler does not learn of them, and the beat, whose timer makes
+// each wait more expensive, need not run. When quiet ends, the last read may have started a
+// program. The monitor may then have slept since before an earlier read, even if the last read did
+// not wait.
 func (s *socket) SetQuiet(quiet bool) {
 	if s.hidden && !quiet {
 		s.hidden = false
 		if !monitor.goes() {
-			_, _, _ = syscall.Syscall(unix.SYS_GETPID, 0, 0, 0) // any call that the scheduler learns of
+			_, _, _ = syscall.Syscall(unix.SYS_GETPID, 0, 0, 0) // any call that the scheduler knows of
 			monitor.start()
 		}
 	}
 	s.quiet = quiet
 }
 
-// peek returns 0 if something is there to be read, perhaps the end of the stream, and EAGAIN if
-// nothing is there. Any other error is the connection's, and only this call returns it.
+// peek returns 0 if there is something to read, which may be the end of the stream, and EAGAIN if
+// there is nothing. Any other error is the connection's, and only this call returns it.
 func peek(fd uintptr) syscall.Errno {
 	var one byte
 	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
 	return errno
 }
 
-// Ready reports whether ReadSegment would not wait. It is for the caller of ReadSegment.
+// Ready reports whether ReadSegment would return without waiting. Only the caller of ReadSegment
+// may call it.
 func (s *socket) Ready() bool {
 	errno := syscall.Errno(0)
 	if err := s.raw.Control(func(fd uintptr) { errno = peek(fd) }); err != nil || errno == 0 || errno == unix.EINTR {
@@ -265,8 +267,8 @@ func (s *socket) breakWith(err error) {
 	}
 }
 
-// WaitWritable polls the socket and waits as long as the kernel calls the send buffer full. For
-// TCP, a third of the buffer must become free. WaitWritable returns nil for a failed connection
+// WaitWritable polls the socket and waits while the kernel reports that the send buffer is full.
+// For TCP, a third of the buffer must become free. WaitWritable returns nil for a failed connection
 // too; TryWriteBatch then reports the failure.
 func (s *socket) WaitWritable() error {
 	if err := s.raw.Write(s.roomFunc); err != nil { // the deadline or Close
@@ -305,12 +307,12 @@ func (s *socket) countPending(fd uintptr) {
 	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
 }
 
-// EMSS asks the kernel in the first one of 64 calls, if the socket is a TCP socket. Two rddp ends
+// EMSS asks the kernel in the first of every 64 calls, if the socket is a TCP socket. Two rddp ends
 // never call it, because their FPDUs may be longer than a segment. "If the TCP implementation
 // allows EMSS to be determined by MPA, that value should be used" (RFC 5044 §5.1)
 func (s *socket) EMSS() int {
 	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 1 {
-		s.raw.Control(s.emssFunc) // an error means that the connection is closed; then the default will do
+		s.raw.Control(s.emssFunc) // an error means that the connection is closed
 	}
 	return int(s.emss.Load())
 }

@@ -135,8 +135,7 @@ func TestEMSSIsThatOfTCPInfo(t *testing.T) {
 	}
 }
 
-// TestEMSSIsRefreshed checks that a new value shows after at most 64 calls.
-// MPA-5044-2-1
+// TestEMSSIsRefreshed checks that EMSS returns a new value after at most 64 calls. MPA-5044-2-1
 func TestEMSSIsRefreshed(t *testing.T) {
 	x, _ := pairOf(t, &Backend{})
 	want := x.EMSS()
@@ -223,8 +222,8 @@ func TestResetIsNeverEOF(t *testing.T) {
 	}
 }
 
-// TestResetWhileWriting: a ReadSegment that comes between the system call of a write, which gets
-// the reset, and the end of the write returns the reset too, and no end of stream.
+// TestResetWhileWriting: a ReadSegment between the system call of a write, which gets the reset,
+// and the end of the write returns the reset too, not an end of stream.
 func TestResetWhileWriting(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	resetByPeer(t, x, y)
@@ -287,7 +286,7 @@ func TestWriteAfterCloseWriteLeavesEOF(t *testing.T) {
 	}
 }
 
-// TestWriteHappensBeforeRead checks under the race detector that TryWriteBatch on one side comes
+// TestWriteHappensBeforeRead checks under the race detector that TryWriteBatch on one side happens
 // before the read on the other, as for a net.Conn.
 func TestWriteHappensBeforeRead(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
@@ -363,12 +362,12 @@ func TestNoDescriptorLeaks(t *testing.T) {
 			}
 		}
 	}
-	round() // the poller has descriptors of its own
+	round() // the poller has its own descriptors
 	before := count()
 	for range 50 {
 		round()
 	}
-	if after := count(); after > before { // fewer, if those of earlier tests are closed meanwhile
+	if after := count(); after > before { // fewer if descriptors of earlier tests have been closed
 		t.Errorf("%d descriptors, were %d", after, before)
 	}
 }
@@ -432,7 +431,7 @@ func TestPatience(t *testing.T) {
 }
 
 // TestLooksBeforeItBorrows checks that a reader that had to wait last time borrows no buffer before
-// bytes have arrived, and that it notices bytes that are there already.
+// bytes have arrived, and that it finds bytes that have already arrived.
 func TestLooksBeforeItBorrows(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	write := func() {

@@ -11,16 +11,16 @@ import (
 	"github.com/rddp/rddp/toe/netconn"
 )
 
-// A Stream is a TCP connection of the operating system. The methods of net.TCPConn remain
-// reachable.
+// A Stream is a TCP connection of the operating system. Callers can still use the methods of
+// net.TCPConn.
 type Stream struct {
 	toe.NoWatch
 	*net.TCPConn
 	socket
 }
 
-// A UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable,
-// but callers must not use those that send or receive, because they bypass the Stream.
+// A UnixStream is a connection over a unix socket. Callers can still use the methods of
+// net.UnixConn, except those that send or receive, because they bypass the Stream.
 type UnixStream struct {
 	toe.NoWatch
 	*net.UnixConn
@@ -49,12 +49,13 @@ func (s *UnixStream) SetDeadline(t time.Time) error      { return s.adapter.SetD
 func (s *UnixStream) SetReadDeadline(t time.Time) error  { return s.adapter.SetReadDeadline(t) }
 func (s *UnixStream) SetWriteDeadline(t time.Time) error { return s.adapter.SetWriteDeadline(t) }
 
-// WriteTo replaces that of net.TCPConn, which does not know what the adapter has read ahead.
+// WriteTo replaces net.TCPConn.WriteTo, which would miss the bytes that the adapter has read ahead.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{s.adapter})
 }
 
-// A socket is what a stream has besides the methods of its net.Conn, whatever the protocol.
+// A socket is the part of a stream that does not depend on the protocol, besides the methods of its
+// net.Conn.
 type socket struct {
 	adapter toe.Stream // of the same connection
 }

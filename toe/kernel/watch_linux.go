@@ -18,19 +18,19 @@ import (
 
 // A watch opens a Gate when there is something to read. Go's netpoller can't do that without a
 // goroutine that waits in it for this socket, and moving one there takes longer than a message. So
-// the socket is also in an epoll instance of this package, of which a single goroutine waits: see
-// watcher. To arm a watch, and to disarm it, is one system call.
+// the socket is also in an epoll instance of this package, for which a single goroutine waits: see
+// watcher. Arming a watch takes one system call, and so does disarming it.
 type watch struct {
 	mu locks.Mutex[locks.Watch]
 	// +checklocks:mu
 	state watchState
-	// what controlFunc is called for
+	// what controlFunc must do
 	order watchOrder // +checklocks:mu
 	// where the socket is registered
 	watcher *watcher // +checklocks:mu
-	// what the watcher knows the socket by: unlike a descriptor's number, it does not come again
+	// identifies the socket to the watcher: unlike a descriptor's number, it is never reused
 	id uint64 // +checklocks:mu
-	// of the last time that it was called to arm the watch
+	// the result of the last attempt to arm the watch
 	errno syscall.Errno // +checklocks:mu
 
 	gate atomic.Pointer[toe.Gate] // to be opened
@@ -44,16 +44,16 @@ type watch struct {
 	controlFunc func(fd uintptr) // made once, so that passing it costs no allocation
 }
 
-// A watchOrder is what is to be done with the descriptor.
+// A watchOrder says what controlFunc must do with the descriptor.
 type watchOrder uint8
 
 const (
 	arm watchOrder = iota
 	disarm
-	remove // have the kernel forget the socket
+	remove // make the kernel forget the socket
 )
 
-// A watchState says what there is of a watch outside the socket:
+// A watchState says what a watch has outside the socket:
 //
 //	unwatched ──Watch──▶ registered ──Close──▶ closed
 //	    │  └────Watch──▶ refused ──────Close─────▲
@@ -64,7 +64,7 @@ const (
 	unwatched  watchState = iota // nothing: Watch has not been called
 	registered                   // the watcher knows the socket
 	refused                      // nothing: the operating system did not allow it, and won't be asked again
-	closed                       // nothing: Close was called, or nothing more arrives
+	closed                       // nothing: Close was called, or nothing more can arrive
 )
 
 var watchNames = [...]string{"unwatched", "registered", "refused", "closed"}
@@ -75,7 +75,7 @@ var watchNext = states.Table[watchState]{
 	unwatched:  states.To(registered, refused, closed),
 	registered: states.To(closed),
 	refused:    states.To(closed),
-	closed:     states.To(closed), // Close may come after the end of what arrives
+	closed:     states.To(closed), // Close may come after the end of the input
 }
 
 // become is the only place where the state changes.
@@ -83,9 +83,9 @@ var watchNext = states.Table[watchState]{
 // +checklocks:w.mu
 func (w *watch) become(next watchState) { watchNext.Become(&w.state, next) }
 
-// What is asked of epoll. A report ends with itself, until the socket is armed again. (Without
-// EPOLLONESHOT a socket that nobody reads would be reported without end, and a disarmed one too:
-// epoll reports EPOLLHUP and EPOLLERR always.)
+// The events requested from epoll. Each arming causes at most one report. (Without EPOLLONESHOT
+// epoll would report a socket that nobody reads endlessly. It would also report a disarmed one,
+// because it always reports EPOLLHUP and EPOLLERR.)
 const (
 	armedEvents    = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT
 	disarmedEvents = unix.EPOLLONESHOT
@@ -107,7 +107,7 @@ func (s *socket) Watch(g *toe.Gate) bool {
 	if w.armed.Load() && !s.poll.marked {
 		return true
 	}
-	// Control keeps the descriptor open meanwhile, even if somebody closes the net.Conn below.
+	// Control keeps the descriptor open during the call, even if the net.Conn below is closed.
 	w.order = arm
 	if err := s.raw.Control(w.controlFunc); err != nil { // the net.Conn is closed
 		g.Open()
@@ -122,7 +122,7 @@ func (s *socket) Watch(g *toe.Gate) bool {
 	return true
 }
 
-// controlWatch carries out the watch's order.
+// controlWatch does what the watch's order says.
 //
 // +checklocksignore: its callers hold watch.mu, which the checker does not see through controlFunc
 func (s *socket) controlWatch(fd uintptr) {
@@ -137,7 +137,7 @@ func (s *socket) controlWatch(fd uintptr) {
 	}
 }
 
-// armWatch arms the watch. If SO_RCVLOWAT is high, the kernel would tell nobody of a short segment.
+// armWatch arms the watch. If SO_RCVLOWAT stayed high, the kernel would not report a short segment.
 //
 // +checklocksignore: as controlWatch
 func (s *socket) armWatch(fd uintptr) {
@@ -157,8 +157,8 @@ func (s *socket) armWatch(fd uintptr) {
 	w.become(registered)
 }
 
-// Unwatch disarms the watch, unless it has fired. Without that the watcher would be woken in
-// addition to a goroutine that reads, which costs more than this system call.
+// Unwatch disarms the watch, unless it has fired. Otherwise the kernel would wake the watcher in
+// addition to the goroutine that reads, which costs more than this system call.
 func (s *socket) Unwatch() {
 	w := &s.watch
 	w.mu.Lock()
@@ -172,7 +172,7 @@ func (s *socket) Unwatch() {
 
 // endWatch ends the watch for good. It comes before the descriptor is closed: epoll itself forgets
 // a socket only when the last duplicate of its descriptor is closed, and File makes duplicates. It
-// returns the Gate of a watch that was under way, which must be opened after that.
+// returns the Gate of a watch that was under way, which must be opened afterwards.
 func (s *socket) endWatch() *toe.Gate {
 	w := &s.watch
 	w.mu.Lock()
@@ -207,19 +207,20 @@ func (w *watch) fire() bool {
 	return g != nil
 }
 
-// A watcher is an epoll instance and the goroutine that waits for it. There is one for the process,
-// while it has sockets that are watched. It waits in Go's netpoller, as an epoll instance is itself
-// a file to wait for: so it occupies no thread. A second goroutine sees to the netpoller: attend.
+// A watcher is an epoll instance and the goroutine that waits for it. The process has one while it
+// has watched sockets. It waits in Go's netpoller, because an epoll instance is itself a file that
+// can be polled, so it occupies no thread. A second goroutine makes sure that a thread polls the
+// netpoller: see attend.
 type watcher struct {
 	epfd   int
 	file   *os.File // owns epfd
 	events [64]unix.EpollEvent
 
-	second  *toe.Gate    // of the second goroutine, see attend
+	second  *toe.Gate    // wakes the second goroutine; see attend
 	blocked atomic.Bool  // the second goroutine waits for reports, in a thread of its own
 	calm    atomic.Int32 // how many times attend was called since the last report
-	// After so many calls of attend without a report the second goroutine blocks. Only it uses
-	// after.
+	// After this many calls of attend without a report, the second goroutine blocks. Only that
+	// goroutine uses after.
 	after int32
 	ended atomic.Bool // end has been called
 
@@ -231,11 +232,11 @@ type watcher struct {
 
 const (
 	calmFirst = 64      // after at the beginning
-	calmMore  = 16      // it is multiplied by this when a report comes to the blocked goroutine
-	calmMost  = 1 << 24 // and never more than this
+	calmMore  = 16      // after is multiplied by this when the blocked goroutine gets a report
+	calmMost  = 1 << 24 // the maximum of after
 )
 
-// watching has the watcher that new sockets are registered with. It is nil if no socket is watched.
+// watching holds the watcher for new sockets. now is nil if no socket is watched.
 var watching struct {
 	mu locks.Mutex[locks.Watcher]
 	// +checklocks:mu
@@ -289,7 +290,7 @@ func newWatcher() (*watcher, syscall.Errno) {
 	if err != nil {
 		return nil, err.(syscall.Errno)
 	}
-	unix.SetNonblock(epfd, true) // otherwise NewFile would not use the netpoller
+	unix.SetNonblock(epfd, true) // without this NewFile would not use the netpoller
 	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), second: toe.NewGate(toe.WatchOutside),
 		after: calmFirst, watches: make(map[uint64]*watch), waker: -1}
 	if err := w.file.SetReadDeadline(time.Time{}); err != nil { // the netpoller has not taken the file
@@ -318,17 +319,17 @@ func (w *watcher) runAll() {
 	go w.runSecond()
 }
 
-// attend makes sure that a thread waits for reports. Whoever arms a watch may be about to compute,
-// and may have been woken by the only thread that waited in Go's netpoller, which now runs it. The
-// runtime would then look into the netpoller once in 10 ms. But when a goroutine becomes ready, the
-// runtime wakes a thread for it if a processor is idle, and a thread that finds nothing more to do
-// waits in the netpoller. So attend makes the second goroutine ready.
+// attend makes sure that a thread waits for reports. The goroutine that arms a watch may be about
+// to compute, on the only thread that waited in Go's netpoller. The runtime would then poll the
+// netpoller only once in 10 ms. But when a goroutine becomes ready, the runtime wakes a thread for
+// it if a processor is idle, and a thread that finds nothing more to do waits in the netpoller. So
+// attend makes the second goroutine ready.
 //
-// This wake-up is a large part of an echo after a pause. So once many watches in a row were armed
-// and nothing was reported, the second goroutine itself waits for reports, in a system call. It
-// then occupies a thread, and attend does nothing. The system call keeps a processor of the runtime
-// for up to 10 ms, until the monitor takes it back. So a program whose watches fire must not come
-// here often, and one with a single processor not at all.
+// This wake-up is a large part of an echo after a pause. So after many watches in a row without a
+// report, the second goroutine itself waits for reports, in a system call. It then occupies a
+// thread, and attend does nothing. The system call keeps a processor of the runtime for up to 10
+// ms, until the monitor takes it back. So a program whose watches fire must not get here often, and
+// a program with a single processor must not get here at all.
 func (w *watcher) attend() {
 	if !w.blocked.Load() {
 		w.calm.Add(1)
@@ -347,13 +348,13 @@ func (w *watcher) runSecond() {
 		w.after = min(calmMore*w.after, calmMost)
 		if runtime.GOMAXPROCS(0) > 1 && w.makeWaker() {
 			w.blocked.Store(true)
-			err = raw.Control(w.block) // keeps the descriptor open meanwhile
-			w.blocked.Store(false)     // from here on this goroutine's thread is about to wait in the netpoller
+			err = raw.Control(w.block) // keeps the descriptor open during the call
+			w.blocked.Store(false)     // this goroutine's thread is now about to wait in the netpoller
 		}
 	}
 }
 
-// block waits for reports, and takes some.
+// block waits for reports, and handles some.
 func (w *watcher) block(fd uintptr) {
 	var events [8]unix.EpollEvent
 	for {
@@ -376,7 +377,7 @@ func (w *watcher) makeWaker() bool {
 	if err != nil {
 		return false
 	}
-	if errno := epollCtl(w.epfd, unix.EPOLL_CTL_ADD, uintptr(fd), unix.EPOLLIN, 0); errno != 0 { // 0 is no watch's id
+	if errno := epollCtl(w.epfd, unix.EPOLL_CTL_ADD, uintptr(fd), unix.EPOLLIN, 0); errno != 0 { // no watch has id 0
 		unix.Close(fd)
 		return false
 	}
@@ -400,7 +401,7 @@ func (w *watcher) run() {
 	}
 }
 
-// report takes all reports that are there. It returns false: there will be more.
+// report handles all pending reports. It returns false, because there will be more.
 func (w *watcher) report(fd uintptr) bool {
 	for {
 		// epoll_pwait, because not every architecture has epoll_wait.
@@ -424,7 +425,7 @@ func (w *watcher) take(events []unix.EpollEvent) (opened bool) {
 		watching.mu.Lock()
 		watch := w.watches[idOf(e)]
 		watching.mu.Unlock()
-		if watch != nil && watch.fire() { // nil has been closed meanwhile
+		if watch != nil && watch.fire() { // nil: the socket was closed in the meantime
 			opened = true
 		}
 	}
@@ -438,7 +439,7 @@ func (w *watcher) take(events []unix.EpollEvent) (opened bool) {
 // to end.
 func (w *watcher) end() {
 	watching.mu.Lock()
-	w.ended.Store(true) // under the lock: makeWaker makes none from here on
+	w.ended.Store(true) // under the lock, so makeWaker makes no waker after this
 	waker := w.waker
 	watching.mu.Unlock()
 	w.second.Open()
@@ -458,5 +459,5 @@ func epollCtl(epfd, op int, fd uintptr, events uint32, id uint64) syscall.Errno 
 	return errno
 }
 
-// idOf returns the id that epollCtl has got.
+// idOf returns the id that was passed to epollCtl.
 func idOf(e unix.EpollEvent) uint64 { return uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32 }

@@ -31,7 +31,7 @@ func current() *watcher {
 	return watching.now
 }
 
-// descriptors returns what the descriptors of the process are.
+// descriptors returns the targets of the descriptors of the process.
 func descriptors(t *testing.T) (names []string) {
 	t.Helper()
 	dir, err := os.ReadDir("/proc/self/fd")
@@ -45,7 +45,7 @@ func descriptors(t *testing.T) (names []string) {
 	return names
 }
 
-// wantNoWatcher fails the test unless everything of the watcher is gone, or goes by itself.
+// wantNoWatcher fails the test unless nothing of the watcher is left after a while.
 func wantNoWatcher(t *testing.T) {
 	t.Helper()
 	if w := current(); w != nil {
@@ -67,7 +67,7 @@ func wantNoWatcher(t *testing.T) {
 	prototest.Wait(t, "the watcher ends", func() bool { return !bytes.Contains(b[:runtime.Stack(b, true)], []byte("(*watcher).run")) })
 }
 
-// mustWatch has g opened by s.
+// mustWatch calls s.Watch(g), which must succeed.
 func mustWatch(t testing.TB, s toe.Stream, g *toe.Gate) {
 	t.Helper()
 	if !s.Watch(g) {
@@ -112,8 +112,8 @@ func TestWatchMany(t *testing.T) {
 	wantNoWatcher(t)
 }
 
-// TestWatcherBlocks: after many watches without a report a thread of its own waits for reports, but
-// not after few. Reports open the Gate then, too, and Close ends the wait.
+// TestWatcherBlocks: after many watches without a report, but not after few, a separate thread
+// waits for reports. Reports still open the Gate, and Close ends the wait.
 func TestWatcherBlocks(t *testing.T) {
 	setProcessors(t, 2)
 	a, b := pairOf(t, &Backend{})
@@ -150,7 +150,8 @@ func TestWatcherBlocks(t *testing.T) {
 }
 
 // TestWatcherKeepsTheProcessor: the system call in which the thread would wait keeps a processor of
-// the runtime for some milliseconds, so there is no such thread if it would keep the only one.
+// the runtime for some milliseconds, so there is no such thread if the runtime has only one
+// processor.
 func TestWatcherKeepsTheProcessor(t *testing.T) {
 	setProcessors(t, 1)
 	_, b := pairOf(t, &Backend{})
@@ -167,7 +168,7 @@ func TestWatcherKeepsTheProcessor(t *testing.T) {
 	}
 }
 
-// setProcessors sets how many processors the runtime has, for one test.
+// setProcessors sets the number of processors of the runtime, for one test.
 func setProcessors(t *testing.T, n int) {
 	before := runtime.GOMAXPROCS(n)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
@@ -205,7 +206,7 @@ func TestWatchAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestWatchAllocatesNothingWhenItFires is the same of the watcher.
+// TestWatchAllocatesNothingWhenItFires checks the same for the watcher.
 func TestWatchAllocatesNothingWhenItFires(t *testing.T) {
 	a, b := pairOf(t, &Backend{})
 	g := newGate()
@@ -217,8 +218,8 @@ func TestWatchAllocatesNothingWhenItFires(t *testing.T) {
 	}
 }
 
-// TestWatchAndClose: Watch, Unwatch and Close at the same moment, from several goroutines. The Gate
-// of the last Watch opens, and nothing of the watcher stays.
+// TestWatchAndClose: several goroutines call Watch, Unwatch and Close at the same time. The Gate of
+// the last Watch opens, and nothing of the watcher is left.
 func TestWatchAndClose(t *testing.T) {
 	for range 100 {
 		a, b := pairOf(t, &Backend{})
@@ -240,7 +241,7 @@ func TestWatchAndClose(t *testing.T) {
 	wantNoWatcher(t)
 }
 
-// TestWatchEndsWithTheStream: after the end of the stream there is nothing to watch for, also if
+// TestWatchEndsWithTheStream: after the end of the stream there is nothing to watch for, even if
 // the program never closes the socket, and a Gate opens at once.
 func TestWatchEndsWithTheStream(t *testing.T) {
 	for _, end := range []func(*Stream) error{(*Stream).Close, (*Stream).Abort} {
@@ -323,7 +324,7 @@ func TestWatchInABubble(t *testing.T) {
 	g.Wait()
 	b.Close()
 	wantNoWatcher(t)
-	// The end of a watcher belongs to no bubble either.
+	// The end of a watcher does not belong to a bubble either.
 	synctest.Test(t, func(t *testing.T) {
 		_, d := pairOf(t, &Backend{})
 		mustWatch(t, d, newGate())
@@ -332,7 +333,7 @@ func TestWatchInABubble(t *testing.T) {
 	wantNoWatcher(t)
 }
 
-// TestInBubble: only the header of a stack is looked at.
+// TestInBubble: inBubble looks only at the header of a stack.
 func TestInBubble(t *testing.T) {
 	if inBubble() {
 		t.Error("inBubble() = true outside")

@@ -92,8 +92,7 @@ const shortLen = 16 << 10
 // connection that has ended from raising SIGPIPE.
 const sendFlags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 
-// writeShort is writev of a single short slice. A short message takes this way, which makes no
-// iovecs.
+// writeShort is writev of a single short slice. It needs no iovecs, so short messages are cheap.
 func (w *writer) writeShort(fd uintptr) {
 	b := w.bufs[0]
 	raceRead(b)

@@ -36,7 +36,7 @@ func TestTryWriteBatchOverSeveralWritevs(t *testing.T) {
 	written := make(chan error, 1)
 	go func() {
 		err := toetest.WriteBatch(x, [][]byte{want[n:]})
-		x.CloseWrite() // so the reader does not wait for what is missing
+		x.CloseWrite() // so the reader does not wait for missing bytes
 		written <- err
 	}()
 	got, err := io.ReadAll(y)

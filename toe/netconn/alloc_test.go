@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// nowhere is a net.Conn that takes every byte and gives zeros forever.
+// nowhere is a net.Conn that accepts every byte and returns zeros forever.
 type nowhere struct{ net.Conn }
 
 func (nowhere) Read(p []byte) (int, error)  { return len(p), nil }

@@ -250,8 +250,8 @@ func TestBufferedFlush(t *testing.T) {
 	}
 }
 
-// TestBufferedCloseOfStuckPeer checks that a peer that does not read costs a goroutine for 5 s
-// only. The end of the bubble would find a goroutine that stays.
+// TestBufferedCloseOfStuckPeer checks that a peer that does not read keeps a goroutine for only 5
+// s. The end of the bubble would detect a remaining goroutine.
 func TestBufferedCloseOfStuckPeer(t *testing.T) {
 	for _, test := range []struct {
 		desc string
@@ -427,7 +427,7 @@ func TestBufferedCloseWriteWaits(t *testing.T) {
 				t.Errorf("Read at the end = %d, %v, want io.EOF", n, err)
 			}
 		}
-		// The other direction goes on.
+		// The other direction continues.
 		if _, err := peer.Write(data); err != nil {
 			t.Errorf("Write against the half-close = %v", err)
 		}
@@ -440,12 +440,12 @@ func TestBufferedCloseWriteWaits(t *testing.T) {
 }
 
 // TestHandshakeIsNotUnderDeadline checks that deadlines that pass during the handshake, on both
-// sides, end calls and nothing else.
+// sides, end only calls.
 func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
 		a, b := tlsOver(t, x, y)
-		a.SetDeadline(time.Now().Add(time.Second)) // before the Stream: taken away
+		a.SetDeadline(time.Now().Add(time.Second)) // set before the Stream: removed
 		s, peer := netconn.New(a), netconn.New(b)
 		defer s.Close()
 		defer peer.Close()
@@ -559,14 +559,14 @@ func TestNoHandshake(t *testing.T) {
 	}
 }
 
-// A lingering is a net.Conn over a pipe. While it is made to reset, the peer reads unread bytes, so
-// that the Write under way returns, and all other goroutines do what they can.
+// A lingering is a net.Conn over a pipe. In SetLinger the peer reads unread bytes, so that the
+// Write in progress returns, and all other goroutines run until they block.
 type lingering struct {
 	net.Conn
 	peer    net.Conn
 	unread  int
 	closed  atomic.Bool
-	orderly bool // something was closed before it was a reset
+	orderly bool // the connection was closed before SetLinger
 }
 
 func (l *lingering) SetLinger(int) error {
@@ -586,7 +586,7 @@ type wrapping struct{ *lingering }
 
 func (w wrapping) NetConn() net.Conn { return w.lingering }
 
-// TestAbortIsAReset checks that what goes on with the send buffer does not close the connection in
+// TestAbortIsAReset checks that the goroutine of the send buffer does not close the connection in
 // an orderly way while Abort makes it reset.
 func TestAbortIsAReset(t *testing.T) {
 	for _, wraps := range []bool{false, true} {

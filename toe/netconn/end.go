@@ -50,9 +50,9 @@ func (s *stream) CloseWrite() error {
 	return s.opError("close", err)
 }
 
-// closeConnWrite is CloseWrite of conn. That of crypto/tls sets a write deadline of 5 s, after
-// which the peer could never be told of the end. closeConnWrite takes that deadline away again and
-// again, and puts it back in the end, as crypto/tls leaves it.
+// closeConnWrite calls conn's CloseWrite. The one of crypto/tls sets a write deadline of 5 s, after
+// which the peer could never learn of the end. closeConnWrite removes that deadline repeatedly, and
+// sets it again at the end, as crypto/tls leaves it.
 func (s *stream) closeConnWrite() error {
 	c := s.conn.(halfCloser)
 	if _, ok := s.conn.(handshaker); !ok {
@@ -93,9 +93,9 @@ func (s *stream) Close() error {
 		return s.conn.Close()
 	}
 	defer s.mu.Unlock()
-	s.linger = time.AfterFunc(lingerTimeout, func() { _ = panics.Guard(s.below().Close) }) // TLS would tell the peer
+	s.linger = time.AfterFunc(lingerTimeout, func() { _ = panics.Guard(s.below().Close) }) // TLS would send an alert
 	if s.handshake == shaken {
-		s.conn.SetReadDeadline(longAgo) // ends reads under way
+		s.conn.SetReadDeadline(longAgo) // ends reads in progress
 	}
 	if s.feeding || s.handshake == shaken {
 		s.discarding = true
@@ -105,7 +105,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// closeLocked ends the calls under way that do not wait in conn.
+// closeLocked ends the calls in progress that do not wait in conn.
 //
 // +checklocks:s.mu
 func (s *stream) closeLocked() {
@@ -119,8 +119,8 @@ func (s *stream) closeLocked() {
 	s.changed.Broadcast()
 }
 
-// Abort closes the connection below conn, as a reset if that connection can be reset. TLS does not
-// say goodbye.
+// Abort closes the connection below conn, as a reset if that connection can be reset. TLS sends no
+// close_notify.
 func (s *stream) Abort() error {
 	s.mu.Lock()
 	again := s.closed
@@ -130,10 +130,10 @@ func (s *stream) Abort() error {
 	s.aborting++
 	s.fail(net.ErrClosed)
 	s.mu.Unlock()
-	err := panics.Guard(s.reset) // the rest must be done after a panic, too
+	err := panics.Guard(s.reset) // the rest is necessary after a panic, too
 	s.mu.Lock()
 	s.aborting--
-	if _, ok := s.conn.(wrapper); ok && !again { // conn itself is to know, too
+	if _, ok := s.conn.(wrapper); ok && !again { // conn itself must be closed, too
 		s.startFeed()
 	}
 	s.changed.Broadcast()
@@ -154,12 +154,12 @@ func (s *stream) reset() error {
 		return b.Abort()
 	}
 	if l, ok := below.(lingerer); ok {
-		l.SetLinger(0) // an error is that of a closed connection, and comes again
+		l.SetLinger(0) // an error means a closed connection, and Close returns it too
 	}
 	return below.Close()
 }
 
-// Flush waits until feed has nothing to do any more.
+// Flush waits until feed has nothing left to do.
 func (s *stream) Flush(timeout time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,8 +180,8 @@ func (s *stream) Flush(timeout time.Duration) error {
 	return s.opError("close", s.err)
 }
 
-// Wait waits until no goroutine works for the stream: the handshake, the one that writes what is in
-// the send buffer, and the one that reads after Close. The only error is ctx.Err().
+// Wait waits until the goroutines of the stream have ended: the one of the handshake, the one that
+// writes the send buffer, and the one that reads after Close. The only error is ctx.Err().
 func (s *stream) Wait(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -199,7 +199,7 @@ func (s *stream) Wait(ctx context.Context) error {
 	return nil
 }
 
-// discarded notes that discard ends.
+// discarded records that discard ends.
 func (s *stream) discarded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,9 +207,9 @@ func (s *stream) discarded() {
 	s.changed.Broadcast()
 }
 
-// discard reads what still comes in after Close, until conn is closed. Without it, two ends that
-// close with full buffers would wait for each other. So would two ends that tell each other of the
-// end over a net.Pipe. And TCP would reset the connection because of bytes that were not read.
+// discard reads further input after Close, until conn is closed. Without it, two ends that close
+// with full buffers would wait for each other, and so would two ends that both send their end over
+// a net.Pipe. TCP would also reset the connection because of unread bytes.
 func (s *stream) discard() {
 	defer s.discarded()
 	s.mu.Lock()
@@ -217,12 +217,12 @@ func (s *stream) discard() {
 		s.changed.Wait()
 	}
 	s.mu.Unlock()
-	_ = panics.Guard(s.readToEnd) // nobody waits for the error
+	_ = panics.Guard(s.readToEnd) // the error is not needed
 }
 
-// readToEnd reads and throws away what comes in, until conn is closed.
+// readToEnd reads and drops all input until conn is closed.
 func (s *stream) readToEnd() error {
-	s.in.lock() // after the read under way
+	s.in.lock() // after the read in progress
 	defer s.in.unlock()
 	s.conn.SetReadDeadline(time.Time{})
 	if s.wire != nil {

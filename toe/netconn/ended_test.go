@@ -55,8 +55,8 @@ func TestWatchKeepsTheError(t *testing.T) {
 	}
 }
 
-// TestCloseReadsOn: after Close, what the peer still writes is read until it has read everything
-// itself.
+// TestCloseReadsOn: after Close, the Stream reads what the peer still writes until the peer has
+// read everything itself.
 func TestCloseReadsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -89,7 +89,7 @@ func TestWireOfEnded(t *testing.T) {
 	if _, err := below.(interface{ NetConn() net.Conn }).NetConn().Write(none); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the error stays
+	for range 2 { // the error remains
 		if n, _, err := toetest.ReadSegment(b, make([]byte, size)); n != 0 || err == nil {
 			t.Errorf("ReadSegment = %d, %v, of what is no record", n, err)
 		}

@@ -27,7 +27,7 @@ func ExampleNew() {
 	defer a.Close()
 	defer b.Close()
 
-	// The send buffer takes the bytes, though nobody reads.
+	// The send buffer takes the bytes although nobody reads.
 	if _, err := a.TryWriteBatch([][]byte{[]byte("header "), []byte("payload")}); err != nil {
 		fmt.Println(err)
 		return

@@ -17,8 +17,8 @@ func Idle(s toe.Stream) bool {
 	return x.out.buf == nil && x.sealed.buf == nil && !x.feeding
 }
 
-// HoldTurn takes the turn to write, for tests, as a write does that is about to give TLS a record.
-// write gives it p, and ends the turn.
+// HoldTurn takes the turn to write, for tests, like a write that is about to give TLS a record.
+// write gives TLS p, and ends the turn.
 func HoldTurn(s toe.Stream) (write func(p []byte) error) {
 	x := s.(*stream)
 	x.mu.Lock()
@@ -35,5 +35,6 @@ func HoldTurn(s toe.Stream) (write func(p []byte) error) {
 	}
 }
 
-// HoldsRecords reports whether a Stream over a wire holds the buffer for records. Nobody reads.
+// HoldsRecords reports whether a Stream over a wire holds the buffer for records. No goroutine may
+// read.
 func HoldsRecords(s toe.Stream) bool { return s.(*stream).wire.buf != nil }

@@ -18,7 +18,7 @@ import (
 // handshakeTimeout bounds a TLS handshake, whatever the deadlines are.
 const handshakeTimeout = 10 * time.Second
 
-// A handshake is how far the handshake of a net.Conn has come. It begins as idle or as shaken:
+// A handshake is the state of the handshake of a net.Conn. It begins as idle or as shaken:
 //
 //	idle ──▶ shaking ──▶ shaken
 //	            └──────▶ failed
@@ -26,7 +26,7 @@ type handshake uint8
 
 const (
 	shakeIdle   handshake = iota // nobody has used the stream
-	shaking                      // the handshake runs
+	shaking                      // the handshake is in progress
 	shaken                       // it is done, or the net.Conn has none
 	shakeFailed                  // it has failed
 )
@@ -42,8 +42,8 @@ var handshakeNext = states.Table[handshake]{
 	shakeFailed: 0,
 }
 
-// ready waits until the handshake is done. It returns why nothing can be read, whether bytes are
-// there or not. An empty read does not wait.
+// ready waits until the handshake is done. If nothing can be read, whether bytes are there or not,
+// it returns the reason. An empty read does not wait.
 func (s *stream) ready(empty bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *stream) TLS() *tls.ConnectionState {
 	return &state
 }
 
-// startHandshake starts the handshake unless that was done before.
+// startHandshake starts the handshake if it has not been started.
 //
 // +checklocks:s.mu
 func (s *stream) startHandshake() {
@@ -115,17 +115,18 @@ func (s *stream) startHandshake() {
 	}
 }
 
-// shake is the handshake. A deadline would end it for good, so conn has none meanwhile.
+// shake performs the handshake. A deadline would end it for good, so conn has none during the
+// handshake.
 func (s *stream) shake() {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
-	// The handshake calls the program: the callbacks of its tls.Config.
+	// The handshake calls code of the program: the callbacks of its tls.Config.
 	err := panics.Guard(func() error { return tlshandshake.Server(ctx, s.conn.(handshaker)) })
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // the error of ctx would look like a deadline of the user's
 		err = fmt.Errorf("netconn: no handshake within %v", handshakeTimeout)
-	case errors.Is(err, io.EOF): // not the peer's orderly end: anybody can have sent the FIN
+	case errors.Is(err, io.EOF): // not the peer's orderly end: anybody could have sent the FIN
 		err = fmt.Errorf("netconn: handshake: %w", io.ErrUnexpectedEOF)
 	default:
 		err = fmt.Errorf("netconn: handshake: %w", err)

@@ -20,11 +20,11 @@ import (
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// New makes a Stream of any other byte stream. For a *net.TCPConn or *net.UnixConn, toe/kernel does
-// better. New returns a c that is a Stream already as it is.
+// New makes a Stream from any other byte stream. For a *net.TCPConn or *net.UnixConn, toe/kernel is
+// better. If c is already a Stream, New returns c.
 //
-// Write is one Write of c, under its deadline; only TryWriteBatch uses the send buffer. With a
-// *tls.Conn, and with a type that embeds one, New does what NewBuffered does.
+// Write is one Write of c, under its deadline; only TryWriteBatch uses the send buffer. For a
+// *tls.Conn, or a type that embeds one, New is like NewBuffered.
 //
 // The Stream owns c from now on, and closing the Stream closes c. New removes the deadlines of c.
 func New(c net.Conn) toe.Stream {
@@ -35,12 +35,12 @@ func New(c net.Conn) toe.Stream {
 	return newStream(c, shakes)
 }
 
-// NewBuffered is New for a byte stream whose Write must not be interrupted: one that is useless
-// once a Write of it has timed out.
+// NewBuffered is New for a byte stream whose Write must not be interrupted, because the stream is
+// useless once a Write has timed out.
 //
 // All writes go through the send buffer. Write returns when everything is in the buffer. The write
-// deadline bounds waiting for room, never a Write of c. A Write whose deadline passes returns how
-// many bytes will go out all the same. Later writes and CloseWrite return the error of a failed
+// deadline bounds waiting for room, never a Write of c. A Write whose deadline passes returns the
+// number of bytes that will still go out. Later writes and CloseWrite return the error of a failed
 // Write of c.
 func NewBuffered(c net.Conn) toe.Stream {
 	if s, ok := c.(toe.Stream); ok {
@@ -55,7 +55,7 @@ type handshaker interface {
 	HandshakeContext(context.Context) error
 }
 
-// A halfCloser is a net.Conn that can send a FIN, or what stands for one.
+// A halfCloser is a net.Conn that can send a FIN or its equivalent.
 type halfCloser interface{ CloseWrite() error }
 
 // A lingerer is a net.Conn that can make its Close a reset.
@@ -64,7 +64,7 @@ type lingerer interface{ SetLinger(seconds int) error }
 // A wrapper is a net.Conn that works over another one: a *tls.Conn.
 type wrapper interface{ NetConn() net.Conn }
 
-// A stream is a net.Conn as a Stream.
+// A stream is a Stream over a net.Conn.
 //
 //	TryWriteBatch ──▶ send buffer ──▶ feed, one goroutine while there is work ──▶ conn
 //
@@ -72,7 +72,7 @@ type wrapper interface{ NetConn() net.Conn }
 // Reads go to conn directly once the handshake is done.
 type stream struct {
 	conn     net.Conn
-	wire     *wire // below conn, if ForTLS has made it; else nil
+	wire     *wire // below conn, if ForTLS has made it; otherwise nil
 	can      toe.Capabilities
 	emss     int    // in bytes
 	buffered bool   // every write goes through the send buffer
@@ -92,27 +92,27 @@ type stream struct {
 	sealed sendBuffer // +checklocks:mu
 	// TLS writes without waiting for TCP
 	absorbs bool // +checklocks:mu
-	// TLS has a record under way, so absorbs may not become false
+	// TLS is writing a record, so absorbs must not become false
 	sealing bool // +checklocks:mu
-	// of the watch that was asked for last
+	// of the last Watch call
 	gate *toe.Gate // +checklocks:mu
-	// a write is under way and others wait, so that bytes do not mix
+	// a write is in progress and others wait, so that bytes do not mix
 	writing bool // +checklocks:mu
 	// feed runs
 	feeding bool // +checklocks:mu
-	// why nothing goes out any more
+	// why nothing more goes out
 	err error // +checklocks:mu
 	// CloseWrite was called
 	shut bool // +checklocks:mu
-	// and so has conn's been
+	// conn's CloseWrite was called
 	shutOut bool // +checklocks:mu
 	// Close or Abort was called
 	closed bool // +checklocks:mu
-	// calls of Abort that have not made the connection reset yet
+	// calls of Abort that have not reset the connection yet
 	aborting int // +checklocks:mu
 	// discard runs
 	discarding bool // +checklocks:mu
-	// ends the time that Close gives
+	// ends the linger time after Close
 	linger *time.Timer // +checklocks:mu
 }
 
@@ -126,7 +126,7 @@ func newStream(c net.Conn, buffered bool) *stream {
 		s.handshake = shakeIdle
 		s.emss = chunkSize // a receiver gets whole records, however TCP cuts them
 	}
-	// An error is that of a closed net.Conn, or of one without deadlines.
+	// An error means that the net.Conn is closed, or does not support deadlines.
 	err := c.SetDeadline(time.Time{})
 	s.can.Deadlines = err == nil || errors.Is(err, net.ErrClosed)
 	_, s.can.HalfClose = c.(halfCloser)
@@ -141,7 +141,7 @@ func newStream(c net.Conn, buffered bool) *stream {
 	return s
 }
 
-// below returns the connection that a reset has to end.
+// below returns the connection that a reset must end.
 func (s *stream) below() net.Conn {
 	if w, ok := s.conn.(wrapper); ok {
 		return w.NetConn()
@@ -172,8 +172,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, s.opError("read", err)
 }
 
-// ReadSegment gives what the Stream has read ahead, else waits. It has patience over a wire only: a
-// net.Conn cannot be asked without waiting.
+// ReadSegment returns bytes that the Stream has read ahead, or waits. It has patience only over a
+// wire, because a net.Conn cannot be polled without waiting.
 func (s *stream) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	if err = s.ready(false); err != nil {
 		return 0, s.in.offset(), s.opError("read", err)
@@ -215,7 +215,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, s.opError("write", err)
 }
 
-// writeThrough writes p to conn, after what is in the send buffer. It is the caller's turn.
+// writeThrough writes p to conn, after the bytes in the send buffer. The caller has the turn.
 //
 // +checklocks:s.mu
 func (s *stream) writeThrough(p []byte) (n int, err error) {
@@ -230,7 +230,7 @@ func (s *stream) writeThrough(p []byte) (n int, err error) {
 	}
 	locks.Unlocked(&s.mu, func() { n, err = s.conn.Write(p) })
 	if err != nil && s.closed {
-		err = net.ErrClosed // net.Pipe has an error of its own
+		err = net.ErrClosed // net.Pipe returns its own error
 	}
 	return n, err
 }
@@ -272,8 +272,8 @@ func (s *stream) WaitWritable() error {
 	}
 }
 
-// takeTurn waits, if wait is set, until no other write is under way. It returns false if it is not
-// the caller's turn.
+// takeTurn takes the turn to write. If another write is in progress, it waits if wait is set, and
+// otherwise returns false.
 //
 // +checklocks:s.mu
 func (s *stream) takeTurn(wait bool) (ok bool, err error) {
@@ -298,8 +298,8 @@ func (s *stream) endTurn() {
 	s.changed.Broadcast()
 }
 
-// put copies p into the send buffer, and waits for room if wait is set. It returns how much of p it
-// has copied.
+// put copies p into the send buffer, and waits for room if wait is set. It returns the number of
+// bytes copied.
 //
 // +checklocks:s.mu
 func (s *stream) put(p []byte, wait bool) (n int, err error) {
@@ -323,7 +323,7 @@ func (s *stream) put(p []byte, wait bool) (n int, err error) {
 	return n, nil
 }
 
-// writeErr returns why nothing can be written, whether there is room or not.
+// If nothing can be written, whether there is room or not, writeErr returns the reason.
 //
 // +checklocks:s.mu
 func (s *stream) writeErr(obeyDeadline bool) error {
@@ -347,7 +347,7 @@ func (s *stream) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline leaves no deadline if conn refuses t. A net.Pipe refuses once its peer has
-// closed. An earlier deadline could not be taken away then, and would hide the io.EOF.
+// closed. An earlier deadline could then not be removed, and would hide the io.EOF.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -366,9 +366,9 @@ func (s *stream) SetReadDeadline(t time.Time) error {
 	return err
 }
 
-// SetWriteDeadline bounds waiting for room in the send buffer. Unless every write goes through
-// that, it bounds a Write of conn too. The bytes in the send buffer go out whatever the deadline
-// is, so conn has none while feed runs.
+// SetWriteDeadline bounds waiting for room in the send buffer. Unless every write goes through the
+// buffer, it also bounds a Write of conn. The bytes in the send buffer go out whatever the deadline
+// is, so conn has no deadline while feed runs.
 func (s *stream) SetWriteDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -382,8 +382,8 @@ func (s *stream) SetWriteDeadline(t time.Time) error {
 	return s.conn.SetWriteDeadline(t)
 }
 
-// moveConnDeadline gives conn the write deadline t if there is one on the stream and Writes of conn
-// obey it.
+// moveConnDeadline sets conn's write deadline to t, if the stream has a write deadline and Writes
+// of conn obey it.
 //
 // +checklocks:s.mu
 func (s *stream) moveConnDeadline(t time.Time) {
@@ -392,7 +392,7 @@ func (s *stream) moveConnDeadline(t time.Time) {
 	}
 }
 
-// opError makes err a *net.OpError, as package net does for all but io.EOF.
+// opError wraps err in a *net.OpError, as package net does, unless err is io.EOF.
 func (s *stream) opError(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err

@@ -249,8 +249,8 @@ func TestNewReadAhead(t *testing.T) {
 	}
 }
 
-// TestNewReadAheadIsARun checks that bytes read ahead come in one piece, and that Pending counts
-// the rest.
+// TestNewReadAheadIsARun checks that bytes read ahead are returned in one piece, and that Pending
+// counts the rest.
 func TestNewReadAheadIsARun(t *testing.T) {
 	want := bytes.Repeat([]byte("run "), 500)
 	s := netconn.New(&script{reads: []scriptRead{{string(want), nil}}})
@@ -424,8 +424,8 @@ func TestNewWaitsWithoutDeadlines(t *testing.T) {
 	})
 }
 
-// TestDeadlineOfClosedPeer: a net.Pipe takes no deadline once its peer has closed. A deadline of
-// before is gone then too, and Read returns the end.
+// TestDeadlineOfClosedPeer: a net.Pipe takes no deadline once its peer has closed. An earlier
+// deadline is then removed, and Read returns the end.
 func TestDeadlineOfClosedPeer(t *testing.T) {
 	for desc, set := range map[string]func(toe.Stream, time.Time) error{"SetDeadline": toe.Stream.SetDeadline, "SetReadDeadline": toe.Stream.SetReadDeadline} {
 		x, y := net.Pipe()

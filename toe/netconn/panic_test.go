@@ -18,7 +18,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A badConn is a net.Conn of the program of which one method panics once it is armed.
+// A badConn is a net.Conn of the program. One of its methods panics once it is armed.
 type badConn struct {
 	net.Conn
 	method string
@@ -50,8 +50,8 @@ func (b *badConn) SetLinger(int) error { b.call("SetLinger"); return nil }
 
 var badMethods = []string{"Read", "Write", "CloseWrite", "Close", "SetReadDeadline", "SetWriteDeadline", "SetLinger"}
 
-// use makes each call of a Stream, and then ends it. A panic may reach the caller of a call, and no
-// other goroutine.
+// use makes each call of a Stream, and then ends it. A panic may reach the caller, but no other
+// goroutine.
 func use(t *testing.T, s toe.Stream, below net.Conn) {
 	t.Helper()
 	for _, f := range []func() error{
@@ -66,7 +66,7 @@ func use(t *testing.T, s toe.Stream, below net.Conn) {
 	} {
 		_ = panics.Guard(f)
 	}
-	below.Close() // which a Close that panics has not done
+	below.Close() // a Close that panics has not done this
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := s.(interface{ Wait(context.Context) error }).Wait(ctx); err != nil {
@@ -74,8 +74,8 @@ func use(t *testing.T, s toe.Stream, below net.Conn) {
 	}
 }
 
-// A method of the program's net.Conn that panics, in whatever goroutine, ends no more than its
-// connection, and no call stands still for it.
+// If a method of the program's net.Conn panics, in any goroutine, only its connection ends, and no
+// call blocks because of it.
 func TestPanicOfNetConn(t *testing.T) {
 	defer panics.Forget()
 	for _, method := range badMethods {
@@ -149,8 +149,8 @@ func (b *badStream) Write(p []byte) (int, error) {
 	return b.Stream.Write(p)
 }
 
-// A Stream that panics below TLS panics in the caller of TryWriteBatch. The lock is sound then, and
-// the stream ends.
+// A Stream that panics below TLS panics in the caller of TryWriteBatch. The lock is still
+// consistent, and the stream ends.
 func TestPanicBelowWire(t *testing.T) {
 	defer panics.Forget()
 	synctest.Test(t, func(t *testing.T) {

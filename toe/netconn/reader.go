@@ -10,24 +10,24 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// aheadSize is how many bytes a reader reads ahead. Only a read can wait for a net.Conn, and the
-// read after that may wait again: with a single byte ahead, ReadSegment could never give more than
-// that one. 4 KiB keeps an idle connection small and a run worth having.
+// aheadSize is the number of bytes that a reader reads ahead. Only a read can wait for a net.Conn,
+// and the next read may wait again, so ReadSegment can return only the bytes read ahead. With 4 KiB
+// an idle connection stays small, and a run is long enough to be useful.
 const aheadSize = 4 << 10
 
-// A reader reads from a net.Conn, and waits for it without a buffer of the caller's.
+// A reader reads from a net.Conn, and waits for it without a buffer of the caller.
 type reader struct {
 	conn   net.Conn
 	closed atomic.Bool
-	off    atomic.Uint64 // bytes that readSegment has given
+	off    atomic.Uint64 // bytes that readSegment has returned
 	unread atomic.Int64  // the length of ahead
 
-	// turn holds one element while a goroutine reads, also while that waits. It guards the fields
-	// below. It is a channel and no mutex, because a read may last as long as the connection does.
+	// turn holds one element while a goroutine reads, also while it waits. It guards the fields
+	// below. It is a channel, not a mutex, because a read may last as long as the connection.
 	turn  chan struct{}
 	buf   []byte // aheadSize bytes, nil before the first wait
-	ahead []byte // the part of buf that has not been given yet
-	err   error  // what comes after ahead; given once
+	ahead []byte // the part of buf that has not been returned yet
+	err   error  // the error after ahead; returned once
 }
 
 func (r *reader) lock()   { r.turn <- struct{}{} }
@@ -45,8 +45,8 @@ func (r *reader) read(p []byte) (int, error) {
 	return r.readLocked(p)
 }
 
-// readSegment reads into what l lends. If l holds a buffer anyway it waits with that, so that the
-// bytes are copied once less.
+// readSegment reads into the memory that l lends. If l keeps a buffer anyway, readSegment waits
+// with that buffer, which saves a copy.
 func (r *reader) readSegment(l toe.Lender) (n int, off uint64, err error) {
 	r.lock()
 	defer r.unlock()
@@ -64,7 +64,7 @@ func (r *reader) readSegment(l toe.Lender) (n int, off uint64, err error) {
 	return n, off, err
 }
 
-// readAhead waits until there is something ahead. The caller has the turn.
+// readAhead waits until there are bytes ahead. The caller has the turn.
 func (r *reader) readAhead() error {
 	if r.buf == nil {
 		r.buf = make([]byte, aheadSize)
@@ -74,14 +74,14 @@ func (r *reader) readAhead() error {
 	return err
 }
 
-// setAhead notes what is ahead. The caller has the turn.
+// setAhead sets ahead to p. The caller has the turn.
 func (r *reader) setAhead(p []byte) {
 	r.ahead = p
 	r.unread.Store(int64(len(p)))
 }
 
-// readLocked gives what is ahead, else reads. n is 0 exactly when err is not nil or p is empty. The
-// caller has the turn.
+// readLocked returns bytes that are ahead, or reads. n is 0 exactly when err is not nil or p is
+// empty. The caller has the turn.
 func (r *reader) readLocked(p []byte) (n int, err error) {
 	if r.closed.Load() {
 		return 0, net.ErrClosed
@@ -106,7 +106,7 @@ func (r *reader) readLocked(p []byte) (n int, err error) {
 		r.err, err = err, nil
 	}
 	if err != nil && err != io.EOF && r.closed.Load() && !errors.Is(err, net.ErrClosed) {
-		err = net.ErrClosed // net.Pipe and crypto/tls have errors of their own
+		err = net.ErrClosed // net.Pipe and crypto/tls return their own errors
 	}
 	return n, err
 }

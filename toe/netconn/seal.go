@@ -10,8 +10,8 @@ import (
 // answers.
 var errKeyUpdates = errors.New("netconn: the peer asks for new keys and does not read")
 
-// mayAbsorb reports whether TLS may write without waiting for TCP: the handshake is done, and all
-// that was put into the send buffer has gone out.
+// mayAbsorb reports whether TLS may write without waiting for TCP: the handshake is done, and the
+// send buffer is empty.
 //
 // +checklocks:s.mu
 func (s *stream) mayAbsorb() bool {
@@ -25,7 +25,8 @@ func (s *stream) mayAbsorb() bool {
 }
 
 // seal makes records of bufs, until TCP takes no more. It returns how many bytes are in these
-// records. With wait set, it waits for TCP until it has done all. It is the caller's turn.
+// records. If wait is set, it waits for TCP until it has written everything. The caller has the
+// turn.
 //
 // +checklocks:s.mu
 func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
@@ -61,8 +62,8 @@ func (s *stream) seal(bufs [][]byte, wait bool) (n int, err error) {
 // A gatherer cuts a batch into pieces of the length of a record. It copies short slices together.
 type gatherer struct {
 	bufs    [][]byte // does not change
-	first   int      // index in bufs of what comes next
-	used    int      // bytes of bufs[first] that have been given
+	first   int      // index in bufs of the next slice
+	used    int      // bytes of bufs[first] that have been returned
 	scratch *[chunkSize]byte
 }
 
@@ -99,8 +100,8 @@ func (g *gatherer) end() {
 	}
 }
 
-// Write takes a record from TLS. When the stream above absorbs, Write does not wait: what TCP does
-// not take stays in sealed.
+// Write takes a record from TLS. When the stream above absorbs, Write does not wait: bytes that TCP
+// does not take remain in sealed.
 func (w *wire) Write(p []byte) (n int, err error) {
 	s := w.above
 	if s == nil {
@@ -130,7 +131,7 @@ func (w *wire) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// endSealing notes that TLS has no record under way.
+// endSealing records that TLS is not writing a record.
 //
 // +checklocks:s.mu
 func (s *stream) endSealing() {
@@ -153,7 +154,7 @@ func (s *stream) absorb(p []byte) error {
 	return nil
 }
 
-// flushSealed gives TCP what is sealed, and waits for TCP.
+// flushSealed writes the sealed bytes to TCP, and waits for TCP.
 //
 // +checklocks:s.mu
 func (s *stream) flushSealed() {
@@ -169,9 +170,9 @@ func (s *stream) flushSealed() {
 	s.fail(err)
 }
 
-// stopAbsorbing has TLS write through to TCP again, because its last words may wait. It waits for
-// the record under way, and for the write that makes it: TLS would refuse the record after its last
-// words.
+// stopAbsorbing makes TLS write through to TCP again, because its last messages may wait. It first
+// waits for the record in progress and the write that makes it, because TLS would refuse a record
+// after its last messages.
 //
 // +checklocks:s.mu
 func (s *stream) stopAbsorbing() {

@@ -9,10 +9,10 @@ import (
 
 const (
 	// sendSize is the size of a send buffer in bytes: four of the largest TLS records, so that one
-	// can be under way while the next ones are gathered.
+	// can be written while the next ones are gathered.
 	sendSize = 64 << 10
 
-	// chunkSize is how many bytes feed writes at a time: the largest TLS record.
+	// chunkSize is the maximum number of bytes that feed writes at a time: the largest TLS record.
 	chunkSize = 16 << 10
 )
 
@@ -32,7 +32,7 @@ type sendBuffer struct {
 func (b *sendBuffer) full() bool  { return b.size == sendSize }
 func (b *sendBuffer) empty() bool { return b.size == 0 }
 
-// put copies as much of p as there is room for without wrapping, and returns how much that is.
+// put copies as much of p as fits without wrapping, and returns the number of bytes.
 func (b *sendBuffer) put(p []byte) (n int) {
 	if b.buf == nil {
 		b.buf = sendBuffers.Get().(*[sendSize]byte)
@@ -54,7 +54,7 @@ func (b *sendBuffer) drop(n int) {
 	b.size -= n
 }
 
-// release gives the memory back, and gives up the bytes that may be in it.
+// release returns the memory to the pool, and drops the bytes in it.
 func (b *sendBuffer) release() {
 	if b.buf != nil {
 		sendBuffers.Put(b.buf)
@@ -62,7 +62,7 @@ func (b *sendBuffer) release() {
 	}
 }
 
-// startFeed starts feed unless it runs. feed finds out by itself what there is to do.
+// startFeed starts feed unless it runs. feed itself finds out what to do.
 //
 // +checklocks:s.mu
 func (s *stream) startFeed() {
@@ -106,7 +106,7 @@ func (s *stream) feed() {
 		case s.aborting > 0: // an orderly end would be faster
 			s.changed.Wait()
 		case s.closed:
-			_ = s.callUnlocked(s.conn.Close) // an error would be that of an alert that nobody reads
+			_ = s.callUnlocked(s.conn.Close) // an error could only be about an alert that nobody reads
 			if s.linger != nil {
 				s.linger.Stop()
 			}
@@ -128,7 +128,7 @@ func (s *stream) callUnlocked(f func() error) (err error) {
 	return err
 }
 
-// restoreConnDeadline gives conn the write deadline back that it did not have while feed ran.
+// restoreConnDeadline restores the write deadline of conn, which feed had removed.
 //
 // +checklocks:s.mu
 func (s *stream) restoreConnDeadline() error {
@@ -136,7 +136,7 @@ func (s *stream) restoreConnDeadline() error {
 	return nil
 }
 
-// rest notes that feed ends: everything is done, or nothing can be done.
+// rest records that feed ends: everything is done, or nothing can be done.
 //
 // +checklocks:s.mu
 func (s *stream) rest() {
@@ -144,7 +144,8 @@ func (s *stream) rest() {
 	s.changed.Broadcast()
 }
 
-// fail notes the error of a call of conn, if it is one, and wakes all waiting goroutines.
+// fail records err, the result of a call of conn, if it is not nil, and wakes all waiting
+// goroutines.
 //
 // +checklocks:s.mu
 func (s *stream) fail(err error) {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestSendBufferIsARing puts bytes and drops them at random, and checks every chunk: the ring takes
-// what it has room for and no more, and gives the bytes back in order.
+// exactly as many bytes as it has room for, and returns them in order.
 func TestSendBufferIsARing(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)

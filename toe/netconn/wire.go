@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// wireSize is how many bytes of records a wire reads at a time, and no more than its caller has
-// lent memory for. So the buffer is empty again when ReadSegment returns. Shorter reads are more
-// system calls, and a driver does not recognize bulk data by them.
+// wireSize is the maximum number of bytes of records that a wire reads at a time. It also reads no
+// more than fits the memory that its caller has lent, so the buffer is empty again when ReadSegment
+// returns. Shorter reads would cost more system calls, and a driver could not recognize bulk data.
 const wireSize = 256 << 10
 
 // wireBuffers holds *[wireSize]byte buffers.
@@ -24,7 +24,7 @@ var wireBuffers = sync.Pool{New: func() any { return new([wireSize]byte) }}
 // A wire carries the records of a *tls.Conn over a Stream: see ForTLS. At first it is a plain
 // net.Conn: the handshake, and a program that has the *tls.Conn, read and write as over TCP. The
 // first ReadSegment of the stream above changes reading, and the first TryWriteBatch changes
-// writing. From then on neither waits in TLS.
+// writing. From then on neither call waits in TLS.
 //
 //	ReadSegment   ──▶ below.ReadSegment ──▶ unread ──▶ TLS ──▶ the caller's memory
 //	TryWriteBatch ──▶ TLS ──▶ below.TryWriteBatch, and what TCP does not take ──▶ stream.sealed
@@ -34,14 +34,14 @@ type wire struct {
 
 	// The reader's turn guards these.
 	begun    bool            // the peer's first byte has been read
-	segments bool            // records come by ReadSegment, and reading does not wait
+	segments bool            // records arrive through ReadSegment, and reading does not wait
 	waits    bool            // reading waits again, for the end
-	dry      bool            // TLS has nothing to give before more bytes arrive
+	dry      bool            // TLS returns nothing until more bytes arrive
 	buf      *[wireSize]byte // nil while there is nothing unread
 	unread   []byte          // the part of buf that TLS has not taken
-	room     int             // the length of the memory that was lent last; 0: not known
+	room     int             // the length of the memory lent last; 0 if not known
 	err      error           // what comes after unread
-	off      uint64          // bytes that ReadSegment has brought
+	off      uint64          // bytes that ReadSegment has returned
 	lender   toe.Lender      // of the call under way
 	first    [1]byte         // a byte that Watch has read ahead
 
@@ -49,17 +49,17 @@ type wire struct {
 }
 
 // ForTLS returns a net.Conn over s, to make a *tls.Conn of which New then makes a Stream. Such a
-// Stream encrypts in the goroutine that writes, and never makes TLS wait for TCP. Its ReadSegment
-// returns an io.ErrUnexpectedEOF if the peer's TCP ends and its TLS has not said so. New makes a
-// Stream of any other *tls.Conn too, which needs a second goroutine, copies more, and returns the
-// io.EOF of crypto/tls then.
+// Stream encrypts in the goroutine that writes, and TLS never waits for TCP. Its ReadSegment
+// returns io.ErrUnexpectedEOF if the peer's TCP ends without a close_notify of TLS. New also makes
+// a Stream of any other *tls.Conn. That Stream needs a second goroutine, copies more, and returns
+// the io.EOF of crypto/tls in that case.
 func ForTLS(s toe.Stream) net.Conn { return &wire{Stream: s} }
 
 // NetConn returns the Stream that carries the records.
 func (w *wire) NetConn() net.Conn { return w.Stream }
 
-// nothing is the error of a Read of TLS that would wait. TLS calls it temporary, and goes on with
-// the next Read.
+// nothing is the error of a Read of TLS that would wait. TLS treats it as temporary, and continues
+// with the next Read.
 type nothing struct{}
 
 func (nothing) Error() string   { return "nothing has arrived" }
@@ -68,12 +68,13 @@ func (nothing) Temporary() bool { return true }
 
 var errNothing net.Error = nothing{}
 
-// errCut is what TLS gets at TCP's FIN. If the peer has sent close_notify before, TLS takes that
-// first, and returns io.EOF. Otherwise anybody on the way can have sent the FIN, to cut the stream
-// short (RFC 8446 §6.1). crypto/tls takes an io.EOF between two records for the peer's end.
+// errCut is the error that TLS gets at TCP's FIN. If the peer has sent close_notify before, TLS
+// sees that first, and returns io.EOF. Otherwise anybody on the path could have sent the FIN to
+// truncate the stream (RFC 8446 §6.1). crypto/tls takes an io.EOF between two records for the
+// peer's end.
 var errCut = fmt.Errorf("netconn: a FIN without TLS's close_notify: %w", io.ErrUnexpectedEOF)
 
-// Read gives TLS what has arrived.
+// Read gives TLS the bytes that have arrived.
 func (w *wire) Read(p []byte) (n int, err error) {
 	switch {
 	case len(w.unread) > 0:
@@ -95,8 +96,8 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	return 0, errNothing
 }
 
-// readPlain is Read before the first ReadSegment. It tells TLS at once of a peer whose first byte
-// begins no TLS record.
+// readPlain is Read before the first ReadSegment. It reports to TLS at once if the peer's first
+// byte does not begin a TLS record.
 func (w *wire) readPlain(p []byte) (int, error) {
 	n, err := w.Stream.Read(p)
 	if n > 0 && !w.begun {
@@ -118,8 +119,8 @@ func (w *wire) read(l toe.Lender, patience time.Duration) (int, error) {
 	return n, err
 }
 
-// await waits until bytes have arrived, and reads them. Meanwhile l has its memory back. The end of
-// the stream is for TLS to judge; any other error is the caller's.
+// await waits until bytes have arrived, and reads them. While it waits, l has its memory back.
+// await leaves the end of the stream to TLS, and returns any other error.
 func (w *wire) await(l toe.Lender, patience time.Duration) error {
 	if w.err != nil {
 		return nil
@@ -165,7 +166,7 @@ func (w *wire) begin() {
 // A wireLender lends the buffer of a wire.
 type wireLender wire
 
-// Lend borrows the buffer.
+// Lend gets the buffer.
 func (w *wireLender) Lend() []byte {
 	if w.buf == nil {
 		w.buf = wireBuffers.Get().(*[wireSize]byte)
@@ -176,7 +177,7 @@ func (w *wireLender) Lend() []byte {
 	return w.buf[:]
 }
 
-// TakeBack returns the buffer, and the memory of the call under way.
+// TakeBack returns the buffer, and the memory of the call in progress.
 func (w *wireLender) TakeBack() bool {
 	(*wire)(w).release()
 	w.lender.TakeBack()
@@ -189,8 +190,8 @@ type kept []byte
 func (k kept) Lend() []byte { return k }
 func (kept) TakeBack() bool { return true }
 
-// readRecords is readSegment over a wire: it fills l's memory with what TLS has, and waits without
-// that memory.
+// readRecords is readSegment over a wire: it fills l's memory with bytes from TLS, and waits
+// without that memory.
 func (r *reader) readRecords(w *wire, l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	r.lock()
 	defer r.unlock()
@@ -238,7 +239,7 @@ func (r *reader) fill(w *wire, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Watch has the Stream below watched, unless there is something to read already.
+// Watch watches the Stream below, unless there is something to read already.
 func (s *stream) Watch(g *toe.Gate) bool {
 	if s.can.Watch == toe.WatchNone {
 		return false
@@ -268,8 +269,8 @@ func (s *stream) Unwatch() {
 }
 
 // Ready reports whether ReadSegment may have something to read. It is for the caller of
-// ReadSegment. What has arrived may be a part of a record, and only ForTLS makes a net.Conn that
-// can be asked.
+// ReadSegment. The arrived bytes may be only a part of a record, and only a net.Conn from ForTLS
+// can be polled.
 func (s *stream) Ready() bool {
 	if s.wire == nil || s.in.isReady(s.wire) {
 		return true
@@ -278,7 +279,7 @@ func (s *stream) Ready() bool {
 	return !ok || below.Ready()
 }
 
-// isReady reports whether a readRecords would not wait. Nobody reads.
+// isReady reports whether readRecords would return without waiting. No other goroutine may read.
 func (r *reader) isReady(w *wire) bool {
 	r.lock()
 	defer r.unlock()

@@ -55,7 +55,7 @@ func TestWireNetConn(t *testing.T) {
 	})
 }
 
-// TestWireNeedsNoGoroutine checks that records go to TCP in the goroutine that writes, as long as
+// TestWireNeedsNoGoroutine checks that the goroutine that writes gives records to TCP as long as
 // TCP takes them, and that they hold the bytes of the batch in order, however it is cut.
 func TestWireNeedsNoGoroutine(t *testing.T) {
 	a, b, _ := wiredStreams(t)
@@ -84,7 +84,7 @@ func TestWireNeedsNoGoroutine(t *testing.T) {
 	}
 }
 
-// fill writes to s until its peer's TCP and its own are full.
+// fill writes to s until both its TCP and the peer's are full.
 func fill(t *testing.T, s toe.Stream) (total int) {
 	t.Helper()
 	piece := make([]byte, 100_000)
@@ -102,8 +102,8 @@ func fill(t *testing.T, s toe.Stream) (total int) {
 	}
 }
 
-// TestWireFull checks that all that TryWriteBatch has taken arrives, and the end after it, although
-// nobody calls again.
+// TestWireFull checks that everything that TryWriteBatch has taken arrives, and then the end,
+// without another call.
 func TestWireFull(t *testing.T) {
 	a, b, _ := wiredStreams(t)
 	total := fill(t, a)
@@ -125,8 +125,8 @@ func TestWireFull(t *testing.T) {
 	}
 }
 
-// TestWireCloseWriteAmidWrite checks that TLS says goodbye behind the record that a write is about
-// to make.
+// TestWireCloseWriteAmidWrite checks that TLS sends close_notify after the record that a write is
+// about to make.
 func TestWireCloseWriteAmidWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -158,7 +158,7 @@ func TestWireCloseWriteAmidWrite(t *testing.T) {
 }
 
 // TestWireFloodOfKeyUpdates checks that a peer that makes TLS write again and again, and does not
-// read, ends its connection instead of taking memory, and that no such write waits.
+// read, loses its connection instead of using up memory, and that no such write waits.
 func TestWireFloodOfKeyUpdates(t *testing.T) {
 	a, _, below := wiredStreams(t)
 	fill(t, a)
@@ -174,8 +174,8 @@ func TestWireFloodOfKeyUpdates(t *testing.T) {
 	t.Error("more than a send buffer of answers waits")
 }
 
-// TestWireAllocations checks that records that cross a connection cost the stream no allocation.
-// TLS makes one for each record that it reads, and one for each Read that finds nothing.
+// TestWireAllocations checks that the stream allocates nothing for records. TLS makes one for each
+// record that it reads, and one for each Read that finds nothing.
 func TestWireAllocations(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")

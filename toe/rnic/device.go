@@ -14,16 +14,16 @@ import (
 // that cannot run on the device.
 type Deviced interface {
 	toe.Backend
-	// Device opens the device at the first call that can, and returns the same one from then on.
-	// The error is an *[UnavailableError] if there is no device for this process.
+	// Device opens the device in the first call that succeeds, and returns the same device from
+	// then on. The error is an *[UnavailableError] if there is no device for this process.
 	Device() (Device, error)
 }
 
 // A Device makes queue pairs that are connected. Its methods may be called from any goroutine.
 //
 // A device may lack what a connection needs, or refuse it. The error is then an
-// *[UnavailableError]: the same connection may succeed without the device. Every other error is one
-// of the connection.
+// *[UnavailableError]: the same connection may succeed without the device. Every other error is
+// about the connection.
 type Device interface {
 	Name() string
 	// IsRNIC reports whether the device speaks iWARP. Its end that accepts may send only when it
@@ -32,12 +32,12 @@ type Device interface {
 	// Can reports whether the device has an operation.
 	Can(Op) bool
 	// PrivateData returns how many bytes of private data a request and an answer carry at most. A
-	// channel adapter fills up with zeros to these lengths.
+	// channel adapter pads them with zeros to these lengths.
 	PrivateData() (request, answer int)
 
 	// NewRegion registers n bytes of zeros, n > 0. Peers may do with them what access says, and
-	// nothing if it is 0: the Region is then for Sends, and for what the own work requests read and
-	// write.
+	// nothing if it is 0: the Region is then for Sends, and for the local memory of this end's work
+	// requests.
 	NewRegion(n int, access ddp.Access) (Region, error)
 
 	// Resolve returns the addresses of a name, at least one, in the order in which a program tries
@@ -52,26 +52,27 @@ type Device interface {
 // A QPListener takes requests for connections. Its methods may be called from any goroutine. Close
 // ends a blocked Accept with an error that is os.ErrClosed.
 type QPListener interface {
-	// Accept waits for a request and accepts it. An error for which IsPeer reports true is that of
-	// one peer; the QPListener goes on.
+	// Accept waits for a request and accepts it. An error for which IsPeer returns true is about
+	// one peer; the QPListener continues.
 	Accept(ctx context.Context, cfg QPConfig) (QP, error)
 	IsPeer(error) bool
 	Addr() net.Addr
 	Close() error
 }
 
-// A QPConfig says what a QP has.
+// A QPConfig describes a QP.
 type QPConfig struct {
-	// Sends and Receives are how many work requests of each kind may be under way, and Segments is
-	// how many Segments one may have.
+	// Sends and Receives are the maximum numbers of outstanding work requests of each kind, and
+	// Segments is the maximum number of Segments of one work request.
 	Sends, Receives, Segments int
-	Reads                     int // RDMA Reads that each end may have under way
-	// NoFlush says that nobody cares for work requests that are under way when the connection has
-	// ended. Wait then returns why as soon as no Completion is left.
+	Reads                     int // RDMA Reads that each end may have outstanding
+	// NoFlush says that the program does not need the Completions of work requests that are
+	// outstanding when the connection ends. Wait then returns the reason as soon as no Completion
+	// is left.
 	NoFlush bool
-	// PrivateData is what the peer's program gets with the request, or with the answer.
+	// PrivateData is sent to the peer's program with the request, or with the answer.
 	PrivateData []byte
-	// Prepare is called before the peer can send anything. It posts the first receives. Of an end
+	// Prepare is called before the peer can send anything. It posts the first receives. On an end
 	// that accepts, it may also look at the peer's private data. An error of Prepare ends the
 	// connection, or refuses it.
 	Prepare func(QP) error
@@ -81,28 +82,28 @@ type QPConfig struct {
 }
 
 // A QP is a connection: a queue pair and its completion queue. Its methods may be called from any
-// goroutine; of Wait, one call at a time is under way.
+// goroutine; only one call of Wait at a time is allowed.
 type QP interface {
-	// Post posts a work request with local memory, which is the device's until the Completion.
-	// PostReceive posts a receive: the next Send of the peer goes to the Segments. If the queue has
-	// no room until the next Completion, the error is [rdmap.ErrQueueFull].
+	// Post posts a work request with local memory, which belongs to the device until the
+	// Completion. PostReceive posts a receive: the next Send of the peer goes to the Segments. If
+	// the queue has no room until the next Completion, the error is [rdmap.ErrQueueFull].
 	Post(r Request, local ...Segment) error
 	PostReceive(id uint64, to ...Segment) error
-	// Wait waits for Completions and fills dst with at least one. The error is that of ctx, or
-	// [ErrDisconnected], os.ErrClosed or the device's once the connection has ended and no
-	// Completion is left.
+	// Wait waits for Completions and fills dst with at least one. The error is ctx.Err(). Once the
+	// connection has ended and no Completion is left, it is [ErrDisconnected], os.ErrClosed or the
+	// device's error.
 	Wait(ctx context.Context, dst []Completion) (n int, err error)
 	PrivateData() []byte // the peer's; the caller must not change it
 	LocalAddr() net.Addr
 	RemoteAddr() net.Addr
-	// Close ends the connection. When it returns, the device uses no memory of work requests any
-	// more. It may be called more than once.
+	// Close ends the connection. When it returns, the device no longer uses the memory of work
+	// requests. It may be called more than once.
 	Close() error
 }
 
 // A Region is registered memory. Its methods may be called from any goroutine.
 type Region interface {
-	// Bytes returns the memory, which lasts until Close.
+	// Bytes returns the memory, which is valid until Close.
 	Bytes() []byte
 	// Handle returns what a peer needs for Writes and Reads: the key of the Region, the address of
 	// its first byte and its length, at most 2^32-1. RFC 5040 calls the first two STag and Tagged

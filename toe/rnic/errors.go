@@ -13,7 +13,7 @@ const (
 	NoDevice Unavailability = iota
 	// NoPermission: this user may not use it, or may not register memory.
 	NoPermission
-	// NoResources: a limit has been reached, of the device or of the process.
+	// NoResources: a limit of the device or of the process has been reached.
 	NoResources
 	// NotSupported: the system, the driver or the device lacks what is needed.
 	NotSupported
@@ -38,7 +38,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // A RejectError means that the peer's program does not want the connection.
 type RejectError struct {
-	PrivateData []byte // from the peer's program; a channel adapter fills it up with zeros
+	PrivateData []byte // from the peer's program; a channel adapter pads it with zeros
 	Err         error  // the device's own error
 }
 

@@ -80,13 +80,13 @@ type CutHow uint8
 
 const (
 	// FIN ends this direction. The receiver reads the CutAfter bytes and then io.EOF; the sender's
-	// next write fails with EPIPE. The other direction goes on.
+	// next write fails with EPIPE. The other direction continues.
 	FIN CutHow = iota
 	// RST ends both directions. Each side reads what was sent before the cut and then gets
 	// ECONNRESET. All writes fail with ECONNRESET.
 	RST
 	// Silence drops everything that the sender sends after the cut, including its FIN. The sender's
-	// writes succeed until Window bytes are dropped, and then wait. The other direction goes on.
+	// writes succeed until Window bytes are dropped, and then wait. The other direction continues.
 	Silence
 )
 

@@ -40,7 +40,7 @@ func TestCut(t *testing.T) {
 		write        error // of the side that is cut, at the cut
 		read         error // of the receiver, after the last byte
 		back         error // of the receiver's writes
-		backBuffered error // of the other side's reads, after what was on its way back
+		backBuffered error // of the other side's reads, after the bytes on their way back
 	}{
 		{simtoe.FIN, 10, syscall.EPIPE, io.EOF, nil, os.ErrDeadlineExceeded},
 		{simtoe.RST, 10, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNRESET},

@@ -1,5 +1,5 @@
 // Package simtoe is a deterministic in-memory TCP for tests. It is a toe.Backend whose splits,
-// delays, early runs and cuts follow from a seed, where those of a network are a matter of chance.
+// delays, early runs and cuts follow from a seed, while those of a network are random.
 //
 // A connection has two halves, one for each direction. The [Config] of the sending side describes
 // each half: how it splits the bytes into runs, delays them, shows some of them early, and cuts the

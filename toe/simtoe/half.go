@@ -35,7 +35,7 @@ type half struct {
 	segments bool   // ReadSegment has been called
 	base     uint64 // next at the first ReadSegment, whose offset 0 it is
 
-	writing bool // a write is under way; other writes wait, so that their bytes do not mix
+	writing bool // a write is in progress; other writes wait, so that their bytes do not mix
 
 	// The fields below say how the half ends. First those of the sender:
 	writeClosed bool // Close was called
@@ -50,13 +50,13 @@ type half struct {
 	gone       bool // Close was called and the sender knows
 }
 
-// An arrivals is what the receiver waits for: in a call, or with a Gate.
+// An arrivals is the event that the receiver waits for, in a call or with a Gate.
 type arrivals struct {
 	sync.Cond
-	gate *toe.Gate // of the Watch under way
+	gate *toe.Gate // of the current Watch
 }
 
-// Broadcast wakes all who wait. The Gate opens also if it was something else than bytes.
+// Broadcast wakes all waiting goroutines. It opens the Gate for every event, not only for bytes.
 func (a *arrivals) Broadcast() {
 	a.Cond.Broadcast()
 	if a.gate != nil {

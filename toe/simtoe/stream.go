@@ -90,7 +90,7 @@ func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {
 	return s.in.next - s.in.base, err
 }
 
-// Watch has g opened when something has arrived.
+// Watch opens g when something has arrived.
 func (s *Stream) Watch(g *toe.Gate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (int, error) {
 	return n, s.opError("write", err)
 }
 
-// WaitWritable waits until the window has room and no write is under way. A window that was full
+// WaitWritable waits until the window has room and no write is in progress. A window that was full
 // has room when half of it is free.
 func (s *Stream) WaitWritable() error {
 	s.mu.Lock()

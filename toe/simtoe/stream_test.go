@@ -331,7 +331,7 @@ func TestDelay(t *testing.T) {
 }
 
 // TestLongestDelay: Delay may be the longest time.Duration. Then bytes are on their way for years,
-// and the end behind them with them.
+// and so is the end after them.
 func TestLongestDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t, simtoe.Config{Delay: math.MaxInt64}, simtoe.Config{})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// transit holds what is on its way: the bytes that were written and, because of Config.Delay or
+// transit holds the data on their way: the bytes that were written and, because of Config.Delay or
 // Config.Timing, have not arrived. Callers of its methods hold the connection's lock, except
 // callers of land and tick.
 type transit struct {
@@ -102,7 +102,7 @@ func (t *transit) flush(c *arrivals) {
 	t.advance(c)
 }
 
-// advance takes what has arrived from the Timing, and sets the timer to what happens next.
+// advance asks the Timing how many bytes have arrived, and sets the timer for the next event.
 func (t *transit) advance(c *arrivals) {
 	arrived, next, ok := t.timing.Advance(time.Since(t.begin))
 	if arrived > t.arrived {

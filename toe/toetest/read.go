@@ -94,7 +94,7 @@ func (l *strict) TakeBack() bool {
 func testLendsLate(t *testing.T, a, b toe.Stream) {
 	waits := make(chan struct{}, 1)
 	write := inBackground(func() error {
-		<-waits // or the read below never ends
+		<-waits // otherwise the read below never ends
 		return WriteBatch(a, [][]byte{[]byte("abcdef")})
 	})
 	read := func(size int, want string, at uint64) {
@@ -122,7 +122,7 @@ func testLendsLate(t *testing.T, a, b toe.Stream) {
 	read(2, "f", 5)
 	wantErr(t, "WriteBatch", write(), nil)
 	wantErr(t, "Close", a.Close(), nil)
-	for range 2 { // forever
+	for range 2 { // again and again
 		n, off, err := b.ReadSegment(&strict{t: t, size: 2}, 0)
 		if n != 0 || off != 6 || err != io.EOF {
 			t.Errorf("ReadSegment at the end = %d, %d, %v, want 0, 6, io.EOF", n, off, err)
@@ -182,7 +182,7 @@ func testHalfClose(t *testing.T, a, b toe.Stream) {
 		wantErr(t, "WriteBatch", write(), nil)
 		return
 	}
-	for range 2 { // forever
+	for range 2 { // again and again
 		if _, err := readInOrder(b, make([]byte, 8), 10); err != io.EOF {
 			t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 		}
@@ -190,7 +190,7 @@ func testHalfClose(t *testing.T, a, b toe.Stream) {
 	if err := WriteBatch(a, [][]byte{{1}}); err == nil {
 		t.Error("WriteBatch after CloseWrite = nil, want an error")
 	}
-	// The other direction goes on.
+	// The other direction continues.
 	write = inBackground(func() error { return WriteBatch(b, [][]byte{[]byte("an answer")}) })
 	if got := readString(t, a, 0, 9); got != "an answer" {
 		t.Errorf("read %q, want %q", got, "an answer")
@@ -240,8 +240,8 @@ func testPeerAborts(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testIdlePeerAborts checks the same of a stream on which nothing is under way. A Close would be an
-// orderly end there.
+// testIdlePeerAborts checks the same for a stream on which nothing is in progress. A Close would be
+// an orderly end there.
 func testIdlePeerAborts(t *testing.T, a, b toe.Stream) {
 	if err := WriteBatch(a, [][]byte{[]byte("sent")}); err != nil {
 		t.Fatalf("WriteBatch = %v", err)
@@ -283,7 +283,7 @@ func testPending(t *testing.T, a, b toe.Stream) {
 	if _, err := readInOrder(b, make([]byte, 1), 7); err != io.EOF {
 		t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 	}
-	want(0) // a FIN is no byte
+	want(0) // a FIN does not count as a byte
 }
 
 // waitPending waits until n bytes are pending.

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// soon is the time to a deadline that should pass.
+	// soon is the time until a deadline that should pass.
 	soon = 10 * time.Millisecond
 	// tooMuch is more bytes than any stream buffers on the way to a peer that does not read.
 	tooMuch = 256 << 20
@@ -36,8 +36,8 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	testStream(t, func(t *testing.T, f func(*testing.T)) { f(t) }, makePair)
 }
 
-// TestStreamInBubble is TestStream for Streams that a bubble knows: each check, and its makePair,
-// runs in a synctest bubble, so that no time passes in deadlines and on the way.
+// TestStreamInBubble is TestStream for Streams that work in a synctest bubble. Each check, and its
+// makePair, runs in a bubble, so deadlines and delays take no real time.
 func TestStreamInBubble(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	testStream(t, synctest.Test, makePair)
 }
@@ -211,7 +211,7 @@ func total(bufs [][]byte) int {
 
 func testEMSS(t *testing.T, a, b toe.Stream) {
 	for _, s := range []toe.Stream{a, b} {
-		for range 1000 { // past whatever is cached
+		for range 1000 { // more than any cache
 			if n := s.EMSS(); n <= 0 {
 				t.Fatalf("EMSS() = %d, want > 0", n)
 			}

@@ -24,8 +24,8 @@ func await(t *testing.T, g *toe.Gate) {
 	late.Stop()
 }
 
-// watch has g opened by s. It reports false for a Stream that can't be watched: such a Stream must
-// say so in its Capabilities and at each call.
+// watch calls s.Watch(g). It returns false for a Stream that can't be watched, which must say so in
+// its Capabilities and at each call.
 func watch(t *testing.T, s toe.Stream, g *toe.Gate) bool {
 	t.Helper()
 	ok := s.Watch(g)
@@ -68,7 +68,7 @@ func testWatch(t *testing.T, a, b toe.Stream) {
 	readString(t, b, 1, 4)
 }
 
-// testWatchEnds checks that the Gate opens at the end of the stream, as often as it is asked for.
+// testWatchEnds checks that the Gate opens at the end of the stream, each time that it is watched.
 func testWatchEnds(t *testing.T, a, b toe.Stream) {
 	g := newGate(b)
 	if !watch(t, b, g) {
@@ -113,14 +113,14 @@ func testWatchClosed(t *testing.T, a, b toe.Stream) {
 	watch(t, b, g)
 	await(t, g)
 	b.Unwatch()
-	a.Close() // was never watched, and may be of another backend than b
+	a.Close() // was never watched, and may have another backend than b
 	if watch(t, a, g) {
 		await(t, g)
 	}
 }
 
-// testWatchReplaced checks that a Gate does not open after Unwatch, or after a Watch of another
-// one.
+// testWatchReplaced checks that a Gate does not open after Unwatch, or after a Watch with another
+// Gate.
 func testWatchReplaced(t *testing.T, a, b toe.Stream) {
 	g, h := newGate(b), newGate(b)
 	if !watch(t, b, g) {

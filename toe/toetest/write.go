@@ -135,7 +135,7 @@ func receive(s toe.Stream, want []byte, moved *atomic.Uint64) error {
 	return nil
 }
 
-// watched returns a counter of bytes that move between a and b. If the counter stands still, the
+// watched returns a counter of bytes that move between a and b. If the counter stops changing, the
 // test fails, and a and b are aborted.
 func watched(t *testing.T, a, b toe.Stream) (moved *atomic.Uint64) {
 	t.Helper()

@@ -21,16 +21,16 @@ type Config struct {
 	// Name is the name of the interface, of at most 15 bytes. If it is empty, the kernel chooses
 	// one such as tun0.
 	Name string
-	// Namespace is the network namespace of the interface. Nil means that of the process.
+	// Namespace is the network namespace of the interface. Nil means the namespace of the process.
 	Namespace *Namespace
-	// Addresses are the addresses of the kernel's end. All other addresses of their prefixes are
-	// reached through the device.
+	// Addresses are the addresses of the kernel's end. Packets to all other addresses of their
+	// prefixes go through the device.
 	Addresses []netip.Prefix
 	// MTU is the maximum length of a packet in bytes, from 68 to 65535, and at least 1280 with an
 	// IPv6 address. Zero means 1500.
 	MTU int
-	// QueueLen is the maximum number of packets that wait for Read, at most 524,288. The kernel
-	// drops what it sends while so many wait. Zero means 1000.
+	// QueueLen is the maximum number of packets that wait for Read, at most 524,288. While that
+	// many wait, the kernel drops further packets. Zero means 1000.
 	QueueLen int
 }
 
@@ -65,7 +65,8 @@ func (c Config) check() error {
 	if m := c.mtu(); m < least || m > maxMTU {
 		return &ConfigError{"MTU", fmt.Sprintf("%d is not in the range %d to %d", m, least, maxMTU)}
 	}
-	// The kernel has 32 bits for it, and says EPERM for more than maxLen, as without the privilege.
+	// The kernel uses 32 bits for it, and returns EPERM for more than maxLen, as if the privilege
+	// were missing.
 	if c.QueueLen < 0 || c.QueueLen > maxLen {
 		return &ConfigError{"QueueLen", fmt.Sprintf("%d is not in the range 0 to %d", c.QueueLen, maxLen)}
 	}

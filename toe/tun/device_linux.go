@@ -99,7 +99,7 @@ func fail(op, capability string, err error) error {
 		return nil
 	case errors.Is(err, unix.EPERM):
 		return &PrivilegeError{op, capability, err}
-	case errors.Is(err, unix.EACCES): // by the permissions of a file
+	case errors.Is(err, unix.EACCES): // because of the permissions of a file
 		return &PrivilegeError{op, "CAP_DAC_OVERRIDE", err}
 	}
 	return fmt.Errorf("tun: %s: %w", op, err)
@@ -116,7 +116,7 @@ func (d *Device) Read(p []byte) (n int, err error) {
 	return n, closed(err)
 }
 
-// Write gives the packet p to the kernel, which drops it if it makes no sense of it. Write does not
+// Write gives the packet p to the kernel, which drops a packet that is not valid. Write does not
 // keep p. After Close it returns net.ErrClosed.
 func (d *Device) Write(p []byte) (n int, err error) {
 	n, err = d.file.Write(p)

@@ -35,12 +35,12 @@ func device(t *testing.T, cfg tun.Config) *tun.Device {
 	return d
 }
 
-// TestPackets sends a datagram from the kernel to the program, which sends it back with its
-// addresses and ports exchanged.
+// TestPackets sends a datagram from the kernel to the program, which sends it back with addresses
+// and ports swapped.
 func TestPackets(t *testing.T) {
 	for _, test := range []struct {
 		desc, address, peer string
-		addrs, ports        int // where the addresses and ports are in the packet
+		addrs, ports        int // offsets of the addresses and ports in the packet
 	}{
 		{"IPv4", "10.9.0.1/24", "10.9.0.2", 12, 20},
 		{"IPv6", "fd09::1/64", "fd09::2", 8, 40},
@@ -65,7 +65,7 @@ func TestPackets(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := make([]byte, d.MTU())
-			for { // the kernel may send packets of its own, such as Router Solicitations
+			for { // the kernel may also send packets, such as Router Solicitations
 				n, err := d.Read(p)
 				if err != nil {
 					t.Fatal(err)
@@ -75,7 +75,7 @@ func TestPackets(t *testing.T) {
 				}
 				exchange(p[test.addrs:test.ports])
 				exchange(p[test.ports:][:4])
-				if _, err := d.Write(p[:n]); err != nil { // sums do not change with the order
+				if _, err := d.Write(p[:n]); err != nil { // checksums do not depend on the order
 					t.Fatal(err)
 				}
 				break
@@ -88,7 +88,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// exchange exchanges the halves of p.
+// exchange swaps the halves of p.
 func exchange(p []byte) {
 	h := len(p) / 2
 	for i := range h {

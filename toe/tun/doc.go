@@ -7,10 +7,10 @@
 //
 // # Namespaces
 //
-// Two kernels' ends in one network namespace would send packets to each other directly. A
-// [Namespace] is a network namespace that this process has made, with its own interfaces, addresses
-// and ports. Config.Namespace puts a Device into it, and Do runs a function in it, for example a
-// Dial or a Listen. No command and no name in the file system is needed.
+// The kernel's ends of two Devices in one network namespace would send packets to each other
+// directly. A [Namespace] is a network namespace that this process has made, with its own
+// interfaces, addresses and ports. Config.Namespace puts a Device into it, and Do runs a function
+// in it, for example a Dial or a Listen. No command and no name in the file system is needed.
 //
 // # Privileges
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/toe/tun"
 )
 
-// A device in a namespace of its own shows what the kernel sends through it.
+// A device in its own namespace shows the packets that the kernel sends through it.
 func ExampleOpen() {
 	ns, err := tun.NewNamespace()
 	if err != nil {

@@ -56,7 +56,7 @@ func loopbackUp() error {
 
 // Do calls f on a thread in the namespace and returns its error. Sockets and devices that f itself
 // makes belong to the namespace for good, and so do connections that a listener made by f accepts.
-// Goroutines that f starts run outside of the namespace. Do needs CAP_SYS_ADMIN.
+// Goroutines that f starts run outside the namespace. Do needs CAP_SYS_ADMIN.
 func (n *Namespace) Do(f func() error) error {
 	return onThread(func() error {
 		err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET)
@@ -68,13 +68,13 @@ func (n *Namespace) Do(f func() error) error {
 	})
 }
 
-// Close gives the namespace up.
+// Close releases the namespace.
 func (n *Namespace) Close() error { return n.file.Close() }
 
 // errGoexit is the error of Do when f ends its goroutine, for example by t.Fatal.
 var errGoexit = errors.New("tun: the function did not return")
 
-// onThread calls f on a thread of its own, which may leave its namespace: the thread ends with f.
+// onThread calls f on a new thread, which may leave its namespace because the thread ends with f.
 func onThread(f func() error) error {
 	result := make(chan error, 1)
 	go func() {

@@ -11,9 +11,9 @@ import (
 )
 
 // addAddress gives the interface an address, and returns when the kernel accepts packets for it.
-// For IPv4 that is so when the kernel answers. For IPv6 the kernel first does Duplicate Address
+// For IPv4 it accepts them when it answers. For IPv6 the kernel first does Duplicate Address
 // Detection (RFC 4862 §5.4) in the background, even on an interface that has no neighbors. Then it
-// makes a local route, and until then it drops what comes for the address.
+// makes a local route, and until then it drops packets for the address.
 func addAddress(name string, p netip.Prefix) error {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -41,7 +41,7 @@ func setQueueLen(name string, n int) error {
 }
 
 // request sends a message to the kernel, and waits until the kernel has answered and until over
-// returns true for a message. A nil over means the answer is all.
+// returns true for a message. If over is nil, request waits only for the answer.
 func request(op string, groups uint32, message []byte, over func(m syscall.NetlinkMessage) bool) error {
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -81,8 +81,8 @@ func request(op string, groups uint32, message []byte, over func(m syscall.Netli
 }
 
 // receive waits for a message on the socket s. A signal ends each receive on a socket with
-// SO_RCVTIMEO, although the Go runtime asks for calls to go on after a signal (SA_RESTART): see
-// signal(7). Then receive waits again, and the time begins anew.
+// SO_RCVTIMEO, although the Go runtime asks for calls to continue after a signal (SA_RESTART): see
+// signal(7). Then receive waits again, and the timeout starts again.
 func receive(s int, b []byte) (n int, err error) {
 	for {
 		if n, _, err = unix.Recvfrom(s, b, 0); err != unix.EINTR {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestReceiveGoesOnAfterSignal: signals that interrupt the wait for a message do not end it.
+// TestReceiveGoesOnAfterSignal: receive continues to wait for a message after signals.
 func TestReceiveGoesOnAfterSignal(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestReceiveGoesOnAfterSignal(t *testing.T) {
 		if err := unix.Tgkill(os.Getpid(), tid, unix.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
-		<-signals // the thread has taken the signal, and so the kernel has ended its wait
+		<-signals // the thread has got the signal, so the kernel has ended its wait
 	}
 	if _, err := unix.Write(pair[1], []byte("after")); err != nil {
 		t.Fatal(err)

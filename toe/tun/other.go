@@ -39,5 +39,5 @@ func NewNamespace() (*Namespace, error) { return nil, errors.ErrUnsupported }
 // Do returns errors.ErrUnsupported on this system.
 func (n *Namespace) Do(f func() error) error { return errors.ErrUnsupported }
 
-// Close gives the namespace up.
+// Close releases the namespace.
 func (n *Namespace) Close() error { return errors.ErrUnsupported }

@@ -13,11 +13,11 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// A recorder is a Link that records where the segments end that are written to it.
+// A recorder is a Link that records where written segments end.
 type recorder struct {
 	usertcp.Link
 	mu   sync.Mutex
-	ends map[uint32]int // sequence number behind a segment: its length
+	ends map[uint32]int // by the sequence number after a segment: its length
 }
 
 func newRecorder(l usertcp.Link) *recorder { return &recorder{Link: l, ends: make(map[uint32]int)} }
@@ -48,8 +48,8 @@ func (r *recorder) first() (seq uint32) {
 	return seq
 }
 
-// check checks the segments of the stream from offset from on: each ends at one of the bounds,
-// where a slice ends, and none is longer than emss.
+// check checks the segments of the stream from offset from on. Each must end at one of the bounds,
+// where a slice ends, and none may be longer than emss.
 func (r *recorder) check(t *testing.T, from int, bounds []int, emss int) {
 	t.Helper()
 	first := r.first()
@@ -117,7 +117,7 @@ func writeAndRead(t *testing.T, from, to toe.Stream, bufs [][]byte, total int) {
 	}
 }
 
-// TestSegmentsEndWhereSlicesEnd looks at the packets of batches whose slices fit the EMSS.
+// TestSegmentsEndWhereSlicesEnd checks the packets of batches whose slices fit the EMSS.
 //
 // MPA-5044-5.1-4
 func TestSegmentsEndWhereSlicesEnd(t *testing.T) {

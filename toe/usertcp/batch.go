@@ -2,8 +2,8 @@ package usertcp
 
 import "io"
 
-// A batch is the rest of a batch of slices, which gVisor reads piece by piece. Each piece becomes
-// one TCP segment, if it is not longer than the EMSS.
+// A batch holds the rest of a batch of slices, which gVisor reads piece by piece. Each piece
+// becomes one TCP segment, if it is not longer than the EMSS.
 type batch struct {
 	bufs [][]byte // bufs[0][from:] is the first byte not read
 	from int
@@ -21,7 +21,7 @@ func (b *batch) set(bufs [][]byte, emss int) {
 	}
 }
 
-// next advances to the next piece, and reports whether there is one. The last one must have been
+// next advances to the next piece, and reports whether there is one. The last piece must have been
 // read.
 func (b *batch) next() bool {
 	b.n = 0

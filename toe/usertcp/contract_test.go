@@ -125,7 +125,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// TestErrors: what fails says why, with the errors of package net and of the system.
+// TestErrors: calls that fail return the errors of package net and of the system.
 func TestErrors(t *testing.T) {
 	a, b := newStacks(t, 1500, usertcp.Config{})
 	if _, err := a.Dial(t.Context(), "tcp", "10.7.0.2:1"); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -188,8 +188,8 @@ func TestStackClose(t *testing.T) {
 	}
 }
 
-// TestStackClosed: a Stack that is closed makes nothing any more, and says so as a closed Listener
-// does. A server that waits in Accept, or calls it later, learns that it is over.
+// TestStackClosed: a closed Stack makes no connections, and returns the error of a closed Listener.
+// A server that waits in Accept, or calls it later, gets net.ErrClosed.
 func TestStackClosed(t *testing.T) {
 	a, b := newStacks(t, 1500, usertcp.Config{})
 	var listeners [3]toe.Listener
@@ -243,8 +243,8 @@ func (l *closing) Close() error {
 	return l.Link.Close()
 }
 
-// TestDialDuringClose: a Stack that closes begins no connection. It would wait for the end of one
-// that it has not reset.
+// TestDialDuringClose: a Stack begins no connection while it closes. It would wait for the end of a
+// connection that it has not reset.
 func TestDialDuringClose(t *testing.T) {
 	x, _ := usertcp.Pipe(1500)
 	sent := make(chan struct{}, 1)
@@ -277,10 +277,10 @@ func TestDialDuringClose(t *testing.T) {
 	a.Close()
 }
 
-// TestAcceptDuringClose: a Stack that closes resets the connections, too, that come in and that the
-// program accepts while it resets others.
+// TestAcceptDuringClose: while a Stack resets its connections in Close, it also resets connections
+// that arrive and that the program accepts.
 func TestAcceptDuringClose(t *testing.T) {
-	const others = 20 // one of them is most likely reset before the Listener is closed
+	const others = 20 // most likely one of them is reset before the Listener is closed
 	came := false
 	for round := 0; !came && round < 100; round++ {
 		x, y := usertcp.Pipe(1500)
@@ -339,8 +339,8 @@ func TestAcceptDuringClose(t *testing.T) {
 	}
 }
 
-// TestKeepAlivePeriods: periods that net.TCPConn has a meaning for have the same here, and none
-// ends a connection whose peer answers.
+// TestKeepAlivePeriods: periods have the same meaning as for net.TCPConn, and none ends a
+// connection whose peer answers.
 func TestKeepAlivePeriods(t *testing.T) {
 	for _, d := range []time.Duration{0, -1, 1, math.MinInt64, math.MaxInt64} {
 		for _, inConfig := range []bool{false, true} {

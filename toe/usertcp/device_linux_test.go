@@ -21,7 +21,8 @@ const (
 	kernelIPv6, userIPv6 = "fd09::1", "fd09::2"
 )
 
-// userAddrs are the addresses of the Stack that meets the kernel, kernelAddrs those of the kernel.
+// userAddrs are the addresses of the Stack that connects to the kernel, kernelAddrs those of the
+// kernel.
 var (
 	userAddrs   = []netip.Prefix{netip.MustParsePrefix(userIPv4 + "/24"), netip.MustParsePrefix(userIPv6 + "/64")}
 	kernelAddrs = []netip.Prefix{netip.MustParsePrefix(kernelIPv4 + "/24"), netip.MustParsePrefix(kernelIPv6 + "/64")}
@@ -61,9 +62,9 @@ func TestRaw(t *testing.T) {
 	meetKernel(t, l)
 }
 
-// meetKernel checks the contract between the kernel's TCP and a Stack above l, in both directions.
+// meetKernel checks the contract between the kernel's TCP and a Stack over l, in both directions.
 func meetKernel(t *testing.T, l usertcp.Link) {
-	user := newStack(t, l, usertcp.Config{Addresses: userAddrs, NoEarlyRuns: true}) // as the kernel
+	user := newStack(t, l, usertcp.Config{Addresses: userAddrs, NoEarlyRuns: true}) // like the kernel
 	ours := new(kernel.Backend)
 	for _, test := range []struct {
 		desc             string
@@ -97,7 +98,7 @@ func TestEMSSOfKernel(t *testing.T) {
 	}
 }
 
-// TestTUNInUserNamespace opens a device with no more privileges than every user can get: those of
+// TestTUNInUserNamespace opens a device with only the privileges that every user can get: those of
 // root in a user namespace.
 func TestTUNInUserNamespace(t *testing.T) {
 	if !inNamespaces(t, unix.CLONE_NEWUSER|unix.CLONE_NEWNET) {
@@ -112,8 +113,8 @@ func TestTUNInUserNamespace(t *testing.T) {
 	}
 }
 
-// TestDevicesWithoutPrivilege runs in a user namespace, whose root has no privilege in the network
-// namespace that it comes from. The error names the capability that is missing.
+// TestDevicesWithoutPrivilege runs in a user namespace, whose root has no privilege in the original
+// network namespace. The error names the capability that is missing.
 func TestDevicesWithoutPrivilege(t *testing.T) {
 	if !inNamespaces(t, unix.CLONE_NEWUSER) {
 		return

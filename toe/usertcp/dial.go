@@ -24,8 +24,8 @@ import (
 const backlog = 4096
 
 // Dial connects to address, whose host is an IP address or a name that the system's resolver knows.
-// If the name has several addresses, Dial tries one after the other, each for an equal share of the
-// time that ctx leaves, and returns the error of the first one if none answers. network is "tcp",
+// If the name has several addresses, Dial tries them in order, each for an equal share of the
+// remaining time of ctx. If none answers, it returns the error of the first one. network is "tcp",
 // "tcp4" or "tcp6". The Stream is of type *Stream.
 func (s *Stack) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
 	all, err := resolve(ctx, network, address)
@@ -53,8 +53,8 @@ func (s *Stack) dialAny(ctx context.Context, network string, all []netip.AddrPor
 	return nil, first
 }
 
-// dialOne connects to one address. It and the untried ones, left in number together, have equal
-// shares of the time that ctx leaves.
+// dialOne connects to one address. This address and the untried ones, left addresses in all, get
+// equal shares of the remaining time of ctx.
 func (s *Stack) dialOne(ctx context.Context, network string, remote netip.AddrPort, left int) (toe.Stream, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
@@ -87,7 +87,7 @@ func (s *Stack) dial(ctx context.Context, network string, remote netip.AddrPort)
 	return c, s.begin(c)
 }
 
-// connect makes an endpoint and begins to connect it. e is what TCP says to that.
+// connect makes an endpoint and begins to connect it. e is the result from TCP.
 func (s *Stack) connect(network string, remote netip.AddrPort) (c *Stream, e tcpip.Error, err error) {
 	s.beginning.RLock()
 	defer s.beginning.RUnlock()
@@ -103,8 +103,8 @@ func (s *Stack) connect(network string, remote netip.AddrPort) (c *Stream, e tcp
 	return c, ep.Connect(fullAddress(remote)), nil
 }
 
-// awaitConnected waits until the endpoint is connected, or ctx is done. err is what connect has
-// returned.
+// awaitConnected waits until the endpoint is connected, or ctx is done. err is the result of
+// connect.
 func (c *Stream) awaitConnected(ctx context.Context, err tcpip.Error) error {
 	stop := context.AfterFunc(ctx, func() { c.NotifyEvent(waiter.WritableEvents) })
 	defer stop()
@@ -165,9 +165,9 @@ func (s *Stack) begin(c *Stream) error {
 }
 
 // Listen listens at address. An empty host means all addresses of the Stack: those of IPv4 for
-// "tcp4", those of IPv6 for "tcp6", and both for "tcp". A name with several addresses means the
-// first of IPv4, if there is one, as for net.Listen. The Streams that Accept returns are of type
-// *Stream.
+// "tcp4", those of IPv6 for "tcp6", and both for "tcp". For a name with several addresses, Listen
+// uses the first IPv4 address, if there is one, as net.Listen does. The Streams that Accept returns
+// are of type *Stream.
 func (s *Stack) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
 	all, err := resolve(ctx, network, address)
 	if err != nil {
@@ -242,7 +242,7 @@ func (l *listener) protocol(local netip.AddrPort) tcpip.NetworkProtocolNumber {
 	return ipv6.ProtocolNumber
 }
 
-// NotifyEvent is called by gVisor when a connection may wait for Accept.
+// NotifyEvent is called by gVisor when there may be a connection for Accept.
 func (l *listener) NotifyEvent(waiter.EventMask) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -315,8 +315,8 @@ func listenAt(all []netip.AddrPort) netip.AddrPort {
 	return all[max(slices.IndexFunc(all, func(a netip.AddrPort) bool { return a.Addr().Is4() }), 0)]
 }
 
-// resolve returns the addresses, at least one, and the port that address names. There is a single
-// one, which is not valid, if the host is empty.
+// resolve returns the addresses, at least one, and the port that address names. If the host is
+// empty, there is a single address, which is not valid.
 func resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	family := "ip"
 	switch network {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDialAny: of several addresses of a name, Dial takes the first one that answers. The error is
-// that of the first one if none does.
+// TestDialAny: Dial takes the first of several addresses of a name that answers. If none does, the
+// error is that of the first one.
 func TestDialAny(t *testing.T) {
 	x := newJoined(t)
 	good := netip.MustParseAddrPort(x.listener.Addr().String())
@@ -26,7 +26,7 @@ func TestDialAny(t *testing.T) {
 	}
 }
 
-// TestListenAt: a Listener of a name is at an address of IPv4, if there is one.
+// TestListenAt: a Listener of a name is at an IPv4 address, if there is one.
 func TestListenAt(t *testing.T) {
 	four, six := netip.MustParseAddrPort("10.7.0.2:7"), netip.MustParseAddrPort("[fd07::2]:7")
 	for _, test := range []struct {

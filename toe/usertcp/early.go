@@ -12,19 +12,19 @@ const (
 	// byte of payload in a Tagged Buffer has 24.
 	minRun = 24
 
-	// maxRuns and maxRunBytes bound what waits for ReadSegment. The reader takes the runs as they
-	// come, so a longer queue would help only a reader that is too slow anyway.
+	// maxRuns and maxRunBytes bound the runs that wait for ReadSegment. The reader takes the runs
+	// as they come, so a longer queue would help only a reader that is too slow anyway.
 	maxRuns     = 256
 	maxRunBytes = 512 << 10
 )
 
 // EarlyStats counts what the tap did with segments that arrived behind a gap.
 type EarlyStats struct {
-	// Runs and Bytes are what ReadSegment has shown early.
+	// Runs and Bytes count what ReadSegment has shown early.
 	Runs, Bytes uint64
 
-	// The other fields count segments that it has not shown, or not whole, by reason. TCP gets them
-	// all the same, except those with a bad ACK or timestamp, and those that would leave too many
+	// The other fields count segments that it has not shown, or not whole, by reason. TCP still
+	// gets them, except those with a bad ACK or timestamp, and those that would leave too many
 	// gaps.
 
 	Short     uint64 // too short for an FPDU
@@ -36,7 +36,8 @@ type EarlyStats struct {
 	Full      uint64 // too much waits for ReadSegment, or the gaps are too many
 
 	// Stale counts runs whose gap had closed before ReadSegment showed them, and runs that were
-	// shown without their end, because the memory was too short. The latter count in Runs, too.
+	// shown without their end, because the memory was too short. The latter are also counted in
+	// Runs.
 	Stale uint64
 }
 
@@ -54,7 +55,7 @@ func (t *EarlyStats) add(s *EarlyStats) {
 	t.Stale += s.Stale
 }
 
-// runs is the queue of what ReadSegment may show early.
+// runs is the queue of runs that ReadSegment may show early.
 type runs struct {
 	on    bool   // ReadSegment has been called
 	off   bool   // the program wants none, or the Stream is closed
@@ -66,22 +67,22 @@ type runs struct {
 }
 
 // A run is the payload of one segment. Its position is the number of the peer's bytes before it,
-// from the first one: sequence numbers come again after 4 GiB, and a reader that always finds bytes
-// in order does not look at the runs for longer than that.
+// from the first one: sequence numbers repeat after 4 GiB, and a reader that always finds bytes in
+// order may not look at the runs for longer than that.
 type run struct {
 	position uint64
 	payload  *packet
 }
 
-// runPool has payloads whose memory can be used again.
+// runPool holds payloads whose memory can be reused.
 var runPool = sync.Pool{New: func() any { return new(packet) }}
 
 // inbound looks at a segment that arrives, other than a SYN, before TCP gets it. It returns false
 // if TCP must not get the segment: because a blind attacker may have sent it, or because of the
-// gaps that it would leave. gVisor takes the data of any segment in the window, whatever its ACK
+// gaps that it would leave. gVisor accepts the data of any segment in the window, whatever its ACK
 // and its timestamp are. It also keeps segments without regard to the number of gaps, and a segment
-// of one byte takes hundreds of bytes of memory. A TCP may drop what comes behind a gap, because
-// the peer sends it again.
+// of one byte takes hundreds of bytes of memory. A TCP may drop segments behind a gap, because the
+// peer sends them again.
 //
 // A segment with an ACK that is not acceptable "MUST be discarded" (RFC 5961 §5.2). "If a non-RST
 // segment is received without an expected TSopt, a TCP SHOULD silently drop the segment." (RFC 7323
@@ -94,8 +95,8 @@ func (f *flow) inbound(s *segment) (accepted bool) {
 	return accepted
 }
 
-// examine learns from a segment, and keeps its payload if it is to be shown early. It reports
-// whether it has kept it, and whether TCP may have the segment.
+// examine learns from a segment, and keeps its payload for ReadSegment to show early if
+// appropriate. It reports whether it has kept the payload, and whether TCP may have the segment.
 func (f *flow) examine(s *segment) (kept, accepted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,9 +111,9 @@ func (f *flow) examine(s *segment) (kept, accepted bool) {
 	return kept, accepted && fits
 }
 
-// keepLocked keeps the payload of a segment if it is to be shown early, and reports whether it has.
-// acknowledges and timely say whether the ACK and the timestamp of the segment are acceptable. fits
-// is false if the segment would leave too many gaps.
+// keepLocked keeps the payload of a segment for ReadSegment to show early if appropriate, and
+// reports whether it has. acknowledges and timely say whether the ACK and the timestamp of the
+// segment are acceptable. fits is false if the segment would leave too many gaps.
 //
 // +checklocks:f.mu
 func (f *flow) keepLocked(s *segment, acknowledges, timely bool) (kept, fits bool) {
@@ -138,10 +139,10 @@ func (f *flow) keepLocked(s *segment, acknowledges, timely bool) (kept, fits boo
 	return true, true
 }
 
-// acknowledgesLocked reports whether the ACK of a segment is acceptable.
-// "The ACK value is considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <=
-// SEG.ACK <= SND.NXT)." (RFC 5961 §5.2) The range begins no earlier than the connection, so an
-// acceptable ACK is hard to guess for an end that has sent little.
+// acknowledgesLocked reports whether the ACK of a segment is acceptable. "The ACK value is
+// considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <= SEG.ACK <=
+// SND.NXT)." (RFC 5961 §5.2) The range begins no earlier than the connection, so for an end that
+// has sent little, an acceptable ACK is hard to guess.
 //
 // +checklocks:f.mu
 func (f *flow) acknowledgesLocked(s *segment) bool {
@@ -149,8 +150,8 @@ func (f *flow) acknowledgesLocked(s *segment) bool {
 }
 
 // learnLocked learns the ACK and the window of a segment that is in our window, if the checksum is
-// right. A segment elsewhere teaches nothing: otherwise an attacker could make MAX.SND.WND so large
-// that nearly every ACK is acceptable. We never have more than maxBuffer bytes in flight.
+// right. It ignores other segments: otherwise an attacker could make MAX.SND.WND so large that
+// nearly every ACK is acceptable. We never have more than maxBuffer bytes in flight.
 //
 // +checklocks:f.mu
 func (f *flow) learnLocked(s *segment) {
@@ -242,7 +243,7 @@ func (q *runs) setLast(r run) {
 	q.last = r
 }
 
-// end returns the position behind the run.
+// end returns the position after the run.
 func (r run) end() uint64 { return r.position + uint64(len(r.payload.b)) }
 
 // hasRun reports whether there is a run to show early to a reader that has read the bytes below
@@ -254,7 +255,7 @@ func (f *flow) hasRun(off uint64) bool {
 }
 
 // dropStale drops the runs at the front that are no longer early, because everything below position
-// is there in order. It reports whether a run is left.
+// has arrived in order. It reports whether a run is left.
 func (q *runs) dropStale(position uint64) bool {
 	if q.last.payload != nil && position >= q.last.position {
 		q.setLast(run{})
@@ -269,10 +270,10 @@ func (q *runs) dropStale(position uint64) bool {
 	return false
 }
 
-// takeRun copies the first run to p, as far as p has room, and returns its length and stream
-// offset. n is 0 if there is no run. If the run continues the one that was shown last, that one
-// comes again in front of it: where the peer's segments do not end where its FPDUs do, an FPDU is
-// in both.
+// takeRun copies the first run to p, as far as it fits, and returns its length and stream offset. n
+// is 0 if there is no run. If the run continues the one that was shown last, takeRun puts that one
+// in front of it again: if the peer's segments do not end where its FPDUs do, an FPDU may lie in
+// both.
 func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

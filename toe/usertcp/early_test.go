@@ -52,7 +52,7 @@ func TestTransferLossy(t *testing.T) {
 	}
 }
 
-// A gate is a Link that drops the packets that it is told to.
+// A gate is a Link that drops the packets that a function chooses.
 type gate struct {
 	usertcp.Link
 	drops func(p []byte) bool
@@ -65,7 +65,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.Link.Write(p)
 }
 
-// A waiting is a Lender of p that tells when the Stream waits for the first time.
+// A waiting is a Lender of p that signals when the Stream waits for the first time.
 type waiting struct {
 	p     []byte
 	waits chan struct{}
@@ -79,7 +79,7 @@ func (w *waiting) TakeBack() bool {
 	return true
 }
 
-// TestEarlyRun loses a segment until what follows it has been shown early, at its place in the
+// TestEarlyRun loses a segment until the following one has been shown early, at its place in the
 // stream.
 func TestEarlyRun(t *testing.T) {
 	first := bytes.Repeat([]byte("first."), 100)
@@ -121,8 +121,8 @@ func TestEarlyRun(t *testing.T) {
 	}
 }
 
-// TestNoEarlyRuns switches early runs off, for the Stack and for the connection. A Stack that shows
-// none does not show them for one connection either.
+// TestNoEarlyRuns switches early runs off, for the Stack and for the connection. If the Stack shows
+// none, one connection cannot enable them.
 func TestNoEarlyRuns(t *testing.T) {
 	for _, test := range []struct {
 		desc    string

@@ -9,9 +9,9 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 )
 
-// This file has the ways in which a Stream ends, and its options.
+// This file contains the ways in which a Stream ends, and its options.
 
-// CloseWrite sends a FIN after what was written.
+// CloseWrite sends a FIN after the written data.
 func (c *Stream) CloseWrite() error {
 	if c.isClosed() {
 		return c.opError("close", net.ErrClosed)
@@ -26,9 +26,9 @@ func (c *Stream) CloseWrite() error {
 	return nil
 }
 
-// Close closes the connection. TCP goes on in the background until the peer has what was written,
-// but gives up if Config.UserTimeout passes without an ACK. If something has not been read, the
-// peer sees a reset, as with sockets. Further calls do nothing.
+// Close closes the connection. TCP continues in the background until the peer has all written data,
+// but gives up if Config.UserTimeout passes without an ACK. If received data have not been read,
+// the peer sees a reset, as with sockets. Further calls do nothing.
 func (c *Stream) Close() error {
 	if c.markClosed() {
 		setUserTimeout(c.ep, or(c.stack.cfg.UserTimeout, closedTimeout))
@@ -48,8 +48,8 @@ func (c *Stream) Abort() error {
 	return nil
 }
 
-// markClosed marks the Stream as closed and wakes whoever waits. It reports false if the Stream was
-// closed before.
+// markClosed marks the Stream as closed and wakes all waiting goroutines. It returns false if the
+// Stream was already closed.
 func (c *Stream) markClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *Stream) markClosed() bool {
 	return true
 }
 
-// leave ends what the Stream has with the endpoint's events and with the tap.
+// leave unregisters the Stream from the endpoint's events and from the tap.
 func (c *Stream) leave() {
 	c.queue.EventUnregister(&c.entry)
 	c.stack.tap.detach(c.flow)
@@ -74,21 +74,21 @@ const (
 	firstLook = 100 * time.Microsecond
 	lastLook  = 10 * time.Millisecond
 
-	// A connection in state CLOSING is probed after probeLooks looks, and again after as many. The
-	// probe goes out when the connection has been idle for probeIdle.
+	// A connection in state CLOSING is probed after every probeLooks looks. The probe goes out when
+	// the connection has been idle for probeIdle.
 	probeLooks = 16
 	probeIdle  = 10 * time.Millisecond
 
-	// closedIdle is the idle time of a closed Stream before a keep-alive probe. Where the
-	// connection ends by itself, that takes less time: gVisor's TIME-WAIT and FIN-WAIT-2 last 60
-	// seconds. And a probe of a closed window comes after at most MaxRTO. The answer to a
-	// keep-alive probe would put that off, each time, and with it closedTimeout.
+	// closedIdle is the idle time of a closed Stream before a keep-alive probe. A connection that
+	// ends by itself takes less time: gVisor's TIME-WAIT and FIN-WAIT-2 last 60 seconds. A probe of
+	// a closed window comes after at most MaxRTO; each answer to a keep-alive probe would delay it,
+	// and closedTimeout with it.
 	closedIdle = tcp.MaxRTO + time.Minute
 )
 
 // Flush waits until the peer has acknowledged everything and the FIN: until then a segment may have
-// to be sent again, and only this process can do that. gVisor has no event for it, so Flush looks
-// again and again, at most every 10 ms.
+// to be sent again, and only this process can do that. gVisor has no event for it, so Flush polls,
+// at most every 10 ms.
 func (c *Stream) Flush(timeout time.Duration) error {
 	limit := time.Now().Add(timeout)
 	pause := firstLook
@@ -115,16 +115,16 @@ func (c *Stream) Flush(timeout time.Duration) error {
 }
 
 // probe makes TCP send keep-alive probes soon, unless something waits for an ACK. The peer answers
-// with its last ACK. If the ACK of our FIN has overtaken the peer's FIN, gVisor has not taken
-// notice of that ACK, and would remain in CLOSING forever.
+// with its last ACK. If the ACK of our FIN has overtaken the peer's FIN, gVisor has ignored that
+// ACK, and would remain in CLOSING forever.
 func (c *Stream) probe() {
 	c.ep.SocketOptions().SetKeepAlive(true)
 	setKeepAlivePeriod(c.ep, probeIdle)
 }
 
-// keepAliveClosed has a connection whose Stream is closed probed rarely. gVisor sends probes in
-// TIME-WAIT too, where the peer may have forgotten the connection already and answers with a RST.
-// But without a probe a connection might remain in CLOSING, as probe says.
+// keepAliveClosed makes TCP probe a connection rarely once its Stream is closed. gVisor sends
+// probes in TIME-WAIT too, where the peer may have forgotten the connection already and answers
+// with a RST. But without a probe a connection might remain in CLOSING, as probe says.
 func (c *Stream) keepAliveClosed() {
 	c.ep.SocketOptions().SetKeepAlive(true)
 	setKeepAlivePeriod(c.ep, closedIdle)
@@ -161,8 +161,8 @@ func (c *Stream) SetKeepAlivePeriod(d time.Duration) error {
 	return c.opError("set", setKeepAlivePeriod(c.ep, keepAlivePeriod(d)))
 }
 
-// keepAlivePeriod returns the period that a program means by d, which is not negative. gVisor would
-// take a period of zero as it is: it would send all probes at once, and give up before any answer.
+// keepAlivePeriod returns the period that a program means by d, which is not negative. With a
+// period of zero, gVisor would send all probes at once, and give up before any answer.
 func keepAlivePeriod(d time.Duration) time.Duration {
 	return max(or(d, defaultKeepAlive), minKeepAlive)
 }
@@ -178,8 +178,9 @@ func setKeepAlivePeriod(ep tcpip.Endpoint, d time.Duration) error {
 	return systemError(ep.SetSockOptInt(tcpip.KeepaliveCountOption, keepAliveProbes))
 }
 
-// setUserTimeout sets the time after which TCP gives up what it cannot send. Zero means none.
+// setUserTimeout sets the time after which TCP gives up on data that it cannot send. Zero means
+// none.
 func setUserTimeout(ep tcpip.Endpoint, d time.Duration) {
 	option := tcpip.TCPUserTimeoutOption(d)
-	ep.SetSockOpt(&option) // it is one of a field, and cannot fail
+	ep.SetSockOpt(&option) // it only sets a field, and cannot fail
 }

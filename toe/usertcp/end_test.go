@@ -57,7 +57,7 @@ func TestDeadlines(t *testing.T) {
 	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 	defer s.Abort()
 	defer r.Abort()
-	defer time.AfterFunc(prototest.Patience(t), func() { r.Abort() }).Stop() // so that a fault ends the test
+	defer time.AfterFunc(prototest.Patience(t), func() { r.Abort() }).Stop() // so that a bug does not block the test
 	long := make([]byte, 64<<20)
 	s.SetDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -65,7 +65,7 @@ func TestDeadlines(t *testing.T) {
 	}
 	n, err := 0, error(nil)
 	for limit, end := 20*time.Millisecond, prototest.Deadline(t); n == 0 && time.Now().Before(end); limit *= 2 {
-		s.SetWriteDeadline(time.Now().Add(limit)) // a busy machine may let it pass before Write begins
+		s.SetWriteDeadline(time.Now().Add(limit)) // on a busy machine it may pass before Write begins
 		if n, err = s.Write(long); !errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		}
@@ -83,8 +83,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestReadOfNothingAfterClose: a closed Stream says so even to a read that has no memory, which
-// would otherwise have nothing to do.
+// TestReadOfNothingAfterClose: a closed Stream returns the error even to a read with an empty
+// buffer, which would otherwise have nothing to do.
 func TestReadOfNothingAfterClose(t *testing.T) {
 	a, b := newStacks(t, 1500, usertcp.Config{})
 	for _, how := range []struct {
@@ -105,7 +105,7 @@ func TestReadOfNothingAfterClose(t *testing.T) {
 	}
 }
 
-// A lateFIN is a Link on which the first FIN comes behind the next packet.
+// A lateFIN is a Link on which the first FIN comes after the next packet.
 type lateFIN struct {
 	usertcp.Link
 
@@ -129,8 +129,8 @@ func (l *lateFIN) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestFlushAfterCrossedFINs: both ends close at the same time, and the ACK of the one end's FIN
-// overtakes the FIN of the other. Everything is acknowledged then, so Flush returns.
+// TestFlushAfterCrossedFINs: both ends close at the same time, and the ACK of one end's FIN
+// overtakes the FIN of the other. Then everything is acknowledged, so Flush returns.
 func TestFlushAfterCrossedFINs(t *testing.T) {
 	x, y := usertcp.Pipe(1500)
 	a := newStack(t, x, usertcp.Config{Addresses: addrsA, KeepAlive: -1})

@@ -9,8 +9,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip"
 )
 
-// systemError returns what the operating system would return instead of err: an errno where there
-// is one, so that callers need not know gVisor.
+// systemError returns the error that the operating system would return instead of err: an errno if
+// there is one, so that callers need not know gVisor.
 func systemError(err tcpip.Error) error {
 	switch err.(type) {
 	case nil:

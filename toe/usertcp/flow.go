@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A flow is what the tap knows of one connection. A flow is never used for another connection.
+// A flow is what the tap knows about one connection. A flow is never reused for another connection.
 type flow struct {
 	id       tuple
 	attached bool          // a Stream has been made; the tap's lock guards it
@@ -20,8 +20,8 @@ type flow struct {
 
 	mu locks.Mutex[locks.Flow]
 
-	// The handshake. Once a Stream is attached it does not change any more, with one exception: if
-	// we have sent the first SYN, the first segment after it says which number our TCP has
+	// The handshake. These fields no longer change once a Stream is attached, with one exception:
+	// if we have sent the first SYN, the first segment after it says which number our TCP has
 	// acknowledged.
 
 	// +checklocks:mu
@@ -45,7 +45,7 @@ type flow struct {
 	runs runs
 }
 
-// A sentState is what the segments that we send say about the state of our TCP.
+// A sentState is the state of our TCP as the segments that we send show it.
 type sentState struct {
 	next      uint32 // SND.NXT
 	una       uint32 // SND.UNA, as the peer's segments with the right checksum say
@@ -69,8 +69,8 @@ const (
 )
 
 // emssOf returns the EMSS in bytes if the path takes at most room bytes of TCP header and payload:
-// the peer's MSS or that, less the options that a segment may carry. gVisor leaves room for as many
-// SACK blocks as there can be, so a segment never shrinks because something is missing in the other
+// the peer's MSS or that, less the options that a segment may carry. gVisor leaves room for the
+// maximum number of SACK blocks, so a segment never shrinks because of a gap in the other
 // direction. "The sender MUST reduce the TCP data length to account for any IP or TCP options that
 // it is including in the packets that it sends." (RFC 6691 §2)
 //
@@ -108,7 +108,7 @@ func (f *flow) isOf(s *segment) bool {
 	return f.iss == s.seq && f.irs == s.ack-1
 }
 
-// isAnswered learns the options of a SYN-ACK that acknowledges ack. The first one counts.
+// isAnswered learns the options of a SYN-ACK that acknowledges ack. Only the first SYN-ACK counts.
 func (f *flow) isAnswered(ack uint32, options header.TCPSynOptions) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,8 +36,7 @@ func newScaledWire(t testing.TB, scale byte) *wire {
 	return w
 }
 
-// newHandshake makes a connection that the peer has opened, and on which TCP has sent nothing yet
-// but its SYN.
+// newHandshake makes a connection that the peer has opened, and on which TCP has sent only its SYN.
 func newHandshake(t testing.TB, scale byte) *wire {
 	w := &wire{t: t, tap: newTap(1500, true), ours: netip.MustParseAddrPort("10.0.0.1:7174"), peers: netip.MustParseAddrPort("10.0.0.2:9")}
 	syn := []byte{2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, scale} // MSS, SACK, timestamps, window scale
@@ -50,7 +49,7 @@ func newHandshake(t testing.TB, scale byte) *wire {
 }
 
 // TestProbeFirst: the first segment that TCP sends after the handshake is a keep-alive probe,
-// because the peer has been silent. The peer may acknowledge the handshake all the same.
+// because the peer has been silent. The peer may still acknowledge the handshake.
 func TestProbeFirst(t *testing.T) {
 	w := newHandshake(t, 0)
 	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ourISN+1, 5000, stamps(10, 77), nil))
@@ -174,7 +173,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestTCPsChecks shows segments to the tap, in order and behind a gap, which TCP must get or not.
+// TestTCPsChecks shows segments to the tap, in order and behind a gap. TCP must get some of them
+// and not others.
 func TestTCPsChecks(t *testing.T) {
 	payload := make([]byte, 100)
 	for _, test := range []struct {
@@ -234,7 +234,7 @@ func TestFirstSegments(t *testing.T) {
 	}
 }
 
-// TestWindowLearned: an ACK of what the peer had acknowledged before is acceptable within the
+// TestWindowLearned: an ACK of bytes that the peer had acknowledged before is acceptable within the
 // largest window that the peer has announced in a segment in our window, and no further.
 func TestWindowLearned(t *testing.T) {
 	w := newWire(t)
@@ -284,7 +284,7 @@ func TestRunsInOffsets(t *testing.T) {
 	w.tap.inbound(w.segment(250, payload[:50]))
 	w.tap.inbound(w.segment(300, payload))
 	p := make([]byte, 2000)
-	for _, want := range []int{100, 200} { // the second one with the first in front of it
+	for _, want := range []int{100, 200} { // the second one comes with the first in front of it
 		if n, off := w.flow.takeRun(p, 100); n != want || off != 200 || p[n-100] != 0 || p[n-1] != 99 {
 			t.Errorf("takeRun = %d, %d, want %d, 200", n, off, want)
 		}
@@ -305,8 +305,8 @@ func TestRunsInOffsets(t *testing.T) {
 	}
 }
 
-// TestRunsAreJoined: a run that continues the one before comes with that one in front of it, unless
-// the reader has come to that one in order, or there is no room for both.
+// TestRunsAreJoined: a run that continues the one before is returned together with that one, unless
+// the reader has already read that one in order, or there is no room for both.
 func TestRunsAreJoined(t *testing.T) {
 	for _, test := range []struct {
 		desc    string
@@ -343,8 +343,8 @@ func TestRunsAreJoined(t *testing.T) {
 	}
 }
 
-// TestRunOfLongAgo: a run is not early for a reader that has read it, however far the reader is
-// ahead.
+// TestRunOfLongAgo: a run is not shown to a reader that has already read its bytes, however far the
+// reader is ahead.
 func TestRunOfLongAgo(t *testing.T) {
 	for _, off := range []uint64{500, 1<<31 + 400, 1<<31 + 600, 3 << 30, 1<<32 + 400, 1<<32 + 500} {
 		w := newWire(t)
@@ -356,8 +356,8 @@ func TestRunOfLongAgo(t *testing.T) {
 }
 
 // TestRunsOfLongStream: after more bytes than there are sequence numbers, a run still has its place
-// in the stream. The tap drops a run when TCP has acknowledged what is in front of it, whether the
-// reader looks at the runs or not.
+// in the stream. The tap drops a run when TCP has acknowledged the bytes in front of it, whether
+// the reader looks at the runs or not.
 func TestRunsOfLongStream(t *testing.T) {
 	w := newWire(t)
 	p := make([]byte, 100)
@@ -376,8 +376,8 @@ func TestRunsOfLongStream(t *testing.T) {
 	}
 }
 
-// TestGapIsTCPs: if TCP acknowledges the same byte again, TCP misses it, though the tap has seen it
-// pass: its checksum may have been wrong.
+// TestGapIsTCPs: if TCP acknowledges the same byte again, TCP lacks it although the tap has seen
+// it: its checksum may have been wrong.
 func TestGapIsTCPs(t *testing.T) {
 	w := newWire(t)
 	w.tap.inbound(w.segment(0, make([]byte, 100)))
@@ -389,8 +389,8 @@ func TestGapIsTCPs(t *testing.T) {
 }
 
 // TestQueueAttack: a peer that sends every second byte, or more than the reader takes, gets no more
-// memory than the bounds. TCP gets no more segments that leave a gap than maxRanges, but it gets
-// those that leave none, and later everything in order.
+// memory than the bounds. TCP gets at most maxRanges segments that leave a gap, but it gets all
+// that leave none, and later everything in order.
 func TestQueueAttack(t *testing.T) {
 	const window = 50_000
 	for _, length := range []int{1, minRun - 1, minRun} {
@@ -420,8 +420,8 @@ func TestQueueAttack(t *testing.T) {
 	}
 }
 
-// TestRunsAreBounded: segments that follow one another behind a gap are one range. The tap keeps a
-// limited number of them, and of their bytes, until the reader takes them.
+// TestRunsAreBounded: consecutive segments behind a gap are one range. The tap keeps a limited
+// number of them, and of their bytes, until the reader takes them.
 func TestRunsAreBounded(t *testing.T) {
 	for desc, test := range map[string]struct {
 		size, count        int
@@ -478,7 +478,8 @@ func TestSpoofedSYN(t *testing.T) {
 }
 
 // TestWrongChecksumTeachesNothing: the ACK of a segment with a wrong checksum does not make the tap
-// believe that something has arrived. So it still learns that the path is too narrow for that.
+// believe that something has arrived. So the tap still accepts the message that the path MTU is too
+// small for that segment.
 func TestWrongChecksumTeachesNothing(t *testing.T) {
 	w := newWire(t)
 	w.outbound(ourISN+1, peerISN+1, 10, make([]byte, 1000))
@@ -519,7 +520,7 @@ func FuzzTap(f *testing.F) {
 }
 
 // TestQuotedSYN: an ICMP message that ends a handshake must quote the number of our SYN or SYN-ACK,
-// and later that of a segment under way.
+// and later the number of an outstanding segment.
 func TestQuotedSYN(t *testing.T) {
 	ours, peers := netip.MustParseAddrPort("10.0.0.1:7174"), netip.MustParseAddrPort("10.0.0.2:9")
 	for _, active := range []bool{true, false} {

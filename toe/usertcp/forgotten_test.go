@@ -59,7 +59,7 @@ func (x *joined) accept() *Stream {
 	return s.(*Stream)
 }
 
-// A remnant is what must not stay of a Stream.
+// A remnant is the part of a Stream that must be collected.
 type remnant struct {
 	stream weak.Pointer[Stream]
 	flow   weak.Pointer[flow]
@@ -83,7 +83,7 @@ func (x *joined) use(end func(dialed, accepted *Stream)) []remnant {
 //go:noinline
 func (x *joined) leaveWaiting() remnant { return remnantOf(x.dial()) }
 
-// wantEmptyTaps wants that the taps know no connection.
+// wantEmptyTaps checks that the taps know no connection.
 func (x *joined) wantEmptyTaps() {
 	x.t.Helper()
 	for i, s := range x.stacks {
@@ -93,8 +93,8 @@ func (x *joined) wantEmptyTaps() {
 	}
 }
 
-// wantCollected wants that a garbage collection finds everything of left. A goroutine that has just
-// used a Stream may hold it for a moment longer, so there may be several collections.
+// wantCollected checks that the garbage collector frees everything in left. A goroutine that has
+// just used a Stream may hold it for a moment longer, so there may be several collections.
 func (x *joined) wantCollected(left []remnant) {
 	x.t.Helper()
 	var streams, flows int
@@ -166,8 +166,8 @@ func reset(a, b *Stream) {
 	b.Close()
 }
 
-// TestConnectionsAreForgotten: when a connection has ended, whatever the way, and its TIME-WAIT is
-// over, nothing of it stays in the tap or in TCP.
+// TestConnectionsAreForgotten: when a connection has ended, in any way, and its TIME-WAIT is over,
+// nothing of it remains in the tap or in TCP.
 func TestConnectionsAreForgotten(t *testing.T) {
 	for _, test := range endings {
 		t.Run(test.desc, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestConnectionsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestTimeWaitHoldsNoStream: of a connection in TIME-WAIT only TCP's endpoint stays.
+// TestTimeWaitHoldsNoStream: only TCP's endpoint remains of a connection in TIME-WAIT.
 func TestTimeWaitHoldsNoStream(t *testing.T) {
 	x := newJoined(t)
 	left := x.use(closeInTurn)
@@ -236,7 +236,7 @@ func TestCloseOfStreamAfterStack(t *testing.T) {
 	}
 }
 
-// TestAcceptedConnectionsPushNoneOut: connections that get a Stream make the tap forget no
+// TestAcceptedConnectionsPushNoneOut: connections that get a Stream do not make the tap forget a
 // handshake, however many there are.
 func TestAcceptedConnectionsPushNoneOut(t *testing.T) {
 	w := newBareWire(t)
@@ -260,9 +260,9 @@ func TestAcceptedConnectionsPushNoneOut(t *testing.T) {
 	}
 }
 
-// TestOtherHandshakeBetweenSamePorts: the peer gives a handshake up and begins another one between
-// the same ports, which is accepted. When the tap forgets old handshakes, it does not take the one
-// for the other.
+// TestOtherHandshakeBetweenSamePorts: the peer gives up a handshake and begins another one between
+// the same ports, which is accepted. When the tap forgets old handshakes, it does not confuse the
+// two.
 func TestOtherHandshakeBetweenSamePorts(t *testing.T) {
 	w := newBareWire(t)
 	for n := range uint32(2) {

@@ -6,14 +6,15 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// minTransport is the length in bytes of the shortest header behind IP: that of ICMP and UDP.
+// minTransport is the length in bytes of the shortest header after the IP header: that of ICMP and
+// UDP.
 const minTransport = 8
 
-// partsHeader reports whether p is the first fragment of a packet and ends before the header behind
-// IP does. "When a host fragments an IPv6 datagram, it MUST include the entire IPv6 Header Chain in
-// the First Fragment." (RFC 7112 §5) No host has a reason to part a TCP header over IPv4 either,
-// and RFC 3128 shows what attackers do with it. gVisor must not get such a fragment: when it has
-// put the packet together it copies the parted header, gives the memory of the first fragment back,
+// partsHeader reports whether p is the first fragment of a packet and ends before the end of the
+// transport header. "When a host fragments an IPv6 datagram, it MUST include the entire IPv6 Header
+// Chain in the First Fragment." (RFC 7112 §5) No host has a reason to split a TCP header over IPv4
+// either, and RFC 3128 shows how attackers use that. gVisor must not get such a fragment: when it
+// has reassembled the packet, it copies the split header, frees the memory of the first fragment,
 // and then reads the IP header there. Another goroutine may have written to that memory, and gVisor
 // may panic.
 func partsHeader(p []byte) bool {
@@ -41,7 +42,7 @@ func partsHeader4(p []byte) bool {
 	return endsInHeader(h.Protocol(), p[n:total])
 }
 
-// partsHeader6 walks over the extension headers. IP drops a packet whose headers are malformed.
+// partsHeader6 walks through the extension headers. IP drops a packet whose headers are malformed.
 func partsHeader6(p []byte) bool {
 	if len(p) < header.IPv6MinimumSize {
 		return false
@@ -68,8 +69,8 @@ func partsHeader6(p []byte) bool {
 	return false
 }
 
-// endsInHeader reports whether b, the beginning of what has this protocol number, ends before its
-// header does. An extension header behind a fragment header counts as one that does not end.
+// endsInHeader reports whether b, which begins with a header of this protocol, ends before the
+// header does. An extension header behind a fragment header counts as incomplete.
 func endsInHeader(protocol uint8, b []byte) bool {
 	switch uint32(protocol) {
 	case uint32(header.TCPProtocolNumber):

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPartsHeader shows first fragments, whose packets TCP must get or not.
+// TestPartsHeader shows first fragments to the tap. TCP must get the packets of some of them and
+// not of others.
 func TestPartsHeader(t *testing.T) {
 	const tcp, udp, icmp, icmp6, hopByHop, fragment, destination = 6, 17, 1, 58, 0, 44, 60
 	header := func(n, offset int) []byte { // the beginning of a TCP header

@@ -39,8 +39,8 @@ const MaxMTU = 65535
 const MinMTU = 1280
 
 // Pipe returns the two ends of a perfect link in memory: no packet is lost, and all arrive at once
-// and in order. The link holds what the other end has not read, which the windows of the TCP
-// connections bound. Pipe panics if mtu is not in the range from MinMTU to MaxMTU.
+// and in order. The link holds the packets that the other end has not read. The windows of the TCP
+// connections bound their number. Pipe panics if mtu is not in the range from MinMTU to MaxMTU.
 func Pipe(mtu int) (a, b Link) {
 	if mtu < MinMTU || mtu > MaxMTU {
 		panic("BUG: usertcp.Pipe with an MTU out of range")
@@ -69,7 +69,7 @@ func (e *pipeEnd) Write(p []byte) (int, error) {
 	return e.out.put(p)
 }
 
-// Close closes this end. The other end may go on writing, and nobody gets what it writes.
+// Close closes this end. The other end may continue to write; its packets are dropped.
 func (e *pipeEnd) Close() error {
 	e.in.close()
 	return nil
@@ -86,9 +86,9 @@ type packets struct {
 	// +checklocks:mu
 	closed bool
 	// +checklocks:mu
-	puts uint64 // packets so far
+	puts uint64 // number of packets so far
 	// +checklocks:mu
-	read bool // somebody reads
+	read bool // a goroutine has read
 	// +checklocks:mu
 	waits bool // the reader waits
 }
@@ -96,7 +96,7 @@ type packets struct {
 // A packet is the memory of one packet.
 type packet struct{ b []byte }
 
-// packetPool has packets whose memory can be used again.
+// packetPool holds packets whose memory can be reused.
 var packetPool = sync.Pool{New: func() any { return new(packet) }}
 
 func newPackets() *packets {
@@ -151,8 +151,8 @@ func (q *packets) get(p []byte) (int, error) {
 	return n, nil
 }
 
-// settle waits until the reader has taken all packets and waits for more. It returns how many there
-// have been.
+// settle waits until the reader has taken all packets and waits for more. It returns the number of
+// packets so far.
 func (q *packets) settle() uint64 {
 	for {
 		q.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// What the comment of Link names is a Link.
+// The types that the comment of Link names are Links.
 var (
 	_ usertcp.Link = (*tun.Device)(nil)
 	_ usertcp.Link = (*badlink.End)(nil)

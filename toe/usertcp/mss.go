@@ -8,14 +8,13 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// minMSS is the smallest MSS in bytes that a Stack believes. Every host accepts packets of 576
-// bytes (RFC 9293 §3.7.1), so a smaller MSS is a mistake or an attack: tiny segments multiply the
-// work for each byte (CVE-2019-11477 to 11479). gVisor would go down to 48, and to 8 bytes of
-// payload.
+// minMSS is the smallest MSS in bytes that a Stack accepts. Every host accepts packets of 576 bytes
+// (RFC 9293 §3.7.1), so a smaller MSS is a mistake or an attack: tiny segments multiply the work
+// for each byte (CVE-2019-11477 to 11479). gVisor would accept 48, that is, 8 bytes of payload.
 const minMSS = header.TCPDefaultMSS
 
-// DeliverTransportPacket passes on a segment. IP has put its fragments together, and has found the
-// segment behind extension headers.
+// DeliverTransportPacket passes on a segment. IP has reassembled its fragments, and has skipped
+// extension headers.
 func (d *dispatcher) DeliverTransportPacket(p tcpip.TransportProtocolNumber, pkt *stack.PacketBuffer) stack.TransportPacketDisposition {
 	if p == header.TCPProtocolNumber {
 		if h := tcpHeader(pkt); len(h) > header.TCPMinimumSize && header.TCP(h).Flags()&header.TCPFlagSyn != 0 {
@@ -30,7 +29,7 @@ func tcpHeader(pkt *stack.PacketBuffer) []byte {
 	if h := pkt.TransportHeader().Slice(); len(h) > 0 {
 		return h
 	}
-	h, ok := pkt.Data().PullUp(header.TCPMinimumSize) // put together from fragments
+	h, ok := pkt.Data().PullUp(header.TCPMinimumSize) // reassembled from fragments
 	if !ok {
 		return nil
 	}
@@ -40,9 +39,9 @@ func tcpHeader(pkt *stack.PacketBuffer) []byte {
 	return h
 }
 
-// raiseMSS makes the MSS in the SYN with the header h at least minMSS. A checksum that was right is
-// right again, and one that was wrong stays wrong. The walk over the options is gVisor's: it ends
-// at an option that is malformed.
+// raiseMSS makes the MSS in the SYN with the header h at least minMSS. A right checksum remains
+// right, and a wrong one remains wrong. The walk over the options is gVisor's: it ends at an option
+// that is malformed.
 func raiseMSS(h []byte) {
 	for at := header.TCPMinimumSize; at+1 < len(h) && h[at] != header.TCPOptionEOL; {
 		if h[at] == header.TCPOptionNOP {

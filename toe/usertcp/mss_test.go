@@ -8,8 +8,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// TestRaiseMSS: no MSS below 536 reaches TCP, wherever it is among the options. The checksum stays
-// as right or as wrong as it was.
+// TestRaiseMSS: no MSS below 536 reaches TCP, wherever it is among the options. A right checksum
+// remains right, and a wrong one wrong.
 func TestRaiseMSS(t *testing.T) {
 	for _, test := range []struct {
 		desc       string

@@ -15,12 +15,12 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// namespaceEnv tells a test that it runs in a network namespace of its own.
+// namespaceEnv tells a test that it runs in its own network namespace.
 const namespaceEnv = "USERTCP_NAMESPACE"
 
-// inNamespace runs the test t in a process of its own, in a network namespace where that process
-// has every privilege, and returns true there. Root may always make one, and on most systems every
-// user may, together with a user namespace.
+// inNamespace runs the test t in a new process, in a network namespace where that process has every
+// privilege, and returns true there. Root may always make a network namespace, and on most systems
+// every user may make one together with a user namespace.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	flags := uintptr(unix.CLONE_NEWNET)
@@ -30,8 +30,8 @@ func inNamespace(t *testing.T) bool {
 	return inNamespaces(t, flags)
 }
 
-// inNamespaces runs the test t in a process of its own, in new namespaces, and returns true there.
-// If the kernel refuses to make the namespaces, the test is skipped.
+// inNamespaces runs the test t in a new process, in new namespaces, and returns true there. If the
+// kernel refuses to make the namespaces, the test is skipped.
 func inNamespaces(t *testing.T, flags uintptr) bool {
 	t.Helper()
 	if os.Getenv(namespaceEnv) == t.Name() {

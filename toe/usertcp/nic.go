@@ -18,12 +18,12 @@ type framed interface {
 	HardwareAddr() net.HardwareAddr
 
 	// longest returns the length in bytes of the longest packet that Read may return. It is longer
-	// than a frame where the kernel leaves it to the reader to cut a packet into segments.
+	// than a frame if the kernel leaves segmentation to the reader.
 	longest() int
 }
 
-// A link is a Link as gVisor's IP wants it. One goroutine reads the Link; every packet in and out
-// passes the tap.
+// A link adapts a Link to gVisor's IP. One goroutine reads the Link; every packet in and out passes
+// the tap.
 type link struct {
 	below      Link
 	framed     framed // nil if the packets are those of IP
@@ -64,7 +64,7 @@ func (l *link) start() {
 	}()
 }
 
-// stop closes the Link and waits until nobody reads it.
+// stop closes the Link and waits until its reader has ended.
 func (l *link) stop() {
 	l.below.Close()
 	l.reader.Wait()
@@ -97,7 +97,8 @@ func (l *link) receive() {
 	}
 }
 
-// deliver hands one packet to the tap and then to IP, if the tap accepts it. It takes v over.
+// deliver hands one packet to the tap and then to IP, if the tap accepts it. It takes ownership of
+// v.
 func (l *link) deliver(v *buffer.View) {
 	n := l.headerLen()
 	if v.Size() <= n {
@@ -130,12 +131,11 @@ func (l *link) deliver(v *buffer.View) {
 
 // WritePackets sends packets of IP. A packet that the Link refuses is lost, as in any network.
 //
-// It says of each segment with payload that there was no room for it, because gVisor takes no other
-// notice of that than to set its retransmission timer. Where a segment has left, gVisor sets the
-// timer only if it counts a segment as outstanding. But when it leaves a recovery it has counted
-// what it has sent again less often than the ACKs of that: it may count none although the last ones
-// are under way. If they and the probe for them (RFC 8985 §7) were lost, it would wait for their
-// ACK forever.
+// For each segment with payload it reports that there was no room, because gVisor reacts to that
+// only by setting its retransmission timer. If a segment was sent, gVisor sets the timer only if it
+// counts a segment as outstanding. But in a recovery it counts fewer retransmissions than their
+// ACKs, so at the end it may count no segment although the last ones are in flight. If they and the
+// probe for them (RFC 8985 §7) were lost, it would wait for their ACK forever.
 func (l *link) WritePackets(list stack.PacketBufferList) (n int, err tcpip.Error) {
 	for _, pkt := range list.AsSlice() {
 		v := pkt.ToView()

@@ -41,7 +41,7 @@ func TestOverlapsAgainstModel(t *testing.T) {
 // overlapSpace is the length in bytes of the stream of one case.
 const overlapSpace = 600
 
-// An overlapModel is a tap, and what the tap must know.
+// An overlapModel is a tap, and the state that the tap must have.
 type overlapModel struct {
 	*wire
 	random  *rand.Rand
@@ -77,7 +77,7 @@ func (m *overlapModel) step() {
 	}
 }
 
-// draw draws the place of a segment: often one that overlaps segments before it.
+// draw draws the place of a segment, which often overlaps earlier segments.
 func (m *overlapModel) draw() seqRange {
 	anywhere := func() uint32 { return uint32(m.random.IntN(overlapSpace)) }
 	a, b := anywhere(), anywhere()
@@ -99,7 +99,7 @@ func (m *overlapModel) draw() seqRange {
 	return seqRange{min(a, b), max(a, b) + 1}
 }
 
-// arrive shows the tap a segment with bytes of its own.
+// arrive shows the tap a segment with new random bytes.
 func (m *overlapModel) arrive() {
 	r := m.draw()
 	r.end = min(r.end, overlapSpace)
@@ -127,7 +127,7 @@ func (m *overlapModel) arrive() {
 	if !m.tap.inbound(p) {
 		m.t.Errorf("the segment at %d is refused", a)
 	}
-	clear(p) // the link uses the memory again
+	clear(p) // the link reuses the memory
 }
 
 // see records that all bytes from a to b have arrived behind the gap.
@@ -153,8 +153,7 @@ func (m *overlapModel) join() {
 	}
 }
 
-// acknowledge lets TCP have some more bytes than before. They need not be all that the tap has
-// seen.
+// acknowledge lets TCP acknowledge some more bytes, perhaps fewer than the tap has seen.
 func (m *overlapModel) acknowledge() {
 	if m.edge+1 >= overlapSpace {
 		return
@@ -165,9 +164,9 @@ func (m *overlapModel) acknowledge() {
 	m.outbound(ourISN+1, peerISN+1+uint32(m.edge), 10, nil)
 }
 
-// read takes all runs, as a program does that has read everything in order. Each must be the
-// payload of one segment, unchanged and at its place. In front of it is the run before, if that one
-// ends there and has not arrived in order.
+// read takes all runs, like a program that has read everything in order. Each must be the payload
+// of one segment, unchanged and at its place. The previous run comes before it, if that run ends
+// there and has not arrived in order.
 func (m *overlapModel) read() {
 	if m.last.off <= m.edge {
 		m.last = shownRun{}

@@ -23,8 +23,8 @@ type segment struct {
 }
 
 // decode finds the TCP segment in an IP packet. It returns false for everything that is not a whole
-// segment behind a plain IP header: IP takes care of fragments and extension headers, and such a
-// segment is never shown early.
+// segment after a plain IP header. IP handles fragments and extension headers, and such a segment
+// is never shown early.
 func decode(p []byte) (s segment, ok bool) {
 	if len(p) == 0 {
 		return s, false
@@ -98,5 +98,5 @@ func (s *segment) sumIsValid() bool {
 // isSYN reports whether the segment is part of a handshake: a SYN with or without ACK.
 func (s *segment) isSYN() bool { return s.flags&header.TCPFlagSyn != 0 }
 
-// isACK reports whether the ACK field counts.
+// isACK reports whether the ACK field is valid.
 func (s *segment) isACK() bool { return s.flags&header.TCPFlagAck != 0 }

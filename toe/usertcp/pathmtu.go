@@ -9,7 +9,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// The smallest path MTUs, in bytes, that a connection believes. Every IPv4 host accepts packets of
+// The smallest path MTUs, in bytes, that a connection accepts. Every IPv4 host accepts packets of
 // 576 bytes (RFC 791 §3.1), and every IPv6 link carries 1280: a node MUST discard a message that
 // names less (RFC 8201 §4). gVisor would send segments of one byte if a message told it to.
 const (
@@ -24,7 +24,7 @@ type protocol struct {
 	tap *tap
 }
 
-// withTap returns what makes a protocol with the tap t.
+// withTap returns a factory of protocols with the tap t.
 func withTap(t *tap, newProtocol stack.NetworkProtocolFactory) stack.NetworkProtocolFactory {
 	return func(s *stack.Stack) stack.NetworkProtocol { return &protocol{newProtocol(s), t} }
 }
@@ -34,19 +34,19 @@ func (p *protocol) NewEndpoint(i stack.NetworkInterface, d stack.TransportDispat
 	return p.NetworkProtocol.NewEndpoint(i, &dispatcher{d, p.tap})
 }
 
-// A dispatcher passes on what IP has for TCP.
+// A dispatcher passes packets and errors from IP to TCP.
 type dispatcher struct {
 	stack.TransportDispatcher
 	tap *tap
 }
 
 // DeliverTransportError passes on what an ICMP message reports. quote is the beginning of the
-// segment that the message is about. The tap learns a path MTU before TCP does, and keeps it from
-// TCP if it does not believe it. Another message ends a handshake, so the tap keeps it from TCP if
-// the message does not quote our SYN.
+// segment that the message is about. The tap learns a path MTU before TCP does, and hides it from
+// TCP if it does not believe it. Any other message ends a handshake, so the tap hides it from TCP
+// if it does not quote our SYN.
 func (d *dispatcher) DeliverTransportError(local, remote tcpip.Address, ip tcpip.NetworkProtocolNumber, transport tcpip.TransportProtocolNumber, e stack.TransportError, quote *stack.PacketBuffer) {
 	if transport == header.TCPProtocolNumber {
-		h, ok := quote.Data().PullUp(8) // every message quotes as much (RFC 792): ports and sequence number
+		h, ok := quote.Data().PullUp(8) // every message quotes at least this (RFC 792): ports and sequence number
 		if !ok || !d.believes(quoted(local, h, 0), quoted(remote, h, 2), binary.BigEndian.Uint32(h[4:]), e) {
 			return
 		}
@@ -68,8 +68,8 @@ func (d *dispatcher) believes(local, remote netip.AddrPort, seq uint32, e stack.
 	return room >= least && d.tap.packetTooBig(local, remote, seq, room)
 }
 
-// isUnderWay reports whether seq is the number of our SYN, or later that of a segment that the peer
-// has not acknowledged (RFC 5927 §4.1). The tap does not know all connections: see packetTooBig.
+// isUnderWay reports whether seq is the number of our SYN, or later of a segment that the peer has
+// not acknowledged (RFC 5927 §4.1). The tap does not know all connections: see packetTooBig.
 func (t *tap) isUnderWay(local, remote netip.AddrPort, seq uint32) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -100,16 +100,16 @@ func quoted(a tcpip.Address, h []byte, offset int) netip.AddrPort {
 
 // packetTooBig learns that the path takes at most room bytes of TCP header and payload. seq is the
 // sequence number of the segment that was too long. It reports whether TCP may learn the same.
-// After the Stream of a connection is closed, TCP still sends what was written, and the tap does
-// not know the connection any more.
+// After the Stream of a connection is closed, TCP still sends written data, but the tap no longer
+// knows the connection.
 func (t *tap) packetTooBig(local, remote netip.AddrPort, seq uint32, room int) bool {
 	f := t.flow(tuple{local, remote})
 	return f == nil || f.packetTooBig(seq, room)
 }
 
-// packetTooBig makes the EMSS smaller, and reports false if no such segment is under way. Anybody
-// can send an ICMP message, so it must quote a sequence number that others have to guess: SND.UNA
-// =< SEG.SEQ < SND.NXT (RFC 5927 §4.1).
+// packetTooBig makes the EMSS smaller, and returns false if no such segment is outstanding. Anybody
+// can send an ICMP message, so it must quote a sequence number that others must guess: SND.UNA =<
+// SEG.SEQ < SND.NXT (RFC 5927 §4.1).
 func (f *flow) packetTooBig(seq uint32, room int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// TestEMSSFollowsPathMTU makes the path MTU smaller while data is under way. The EMSS becomes what
-// fits the path, and what is written after that has segments that end where slices end.
+// TestEMSSFollowsPathMTU makes the path MTU smaller while data are in flight. The EMSS becomes the
+// size that fits the path, and segments of later data end where slices end.
 //
 // MPA-5044-2-1, MPA-5044-5.1-2
 func TestEMSSFollowsPathMTU(t *testing.T) {
@@ -46,7 +46,7 @@ func TestEMSSFollowsPathMTU(t *testing.T) {
 			if err := x.SetFaults(badlink.Faults{PathMTU: test.mtu, PacketTooBig: true}); err != nil {
 				t.Fatal(err)
 			}
-			total := before // of more segments gVisor would send the rest only when a timer expires
+			total := before // with more segments, gVisor would send the rest only when a timer expires
 			writeAndRead(t, s, r, [][]byte{make([]byte, total)}, total)
 			want := test.mtu - test.headers - options
 			if got := s.EMSS(); got != want {

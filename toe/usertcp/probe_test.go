@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp/internal/turned"
 )
 
-// A tailLoss is a Link on which the two first segments of a burst are lost, and what is sent again
-// of them waits. The last one is lost twice.
+// A tailLoss is a Link that loses the first two segments of a burst and holds back their
+// retransmissions. It loses the last segment twice.
 type tailLoss struct {
 	usertcp.Link
 	last int // the number of the last segment
@@ -25,7 +25,7 @@ type tailLoss struct {
 	// +checklocks:mu
 	first uint32 // sequence number
 	// +checklocks:mu
-	copies map[int]int // of each segment that TCP has sent
+	copies map[int]int // of each segment, that TCP has sent
 	// +checklocks:mu
 	waiting [][]byte
 }
@@ -51,14 +51,14 @@ func (l *tailLoss) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin says that the burst begins.
+// begin marks the beginning of the burst.
 func (l *tailLoss) begin(size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.size, l.copies = size, make(map[int]int)
 }
 
-// release returns what waits.
+// release returns the packets that wait.
 func (l *tailLoss) release() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // OpenRaw opens the Ethernet interface name with a packet socket (AF_PACKET). The Stack above
 // answers for its addresses with the interface's hardware address, by ARP and by neighbor
 // discovery. The kernel must not have an address on the interface, because its TCP would reset the
-// connections of the Stack: a network namespace of its own for the interface makes sure of that.
+// connections of the Stack: a separate network namespace for the interface ensures that.
 //
 // OpenRaw needs the capability CAP_NET_RAW in the network namespace. The error names the capability
 // if it is missing.
@@ -96,7 +96,8 @@ func (d *ethernetDevice) HardwareAddr() net.HardwareAddr { return d.address }
 // longest returns the length of the longest packet that the kernel passes on unsegmented.
 func (d *ethernetDevice) longest() int { return header.EthernetMinimumSize + MaxMTU }
 
-// Read waits for a frame and completes its checksum. The kernel may join TCP segments to one frame.
+// Read waits for a frame and completes its checksum. The kernel may merge TCP segments into one
+// frame.
 func (d *ethernetDevice) Read(p []byte) (n int, err error) {
 	var vnet [vnetHeaderLen]byte
 	e := d.raw.Read(func(fd uintptr) bool {
@@ -116,8 +117,8 @@ func (d *ethernetDevice) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// completeSum writes the checksum of frame[start:], at the given offset there. The sum of the
-// pseudo header is in its place. A frame that is too short stays as it is, and IP drops it.
+// completeSum writes the checksum of frame[start:] at the given offset in it, where the sum of the
+// pseudo header is. A frame that is too short stays as it is, and IP drops it.
 func completeSum(frame []byte, start, offset int) {
 	if start+offset+2 <= len(frame) {
 		binary.BigEndian.PutUint16(frame[start+offset:], ^checksum.Checksum(frame[start:], 0))

@@ -3,15 +3,15 @@ package usertcp
 import "slices"
 
 // maxRanges is the maximum number of ranges of sequence numbers behind a gap of a connection. TCP
-// does not get a segment that would make more. A window of 8 MiB has so many gaps only if a
+// does not get a segment that would make more. A window of 8 MiB has that many gaps only if a
 // twentieth of its segments were lost.
 const maxRanges = 256
 
-// A seqRange is the sequence numbers from start up to end, without end.
+// A seqRange is the range of sequence numbers start ≤ n < end.
 type seqRange struct{ start, end uint32 }
 
-// A seenState is which bytes the tap has seen arrive. It may be wrong about what TCP has, because
-// TCP may drop what the tap has seen: then a gap is found late, or a hint is superfluous.
+// A seenState records which bytes the tap has seen arrive. TCP may have fewer bytes, because it may
+// drop segments that the tap has seen. Then a gap is found late, or a hint is superfluous.
 type seenState struct {
 	next   uint32 // everything before has been seen, or TCP has acknowledged it
 	known  bool
@@ -19,7 +19,7 @@ type seenState struct {
 }
 
 // acknowledged learns from an ACK of our TCP. ack is RCV.NXT. If TCP acknowledges the same number
-// again, it misses that byte, whatever the tap has seen.
+// again, it lacks that byte, whatever the tap has seen.
 func (t *seenState) acknowledged(ack uint32, again bool) {
 	if !t.known {
 		t.next, t.known = ack, true
@@ -31,7 +31,7 @@ func (t *seenState) acknowledged(ack uint32, again bool) {
 	}
 }
 
-// join advances next over the ranges that it has reached.
+// join advances next past the ranges that it has reached.
 func (t *seenState) join() {
 	n := 0
 	for ; n < len(t.ranges) && !before(t.next, t.ranges[n].start); n++ {
@@ -54,7 +54,7 @@ func (t *seenState) has(r seqRange) bool {
 	return i > 0 && !before(t.ranges[i-1].end, r.end)
 }
 
-// add records bytes behind the gap. It reports false, and records nothing, if there are too many
+// add records bytes behind the gap. It returns false, and records nothing, if there are too many
 // ranges.
 func (t *seenState) add(r seqRange) bool {
 	i := t.search(r.start)

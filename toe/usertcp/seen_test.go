@@ -53,8 +53,8 @@ func TestSeenAgainstModel(t *testing.T) {
 	}
 }
 
-// TestSeenIsBounded: what the peer sends cannot make the ranges too many. Bytes that join two
-// ranges are still recorded.
+// TestSeenIsBounded: the peer cannot cause too many ranges. Bytes that join two ranges are still
+// recorded.
 func TestSeenIsBounded(t *testing.T) {
 	s := seenState{known: true}
 	for i := range uint32(10_000) {

@@ -30,28 +30,29 @@ const (
 	defaultReceiveBuffer = 1 << 20
 	maxBuffer            = 8 << 20
 
-	// defaultKeepAlive is that of package net, and minKeepAlive that of the operating systems.
+	// defaultKeepAlive is the default of package net, and minKeepAlive the minimum of operating
+	// systems.
 	defaultKeepAlive = 15 * time.Second
 	minKeepAlive     = time.Second
 	keepAliveProbes  = 9
 
-	// closedTimeout is the UserTimeout of a closed Stream. No deadline of the program ends it, so a
-	// peer that answers probes and never opens its window would hold the send buffer forever. The
-	// time must be enough for a full send buffer to leave over a bad network.
+	// closedTimeout is the UserTimeout of a closed Stream. No deadline of the program ends the
+	// connection, so a peer that answers probes and never opens its window would otherwise hold the
+	// send buffer forever. The time must be enough for a full send buffer to leave over a bad
+	// network.
 	closedTimeout = 10 * time.Minute
 )
 
 // A Config describes a Stack. The zero value of each field but Addresses is a default.
 type Config struct {
 	// Addresses are the addresses of the Stack, IPv4 and IPv6, each with the length of its network.
-	// A Stack needs at least one. Every other address is reached over the link.
+	// A Stack needs at least one. Packets to every other address go over the link.
 	Addresses []netip.Prefix
 
-	// SendBuffer and ReceiveBuffer are the sizes in bytes that the two buffers of a connection
-	// begin with. Zero means 1 MiB. They bound neither the memory of a connection nor its window:
+	// SendBuffer and ReceiveBuffer are the initial sizes in bytes of the two buffers of a
+	// connection. Zero means 1 MiB. They limit neither the memory of a connection nor its window:
 	// TCP enlarges the buffers up to 8 MiB each, the receive buffer while the program reads
-	// quickly, and does not make them smaller again. The window is at most half of the present
-	// receive buffer.
+	// quickly, and does not shrink them. The window is at most half of the present receive buffer.
 	SendBuffer, ReceiveBuffer int
 
 	// KeepAlive is the idle time before the first keep-alive probe, and the time between probes. A
@@ -59,33 +60,33 @@ type Config struct {
 	// switches the probes off. The shortest time is a second.
 	KeepAlive time.Duration
 
-	// UserTimeout is the time after which a connection fails with ETIMEDOUT if what it has sent is
-	// not acknowledged, or if the peer keeps its window closed (RFC 9293 §3.8.3, RFC 6429 §4). It
-	// takes effect when the next retransmission or window probe is due. The answer to a keep-alive
-	// probe puts a window probe off, so for a closed window KeepAlive must be negative or longer
-	// than two minutes, as it is after Stream.Close. The time begins with the first retransmission
-	// or probe, and ends only when the peer has acknowledged everything or opens its window again.
-	// So it must be longer than a long transfer over a bad network takes. If it is zero, a
-	// connection fails after 15 retransmissions of a segment, and waits for a window as long as the
-	// peer answers probes. After Stream.Close, zero means ten minutes.
+	// UserTimeout is the time after which a connection fails with ETIMEDOUT if its data are not
+	// acknowledged, or if the peer keeps its window closed (RFC 9293 §3.8.3, RFC 6429 §4). It takes
+	// effect when the next retransmission or window probe is due. The answer to a keep-alive probe
+	// delays a window probe, so for a closed window KeepAlive must be negative or longer than two
+	// minutes, as it is after Stream.Close. The time begins with the first retransmission or probe,
+	// and ends only when the peer has acknowledged everything or opens its window again. So it must
+	// be longer than the longest transfer over a bad network. If it is zero, a connection fails
+	// after 15 retransmissions of a segment, and waits for a window as long as the peer answers
+	// probes. After Stream.Close, zero means ten minutes.
 	UserTimeout time.Duration
 
 	// CongestionControl is "cubic" or "reno". Empty means "cubic".
 	CongestionControl string
 
-	// MinRTO is the minimum retransmission timeout (RTO) of RFC 6298. TCP waits for that long when
-	// it has no other sign of a loss, for example when what it has sent again is lost too. Over a
-	// path with short round trips and much loss, such waits of 200 ms take most of the time. If the
-	// peer delays its ACKs for longer than MinRTO, TCP sends segments again without need. Linux
-	// delays them for 40 ms or more. Zero means 200 ms. The maximum is 120 s.
+	// MinRTO is the minimum retransmission timeout (RTO) of RFC 6298. TCP waits that long when it
+	// has no other sign of a loss, for example when a retransmission is lost too. Over a path with
+	// short round trips and much loss, such waits of 200 ms take most of the time. If the peer
+	// delays its ACKs for longer than MinRTO, TCP retransmits segments unnecessarily. Linux delays
+	// them for 40 ms or more. Zero means 200 ms. The maximum is 120 s.
 	MinRTO time.Duration
 
-	// NoEarlyRuns says that no Stream of the Stack shows early runs. Stream.ShowEarly says so for
-	// one connection.
+	// NoEarlyRuns disables early runs for all Streams of the Stack. Stream.ShowEarly disables them
+	// for one connection.
 	NoEarlyRuns bool
 }
 
-// A Stack is a TCP with addresses of its own, in this process, above a Link. It implements
+// A Stack is a TCP in this process, with its own addresses, above a Link. It implements
 // toe.Backend. Its methods may be called from any goroutine.
 type Stack struct {
 	cfg   Config
@@ -95,8 +96,8 @@ type Stack struct {
 	tap   *tap
 	close sync.Once
 
-	// beginning is held, for reading, by Dial and Listen while they make an endpoint: what Close
-	// has not seen would never end, and Close would wait for it.
+	// Dial and Listen hold beginning for reading while they make an endpoint: an endpoint that
+	// Close has not seen would never end, and Close would wait for it.
 	beginning locks.RWMutex[locks.Stack]
 	closed    atomic.Bool // Close was called; it is set with beginning held
 }
@@ -104,7 +105,7 @@ type Stack struct {
 var _ toe.Backend = (*Stack)(nil)
 
 // New makes a Stack above link, which the Stack owns from now on: Close closes it. If New returns
-// an error, the link is still the caller's.
+// an error, the link still belongs to the caller.
 func New(l Link, cfg Config) (*Stack, error) {
 	if m := l.MTU(); m < MinMTU || m > MaxMTU {
 		return nil, fmt.Errorf("usertcp: the link's MTU is %d bytes, want %d to %d", m, MinMTU, MaxMTU)
@@ -132,11 +133,11 @@ func New(l Link, cfg Config) (*Stack, error) {
 	return s, nil
 }
 
-// settle waits until TCP has looked at all segments that have arrived.
+// settle waits until TCP has processed all segments that have arrived.
 func (s *Stack) settle() uint64 {
 	s.ip.Pause()
 	s.ip.Resume()
-	return 0 // what it gives others to do is on a link
+	return 0 // a link counts its packets to others
 }
 
 // configure sets the options of TCP, and gives the Stack its addresses and routes.
@@ -182,12 +183,12 @@ func (s *Stack) configureTCP() error {
 	return nil
 }
 
-// EarlyStats returns what became of the segments that arrived behind a gap, on all connections that
-// the Stack has had.
+// EarlyStats returns counts of the segments that arrived behind a gap, on all connections that the
+// Stack has had.
 func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
 
 // Close resets all connections, closes the Listeners and the link, and waits until the goroutines
-// of the Stack have ended. Nothing of the connections stays, except the Streams that the program
+// of the Stack have ended. Nothing remains of the connections, except the Streams that the program
 // holds. Further calls do nothing. Dial, Listen and Accept then return net.ErrClosed.
 func (s *Stack) Close() error {
 	s.close.Do(func() {
@@ -195,8 +196,7 @@ func (s *Stack) Close() error {
 		s.closed.Store(true)
 		s.beginning.Unlock()
 		s.leave()
-		// Connections that come in until the Listeners are closed may miss the first one of two
-		// sweeps.
+		// Connections that arrive before the Listeners are closed may miss the first of two sweeps.
 		for _, e := range s.ip.RegisteredEndpoints() {
 			e.Abort()
 		}

@@ -38,11 +38,11 @@ type Stream struct {
 
 	taken atomic.Uint64 // bytes that Read has read
 
-	// Only the writer uses it: the goroutine that has set writing.
+	// Only the writer uses source: the goroutine that has set writing.
 	source batch
 
-	// mu guards what the waiting goroutines look at. No goroutine calls gVisor while it holds mu,
-	// because gVisor calls NotifyEvent with its own locks held.
+	// mu guards the fields that waiting goroutines look at. No goroutine calls gVisor while it
+	// holds mu, because gVisor calls NotifyEvent with its own locks held.
 	mu       locks.Mutex[locks.UserTCP]
 	readable sync.Cond
 	writable sync.Cond
@@ -59,13 +59,13 @@ type Stream struct {
 	// +checklocks:mu
 	fullAt uint64 // the value of writes before that write
 	// +checklocks:mu
-	writing bool // a write is under way; other writes wait, so that their bytes do not mix
+	writing bool // a write is in progress; other writes wait, so that their bytes do not mix
 	// +checklocks:mu
 	shut bool // CloseWrite has been called
 	// +checklocks:mu
 	closed bool
 	// +checklocks:mu
-	broken error // why the connection failed: gVisor tells it to one call only
+	broken error // why the connection failed; gVisor tells only one call
 }
 
 var _ toe.Stream = (*Stream)(nil)
@@ -114,7 +114,7 @@ func (c *Stream) Read(p []byte) (int, error) {
 	}
 }
 
-// mayRead returns why the Stream cannot be read, or the number of events so far.
+// mayRead returns an error if the Stream cannot be read, and otherwise the number of events so far.
 func (c *Stream) mayRead() (seen uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,8 +136,8 @@ func (c *Stream) awaitReadable(seen uint64) {
 	}
 }
 
-// tryRead reads what has arrived in order, without waiting. It returns 0 and nil if that is
-// nothing.
+// tryRead reads bytes that have arrived in order, without waiting. It returns 0 and nil if there
+// are none.
 func (c *Stream) tryRead(w *tcpip.SliceWriter) (n int, err error) {
 	r, e := c.ep.Read(w, tcpip.ReadOptions{})
 	switch e.(type) {
@@ -152,8 +152,8 @@ func (c *Stream) tryRead(w *tcpip.SliceWriter) (n int, err error) {
 	return 0, c.failed(e)
 }
 
-// failed returns the error of an operation that TCP has refused with e. Close and Abort let TCP
-// refuse what is under way.
+// failed returns the error of an operation that TCP has refused with e. Close and Abort make TCP
+// refuse operations in progress.
 func (c *Stream) failed(e tcpip.Error) error {
 	if c.isClosed() {
 		return net.ErrClosed
@@ -191,7 +191,7 @@ func (c *Stream) endOfStream() error {
 // ReadSegment tries to read before it waits, and holds no memory of l while it waits. It ignores
 // the patience. It shows a run early only if nothing can be read in order. An early run is the
 // payload of one segment, as far as it fits the memory of l. If the segment continues the one that
-// was shown last, the payload of that one is in front of it once more: so an FPDU that lies in both
+// was shown last, the payload of that one comes before it again, so that an FPDU that lies in both
 // can be found.
 func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	if !c.begun {
@@ -218,7 +218,7 @@ func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 	}
 }
 
-// readRun reads what there is in order, or one run that is early.
+// readRun reads bytes in order, or one early run.
 func (c *Stream) readRun(p []byte, inOrder bool) (n int, off uint64, err error) {
 	if !inOrder {
 		n, off = c.flow.takeRun(p, c.off)
@@ -240,12 +240,12 @@ func (c *Stream) earlyArrived() {
 	c.readable.Broadcast()
 }
 
-// ShowEarly switches early runs off for this connection, or on again if the Stack shows them. It
-// takes effect with the next ReadSegment; the Capabilities do not change. Package extsock switches
-// them off for a connection without Markers or CRCs, or with Config.NoEarlyPlacement.
+// ShowEarly disables early runs for this connection, or enables them again if the Stack shows them.
+// It takes effect with the next ReadSegment; the Capabilities do not change. Package extsock
+// disables them for a connection without Markers or CRCs, or with Config.NoEarlyPlacement.
 func (c *Stream) ShowEarly(show bool) { c.flow.show(show && c.stack.tap.early) }
 
-// EarlyStats returns what became of the segments of this connection that arrived behind a gap.
+// EarlyStats returns counts of the segments of this connection that arrived behind a gap.
 func (c *Stream) EarlyStats() EarlyStats { return c.flow.earlyStats() }
 
 // Pending returns the number of bytes that Read could return now.
@@ -293,7 +293,7 @@ func (c *Stream) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// beginWrite takes the turn to write. If another write is under way, it waits if wait is set, and
+// beginWrite takes the turn to write. If another write is in progress, it waits if wait is set, and
 // otherwise returns errBusy.
 func (c *Stream) beginWrite(wait bool) error {
 	c.mu.Lock()
@@ -314,10 +314,10 @@ func (c *Stream) beginWrite(wait bool) error {
 	}
 }
 
-// errBusy says that another write is under way.
+// errBusy means that another write is in progress.
 var errBusy = errors.New("another write is under way")
 
-// endWrite gives the turn to write back. full says that the send buffer had no room for the rest.
+// endWrite releases the turn to write. full says that the send buffer had no room for the rest.
 func (c *Stream) endWrite(full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -325,7 +325,7 @@ func (c *Stream) endWrite(full bool) {
 	c.writable.Broadcast()
 }
 
-// mayWrite returns why a write cannot wait, or the number of events so far.
+// mayWrite returns an error if a write cannot wait, and otherwise the number of events so far.
 func (c *Stream) mayWrite() (seen uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -349,8 +349,8 @@ func (c *Stream) awaitWritable(seen uint64) {
 	}
 }
 
-// put gives TCP what it takes of p without waiting. TCP cuts what one call brings at the EMSS, and
-// does not split it without need: see [Stream.TryWriteBatch].
+// put gives TCP as much of p as it takes without waiting. TCP cuts the data of one call at the
+// EMSS, and does not split them otherwise without need: see [Stream.TryWriteBatch].
 func (c *Stream) put(p tcpip.Payloader) (n int, err error) {
 	m, e := c.ep.Write(p, tcpip.WriteOptions{})
 	switch e.(type) {
@@ -375,14 +375,14 @@ func (c *Stream) endOfWriting() error {
 	return syscall.EPIPE
 }
 
-// TryWriteBatch gives TCP what it takes without waiting. While another goroutine is in Write,
-// TryWriteBatch takes nothing. It copies what it takes.
+// TryWriteBatch writes as many bytes as TCP takes without waiting, and copies them. While another
+// goroutine is in Write, TryWriteBatch writes nothing.
 //
 // Slices that together fit the EMSS become one segment, and a segment ends where a slice ends: so
-// FPDUs are aligned to segments if each is a slice of its own and fits the EMSS. TCP keeps this
-// except where the send buffer, the peer's window or the congestion window has no room for the
-// whole segment, and where it sends what was written before the EMSS became smaller. A batch with a
-// slice longer than the EMSS is cut at the EMSS.
+// FPDUs are aligned to segments if each is one slice and fits the EMSS. There are two exceptions:
+// the send buffer, the peer's window or the congestion window has no room for the whole segment, or
+// TCP sends data that were written before the EMSS became smaller. A batch with a slice longer than
+// the EMSS is cut at the EMSS.
 func (c *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	switch err := c.beginWrite(false); err {
 	case nil:
@@ -406,9 +406,9 @@ func (c *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	return n, nil
 }
 
-// WaitWritable waits until no write is under way and the send buffer has room. If the last write
-// found it full, WaitWritable waits until half of it is free: each wake-up is then worth its cost,
-// and few FPDUs are cut where the room ends.
+// WaitWritable waits until no write is in progress and the send buffer has room. If the last write
+// found it full, WaitWritable waits until half of it is free. So there are few wake-ups, and few
+// FPDUs are cut where the room ends.
 func (c *Stream) WaitWritable() error {
 	for {
 		if err := c.awaitTurn(); err != nil {
@@ -425,8 +425,8 @@ func (c *Stream) WaitWritable() error {
 	}
 }
 
-// awaitTurn waits until no write is under way, and until TCP has told that a full send buffer has
-// become half empty. gVisor tells it once, and it tells every failure of the connection.
+// awaitTurn waits until no write is in progress, and until TCP has reported that a full send buffer
+// has become half empty. gVisor reports that once, and also every failure of the connection.
 func (c *Stream) awaitTurn() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -436,7 +436,7 @@ func (c *Stream) awaitTurn() error {
 			return net.ErrClosed
 		case c.writeDeadline.Passed():
 			return os.ErrDeadlineExceeded
-		case c.shut: // gVisor tells of no room any more
+		case c.shut: // gVisor no longer reports room
 			return syscall.EPIPE
 		case !c.writing && !(c.full && c.writes == c.fullAt):
 			return nil

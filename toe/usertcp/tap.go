@@ -8,21 +8,21 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// maxHandshakes is the maximum number of connections that the tap knows of and that no Stream has
-// been made for, and of SYNs that TCP has not answered. If there are more, the tap forgets the
-// oldest: a SYN flood costs memory for so many. SYNs that TCP does not answer make it forget no
+// maxHandshakes is the maximum number of connections without a Stream that the tap remembers, and
+// of SYNs that TCP has not answered. If there are more, the tap forgets the oldest, so a SYN flood
+// uses only a limited amount of memory. SYNs that TCP does not answer do not make the tap forget a
 // connection.
 const maxHandshakes = 4096
 
-// A synID names a SYN of a peer.
+// A synID identifies a SYN of a peer.
 type synID struct {
 	tuple
 	seq uint32
 }
 
 // A tap sees every packet between a Link and IP, in both directions and before TCP does. It knows
-// what TCP does not tell: the initial sequence numbers, and the options that the peer has sent. It
-// makes the checks of a segment that gVisor's TCP does not make.
+// facts that TCP does not report: the initial sequence numbers, and the options that the peer has
+// sent. It makes the checks of a segment that gVisor's TCP omits.
 type tap struct {
 	mtu   int
 	early bool // whether Streams show early runs
@@ -33,7 +33,7 @@ type tap struct {
 	// +checklocks:mu
 	streams map[*flow]struct{} // the flows of Streams that are not closed
 	// +checklocks:mu
-	young list.List // those flows that no Stream has been made for, oldest first
+	young list.List // the flows without a Stream, oldest first
 	// +checklocks:mu
 	syns map[synID]header.TCPSynOptions // SYNs that TCP has not answered
 	// +checklocks:mu
@@ -87,8 +87,8 @@ func (t *tap) flow(id tuple) *flow {
 	return t.flows[id]
 }
 
-// inboundSYN learns the options of a SYN-ACK that acknowledges our SYN. A SYN waits: only what our
-// TCP answers counts.
+// inboundSYN learns the options of a SYN-ACK that acknowledges our SYN. A SYN is only remembered,
+// because it counts only if our TCP answers it.
 func (t *tap) inboundSYN(id tuple, s *segment) {
 	if !s.sumIsValid() {
 		return
@@ -118,10 +118,10 @@ func (t *tap) rememberLocked(id synID, options header.TCPSynOptions) {
 	}
 }
 
-// outboundSYN learns that we open a connection, or that TCP has accepted the peer's SYN. What TCP
-// acknowledges is the peer's initial sequence number, and says which SYN it was: anybody can send
-// others. A flow with other numbers is that of an older connection, though its Stream may not be
-// closed.
+// outboundSYN learns that we open a connection, or that TCP has accepted the peer's SYN. The number
+// that TCP acknowledges is the peer's initial sequence number. It identifies the SYN, because
+// anybody can send others. A flow with other numbers belongs to an older connection, even if its
+// Stream is not closed.
 func (t *tap) outboundSYN(id tuple, s *segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,8 +140,8 @@ func (t *tap) outboundSYN(id tuple, s *segment) {
 	}
 }
 
-// addLocked adds a flow in place of the one that the connection's addresses had. It forgets the
-// oldest flow without a Stream if there are too many.
+// addLocked adds a flow and replaces the earlier flow of the same addresses. It forgets the oldest
+// flow without a Stream if there are too many.
 //
 // +checklocks:t.mu
 func (t *tap) addLocked(id tuple) *flow {
@@ -158,8 +158,9 @@ func (t *tap) addLocked(id tuple) *flow {
 }
 
 // attach makes c the Stream of its connection, whose handshake is over, and returns the flow. f is
-// the flow that was found while the connection was established, so it is not that of a later one.
-// If it is nil or another Stream's, c gets a flow that knows nothing of the handshake.
+// the flow that was found while the connection was established, so it does not belong to a later
+// connection. If f is nil or belongs to another Stream, c gets a flow that knows nothing about the
+// handshake.
 func (t *tap) attach(c *Stream, f *flow) *flow {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -198,7 +199,7 @@ func (t *tap) detachLocked(f *flow) {
 	}
 }
 
-// close forgets everything but the counts. No packet passes any more.
+// close forgets everything but the counts. No packet passes after that.
 func (t *tap) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,7 +213,7 @@ func (t *tap) close() {
 	t.recent = nil
 }
 
-// earlyStats returns the counts of all connections that there have been.
+// earlyStats returns the counts of all connections so far.
 func (t *tap) earlyStats() EarlyStats {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

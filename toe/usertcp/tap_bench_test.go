@@ -9,9 +9,9 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// BenchmarkTap measures what a segment costs besides TCP and placement: the tap, and MPA. The
-// segments hold one byte or one FPDU each. They come in order, or behind a gap, where those of one
-// byte have a gap in front of each. The ratios are to segments in order.
+// BenchmarkTap measures the cost of a segment in the tap and in MPA, without TCP and placement. The
+// segments hold one byte or one FPDU each. They come in order or behind a gap. Behind the gap, each
+// segment of one byte has another gap before it. The ratios are to segments in order.
 func BenchmarkTap(b *testing.B) {
 	for _, payload := range []int{0, 4, 1300} { // of FPDUs; 0 is for bytes
 		b.Run(fmt.Sprintf("payload %d", payload), func(b *testing.B) {

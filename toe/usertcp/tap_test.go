@@ -65,7 +65,7 @@ func TestOtherSYN(t *testing.T) {
 			other(1)
 			w.synACK(ourISN, peerISN)
 			other(2)
-			w.syn(peerISN, synOptions) // is repeated, and so is our answer
+			w.syn(peerISN, synOptions) // a retransmission, as is our answer
 			w.synACK(ourISN, peerISN)
 			w.outbound(ourISN+1, peerISN+1, 10, nil)
 			other(3)
@@ -83,8 +83,8 @@ func TestOtherSYN(t *testing.T) {
 }
 
 // TestSameAddressesAgain: the peer resets a connection, and opens another one between the same
-// ports, before the program has closed the first Stream. Each Stream has a flow of its own, and the
-// runs of the second one have their places in it.
+// ports, before the program has closed the first Stream. Each Stream has its own flow, and the runs
+// of the second Stream belong to its flow.
 func TestSameAddressesAgain(t *testing.T) {
 	w := newWire(t)
 	first := w.flow
@@ -169,8 +169,8 @@ func TestStreamsBetweenSamePorts(t *testing.T) {
 	}
 }
 
-// TestFloodOfOtherPorts: SYNs that TCP does not answer make the tap forget no handshake that it has
-// answered, and the tap remembers a limited number of them.
+// TestFloodOfOtherPorts: SYNs that TCP does not answer do not make the tap forget a handshake that
+// TCP has answered, and the tap remembers a limited number of them.
 func TestFloodOfOtherPorts(t *testing.T) {
 	w := newBareWire(t)
 	w.syn(peerISN, synOptions)

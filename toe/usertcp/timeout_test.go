@@ -14,15 +14,15 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// TestUserTimeout: a peer that keeps its window closed, and answers all probes, does not hold a
-// connection forever, and neither one that the program has closed.
+// TestUserTimeout: a peer that keeps its window closed, and answers all probes, cannot hold a
+// connection forever, even if the program has closed it.
 func TestUserTimeout(t *testing.T) {
 	const timeout = 10 * time.Minute
 	for _, closed := range []bool{false, true} {
 		clock := turned.New(t)
 		x, y := usertcp.Pipe(1500)
 		a := newStack(t, x, usertcp.Config{Addresses: addrsA, UserTimeout: timeout, KeepAlive: -1})
-		b := newStack(t, y, usertcp.Config{Addresses: addrsB, ReceiveBuffer: 8 << 10, KeepAlive: -1}) // its probes would put off ours
+		b := newStack(t, y, usertcp.Config{Addresses: addrsB, ReceiveBuffer: 8 << 10, KeepAlive: -1}) // its probes would delay ours
 		s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 		defer r.Abort()
 		if _, err := s.Write(make([]byte, 64<<10)); err != nil { // more than the window

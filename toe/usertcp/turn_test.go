@@ -6,8 +6,8 @@ import (
 )
 
 // TestEndOfAWriteWakes checks that the end of a write wakes every goroutine that waits for it: a
-// Write waits for its turn, and WaitWritable waits for the Write before it looks at TCP. No event
-// of TCP may come after that end.
+// Write waits for its turn, and WaitWritable waits for the Write before it looks at TCP. Perhaps no
+// event of TCP comes after that end.
 func TestEndOfAWriteWakes(t *testing.T) {
 	for _, test := range []struct {
 		desc string

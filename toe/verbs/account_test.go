@@ -2,7 +2,7 @@ package verbs
 
 import "testing"
 
-// posted returns an account of a Send, two Reads and a Write, which stand in this order.
+// posted returns an account of a Send, two Reads and a Write, in this order.
 func posted(overtakes bool) *account {
 	a := &account{depth: 4, overtakes: overtakes}
 	for i, o := range []Op{OpSend, OpRead, OpRead, OpWrite} {
@@ -41,7 +41,8 @@ func TestAccountOrder(t *testing.T) {
 	}
 }
 
-// TestAccountRoom: each completion makes room for one, also if older Reads stay under way for long.
+// TestAccountRoom: each completion makes room for one work request, even if older Reads remain
+// outstanding for long.
 func TestAccountRoom(t *testing.T) {
 	a := posted(true)
 	want := func(room bool, when string) {
@@ -61,7 +62,7 @@ func TestAccountRoom(t *testing.T) {
 	want(true, "behind a Send")
 	a.add(work{id: 4, op: OpSend})
 	want(false, "in the place of the Send")
-	for n := uint64(3); n < 100; n++ { // the two Reads stay
+	for n := uint64(3); n < 100; n++ { // the two Reads remain
 		take(n)
 		want(true, "behind a work request that has overtaken the Reads")
 		a.add(work{id: n + 2, op: OpSend})

@@ -20,7 +20,7 @@ import (
 // be used. A Backend must not be copied after its first use. Its methods may be called from any
 // goroutine.
 type Backend struct {
-	// Name is that of the device, as of Open.
+	// Name is the name of the device, as for Open.
 	Name string
 
 	kernel.Backend // TCP in the process
@@ -31,7 +31,7 @@ type Backend struct {
 
 var _ rnic.Deviced = (*Backend)(nil)
 
-// Device opens the device, if it is not open. It opens it again after the device has failed.
+// Device opens the device if it is not open, or if it has failed.
 func (b *Backend) Device() (rnic.Device, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +61,7 @@ func (b *Backend) Close() error {
 	return d.Close()
 }
 
-// A device is a Device as package toe describes it.
+// A device is a Device as an rnic.Device.
 type device struct{ *Device }
 
 func (d device) IsRNIC() bool { return d.rnic }
@@ -118,7 +118,7 @@ func (d device) Listen(ctx context.Context, network, address string) (rnic.QPLis
 	return listener{l}, nil
 }
 
-// configOf returns a Config as this package has it.
+// configOf converts a QPConfig to a Config of this package.
 func configOf(c rnic.QPConfig) Config {
 	out := Config{Sends: c.Sends, Receives: c.Receives, Reads: c.Reads, NoFlush: c.NoFlush, Segments: c.Segments, PrivateData: c.PrivateData, Answer: c.Answer}
 	if c.Prepare != nil {
@@ -127,13 +127,13 @@ func configOf(c rnic.QPConfig) Config {
 	return out
 }
 
-// A pair is a QP as package toe describes it.
+// A pair is a QP as an rnic.QP.
 type pair struct{ *QP }
 
 func (p pair) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(p.route.Src) }
 func (p pair) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(p.route.Dst) }
 
-// A listener is a Listener as package toe describes it.
+// A listener is a Listener as an rnic.QPListener.
 type listener struct{ *Listener }
 
 func (l listener) Accept(ctx context.Context, cfg rnic.QPConfig) (rnic.QP, error) {
@@ -151,14 +151,14 @@ func (l listener) IsPeer(err error) bool {
 
 func (l listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// listenAt returns the one of several addresses on which net.Listen would listen: the first of
-// IPv4, if there is one.
+// listenAt returns the address of all on which net.Listen would listen: the first IPv4 address, if
+// there is one.
 func listenAt(all []netip.AddrPort) netip.AddrPort {
 	return all[max(slices.IndexFunc(all, func(a netip.AddrPort) bool { return a.Addr().Is4() }), 0)]
 }
 
-// resolve returns the addresses, at least one, that a program names as for package net. The empty
-// host is every address of IPv4, and with "tcp6" every one of IPv6.
+// resolve returns the addresses, at least one, that a name means in package net. The empty host
+// means every IPv4 address, or with "tcp6" every IPv6 address.
 func resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
 	family := "ip" + strings.TrimPrefix(network, "tcp")
 	switch network {

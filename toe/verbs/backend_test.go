@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestListenAt: a Listener of a name is at the address that net.Listen takes.
+// TestListenAt: a Listener of a name is at the address that net.Listen uses.
 func TestListenAt(t *testing.T) {
 	four, other, six := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.2:1"), netip.MustParseAddrPort("[::1]:1")
 	for _, tt := range []struct {
@@ -23,7 +23,7 @@ func TestListenAt(t *testing.T) {
 	}
 }
 
-// TestResolve: the addresses of a host, all of them for the network.
+// TestResolve: resolve returns all addresses of a host that are in the network.
 func TestResolve(t *testing.T) {
 	for _, tt := range []struct{ network, address, want string }{
 		{"tcp", ":80", "0.0.0.0:80"},

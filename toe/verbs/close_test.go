@@ -12,7 +12,7 @@ import (
 func TestDeviceClosedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Device
-		d.watch.Add(1) // something is left of the device
+		d.watch.Add(1) // a goroutine of the device is left
 		closed := make(chan error, 2)
 		for range 2 {
 			go func() { closed <- d.Close() }()
@@ -28,8 +28,8 @@ func TestDeviceClosedTwice(t *testing.T) {
 	})
 }
 
-// TestDialOnClosingDevice: a command that fails because Device.Close has destroyed its id says so,
-// and not that there is no device.
+// TestDialOnClosingDevice: a command that fails because Device.Close has destroyed its id returns
+// os.ErrClosed, not the error for a missing device.
 func TestDialOnClosingDevice(t *testing.T) {
 	cm, err := os.CreateTemp(t.TempDir(), "no device") // DESTROY_ID goes there
 	if err != nil {

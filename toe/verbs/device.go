@@ -35,9 +35,9 @@ type Device struct {
 	cm    *os.File // rdma_cm
 	pd    uint32
 	watch sync.WaitGroup // the goroutines that read events
-	// regions guards closed of all Regions. It is read while a work request is put into a queue:
-	// one lock for the Regions of all its Segments, because a Post that waited for one Region with
-	// another one locked could wait in a circle.
+	// regions guards the field closed of all Regions. It is held for reading while a work request
+	// is put into a queue. One lock serves the Regions of all Segments, because a Post that waited
+	// for one Region with another one locked could deadlock.
 	regions locks.RWMutex[locks.Leaf]
 
 	mu     locks.Mutex[locks.VerbsDevice]
@@ -45,12 +45,12 @@ type Device struct {
 	err    error // why the device has failed
 	uids   uint64
 	ends   map[uint64]*end
-	open   map[*Region]bool // those that are not closed
+	open   map[*Region]bool // the Regions that are not closed
 }
 
-// Open opens a device by its name, such as "siw0". With "" it opens the first one that this package
-// can use, RNICs before others. The error is an [UnavailableError] if there is none, and the first
-// device says why.
+// Open opens a device by its name, such as "siw0". If name is "", it opens the first device that
+// this package can use, RNICs before others. If there is none, the error is an [UnavailableError]
+// with the reason of the first device.
 func Open(name string) (*Device, error) {
 	entries, err := os.ReadDir(sysVerbs)
 	if err != nil {
@@ -148,8 +148,8 @@ func (d *Device) start(path string) (err error) {
 	return nil
 }
 
-// identify finds the provider. A device of another driver refuses the number of a driver; ENOSPC
-// means that the rest is right.
+// identify finds the provider. A device refuses the number of another driver; ENOSPC, because there
+// is no room for the answer, means that the number is right.
 func (d *Device) identify() (err error) {
 	for _, d.provider = range providers {
 		if err = invoke(d.file, d.command(uverbs.QueryDevice, make([]byte, 8), nil, nil)); errors.Is(err, syscall.ENOSPC) {
@@ -164,7 +164,7 @@ func (d *Device) command(cmd uverbs.Command, in, out, driverOut []byte) call {
 	return call{driver: d.driver, cmd: cmd, in: in, out: out, driverOut: driverOut}
 }
 
-// do sends a command whose answer is numbers, and what the driver adds.
+// do sends a command whose answer consists of numbers and the data that the driver adds.
 func (d *Device) do(cmd uverbs.Command, in, driverOut []byte, words ...*uint32) error {
 	out := make([]byte, 4*len(words))
 	if err := invoke(d.file, d.command(cmd, in, out, driverOut)); err != nil {
@@ -187,7 +187,7 @@ func (d *Device) Can(o Op) bool {
 	return o <= OpReceive
 }
 
-// access returns what peers may do at most with a queue pair.
+// access returns the maximum rights of peers on a queue pair.
 func (d *Device) access() uverbs.Access {
 	a := uverbs.LocalWrite | uverbs.RemoteWrite | uverbs.RemoteRead
 	if d.Can(OpFetchAdd) {
@@ -196,9 +196,9 @@ func (d *Device) access() uverbs.Access {
 	return a
 }
 
-// Close ends all connections and listeners, and closes the device. It waits until nothing is left
-// of it. Peers lose their rights to Regions that are not closed. The memory of such a Region is
-// there until its Close. Close returns nil. A second call waits for the first.
+// Close ends all connections and listeners, and closes the device. It waits until nothing of the
+// device is left. Peers lose their rights to Regions that are not closed. The memory of such a
+// Region remains valid until its Close. Close returns nil. A second call waits for the first.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -223,7 +223,7 @@ func (d *Device) Close() error {
 	}
 	for _, f := range []*os.File{d.cm, d.async, d.file} {
 		if f != nil {
-			_ = f.Close() // it is closed even so
+			_ = f.Close() // the file is closed anyway
 		}
 	}
 	d.watch.Wait()
@@ -301,8 +301,8 @@ func (d *Device) find(uid uint64) *end {
 	return d.ends[uid]
 }
 
-// readEvents takes the events of rdma_cm until the device is closed. An event of an id that is
-// closed already says nothing, except that a request that nobody takes is to be refused.
+// readEvents takes the events of rdma_cm until the device is closed. It ignores an event of an id
+// that is already closed, except that it refuses a request that nobody takes.
 func (d *Device) readEvents() {
 	defer d.watch.Done()
 	for {
@@ -320,12 +320,12 @@ func (d *Device) readEvents() {
 // refuse refuses a peer's request.
 func (d *Device) refuse(id uint32) {
 	r := ucma.Rejection{ID: id}
-	_, _ = command(d.cm, ucma.Reject, 0, func(uint64) []byte { return r.AppendTo(nil) }) // DESTROY_ID does it, too
+	_, _ = command(d.cm, ucma.Reject, 0, func(uint64) []byte { return r.AppendTo(nil) }) // DESTROY_ID has the same effect
 	d.destroyID(id)
 }
 
 func (d *Device) destroyID(id uint32) {
-	_, _ = command(d.cm, ucma.DestroyID, 4, func(at uint64) []byte { // what is not destroyed ends with the file
+	_, _ = command(d.cm, ucma.DestroyID, 4, func(at uint64) []byte { // if it fails, closing the file destroys the id
 		return ucma.Numbers{Response: at, ID: id}.AppendAnswered(nil)
 	})
 }
@@ -333,8 +333,8 @@ func (d *Device) destroyID(id uint32) {
 // queueEvent is the Op of a DeviceError that only one connection has.
 const queueEvent = "asynchronous event of a queue"
 
-// readAsync takes asynchronous events until the device is closed. Those that are errors end what
-// they are about; the others say nothing to a connection.
+// readAsync takes asynchronous events until the device is closed. Events that are errors end the
+// object that they are about; the others do not concern a connection.
 func (d *Device) readAsync() {
 	defer d.watch.Done()
 	b := make([]byte, uverbs.AsyncLen)
@@ -356,10 +356,10 @@ func (d *Device) readAsync() {
 	}
 }
 
-// takeAsync takes an asynchronous event of an object with a handle. The events of a queue pair tell
-// of the end of its connection, which rdma_cm reports too, sooner or later: siw raises QP_FATAL
-// when TCP fails while it sends, and for a Send of the peer that breaks the rules. A work request
-// of its own that was wrong has a completion that says so.
+// takeAsync takes an asynchronous event of an object with a handle. The events of a queue pair
+// report the end of its connection, which rdma_cm reports too, sooner or later: siw raises QP_FATAL
+// when TCP fails while it sends, and for a Send of the peer that breaks the rules. A bad work
+// request of this end gets a completion with an error.
 func (d *Device) takeAsync(handle uint64, kind uverbs.EventType) {
 	var err error
 	switch kind {

@@ -29,14 +29,14 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 // resolveTime is how long the device looks for an address or a route, in milliseconds.
 const resolveTime = 5000
 
-// A state is that of an end, which end.failLocked and end.close change:
+// A state is the state of an end, which end.failLocked and end.close change:
 //
 //	live ──▶ failing ──▶ closed
 type state uint8
 
 const (
 	live    state = iota
-	failing       // why says why; what the device holds is still there
+	failing       // the field why has the reason; the device still holds resources
 	closed        // nothing is left
 )
 
@@ -53,29 +53,29 @@ var stateNext = states.Table[state]{
 // An end is an id of rdma_cm: a connection or a listener.
 type end struct {
 	d      *Device
-	uid    uint64 // by which events find it
+	uid    uint64 // identifies the end in events
 	id     uint32
 	events chan ucma.Event
 	over   chan struct{} // closed when the end is no longer live
-	wake   func()        // wakes who waits for completions
-	finish func()        // gives back what the end holds of the device
+	wake   func()        // wakes the goroutine that waits for completions
+	finish func()        // releases the device's resources of the end
 
 	mu    locks.Mutex[locks.Leaf]
 	state state
-	why   error // it is no longer live
-	met   bool  // a channel adapter's peer has answered: what rejects the connection from then on is its end
+	why   error // why it is no longer live
+	met   bool  // a channel adapter's peer has answered: a rejection is now the end of the connection
 	// isOnDevice says that the device of the id is known to be d.
 	isOnDevice bool
 
 	closing sync.Once
 }
 
-// makeEnd makes an end of an id. room is how many events may wait.
+// makeEnd makes an end from an id. room is the maximum number of events that may wait.
 func makeEnd(d *Device, uid uint64, id uint32, room int) *end {
 	return &end{d: d, uid: uid, id: id, events: make(chan ucma.Event, room), over: make(chan struct{}), wake: func() {}, finish: func() {}}
 }
 
-// newEnd creates an id. An id has no events before something is done with it.
+// newEnd creates an id. An id has no events before it is used.
 func newEnd(d *Device, room int) (*end, error) {
 	uid := d.number()
 	out, err := command(d.cm, ucma.CreateID, 4, func(at uint64) []byte {
@@ -107,7 +107,7 @@ func (e *end) take(ev ucma.Event) bool {
 		gone := e.isOnDevice
 		e.mu.Unlock()
 		if gone {
-			e.d.fail(err) // so that a Backend closes d: until then the system does not let go of the device
+			e.d.fail(err) // so that a Backend closes d: until then the system does not release the device
 		}
 		return true
 	case ucma.TimewaitExit, ucma.AddrChange:
@@ -130,7 +130,7 @@ func (e *end) take(ev ucma.Event) bool {
 	}
 }
 
-// fail ends what e does, and keeps why.
+// fail ends the work of e, and records why.
 func (e *end) fail(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,8 +157,8 @@ func (e *end) cause() error {
 	return e.why
 }
 
-// orClosed returns os.ErrClosed if Device.Close has closed e, and otherwise err, which is that of a
-// command: an id that is gone has it fail like a device that is not there.
+// orClosed returns os.ErrClosed if Device.Close has closed e, and otherwise err, the error of a
+// command. A command fails in the same way if the id is gone or if there is no device.
 func (e *end) orClosed(err error) error {
 	if cause := e.cause(); errors.Is(cause, os.ErrClosed) {
 		return cause
@@ -166,13 +166,13 @@ func (e *end) orClosed(err error) error {
 	return err
 }
 
-// close gives everything back. A second call waits for the first.
+// close releases everything. A second call waits for the first.
 func (e *end) close() {
 	e.closing.Do(func() {
 		e.fail(os.ErrClosed)
 		e.mu.Lock()
 		stateNext.Become(&e.state, closed)
-		e.wake() // of an end that has failed before, Wait may wait for what is flushed
+		e.wake() // if the end has failed before, Wait may wait for flushed work requests
 		finish := e.finish
 		e.mu.Unlock()
 		finish()
@@ -210,7 +210,7 @@ func (e *end) await(ctx context.Context, want ucma.EventType) (ucma.Event, error
 		default:
 		}
 	}
-	return ucma.Event{}, e.why // and not cause: an end that has failed may be closed already
+	return ucma.Event{}, e.why // not cause(): an end that has failed may be closed already
 }
 
 // isDue returns the error of an event, unless it is a good one of the given type.
@@ -227,8 +227,8 @@ func (e *end) send(cmd ucma.Command, in []byte) error {
 	return failed(cmd.String(), err)
 }
 
-// route returns the addresses of e, which must be on the device that d is. A listener at all
-// addresses is on every device; then its connections must be on d.
+// route returns the addresses of e, which must be on the device e.d. A listener at all addresses is
+// on every device; then its connections must be on e.d.
 func (e *end) route() (ucma.Route, error) {
 	out, err := command(e.d.cm, ucma.Query, ucma.AddrLen, func(at uint64) []byte {
 		return ucma.Numbers{Response: at, ID: e.id, Other: ucma.QueryAddr}.AppendAnswered(nil)
@@ -250,7 +250,8 @@ func (e *end) route() (ucma.Route, error) {
 }
 
 // Dial connects to a peer. If ctx has no deadline, Dial gives up after 30 seconds. Its errors are
-// *[ConnectError], *[UnavailableError], *[DeviceError], that of ctx, and what cfg.Prepare returns.
+// *[ConnectError], *[UnavailableError], *[DeviceError], the error of ctx, and the error of
+// cfg.Prepare.
 func (d *Device) Dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, error) {
 	if err := hasNoZone(addr); err != nil {
 		return nil, err
@@ -303,8 +304,8 @@ func (e *end) dial(ctx context.Context, addr netip.AddrPort, cfg Config) (*QP, e
 	return q, q.confirm()
 }
 
-// confirm tells the peer that the connection is there, by a second answer, without parameters. A
-// peer that leaves before it has that one does not disconnect: it rejects.
+// confirm tells the peer that the connection is established, with a second answer, without
+// parameters. A peer that leaves before it has that answer rejects instead of disconnecting.
 func (q *QP) confirm() error {
 	q.mu.Lock()
 	q.met = true
@@ -316,8 +317,8 @@ func (q *QP) confirm() error {
 	return left(err)
 }
 
-// hasNoZone returns an *UnavailableError for an address with a zone: commands that are sent to
-// rdma_cm have no zone, and without it the address is another one, or none.
+// hasNoZone returns an *UnavailableError for an address with a zone: commands of rdma_cm have no
+// zone, and without it the address means another host, or none.
 func hasNoZone(addr netip.AddrPort) error {
 	if z := addr.Addr().Zone(); z != "" {
 		return unavailable(NotSupported, fmt.Errorf("the zone %q of %v", z, addr))
@@ -331,7 +332,7 @@ type Listener struct {
 	addr netip.AddrPort
 }
 
-// backlog is how many requests may wait for Accept.
+// backlog is the maximum number of requests that may wait for Accept.
 const backlog = 128
 
 // Listen listens on an address of the device. Port 0 means any.
@@ -367,15 +368,15 @@ func (d *Device) Listen(addr netip.AddrPort) (*Listener, error) {
 func (l *Listener) Addr() netip.AddrPort { return l.addr }
 
 // Close ends the Listener, and a blocked Accept with os.ErrClosed. Requests that nobody has
-// accepted are refused. Connections stay.
+// accepted are refused. Connections remain.
 func (l *Listener) Close() error {
 	l.end.close()
 	return nil
 }
 
-// Accept waits for a request and accepts it. An error that is a *[ConnectError] is that of one
-// peer, such as one that has left, and so is what cfg.Prepare returns: the Listener goes on. Once
-// there is a request, Accept gives up after 30 seconds if ctx has no deadline.
+// Accept waits for a request and accepts it. A *[ConnectError] is about one peer, such as one that
+// has left, and so is an error of cfg.Prepare: the Listener continues. Once there is a request,
+// Accept gives up after 30 seconds if ctx has no deadline.
 func (l *Listener) Accept(ctx context.Context, cfg Config) (*QP, error) {
 	ev, err := l.end.await(ctx, ucma.ConnectRequest)
 	if err != nil {

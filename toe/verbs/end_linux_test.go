@@ -12,8 +12,7 @@ import (
 )
 
 // TestPeerLeavesAfterAnswer: a channel adapter's peer that leaves after its answer rejects the
-// connection, and rdma_cm then refuses with EINVAL to go on. Whichever of the two is seen, the peer
-// is gone.
+// connection, and rdma_cm then returns EINVAL. In both cases the peer is gone.
 func TestPeerLeavesAfterAnswer(t *testing.T) {
 	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC) // a Write to it is EINVAL
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// TestAwaitBeforeTheEnd: the peer has ended a connection that had come about. The end that waits
-// for it gets it, with what the peer has sent.
+// TestAwaitBeforeTheEnd: the peer has ended a connection that was already established. The end that
+// waits for it still gets it, with the data that the peer has sent.
 func TestAwaitBeforeTheEnd(t *testing.T) {
-	for range 64 { // a select chooses by chance
+	for range 64 { // a select chooses at random
 		e := makeEnd(&Device{}, 1, 1, 4)
 		e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Established})
 		e.take(ucma.Event{UID: 1, ID: 1, Type: ucma.Disconnected})
@@ -29,7 +29,7 @@ func TestAwaitBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestAwaitAfterClose: what has come before Close counts no more.
+// TestAwaitAfterClose: events from before Close no longer count.
 func TestAwaitAfterClose(t *testing.T) {
 	e := makeEnd(&Device{}, 1, 1, 4)
 	e.fail(os.ErrClosed)
@@ -38,8 +38,8 @@ func TestAwaitAfterClose(t *testing.T) {
 	}
 }
 
-// TestRejection: what the peer's program says with a rejection is in the error, which is told from
-// those of a peer that has no program.
+// TestRejection: the private data of a rejection by the peer's program are in the error, which
+// differs from the error of a peer without a program.
 func TestRejection(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string
@@ -64,8 +64,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// TestPeerLeaves: what rdma_cm says of a peer that has left is an error of that peer, with which
-// the Listener goes on. The errors of the device are not.
+// TestPeerLeaves: the errors of rdma_cm about a peer that has left concern only that peer, and the
+// Listener continues. Errors of the device end it.
 func TestPeerLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -90,9 +90,9 @@ func TestPeerLeaves(t *testing.T) {
 	}
 }
 
-// TestQueueFailsAtAccept: a peer that breaks the rules as soon as there is a connection costs its
-// own connection, and not the Listener. The events of the connection and of its queue come from two
-// files, in any order.
+// TestQueueFailsAtAccept: a peer that breaks the rules as soon as there is a connection loses its
+// own connection, and the Listener continues. The events of the connection and of its queue come
+// from two files, in any order.
 func TestQueueFailsAtAccept(t *testing.T) {
 	for _, kind := range []uverbs.EventType{uverbs.EventCQError, uverbs.EventQPFatal, uverbs.EventQPRequest, uverbs.EventQPAccess} {
 		r, w, err := os.Pipe()
@@ -124,9 +124,9 @@ func TestQueueFailsAtAccept(t *testing.T) {
 	}
 }
 
-// TestEndByQueue: the end of a connection whose peer has gone, or asked for what it may not have,
-// is the same, whether the event of the queue pair or that of the connection comes first. The
-// failure of a completion queue is the device's.
+// TestEndByQueue: if the peer has gone, or has made a forbidden request, the connection ends in the
+// same way whether the event of the queue pair or that of the connection comes first. The failure
+// of a completion queue is a failure of the device.
 func TestEndByQueue(t *testing.T) {
 	for kind, byPeer := range map[uverbs.EventType]bool{
 		uverbs.EventQPRequest: true, uverbs.EventQPAccess: true, uverbs.EventQPFatal: true, uverbs.EventCQError: false,
@@ -150,7 +150,7 @@ func TestEndByQueue(t *testing.T) {
 	}
 }
 
-// TestPatience: the deadline of a context is the caller's to choose, be it late or soon.
+// TestPatience: the caller may choose any deadline of the context.
 func TestPatience(t *testing.T) {
 	for _, d := range []time.Duration{time.Second, time.Hour} {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -169,8 +169,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestZone: commands have no zone, so a connection to such an address is left to TCP in the
-// process.
+// TestZone: commands have no zone, so TCP in the process makes a connection to such an address.
 func TestZone(t *testing.T) {
 	d := &Device{ends: map[uint64]*end{}, closed: true}
 	addr := netip.MustParseAddrPort("[fe80::1%lo]:7")
@@ -183,9 +182,9 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// TestDeviceRemoved: rdma_cm tells each connection that its device has gone, and the Device is of
-// no use from then on: everything on it ends, and a Backend closes it, for which the system waits.
-// An end that does not know yet that its device is this one ends alone.
+// TestDeviceRemoved: rdma_cm tells each connection that its device has gone. Then everything on the
+// Device ends, and a Backend closes it; the system waits for that. An end that does not know yet
+// whether it is on this device ends alone.
 func TestDeviceRemoved(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		b := &Backend{Name: "none of this name", dev: &Device{ends: map[uint64]*end{}}}

@@ -29,22 +29,22 @@ type UnavailableError = rnic.UnavailableError
 
 func unavailable(why Reason, err error) error { return &UnavailableError{Reason: why, Err: err} }
 
-// A DeviceError means that the device has failed, or has answered what the interface does not
-// allow.
+// A DeviceError means that the device has failed, or has given an answer that the interface does
+// not allow.
 type DeviceError struct {
-	Op  string // what was asked for, or what came
+	Op  string // the command or the event
 	Err error
 }
 
 func (e *DeviceError) Error() string { return fmt.Sprintf("verbs: device: %s: %v", e.Op, e.Err) }
 func (e *DeviceError) Unwrap() error { return e.Err }
 
-// A ConnectError means that the peer, or the way to it, has refused a connection.
+// A ConnectError means that the peer, or the network on the way to it, has refused a connection.
 type ConnectError struct {
 	Event  string // of rdma_cm, such as "REJECTED" or "UNREACHABLE"
 	Status int32  // a negative errno, 0, or a reason of InfiniBand's
-	// PrivateData is from the peer's program, if that has rejected the request. A channel adapter
-	// fills it up with zeros.
+	// PrivateData is from the peer's program, if the program has rejected the request. A channel
+	// adapter pads it with zeros.
 	PrivateData []byte
 }
 
@@ -70,16 +70,16 @@ func (e *ConnectError) Is(target error) bool {
 	return false
 }
 
-// isProgram reports whether the peer's program has rejected the request, as far as the event tells:
-// an RNIC gives the same event if nobody listens, or the peer leaves, and then without private
-// data.
+// isProgram reports whether the peer's program has rejected the request, as far as the event shows:
+// an RNIC reports the same event, without private data, if nobody listens or the peer leaves.
 func (e *ConnectError) isProgram() bool {
 	const consumerDefined = 28 // the reason of a program, as InfiniBand numbers it
 	return e.Event == ucma.Rejected.String() && (e.Status == consumerDefined || e.Status <= 0 && len(e.PrivateData) > 0)
 }
 
-// A WorkError is the result of a work request that has failed. The connection ends with the first.
-// It matches syscall.ECONNRESET if the reason is that the peer, or the way to it, is gone.
+// A WorkError is the result of a work request that has failed. The first failure ends the
+// connection. It matches syscall.ECONNRESET if the reason is that the peer, or the path to it, is
+// gone.
 type WorkError struct {
 	Status uint32 // as verbs number it
 }
@@ -104,8 +104,8 @@ func (e *WorkError) Kind() rdmap.Status {
 	return rdmap.StatusGeneral
 }
 
-// Is reports whether target is syscall.ECONNRESET and the peer is gone. A device that gives up says
-// so by several statuses: siw by LocalQPErr if TCP has failed, and "rddp run" by RemoteOpErr if the
+// Is reports whether target is syscall.ECONNRESET and the peer is gone. Devices use several
+// statuses for that: siw uses LocalQPErr if TCP has failed, and "rddp run" uses RemoteOpErr if the
 // peer's program has ended. The other statuses are about the work request, or about the device
 // itself.
 func (e *WorkError) Is(target error) bool {
@@ -119,13 +119,13 @@ func (e *WorkError) Is(target error) bool {
 var (
 	// ErrDisconnected means that the connection has ended and no completion is left.
 	ErrDisconnected = rnic.ErrDisconnected
-	// ErrQueueFull means that as many work requests are under way as the queue has room for. Each
-	// completion that Wait returns makes room for one.
+	// ErrQueueFull means that the queue has no room for another work request. Each completion that
+	// Wait returns makes room for one.
 	ErrQueueFull = rdmap.ErrQueueFull
 	// ErrSegment means that a Segment is not within its Region, that its Region is closed, or that
-	// there are too many: more than the Config's, or for an OpRead more than the device's, which is
-	// 1 with siw. With an atomic it also means that there is not one Segment of 8 bytes, or that
-	// the TO is no multiple of 8.
+	// there are too many: more than Config.Segments, or for an OpRead more than the limit of the
+	// device, which is 1 with siw. For an atomic it also means that there is not exactly one
+	// Segment of 8 bytes, or that the TO is not a multiple of 8.
 	ErrSegment = errors.New("verbs: segment outside of its region, or too many")
 )
 
@@ -160,8 +160,8 @@ func disconnected(err error) error {
 }
 
 // left is disconnected for an end that accepts, or confirms the peer's answer. When a peer leaves
-// before that, no event that ends a connection says so, and rdma_cm refuses what only a connection
-// has. A peer that breaks the rules at once has the device report its queue before, or while,
+// before that, no event reports the end of a connection, and rdma_cm refuses commands that need
+// one. If a peer breaks the rules at once, the device may report its queue before, or while,
 // rdma_cm reports the connection.
 func left(err error) error {
 	var d *DeviceError
@@ -180,7 +180,7 @@ func left(err error) error {
 	return err
 }
 
-// refused returns the error of an event that is not the one that was due.
+// refused returns the error for an event other than the expected one.
 func refused(e ucma.Event) error {
 	if e.Type == ucma.AddrError && e.Status == -int32(syscall.ENODEV) {
 		return unavailable(NotSupported, errors.New("the way to the peer is through no device"))

@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/toe/verbs"
 )
 
-// A client that sends one message and takes one. A device that can't be used is a reason to do the
-// same by package extsock.
+// A client sends one message and receives one. If no device can be used, it can do the same with
+// package extsock.
 func Example() {
 	request := func(ctx context.Context, server netip.AddrPort, message string) (string, error) {
 		d, err := verbs.Open("")

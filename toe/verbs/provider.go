@@ -7,30 +7,31 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A provider is what differs between the drivers whose queues this package knows: how queues lie in
-// memory, what the driver adds to commands, and how strict its completions are.
+// A provider describes the differences between the drivers that this package supports: the layout
+// of queues in memory, the data that the driver adds to commands, and how strict its completions
+// are.
 type provider struct {
 	driver uint32 // the kernel's number
 	// Bytes that the driver adds to answers, and to the input of REG_MR.
 	contextOut, regionOut, cqOut, qpOut int
 	regionIn                            int
-	segments                            int  // maximum of a work request; 0 means no other than the device's
+	segments                            int  // maximum per work request; 0 means the device's limit
 	plain                               bool // neither atomics nor Immediate Data
 	// overtakes means that completions of other work requests may come before those of Reads that
 	// were posted earlier.
 	overtakes bool
-	// flushTime is how long completions may come behind the command that has the device flush what
-	// is under way.
+	// flushTime is how long completions may still come after the command that makes the device
+	// flush outstanding work requests.
 	flushTime time.Duration
 
 	openCQ func(mapper, []byte, depths) (completionQueue, error)
 	openQP func(mapper, []byte, depths) (sendQueue, receiveQueue, error)
 }
 
-// depths are how much the queues of a connection hold at least.
+// depths are the minimum capacities of the queues of a connection.
 type depths struct{ sends, receives, segments uint32 }
 
-// exceeds reports whether a device has less.
+// exceeds reports whether the limits of a device are lower.
 func (n depths) exceeds(d *uverbs.Device, segments int) bool {
 	return max(n.sends, n.receives) > d.MaxQPWR || n.segments > d.MaxSGE || segments > 0 && n.segments > uint32(segments)
 }
@@ -48,14 +49,14 @@ type receiveQueue interface {
 	Put(id uint64, list []uverbs.SGE) bool
 }
 
-// A completionQueue is shared with the device. Take returns false if nothing is in it, and an error
-// if what is in it makes no sense.
+// A completionQueue is shared with the device. Take returns false if it is empty, and an error if
+// the entry is not valid.
 type completionQueue interface {
 	Take() (w uverbs.WC, ok bool, err error)
 }
 
-// An armer is a completionQueue in whose memory the program says that it waits. For others
-// REQ_NOTIFY_CQ does.
+// An armer is a completionQueue that the program arms by writing to its memory. Others are armed by
+// REQ_NOTIFY_CQ.
 type armer interface{ Arm() }
 
 // providers are tried in this order.
@@ -67,7 +68,7 @@ var providers = []*provider{
 	{
 		driver:     uverbs.DriverSIW,
 		contextOut: siw.ContextLen, regionIn: siw.RegionInLen, regionOut: siw.RegionLen, cqOut: siw.CQLen, qpOut: siw.QPLen,
-		flushTime: 0, // it flushes within the command; what it has not flushed then, such as some Reads, it never does
+		flushTime: 0, // it flushes within the command; work requests not flushed then, such as some Reads, never are
 		segments:  siw.MaxSegments, plain: true, overtakes: true, openCQ: openSiwCQ, openQP: openSiwQP,
 	},
 }

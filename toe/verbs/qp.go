@@ -16,25 +16,28 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A Config says what a connection has. The zero value of a number means the default.
+// A Config describes a connection. The zero value of a number means the default.
 type Config struct {
-	// Sends and Receives are how many work requests of each kind may be under way; default 64.
+	// Sends and Receives are the maximum numbers of outstanding work requests of each kind; default
+	// 64.
 	Sends, Receives int
 	// Segments is the maximum number of Segments of a work request; default 4.
 	Segments int
-	// Reads is how many RDMA Reads each end serves at a time, and has under way; default 16,
-	// maximum 255.
+	// Reads is the maximum number of RDMA Reads that each end serves at a time, and has
+	// outstanding; default 16, maximum 255.
 	Reads int
-	// NoFlush says that nobody cares for work requests that are under way when the connection has
-	// ended. Wait then does not wait until the device has flushed them.
+	// NoFlush says that the program does not need the completions of work requests that are
+	// outstanding when the connection ends. Wait then does not wait until the device has flushed
+	// them.
 	NoFlush bool
-	// PrivateData is what the peer's program gets with the request for the connection, or with the
+	// PrivateData is sent to the peer's program with the request for the connection, or with the
 	// answer: at most 255 bytes. A channel adapter carries at most 56 in a request and 196 in an
-	// answer, and fills up with zeros.
+	// answer, and pads with zeros.
 	PrivateData []byte
-	// Prepare is called before the peer can send anything. It posts the first receives: a Send that
-	// finds none ends the connection with most devices. Of an end that accepts it may also look at
-	// the peer's private data. An error of Prepare ends the connection, or refuses it.
+	// Prepare is called before the peer can send anything. It posts the first receives: with most
+	// devices, a Send that finds no receive ends the connection. On an end that accepts, Prepare
+	// may also look at the peer's private data. An error of Prepare ends the connection, or refuses
+	// it.
 	Prepare func(*QP) error
 	// Answer, if not nil, returns the private data of an answer to the given request. It is called
 	// before Prepare, and PrivateData is then not used.
@@ -66,8 +69,8 @@ func (c *Config) fill() error {
 	return nil
 }
 
-// mostPrivate is the maximum length of private data in bytes, and the others that of a channel
-// adapter.
+// mostPrivate is the maximum length of private data in bytes. The other constants are the limits of
+// a channel adapter.
 const (
 	mostPrivate        = ucma.PrivateDataLen - 1
 	mostPrivateRequest = 56
@@ -75,7 +78,7 @@ const (
 )
 
 // A QP is a connection: the queue pair, and the completion queue of both its queues. Its methods
-// may be called from any goroutine; of Wait, one call at a time is under way.
+// may be called from any goroutine; only one call of Wait at a time is allowed.
 type QP struct {
 	*end
 	channel     *os.File // of the completion queue
@@ -84,7 +87,7 @@ type QP struct {
 	hasCQ, isQP bool
 	mapped      [][]byte
 
-	post     locks.Mutex[locks.VerbsPost] // guards the two queues, what is under way, and the memory of a doorbell
+	post     locks.Mutex[locks.VerbsPost] // guards the two queues, the outstanding work requests, and the memory of a doorbell
 	bell     [32]byte
 	answer   [8]byte
 	pinned   runtime.Pinner
@@ -99,7 +102,7 @@ type QP struct {
 
 	poll locks.Mutex[locks.VerbsWait] // held by Wait
 	done completionQueue
-	// flushBy is when completions end to be due, of a connection that has ended.
+	// flushBy is the time until which completions are due after the connection has ended.
 	flushBy time.Time
 }
 
@@ -134,7 +137,8 @@ func newQP(e *end, cfg Config, private []byte, mostPrivate int) (*QP, error) {
 	return q, e.cause()
 }
 
-// make makes the queues, unless q has been closed meanwhile: release waits for its end.
+// make makes the queues, unless q has been closed in the meantime. release waits until make has
+// ended.
 func (q *QP) make(cfg Config) error {
 	q.poll.Lock()
 	defer q.poll.Unlock()
@@ -158,7 +162,7 @@ func (q *QP) makeCQ(cfg Config) error {
 	}
 	q.channel = f
 	q.mu.Lock()
-	q.wake = func() { _ = f.SetReadDeadline(time.Unix(1, 0)) } // without deadlines makeCQ has failed
+	q.wake = func() { _ = f.SetReadDeadline(time.Unix(1, 0)) } // without deadlines, makeCQ has failed
 	q.mu.Unlock()
 	if err := f.SetReadDeadline(time.Time{}); err != nil {
 		return &DeviceError{"CREATE_COMP_CHANNEL", err}
@@ -211,7 +215,7 @@ func (q *QP) mapQueue(m uverbs.Mapping) ([]byte, error) {
 	return b, nil
 }
 
-// change takes the queue pair to a state, with the attributes that rdma_cm has for it.
+// change moves the queue pair to a state, with the attributes that rdma_cm has for it.
 func (q *QP) change(to uverbs.State) error {
 	out, err := command(q.d.cm, ucma.InitQPAttr, uverbs.AttributesLen, func(at uint64) []byte {
 		return ucma.Numbers{Response: at, ID: q.id, Other: uint32(to)}.AppendAnswered(nil)
@@ -227,14 +231,14 @@ func (q *QP) change(to uverbs.State) error {
 		a.Access |= q.d.access()
 	}
 	if a.State = to; mask == 0 {
-		return nil // the device goes there with the connection
+		return nil // the device enters this state with the connection
 	}
 	c := uverbs.Change{Handle: q.qp, Mask: mask | uverbs.MaskState, To: a}
 	return q.d.do(uverbs.ModifyQP, c.AppendTo(nil), nil)
 }
 
-// join makes the queue pair of a channel adapter ready, once the peer's is known. That of an RNIC
-// is ready with the connection.
+// join makes the queue pair of a channel adapter ready, once the peer's queue pair is known. The
+// queue pair of an RNIC is ready with the connection.
 func (q *QP) join() error {
 	q.poll.Lock() // release waits for its end
 	defer q.poll.Unlock()
@@ -247,25 +251,25 @@ func (q *QP) join() error {
 	return q.change(uverbs.RTS)
 }
 
-// PrivateData returns what the peer's program has sent with its request, or with its answer. An end
-// that dials has it once Dial has returned. The caller must not change it.
+// PrivateData returns the data that the peer's program has sent with its request, or with its
+// answer. On an end that dials, they are available once Dial has returned. The caller must not
+// change it.
 func (q *QP) PrivateData() []byte { return q.private }
 
 // Addrs returns the addresses of both ends.
 func (q *QP) Addrs() (local, remote netip.AddrPort) { return q.route.Src, q.route.Dst }
 
-// param is what the peer hears of the queue pair.
+// param returns the parameters of the queue pair that the peer gets.
 func (q *QP) param(cfg Config) ucma.ConnParam {
 	_ = cfg.fill() // newQP has checked it
 	reads := uint8(min(uint32(cfg.Reads), max(q.d.limits.MaxRead, 1)))
 	return ucma.ConnParam{QPN: q.number, Responder: reads, Initiator: reads, PrivateData: cfg.PrivateData, RetryCount: 7, RNRetry: 7, Valid: true}
 }
 
-// Post posts a work request with local memory, which is the device's until the Completion. A Send
-// or Write takes the data from the segments, an OpRead puts them there. An atomic puts 8 bytes
-// there, for which there must be one segment. The errors are [ErrQueueFull], [ErrSegment],
-// [ErrDisconnected], os.ErrClosed, *[DeviceError], and *[UnavailableError] if the device has not
-// the operation.
+// Post posts a work request with local memory, which belongs to the device until the Completion. A
+// Send or Write takes the data from the segments, and an OpRead puts them there. An atomic puts 8
+// bytes into its one segment. The errors are [ErrQueueFull], [ErrSegment], [ErrDisconnected],
+// os.ErrClosed, *[DeviceError], and *[UnavailableError] if the device does not have the operation.
 func (q *QP) Post(r Request, local ...Segment) error {
 	if !q.d.Can(r.Op) || r.Op == OpReceive {
 		return unavailable(NotSupported, fmt.Errorf("%v on %s", r.Op, q.d.name))
@@ -288,15 +292,15 @@ func (q *QP) Post(r Request, local ...Segment) error {
 }
 
 // PostReceive posts a receive: the next Send of the peer goes to the segments, in their order. The
-// memory is the device's until the Completion. The errors are those of Post.
+// memory belongs to the device until the Completion. The errors are those of Post.
 func (q *QP) PostReceive(id uint64, to ...Segment) error {
 	q.post.Lock()
 	defer q.post.Unlock()
 	return q.put(&q.rq, work{id: id, op: OpReceive}, to, func(n uint64) bool { return q.receives.Put(n|receiveBit, q.list) })
 }
 
-// put puts a work request with q.list into a queue by put, with the number that its completion has
-// to have. The caller holds q.post.
+// put puts a work request with q.list into a queue by calling put with the number that its
+// completion must have. The caller holds q.post.
 func (q *QP) put(to *account, w work, segments []Segment, put func(n uint64) bool) error {
 	if err := q.cause(); err != nil {
 		return err
@@ -324,10 +328,10 @@ func (q *QP) put(to *account, w work, segments []Segment, put func(n uint64) boo
 	return nil
 }
 
-// doorbell says that there is something in the send queue.
+// doorbell tells the device that the send queue has entries.
 func (q *QP) doorbell() error {
 	_, err := q.d.file.Write(q.bell[:])
-	if errors.Is(err, syscall.ENOTCONN) { // of siw, on the way to the end; the work request is in the queue
+	if errors.Is(err, syscall.ENOTCONN) { // from siw, when the connection is ending; the work request is in the queue
 		q.fail(ErrDisconnected)
 		return nil
 	}
@@ -340,9 +344,9 @@ func (q *QP) doorbell() error {
 }
 
 // Wait waits for completions and fills dst with at least one, each once, in the order of each
-// queue; with siw, Reads have an order of their own. The error is that of ctx, or
-// [ErrDisconnected], os.ErrClosed or a *[DeviceError] once the connection has ended and no
-// completion is left. Work requests without a completion then have no known result.
+// queue; with siw, Reads have their own order. The error is ctx.Err(). Once the connection has
+// ended and no completion is left, it is [ErrDisconnected], os.ErrClosed or a *[DeviceError]. Work
+// requests without a completion then have no known result.
 func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -351,7 +355,7 @@ func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 	defer q.poll.Unlock()
 	defer context.AfterFunc(ctx, func() { _ = q.channel.SetReadDeadline(time.Unix(1, 0)) })()
 	for {
-		// What ends the wait sets the deadline again, after it is known below.
+		// An event that ends the wait sets the deadline again, after it can be seen below.
 		_ = q.channel.SetReadDeadline(q.flushBy)
 		cause := q.cause()
 		if errors.Is(cause, os.ErrClosed) {
@@ -364,7 +368,7 @@ func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 			if begins := q.flushBy.IsZero(); !q.flushing(cause) {
 				return 0, cause
 			} else if begins {
-				continue // with the deadline, which must not be set behind a look at the cause
+				continue // to set the deadline, which must not happen after the cause was read
 			}
 		}
 		if ctx.Err() != nil {
@@ -381,7 +385,7 @@ func (q *QP) Wait(ctx context.Context, dst []Completion) (n int, err error) {
 	}
 }
 
-// arm has the next completion wake q.
+// arm makes the next completion wake q.
 func (q *QP) arm() error {
 	if a, ok := q.done.(armer); ok {
 		a.Arm()
@@ -390,8 +394,8 @@ func (q *QP) arm() error {
 	return q.d.do(uverbs.ReqNotifyCQ, uverbs.AppendWords(nil, q.cq, 0), nil)
 }
 
-// flushing reports whether completions are still due of a connection that has ended because of
-// cause. The first time, it has the device complete what is under way.
+// flushing reports whether completions are still due for a connection that has ended because of
+// cause. The first call makes the device complete the outstanding work requests.
 func (q *QP) flushing(cause error) bool {
 	if q.noFlush {
 		return false
@@ -422,7 +426,7 @@ func (q *QP) sleep() {
 	}
 }
 
-// take takes completions that are there.
+// take takes available completions.
 func (q *QP) take(dst []Completion) (n int, err error) {
 	q.post.Lock()
 	defer q.post.Unlock()
@@ -444,8 +448,8 @@ func (q *QP) take(dst []Completion) (n int, err error) {
 	return n, nil
 }
 
-// complete returns the completion that the device's stands for. It must be that of the oldest work
-// request of its line.
+// complete returns the Completion for the device's completion wc, which must belong to the oldest
+// work request of its line.
 func (q *QP) complete(wc *uverbs.WC) (c Completion, err error) {
 	from := &q.sq
 	if wc.ID&receiveBit != 0 {
@@ -458,15 +462,14 @@ func (q *QP) complete(wc *uverbs.WC) (c Completion, err error) {
 	return w.complete(wc)
 }
 
-// Close ends the connection and gives its queues back. Work requests that are under way get no
-// completion, and no memory of theirs is used any more when Close returns. Close ends a blocked
-// Wait.
+// Close ends the connection and releases its queues. Outstanding work requests get no completion,
+// and their memory is no longer used when Close returns. Close ends a blocked Wait.
 func (q *QP) Close() error {
 	q.close()
 	return nil
 }
 
-// release gives back what q holds of the device. The end is closed, so nobody begins to use it.
+// release releases the device's resources of q. The end is closed, so no new use begins.
 func (q *QP) release() {
 	_ = q.send(ucma.Disconnect, ucma.AppendNumber(nil, q.id)) // it may never have been connected
 	q.poll.Lock()
@@ -475,7 +478,7 @@ func (q *QP) release() {
 	defer q.post.Unlock()
 	var x, y uint32
 	if q.isQP {
-		_ = q.d.do(uverbs.DestroyQP, uverbs.AppendAnswered(nil, q.qp, 0), nil, &x) // the rest ends with the file
+		_ = q.d.do(uverbs.DestroyQP, uverbs.AppendAnswered(nil, q.qp, 0), nil, &x) // if it fails, closing the file destroys the queue pair
 	}
 	if q.hasCQ {
 		_ = q.d.do(uverbs.DestroyCQ, uverbs.AppendAnswered(nil, q.cq, 0), nil, &x, &y)
@@ -485,6 +488,6 @@ func (q *QP) release() {
 	}
 	q.pinned.Unpin()
 	if q.channel != nil {
-		_ = q.channel.Close() // it is closed even so
+		_ = q.channel.Close() // the file is closed anyway
 	}
 }

@@ -9,15 +9,15 @@ import (
 // receiveBit marks the numbers of receives in the device's queues. The rest is a count.
 const receiveBit = 1 << 63
 
-// A work is a work request that is under way.
+// A work is an outstanding work request.
 type work struct {
 	id  uint64 // the program's
 	op  Op
 	len int // bytes
 }
 
-// A line is the kind of work requests that a device completes in their order. Most devices have one
-// line for each queue. siw has two for the send queue, of which reads are one.
+// A line is a kind of work requests that a device completes in order. Most devices have one line
+// per queue. siw has two for the send queue; Reads are one of them.
 type line uint8
 
 const (
@@ -26,8 +26,8 @@ const (
 	lines
 )
 
-// An account is what is under way in a send or a receive queue. A completion must be that of the
-// oldest work request of its line.
+// An account holds the outstanding work requests of a send or receive queue. A completion must
+// belong to the oldest work request of its line.
 type account struct {
 	depth     int // of the queue
 	overtakes bool
@@ -48,22 +48,22 @@ func (a *account) line(o Op) *ring.Ring[numbered] {
 	return &a.lines[all]
 }
 
-// len returns how many are under way.
+// len returns the number of outstanding work requests.
 func (a *account) len() int { return a.lines[all].Len() + a.lines[reads].Len() }
 
-// full reports whether there is no room for another one.
+// full reports whether there is no room for another work request.
 func (a *account) full() bool { return a.len() >= a.depth }
 
-// empty reports whether nothing is under way.
+// empty reports whether no work request is outstanding.
 func (a *account) empty() bool { return a.len() == 0 }
 
-// add adds w, whose completion has to have the number tail. There must be room.
+// add adds w, whose completion must have the number tail. There must be room.
 func (a *account) add(w work) {
 	*a.line(w.op).Push() = numbered{a.tail, w}
 	a.tail++
 }
 
-// take takes the one with the number n, which must be the oldest of its line.
+// take takes the work with the number n, which must be the oldest of its line.
 func (a *account) take(n uint64) (work, error) {
 	for i := range a.lines {
 		if l := &a.lines[i]; l.Len() > 0 && l.First().number == n {

@@ -21,7 +21,7 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// newQueues returns a QP whose queues are in memory of the test, which stands where the device is.
+// newQueues returns a QP whose queues are in memory of the test, which plays the device.
 func newQueues(t testing.TB, depth uint32) (q *QP, completions *ring.Ring) {
 	t.Helper()
 	make1 := func(n, entryLen uint32) *ring.Ring {
@@ -110,7 +110,7 @@ func TestFlushedCompletion(t *testing.T) {
 	}
 }
 
-// TestCloseWhileFlushing: Close ends a Wait that waits for what is flushed.
+// TestCloseWhileFlushing: Close ends a Wait that waits for flushed work requests.
 func TestCloseWhileFlushing(t *testing.T) {
 	q, _ := newQueues(t, 4)
 	post(t, q)
@@ -159,7 +159,7 @@ type armedQueue struct{}
 func (armedQueue) Take() (w uverbs.WC, ok bool, err error) { return w, false, nil }
 func (armedQueue) Arm()                                    {}
 
-// What a device lacks is refused before the device sees it.
+// The package refuses an operation that a device lacks before the device sees it.
 func TestNotSupported(t *testing.T) {
 	q, _ := newQueues(t, 4)
 	var u *UnavailableError
@@ -173,7 +173,7 @@ func TestNotSupported(t *testing.T) {
 	}
 }
 
-// A queue holds what it was made for, although the ring may have more places.
+// A queue holds as many work requests as it was made for, although the ring may have more places.
 func TestQueueFull(t *testing.T) {
 	q, _ := newQueues(t, 5)
 	add := func() error { return q.PostReceive(1) }
@@ -228,7 +228,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestWorkErrorKind: the statuses of verbs, as package rdmap has them.
+// TestWorkErrorKind: the statuses of verbs and their counterparts in package rdmap.
 func TestWorkErrorKind(t *testing.T) {
 	want := map[uverbs.WCStatus]rdmap.Status{
 		uverbs.FlushErr: rdmap.StatusFlushed, uverbs.LocalLengthErr: rdmap.StatusLocalLength, uverbs.LocalProtErr: rdmap.StatusLocalProtection,
@@ -248,7 +248,7 @@ func TestWorkErrorKind(t *testing.T) {
 	}
 }
 
-// TestSolicited: a Send that asks for an Event says so to the device.
+// TestSolicited: a Send that asks for an Event sets the device's flag.
 func TestSolicited(t *testing.T) {
 	for _, solicited := range []bool{false, true} {
 		if w := sendWR(&Request{Op: OpSend, Solicited: solicited}, 1); w.Flags&uverbs.Solicited != 0 != solicited {
@@ -257,8 +257,8 @@ func TestSolicited(t *testing.T) {
 	}
 }
 
-// What means that the peer is gone, or has refused, matches the errno that a program with TCP looks
-// for.
+// An error which means that the peer is gone, or has refused, matches the errno that a program with
+// TCP looks for.
 func TestErrno(t *testing.T) {
 	gone := map[uverbs.WCStatus]bool{
 		uverbs.LocalQPErr: true, uverbs.RemoteOpErr: true, uverbs.RetryExceeded: true, uverbs.RNRRetryExceeded: true,
@@ -289,7 +289,7 @@ func TestErrno(t *testing.T) {
 	}
 }
 
-// A fuzzed is a QP, and the memory of its completion queue with the place where entries are.
+// A fuzzed is a QP, the memory of its completion queue, and the place of the entries in it.
 type fuzzed struct {
 	q       *QP
 	memory  []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A Region is registered memory outside of Go's heap. Its methods may be called from any goroutine.
+// A Region is registered memory outside Go's heap. Its methods may be called from any goroutine.
 type Region struct {
 	d      *Device
 	mapped []byte // whole pages
@@ -22,11 +22,11 @@ type Region struct {
 
 	mu     locks.Mutex[locks.VerbsRegion] // held while it is registered and deregistered
 	closed bool                           // Device.regions guards it
-	gone   bool                           // it is deregistered; mu guards it
+	gone   bool                           // it is deregistered; mu guards this field
 }
 
-// NewRegion returns n bytes of zeros, n > 0, that are registered with the device. Peers may do with
-// them what access says. With ddp.RemoteAtomic the error is an *[UnavailableError] if the device
+// NewRegion returns n bytes of zeros, n > 0, that are registered with the device. access says what
+// peers may do with them. With ddp.RemoteAtomic the error is an *[UnavailableError] if the device
 // has no atomics.
 func (d *Device) NewRegion(n int, access ddp.Access) (*Region, error) {
 	if access&ddp.RemoteAtomic != 0 && !d.Can(OpFetchAdd) {
@@ -65,7 +65,7 @@ func (d *Device) NewRegion(n int, access ddp.Access) (*Region, error) {
 	return r, nil
 }
 
-// accessOf returns the access as the kernel numbers it.
+// accessOf returns the access in the kernel's numbering.
 func accessOf(a ddp.Access) uverbs.Access {
 	to := uverbs.LocalWrite
 	for _, right := range []struct {
@@ -79,8 +79,8 @@ func accessOf(a ddp.Access) uverbs.Access {
 	return to
 }
 
-// Bytes returns the memory. It is the Region's, and lasts until Close. From then on Bytes returns
-// nil.
+// Bytes returns the memory. It belongs to the Region, and is valid until Close. After Close, Bytes
+// returns nil.
 func (r *Region) Bytes() []byte {
 	r.d.regions.RLock()
 	defer r.d.regions.RUnlock()
@@ -96,12 +96,12 @@ func (r *Region) Handle() rdmap.Handle {
 	return rdmap.Handle{STag: ddp.STag(r.remote), TO: address(r.b), Len: uint32(min(len(r.b), math.MaxUint32))}
 }
 
-// Close ends the rights of peers and gives the memory back. Work requests that are under way with
-// it fail. If the device does not let go of the memory, the error says so, and the memory stays.
+// Close ends the rights of peers and frees the memory. Outstanding work requests with this memory
+// fail. If the device does not release the memory, the error says so, and the memory remains.
 func (r *Region) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.d.regions.Lock() // no work request with it is on its way into a queue now
+	r.d.regions.Lock() // no work request with it is being put into a queue now
 	closed := r.closed
 	r.closed = true
 	r.d.regions.Unlock()
@@ -126,7 +126,7 @@ func (r *Region) deregister() error {
 	return err
 }
 
-// entry returns the segment as the device takes it. The caller holds d.regions.
+// entry returns the segment in the device's form. The caller holds d.regions.
 func entry(s Segment, d *Device) (uverbs.SGE, error) {
 	r, _ := s.Region.(*Region)
 	if r == nil || r.d != d || r.closed || s.Off < 0 || s.Len < 0 || s.Off > len(r.b) || s.Len > len(r.b)-s.Off || int64(s.Len) > uverbs.MaxMessage {

@@ -5,13 +5,13 @@ package verbs
 import "testing"
 
 // TestRegionAtClose: any goroutine may call the methods of a Region while another one closes it.
-// From then on Bytes has nothing, and Handle still says what peers were told.
+// After that Bytes returns nil, and Handle still returns the same Handle.
 func TestRegionAtClose(t *testing.T) {
 	mapped, err := pages(8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Region{d: &Device{}, mapped: mapped, b: mapped[:8], remote: 5, gone: true} // as behind Device.Close
+	r := &Region{d: &Device{}, mapped: mapped, b: mapped[:8], remote: 5, gone: true} // as after Device.Close
 	h := r.Handle()
 	closed := make(chan error, 1)
 	go func() { closed <- r.Close() }()

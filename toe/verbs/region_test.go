@@ -10,14 +10,14 @@ import (
 )
 
 // TestPostWhileRegionCloses: a work request with a Region whose Close waits for the device is
-// refused, and locks no other Region meanwhile. Otherwise two Posts with the same two Regions, and
-// the Close of each Region, could wait for each other in a circle.
+// refused, and locks no other Region during that time. Otherwise two Posts with the same two
+// Regions, and the Close of each Region, could deadlock.
 func TestPostWhileRegionCloses(t *testing.T) {
 	q, _ := newQueues(t, 4)
 	q.list = make([]uverbs.SGE, 0, 2)
 	memory := make([]byte, 16)
 	open, closing := &Region{d: q.d, mapped: memory[:8], b: memory[:8]}, &Region{d: q.d, mapped: memory[8:], b: memory[8:]}
-	closing.mu.Lock() // as Close has it
+	closing.mu.Lock() // as Close locks it
 	defer closing.mu.Unlock()
 	closing.closed = true
 	refused := make(chan error, 1)

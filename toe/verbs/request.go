@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// These types are those of package toe, which programs use without this package.
+// These types are those of package rnic, which programs can use without this package.
 type (
 	// An Op is the operation of a work request.
 	Op = rnic.Op
@@ -32,7 +32,7 @@ const (
 	OpWriteImmediate = rnic.OpWriteImmediate
 )
 
-// wire are the device's numbers of the operations. That of OpReceive is never posted.
+// wire contains the device's numbers of the operations. OpReceive is never posted.
 var wire = [...]uverbs.SendOp{
 	OpSend: uverbs.OpSend, OpWrite: uverbs.OpWrite, OpRead: uverbs.OpRead, OpFetchAdd: uverbs.OpFetchAdd, OpCmpSwap: uverbs.OpCmpSwap,
 	OpSendImmediate: uverbs.OpSendImm, OpWriteImmediate: uverbs.OpWriteImm,
@@ -40,7 +40,7 @@ var wire = [...]uverbs.SendOp{
 
 func isAtomic(o Op) bool { return o == OpFetchAdd || o == OpCmpSwap }
 
-// sendWR returns r as the device takes it, with a number of the device's queue.
+// sendWR returns r in the device's form, with the number n in the device's queue.
 func sendWR(r *Request, n uint64) *uverbs.SendWR {
 	w := &uverbs.SendWR{ID: n, Op: wire[r.Op], Flags: uverbs.Signaled, Addr: r.Remote.TO, RKey: uint32(r.Remote.STag)}
 	if r.Solicited {
@@ -57,7 +57,8 @@ func sendWR(r *Request, n uint64) *uverbs.SendWR {
 	return w
 }
 
-// complete makes a Completion of w and what the device says of it, unless that makes no sense.
+// complete makes a Completion from w and the device's completion wc. It returns an error if wc is
+// not valid for w.
 func (w *work) complete(wc *uverbs.WC) (c Completion, err error) {
 	c = Completion{ID: w.id, Op: w.op}
 	switch {

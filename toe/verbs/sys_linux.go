@@ -30,7 +30,7 @@ func invoke(f *os.File, c call) error {
 	}
 	input := func(b []byte) uverbs.Span {
 		s := span(b)
-		if 0 < len(b) && len(b) <= 8 { // such input is in the attribute itself
+		if 0 < len(b) && len(b) <= 8 { // such input is stored in the attribute itself
 			var w [8]byte
 			copy(w[:], b)
 			s.Addr = *(*uint64)(unsafe.Pointer(&w))
@@ -48,7 +48,7 @@ func invoke(f *os.File, c call) error {
 	})
 }
 
-// control calls do with the descriptor of f, which stays open meanwhile.
+// control calls do with the descriptor of f, which stays open during the call.
 func control(f *os.File, do func(fd uintptr) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -107,16 +107,16 @@ func getEvent(f *os.File) (ucma.Event, error) {
 	return ucma.ParseEvent(answer)
 }
 
-// adopt takes a descriptor that the device has made in this process.
+// adopt takes ownership of a descriptor that the device has made in this process.
 func adopt(fd uint32, name string) (*os.File, error) {
 	if err := unix.SetNonblock(int(int32(fd)), true); err != nil {
-		return nil, err // it is no descriptor
+		return nil, err // it is not a descriptor
 	}
 	unix.CloseOnExec(int(fd))
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// pages returns memory of whole pages outside of Go's heap, of at least n bytes.
+// pages returns at least n bytes of memory, in whole pages outside Go's heap.
 func pages(n int) ([]byte, error) {
 	size := (n + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1)
 	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -131,14 +131,14 @@ func mapQueue(f *os.File, m uverbs.Mapping) (b []byte, err error) {
 	return b, err
 }
 
-// unmap gives memory of pages and mapQueue back.
+// unmap unmaps memory of pages or mapQueue.
 func unmap(b []byte) {
 	if b != nil && unix.Munmap(b) != nil {
 		panic("BUG: memory that was not mapped")
 	}
 }
 
-// openNonblock opens a file for commands whose waiting calls do not block a thread.
+// openNonblock opens a file for commands, such that waiting calls do not block a thread.
 func openNonblock(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
 }

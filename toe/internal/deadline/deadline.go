@@ -1,5 +1,5 @@
-// Package deadline is the deadline of a Stream that waits with a sync.Cond: toe/simtoe and
-// toe/netconn share it.
+// Package deadline implements the deadline of a Stream that waits with a sync.Cond, for toe/simtoe
+// and toe/netconn.
 package deadline
 
 import (
@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Deadline is a point in time after which waits end. The zero value is no deadline. Callers hold
-// the lock of the sync.Cond that the waiting goroutines use, in all methods.
+// A Deadline is a point in time after which waits end. The zero value is no deadline. Callers of
+// all methods hold the lock of the sync.Cond that the waiting goroutines use.
 type Deadline struct {
 	at     time.Time // zero if there is none
 	passed bool
 	timer  *time.Timer
-	moves  uint // counts Set and Stop: a timer that fires late sees that it is stale
+	moves  uint // counts Set and Stop: tells a timer that fires late that it is stale
 }
 
 // At returns the deadline, or the zero time if there is none.
@@ -23,7 +23,7 @@ func (d *Deadline) At() time.Time { return d.at }
 func (d *Deadline) Passed() bool { return d.passed }
 
 // Set moves the deadline to t, or removes it if t is zero. It wakes the goroutines that wait on c:
-// now if t has passed, else when t does.
+// now if t has passed, otherwise when t passes.
 func (d *Deadline) Set(t time.Time, c *sync.Cond) {
 	d.Stop()
 	d.at = t

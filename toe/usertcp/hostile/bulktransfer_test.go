@@ -15,15 +15,15 @@ import (
 // A bulkTransfer writes the same bytes to the victim's memory again and again.
 type bulkTransfer struct {
 	from, to *extsock.Conn
-	memory   []byte // what the peer writes to
-	spare    []byte // what the peer may write to, but does not
+	memory   []byte // the peer writes to it
+	spare    []byte // the peer may write to it, but does not
 	data     []byte
 	handle   rdmap.Handle
 	regions  [2]extsock.Region
 	stop     atomic.Bool
 	writing  sync.WaitGroup
 	lost     chan struct{} // closed when the victim's end has failed
-	err      error         // why it has
+	err      error         // why it has failed
 	isStuck  bool
 }
 
@@ -32,7 +32,7 @@ const (
 	stuckAfter = 5000 // looks, one each millisecond: a process that gets no processor looks less often
 )
 
-// begin begins to write.
+// begin starts to write.
 func (c *bulkTransfer) begin() {
 	m := c.from.Remote(c.handle)
 	c.writing.Go(func() {
@@ -62,8 +62,8 @@ func (c *bulkTransfer) isLost() bool {
 	}
 }
 
-// moves waits until the victim has received n more bytes, and reports whether it has before the
-// stream was lost. A stream on which nothing has arrived for many looks is stuck.
+// moves waits until the victim has received n more bytes, and reports whether it has received them
+// before the stream was lost. A stream is stuck if nothing has arrived for many looks.
 func (c *bulkTransfer) moves(n uint64) bool {
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()

@@ -17,12 +17,12 @@ import (
 	"github.com/rddp/rddp/toe/badlink"
 )
 
-// forgedLen is the length in bytes of an FPDU of forged.
+// forgedLen is the length in bytes of an FPDU that forged makes.
 const forgedLen = 2 + ddp.TaggedHeaderLen + 4 + 4
 
-// forged returns n bytes that an application may send as any others: FPDUs with valid CRCs that
-// write to the victim. Some have forged Markers in front of them or behind them, which point to
-// them.
+// forged returns n bytes that an application may send like any others. They contain FPDUs with
+// valid CRCs that write to the victim. Some have forged Markers before or after them, which point
+// to them.
 func forged(random *rand.Rand, n int, victim rdmap.Handle) (payload []byte) {
 	tx, batch := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(mpa.MinBuffer)
 	for len(payload) < n {
@@ -56,11 +56,11 @@ func beginsForged(run []byte, victim ddp.STag) bool {
 	return err == nil && h.STag == victim
 }
 
-// TestForgedFPDUs: an application sends data that are full of FPDUs with valid CRCs, which write to
-// a Region of the receiving end that the application does not use. The link loses and reorders
-// packets and cuts them at random, so the data arrive early in runs that begin with such an FPDU.
-// No byte is placed in that Region, without Markers and with them, in 1,000 seeds each; without the
-// tag conformance in 20.
+// TestForgedFPDUs: an application sends data full of FPDUs with valid CRCs, which write to a Region
+// of the receiving end that the application does not use. The link loses, reorders and cuts packets
+// at random, so the data arrive early in runs that begin with such an FPDU. No byte must be placed
+// in that Region, with and without Markers, for 1,000 seeds each; without the tag conformance for
+// 20.
 func TestForgedFPDUs(t *testing.T) {
 	for _, markers := range []bool{false, true} {
 		t.Run(fmt.Sprintf("Markers %t", markers), func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestForgedFPDUs(t *testing.T) {
 	}
 }
 
-// attackWithForged sends forged data over one connection. It counts the early runs, and those of
-// them that begin with a forged FPDU, and returns how many FPDUs were placed early.
+// attackWithForged sends forged data over one connection. It counts the early runs, and the early
+// runs that begin with a forged FPDU, and returns the number of FPDUs placed early.
 func attackWithForged(t *testing.T, seed uint64, markers bool, runs, traps *atomic.Uint64) (placed uint64) {
 	const rounds, length = 4, 12_000
 	random := rand.New(rand.NewPCG(seed, 4))
@@ -123,8 +123,8 @@ func attackWithForged(t *testing.T, seed uint64, markers bool, runs, traps *atom
 	return ci.Stats().EarlyFPDUs
 }
 
-// writeAndSend sends data in pieces of length bytes, in turn by RDMA Write to the next place of h
-// and in the byte stream.
+// writeAndSend sends data in pieces of length bytes, alternately by RDMA Write to the next place of
+// h and in the byte stream.
 func writeAndSend(c *extsock.Conn, h rdmap.Handle, data []byte, length int) error {
 	for at := 0; at < len(data); at += 2 * length {
 		place, err := h.Slice(int64(at/2), length)

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// A poisoner makes early runs of garbage: other bytes than those that come in order.
+// A poisoner makes early runs of garbage: their bytes differ from those that come in order.
 type poisoner struct {
 	random *rand.Rand
 	real   []byte // the run that was shown last
@@ -34,7 +34,8 @@ func (p *poisoner) early(run []byte, off uint64) {
 	p.real, p.off, p.fresh = append(p.real[:0], run...), off, true
 }
 
-// hint returns garbage, or nothing: after each run that is real, and else now and then.
+// hint returns garbage after each real run, and sometimes at other times; otherwise it returns
+// nothing.
 func (p *poisoner) hint(next uint64) (run []byte, off uint64) {
 	if len(p.real) == 0 || !p.fresh && p.random.IntN(8) > 0 {
 		return nil, 0
@@ -57,7 +58,7 @@ func (p *poisoner) hint(next uint64) (run []byte, off uint64) {
 		off = (ahead + 511) &^ 511
 		run = append(make([]byte, 4), run...)
 		binary.BigEndian.PutUint16(run[4:], uint16(len(run)/2))
-	case 4: // the end of a real run, and garbage behind it
+	case 4: // the end of a real run, and garbage after it
 		cut := p.random.IntN(len(run))
 		off = p.off + uint64(cut)
 		run = append(run[cut:], make([]byte, 1+p.random.IntN(1000))...)
@@ -69,9 +70,9 @@ func (p *poisoner) hint(next uint64) (run []byte, off uint64) {
 	return run, off
 }
 
-// TestGarbageShownEarly: runs of garbage come early, unaligned, and overlap what comes in order.
-// Each FPDU in them fails its check. That costs nothing: all data arrive, and the stream survives,
-// in 1,000 seeds; without the tag conformance in 10.
+// TestGarbageShownEarly: runs of garbage come early, unaligned, and overlap the bytes in order.
+// Each FPDU in them fails its check. That does no harm: all data arrive, and the stream survives,
+// for 1,000 seeds; without the tag conformance for 10.
 func TestGarbageShownEarly(t *testing.T) {
 	var garbage, placed atomic.Uint64
 	seeds := testmode.Cases(1000)
@@ -89,7 +90,7 @@ func TestGarbageShownEarly(t *testing.T) {
 		}
 		data := make([]byte, 2*rounds*length)
 		for i := range data {
-			data[i] = 0x80 | byte(random.Uint32()) // at another place in the stream it is no Marker that points to an FPDU
+			data[i] = 0x80 | byte(random.Uint32()) // elsewhere in the stream it is not a Marker that points to an FPDU
 		}
 		wrote := make(chan error, 1)
 		go func() { wrote <- writeAndSend(cr, region.Handle(), data, length) }()
@@ -107,7 +108,7 @@ func TestGarbageShownEarly(t *testing.T) {
 	}
 }
 
-// wantRounds checks that sink and stream have got what writeAndSend has sent.
+// wantRounds checks that sink and stream have the data that writeAndSend has sent.
 func wantRounds(t *testing.T, data, sink, stream []byte, length int) {
 	t.Helper()
 	for at := 0; at < len(sink); at += length {
@@ -121,9 +122,9 @@ func wantRounds(t *testing.T, data, sink, stream []byte, length int) {
 }
 
 // TestGarbageHeldByTCP: garbage comes behind a gap, with valid checksums, before or after the data
-// at its place. TCP queues it, and what TCP then gives out in order is its truth. Where garbage is
-// a part of that truth, an FPDU fails its check, unless it was verified when it came early: then
-// the bytes that came first and were valid count. In no case is a byte of garbage placed.
+// at its place. TCP queues it and may deliver it in order. Then an FPDU fails its check, unless it
+// was verified when it came early: in that case the first valid bytes count. No byte of garbage is
+// ever placed.
 func TestGarbageHeldByTCP(t *testing.T) {
 	for _, tt := range []struct {
 		desc     string
@@ -165,7 +166,7 @@ func TestGarbageHeldByTCP(t *testing.T) {
 }
 
 // heldGarbage sends an RDMA Write of eight segments and then a byte. It holds the segments back,
-// and sends what order makes of them, and then the first one.
+// sends the packets that order makes from them, and then the first segment.
 func heldGarbage(t *testing.T, early, survives bool, order func(segments [][]byte) (packets [][]byte)) {
 	const segments, length = 8, 900
 	x, y := usertcp.Pipe(1500)
@@ -177,7 +178,7 @@ func heldGarbage(t *testing.T, early, survives bool, order func(segments [][]byt
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Only from the first read on does a Stream show what comes early.
+	// A Stream shows early runs only after the first read.
 	one := make([]byte, 1)
 	if _, err := cr.Write(one); err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkSegments measures the CPU time of one segment in the whole stack, from the link to the
-// driver: of segments in order, and of those with which a peer attacks the queue of segments behind
-// a gap. Each round measures all of them. The ratios are to segments of the same length in order.
+// driver. It compares segments in order with segments that attack the queue of segments behind a
+// gap. Each round measures all kinds. The ratios are to segments of the same length in order.
 func BenchmarkSegments(b *testing.B) {
 	for _, early := range []bool{true, false} {
 		b.Run(fmt.Sprintf("early runs %t", early), func(b *testing.B) {
@@ -54,7 +54,7 @@ type segmentKind struct {
 	gap int // bytes at the beginning of the stream that come last; -1 for one FPDU
 }
 
-// segmentKinds are what BenchmarkSegments compares.
+// segmentKinds are the kinds that BenchmarkSegments compares.
 var segmentKinds = []segmentKind{
 	{"bytes", "", 8000, 1024, func(k, _ int, _ []int) (int, int) { return k, k + 1 }, 0},
 	{"holes", "bytes", 8000, 1024, func(k, _ int, _ []int) (int, int) { return 2*k + 1, 2*k + 2 }, 1},

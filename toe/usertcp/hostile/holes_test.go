@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// TestQueueOfHoles: a peer sends every second byte of a window of 4 MiB, each in a segment of its
-// own. That takes less memory than the window. Then the peer sends everything in order, and
+// TestQueueOfHoles: a peer sends every second byte of a window of 4 MiB, each in a separate
+// segment. That takes less memory than the window. Then the peer sends everything in order, and
 // everything arrives. Without the tag conformance it sends a hundredth of the segments.
 func TestQueueOfHoles(t *testing.T) {
 	const window = 4 << 20

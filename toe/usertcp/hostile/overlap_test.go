@@ -23,7 +23,7 @@ import (
 
 const (
 	overlapVariants = 3    // of the stream; variant 0 is the peer's
-	untouched       = 0xEE // what memory holds before anything is placed
+	untouched       = 0xEE // the content of memory before anything is placed
 )
 
 // An overlapScript is a stream of RDMA Writes and Sends, in several variants. The FPDUs of all
@@ -129,11 +129,11 @@ type overlapEnd struct {
 	tcp       []byte // what TCP's stream says
 	placed    []int  // for each FPDU the variant that was placed first, or -1
 	early     []bool // for each FPDU whether it was placed before its turn
-	want      []byte // what memory must hold
+	want      []byte // the expected content of memory
 	delivered int    // messages
 }
 
-// newEnd makes an end of the stream. buf is the memory that it reads to.
+// newEnd makes an end of the stream. buf is the memory that it reads into.
 func (s *overlapScript) newEnd(random *rand.Rand, buf []byte) *overlapEnd {
 	e := &overlapEnd{overlapScript: s, random: random, placed: make([]int, len(s.fpdus)), early: make([]bool, len(s.fpdus))}
 	for i := range e.placed {
@@ -157,7 +157,7 @@ func (s *overlapScript) newEnd(random *rand.Rand, buf []byte) *overlapEnd {
 	return e
 }
 
-// input gives the end a run of the stream, in order or early, and checks what the end does with it.
+// input gives the end a run of the stream, in order or early, and checks the effect.
 func (e *overlapEnd) input(off uint64, run []byte) error {
 	if int(off) == len(e.tcp) {
 		e.tcp = append(e.tcp, run...)
@@ -213,7 +213,7 @@ func (e *overlapEnd) place(i int, b []byte) error {
 }
 
 // deliver checks the messages that are delivered below edge. Everything in them must have been
-// placed, and no byte may differ from those of a valid FPDU in TCP's stream.
+// placed, and no byte may differ from a valid FPDU in TCP's stream.
 func (e *overlapEnd) deliver(edge uint64) error {
 	for e.ddp.Deliver(edge) {
 		m, want := e.ddp.Message(), &e.messages[e.delivered]
@@ -250,11 +250,11 @@ type overlapOutcome int
 const (
 	overlapComplete     overlapOutcome = iota
 	overlapDamaged                     // TCP's stream has an FPDU that is not valid and was not placed early
-	overlapContradicted                // TCP's stream has another valid FPDU than the one placed early
+	overlapContradicted                // TCP's stream has a valid FPDU that differs from the one placed early
 )
 
-// finish checks the end when TCP's stream is complete: the stream has gone as far as the model
-// says.
+// finish checks the end when TCP's stream is complete: the end must have processed as much as the
+// model says.
 func (e *overlapEnd) finish() (overlapOutcome, error) {
 	outcome, edge := overlapComplete, uint64(len(e.streams[0]))
 	for i, f := range e.fpdus {
@@ -341,7 +341,7 @@ type overlapTCP struct {
 	present []bool
 }
 
-// arrive gives the end what TCP makes of a segment.
+// arrive gives the end the result of a segment in TCP.
 func (c *overlapTCP) arrive(s overlapSegment) error {
 	edge := len(c.tcp)
 	if s.off > edge && c.random.IntN(10) > 0 {
@@ -369,8 +369,8 @@ func (c *overlapTCP) arrive(s overlapSegment) error {
 }
 
 // TestOverlapsPlaceFirstValid gives MPA and DDP random sets of overlapping segments with different
-// bytes, early and in order: each byte in memory is the first valid one, a byte that has been
-// placed never changes, and what is delivered has been placed and is what TCP's stream says.
+// bytes, early and in order: each byte in memory is the first valid one, a placed byte never
+// changes, and delivered bytes have been placed and agree with TCP's stream.
 func TestOverlapsPlaceFirstValid(t *testing.T) {
 	cases := testmode.Cases(1_000_000)
 	if testmode.Slow() {
@@ -388,7 +388,7 @@ func TestOverlapsPlaceFirstValid(t *testing.T) {
 		size := len(script.streams[0])
 		c := &overlapTCP{overlapEnd: script.newEnd(random, buf), newest: random.IntN(2) == 0, content: make([]byte, size), present: make([]bool, size)}
 		segments := script.segments(random, 1+random.IntN(8))
-		segments = append(segments, overlapSegment{0, script.streams[0]}) // what the peer sends again
+		segments = append(segments, overlapSegment{0, script.streams[0]}) // the peer's retransmission
 		for _, s := range segments {
 			if err := c.arrive(s); err != nil {
 				t.Fatalf("case %d: %v", n, err)
@@ -410,7 +410,7 @@ func TestOverlapsPlaceFirstValid(t *testing.T) {
 	}
 }
 
-// TestOverlapsOverTCP sends such segments to a Stack, whose TCP decides what the stream says.
+// TestOverlapsOverTCP sends such segments to a Stack, whose TCP decides which bytes the stream has.
 func TestOverlapsOverTCP(t *testing.T) {
 	connections := testmode.Count(10_000, 200)
 	random := seeded(t)
@@ -454,7 +454,7 @@ func TestOverlapsOverTCP(t *testing.T) {
 	}
 }
 
-// receive gives the end what a Stream shows, until the FIN.
+// receive gives the end the runs that a Stream shows, until the FIN.
 func (e *overlapEnd) receive(c toe.Stream, segment []byte) error {
 	for {
 		n, off, err := c.ReadSegment(lent(segment), 0)

@@ -17,7 +17,7 @@ import (
 // A puppet is a peer, over TCPs in user space, whose segments a test makes one by one.
 type puppet struct {
 	tx     *mpa.Sender     // of the peer
-	c      *extsock.Conn   // the end that is attacked, in DDP mode
+	c      *extsock.Conn   // the attacked end, in DDP mode
 	stream *usertcp.Stream // of c
 	out    *relay          // the peer's end of the link
 	in     *meter          // the other end
@@ -50,15 +50,15 @@ func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 	p.like = p.out.template()
 	p.begin = endOf(p.like)
 	stamp := p.like[ipHeaderLen+tcpHeaderLen+4:]                             // the value of the timestamps option, behind two NOPs
-	binary.BigEndian.PutUint32(stamp, binary.BigEndian.Uint32(stamp)+10_000) // later than any other of the peer's
+	binary.BigEndian.PutUint32(stamp, binary.BigEndian.Uint32(stamp)+10_000) // later than the peer's other timestamps
 	p.in.mute(p.begin)
 	return p
 }
 
-// fpdu returns a ULPDU as an FPDU behind those before it.
+// fpdu returns the next FPDU of the stream, with the given ULPDU.
 func (p *puppet) fpdu(ulpdu []byte) (stream []byte) { return rawpeer.FPDUs(p.tx, ulpdu) }
 
-// end closes the attacked end. Nobody would answer to an orderly end.
+// end closes the attacked end. It uses Abort because nobody would answer an orderly end.
 func (p *puppet) end() {
 	p.stream.Abort()
 	p.c.Close()
@@ -70,7 +70,7 @@ func (p *puppet) segment(off int, payload []byte) []byte {
 }
 
 // writes returns the FPDUs of RDMA Writes that fill h with data, of length bytes each, and of a
-// Send behind them.
+// Send after them.
 func (p *puppet) writes(h rdmap.Handle, data []byte, length int) (stream []byte, fpdus []int) {
 	for at := 0; at < len(data); at += length {
 		fpdus = append(fpdus, len(stream))
@@ -81,7 +81,7 @@ func (p *puppet) writes(h rdmap.Handle, data []byte, length int) (stream []byte,
 	return append(stream, p.fpdu(prototest.Untagged(prototest.ControlUntagged|uint16(rdmap.OpSend), ddp.QNSend, 1, 0, []byte("over")))...), fpdus
 }
 
-// send sends packets, and waits now and then until TCP has got them.
+// send sends packets, and waits from time to time until TCP has got them.
 func (p *puppet) send(packets [][]byte) {
 	const atOnce = 256
 	for len(packets) > 0 {
@@ -102,7 +102,7 @@ type meter struct {
 	changed sync.Cond
 	missing int    // packets to be read
 	muted   bool   // nothing is sent
-	sent    int    // packets that were to be sent since then
+	sent    int    // packets written since then
 	ack     uint32 // of the last one
 }
 
@@ -112,7 +112,7 @@ func newMeter(l usertcp.Link) *meter {
 	return m
 }
 
-// Read reads a packet. The one before it has been dealt with.
+// Read reads a packet. The previous one has been processed.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.Link.Read(p)
 	m.mu.Lock()
@@ -123,7 +123,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends a packet, or only notes its ACK.
+// Write sends a packet, or only records its ACK.
 func (m *meter) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,8 +136,8 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mute stops all packets that are written. TCP has acknowledged what is before the sequence number
-// ack.
+// mute stops all packets that are written. TCP has acknowledged all bytes before the sequence
+// number ack.
 func (m *meter) mute(ack uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,8 +159,8 @@ func (m *meter) await() {
 	}
 }
 
-// awaitACK waits until TCP has acknowledged what is before the sequence number seq, and returns how
-// many packets it has sent.
+// awaitACK waits until TCP has acknowledged all bytes before the sequence number seq, and returns
+// the number of packets that it has sent.
 func (m *meter) awaitACK(seq uint32) (sent int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

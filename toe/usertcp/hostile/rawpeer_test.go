@@ -47,7 +47,7 @@ func newRawPeer(t testing.TB) *rawPeer {
 	return p
 }
 
-// receive looks at what the Stack sends.
+// receive looks at the packets that the Stack sends.
 func (p *rawPeer) receive() {
 	b := make([]byte, p.link.MTU())
 	for {
@@ -89,7 +89,7 @@ func (p *rawPeer) connect() toe.Stream {
 	return c
 }
 
-// segment sends the bytes of the stream from offset off on, in as many segments as they need.
+// segment sends payload from stream offset off on, in as many segments as needed.
 func (p *rawPeer) segment(off int, payload []byte) {
 	for {
 		n := min(len(payload), 1448)
@@ -101,8 +101,8 @@ func (p *rawPeer) segment(off int, payload []byte) {
 	}
 }
 
-// finish sends a FIN behind the stream of n bytes. The FIN is a segment of its own: gVisor ignores
-// one that comes together with bytes that it has.
+// finish sends a FIN after the stream of n bytes. The FIN is a separate segment, because gVisor
+// ignores a FIN in a segment whose bytes it already has.
 func (p *rawPeer) finish(n int) { p.sendAt(n, tcpACK|tcpFIN, nil) }
 
 func (p *rawPeer) sendAt(off int, flags byte, payload []byte) {

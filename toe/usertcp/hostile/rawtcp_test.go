@@ -15,8 +15,8 @@ const (
 	tcpACK = 16
 )
 
-// spoofedTTL is the time to live of the packets that a test injects, so that a link can tell them
-// from those of the connection.
+// spoofedTTL is the time to live of the packets that a test injects, so that a link can distinguish
+// them from those of the connection.
 const spoofedTTL = 99
 
 const (
@@ -24,7 +24,7 @@ const (
 	tcpHeaderLen = 20
 )
 
-// A rawSegment is a TCP segment that a test makes or looks at, in an IPv4 packet.
+// A rawSegment is a TCP segment in an IPv4 packet that a test makes or examines.
 type rawSegment struct {
 	src, dst netip.AddrPort
 	seq, ack uint32

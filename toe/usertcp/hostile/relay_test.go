@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// A relay is the end of a link that sends. A test can hold its segments back, make it deaf, and
-// send segments of its own. It knows IPv4.
+// A relay is the end of a link that sends. A test can hold back its segments, make it deaf, and
+// inject segments. It supports only IPv4.
 type relay struct {
 	usertcp.Link
 
@@ -17,7 +17,7 @@ type relay struct {
 	holds bool     // segments with payload are not sent
 	held  [][]byte // those packets, each once
 	begun bool     // a segment with payload was sent
-	sent  uint32   // then: the sequence number behind the last byte that was sent
+	sent  uint32   // if begun: the sequence number after the last byte that was sent
 	last  []byte   // the packet with payload that was written last
 }
 
@@ -27,9 +27,9 @@ func (r *relay) Write(p []byte) (int, error) {
 	defer r.mu.Unlock()
 	if len(payloadOf(p)) > 0 {
 		r.last = bytes.Clone(p)
-		// TCP may repeat what it sent before, which is no part of what the test holds back.
+		// TCP may retransmit bytes from before hold, which the relay does not hold back.
 		if r.holds && (!r.begun || int32(endOf(p)-r.sent) > 0) {
-			// On a busy machine TCP repeats a segment before the test has seen the others.
+			// On a busy machine TCP retransmits a segment before the test has seen the others.
 			if n := len(r.held); n == 0 || int32(endOf(p)-endOf(r.held[n-1])) > 0 {
 				r.held = append(r.held, r.last)
 			}
@@ -66,14 +66,14 @@ func (r *relay) segments() [][]byte {
 	return slices.Clone(r.held)
 }
 
-// release drops what is held, and makes the relay send segments again.
+// release drops the held packets, and makes the relay send segments again.
 func (r *relay) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held, r.holds = nil, false
 }
 
-// inject sends packets of the test's own.
+// inject sends packets that the test has made.
 func (r *relay) inject(packets ...[]byte) {
 	for _, p := range packets {
 		r.Link.Write(p)
@@ -99,7 +99,7 @@ func sequenceOf(p []byte) uint32 {
 	return s.seq
 }
 
-// endOf returns the sequence number behind payloadOf.
+// endOf returns the sequence number after payloadOf.
 func endOf(p []byte) uint32 { return sequenceOf(p) + uint32(len(payloadOf(p))) }
 
 // segmentLike returns a packet like p, with payload at the sequence number seq.

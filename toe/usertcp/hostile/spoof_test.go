@@ -16,9 +16,9 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// The tests of this file are the blind attacker of RFC 5961, who sends segments with the addresses
-// and ports of a connection whose packets the attacker does not see. The tests give the attacker
-// what must otherwise be guessed.
+// The tests of this file play the blind attacker of RFC 5961. The attacker sends segments with the
+// addresses and ports of a connection whose packets it does not see. The tests give the attacker
+// some of the values that a real one would have to guess.
 
 // A spoofing is two Stacks, and an attacker on the link from one to the other.
 type spoofing struct {
@@ -64,7 +64,7 @@ func (s *spoofing) segment(v *view) rawSegment {
 	return seg
 }
 
-// inject sends a segment to the victim, when not too many are on the way.
+// inject sends a segment to the victim, once few enough are in flight.
 func (s *spoofing) inject(seg *rawSegment) {
 	s.packet = seg.appendTo(s.packet[:0])
 	s.tokens <- struct{}{}
@@ -125,8 +125,8 @@ func (s *spoofing) connect() *bulkTransfer {
 }
 
 // TestSpoofedSegmentsRefused: a segment in the window whose ACK or timestamp the attacker has not
-// guessed reaches neither TCP nor memory, and the stream goes on. The last attacker guesses all
-// three anew for each segment.
+// guessed reaches neither TCP nor memory, and the stream continues. The last attacker guesses all
+// three again for each segment.
 func TestSpoofedSegmentsRefused(t *testing.T) {
 	for _, test := range []struct {
 		desc  string
@@ -186,7 +186,7 @@ func TestSpoofedSegmentsAccepted(t *testing.T) {
 	for _, test := range []struct {
 		desc   string
 		forged bool
-		idle   int // segments that arrive before the transfer begins; without them, it goes on meanwhile
+		idle   int // segments that arrive before the transfer begins; 0: they arrive during the transfer
 	}{
 		{"random payload, bulk transfer", false, 0},
 		{"random payload, one segment to an idle stream", false, 1},
@@ -224,8 +224,8 @@ func TestSpoofedSegmentsAccepted(t *testing.T) {
 	}
 }
 
-// attack sends segments to a transfer until the stream is lost, but not without limit. If idle is
-// not 0, it sends so many before the transfer begins.
+// attack sends a limited number of segments to a transfer until the stream is lost. If idle is not
+// 0, it sends that many before the transfer begins.
 func (s *spoofing) attack(c *bulkTransfer, forged bool, idle int) (sent int) {
 	const most = 10_000
 	spoof := func() {
@@ -252,7 +252,7 @@ func (s *spoofing) attack(c *bulkTransfer, forged bool, idle int) (sent int) {
 	return sent
 }
 
-// forge makes the payload a valid FPDU at its place, which writes to memory of some STag.
+// forge makes the payload a valid FPDU at its place, which writes to the memory of a random STag.
 func (s *spoofing) forge(v *view, seg *rawSegment) {
 	seg.seq &^= 3
 	seg.seq += v.base & 3
@@ -260,10 +260,10 @@ func (s *spoofing) forge(v *view, seg *rawSegment) {
 	seg.payload = forgeFPDU(uint64(seg.seq-v.base), ulpdu)
 }
 
-// TestSpoofedRunsPlaceNothing gives MPA and DDP early runs that a blind attacker has sent, in
-// between those of the peer. Half of them have random bytes. The others are FPDUs with Markers and
-// a valid CRC that write to a random STag, or to the buffer of a random message. None changes a
-// byte, and none delays the stream.
+// TestSpoofedRunsPlaceNothing gives MPA and DDP early runs from a blind attacker, between those of
+// the peer. Half of them have random bytes. The others are FPDUs with Markers and a valid CRC that
+// write to a random STag, or to the buffer of a random message. None changes a byte, and none
+// delays the stream.
 func TestSpoofedRunsPlaceNothing(t *testing.T) {
 	count := testmode.Count(10_000_000, 50_000)
 	random := seeded(t)
@@ -315,8 +315,8 @@ func forgeRun(off uint64, random *rand.Rand, payload []byte) []byte {
 	return forgeFPDU(off, ulpdu)
 }
 
-// spoofed gives the end an early run of the attacker, and returns how many FPDUs MPA has shown of
-// it.
+// spoofed gives the end an early run of the attacker, and returns the number of FPDUs in it that
+// MPA has shown.
 func (e *overlapEnd) spoofed(off uint64, run []byte) (shown int, err error) {
 	e.mpa.Fill(off, copy(e.mpa.Free(), run))
 	for ; e.mpa.Next(); shown++ {

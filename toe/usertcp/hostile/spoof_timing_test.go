@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestSpoofedRate measures what spoofed segments that the victim refuses cost the transfer. It
-// alternates between the transfer alone and the transfer under attack. The attacker works on the
-// same CPUs, so the loss contains the attacker's own work too.
+// TestSpoofedRate measures how much spoofed segments that the victim refuses slow down the
+// transfer. It alternates between the transfer alone and the transfer under attack. The attacker
+// works on the same CPUs, so the loss includes the attacker's own work.
 func TestSpoofedRate(t *testing.T) {
 	rounds, round := testmode.Count(9, 1), time.Duration(testmode.Count(400, 20))*time.Millisecond
 	rates := []int{1000, 10_000, 100_000}[:testmode.Count(3, 1)]

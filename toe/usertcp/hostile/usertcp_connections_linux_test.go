@@ -59,11 +59,11 @@ func (x *userNet) dialDDP(ctx context.Context, kernelDials bool, address string,
 }
 
 // TestUserTCPConnections opens 10^4 connections each way between a TCP in user space and the
-// kernel's, on a perfect path and on one with faults, uses each for an RDMA Write each way and
-// closes it in order. None is reset. It is the second part of attack T8.
+// kernel's, on a perfect path and on one with faults. It uses each connection for an RDMA Write
+// each way and closes it in order. None is reset. This is the second part of attack T8.
 //
 // The time limits are long because of lost SYNs: gVisor sends them again with their old timestamp,
-// so the first round trip seems to have taken a second or more, and that is in the retransmission
+// so the first round trip seems to have taken a second or more, which increases the retransmission
 // timeout.
 func TestUserTCPConnections(t *testing.T) {
 	for n := range 4 {
@@ -84,7 +84,8 @@ func TestUserTCPConnections(t *testing.T) {
 	}
 }
 
-// useConnections uses connections, so many at a time. Afterwards nothing is left of them.
+// useConnections uses connections with the given number of goroutines. Afterwards nothing is left
+// of them.
 func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, goroutines int) {
 	cfg := extsock.Config{Startup: extsock.StartupRequire, Messages: true, HandshakeTimeout: scenario.LossyTimeout, CloseTimeout: scenario.LossyTimeout}
 	l := x.listenDDP(t, kernelDials, cfg)
@@ -131,7 +132,8 @@ func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, gor
 	}
 }
 
-// writeThere writes to the peer's memory, has the peer write to its own, and closes the connection.
+// writeThere writes to the peer's memory, waits until the peer has written to its own, and closes
+// the connection.
 func writeThere(c *extsock.Conn) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
 	c.SetDeadline(time.Now().Add(scenario.LossyTimeout))
@@ -195,7 +197,7 @@ func writeBack(c *extsock.Conn) (err error) {
 	return nil
 }
 
-// A footprint is what this process has.
+// A footprint is the resource use of this process.
 type footprint struct {
 	goroutines, fds int
 	heap            int64 // octets, after a collection
@@ -203,7 +205,7 @@ type footprint struct {
 
 func footprintNow() footprint {
 	// Pools live for one collection, and a connection that has just ended may give a buffer back
-	// between two: what stays is in each of them.
+	// between two, so the smallest of several measurements counts.
 	var m runtime.MemStats
 	heap := int64(math.MaxInt64)
 	for range 6 {

@@ -26,8 +26,8 @@ var lossyAddresses = [2][]netip.Prefix{
 	{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("fd09::2/64")},
 }
 
-// preferBBR chooses the congestion control of a socket, if the kernel has it. Reno and CUBIC take
-// loss for congestion: with 5 % of it they would be very slow.
+// preferBBR chooses the congestion control of a socket, if the kernel has it. Reno and CUBIC treat
+// loss as congestion: with 5 % loss they would be very slow.
 func preferBBR(_, _ string, c syscall.RawConn) (err error) {
 	c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr") })
 	if errors.Is(err, unix.ENOENT) {
@@ -78,7 +78,7 @@ func newUserNet(t testing.TB, stack usertcp.Config, cfg badlink.Config) *userNet
 	}
 	linked := runtime.NumGoroutine()
 	t.Cleanup(func() {
-		settled(t, linked) // Close of a connection goes on in the background, and needs the link
+		settled(t, linked) // Close of a connection continues in the background, and needs the link
 		x.user.Close()
 		if err := x.link.Close(); err != nil {
 			t.Error(err)
@@ -88,19 +88,19 @@ func newUserNet(t testing.TB, stack usertcp.Config, cfg badlink.Config) *userNet
 	return x
 }
 
-// A resetsOf is the kernel's device, on which it counts the TCP segments with RST.
+// A resetsOf is the kernel's device. It counts the TCP segments with RST.
 type resetsOf struct {
 	badlink.Device
 
 	mu sync.Mutex
-	// fins says of each connection whose FIN has passed: 1 the kernel's, 2 the Stack's, 3 both.
+	// fins says, for each connection, whose FIN has passed: 1 the kernel's, 2 the Stack's, 3 both.
 	// +checklocks:mu
 	fins map[string]uint8
 	// before counts the RSTs of connections that the two ends had not both closed in order.
 	// +checklocks:mu
 	before int
 	// late counts the other RSTs. If a copy of a segment comes when its connection has ended, TCP
-	// answers it with a RST (RFC 9293 §3.10.7.1), and nobody takes notice of that.
+	// answers it with a RST (RFC 9293 §3.10.7.1), which has no effect.
 	// +checklocks:mu
 	late int
 }
@@ -118,7 +118,7 @@ func (d *resetsOf) Write(p []byte) (n int, err error) {
 	return d.Device.Write(p)
 }
 
-// look looks at an IP packet. Packets with options or extension headers are none of TCP here.
+// look looks at an IP packet. Here, packets with options or extension headers do not contain TCP.
 func (d *resetsOf) look(p []byte, fromKernel bool) {
 	const fin, syn, rst, ack = 1, 2, 4, 16
 	var addresses, tcp []byte
@@ -151,7 +151,7 @@ func (d *resetsOf) look(p []byte, fromKernel bool) {
 	}
 }
 
-// wantNoResets wants that no connection has ended with a RST.
+// wantNoResets checks that no connection has ended with a RST.
 func (x *userNet) wantNoResets(t testing.TB) {
 	t.Helper()
 	x.resets.mu.Lock()
@@ -163,7 +163,7 @@ func (x *userNet) wantNoResets(t testing.TB) {
 }
 
 // pairs listens at the address number which of the kernel or, if kernelDials is set, of the Stack.
-// It returns a function that makes a connection from the other one.
+// It returns a function that makes a connection from the other end.
 func (x *userNet) pairs(t testing.TB, kernelDials bool, which int) scenario.Pairing {
 	t.Helper()
 	accept, address := x.listen(t, kernelDials, which)

@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// lossyStack is how a TCP in user space is set up for paths with faults. gVisor's Reno has a tenth
-// of the timeouts that its CUBIC has there.
+// lossyStack is the Config of a TCP in user space for paths with faults. There gVisor's Reno has a
+// tenth of the timeouts of its CUBIC.
 var lossyStack = usertcp.Config{MinRTO: 5 * time.Millisecond, CongestionControl: "reno"}
 
 // A memoryLink is a bad link in memory.
@@ -62,11 +62,11 @@ func newMemoryNet(t *testing.T, cfg badlink.Config, stack usertcp.Config) (link 
 }
 
 // TestUserTCPInMemory moves 10^9 octets each way at the same time between two TCPs in user space,
-// through a bad link in memory: the SHA-256 is equal. It is attack T1.
+// through a bad link in memory, and compares the SHA-256. It is attack T1.
 //
 // One connection alone moves 30 MB/s with packets of 1500 octets, and 5 MB/s with CUBIC: its TCP
-// takes losses and late packets for congestion, so its window stays at a few packets, and the link
-// holds a late packet for up to 2 ms if no others come. So there are several connections.
+// treats losses and late packets as congestion, so its window remains at a few packets, and the
+// link holds a late packet for up to 2 ms if no others come. So there are several connections.
 func TestUserTCPInMemory(t *testing.T) {
 	octets := int64(testmode.Count(1e9, 1e6))
 	for _, test := range []struct {

@@ -30,7 +30,7 @@ func (c userCase) String() string {
 	return fmt.Sprintf("%s, the kernel dials: %t, IPv%d, markers: %t", c.session.Name, c.kernelDials, 4+2*c.version, c.markers)
 }
 
-// userCases has every session in every way.
+// userCases returns every session in every variant.
 func userCases() (list []userCase) {
 	all := append([]scenario.Session{scenario.Solicited}, scenario.Sessions...)
 	for i := range all {
@@ -41,9 +41,8 @@ func userCases() (list []userCase) {
 	return list
 }
 
-// run has the session on a connection between the two ends a and b, of which a was dialed. Markers
-// are those that the TCP in user space needs for early placement. Without them it does not place
-// early either.
+// run runs the session on a connection between the two ends a and b; a dialed. The TCP in user
+// space needs Markers for early placement, so it does not place early without them.
 func (c userCase) run(a, b net.Conn) error {
 	cfg := c.session.Config
 	cfg.Markers, cfg.NoEarlyPlacement = c.markers, !c.markers
@@ -61,7 +60,7 @@ func (c userCase) run(a, b net.Conn) error {
 	return nil
 }
 
-// TestUserTCPOperations has sessions with every operation between a TCP in user space and the
+// TestUserTCPOperations runs sessions with every operation between a TCP in user space and the
 // kernel's, each in both roles, over IPv4 and IPv6, with and without Markers, on a perfect path and
 // on one with faults.
 func TestUserTCPOperations(t *testing.T) {
@@ -87,7 +86,7 @@ func TestUserTCPOperations(t *testing.T) {
 }
 
 // runCases runs all cases at the same time. The connections are made before there are faults,
-// because a SYN that is lost costs a second.
+// because a lost SYN costs a second.
 func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]scenario.Pairing, faults badlink.Faults) {
 	t.Helper()
 	var ends [][2]net.Conn
@@ -116,7 +115,7 @@ func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]scenario
 }
 
 // TestUserTCPTerminate: an RDMA Write to an STag that does not exist ends in a Terminate, which
-// says so at both ends.
+// both ends report.
 func TestUserTCPTerminate(t *testing.T) {
 	x := newUserNet(t, usertcp.Config{}, badlink.Config{})
 	for n := range 4 {
@@ -158,10 +157,10 @@ func TestUserTCPTerminate(t *testing.T) {
 }
 
 // TestUserTCPEarlyPlacement writes to memory behind a TCP in user space, over a path with faults.
-// With early placement that end places FPDUs early, and the memory is the same as without.
+// With early placement that end places FPDUs early, and the memory is the same as without it.
 func TestUserTCPEarlyPlacement(t *testing.T) {
 	octets := int64(testmode.Count(1e8, 1e6))
-	ways := []int{0, 3, 5, 6} // each value of each of the three with each of another one
+	ways := []int{0, 3, 5, 6} // all pairs of values of any two of the three parameters
 	if testmode.Full {
 		ways = []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// This file has what the attacks on the user-space TCP need.
+// This file contains helpers for the attacks on the user-space TCP.
 
 // userStack makes a TCP in user space that is closed at the end of the test.
 func userStack(t testing.TB, l usertcp.Link, cfg usertcp.Config, address string) *usertcp.Stack {
@@ -75,8 +75,8 @@ func ddpOver(t testing.TB, a, b toe.Stream, i, r extsock.Config) (ci, cr *extsoc
 
 // readThrough reads len(p) bytes from c, over a bad link to peer. gVisor's TCP stalls in rare cases
 // after a loss: it has not set its timer again, because it counts no segment as outstanding. It
-// goes on when it gets something to send. So both ends send an empty RDMA Write if nothing comes
-// for a long time.
+// continues when it gets data to send. So both ends send an empty RDMA Write if nothing arrives for
+// a long time.
 func readThrough(t testing.TB, c, peer *extsock.Conn, p []byte) {
 	t.Helper()
 	for nudges := 0; len(p) > 0; {
@@ -96,7 +96,7 @@ func readThrough(t testing.TB, c, peer *extsock.Conn, p []byte) {
 	}
 }
 
-// A watched is a Stream whose early runs a test sees, and to which it may add runs of its own.
+// A watched is a Stream whose early runs a test sees, and to which the test may add runs.
 type watched struct {
 	toe.Stream
 	next uint64 // the offset of the next byte in order
@@ -104,12 +104,12 @@ type watched struct {
 
 	// early, unless it is nil, gets each run that the Stream shows early.
 	early func(run []byte, off uint64)
-	// hint, unless it is nil, returns a run of the test's own, at an offset beyond next, or
+	// hint, unless it is nil, returns a run that the test has made, at an offset beyond next, or
 	// nothing.
 	hint func(next uint64) (run []byte, off uint64)
 }
 
-// A watchedLender is a Lender that knows what was lent last.
+// A watchedLender is a Lender that remembers the memory lent last.
 type watchedLender struct {
 	toe.Lender
 	p []byte
@@ -120,7 +120,7 @@ func (l *watchedLender) Lend() []byte {
 	return l.p
 }
 
-// ReadSegment returns a hint, or else what the Stream has.
+// ReadSegment returns a hint if there is one, or otherwise a run of the Stream.
 func (w *watched) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	if w.hint != nil {
 		if run, off := w.hint(w.next); len(run) > 0 {

@@ -10,7 +10,7 @@ import (
 
 // TestUserTCPAgainstKernel moves 10^9 octets each way at the same time between a TCP in user space
 // and the kernel's, through a path with faults in both directions, as byte streams and by RDMA
-// Writes: the SHA-256 is equal. It is attack T8.
+// Writes, and compares the SHA-256. It is attack T8.
 func TestUserTCPAgainstKernel(t *testing.T) {
 	octets := int64(testmode.Count(1e9, 1e6))
 	for n, test := range []struct {

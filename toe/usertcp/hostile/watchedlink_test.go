@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// A view is what a test tells the attacker about a connection.
+// A view contains what a test tells the attacker about a connection.
 type view struct {
 	src, dst netip.AddrPort // of the segments to the victim
 	next     uint32         // RCV.NXT of the victim
@@ -95,8 +95,8 @@ func windowScale(o []byte) int {
 	return 0
 }
 
-// A countedLink is the victim's end of the link. It lets the attacker have a bounded number of
-// packets on the way.
+// A countedLink is the victim's end of the link. It limits the number of the attacker's packets in
+// flight.
 type countedLink struct {
 	usertcp.Link
 	tokens chan struct{}

@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// TestMain runs the tests where the harness is: it builds the guest there.
+// TestMain runs the tests in the directory of the harness, which builds the guest there.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../../../conformance/interop"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(interop.Main(m))
 }
 
-// userTCP boots a guest of its own and makes a TCP in user space with the address interop.HostIP,
-// on the Ethernet at the guest's eth0. No TCP of the host is between the two, and no address
+// userTCP boots a new guest and makes a TCP in user space with the address interop.HostIP, on the
+// Ethernet at the guest's eth0. Between the two there is no TCP of the host and no address
 // translation. The link between them has no faults yet.
 func userTCP(t *testing.T) (*interop.Guest, *usertcp.Stack, *badlink.Joint) {
 	t.Helper()
@@ -60,9 +60,9 @@ func (b *dialsOf) Dial(ctx context.Context, network, address string) (toe.Stream
 	return b.Stack.Dial(ctx, network, address)
 }
 
-// TestUserTCP is this stack over a TCP in user space against siw, which has the TCP of its kernel:
-// every operation that siw has, with siw in both roles and with and without CRC, on a perfect path
-// and on one with faults.
+// TestUserTCP tests this stack over a TCP in user space against siw, which uses the TCP of its
+// kernel. It runs every operation that siw has, with siw in both roles and with and without CRC, on
+// a perfect path and on one with faults.
 func TestUserTCP(t *testing.T) {
 	g, user, link := userTCP(t)
 	t.Run("siw rejects Markers", func(t *testing.T) { siwRejectsMarkers(t, g, user) })

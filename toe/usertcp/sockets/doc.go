@@ -1,2 +1,2 @@
-// Package sockets contains only tests: of extsock over the TCP in user space.
+// Package sockets contains only tests of extsock over the TCP in user space.
 package sockets

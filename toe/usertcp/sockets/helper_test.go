@@ -33,7 +33,8 @@ var (
 	pattern   = prototest.Pattern[byte]
 )
 
-// switched makes two connections of the streams and switches both. Their Close is the cleanup.
+// switched makes two connections from the streams and switches both to DDP mode. The cleanup closes
+// them.
 func switched(t testing.TB, a, b net.Conn, i, r extsock.Config) (ci, cr *extsock.Conn) {
 	t.Helper()
 	ci, cr = extsock.NewConn(a, true, &i), extsock.NewConn(b, false, &r)

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// TestNetConn has the standard's own test of net.Conn judge both modes.
+// TestNetConn runs the standard test of net.Conn for both modes.
 func TestNetConn(t *testing.T) {
 	for _, mode := range []string{"TCP", "DDP"} {
 		t.Run(mode, func(t *testing.T) {

@@ -64,7 +64,7 @@ func userStreams(t testing.TB) (a, b net.Conn) {
 	return userConnect(t, dialer, listener)
 }
 
-// stacksOf has the two Stacks of a test that makes many connections.
+// stacksOf holds the two Stacks of a test that makes many connections.
 var stacksOf sync.Map
 
 func onceStacks(t testing.TB) (a, b *usertcp.Stack) {
@@ -133,8 +133,8 @@ func (c *segmentCounter) Write(p []byte) (int, error) {
 	return c.Link.Write(p)
 }
 
-// TestFPDUsFollowPathMTU makes the path narrower while a connection with Markers is in use. After
-// that each FPDU fits a segment again.
+// TestFPDUsFollowPathMTU reduces the path MTU while a connection with Markers is in use. After that
+// each FPDU fits a segment again.
 //
 // MPA-5044-4.5-3, MPA-5044-4.5-6
 func TestFPDUsFollowPathMTU(t *testing.T) {
@@ -171,12 +171,12 @@ func TestFPDUsFollowPathMTU(t *testing.T) {
 	if err := x.SetFaults(badlink.Faults{PathMTU: 1280, PacketTooBig: true}); err != nil {
 		t.Fatal(err)
 	}
-	write(data[:from.(*usertcp.Stream).EMSS()]) // is cut; of more segments gVisor would send most only when timers expire
+	write(data[:from.(*usertcp.Stream).EMSS()]) // is cut; with more segments, gVisor would send most only when timers expire
 	check("on the narrow path")
 }
 
-// TestUnusedEarlyRuns: over a path that loses packets, a connection that cannot use early runs, or
-// may not, has TCP keep none for it.
+// TestUnusedEarlyRuns: over a path that loses packets, TCP keeps no early runs for a connection
+// that cannot use them, or may not.
 func TestUnusedEarlyRuns(t *testing.T) {
 	for _, test := range []struct {
 		desc string
@@ -218,7 +218,7 @@ func TestUnusedEarlyRuns(t *testing.T) {
 func TestEarlyPlacementChangesNothing(t *testing.T) {
 	scenario.EarlyPlacementChangesNothing(t, scenario.EarlyNetwork{
 		Pair: badPair, Requests: 12, Length: 6000, Seeds: testmode.Count(10_000, testmode.Rounds(50, 20)),
-		AtOnce: testmode.Count(200, 50), // loss costs time, and hardly any CPU
+		AtOnce: testmode.Count(200, 50), // loss costs time, but hardly any CPU
 	})
 }
 

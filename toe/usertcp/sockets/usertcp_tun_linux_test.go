@@ -89,7 +89,8 @@ func (n *tunNet) connect(t testing.TB) (user, kernel net.Conn) {
 }
 
 // BenchmarkUserTCPOverTUN is BenchmarkUserTCP over TUN devices: between a TCP in user space and the
-// kernel's, in both directions, and between two TCPs in user space. Only these can place early.
+// kernel's, in both directions, and between two TCPs in user space. Only TCPs in user space can
+// place early.
 func BenchmarkUserTCPOverTUN(b *testing.B) {
 	for _, mtu := range []int{1500, 9000, usertcp.MaxMTU} {
 		b.Run(fmt.Sprintf("to the kernel, MTU %d", mtu), func(b *testing.B) {

@@ -82,10 +82,10 @@ func expand(step string) (steps []string) {
 }
 
 // atOnce is the number of scripts that run at the same time. Most of them wait for a timer of TCP
-// at some time, and hardly any needs the processor.
+// at some time, and hardly any uses the processor.
 const atOnce = 64
 
-// TestScripts runs every script against every TCP that this system has.
+// TestScripts runs every script against every available TCP.
 func TestScripts(t *testing.T) {
 	cases, err := readCases()
 	if err != nil {
@@ -126,8 +126,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestCases: a case names its rule. It says why the TCPs differ exactly if its script has steps for
-// one of them only. There are enough cases.
+// TestCases: each case names its rule. It says why the TCPs differ if, and only if, its script has
+// steps for only one of them. There are enough cases.
 func TestCases(t *testing.T) {
 	const enough = 60
 	cases, err := readCases()

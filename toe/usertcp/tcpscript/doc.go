@@ -1,16 +1,17 @@
 // Package tcpscript contains only tests. They play the peer of a TCP, segment by segment: scripts
-// in the manner of packetdrill inject hostile TCP segments, IP fragments and ICMP messages, and
-// state what TCP must answer and what the program above it must see. Each script runs against two
-// TCPs, that of toe/usertcp and that of the Linux kernel in a network namespace. Where the two
-// differ, the case says why. Without root only the first runs.
+// like those of packetdrill inject hostile TCP segments, IP fragments and ICMP messages, and state
+// the answers that TCP must give and the results that the program above it must see. Each script
+// runs against two TCPs, that of toe/usertcp and that of the Linux kernel in a network namespace.
+// If the two differ, the case says why. Without root only the first runs.
 //
 // # Scripts
 //
-// The scripts are in testdata. The first line of each names it, its rule and over which versions of
-// IP it runs. A line "why" says why the two TCPs differ, and a line "user timeout" sets TCP's.
+// The scripts are in testdata. The first line of each script gives its name, its rule and the
+// versions of IP over which it runs. A line "why" says why the two TCPs differ, and a line "user
+// timeout" sets TCP's.
 //
-// Then a script has one step in each line, behind a tab. A line that begins with "user:" or
-// "linux:" is for one of the two only.
+// Then a script has one step per line, after a tab. A line that begins with "user:" or "linux:" is
+// for only one of the two TCPs.
 //
 //	listen, accept             calls of the program; so are
 //	connect, connected [ERROR] a Dial that goes on in the background, and its end
@@ -24,6 +25,6 @@
 //	open OPTIONS               accepts a connection whose SYN has these options
 //
 // FLAGS are the letters S, F, R, P, U and . for ACK, or - for none. Sequence numbers count from the
-// initial sequence number of their sender. In an expected segment * stands for any value, and PSH
-// and what is not mentioned may have any value. The file script_test.go has the other steps.
+// initial sequence number of their sender. In an expected segment * stands for any value. PSH, and
+// fields that are not mentioned, may have any value. The file script_test.go has the other steps.
 package tcpscript

@@ -34,7 +34,7 @@ type victim struct {
 	link   *wiretap // the attacker's
 	stacks [2]*usertcp.Stack
 	conns  [2]*extsock.Conn // the attacked end is the second one
-	memory []byte           // that of the attacked end, of which the middle is a Region
+	memory []byte           // of the attacked end; its middle is a Region
 }
 
 // A wiretap is the peer's end of the link to the attacked Stack.
@@ -44,7 +44,7 @@ type wiretap struct {
 
 	mu        sync.Mutex
 	from      segment // the last segment of the attacked Stack
-	toward    []byte  // the last packet with data of its peer
+	toward    []byte  // the last packet with data from its peer
 	addresses bool    // from is a segment
 }
 
@@ -142,7 +142,7 @@ func (v *victim) settle(t testing.TB) {
 	}
 }
 
-// end ends everything, and checks that the memory around the Region is as it was.
+// end ends everything, and checks that the memory around the Region is unchanged.
 func (v *victim) end(t testing.TB) {
 	t.Helper()
 	for i := range v.stacks {
@@ -158,10 +158,10 @@ func (v *victim) end(t testing.TB) {
 	}
 }
 
-// attack makes packets of in and sends them. Each is the rest of a record, whose first two bytes
-// are its length, and whose third byte says what the rest is: a packet as it is; a packet whose
-// sums are set right; the flags, numbers, window, options and payload of a segment of the
-// connection; or changes of the peer's last segment.
+// attack makes packets from in and sends them. in consists of records. The first two bytes of a
+// record are its length, and the third byte says what the rest is: a complete packet; a packet
+// whose checksums attack corrects; the flags, numbers, window, options and payload of a segment of
+// the connection; or changes to the peer's last segment.
 func (v *victim) attack(in []byte) {
 	for len(in) >= 3 {
 		n := min(int(binary.BigEndian.Uint16(in)), len(in)-3, linkMTU)
@@ -188,9 +188,9 @@ func (v *victim) attack(in []byte) {
 	}
 }
 
-// segmentOf makes a segment to the sender of from: 2 bytes of flags, 2 for the distance from the
-// right sequence number and 2 for that from the right ACK, 2 of window, 1 for the length of the
-// options. The options and the payload follow.
+// segmentOf makes a segment to the sender of from. b has 2 bytes for the flags, 2 for the distance
+// from the right sequence number, 2 for the distance from the right ACK, 2 for the window and 1 for
+// the length of the options. The options and the payload follow.
 func segmentOf(from *segment, b []byte) []byte {
 	const headerLen = 9
 	if len(b) < headerLen {
@@ -215,7 +215,7 @@ func segmentOf(from *segment, b []byte) []byte {
 	return s.inIP(s.encode())
 }
 
-// repair sets the sums of an IPv4 packet right, as far as it is one.
+// repair corrects the checksums of p, as far as p is an IPv4 packet.
 func repair(p []byte) []byte {
 	if len(p) < 20 || p[0]>>4 != 4 {
 		return p
@@ -249,7 +249,7 @@ func sum(b []byte, s uint32) uint16 {
 	return uint16(s)
 }
 
-// record makes a record of what attack reads.
+// record makes a record for attack.
 func record(kind byte, b ...byte) []byte {
 	return append(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), kind), b...)
 }
@@ -272,8 +272,8 @@ func attackSeeds() (seeds [][]byte) {
 	return append(seeds, record(2, sack...), record(3), record(3, 0, 60, 1, 0, 61, 7), bytes.Join(seeds, nil))
 }
 
-// FuzzPackets sends packets to a Stack with a connection in DDP mode, from somebody who sees the
-// connection. There is no panic, no byte outside of the Region changes, and the memory is bounded.
+// FuzzPackets sends packets to a Stack with a connection in DDP mode, from an attacker who sees the
+// connection. There is no panic, no byte outside the Region changes, and the memory is bounded.
 func FuzzPackets(f *testing.F) {
 	for _, seed := range attackSeeds() {
 		f.Add(seed)
@@ -282,7 +282,7 @@ func FuzzPackets(f *testing.F) {
 		if len(in) > maxInput {
 			return
 		}
-		// What hangs is a fault, too, and the fuzzer keeps what it panics on.
+		// A hang is a bug, too, and the fuzzer keeps inputs that cause a panic.
 		defer time.AfterFunc(time.Minute, func() { panic("the Stack hangs") }).Stop()
 		v := newVictim(t)
 		v.attack(in)
@@ -298,9 +298,9 @@ func FuzzPackets(f *testing.F) {
 	})
 }
 
-// TestPacketFlood sends random records to one Stack after another. No memory of a connection stays.
-// A Stack that has got a fragment, and not the rest of the packet, is garbage only when a timer of
-// gVisor has expired, at most a minute after Close.
+// TestPacketFlood sends random records to one Stack after another. No memory of a connection
+// remains. A Stack that has received only a part of a fragmented packet becomes garbage only when a
+// timer of gVisor has expired, at most a minute after Close.
 func TestPacketFlood(t *testing.T) {
 	const each, mostOfStack = 500, 64 << 10
 	victims := testmode.Count(1000, 20)

@@ -23,7 +23,7 @@ const (
 	linkMTU    = 1500
 )
 
-// settings are what a case asks of the TCP under test.
+// settings are the settings of the TCP under test for a case.
 type settings struct {
 	userTimeout time.Duration // 0 means the default
 }
@@ -43,7 +43,7 @@ type host struct {
 	close   func() // closes everything
 }
 
-// A maker makes a host that has nothing in common with others.
+// A maker makes a host that shares nothing with other hosts.
 type maker struct {
 	name string
 	make func(settings) (*host, error)
@@ -56,7 +56,7 @@ type wire struct {
 	reader sync.WaitGroup
 }
 
-// newWire starts to read what the host sends.
+// newWire starts to read the packets that the host sends.
 func newWire(m maker, set settings) (*wire, error) {
 	h, err := m.make(set)
 	if err != nil {

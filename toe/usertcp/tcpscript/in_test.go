@@ -13,7 +13,7 @@ import (
 func inByte(n uint32) byte  { return byte(n*7 ^ n>>8) }
 func outByte(n uint32) byte { return byte(n*11 ^ n>>7 ^ 0x55) }
 
-// payload returns n bytes of the script's stream, which begin at the sequence number seq.
+// payload returns n bytes of the script's stream, from the sequence number seq on.
 func payload(seq uint32, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -22,7 +22,7 @@ func payload(seq uint32, n int) []byte {
 	return b
 }
 
-// send sends a segment as it is.
+// send sends a segment unchanged.
 func (r *run) send(s *segment) error { return r.sendPackets(s, s.inIP(s.encode())) }
 
 func (r *run) sendPackets(s *segment, packets ...[]byte) error {
@@ -54,7 +54,7 @@ func stampOption(value, echo uint32) []byte {
 
 // in injects a segment: FLAGS SEQ(LEN), and then any of
 //
-//	ack N, win N   win stays for the segments that follow. Without ack everything is acknowledged.
+//	ack N, win N   win also applies to the following segments. Without ack everything is acknowledged.
 //	<...>          options: mss N, ws N, sackOK, ts VALUE, ts VALUE+ECHO, sb START:END, raw HEX, none
 //	fill           the payload has other bytes than the stream
 //	badsum, badip  a wrong checksum of TCP, or of IPv4
@@ -119,8 +119,8 @@ func (r *run) in(args []string) error {
 // knownWords are the words that change the segment and not its packets.
 var knownWords = map[string]bool{"ack": true, "win": true, "doff": true, "urg": true, "fill": true}
 
-// word changes the segment s as one word of a step says. It returns how the packets are made, if
-// the word is about that.
+// word changes the segment s as one word of a step says. If the word is about how packets are made,
+// it returns a function that makes them.
 func (r *run) word(s *segment, word string, value int) func(b []byte) [][]byte {
 	switch word {
 	case "ack":
@@ -177,7 +177,7 @@ func lengthen(p []byte, n int) []byte {
 	return p
 }
 
-// options encodes the options of a step. A timestamp stays for the segments that follow.
+// options encodes the options of a step. A timestamp also applies to the following segments.
 func (r *run) options(list string, syn bool) (b []byte, err error) {
 	var blocks []byte
 	for _, option := range strings.Split(list, ",") {
@@ -262,7 +262,7 @@ func (r *run) feed(args []string) error {
 	return nil
 }
 
-// dupACKs sends the last ACK again and again.
+// dupACKs sends the last ACK repeatedly.
 func (r *run) dupACKs(args []string) error {
 	n, err := numbers(args, 1)
 	if err != nil {
@@ -291,7 +291,7 @@ func (r *run) acks(args []string) error {
 	return nil
 }
 
-// sacks sends ACKs with SACK blocks anywhere near what TCP has sent.
+// sacks sends ACKs with SACK blocks at random places near the bytes that TCP has sent.
 func (r *run) sacks(args []string) error {
 	n, err := numbers(args, 1)
 	if err != nil {
@@ -314,8 +314,8 @@ func (r *run) sacks(args []string) error {
 	return nil
 }
 
-// quote returns the beginning of the last packet of TCP, as an ICMP message quotes it. If there is
-// an argument, the sequence number in it is another one.
+// quote returns the beginning of the last packet of TCP, as an ICMP message quotes it. An argument
+// replaces the sequence number in it.
 func (r *run) quote(args []string) ([]byte, error) {
 	header := 20
 	if r.local.Addr().Is6() {

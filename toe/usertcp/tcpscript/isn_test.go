@@ -21,10 +21,10 @@ type isnWire struct {
 	over  <-chan struct{} // when the test must stop waiting
 }
 
-// TestISN makes connections and looks at the initial sequence numbers in TCP's SYN-ACKs. Of the
-// same four-tuple they grow with the clock, so an old segment does not fit a new connection. Those
-// of different four-tuples, less the clock, look random: each bit is 1 in half of them, and the
-// same upper 16 bits come again as often as by chance, in the numbers and in the differences of
+// TestISN makes connections and checks the initial sequence numbers in TCP's SYN-ACKs. For the same
+// four-tuple they grow with the clock, so an old segment does not fit a new connection. For
+// different four-tuples, minus the clock, they look random: each bit is 1 in half of them, and the
+// same upper 16 bits recur as often as by chance, in the numbers and in the differences of
 // neighbors. A second Stack has another secret.
 func TestISN(t *testing.T) {
 	connections := testmode.Count(10_000, 1000)
@@ -65,15 +65,15 @@ func (x *isnWire) send(s *segment) {
 	x.clock.Settle()
 }
 
-// openHalf sends a SYN and returns the number in the answer. A RST ends the connection, and some
-// time passes.
+// openHalf sends a SYN and returns the number in the answer. It then ends the connection with a
+// RST, and lets some time pass.
 func (x *isnWire) openHalf(from netip.AddrPort) (isn uint32) {
 	x.t.Helper()
 	s := &segment{src: from, dst: netip.AddrPortFrom(hostAddrs[0], hostPort), flags: "S", seq: 1000, window: 65535}
 	x.send(s)
 	for answered := false; !answered; {
 		select {
-		case p := <-x.sent: // by a goroutine of the test, for which the clock does not wait
+		case p := <-x.sent: // from a goroutine of the test, for which the clock does not wait
 			var answer segment
 			if answer, answered = decode(p); answered {
 				answered, isn = answer.dst == from && answer.flags == "S.", answer.seq
@@ -88,7 +88,7 @@ func (x *isnWire) openHalf(from netip.AddrPort) (isn uint32) {
 	return isn
 }
 
-// differentTuples returns the numbers of n connections less the clock.
+// differentTuples returns the numbers of n connections minus the clock.
 func (x *isnWire) differentTuples(n int) (isns []uint32) {
 	for i := range n {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 9, 0, byte(2 + i%100)}), uint16(1024+i/100))
@@ -141,7 +141,7 @@ func looksRandom(t *testing.T, numbers []uint32) {
 			}
 		}
 		m := float64(len(values))
-		want := m - 65536*(1-math.Pow(1-1.0/65536, m)) // balls less the cells of 65536 that have one
+		want := m - 65536*(1-math.Pow(1-1.0/65536, m)) // the number of balls minus the number of occupied cells of 65536
 		if math.Abs(equal-want) > 6*math.Sqrt(want)+6 {
 			t.Errorf("%v of %v values of the %s come again, want about %.0f", equal, m, what, want)
 		}

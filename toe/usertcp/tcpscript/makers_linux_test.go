@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/toe/tun"
 )
 
-// makers returns the TCPs that this process can make. The kernel's needs a network namespace, and
-// so root. With full counts the test fails without it.
+// makers returns the TCPs that this process can make. The kernel's TCP needs a network namespace,
+// and so root. With full counts the test fails without root.
 func makers(t *testing.T) []maker {
 	t.Helper()
 	var missing *tun.PrivilegeError

@@ -43,7 +43,7 @@ func (r *run) receiveUntil(stop <-chan error) (*segment, error) {
 	}
 }
 
-// learn updates what the script knows of TCP, and checks what every segment must be.
+// learn updates the script's knowledge of TCP, and checks the rules for every segment.
 func (r *run) learn(s *segment) error {
 	isSYN, isACK, isRST := strings.Contains(s.flags, "S"), strings.Contains(s.flags, "."), strings.Contains(s.flags, "R")
 	options, err := parseOptions(s.options)
@@ -76,8 +76,8 @@ func (r *run) learn(s *segment) error {
 	return nil
 }
 
-// scale returns the scale of TCP's window. The scripts' SYNs have a window scale only where the
-// window does not matter.
+// scale returns the scale of TCP's window. The scripts' SYNs have a window scale only if the window
+// does not matter.
 func (r *run) scale(isSYN bool) int {
 	if isSYN || !strings.Contains(strings.Join(r.c.script, "\n"), "ws") {
 		return 0
@@ -95,8 +95,8 @@ func (r *run) repeated(s *segment) bool {
 }
 
 // out expects a segment: FLAGS SEQ(LEN), and then any of ack N, win N and <...>, a list of options
-// that the segment has: mss, ws, sackOK, ts and sb, each alone or with its numbers. A name with a !
-// in front of it must not be there.
+// that the segment has: mss, ws, sackOK, ts and sb, each alone or with its numbers. An option whose
+// name has a ! before it must be absent.
 func (r *run) out(args []string) error {
 	for {
 		s, err := r.receive()
@@ -212,7 +212,7 @@ func (r *run) matchOptions(s *segment, list string) error {
 // there with the next one that it sends anyway.
 func (r *run) fence() *segment { return r.plain(".", r.acked-2, r.una, 1) }
 
-// silence sends a fence. There must be nothing else before the answer.
+// silence sends a fence. TCP must send nothing before the answer.
 func (r *run) silence(args []string) error {
 	if err := r.send(r.fence()); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (r *run) drain(args []string) error {
 			return err
 		}
 		if again := r.repeated(s); len(s.payload) == 0 {
-			probe := s.flags == "." && int32(s.seq-r.irs-r.una) < 0 // of a window that has just been opened
+			probe := s.flags == "." && int32(s.seq-r.irs-r.una) < 0 // a probe of a window that has just been opened
 			if again || probe {
 				continue
 			}
@@ -262,7 +262,7 @@ func (r *run) drain(args []string) error {
 	return nil
 }
 
-// take reads segments until N bytes have come that are not acknowledged.
+// take reads segments without acknowledging them, until N bytes have arrived.
 func (r *run) take(args []string) error {
 	n, err := numbers(args, 1)
 	if err != nil {
@@ -303,7 +303,7 @@ func (r *run) starve(args []string) error {
 	for {
 		s, err := r.receiveUntil(ended)
 		if s == nil {
-			return err // nil if Read has returned what it should
+			return err // nil if Read has returned the expected error
 		}
 		if err == nil {
 			err = r.send(r.plain(".", r.acked, r.una, 0))
@@ -318,7 +318,7 @@ func (r *run) starve(args []string) error {
 func (r *run) vanish([]string) error {
 	r.window = 0
 	next := make(chan error, 1)
-	// Each of our segments puts TCP's next probe off, so they become rarer.
+	// Each of our segments delays TCP's next probe, so they become rarer.
 	for pause := 10 * time.Millisecond; pause < patience; pause *= 2 {
 		time.AfterFunc(pause, func() { next <- nil })
 		for {

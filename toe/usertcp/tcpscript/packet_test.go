@@ -85,7 +85,7 @@ func (s *segment) withOptions(b []byte) []byte {
 	return serialize(true, ip, gopacket.Payload(append(padding, b...)))
 }
 
-// sourceRouted returns the TCP bytes b in an IPv4 packet that has come along a loose source route.
+// sourceRouted returns the TCP bytes b in an IPv4 packet that has followed a loose source route.
 func (s *segment) sourceRouted(b []byte) []byte {
 	ip, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolTCP)
 	const looseSourceRoute = 131
@@ -111,7 +111,7 @@ func (s *segment) fragment(b []byte, offset int, more bool) []byte {
 		return serialize(true, h, gopacket.Payload(b))
 	}
 	if more {
-		offset |= 1 // the lowest bit is M, and the lowest three are no part of the offset
+		offset |= 1 // the lowest bit is M, and the lowest three are not part of the offset
 	}
 	h := binary.BigEndian.AppendUint16([]byte{byte(layers.IPProtocolTCP), 0}, uint16(offset))
 	h = append(h, 0, 0, 0, 7) // identification
@@ -131,7 +131,8 @@ func tooBig(src, dst netip.Addr, mtu int, quoted []byte) []byte {
 	return serialize(true, ip, icmp, gopacket.Payload(append(binary.BigEndian.AppendUint32(nil, uint32(mtu)), quoted...)))
 }
 
-// unreachable returns an ICMP message which says that nobody is at the port that quoted went to.
+// unreachable returns an ICMP message which says that nobody listens at the destination port of
+// quoted.
 func unreachable(src, dst netip.Addr, quoted []byte) []byte {
 	if src.Is4() {
 		ip, _ := ipLayer(src, dst, layers.IPProtocolICMPv4)

@@ -107,7 +107,7 @@ func (r *run) write(args []string) error {
 	limit := patience
 	if len(args) > 1 && args[1] == "DEADLINE" {
 		limit = shortly
-		m, err := r.stream.TryWriteBatch([][]byte{b}) // a busy machine may let the deadline pass before Write begins
+		m, err := r.stream.TryWriteBatch([][]byte{b}) // on a busy machine the deadline may pass before Write begins
 		if err != nil {
 			return err
 		}

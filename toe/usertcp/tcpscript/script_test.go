@@ -11,10 +11,11 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// patience is how long a step waits for TCP. A step that succeeds waits for as long as TCP takes.
+// patience is the maximum time for which a step waits for TCP. A step that succeeds waits only as
+// long as TCP takes.
 const patience = 20 * time.Second
 
-// A testCase is a script and what it is about.
+// A testCase is a script and its description.
 type testCase struct {
 	name  string
 	rfc   string // the rule
@@ -26,8 +27,8 @@ type testCase struct {
 	script []string
 }
 
-// openings are steps that stand for several: they make a connection. In the first one, $ stands for
-// the options of the SYN. Timestamps and SACK are used only if both SYNs have them.
+// openings are steps that make a connection. Each stands for several steps. In the first one, $
+// stands for the options of the SYN. Timestamps and SACK are used only if both SYNs have them.
 var openings = map[string]string{
 	"open": `
 		listen
@@ -78,14 +79,14 @@ func init() {
 		"settle":   (*run).settle,     // ignores what TCP has answered so far
 		"drain":    (*run).drain,      // drain N max M: acknowledges segments until N more bytes have come; the longest has M bytes
 		"take":     (*run).take,       // take N: reads segments without acknowledging, until N bytes have come
-		"flight":   (*run).flight,     // flight MIN MAX: so many bytes are on their way when TCP has sent what it may
+		"flight":   (*run).flight,     // flight MIN MAX: this many bytes are in flight when TCP has sent all that it may
 		"eventual": (*run).eventually, // eventual FLAGS SEQ(LEN) ...: expects a segment, and ignores all before it
 		"starve":   (*run).starve,     // starve ERROR: answers each probe of the closed window, until Read returns ERROR
 		"vanish":   (*run).vanish,     // answers each probe, too, until TCP answers with a RST because it has forgotten the connection
 	}
 }
 
-// A run is a script that runs.
+// A run is the execution of a script.
 type run struct {
 	w             *wire
 	c             *testCase
@@ -97,7 +98,7 @@ type run struct {
 	hasIRS bool
 
 	// The following count from irs and iss.
-	top   uint32 // end of what TCP has sent
+	top   uint32 // end of the bytes that TCP has sent
 	una   uint32 // the script has acknowledged everything before
 	acked uint32 // TCP has acknowledged everything before
 	edge  uint32 // end of TCP's window
@@ -155,7 +156,7 @@ func execute(c *testCase, m maker, v6 bool, seed uint64) error {
 	return nil
 }
 
-// finish ends what the script has left.
+// finish ends everything that the script has left open.
 func (r *run) finish() {
 	if r.dialed != nil {
 		r.w.close() // ends the Dial

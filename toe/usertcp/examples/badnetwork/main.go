@@ -5,8 +5,8 @@
 //	go run -C toe/usertcp ./examples/badnetwork
 //	go run -C toe/usertcp ./examples/badnetwork -loss 0.05 -seed 7
 //
-// Three pieces are stacked: badlink is the wire, usertcp the TCP of each end, and extsock runs over
-// that TCP by Config.Backend. The seed determines what happens to the k-th packet.
+// Three pieces are stacked: badlink is the wire, usertcp the TCP of each end, and extsock uses that
+// TCP as its Config.Backend. The seed determines what happens to the k-th packet.
 package main
 
 import (
@@ -97,12 +97,12 @@ func run(ctx context.Context, out io.Writer, network badlink.Config, size int) e
 	return nil
 }
 
-// host makes a TCP with an address of its own on one end of the wire.
+// host makes a TCP with its own address on one end of the wire.
 func host(wire usertcp.Link, address string) (*usertcp.Stack, error) {
 	return usertcp.New(wire, usertcp.Config{Addresses: []netip.Prefix{netip.MustParsePrefix(address)}})
 }
 
-// receive accepts a connection and reads all that comes.
+// receive accepts a connection and reads everything.
 func receive(l *extsock.Listener) (sum [sha256.Size]byte, stats stats.Counts, err error) {
 	c, err := l.AcceptDDP()
 	if err != nil {
@@ -116,7 +116,7 @@ func receive(l *extsock.Listener) (sum [sha256.Size]byte, stats stats.Counts, er
 	return [sha256.Size]byte(h.Sum(nil)), c.Stats(), nil
 }
 
-// send connects, writes data and closes. The receiver gets io.EOF behind the data.
+// send connects, writes data and closes. The receiver gets io.EOF after the data.
 func send(ctx context.Context, dialer *extsock.Dialer, address string, data []byte) error {
 	c, err := dialer.DialDDP(ctx, "tcp", address)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package clock says which clock a Stack of toe/usertcp goes by: real time, or in tests a clock
-// that the test turns.
+// Package clock chooses the clock of a Stack of toe/usertcp: real time, or in tests a clock that
+// the test advances.
 package clock
 
 import (
@@ -12,13 +12,13 @@ import (
 type Clock interface {
 	tcpip.Clock
 
-	// Join says that time must not pass while a worker has something to do. settle waits until it
-	// has nothing to do, and returns a number that has changed if the worker has given others
-	// something to do. After leave, settle is not called any more.
+	// Join says that time must not pass while a worker has work to do. settle waits until the
+	// worker has none, and returns a number that has changed if the worker has given work to
+	// others. After leave, settle is no longer called.
 	Join(settle func() uint64) (leave func())
 }
 
-// The clock of the Stacks and links that are made from now on; nil means real time.
+// forTests is the clock of new Stacks and links; nil means real time.
 var forTests atomic.Pointer[Clock]
 
 // Set makes c the clock of all Stacks and links that are made from now on, or real time if c is
@@ -39,7 +39,7 @@ func Get() Clock {
 	return real{tcpip.NewStdClock()}
 }
 
-// real is real time, which passes whatever anybody has to do.
+// real is real time, which does not wait for workers.
 type real struct{ tcpip.Clock }
 
 func (real) Join(func() uint64) (leave func()) { return func() {} }

@@ -1,8 +1,7 @@
-// Package turned has a clock for tests of toe/usertcp that the test turns. Retransmissions,
-// keep-alive probes and timeouts of TCP happen when the test says so, and a busy machine changes
-// nothing.
+// Package turned provides a clock for tests of toe/usertcp that the test advances. Retransmissions,
+// keep-alive probes and timeouts of TCP happen when the test decides, even on a busy machine.
 //
-// Read and write deadlines, and the timeout of Flush, stay those of real time: they belong to the
+// Read and write deadlines, and the timeout of Flush, use real time, because they belong to the
 // program and not to TCP.
 package turned
 
@@ -16,12 +15,12 @@ import (
 	"github.com/rddp/rddp/toe/usertcp/internal/clock"
 )
 
-// A Clock stands still but for Turn. It is the clock of all Stacks, and of all links of
+// A Clock stands still except during Turn. It is the clock of all Stacks, and of all links of
 // [usertcp.Pipe], that are made before the test ends. Only one test at a time has a Clock.
 type Clock struct {
 	*faketime.ManualClock
 
-	// mu is also held while a worker settles, so none ends meanwhile.
+	// mu is also held while a worker settles, so no worker ends at that time.
 	mu      sync.Mutex
 	workers map[int]func() uint64
 	joined  int
@@ -49,10 +48,10 @@ func (c *Clock) Join(settle func() uint64) (leave func()) {
 	}
 }
 
-// Settle waits until no packet is under way, and no TCP has one to look at. What the test's own
-// goroutines do it does not know.
+// Settle waits until no packet is in flight, and no TCP has one to process. It does not wait for
+// the test's own goroutines.
 func (c *Clock) Settle() {
-	const enough = 2 // a TCP may send in one round what it got in the round before
+	const enough = 2 // a TCP may answer in one round what it got in the round before
 	for before, same := c.settle(), 0; same < enough; same++ {
 		if now := c.settle(); now != before {
 			before, same = now, -1
@@ -60,7 +59,7 @@ func (c *Clock) Settle() {
 	}
 }
 
-// settle waits for one worker after the other.
+// settle waits for each worker in turn.
 func (c *Clock) settle() (sum uint64) {
 	c.RunImmediatelyScheduledJobs()
 	c.mu.Lock()
@@ -71,9 +70,9 @@ func (c *Clock) settle() (sum uint64) {
 	return sum
 }
 
-// Turn turns the clock by d in steps, and lets everything settle before the first step and after
-// each. A timer that a step reaches fires at its own time, but what it causes elsewhere happens at
-// the end of the step.
+// Turn advances the clock by d in steps, and lets everything settle before the first step and after
+// each step. A timer within a step fires at its own time, but its effects elsewhere happen at the
+// end of the step.
 func (c *Clock) Turn(d, step time.Duration) {
 	for c.Settle(); d > 0; d -= step {
 		c.Advance(min(d, step))
@@ -81,8 +80,8 @@ func (c *Clock) Turn(d, step time.Duration) {
 	}
 }
 
-// TurnUntil turns the clock in steps until there is true, and returns by how much. It fails t after
-// limit.
+// TurnUntil advances the clock in steps until there returns true, and returns the time advanced. It
+// fails t after limit.
 func (c *Clock) TurnUntil(t testing.TB, limit, step time.Duration, what string, there func() bool) (turned time.Duration) {
 	t.Helper()
 	for c.Settle(); !there(); turned += step {
