@@ -172,7 +172,7 @@ func (e *end) close() {
 		e.fail(os.ErrClosed)
 		e.mu.Lock()
 		stateNext.Become(&e.state, closed)
-		e.wake() // if the end has failed before, Wait may wait for flushed work requests
+		e.wake() // of an end that has failed before, Wait may wait for what is flushed
 		finish := e.finish
 		e.mu.Unlock()
 		finish()
