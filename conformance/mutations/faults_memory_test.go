@@ -2,7 +2,7 @@ package mutations
 
 // memoryFaults are about the budget of memory, and about the ends of connections.
 var memoryFaults = []Fault{
-	{Name: "the end of a byte stream gives back what is unread", File: "internal/conn/driver/memory.go",
+	{Name: "the end of a byte stream gives back what is unread", File: "internal/conn/driver/allowance.go",
 		Old: "a.window.closeTo(a.taken)", New: "a.window.closeTo(0)",
 		Package: "extsock", Tests: "^TestMemoryOfEnded$"},
 	{Name: "the window of a byte stream stays reserved after its end", File: "internal/conn/driver/window.go",
@@ -17,7 +17,7 @@ var memoryFaults = []Fault{
 	{Name: "the receive buffer outlives the way in", File: "internal/conn/driver/ending.go",
 		Old: "	d.rx.drop()\n", New: "",
 		Package: "internal/conn/driver", Tests: "^TestRandomEvents$"},
-	{Name: "a message of which a part is missing outlives the connection", File: "internal/conn/driver/delivery.go",
+	{Name: "a message of which a part is missing outlives the connection", File: "internal/conn/driver/bind.go",
 		Old: "	if b.placing.state != placingNone {\n		b.drop()\n	}\n	if len", New: "	if len",
 		Package: "extsock", Tests: "^TestMemoryOfEnded$"},
 	{Name: "a watch forgets the error that it has read ahead", File: "toe/netconn/wire.go",
@@ -38,7 +38,7 @@ var memoryFaults = []Fault{
 	{Name: "the memory of a burst is never paid back", File: "internal/conn/driver/stream.go",
 		Old: "	if s.paid && s.tx.Copies() == 0 {\n", New: "	if false {\n",
 		Package: "internal/conn/driver", Tests: "^TestBurstGivesItsMemoryBack$"},
-	{Name: "Close loses nothing in a pause", File: "internal/conn/driver/delivery.go",
+	{Name: "Close loses nothing in a pause", File: "internal/conn/driver/bind.go",
 		Old: "	if b.delay == delayPaused || len", New: "	if len",
 		Package: "internal/conn/driver", Tests: "^TestCloseInAPause$"},
 	{Name: "positions of the send queue off by one", File: "rdmap/sendqueue.go",

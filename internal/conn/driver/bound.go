@@ -72,30 +72,3 @@ func (b *readBound) set(t time.Time) (bounded bool) {
 	// due.
 	return err == nil || errors.Is(err, net.ErrClosed)
 }
-
-// Interrupt makes a Read that receives return from the stream, because something has happened that
-// does not come with the stream.
-func (d *Driver) Interrupt() {
-	if d.role.isReaders() {
-		d.interruptReader()
-	}
-}
-
-// interruptReader interrupts the Read that has the role. A timer may be the caller.
-func (d *Driver) interruptReader() {
-	defer func() {
-		if value := recover(); value != nil {
-			d.Kill(d.end.panicked(value)) // otherwise the Read would wait on
-		}
-	}()
-	d.bound.interrupt()
-}
-
-// setReadUntil bounds how long Receive goes on.
-func (d *Driver) setReadUntil(t time.Time) {
-	bounded := false
-	d.end.protect(func() { bounded = d.bound.set(t) }) // the end must go on
-	if !bounded {
-		time.AfterFunc(time.Until(t), func() { d.Kill(errCloseTimeout) })
-	}
-}

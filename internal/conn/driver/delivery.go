@@ -4,7 +4,6 @@ import (
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/inbox"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A delivery says where a message goes that arrives: to the memory of the Read that waits, to
@@ -58,134 +57,6 @@ const (
 	delayed                // it must wait: see delay
 )
 
-// bind finds memory for a message that begins with a segment of this payload. The segment is the
-// only segment of the message if last is set. The memory is head, for the header of a byte stream,
-// and then body. self says that the Read that waits has the receive role.
-//
-// In message mode a message waits until Read has taken another one. The peer of a byte stream has a
-// credit for each message, and each credit has memory. So data of a byte stream waits only for the
-// memory of the next Read, while a Read has the receive role. A message without a credit is
-// refused: DDP finds no buffer, and the stream ends.
-func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
-	// A message that is thrown away needs no room.
-	full := b.used >= b.depth && (b.unread.Stream || !b.unread.Discards())
-	if b.unread.Stream && len(payload) > bytestream.HeaderLen {
-		full = b.used >= b.depth-bytestream.ExtraBuffers // the rest is for messages without data
-	}
-	switch {
-	case full && b.unread.Stream:
-		return nil, nil, refused
-	case full:
-		return nil, nil, delayed
-	}
-	n, longest := len(payload), b.size
-	if b.unread.Stream {
-		head = b.placing.head[:]
-		n, longest = max(n-bytestream.HeaderLen, 0), b.size-bytestream.HeaderLen
-	}
-	if b.longest != nil {
-		longest = max(min(longest, b.longest(b.bound, last)), 0)
-	}
-	delay := delayNone
-	switch {
-	case self && last && n <= longest && b.stays(payload):
-	case self && b.pauses(payload, last):
-		delay = delayPaused
-	case !b.findMemory(n, longest, last, payload):
-		delay = delayShort
-	}
-	b.setDelay(delay)
-	if delay != delayNone {
-		return nil, nil, delayed
-	}
-	b.used++
-	b.bound++
-	return head, b.placing.body, bound
-}
-
-// findMemory finds memory for a message of n bytes, or of up to longest bytes if this segment is
-// not the last. In message mode it reports false if there is no memory.
-func (b *delivery) findMemory(n, longest int, last bool, payload []byte) bool {
-	r, p := &b.reader, &b.placing
-	room := r.room()
-	fits := last && b.serves() && b.unread.Len() == 0 && 0 < n && n <= len(room) && n <= longest
-	if b.unread.Stream {
-		fits = fits && b.grant == nil && bytestream.IsData(payload)
-	} else {
-		fits = fits && !r.isServed()
-	}
-	if fits {
-		p.become(placingDirect)
-		p.body = room[:n:n]
-		return true
-	}
-	if !last {
-		n = longest
-	}
-	n = min(n, longest)
-	size := n
-	if b.unread.Stream && b.unread.Len() > 0 && n < bytestream.Combine && bytestream.IsData(payload) {
-		// The reader is behind, so the chunk gets room for messages that follow.
-		size = max(n, min(longest, joined))
-	}
-	c := bufpool.GetChunk(size)
-	switch {
-	case b.unread.Stream:
-		b.memory.fill(c.Size())
-	case b.unread.Discards():
-		b.memory.held += int64(c.Size()) // until accept throws the message away
-	case !b.memory.hold(c.Size()):
-		c.Put()
-		return false
-	}
-	c.B = c.B[:n:min(cap(c.B), longest)]
-	p.become(placingPooled)
-	p.chunk, p.body = c, c.B
-	return true
-}
-
-// received returns the memory of the present message, which DDP has placed: head is the header of
-// the byte stream, and body is the rest. If a message is shorter than the header, all of it is in
-// head.
-func (b *delivery) received(c rdmap.Completion) (head, body []byte) {
-	n := int(c.Len)
-	if b.unread.Stream {
-		head = b.placing.head[:min(n, bytestream.HeaderLen)]
-		n -= len(head)
-	}
-	return head, b.placing.body[:n]
-}
-
-// accept adds n bytes of payload of the present message to the unread data. It reports whether the
-// message's buffer is free again, and for how many buffers the peer of a byte stream gets its
-// credits back.
-func (b *delivery) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
-	p := &b.placing
-	switch p.state {
-	case placingStays:
-		body := p.body[:n]
-		b.unbind()
-		if b.serve(body); len(b.rest) > 0 {
-			return false, 0
-		}
-	case placingDirect:
-		b.unbind()
-		b.reader.gets(n)
-	default:
-		c := b.unbind()
-		if b.unread.Discards() && (n > 0 || !b.unread.Stream) {
-			b.unread.Lose()
-		}
-		if !b.unread.Discards() && (!b.unread.Stream || n > 0 && !b.unread.Join(c.B[:n])) {
-			b.unread.Add(memory{chunk: c}, c.B[:n])
-			return false, 0
-		}
-		b.put(c)
-	}
-	b.used--
-	return true, b.handBack(1, kind)
-}
-
 // drop frees the buffer of the present message, which is not data or will not be placed.
 func (b *delivery) drop() {
 	if c := b.unbind(); c != nil {
@@ -207,40 +78,6 @@ func (b *delivery) unbind() (c *bufpool.Chunk) {
 // that waits keeps what it has got, but gets no more. The data before may have been thrown away, so
 // what arrives then is not the next part of the stream. It may even be the peer's answer to Close.
 func (b *delivery) serves() bool { return b.reader.isThere() && !b.unread.Discards() }
-
-// streamEnds notes that no more bytes of the stream will arrive.
-func (b *delivery) streamEnds() {
-	if len(b.rest) == 0 {
-		b.unread.End()
-	} else {
-		b.unread.EndBehind()
-	}
-}
-
-// close throws away the unread data, and all data that arrives from now on. It reports whether data
-// of the peer is lost by that, or was lost before.
-func (b *delivery) close() (lost bool) {
-	b.unread.Discard()
-	if b.delay == delayPaused || len(b.rest) > 0 {
-		b.unread.Lose()
-	}
-	return b.unread.Close(func(m memory) { b.free(m) })
-}
-
-// end returns the memory that no Read will get, when the connection has ended: that of a message of
-// which a part is missing, what was lent to the peer, and what is promised to it. Unread messages
-// stay, and stay counted.
-func (b *delivery) end() {
-	if b.placing.state != placingNone {
-		b.drop()
-	}
-	if len(b.rest) > 0 { // the connection has failed, or Close has come
-		b.rest = nil
-		b.used--
-	}
-	b.endGrant()
-	b.memory.end()
-}
 
 // put returns the memory of a message.
 func (b *delivery) put(c *bufpool.Chunk) {
@@ -287,4 +124,11 @@ func (b *delivery) setWindow(w Window) {
 	b.unread.Stream = true
 	b.depth = w.Now + bytestream.ExtraBuffers
 	b.memory.open(w)
+}
+
+// setDelay is the only place where the delay changes.
+func (b *delivery) setDelay(next delay) {
+	if next != b.delay {
+		delayNext.Become(&b.delay, next)
+	}
 }

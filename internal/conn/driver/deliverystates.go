@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/bufpool"
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/states"
@@ -120,9 +121,11 @@ var delayNext = states.Table[delay]{
 	delayPaused: states.To(delayNone),
 }
 
-// setDelay is the only place where the delay changes.
-func (b *delivery) setDelay(next delay) {
-	if next != b.delay {
-		delayNext.Become(&b.delay, next)
-	}
+// A grant is the memory of a waiting Read to which the peer may write.
+type grant struct {
+	region *ddp.Region
+	chunk  *bufpool.Chunk // replaces the Read's memory after the Read; nil while it waits
 }
+
+// size returns how many bytes are reserved for the chunk, whether there is one or not.
+func (g *grant) size() int { return bufpool.ChunkSize(g.region.Len()) }

@@ -4,37 +4,45 @@
 //
 // A [Driver] is made from one [Config] and ends by itself. DESIGN.md follows an RDMA Write through
 // the driver in both ways, says what the receive role and the transmit token are for, and has the
-// order of locks. These are the driver's parts:
+// order of locks. Each file calls only files that are below it in this list, but for transmit.go
+// and ending.go, which need each other. These are the calls of the program and of the goroutines,
+// as methods of the Driver:
 //
-//	driver.go    what a Driver consists of
+//	new.go       how the parts are joined
+//	read.go, look.go, operation.go, post.go
+//	             the calls of the program
+//	receive.go   what the goroutine with the receive role does
+//	ending.go    how both ways end
+//	transmit.go  what the goroutine with the transmit token does
+//	driver.go    which parts a Driver consists of
+//
+// Its parts have goroutines that call them, system calls and time:
+//
+//	streamwrite.go
+//	             Write on a byte stream
+//	rx.go        reads the Stream, for the goroutine with the receive role
+//	tx.go        writes to the Stream, for the holder of the transmit token
+//	role.go, token.go
+//	             which goroutine that is
+//	reader.go, lockeddelivery.go
+//	             the Reads that wait, and the lock of the delivery
+//	putoff.go, doorbell.go
+//	             the Work Requests that wait for more of them
+//	stream.go    the byte stream's rules (package bytestream) applied to both ways
+//	reason.go, recovery.go
+//	             whether the connection ends, and why; what a panic does
+//	bound.go, timeout.go, patience.go
+//	             how long it reads, is idle, and polls
 //
 // Its logic is in values that start no goroutine, read no clock and never wait, so a test calls
 // them in any order:
 //
-//	life.go      how far the connection has come
 //	wayin.go     from bytes that have arrived to messages that are delivered
 //	wayout.go    from Work Requests to FPDUs
-//	delivery.go, deliverystates.go, taking.go, rest.go, grant.go
-//	             the messages that wait for Read, within the memory of memory.go and window.go
-//
-// Around them stand the goroutines, the system calls and the time:
-//
-//	rx.go        reads the Stream, for the goroutine with the receive role
-//	role.go, receive.go
-//	             which goroutine that is, and what it does
-//	bound.go     how long it may read
-//	tx.go        writes to the Stream, for the holder of the transmit token
-//	token.go, transmit.go
-//	             which goroutine that is, and what it does
-//	capture.go   what rx and tx show to a capture
-//	lockeddelivery.go, reader.go
-//	             the lock of the delivery, and the Reads that wait
-//	look.go      what a program sees that looks without a Read
-//	stream.go    the byte stream's rules (package bytestream) applied to both ways
-//	read.go, streamwrite.go, operation.go
-//	             the calls of the program that wait
-//	reason.go    whether the connection ends, and why
-//	ending.go    how both ways end
+//	bind.go, grant.go, rest.go, taking.go, delivery.go, deliverystates.go
+//	             where messages for Read go, within the memory of memory.go, allowance.go and
+//	             window.go; package inbox keeps the unread ones
+//	life.go      how far the connection has come
 //
 // # Figures behind the decisions
 //

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
@@ -311,3 +312,51 @@ func (d *Driver) wakeReceiver() {
 // TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
 // the first call writes it.
 func (d *Driver) TraceTerminate() { d.end.traceTerminate() }
+
+// Interrupt makes a Read that receives return from the stream, because something has happened that
+// does not come with the stream.
+func (d *Driver) Interrupt() {
+	if d.role.isReaders() {
+		d.interruptReader()
+	}
+}
+
+// interruptReader interrupts the Read that has the role. A timer may be the caller.
+func (d *Driver) interruptReader() {
+	defer func() {
+		if value := recover(); value != nil {
+			d.Kill(d.end.panicked(value)) // otherwise the Read would wait on
+		}
+	}()
+	d.bound.interrupt()
+}
+
+// setReadUntil bounds how long Receive goes on.
+func (d *Driver) setReadUntil(t time.Time) {
+	bounded := false
+	d.end.protect(func() { bounded = d.bound.set(t) }) // the end must go on
+	if !bounded {
+		time.AfterFunc(time.Until(t), func() { d.Kill(errCloseTimeout) })
+	}
+}
+
+// lookIdle is called by the timer.
+func (d *Driver) lookIdle() {
+	if d.idle.look(d.count.Load(counters.Received+counters.Octets) + d.tx.taken.Load()) {
+		d.count.Add(counters.IdleTimeouts, 1)
+		d.Kill(ErrIdleTimeout)
+	}
+}
+
+// closeStream closes the stream, and abortStream resets the connection. What follows in the end of
+// the connection must be done although the program's Stream panics.
+func (d *Driver) closeStream() { d.end.protect(func() { d.tx.stream.Close() }) }
+
+func (d *Driver) abortStream() { d.end.protect(func() { d.tx.stream.Abort() }) }
+
+// CloseWrite ends the stream after the data that has been written. The Write under way, and later
+// Writes, return err.
+func (d *Driver) CloseWrite(err error) {
+	d.bytes.finish(err)
+	d.transmit()
+}

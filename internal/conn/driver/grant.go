@@ -9,15 +9,6 @@ import (
 
 // This file has the memory of a Read that is granted to the peer, which has offered a long Write.
 
-// A grant is the memory of a waiting Read to which the peer may write.
-type grant struct {
-	region *ddp.Region
-	chunk  *bufpool.Chunk // replaces the Read's memory after the Read; nil while it waits
-}
-
-// size returns how many bytes are reserved for the chunk, whether there is one or not.
-func (g *grant) size() int { return bufpool.ChunkSize(g.region.Len()) }
-
 // makeGrant registers the memory of the waiting Read for the n bytes of an offer, or as much of it
 // as the budget could replace. If no Read waits, or that is too short, the handle has length 0.
 func (b *delivery) makeGrant(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/bytestream"
+	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -43,9 +44,19 @@ type lockedDelivery struct {
 	turn  chan struct{} // capacity 1: a Read has returned, so the next Read may begin
 }
 
-// newDelivery returns an empty lockedDelivery.
+// deliveryOf returns the lockedDelivery of a connection, which is empty.
 //
 // +checklocksignore: no other goroutine has it yet
+func deliveryOf(cfg *ReceiveConfig) *lockedDelivery {
+	in := newDelivery(cfg.Depth, cfg.Size)
+	in.delivery.longest, in.words = cfg.Longest, cfg.Words
+	if cfg.Stream != nil {
+		in.setWindow(cfg.Stream.Window)
+	}
+	return in
+}
+
+// newDelivery returns a lockedDelivery with room for depth messages of size bytes.
 func newDelivery(depth, size int) *lockedDelivery {
 	in := &lockedDelivery{delivery: delivery{depth: depth, size: size, memory: allowance{account: new(account)}}, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	in.placed.L = &in.mu
@@ -247,5 +258,43 @@ func (in *lockedDelivery) setWindow(w Window) {
 func (in *lockedDelivery) noteWindow() {
 	if w := &in.delivery.memory.window; w.IsOpen() {
 		in.window.Store(int64(w.Now))
+	}
+}
+
+// Other goroutines look at these bits of inbox.look without the lock.
+const (
+	lookHas     = 1 << iota // a Read has something to come back for
+	lookWaiting             // a Read waits
+)
+
+// unlock updates what other goroutines look at without the lock, and releases mu.
+//
+// +checklocksrelease:in.mu
+func (in *lockedDelivery) unlock() {
+	b := &in.delivery
+	look := uint32(0)
+	if b.has() {
+		look |= lookHas
+	}
+	if b.reader.isThere() {
+		look |= lookWaiting
+	}
+	in.look.Store(look)
+	if in.leaving && !b.placing.holdsReader() {
+		in.leaving = false
+		in.placed.Broadcast()
+	}
+	in.mu.Unlock()
+}
+
+// has reports whether a Read has something to come back for.
+func (in *lockedDelivery) has() bool { return in.look.Load()&lookHas != 0 }
+
+// notify wakes the waiting Read if the inbox has something for the Read. A Read looks at the inbox
+// after it has noted that it waits, and the inbox looks for a Read after a message has arrived. So
+// one of the two sees the other.
+func (in *lockedDelivery) notify() {
+	if in.look.Load()&(lookHas|lookWaiting) == lookHas|lookWaiting {
+		wait.Wake(in.ready)
 	}
 }

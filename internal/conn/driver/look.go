@@ -4,11 +4,9 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
 
 	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
-	"github.com/rddp/rddp/internal/states"
 )
 
 // This file has Look, which shows what a Read would return without reading it.
@@ -17,88 +15,6 @@ import (
 // would wait. It returns how many of the bytes it has used, and whether it has seen enough.
 // Otherwise Look calls it again when there is more.
 type Show = func(data []byte, end error) (used int, enough bool)
-
-// An asking is a Look that has found nothing, and waits until the home goroutine has taken what the
-// stream has: over TCP too a program finds what has arrived. All but answered is the home
-// goroutine's.
-type asking struct {
-	state    askingState
-	laps     int           // reads for it
-	answered chan struct{} // closed with askAnswered
-}
-
-// An askingState is how far the home goroutine has come.
-//
-//	asked ◀──bytes, read──▶ trying ──nothing──▶ answered
-//	  └──────────nothing is there───────────────▲
-type askingState uint8
-
-const (
-	askAsked    askingState = iota
-	askTrying               // it reads the stream, for at most tryTime
-	askAnswered             // it has taken all that was there
-)
-
-var askNames = [...]string{"asked", "trying", "answered"}
-
-func (s askingState) String() string { return askNames[s] }
-
-var askNext = states.Table[askingState]{
-	askAsked:    states.To(askTrying, askAnswered),
-	askTrying:   states.To(askAsked, askAnswered),
-	askAnswered: 0,
-}
-
-// become is the only place where the state of an asking changes.
-func (a *asking) become(next askingState) { askNext.Become(&a.state, next) }
-
-const (
-	// tryTime is how long a read lasts of a stream that cannot tell whether it has something.
-	tryTime = time.Millisecond
-	// lookLaps bounds the reads for one Look, whose peer may send one-sided operations for ever.
-	lookLaps = 64
-)
-
-// A readier is a Stream that can often tell that a ReadSegment would wait. Ready reports false only
-// then. The holder of the receive role calls it. If a wrapper hides the method, a Look takes
-// tryTime.
-type readier interface{ Ready() bool }
-
-// answer ends the wait of a Look, if there is one.
-func (d *Driver) answer() {
-	if a := d.asking.Load(); a != nil && a.state != askAnswered {
-		a.become(askAnswered)
-		close(a.answered)
-	}
-}
-
-// beginTry is called before each read of the home goroutine.
-func (d *Driver) beginTry() {
-	a := d.asking.Load()
-	if a == nil || a.state != askAsked {
-		return
-	}
-	s, _ := d.rx.stream.(readier)
-	if a.laps++; a.laps > lookLaps || s != nil && !s.Ready() {
-		d.answer()
-		return
-	}
-	a.become(askTrying)
-	d.bound.interruptAt(time.Now().Add(tryTime))
-}
-
-// endTry is called after each read of the home goroutine. interrupted says that it has found
-// nothing.
-func (d *Driver) endTry(interrupted bool) {
-	a := d.asking.Load()
-	switch {
-	case a == nil || a.state != askTrying:
-	case interrupted:
-		d.answer()
-	default:
-		a.become(askAsked)
-	}
-}
 
 // Look calls show with at most len(p) bytes that a Read would return, in p, until show has seen
 // enough. The bytes that show has used are read. Meanwhile no Read begins. The error is that of the
@@ -229,38 +145,4 @@ func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 		return os.ErrDeadlineExceeded
 	}
 	return nil
-}
-
-// beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
-// false if there is one.
-func (in *lockedDelivery) beginLook() bool {
-	in.mu.Lock()
-	defer in.unlock()
-	if in.delivery.reader.isThere() {
-		in.queued.Store(true)
-		return false
-	}
-	in.delivery.reader.become(readerWaiting)
-	return true
-}
-
-// show copies what a Read of p would get now to p. all says that this is all that is unread, and
-// ended that nothing follows it.
-func (in *lockedDelivery) show(p []byte) (n int, all, ended bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.delivery.unread.Show(p)
-}
-
-// use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to
-// p.
-func (in *lockedDelivery) use(p []byte) taking {
-	in.mu.Lock()
-	defer in.unlock()
-	if in.delivery.unread.Len() == 0 {
-		return taking{}
-	}
-	t := in.delivery.take(p, nil)
-	in.noteWindow()
-	return t
 }

@@ -3,8 +3,6 @@ package driver
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A putOff decides whether a posted Work Request waits for those that are about to follow it. One
@@ -90,77 +88,8 @@ func (p *putOff) none() {
 // resume notes the end of a transmission, whose time does not count as a pause of the program.
 func (p *putOff) resume() { p.last.Store(p.now()) }
 
-// sendLater sends wr, which has been posted, now or later.
-func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
-	p := &d.later
-	if wr.CQ != nil || !p.add(payloadLen(wr), false) {
-		p.none()
-		d.send(wr.Op)
-		p.resume()
-		return
-	}
-	d.role.awaitAnswer(wr.Op)
-	p.sendBell.hang()
-	p.recvBell.hang()
-	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
-		p.takeDown()
-	}
-	p.cast(netIn)
-}
-
 // takeDown takes the doorbells down of a connection that has ended.
 func (p *putOff) takeDown() {
 	p.sendBell.takeDown()
 	p.recvBell.takeDown()
-}
-
-// payloadLen returns the number of bytes of payload that wr sends.
-func payloadLen(wr *rdmap.WorkRequest) (n int) {
-	if wr.Op == rdmap.WorkRead {
-		return 0
-	}
-	n = len(wr.Data)
-	for _, b := range wr.Gather {
-		n += len(b)
-	}
-	return n
-}
-
-// FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message
-// belongs to a burst, it waits as with Post: until the caller calls Flush, at the latest when
-// nothing else can follow, or until the net does. answers says that data has come from the peer
-// since the last message.
-func (d *Driver) FlushLater(n int, answers bool) {
-	if !d.later.add(n, answers) {
-		d.Flush()
-		return
-	}
-	d.later.cast(netIn)
-}
-
-// FlushPutOff is Flush if something has been put off.
-func (d *Driver) FlushPutOff() {
-	if d.later.waits() {
-		d.Flush()
-	}
-}
-
-// Flush sends the Work Requests that Post or FlushLater has put off. It never waits.
-func (d *Driver) Flush() {
-	d.later.none()
-	d.transmit()
-	d.later.resume()
-}
-
-// catch is called by the net.
-func (d *Driver) catch() {
-	p := &d.later
-	p.armed.Store(false) // from here on, the next Work Request that waits sets the net
-	switch pause := time.Duration(p.now() - p.last.Load()); {
-	case !d.tx.wanted():
-	case pause < netIn: // the program has posted something meanwhile
-		p.cast(netIn - pause)
-	default:
-		d.Flush()
-	}
 }

@@ -70,40 +70,36 @@ func (in *lockedDelivery) leave() readResult {
 	return in.delivery.leave()
 }
 
-// Other goroutines look at these bits of inbox.look without the lock.
-const (
-	lookHas     = 1 << iota // a Read has something to come back for
-	lookWaiting             // a Read waits
-)
-
-// unlock updates what other goroutines look at without the lock, and releases mu.
-//
-// +checklocksrelease:in.mu
-func (in *lockedDelivery) unlock() {
-	b := &in.delivery
-	look := uint32(0)
-	if b.has() {
-		look |= lookHas
+// beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
+// false if there is one.
+func (in *lockedDelivery) beginLook() bool {
+	in.mu.Lock()
+	defer in.unlock()
+	if in.delivery.reader.isThere() {
+		in.queued.Store(true)
+		return false
 	}
-	if b.reader.isThere() {
-		look |= lookWaiting
-	}
-	in.look.Store(look)
-	if in.leaving && !b.placing.holdsReader() {
-		in.leaving = false
-		in.placed.Broadcast()
-	}
-	in.mu.Unlock()
+	in.delivery.reader.become(readerWaiting)
+	return true
 }
 
-// has reports whether a Read has something to come back for.
-func (in *lockedDelivery) has() bool { return in.look.Load()&lookHas != 0 }
+// show copies what a Read of p would get now to p. all says that this is all that is unread, and
+// ended that nothing follows it.
+func (in *lockedDelivery) show(p []byte) (n int, all, ended bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.delivery.unread.Show(p)
+}
 
-// notify wakes the waiting Read if the inbox has something for the Read. A Read looks at the inbox
-// after it has noted that it waits, and the inbox looks for a Read after a message has arrived. So
-// one of the two sees the other.
-func (in *lockedDelivery) notify() {
-	if in.look.Load()&(lookHas|lookWaiting) == lookHas|lookWaiting {
-		wait.Wake(in.ready)
+// use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to
+// p.
+func (in *lockedDelivery) use(p []byte) taking {
+	in.mu.Lock()
+	defer in.unlock()
+	if in.delivery.unread.Len() == 0 {
+		return taking{}
 	}
+	t := in.delivery.take(p, nil)
+	in.noteWindow()
+	return t
 }

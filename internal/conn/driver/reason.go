@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/conn/observe"
+	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -23,17 +23,17 @@ type ending struct {
 	timeout time.Duration // Config.CloseTimeout
 
 	qp      *rdmap.QP
-	trace   *observe.Trace
 	badSTag func() // Config.BadSTag
 
-	recovery recovery // of panics
+	recovery // of panics
 }
 
-func (e *ending) init(cfg *Config) {
+func (e *ending) init(cfg *Config, count *counters.Counters) {
+	e.recovery = recovery{count: count, on: cfg.Recover, trace: cfg.Trace}
 	e.life.init()
 	e.silent.Init()
 	e.timeout = cfg.CloseTimeout
-	e.qp, e.closed, e.trace, e.badSTag = cfg.QP, cfg.Closed, cfg.Trace, cfg.BadSTag
+	e.qp, e.closed, e.badSTag = cfg.QP, cfg.Closed, cfg.BadSTag
 	if e.closed == nil {
 		e.closed = new(wait.Latch)
 		e.closed.Init()
@@ -43,7 +43,7 @@ func (e *ending) init(cfg *Config) {
 // setReason notes why the connection ends, if no reason was noted before. See life.end.
 func (e *ending) setReason(err error) {
 	if e.life.end(err) {
-		e.recovery.claim(err)
+		e.claim(err)
 		e.penalize(err)
 		e.traceEnd(err)
 	}
@@ -149,4 +149,36 @@ func (e *ending) completionError(done rdmap.Completion) error {
 		}
 	}
 	return done.Err
+}
+
+// traceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
+// the first call writes it.
+func (e *ending) traceTerminate() {
+	if e.trace == nil {
+		return
+	}
+	t := (*rdmap.TerminateError)(nil)
+	if !errors.As(e.qp.Err(), &t) || !e.trace.Terminate() {
+		return
+	}
+	layer, etype, code := t.Terminate.Code.Words()
+	args := []any{"layer", layer, "type", etype, "code", code}
+	if t.Remote {
+		e.trace.Warn("Terminate received", args...)
+	} else {
+		e.trace.Warn("Terminate sent", append(args, "err", t.Err)...)
+	}
+}
+
+// traceEnd writes to the trace why the connection has ended.
+func (e *ending) traceEnd(reason error) {
+	switch {
+	case e.trace == nil:
+	case errors.Is(reason, net.ErrClosed):
+		e.trace.Info("connection ends", "by", "local")
+	case reason == io.EOF: //nolint:errorlint // peerEnded notes io.EOF itself
+		e.trace.Info("connection ends", "by", "peer")
+	default:
+		e.trace.Warn("connection ends", "by", "failure", "err", reason)
+	}
 }

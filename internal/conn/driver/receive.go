@@ -3,8 +3,10 @@ package driver
 import (
 	"errors"
 	"os"
+	"time"
 
 	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/wait"
 )
 
 // This file is the driver's way in: from the stream to the queue pair.
@@ -153,5 +155,79 @@ func (d *Driver) placed() {
 	d.freed.Broadcast()
 	if d.in != nil {
 		d.in.notify()
+	}
+}
+
+// drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
+// interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
+// what the Read has got.
+func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readResult) {
+	r := &d.role
+	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the
+	// role, and drive takes the role before it looks at the conditions. So one of the two sees the
+	// other.
+	if !r.lends || !r.take(roleReader) {
+		return false, readResult{}
+	}
+	if d.in.has() || d.end.closing() || d.end.closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
+		d.leaveRole()
+		return false, readResult{}
+	}
+	r.calm()
+	d.receiveOnce(true)
+	result, d.rx.result = d.rx.result, readResult{}
+	r.noteRead(result, want)
+	d.leaveRole()
+	return true, result
+}
+
+// leaveRole makes the role vacant after a Read had it.
+func (d *Driver) leaveRole() {
+	d.role.leaveRead(d.rx.needsHome())
+	d.endVacancy()
+}
+
+// endVacancy calls the home goroutine if the connection ends, because only that goroutine carries
+// out the end. Whoever ends the connection notes it before looking at the holder of the role, and
+// whoever leaves the role looks at it afterwards. So one of the two calls.
+func (d *Driver) endVacancy() {
+	if d.end.isUnderWay() {
+		d.role.callHome()
+	}
+}
+
+// beginTry is called before each read of the home goroutine.
+func (d *Driver) beginTry() {
+	a := d.asking.Load()
+	if a == nil || a.state != askAsked {
+		return
+	}
+	s, _ := d.rx.stream.(readier)
+	if a.laps++; a.laps > lookLaps || s != nil && !s.Ready() {
+		d.answer()
+		return
+	}
+	a.become(askTrying)
+	d.bound.interruptAt(time.Now().Add(tryTime))
+}
+
+// endTry is called after each read of the home goroutine. interrupted says that it has found
+// nothing.
+func (d *Driver) endTry(interrupted bool) {
+	a := d.asking.Load()
+	switch {
+	case a == nil || a.state != askTrying:
+	case interrupted:
+		d.answer()
+	default:
+		a.become(askAsked)
+	}
+}
+
+// answer ends the wait of a Look, if there is one.
+func (d *Driver) answer() {
+	if a := d.asking.Load(); a != nil && a.state != askAnswered {
+		a.become(askAnswered)
+		close(a.answered)
 	}
 }

@@ -129,8 +129,9 @@ const (
 	sparseWait = 4 * quick
 )
 
-// init gives the role to the home goroutine.
-func (r *role) init(s toe.Stream) {
+// init gives the role to the home goroutine. p is the patience of the way in.
+func (r *role) init(s toe.Stream, owner *ending, p *patience) {
+	r.owner, r.patience = owner, p
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
 	r.gate = toe.NewGate(can.Watch)
@@ -424,42 +425,4 @@ func (r *role) yield() {
 	}
 	r.leave(false)
 	wait.Wake(r.offer)
-}
-
-// drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
-// interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
-// what the Read has got.
-func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readResult) {
-	r := &d.role
-	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the
-	// role, and drive takes the role before it looks at the conditions. So one of the two sees the
-	// other.
-	if !r.lends || !r.take(roleReader) {
-		return false, readResult{}
-	}
-	if d.in.has() || d.end.closing() || d.end.closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
-		d.leaveRole()
-		return false, readResult{}
-	}
-	r.calm()
-	d.receiveOnce(true)
-	result, d.rx.result = d.rx.result, readResult{}
-	r.noteRead(result, want)
-	d.leaveRole()
-	return true, result
-}
-
-// leaveRole makes the role vacant after a Read had it.
-func (d *Driver) leaveRole() {
-	d.role.leaveRead(d.rx.needsHome())
-	d.endVacancy()
-}
-
-// endVacancy calls the home goroutine if the connection ends, because only that goroutine carries
-// out the end. Whoever ends the connection notes it before looking at the holder of the role, and
-// whoever leaves the role looks at it afterwards. So one of the two calls.
-func (d *Driver) endVacancy() {
-	if d.end.isUnderWay() {
-		d.role.callHome()
-	}
 }

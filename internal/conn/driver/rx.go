@@ -38,6 +38,21 @@ type rx struct {
 	markers bool           // the peer sends Markers
 }
 
+// init makes the way in: see wayIn.init. role is that of the connection.
+func (r *rx) init(cfg *Config, started ddp.ReceiverConfig, to reports, role *role) {
+	r.wayIn.init(cfg, started, to)
+	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
+		r.mpa.IgnoreEarly()
+		if s, ok := cfg.Stream.(earlyShower); ok {
+			s.ShowEarly(false)
+		}
+	}
+	r.stream, r.taps, r.trace, r.markers = cfg.Stream, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
+	r.quieter, _ = cfg.Stream.(quieter)
+	r.domain, r.role = started.Domain, role
+	r.patience.fixed = cfg.PollTime
+}
+
 // filled passes n bytes to MPA, which the stream has read to free. They begin at off in the stream.
 func (r *rx) filled(off uint64, n int) {
 	r.captureRun(off, r.free[:n])
@@ -233,3 +248,41 @@ type discarded []byte
 
 func (d discarded) Lend() []byte   { return d }
 func (d discarded) TakeBack() bool { return true }
+
+// An earlyShower is a Stream that can do without its early runs. The method is not one of
+// toe.Stream: if a wrapper hides it, the Stream shows runs that nobody uses, and no more is lost.
+type earlyShower interface{ ShowEarly(show bool) }
+
+// A quieter is a Stream that wants to know whether what it reads concerns the program: see
+// toe.Stream.ReadSegment. If a wrapper hides the method, the Stream does a little more, and nothing
+// is lost.
+type quieter interface{ SetQuiet(quiet bool) }
+
+// captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early
+// arrive a second time, and captureRun skips them then.
+func (r *rx) captureRun(off uint64, run []byte) {
+	if r.taps != nil && off == r.seen {
+		r.seen += uint64(len(run))
+		r.taps.Read(run)
+	}
+}
+
+// captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
+// the middle of an FPDU. At the end of the connection, captureArrived also records the last FPDU if
+// only a part of it has arrived.
+func (r *rx) captureArrived(end bool) {
+	f := r.taps.Recording()
+	if f == nil {
+		return
+	}
+	b, n := r.mpa.Arrived()
+	if end {
+		n = len(b)
+	}
+	// After a fault, the buffer may still contain FPDUs that are recorded already.
+	from := max(r.recorded, r.mpa.Edge())
+	if skip := int(from - r.mpa.Edge()); skip < n {
+		f.ReceivedFPDUs(b[skip:n], from, r.markers)
+		r.recorded = from + uint64(n-skip)
+	}
+}

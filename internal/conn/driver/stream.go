@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/observe"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -270,12 +271,35 @@ func (s *byteStream) finish(err error) {
 	wait.Wake(s.room)
 }
 
-// Longest returns the most bytes of data in one message of the byte stream.
-func (d *Driver) Longest() int { return d.bytes.longest() }
+// A lastWrite says what has become of the one Write that may begin after the peer has closed in
+// order. Over TCP, too, one such Write succeeds, because only the reset that it causes makes later
+// ones fail. So a program that writes once and then reads gets the peer's last words.
+//
+//	ahead ──▶ begun ──▶ over
+//	  └───────────────────▲
+type lastWrite uint8
 
-// CloseWrite ends the stream after the data that has been written. The Write under way, and later
-// Writes, return err.
-func (d *Driver) CloseWrite(err error) {
-	d.bytes.finish(err)
-	d.transmit()
+const (
+	lastAhead lastWrite = iota
+	lastBegun           // that Write is under way, or was the latest
+	lastOver
+)
+
+var lastNames = [...]string{"ahead", "begun", "over"}
+
+func (l lastWrite) String() string { return lastNames[l] }
+
+var lastNext = states.Table[lastWrite]{
+	lastAhead: states.To(lastBegun, lastOver),
+	lastBegun: states.To(lastOver),
+	lastOver:  0,
+}
+
+// setLastLocked is the only place where last changes.
+//
+// +checklocks:s.mu
+func (s *byteStream) setLastLocked(next lastWrite) {
+	if next != s.last {
+		lastNext.Become(&s.last, next)
+	}
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/internal/states"
 )
 
 // A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits. The
 // goroutines of Writes call its methods. The Write under way (byteStream.writing) owns choice; the
 // rest is for any of them.
 type streamWriter struct {
-	d         *Driver // transmits
+	out       transmitter
 	bytes     *byteStream
 	tx        *tx
 	role      *role
@@ -28,8 +27,15 @@ type streamWriter struct {
 	choice bytestream.Choice // the long Write under way owns it
 }
 
-func (w *streamWriter) init(d *Driver, crossover int) {
-	w.d, w.bytes, w.tx, w.role, w.end = d, d.bytes, &d.tx, &d.role, &d.end
+// A transmitter sends what has been posted. It is the Driver.
+type transmitter interface {
+	transmit()
+	transmitHeld()
+	detach(data []byte, id uint64) bool
+}
+
+func (w *streamWriter) init(crossover int, out transmitter, bytes *byteStream, tx *tx, role *role) {
+	w.out, w.bytes, w.tx, w.role, w.end = out, bytes, tx, role, tx.end
 	w.crossover, w.turn = crossover, make(chan struct{}, 1)
 	w.wrote.Store(int64(sinceStart()))
 }
@@ -215,11 +221,11 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 	case held && quick && w.tx.wanted():
 		w.tx.passOn()
 	case held:
-		w.d.transmitHeld()
+		w.out.transmitHeld()
 	case quick:
 		w.tx.transmitAside()
 	default:
-		w.d.transmit()
+		w.out.transmit()
 	}
 	return n, busy, err
 }
@@ -231,17 +237,17 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 		return 0, err
 	}
 	for waited := false; ; waited = true {
-		w.d.transmit()
+		w.out.transmit()
 		ended, asks, owns, n, err := w.look(waited)
 		if ended {
 			if err != nil {
-				w.d.transmit() // the end of the stream may have waited for this
+				w.out.transmit() // the end of the stream may have waited for this
 			}
 			return n, err
 		}
 		if err := w.await(over, asks, owns); err != nil {
 			n := w.takeBack()
-			w.d.transmit() // the end of the stream may have waited for this
+			w.out.transmit() // the end of the stream may have waited for this
 			if n == len(p) {
 				return n, nil // TCP, too, would have taken it by now
 			}
@@ -336,7 +342,7 @@ func (w *streamWriter) takeBack() (n int) {
 	_, owns := s.tx.Write()
 	s.unlock()
 	if owns {
-		w.d.detach(nil, 0) // no message of the stream is too long for it
+		w.out.detach(nil, 0) // no message of the stream is too long for it
 	}
 	s.mu.Lock()
 	defer s.unlock()
@@ -348,39 +354,6 @@ func (w *streamWriter) takeBack() (n int) {
 // stream is posted, and the end after it, or it never will be. In message mode nothing waits.
 func (w *streamWriter) isPosted() bool {
 	return w.bytes == nil || w.end.life.state() != lifeOpen || w.bytes.isFinished()
-}
-
-// A lastWrite says what has become of the one Write that may begin after the peer has closed in
-// order. Over TCP, too, one such Write succeeds, because only the reset that it causes makes later
-// ones fail. So a program that writes once and then reads gets the peer's last words.
-//
-//	ahead ──▶ begun ──▶ over
-//	  └───────────────────▲
-type lastWrite uint8
-
-const (
-	lastAhead lastWrite = iota
-	lastBegun           // that Write is under way, or was the latest
-	lastOver
-)
-
-var lastNames = [...]string{"ahead", "begun", "over"}
-
-func (l lastWrite) String() string { return lastNames[l] }
-
-var lastNext = states.Table[lastWrite]{
-	lastAhead: states.To(lastBegun, lastOver),
-	lastBegun: states.To(lastOver),
-	lastOver:  0,
-}
-
-// setLastLocked is the only place where last changes.
-//
-// +checklocks:s.mu
-func (s *byteStream) setLastLocked(next lastWrite) {
-	if next != s.last {
-		lastNext.Become(&s.last, next)
-	}
 }
 
 // beginLocked returns why no Write may begin, or nil if one may. last says that it is the last

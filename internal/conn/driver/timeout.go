@@ -3,7 +3,6 @@ package driver
 import (
 	"time"
 
-	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -34,14 +33,6 @@ func (i *idle) start(look func()) {
 
 // idleLook returns the interval between two looks at the counters.
 func idleLook(timeout time.Duration) time.Duration { return max(timeout/4, time.Millisecond) }
-
-// lookIdle is called by the timer.
-func (d *Driver) lookIdle() {
-	if d.idle.look(d.count.Load(counters.Received+counters.Octets) + d.tx.taken.Load()) {
-		d.count.Add(counters.IdleTimeouts, 1)
-		d.Kill(ErrIdleTimeout)
-	}
-}
 
 // look reports whether the connection has been idle for too long. n bytes have moved so far. If it
 // has not, look sets the timer again.

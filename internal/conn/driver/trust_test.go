@@ -20,7 +20,7 @@ func TestTrustOutlivesLateWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s)
+		r.init(s, nil, nil)
 		wait := func(n int, pause time.Duration) {
 			for range n {
 				time.Sleep(pause)
@@ -87,7 +87,7 @@ func TestTrustInParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s)
+		r.init(s, nil, nil)
 		read := func(want, n int) {
 			r.endWait(r.beginWait())
 			r.noteRead(readResult{over: true, n: n}, want)
@@ -115,7 +115,7 @@ func TestSentinelComesAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s)
+		r.init(s, nil, nil)
 		r.makeSentinel()
 		defer r.end()
 		r.lastRead().streak.Store(trustFirst)
@@ -179,7 +179,7 @@ func TestSparseReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s)
+		r.init(s, nil, nil)
 		r.makeSentinel()
 		defer r.end()
 		r.patience = &patience{id: waiters.Add(2)}
@@ -210,7 +210,7 @@ func TestSentinelOfAnEarlierVacancy(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(s)
+		r.init(s, nil, nil)
 		r.makeSentinel()
 		defer r.end()
 		r.lastRead().streak.Store(2 * trustFirst)

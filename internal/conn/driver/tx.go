@@ -50,8 +50,10 @@ type tx struct {
 	writeLook time.Duration
 }
 
-// init makes the way out of a connection. The caller sets the parts that it takes from, and goOn.
-func (t *tx) init(cfg *Config) {
+// init makes the way out of a connection. bytes is nil in message mode. goOn starts a goroutine
+// that calls sendRest.
+func (t *tx) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
+	t.qp, t.bytes, t.count, t.end, t.goOn = cfg.QP, bytes, count, end, goOn
 	t.mpa = *mpa.NewSender(cfg.Agreement)
 	t.token.init()
 	t.fenced.Store(cfg.Fenced)
@@ -296,4 +298,12 @@ func (t *tx) writeError(err error) error {
 		return ErrWriteTimeout
 	}
 	return err
+}
+
+// captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
+// own memory. captureSent sets the token down while a slow Tap looks.
+func (t *tx) captureSent() {
+	t.token.setDown()
+	defer t.token.pickUp()
+	t.taps.Sent(t.batch.Bufs(), t.mpa.Off()-uint64(t.batch.Len()), t.markers)
 }

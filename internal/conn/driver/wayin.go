@@ -41,14 +41,25 @@ type wayIn struct {
 	// waiting is the number of bytes of the present early run that have not been placed.
 	waiting int
 
-	// The parts that it reports to.
-	qp     *rdmap.QP
+	qp          *rdmap.QP
+	invalidated func(s ddp.STag) // Config.Invalidated
+	reports
+}
+
+// The reports are the parts that a wayIn reports to.
+type reports struct {
 	in     *lockedDelivery // nil if the application posts the buffers
 	bytes  *byteStream     // nil in message mode
 	count  *counters.Counters
 	fenced *atomic.Bool // that of tx
+}
 
-	invalidated func(s ddp.STag) // Config.Invalidated
+// init makes the way in of a connection whose queue pair has been started, with this result.
+func (w *wayIn) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
+	w.mpa, w.ddp = *mpa.NewReceiver(cfg.Agreement), ddp.NewReceiver(started)
+	w.mpa.Destination = w.ddp.Destination
+	w.awaitsRTR, w.shared = cfg.Start.ExpectRTRSend, cfg.Shared
+	w.qp, w.invalidated, w.reports = cfg.QP, cfg.Invalidated, to
 }
 
 // An intake is how far receiving has come. It is not a part of life, because it belongs to the

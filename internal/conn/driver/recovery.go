@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/observe"
 	"github.com/rddp/rddp/internal/panics"
 )
 
@@ -20,24 +21,25 @@ type recovery struct {
 	count *counters.Counters
 	again atomic.Int32 // panics of what is called again
 	on    bool         // Config.Recover
+	trace *observe.Trace
 }
 
 // repeated counts a panic of run or drain and returns it as an error.
-func (e *ending) repeated(value any) error {
-	if e.recovery.again.Add(1) > maxPanics {
+func (r *recovery) repeated(value any) error {
+	if r.again.Add(1) > maxPanics {
 		panic(value)
 	}
-	return e.panicked(value)
+	return r.panicked(value)
 }
 
 // panicked counts a panic of the connection and returns it as an error.
-func (e *ending) panicked(value any) error {
-	if !e.recovery.on {
+func (r *recovery) panicked(value any) error {
+	if !r.on {
 		panic(value)
 	}
 	err := panics.New(value)
-	e.recovery.claim(err)
-	e.trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
+	r.claim(err)
+	r.trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
 	return err
 }
 
@@ -51,16 +53,11 @@ func (r *recovery) claim(err error) {
 
 // protect calls f, which calls code of the program while the connection ends. If f panics, protect
 // counts the panic, and the connection ends as it would have.
-func (e *ending) protect(f func()) {
+func (r *recovery) protect(f func()) {
 	defer func() {
 		if value := recover(); value != nil {
-			_ = e.panicked(value) // the connection has another reason to end
+			_ = r.panicked(value) // the connection has another reason to end
 		}
 	}()
 	f()
 }
-
-// closeStream closes the stream, and abortStream resets the connection. What follows in the end of
-// the connection must be done although the program's Stream panics.
-func (d *Driver) closeStream() { d.end.protect(func() { d.tx.stream.Close() }) }
-func (d *Driver) abortStream() { d.end.protect(func() { d.tx.stream.Abort() }) }

@@ -1,0 +1,54 @@
+package driver
+
+import "github.com/rddp/rddp/internal/conn/wait"
+
+// New joins the layers of a connection as startup has agreed. From then on the trace is called in
+// goroutines of its own. Start and Receive must be called next.
+func New(cfg Config) *Driver {
+	d := &Driver{qp: cfg.QP, background: cfg.Background, recheck: make(chan struct{}, 1)}
+	if d.background == nil {
+		d.background = new(wait.Background)
+		d.background.Begin()
+	}
+	started := cfg.QP.Start(cfg.Start)
+	d.end.init(&cfg, &d.count)
+	d.idle.timeout = max(cfg.IdleTimeout, 0)
+	d.bound.stream = cfg.Stream
+	d.role.init(cfg.Stream, &d.end, &d.rx.patience)
+	d.later.init(d.Flush, d.catch, cfg.SendBells, cfg.RecvBells)
+	if r := cfg.Receive; r != nil {
+		d.in = deliveryOf(r)
+		if r.Stream != nil {
+			d.bytes = newByteStream(r.Stream, d.Window(), &d.count, cfg.Trace)
+		}
+	}
+	d.tx.init(&cfg, d.bytes, &d.count, &d.end, d.goOn())
+	d.rx.init(&cfg, started, reports{d.in, d.bytes, &d.count, &d.tx.fenced}, &d.role)
+	if d.bytes != nil {
+		d.writer.init(cfg.Crossover, d, d.bytes, &d.tx, &d.role)
+	}
+	d.end.trace.HandOff(d.background.Go, func(value any) { d.Kill(d.end.panicked(value)) })
+	if cfg.Cause != nil {
+		d.end.setReason(cfg.Cause)
+		d.qp.Fail(cfg.Cause)
+	}
+	return d
+}
+
+// goOn returns the function that starts a goroutine with sendRest. It is made once, because
+// go d.sendRest() would allocate each time.
+func (d *Driver) goOn() func() {
+	sendRest := d.sendRest
+	return func() {
+		d.background.Begin()
+		go sendRest()
+	}
+}
+
+// Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
+// then have a goroutine call Receive. AllOpen returns owner for this connection.
+func (d *Driver) Start(owner any) {
+	d.count.Enlist(owner)
+	d.idle.start(d.lookIdle)
+	d.transmit()
+}

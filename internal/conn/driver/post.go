@@ -1,0 +1,120 @@
+package driver
+
+import (
+	"errors"
+	"time"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// Post adds wr to the send queue. It sends what is queued, or puts that off.
+func (d *Driver) Post(wr *rdmap.WorkRequest) error {
+	err := d.qp.PostSend(wr)
+	if (isFull(err) || errors.Is(err, rdmap.ErrCompletionQueueFull)) && d.later.waits() { // full of what Post itself has put off
+		d.Flush()
+		err = d.qp.PostSend(wr)
+	}
+	if err != nil {
+		return asWriteError(d.end.postError(err))
+	}
+	d.sendLater(wr)
+	return nil
+}
+
+// Queue adds wr to the send queue, and sends nothing: Flush does.
+func (d *Driver) Queue(wr *rdmap.WorkRequest) error {
+	return asWriteError(d.end.postError(d.qp.PostSend(wr)))
+}
+
+// PostBatch posts wrs in order, and then sends them all. It stops at the first one for which
+// mayPost returns an error, or that the queue pair does not accept. It returns that error, and how
+// many were accepted.
+func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
+	defer d.Flush()
+	for i := range wrs {
+		d.role.awaitAnswer(wrs[i].Op)
+		err := mayPost(&wrs[i])
+		if err == nil {
+			err = asWriteError(d.end.postError(d.qp.PostSend(&wrs[i])))
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(wrs), nil
+}
+
+// send sends posted Work Requests, of which the last is an op.
+func (d *Driver) send(op rdmap.WorkOp) {
+	d.role.awaitAnswer(op)
+	d.transmit()
+}
+
+// sendLater sends wr, which has been posted, now or later.
+func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
+	p := &d.later
+	if wr.CQ != nil || !p.add(payloadLen(wr), false) {
+		p.none()
+		d.send(wr.Op)
+		p.resume()
+		return
+	}
+	d.role.awaitAnswer(wr.Op)
+	p.sendBell.hang()
+	p.recvBell.hang()
+	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
+		p.takeDown()
+	}
+	p.cast(netIn)
+}
+
+// FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message
+// belongs to a burst, it waits as with Post: until the caller calls Flush, at the latest when
+// nothing else can follow, or until the net does. answers says that data has come from the peer
+// since the last message.
+func (d *Driver) FlushLater(n int, answers bool) {
+	if !d.later.add(n, answers) {
+		d.Flush()
+		return
+	}
+	d.later.cast(netIn)
+}
+
+// FlushPutOff is Flush if something has been put off.
+func (d *Driver) FlushPutOff() {
+	if d.later.waits() {
+		d.Flush()
+	}
+}
+
+// Flush sends the Work Requests that Post or FlushLater has put off. It never waits.
+func (d *Driver) Flush() {
+	d.later.none()
+	d.transmit()
+	d.later.resume()
+}
+
+// catch is called by the net.
+func (d *Driver) catch() {
+	p := &d.later
+	p.armed.Store(false) // from here on, the next Work Request that waits sets the net
+	switch pause := time.Duration(p.now() - p.last.Load()); {
+	case !d.tx.wanted():
+	case pause < netIn: // the program has posted something meanwhile
+		p.cast(netIn - pause)
+	default:
+		d.Flush()
+	}
+}
+
+// payloadLen returns the number of bytes of payload that wr sends.
+func payloadLen(wr *rdmap.WorkRequest) (n int) {
+	if wr.Op == rdmap.WorkRead {
+		return 0
+	}
+	n = len(wr.Data)
+	for _, b := range wr.Gather {
+		n += len(b)
+	}
+	return n
+}
