@@ -17,17 +17,15 @@ var order = [...]any{
 	CM{},         // cm, CM.mu: the ids of a connection manager
 
 	// Of the RNIC of rddp run.
-	RNICContext{},  // device, Context.mu: the objects of a program's context, held during a command
-	RNICPairs{},    // device, Context.pairsMu: the queue pairs that a doorbell looks at
-	RNICPort{},     // device, port.mu: where the peers of a Protection Domain connect
-	RNICSend{},     // device, queuePair.sendMu: the send queue
-	RNICPlacing{},  // device, queuePair.placing: a datagram on its way into memory, and the flush of receives
-	RNICReceiver{}, // device, receiver.mu: the frames that have come
-	RNICPair{},     // device, queuePair.mu: the attributes and the connection
-	RNICLink{},     // device, link.mu: the work requests that are not complete
-	RNICWindow{},   // device, memoryWindow.mu
-	RNICRegion{},   // device, memoryRegion.mu: the windows of a region
-	RNICLookout{},  // device, lookout.mu: the queues that wait for receives
+	RNICContext{}, // device, Context.mu: the objects of a program's context, held during a command
+	RNICPairs{},   // device, Context.pairsMu: the queue pairs that a doorbell looks at
+	RNICPort{},    // device, port.mu: where the peers of a Protection Domain connect
+	RNICSend{},    // device, queuePair.sendMu: the send queue
+	RNICReceive{}, // device, queuePair.recvMu: what has come, on its way into memory, and the flush of receives
+	RNICPair{},    // device, queuePair.mu: the attributes, the connection, and the work requests that are not complete
+	RNICWindow{},  // device, memoryWindow.mu
+	RNICRegion{},  // device, memoryRegion.mu: the windows of a region
+	RNICLookout{}, // device, lookout.mu: the queues that wait for receives
 
 	// Of a connection.
 	Backlog{},    // extsock, backlog.mu: the connections that wait for Accept
@@ -111,10 +109,8 @@ type (
 	RNICPairs       struct{}
 	RNICPort        struct{}
 	RNICSend        struct{}
-	RNICPlacing     struct{}
-	RNICReceiver    struct{}
+	RNICReceive     struct{}
 	RNICPair        struct{}
-	RNICLink        struct{}
 	RNICWindow      struct{}
 	RNICRegion      struct{}
 	RNICLookout     struct{}

@@ -90,8 +90,8 @@ func TestAheadOfRefusedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	prototest.Wait(t, "the refusal", func() bool {
-		lb.receiver.mu.Lock()
-		defer lb.receiver.mu.Unlock()
+		lb.q.recvMu.Lock()
+		defer lb.q.recvMu.Unlock()
 		return lb.receiver.idle != nil || lb.ctx.Err() != nil
 	})
 	if w, ok := a.cq.Poll(); ok {
@@ -115,8 +115,8 @@ func TestEndWhileRefusalWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	prototest.Wait(t, "the refusal", func() bool {
-		lb.receiver.mu.Lock()
-		defer lb.receiver.mu.Unlock()
+		lb.q.recvMu.Lock()
+		defer lb.q.recvMu.Unlock()
 		return lb.receiver.idle != nil
 	})
 	if err := qa.Modify(uint8(uverbs.Reset), b.gid, qb.Num, nil); err != nil {
@@ -168,8 +168,8 @@ func TestOwnWorkBesideRefusal(t *testing.T) {
 			}
 			if when == "after" {
 				prototest.Wait(t, "the refusal", func() bool {
-					lb.receiver.mu.Lock()
-					defer lb.receiver.mu.Unlock()
+					lb.q.recvMu.Lock()
+					defer lb.q.recvMu.Unlock()
 					return lb.receiver.idle != nil
 				})
 				send()
@@ -196,7 +196,7 @@ func TestAheadOfWrong(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			a, b, qa, qb := pair(t)
 			la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
-			hold(t, &lb.receiver.mu) // the peer reads no frame, and acknowledges none
+			hold(t, &lb.q.recvMu) // the peer reads no frame, and acknowledges none
 			wrong := []guest.SGE{{Addr: a.mr.Addr, Len: 8, Key: a.mr.Key + 1}}
 			if err := qa.Post(
 				guest.WR{ID: 1, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}},
@@ -204,8 +204,8 @@ func TestAheadOfWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			prototest.Wait(t, "the wrong work request", func() bool {
-				la.mu.Lock()
-				defer la.mu.Unlock()
+				la.q.mu.Lock()
+				defer la.q.mu.Unlock()
 				return len(la.out.flights) == 2 && la.out.flights[1].status != uverbs.Success
 			})
 			tt.end(a.dev.find(qa.Num), la)

@@ -100,8 +100,8 @@ func TestDoorbellOfBusyConnection(t *testing.T) {
 	// doorbell.
 	prototest.Wait(t, "the join", func() bool { return !calls("(*queuePair).start") })
 	flights := func() int {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		l.q.mu.Lock()
+		defer l.q.mu.Unlock()
 		return len(l.out.flights)
 	}
 	w := guest.WR{ID: 1, Op: guest.OpWrite, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{mr.Part(0, 8)}}

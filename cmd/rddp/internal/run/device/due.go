@@ -74,7 +74,7 @@ func (d *due) look(now time.Time) (atOnce, again bool) {
 
 // acknowledge is a method of hands.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiverHands) acknowledge() {
 	if r.in.asked(r.l.isIdle(), time.Now(), r) {
 		return
@@ -89,8 +89,8 @@ func (r *receiverHands) acknowledge() {
 
 // lookAtDue is called by the timer.
 func (r *receiver) lookAtDue() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	r.dueSet = r.in.looksLate(time.Now(), (*receiverHands)(r))
 	if r.dueSet {
 		r.dueTimer.Reset(answerTime)
@@ -100,7 +100,7 @@ func (r *receiver) lookAtDue() {
 // answered notes that the program's work requests go out. It reports whether an acknowledgement of
 // all frames up to number must go out in front of them.
 func (r *receiver) answered() (number uint32, inFront bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	return r.in.answers()
 }

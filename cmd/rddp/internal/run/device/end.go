@@ -100,8 +100,8 @@ func (e *end) fail(l *link) {
 
 // part ends the link, whose peer does not answer any more.
 func (e *end) part() {
-	e.l.mu.Lock()
-	defer e.l.mu.Unlock()
+	e.q.mu.Lock()
+	defer e.q.mu.Unlock()
 	e.status, e.why = endStatus(e.err), connectionEnded(e.err)
 	e.then(e.l.out.goes())
 }
@@ -138,8 +138,8 @@ func (e *end) raise() {
 
 // judge finds out what the end of the connection means.
 func (e *end) judge() {
-	e.l.mu.Lock()
-	defer e.l.mu.Unlock()
+	e.q.mu.Lock()
+	defer e.q.mu.Unlock()
 	c := e.l.closing(e.err)
 	v := e.l.out.ended(&c)
 	e.status, e.why = endStatus(e.err), connectionEnded(e.err)
@@ -167,8 +167,8 @@ func (e *end) blame() {
 	if err != nil {
 		return
 	}
-	e.l.mu.Lock()
-	defer e.l.mu.Unlock()
+	e.q.mu.Lock()
+	defer e.q.mu.Unlock()
 	for _, f := range e.l.out.flights {
 		if f.writes && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
 			e.l.out.blames(f)
@@ -203,15 +203,15 @@ func (l *link) shut() {
 	}
 	l.cancel()
 	l.discard()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	forgetLater(l.serving, l.forget)
 }
 
 // over has nothing complete any more.
 func (l *link) over() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	l.out.ends()
 	l.stopLocked()
 }
@@ -220,22 +220,19 @@ func (l *link) over() {
 func (l *link) settle(status uverbs.WCStatus) {
 	l.q.sendMu.Lock() // whoever holds it may read the memory of a flight
 	defer l.q.sendMu.Unlock()
-	defer close(l.settled)
-	l.mu.Lock()
-	flights := l.out.settles(status)
-	l.mu.Unlock()
-	for _, f := range flights {
-		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: l.q.num}, false)
-	}
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
+	for _, f := range l.out.settles(status) {
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: l.q.num}, false)
+	}
 	l.q.life.settled()
+	close(l.settled)
 }
 
 // leave forgets the last work requests of a link that ends in order. It returns how it ends.
 func (l *link) leave() []step {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	defer close(l.settled)
 	l.stopLocked()
 	return l.out.leaves()
@@ -244,8 +241,8 @@ func (l *link) leave() []step {
 // discard ends the peer's access to the program's memory. What the peer has written before it
 // learns of the end may still be on its way, and the program may use the memory for something else.
 func (l *link) discard() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	if l.forget == nil {
 		l.forget = l.q.pd.domain.Discard(l.serving.QPNum())
 	}
@@ -275,7 +272,7 @@ func (l *link) sayBye() {
 
 // stopLocked ends the wait for a receive of the peer's program.
 //
-// +checklocks:l.mu
+// +checklocks:l.q.mu
 func (l *link) stopLocked() {
 	if l.notReady != nil {
 		l.notReady.Stop()
@@ -310,8 +307,8 @@ const ownWork = 100 * time.Millisecond
 // busy returns a channel that is closed once the program has a work request under way. Those of a
 // queue pair that is joined with itself are the peer's.
 func (l *link) busy() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	busy := make(chan struct{})
 	switch {
 	case l.isSelf():

@@ -83,7 +83,9 @@ func (h *half) decide(begin, worked bool) (piece, bool) {
 			h.retires()
 			return piece{}, true
 		}
-		worked = true
+		if worked = true; h.s.flight.status != uverbs.Success {
+			h.e.blame("%d begins, and is wrong", h.wish.id)
+		}
 	}
 	return h.s.next(&h.out), worked
 }
@@ -110,6 +112,9 @@ func (h *half) post(b *[]packet, p piece) bool {
 		h.s.fails(&h.out, uverbs.LocalProtErr)
 		h.retires()
 		return false
+	}
+	if p.last && h.s.done+p.n != w.n {
+		h.e.blame("%d ends behind %d of %d bytes", w.id, h.s.done+p.n, w.n)
 	}
 	h.s.sent(&h.out, p)
 	if h.kind == joinedPlain && p.kind != pieceRead {

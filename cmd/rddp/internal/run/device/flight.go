@@ -49,8 +49,8 @@ func (l *link) complete() {
 
 // completed handles one Completion. It reports whether the send queue may go on because of it.
 func (l *link) completed(c *rdmap.Completion) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	ch := l.chunks[c.ID]
 	if ch == nil {
 		return false // the failure of a request that had no chunk; the connection has ended
@@ -94,7 +94,7 @@ func (f *flight) answered(ch *chunk, c *rdmap.Completion) error {
 // newChunkLocked returns a buffer of n bytes and its number, or nil if too many are in use. f is
 // the flight that waits for it, if any. Buffers of at most a word do not count.
 //
-// +checklocks:l.mu
+// +checklocks:l.q.mu
 func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 	var ch *chunk
 	switch {
@@ -119,21 +119,21 @@ func (l *link) newChunkLocked(n int, f *flight) (uint64, *chunk) {
 
 // isIdle reports whether no work request is on its way.
 func (l *link) isIdle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	return l.out.isIdle()
 }
 
 // acknowledged completes the flights that the frame with the given number ends.
 func (l *link) acknowledged(number uint32) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	return l.advanceLocked(l.out.acknowledged(number))
 }
 
 // advanceLocked does what the news of the peer's frames allow. err is that of the news.
 //
-// +checklocks:l.mu
+// +checklocks:l.q.mu
 func (l *link) advanceLocked(err error) error {
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (l *link) advanceLocked(err error) error {
 
 // retireLocked completes the flights that are over, in order.
 //
-// +checklocks:l.mu
+// +checklocks:l.q.mu
 func (l *link) retireLocked() {
 	for f := l.out.front(); f != nil; f = l.out.front() {
 		if f.status == uverbs.Success {
@@ -167,8 +167,8 @@ func (l *link) retireLocked() {
 
 // refused handles the peer's refusal of frame number.
 func (l *link) refused(number uint32, status uverbs.WCStatus) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	if err := l.advanceLocked(l.out.reached(number)); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (l *link) refused(number uint32, status uverbs.WCStatus) error {
 
 // refuseLocked fails the work request of frame number, or the link at once if there is none.
 //
-// +checklocks:l.mu
+// +checklocks:l.q.mu
 func (l *link) refuseLocked(number uint32, status uverbs.WCStatus, why string) {
 	f := l.out.of(number)
 	if f == nil {

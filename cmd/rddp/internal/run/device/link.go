@@ -7,7 +7,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -34,25 +33,25 @@ type link struct {
 	// settled is closed when end has completed the work requests of a link that has failed.
 	settled chan struct{}
 
-	mu  locks.Mutex[locks.RNICLink]
-	out outgoing // +checklocks:mu
+	// The mu of q guards what follows.
+	out outgoing // +checklocks:q.mu
 	// closed, and nil again, when a flight begins; nil unless settleDebts waits for that
-	begun chan struct{} // +checklocks:mu
+	begun chan struct{} // +checklocks:q.mu
 	// the buffers in use, by the ID of their request
-	chunks    map[uint64]*chunk // +checklocks:mu
-	lastChunk uint64            // +checklocks:mu
+	chunks    map[uint64]*chunk // +checklocks:q.mu
+	lastChunk uint64            // +checklocks:q.mu
 	// runs while a frame waits for a receive of the peer's program
-	notReady *time.Timer // +checklocks:mu
+	notReady *time.Timer // +checklocks:q.mu
 	// looks for signs of the peer while work requests are under way; rounds is nil without them
-	vigil  vigil       // +checklocks:mu
-	rounds *time.Timer // +checklocks:mu
+	vigil  vigil       // +checklocks:q.mu
+	rounds *time.Timer // +checklocks:q.mu
 	// FPDUs of both directions when the vigil looked last
-	moved uint64 // +checklocks:mu
+	moved uint64 // +checklocks:q.mu
 	// bytes of payload that are too long for a chunk
-	long int // +checklocks:mu
+	long int // +checklocks:q.mu
 
 	// ends the Discard of what the peer writes; nil if there is none
-	forget func() // +checklocks:mu
+	forget func() // +checklocks:q.mu
 
 	plain bool   // without frames: see plain.go
 	ended func() // of a connection manager: called when the connection has ended; nil if there is none

@@ -47,14 +47,14 @@ func TestReadAfterImmediate(t *testing.T) {
 			t.Fatal(err)
 		}
 		prototest.Wait(t, "the immediate data", func() bool {
-			lb.receiver.mu.Lock()
-			defer lb.receiver.mu.Unlock()
+			lb.q.recvMu.Lock()
+			defer lb.q.recvMu.Unlock()
 			return len(lb.receiver.in.held) > 0
 		})
 		a.dev.find(qa.Num).look() // after the goroutine that has sent the immediate data
-		la.mu.Lock()
+		la.q.mu.Lock()
 		begun := len(la.out.flights) != 2 || la.out.flights[1].posted
-		la.mu.Unlock()
+		la.q.mu.Unlock()
 		if begun {
 			t.Fatalf("operation %d begins before the immediate data in front of it has its receive", op)
 		}
@@ -219,8 +219,8 @@ func TestDoneBeforeNotReady(t *testing.T) {
 			}
 			if tt.waits {
 				prototest.Wait(t, "the news that there is no receive", func() bool {
-					la.mu.Lock()
-					defer la.mu.Unlock()
+					la.q.mu.Lock()
+					defer la.q.mu.Unlock()
 					return la.notReady != nil
 				})
 				if !la.isAlone(2) {
@@ -259,8 +259,8 @@ func TestDrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	prototest.Wait(t, "a full window", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		l.q.mu.Lock()
+		defer l.q.mu.Unlock()
 		return !l.out.mayNumber()
 	})
 	draining := func() (is bool) {
@@ -330,7 +330,7 @@ func TestDrained(t *testing.T) {
 
 // isAlone reports whether the work request with an ID is the only one on its way.
 func (l *link) isAlone(id uint64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	return len(l.out.flights) == 1 && l.out.flights[0].id == id
 }

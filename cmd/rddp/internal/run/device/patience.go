@@ -57,10 +57,8 @@ func (q *queuePair) miss(l *link, err error) {
 // RNR timer is given.
 func (l *link) notReadyFor(number uint32, timer uint8) error {
 	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	retries := l.q.life.attrs.RNRRetry
-	l.q.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if err := l.advanceLocked(l.out.reached(number)); err != nil {
 		return err
 	}
@@ -69,8 +67,8 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 		return nil
 	}
 	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		l.q.mu.Lock()
+		defer l.q.mu.Unlock()
 		if l.out.waited(number) {
 			l.refuseLocked(number, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
 		}

@@ -95,9 +95,9 @@ func (r *receiver) runPlain() error {
 		n, m, err := r.l.conn.ReadMessage(*b)
 		if err != nil {
 			if isTooLong(err) && r.awaitReceive() {
-				r.mu.Lock()
+				r.l.q.recvMu.Lock()
 				r.failLocked(uverbs.LocalLengthErr)
-				r.mu.Unlock()
+				r.l.q.recvMu.Unlock()
 			}
 			return err
 		}
@@ -117,10 +117,10 @@ var plainBuffers = sync.Pool{New: func() any { b := make([]byte, chunkLen); retu
 // returns false if the link has ended, or ends because of the receive.
 func (r *receiver) awaitReceive() bool {
 	for d := lookEvery; ; d = min(d+d/8, lookSlowly) {
-		r.mu.Lock()
+		r.l.q.recvMu.Lock()
 		found := r.in.meets((*receiverHands)(r))
 		closed := r.in.state == inClosed
-		r.mu.Unlock()
+		r.l.q.recvMu.Unlock()
 		if found {
 			return !closed
 		}
@@ -155,9 +155,9 @@ func (r *receiver) awaitLate(d time.Duration) bool {
 // are in b, and the others in the connection.
 func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	for left := int(m.Len); ; {
-		r.mu.Lock()
+		r.l.q.recvMu.Lock()
 		err := r.in.fills(b[:n], (*receiverHands)(r))
-		r.mu.Unlock()
+		r.l.q.recvMu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -176,8 +176,8 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 	if m.Solicited {
 		f.flags |= flagSolicited
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	if !r.in.filled(f, (*receiverHands)(r)) {
 		return errEnded
 	}
@@ -186,5 +186,5 @@ func (r *receiver) plainMessage(b []byte, n int, m *rdmap.Completion) error {
 
 // failLocked fails the receive that is being filled, which ends the link.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiver) failLocked(status uverbs.WCStatus) { r.in.fails(status, (*receiverHands)(r)) }

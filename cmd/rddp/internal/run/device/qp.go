@@ -15,8 +15,8 @@ import (
 
 // A queuePair is a QP. What it does next, its life says.
 //
-// Locks are taken in this order: Context.mu, sendMu, placing, mu, and then those of the link, of a
-// queue of receives, and of a CQ.
+// Locks are taken in this order: Context.mu, sendMu, recvMu, mu, and then those of a queue of
+// receives, and of a CQ.
 type queuePair struct {
 	ctx        *Context
 	handle     uint32
@@ -32,11 +32,13 @@ type queuePair struct {
 	signalAll  bool
 	sqAt       uverbs.Mapping
 	rqAt       uverbs.Mapping
-	datagrams  *datagramPort                  // of a UD queue pair
-	placing    locks.Mutex[locks.RNICPlacing] // held while a datagram goes to the program's memory, and while receives are flushed
+	datagrams  *datagramPort // of a UD queue pair
 	events     atomic.Uint32
+
+	// recvMu is held while a frame or a datagram is acted upon, and while receives are flushed.
+	recvMu locks.Mutex[locks.RNICReceive]
 	// waits in ERR for receives that are posted later, to flush them; nil if nothing waits
-	flushing *lateReceive // +checklocks:placing
+	flushing *lateReceive // +checklocks:recvMu
 
 	// A kick is a reason to look at the send queue. The goroutine that brings kicks from 0 to 1
 	// looks, and looks again until no kick has come meanwhile.
@@ -46,6 +48,7 @@ type queuePair struct {
 	// what the send queue does next
 	sender sender // +checklocks:sendMu
 
+	// mu guards the life, and what of the link goes out.
 	mu   locks.Mutex[locks.RNICPair]
 	life life // +checklocks:mu
 	// the connection to the peer; nil if there is none
@@ -340,10 +343,11 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 //
 // +checklocks:q.sendMu
 func (q *queuePair) sayDrained(l *link) {
-	if l != nil && !l.isIdle() {
+	q.mu.Lock()
+	if l != nil && !l.out.isIdle() {
+		q.mu.Unlock()
 		return
 	}
-	q.mu.Lock()
 	drained := q.life.attrs.Draining // false if q has left SQD meanwhile
 	notify, life := drained && q.life.attrs.SQDNotify, q.life.number
 	if drained {

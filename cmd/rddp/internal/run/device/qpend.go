@@ -11,7 +11,7 @@ import (
 func (q *queuePair) reset() {
 	e := end{q: q}
 	q.sendMu.Lock()
-	q.placing.Lock()
+	q.recvMu.Lock()
 	q.mu.Lock()
 	e.steps = q.life.resets()
 	if q.stopFaults != nil {
@@ -22,7 +22,7 @@ func (q *queuePair) reset() {
 	q.mu.Unlock()
 	q.ctx.late.remove(q.flushing)
 	q.flushing = nil
-	q.placing.Unlock()
+	q.recvMu.Unlock()
 	q.sender.forget()
 	entry := make([]byte, q.sq.EntryLen())
 	for q.sq.Take(entry) {
@@ -102,8 +102,8 @@ func (q *queuePair) awaitEnding() {
 // flushReceives completes the receives that wait but for the last leave ones, as long as q is in
 // ERR. life is that of q since then, or 0 if it has not failed. With leave, the caller calls again.
 func (q *queuePair) flushReceives(life uint64, leave int) {
-	q.placing.Lock() // reset waits for the completions, and they come behind that of a datagram
-	defer q.placing.Unlock()
+	q.recvMu.Lock() // reset waits for the completions, and they come behind that of a datagram
+	defer q.recvMu.Unlock()
 	q.mu.Lock()
 	failed := q.life.attrs.State == uverbs.Err && q.life.number == life
 	q.mu.Unlock()

@@ -270,8 +270,8 @@ func TestEndBeforeTooLong(t *testing.T) {
 		t.Fatal("no receive")
 	}
 	r.close(true)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	r.failLocked(uverbs.LocalLengthErr)
 	a.want("the receive", 1, uverbs.FlushErr)
 	if w, ok := a.cq.Poll(); ok {

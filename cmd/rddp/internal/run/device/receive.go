@@ -8,7 +8,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -20,16 +19,16 @@ import (
 type receiver struct {
 	l *link
 
-	mu locks.Mutex[locks.RNICReceiver]
-	in incoming // +checklocks:mu
+	// The recvMu of the queue pair guards what follows.
+	in incoming // +checklocks:l.q.recvMu
 	// looks for receives; later, late does. Both are nil if no frame waits
-	look *time.Timer  // +checklocks:mu
-	late *lateReceive // +checklocks:mu
+	look *time.Timer  // +checklocks:l.q.recvMu
+	late *lateReceive // +checklocks:l.q.recvMu
 	// closed, and nil again, once no frame waits; nil unless awaitIdle waits
-	idle chan struct{} // +checklocks:mu
+	idle chan struct{} // +checklocks:l.q.recvMu
 	// dueTimer looks for acknowledgements that wait, if dueSet
-	dueTimer *time.Timer // +checklocks:mu
-	dueSet   bool        // +checklocks:mu
+	dueTimer *time.Timer // +checklocks:l.q.recvMu
+	dueSet   bool        // +checklocks:l.q.recvMu
 }
 
 const (
@@ -111,8 +110,8 @@ func (r *receiver) handle(f frame, payload []byte) error {
 	case frameBye:
 		return io.EOF
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	waits, err := r.in.comes(f, payload, (*receiverHands)(r))
 	if waits {
 		r.waitLocked(lookEvery)
@@ -122,7 +121,7 @@ func (r *receiver) handle(f frame, payload []byte) error {
 
 // waitLocked looks for receives after d, or has the context's lookout do so.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiver) waitLocked(d time.Duration) {
 	if d >= lookSlowly {
 		r.look = nil
@@ -135,8 +134,8 @@ func (r *receiver) waitLocked(d time.Duration) {
 // lookForReceives acts on the frames that wait, if there are receives now. d is how long it was to
 // the last look.
 func (r *receiver) lookForReceives(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	acted, again := r.in.looks((*receiverHands)(r))
 	if acted {
 		d = lookEvery
@@ -149,12 +148,12 @@ func (r *receiver) lookForReceives(d time.Duration) {
 	r.waitLocked(min(d+d/8, lookSlowly))
 }
 
-// receiverHands is a receiver as its incoming has it: with r.mu held.
+// receiverHands is a receiver as its incoming has it: with r.l.q.recvMu held.
 type receiverHands receiver
 
 // take is a method of hands.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiverHands) take() (*inbound, uverbs.WCStatus) {
 	q := r.l.q
 	entry, low, ok := q.recv.take()
@@ -213,19 +212,19 @@ func (r *receiverHands) say(f frame) {
 
 // refuse is a method of hands. It waits for the answers unless the peer does not take them.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiverHands) refuse(ours, theirs uverbs.WCStatus) {
 	r.refuseAfter(answerWait{}, ours, theirs)
 }
 
 // refuseAfter is refuse after w.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiverHands) refuseAfter(w answerWait, ours, theirs uverbs.WCStatus) {
 	if r.l.serving.OwesAnswer() && w.again() {
 		time.AfterFunc(w.next, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
+			r.l.q.recvMu.Lock()
+			defer r.l.q.recvMu.Unlock()
 			if r.in.state == inRefusing {
 				r.refuseAfter(w, ours, theirs)
 			}
@@ -248,7 +247,7 @@ func (w *answerWait) again() bool {
 
 // fail is a method of hands.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 	(*receiver)(r).noteIdleLocked()
 	q := r.l.q
@@ -256,15 +255,15 @@ func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 	if r.l.isSelf() {
 		return // the refusal is on its way to this queue pair, and fails it with the reason
 	}
-	r.l.mu.Lock()
+	r.l.q.mu.Lock()
 	r.l.out.ends() // so that the end of the connection, which may come first, is not taken for the cause
-	r.l.mu.Unlock()
+	r.l.q.mu.Unlock()
 	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
 }
 
 // noteIdleLocked wakes awaitIdle if no frame waits any more.
 //
-// +checklocks:r.mu
+// +checklocks:r.l.q.recvMu
 func (r *receiver) noteIdleLocked() {
 	if r.idle != nil && r.in.isSettled() {
 		close(r.idle)
@@ -276,11 +275,11 @@ func (r *receiver) noteIdleLocked() {
 // No further frame may come. Once busy has been closed, it waits for ownWork at most, and what
 // waits then is not acted upon.
 func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
-	r.mu.Lock()
+	r.l.q.recvMu.Lock()
 	idle := make(chan struct{})
 	r.idle = idle
 	r.noteIdleLocked()
-	r.mu.Unlock()
+	r.l.q.recvMu.Unlock()
 	select {
 	case <-idle:
 		return
@@ -292,16 +291,16 @@ func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
 	case <-idle:
 	case <-ended:
 	case <-time.After(ownWork):
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.l.q.recvMu.Lock()
+		defer r.l.q.recvMu.Unlock()
 		r.in.stops()
 	}
 }
 
 // close ends the receiver. If flush is set, the receive that is being filled is flushed.
 func (r *receiver) close(flush bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	m := r.in.closes()
 	r.noteIdleLocked()
 	if r.look != nil {
@@ -322,7 +321,7 @@ func (r *receiver) close(flush bool) {
 
 // consumedNumber returns the number of the last frame that was acted upon.
 func (r *receiver) consumedNumber() uint32 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	return r.in.consumed
 }

@@ -56,11 +56,11 @@ func TestInvalidateWithoutSend(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-l.ctx.Done()
-		l.receiver.mu.Lock()
+		l.q.recvMu.Lock()
 		if n := l.receiver.in.consumed; n != 0 {
 			t.Errorf("type %d: %d frames were acted upon", kind, n)
 		}
-		l.receiver.mu.Unlock()
+		l.q.recvMu.Unlock()
 	}
 }
 
@@ -121,8 +121,8 @@ func TestFullWindow(t *testing.T) {
 			post(window, op)
 			l := a.linkOf(t, qa)
 			outstanding := func() uint32 {
-				l.mu.Lock()
-				defer l.mu.Unlock()
+				l.q.mu.Lock()
+				defer l.q.mu.Unlock()
 				return l.out.sent - l.out.acked
 			}
 			prototest.Wait(t, "a full window", func() bool { return outstanding() >= window })
@@ -193,8 +193,8 @@ func TestOvertakenAcknowledgement(t *testing.T) {
 	}
 	send(3)
 	l := a.linkOf(t, qa)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	if l.out.acked != l.out.sent {
 		t.Errorf("frame %d is acknowledged, want %d", l.out.acked, l.out.sent)
 	}
@@ -221,8 +221,8 @@ func TestLateReceive(t *testing.T) {
 	}
 	// waitsFor returns the number of the frame that is waited for, or false if the link has ended.
 	waitsFor := func() (uint32, bool) {
-		la.mu.Lock()
-		defer la.mu.Unlock()
+		la.q.mu.Lock()
+		defer la.q.mu.Unlock()
 		if la.notReady == nil {
 			return 0, la.out.state != outOver
 		}
@@ -256,10 +256,10 @@ func TestLastAcknowledgement(t *testing.T) {
 		a, b, qa, qb := pair(t)
 		l := b.linkOf(t, qb)
 		r := &l.receiver
-		r.mu.Lock()
+		r.l.q.recvMu.Lock()
 		r.in.due.answers, r.in.due.sent = enoughMost, 2
 		r.dueTimer, r.dueSet = time.AfterFunc(0, func() {}), true // it is never set again
-		r.mu.Unlock()
+		r.l.q.recvMu.Unlock()
 		qb.PostRecv(1, b.mr.Part(0, 8))
 		for id := range sends {
 			if err := qa.Post(guest.WR{ID: id, Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
@@ -282,7 +282,7 @@ func TestLastAcknowledgement(t *testing.T) {
 
 // hasWaiting reports whether an acknowledgement waits.
 func (r *receiver) hasWaiting() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	return r.in.due.waits
 }

@@ -109,8 +109,8 @@ func (s *sender) fill(q *queuePair, l *link, b *batch, begin bool) bool {
 
 // decide returns the next piece. If no work request has begun, it takes one from the ring.
 func (s *sender) decide(q *queuePair, l *link, begin bool) (p piece) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	if !s.active {
 		if !begin || !l.out.mayBegin() || !s.take(q) {
 			return p
@@ -189,8 +189,8 @@ func (s *sender) post(l *link, b *batch, p piece) bool {
 		p.frame.appendTo(r.Data[:0])
 		b.frame = r.Data[:header]
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	s.sent(&l.out, p)
 	b.wrs = append(b.wrs, r)
 	return true
@@ -212,8 +212,8 @@ func (s *sender) buffer(l *link, b *batch, p piece, header int, r *rdmap.WorkReq
 		}
 		n = 0
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	id, c := l.newChunkLocked(n, waits)
 	if c == nil {
 		return false
@@ -236,8 +236,8 @@ func (s *sender) payload(p []byte) error {
 
 // wrong fails the work request.
 func (s *sender) wrong(l *link, err error) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	s.fails(&l.out, localStatus(err))
 	l.retireLocked()
 	return false
@@ -255,8 +255,8 @@ func (s *sender) alone(l *link) bool {
 	if err != nil {
 		return s.wrong(l, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	s.ends()
 	l.retireLocked()
 	return true
@@ -264,9 +264,9 @@ func (s *sender) alone(l *link) bool {
 
 // ask asks for an acknowledgement if one is due.
 func (s *sender) ask(l *link, b *batch, more bool) {
-	l.mu.Lock()
+	l.q.mu.Lock()
 	a := s.asks(&l.out, b.frame != nil, more)
-	l.mu.Unlock()
+	l.q.mu.Unlock()
 	if a == askProbe {
 		b.frame = frame{kind: frameProbe}.appendTo(b.take(frameLen)[:0])
 		b.wrs = append(b.wrs, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b.frame, Inline: true, Unsignaled: true})

@@ -53,7 +53,7 @@ func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool)
 // watchLocked begins the rounds, unless there are rounds already or nothing to look for: a peer on
 // this host is seen to end, over UC nothing is acknowledged, and iWARP leaves it to TCP.
 //
-// +checklocks:l.mu
+// +checklocks:l.q.mu
 func (l *link) watchLocked(limit time.Duration) {
 	if l.rounds == nil && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) && !l.isSelf() {
 		l.vigil = vigil{last: time.Now()}
@@ -63,23 +63,21 @@ func (l *link) watchLocked(limit time.Duration) {
 
 // round is a round of the vigil.
 func (l *link) round() {
+	now := time.Now()
+	heard := l.heard(now)
 	l.q.mu.Lock()
 	limit := l.q.life.patience()
 	timeout, retries := l.q.life.attrs.Timeout, l.q.life.attrs.Retry
-	l.q.mu.Unlock()
-	now := time.Now()
-	heard := l.heard(now)
-	l.mu.Lock()
 	if l.out.state == outOver || l.out.isIdle() || limit == 0 {
 		l.rounds = nil
-		l.mu.Unlock()
+		l.q.mu.Unlock()
 		return
 	}
 	ask, lost := l.vigil.look(now, heard, limit)
 	if !lost {
 		l.rounds.Reset(roundOf(limit))
 	}
-	l.mu.Unlock()
+	l.q.mu.Unlock()
 	switch {
 	case lost:
 		l.q.fail(l, uverbs.RetryExceeded, fmt.Sprintf("no sign of the peer for %v, with a timeout of %d and a retry_cnt of %d", limit, timeout, retries))
@@ -97,8 +95,8 @@ func (l *link) heard(now time.Time) time.Time {
 	}
 	s := l.conn.Stats()
 	moved := s.Received.FPDUs + s.Sent.FPDUs
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
 	waits := l.out.isWaiting() // the peer holds a frame, and has said so
 	if moved == l.moved && !waits {
 		return time.Time{}

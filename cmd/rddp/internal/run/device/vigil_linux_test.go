@@ -43,13 +43,13 @@ func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *li
 		if l == nil {
 			return false
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		l.q.mu.Lock()
+		defer l.q.mu.Unlock()
 		return l.out.isWaiting() && l.rounds != nil
 	})
-	l.mu.Lock()
+	l.q.mu.Lock()
 	l.rounds.Stop() // the test makes the rounds
-	l.mu.Unlock()
+	l.q.mu.Unlock()
 	return a, b, qb, l
 }
 
@@ -57,9 +57,9 @@ func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *li
 // it.
 func TestVigilOfLink(t *testing.T) {
 	a, _, _, l := waitingSend(t, false)
-	l.mu.Lock()
+	l.q.mu.Lock()
 	l.vigil = vigil{last: time.Now().Add(time.Hour), since: time.Now().Add(-time.Hour), silent: vigilRounds} // nothing is later
-	l.mu.Unlock()
+	l.q.mu.Unlock()
 	l.round()
 	a.want("the Send", 1, uverbs.RetryExceeded)
 }
@@ -75,9 +75,9 @@ func TestVigilHears(t *testing.T) {
 			return l.heard(time.Now()).After(start)
 		})
 		for range 2 * vigilRounds {
-			l.mu.Lock()
+			l.q.mu.Lock()
 			l.vigil = vigil{last: start, since: start.Add(-time.Hour), silent: vigilRounds}
-			l.mu.Unlock()
+			l.q.mu.Unlock()
 			l.round()
 		}
 		qb.PostRecv(2, b.mr.Part(0, 8))
@@ -92,15 +92,15 @@ func TestVigilForever(t *testing.T) {
 	l.q.mu.Lock()
 	l.q.life.attrs.Timeout = 0
 	l.q.mu.Unlock()
-	l.mu.Lock()
+	l.q.mu.Lock()
 	l.vigil = vigil{last: time.Now().Add(time.Hour), since: time.Now().Add(-time.Hour), silent: vigilRounds}
-	l.mu.Unlock()
+	l.q.mu.Unlock()
 	l.round()
-	l.mu.Lock()
+	l.q.mu.Lock()
 	rounds := l.rounds
 	l.watchLocked(0)
 	again := l.rounds
-	l.mu.Unlock()
+	l.q.mu.Unlock()
 	if rounds != nil || again != nil {
 		t.Error("the rounds go on")
 	}
