@@ -79,21 +79,15 @@ func (r *receiverHands) acknowledge() {
 	if r.in.asked(r.l.isIdle(), time.Now(), r) {
 		return
 	}
-	if r.dueTimer == nil {
-		r.dueTimer = time.AfterFunc(answerTime, (*receiver)(r).lookAtDue)
-	} else if !r.dueSet {
-		r.dueTimer.Reset(answerTime)
-	}
-	r.dueSet = true
+	r.l.alarm(alarmDue, answerTime, true)
 }
 
-// lookAtDue is called by the timer.
+// lookAtDue looks whether an acknowledgement has waited for long enough.
 func (r *receiver) lookAtDue() {
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
-	r.dueSet = r.in.looksLate(time.Now(), (*receiverHands)(r))
-	if r.dueSet {
-		r.dueTimer.Reset(answerTime)
+	if r.in.looksLate(time.Now(), (*receiverHands)(r)) {
+		r.l.alarm(alarmDue, answerTime, false)
 	}
 }
 

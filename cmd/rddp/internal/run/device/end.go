@@ -62,7 +62,7 @@ func init() {
 		stepSends:   func(e *end) { e.q.sender.flush(e.q) },              // +checklocksignore: see sender.fail
 		stepFlush:   func(e *end) { e.q.flushReceives(e.number, 0) },
 		stepButLast: func(e *end) { e.q.flushReceives(e.number, 1) },
-		stepLast:    func(e *end) { time.AfterFunc(lastFlush, func() { e.q.flushReceives(e.number, 0) }) },
+		stepLast:    (*end).flushLast,
 		stepForget:  func(e *end) { e.q.forgetReceives() },
 		stepLeft:    func(e *end) { e.q.left() },
 
@@ -133,6 +133,14 @@ func (e *end) log() {
 func (e *end) raise() {
 	if e.number != 0 {
 		e.q.raise(e.number, uverbs.EventQPAccess)
+	}
+}
+
+func (e *end) flushLast() {
+	e.q.mu.Lock()
+	defer e.q.mu.Unlock()
+	if e.number != 0 && e.q.life.number == e.number {
+		e.q.alarmLocked(alarmLast, lastFlush)
 	}
 }
 
@@ -213,7 +221,6 @@ func (l *link) over() {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	l.out.ends()
-	l.stopLocked()
 }
 
 // settle completes the last work requests of a link that has failed.
@@ -234,7 +241,6 @@ func (l *link) leave() []step {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	defer close(l.settled)
-	l.stopLocked()
 	return l.out.leaves()
 }
 
@@ -268,16 +274,6 @@ func (l *link) sayBye() {
 	// TCP resets a connection that is closed with bytes unread, and the last frames may be lost. If
 	// the peer does not close it, this end does.
 	time.AfterFunc(Linger, l.close)
-}
-
-// stopLocked ends the wait for a receive of the peer's program.
-//
-// +checklocks:l.q.mu
-func (l *link) stopLocked() {
-	if l.notReady != nil {
-		l.notReady.Stop()
-		l.notReady = nil
-	}
 }
 
 // close closes the connection, without waiting.

@@ -139,7 +139,7 @@ func (l *link) advanceLocked(err error) error {
 		return err
 	}
 	if !l.out.isWaiting() {
-		l.stopLocked()
+		l.q.agenda.clear(alarmNotReady)
 	}
 	l.retireLocked()
 	return nil

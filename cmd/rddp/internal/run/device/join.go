@@ -286,7 +286,11 @@ func (q *queuePair) join(life uint64) {
 // to accept the request. life is that of q. If a manager connects q later, that connection is
 // faster: the peer's end does not want the other one.
 func (q *queuePair) joinLater(life uint64) {
-	time.AfterFunc(q.ctx.dev.managerTime, func() { q.join(life) })
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.life.number == life {
+		q.alarmLocked(alarmJoin, q.ctx.dev.managerTime)
+	}
 }
 
 // managerTime is how long a connection manager has for that, if no test has made it longer. A

@@ -18,9 +18,8 @@ type life struct {
 	// number counts how often the queue pair has lost, or given up, its connection. A connection
 	// that was begun under an earlier number comes too late.
 	number uint64
-	// wait is the number of the wait of work requests for a link that is under way, or 0. There
-	// were waits so far.
-	wait, waits uint64
+	// work requests wait for a link
+	waits bool
 	// a connection manager has connected it
 	managed bool
 	// the state to which the program has taken it, if managed. The device takes it to RTS with the
@@ -178,25 +177,25 @@ func (v *life) retryTime() time.Duration {
 	return (time.Duration(v.attrs.Retry) + 1) * (4096 * time.Nanosecond) << (v.attrs.Timeout & 31)
 }
 
-// posted is the event that work requests wait. If they wait for a link from now on, it returns the
-// number of the wait, and how long they wait.
-func (v *life) posted() (wait uint64, limit time.Duration) {
-	limit = v.patience()
-	if v.turn() != turnAwait || v.wait != 0 || limit == 0 {
-		return 0, 0
+// posted is the event that work requests wait. If they wait for a link from now on, it returns how
+// long they do, and otherwise 0.
+func (v *life) posted() (limit time.Duration) {
+	if v.turn() != turnAwait || v.waits {
+		return 0
 	}
-	v.waits++
-	v.wait = v.waits
-	return v.wait, limit
+	limit = v.patience()
+	v.waits = limit != 0
+	return limit
 }
 
-// waited is the event that the time of a wait is over. It returns false if the wait has ended
-// before. In another state than RTS, the work requests may wait once more.
-func (v *life) waited(wait uint64) bool {
-	if v.wait != wait {
+// waited is the event that the time of a wait is over, which rang under the given number. It
+// returns false if the wait has ended before. In another state than RTS, the work requests may wait
+// once more.
+func (v *life) waited(number uint64) bool {
+	if !v.waits || v.number != number {
 		return false
 	}
-	v.wait = 0
+	v.waits = false
 	if v.attrs.State == uverbs.RTS {
 		joinNext.Become(&v.join, lost)
 	}
@@ -221,7 +220,7 @@ func (v *life) mayStart(number uint64) bool {
 // links is the event that the queue pair has a link.
 func (v *life) links() {
 	joinNext.Become(&v.join, up)
-	v.wait = 0
+	v.waits = false
 }
 
 // mayManage reports whether a connection manager may connect the queue pair.
@@ -343,5 +342,5 @@ func (v *life) destroys() { joinNext.Become(&v.join, destroyed) }
 // ends ends the wait of work requests, and what was begun for a connection.
 func (v *life) ends() {
 	v.number++
-	v.wait = 0
+	v.waits = false
 }

@@ -20,7 +20,7 @@ type lifeUnderTest struct {
 	link     bool   // there is a link
 	settling bool   // its work requests complete
 	begun    uint64 // the number under which a connection, or a join that was put off, was begun
-	timer    uint64 // the wait whose time has not come yet, though it may be over
+	timer    uint64 // 1 more than the number of the wait whose time has come; it may be over
 }
 
 // modifies returns the event that the program takes the queue pair to a state.
@@ -68,13 +68,13 @@ var lifeEvents = []lifeEvent{
 		return true
 	}},
 	{"work is posted", func(v *lifeUnderTest) bool {
-		n, _ := v.posted()
-		if n != 0 {
-			v.timer = n
+		waits := v.posted() != 0
+		if waits {
+			v.timer = v.number + 1
 		}
-		return n != 0
+		return waits
 	}},
-	{"a wait is over", func(v *lifeUnderTest) bool { return v.timer != 0 && v.waited(v.timer) }},
+	{"a wait is over", func(v *lifeUnderTest) bool { return v.timer != 0 && v.waited(v.timer-1) }},
 	{"the peer leaves", func(v *lifeUnderTest) bool {
 		if v.link && v.join == up {
 			v.misses()
@@ -155,7 +155,7 @@ func (v *lifeUnderTest) check() error {
 		return fmt.Errorf("the state is %v", s)
 	case (v.join != unjoined && v.join != leaving && v.join != destroyed) && s < uverbs.RTR:
 		return fmt.Errorf("the state is %v", s)
-	case v.wait != 0 && !v.isIn(unjoined, expecting, dialing):
+	case v.waits && !v.isIn(unjoined, expecting, dialing):
 		return fmt.Errorf("work requests wait for a link")
 	case s == uverbs.Err && !v.settling && v.turn() != turnFlush, s == uverbs.RTS && linked && v.turn() != turnSend:
 		return fmt.Errorf("work requests get %d", v.turn())
@@ -177,8 +177,8 @@ type lifeKey struct {
 
 func (v *lifeUnderTest) key() lifeKey {
 	return lifeKey{
-		v.join, v.attrs.State, v.told, v.managed, v.wait != 0, v.link, v.settling,
-		v.begun == v.number, v.timer != 0, v.timer != 0 && v.timer != v.wait,
+		v.join, v.attrs.State, v.told, v.managed, v.waits, v.link, v.settling,
+		v.begun == v.number, v.timer != 0, v.timer != 0 && v.timer != v.number+1,
 	}
 }
 

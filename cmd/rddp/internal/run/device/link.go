@@ -40,11 +40,10 @@ type link struct {
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:q.mu
 	lastChunk uint64            // +checklocks:q.mu
-	// runs while a frame waits for a receive of the peer's program
-	notReady *time.Timer // +checklocks:q.mu
-	// looks for signs of the peer while work requests are under way; rounds is nil without them
-	vigil  vigil       // +checklocks:q.mu
-	rounds *time.Timer // +checklocks:q.mu
+	// looks for signs of the peer while work requests are under way
+	vigil vigil // +checklocks:q.mu
+	// why the peer is missed
+	cause error // +checklocks:q.mu
 	// FPDUs of both directions when the vigil looked last
 	moved uint64 // +checklocks:q.mu
 	// bytes of payload that are too long for a chunk

@@ -270,7 +270,7 @@ func check(ends [2]*testEnd) error {
 			return fmt.Errorf("%s: %d frames sent, %d on their way, %d held, %d consumed", e.name, h.out.sent, counted, len(peer.in.held), peer.in.consumed)
 		case !e.command && e.v.attrs.State != uverbs.Reset && working != len(e.posted):
 			return fmt.Errorf("%s: %d work requests, and %d are known", e.name, len(e.posted), working)
-		case e.v.wait != 0 && e.v.isLinked():
+		case e.v.waits && e.v.isLinked():
 			return fmt.Errorf("%s waits for a link", e.name)
 		}
 	}

@@ -221,7 +221,7 @@ func TestDoneBeforeNotReady(t *testing.T) {
 				prototest.Wait(t, "the news that there is no receive", func() bool {
 					la.q.mu.Lock()
 					defer la.q.mu.Unlock()
-					return la.notReady != nil
+					return la.q.agenda.has(alarmNotReady)
 				})
 				if !la.isAlone(2) {
 					t.Error("what comes first is not done")

@@ -11,16 +11,15 @@ import (
 //
 // +checklocks:q.mu
 func (q *queuePair) waitLocked() {
-	n, limit := q.life.posted()
-	if n != 0 {
-		q.patience = time.AfterFunc(limit, func() { q.waited(n, limit) })
+	if limit := q.life.posted(); limit != 0 {
+		q.alarmLocked(alarmPeer, limit)
 	}
 }
 
-// waited ends wait n.
-func (q *queuePair) waited(n uint64, limit time.Duration) {
+// waited ends the wait for a link, in the given life of q.
+func (q *queuePair) waited(life uint64) {
 	q.mu.Lock()
-	over := q.life.waited(n)
+	over, limit := q.life.waited(life), q.life.patience()
 	gid, qpn := q.life.attrs.Address.DGID, q.life.attrs.DestQPN
 	if over && q.life.join == lost {
 		q.stopJoiningLocked()
@@ -50,7 +49,16 @@ func (q *queuePair) miss(l *link, err error) {
 	if q.life.attrs.Timeout != 0 {
 		d = min(d, q.life.retryTime())
 	}
-	q.patience = time.AfterFunc(d, func() { (&end{q: q, l: l, err: err, steps: []step{stepPart}}).run() })
+	l.cause = err
+	q.alarmLocked(alarmMissed, d)
+}
+
+// missed ends the link whose peer has been missed for long enough.
+func (l *link) missed() {
+	l.q.mu.Lock()
+	err := l.cause
+	l.q.mu.Unlock()
+	(&end{q: l.q, l: l, err: err, steps: []step{stepPart}}).run()
 }
 
 // notReadyFor handles the news that frame number waits for a receive of the peer's program, whose
@@ -66,14 +74,17 @@ func (l *link) notReadyFor(number uint32, timer uint8) error {
 	if !l.out.waits(number) || retries >= forever {
 		return nil
 	}
-	l.notReady = time.AfterFunc(time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer), func() {
-		l.q.mu.Lock()
-		defer l.q.mu.Unlock()
-		if l.out.waited(number) {
-			l.refuseLocked(number, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
-		}
-	})
+	l.alarmLocked(alarmNotReady, time.Duration(retries+1)*l.q.ctx.dev.rnrTime(timer))
 	return nil
+}
+
+// notReadyLocked ends the wait for a receive of the peer's program.
+//
+// +checklocks:l.q.mu
+func (l *link) notReadyLocked() {
+	if number := l.out.notReady; l.out.waited(number) {
+		l.refuseLocked(number, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
+	}
 }
 
 // rnrTick is the unit of the table in rnrTime, if no test has made it longer.

@@ -22,6 +22,7 @@ func TestPatience(t *testing.T) {
 	// However late the test is, no timer fires by itself.
 	q.mu.Lock()
 	q.life.attrs.Timeout, q.life.attrs.Retry = 31, 7
+	life := q.life.number
 	q.mu.Unlock()
 	if err := qp.Post(guest.WR{ID: 1, Op: guest.OpSend, List: []guest.SGE{p.mr.Part(0, 8)}}); err != nil {
 		t.Fatal(err)
@@ -29,14 +30,14 @@ func TestPatience(t *testing.T) {
 	if err := qp.Modify(guest.SQD, p.gid, peer, nil); err != nil {
 		t.Fatal(err)
 	}
-	q.waited(1, 0) // as the timer does
+	q.waited(life) // as the timer does
 	if err := qp.Modify(guest.RTS, p.gid, peer, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 }); err != nil {
 		t.Fatal(err)
 	}
-	q.waited(1, 0)
+	q.waited(life - 1)
 	if _, ok := p.cq.Poll(); ok {
 		t.Fatal("the old timer has ended the wait")
 	}
-	q.waited(2, 0)
+	q.waited(life)
 	p.want("the Send", 1, uverbs.RetryExceeded)
 }

@@ -65,8 +65,9 @@ type queuePair struct {
 	secret secret // +checklocks:mu
 	// what peers have sent before this end was ready for it
 	requests []*request // +checklocks:mu
-	// runs while work requests wait for a link, and while a peer that has left is missed
-	patience *time.Timer // +checklocks:mu
+	// what is to be done later, and what says when; nil before there was anything
+	agenda agenda      // +checklocks:mu
+	timer  *time.Timer // +checklocks:mu
 	// warns of work requests that are posted too early
 	early sync.Once
 	// ends the faults that begin with RTS; nil if there are none

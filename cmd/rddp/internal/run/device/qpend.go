@@ -60,6 +60,7 @@ func (q *queuePair) unlinkLocked() *link {
 		}
 	}
 	q.stopJoiningLocked()
+	q.clearLocked()
 	return l
 }
 
@@ -75,10 +76,8 @@ func (q *queuePair) stopJoiningLocked() {
 		p.refuse()
 	}
 	q.requests = nil
-	if q.patience != nil {
-		q.patience.Stop()
-		q.patience = nil
-	}
+	q.agenda.clear(alarmJoin)
+	q.agenda.clear(alarmPeer)
 }
 
 // fail takes q to ERR, and returns the life of q there. It does nothing, and returns 0, if q is in

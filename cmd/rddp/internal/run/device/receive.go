@@ -21,14 +21,14 @@ type receiver struct {
 
 	// The recvMu of the queue pair guards what follows.
 	in incoming // +checklocks:l.q.recvMu
-	// looks for receives; later, late does. Both are nil if no frame waits
-	look *time.Timer  // +checklocks:l.q.recvMu
-	late *lateReceive // +checklocks:l.q.recvMu
+	// how long it is to the next look for receives. After a while, late looks; it is nil before
+	every time.Duration // +checklocks:l.q.recvMu
+	late  *lateReceive  // +checklocks:l.q.recvMu
 	// closed, and nil again, once no frame waits; nil unless awaitIdle waits
 	idle chan struct{} // +checklocks:l.q.recvMu
-	// dueTimer looks for acknowledgements that wait, if dueSet
-	dueTimer *time.Timer // +checklocks:l.q.recvMu
-	dueSet   bool        // +checklocks:l.q.recvMu
+	// the refusal that waits for answers, and its two statuses
+	answers      answerWait      // +checklocks:l.q.recvMu
+	ours, theirs uverbs.WCStatus // +checklocks:l.q.recvMu
 }
 
 const (
@@ -123,25 +123,25 @@ func (r *receiver) handle(f frame, payload []byte) error {
 //
 // +checklocks:r.l.q.recvMu
 func (r *receiver) waitLocked(d time.Duration) {
-	if d >= lookSlowly {
-		r.look = nil
-		r.late = r.l.q.ctx.late.add(r.l.q.recv, func() { r.lookForReceives(lookSlowly) })
+	if r.every = d; d >= lookSlowly {
+		r.late = r.l.q.ctx.late.add(r.l.q.recv, r.lookForReceives)
 		return
 	}
-	r.look, r.late = time.AfterFunc(d, func() { r.lookForReceives(d) }), nil
+	r.late = nil
+	r.l.alarm(alarmReceives, d, false)
 }
 
-// lookForReceives acts on the frames that wait, if there are receives now. d is how long it was to
-// the last look.
-func (r *receiver) lookForReceives(d time.Duration) {
+// lookForReceives acts on the frames that wait, if there are receives now.
+func (r *receiver) lookForReceives() {
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
 	acted, again := r.in.looks((*receiverHands)(r))
+	d := r.every
 	if acted {
 		d = lookEvery
 	}
 	if !again {
-		r.look, r.late = nil, nil
+		r.late = nil
 		r.noteIdleLocked()
 		return
 	}
@@ -214,24 +214,28 @@ func (r *receiverHands) say(f frame) {
 //
 // +checklocks:r.l.q.recvMu
 func (r *receiverHands) refuse(ours, theirs uverbs.WCStatus) {
-	r.refuseAfter(answerWait{}, ours, theirs)
+	r.answers, r.ours, r.theirs = answerWait{}, ours, theirs
+	r.answer()
 }
 
-// refuseAfter is refuse after w.
+// answer goes on with a refusal, unless answers are owed.
 //
 // +checklocks:r.l.q.recvMu
-func (r *receiverHands) refuseAfter(w answerWait, ours, theirs uverbs.WCStatus) {
-	if r.l.serving.OwesAnswer() && w.again() {
-		time.AfterFunc(w.next, func() {
-			r.l.q.recvMu.Lock()
-			defer r.l.q.recvMu.Unlock()
-			if r.in.state == inRefusing {
-				r.refuseAfter(w, ours, theirs)
-			}
-		})
+func (r *receiverHands) answer() {
+	if r.l.serving.OwesAnswer() && r.answers.again() {
+		r.l.alarm(alarmRefuse, r.answers.next, false)
 		return
 	}
-	r.in.refused(ours, theirs, r)
+	r.in.refused(r.ours, r.theirs, r)
+}
+
+// refuseLater is answer after a wait.
+func (r *receiver) refuseLater() {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	if r.in.state == inRefusing {
+		(*receiverHands)(r).answer()
+	}
 }
 
 // An answerWait is a wait for answers that this end owes. It looks ever more rarely, and for Linger
@@ -303,16 +307,9 @@ func (r *receiver) close(flush bool) {
 	defer r.l.q.recvMu.Unlock()
 	m := r.in.closes()
 	r.noteIdleLocked()
-	if r.look != nil {
-		r.look.Stop()
-		r.look = nil
-	}
 	if r.late != nil {
 		r.l.q.ctx.late.remove(r.late)
 		r.late = nil
-	}
-	if r.dueTimer != nil {
-		r.dueTimer.Stop()
 	}
 	if m != nil && flush {
 		r.l.q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: uverbs.FlushErr, Op: uverbs.WCRecv, QPN: r.l.q.num}, false)

@@ -159,14 +159,14 @@ func TestPeerThatLeaves(t *testing.T) {
 	prototest.Wait(t, "the beginning of the last wait, or of none", func() bool {
 		l.q.mu.Lock()
 		defer l.q.mu.Unlock()
-		return l.q.patience != nil || l.q.link == nil
+		return l.q.agenda.has(alarmMissed) || l.q.link == nil
 	})
 	if l.isIdle() {
 		t.Error("the Send failed at once")
 	}
 	l.q.mu.Lock()
-	if l.q.patience != nil {
-		l.q.patience.Reset(0) // the wait is over
+	if l.q.agenda.has(alarmMissed) {
+		l.q.alarmLocked(alarmMissed, 0) // the wait is over
 	}
 	l.q.mu.Unlock()
 	a.want("the Send", 1, uverbs.RetryExceeded)
@@ -223,7 +223,7 @@ func TestLateReceive(t *testing.T) {
 	waitsFor := func() (uint32, bool) {
 		la.q.mu.Lock()
 		defer la.q.mu.Unlock()
-		if la.notReady == nil {
+		if !la.q.agenda.has(alarmNotReady) {
 			return 0, la.out.state != outOver
 		}
 		return la.out.notReady, la.out.state != outOver
@@ -258,7 +258,7 @@ func TestLastAcknowledgement(t *testing.T) {
 		r := &l.receiver
 		r.l.q.recvMu.Lock()
 		r.in.due.answers, r.in.due.sent = enoughMost, 2
-		r.dueTimer, r.dueSet = time.AfterFunc(0, func() {}), true // it is never set again
+		l.alarm(alarmDue, time.Hour, false) // it is never set again
 		r.l.q.recvMu.Unlock()
 		qb.PostRecv(1, b.mr.Part(0, 8))
 		for id := range sends {

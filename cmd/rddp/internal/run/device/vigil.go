@@ -55,9 +55,9 @@ func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool)
 //
 // +checklocks:l.q.mu
 func (l *link) watchLocked(limit time.Duration) {
-	if l.rounds == nil && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) && !l.isSelf() {
+	if !l.q.agenda.has(alarmVigil) && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) && !l.isSelf() {
 		l.vigil = vigil{last: time.Now()}
-		l.rounds = time.AfterFunc(roundOf(limit), l.round)
+		l.alarmLocked(alarmVigil, roundOf(limit))
 	}
 }
 
@@ -69,14 +69,11 @@ func (l *link) round() {
 	limit := l.q.life.patience()
 	timeout, retries := l.q.life.attrs.Timeout, l.q.life.attrs.Retry
 	if l.out.state == outOver || l.out.isIdle() || limit == 0 {
-		l.rounds = nil
+		l.q.agenda.clear(alarmVigil)
 		l.q.mu.Unlock()
 		return
 	}
 	ask, lost := l.vigil.look(now, heard, limit)
-	if !lost {
-		l.rounds.Reset(roundOf(limit))
-	}
 	l.q.mu.Unlock()
 	switch {
 	case lost:

@@ -45,10 +45,10 @@ func waitingSend(t *testing.T, network bool) (a, b *program, qb *guest.QP, l *li
 		}
 		l.q.mu.Lock()
 		defer l.q.mu.Unlock()
-		return l.out.isWaiting() && l.rounds != nil
+		return l.out.isWaiting() && l.q.agenda.has(alarmVigil)
 	})
 	l.q.mu.Lock()
-	l.rounds.Stop() // the test makes the rounds
+	l.q.alarmLocked(alarmVigil, time.Hour) // the test makes the rounds
 	l.q.mu.Unlock()
 	return a, b, qb, l
 }
@@ -97,11 +97,11 @@ func TestVigilForever(t *testing.T) {
 	l.q.mu.Unlock()
 	l.round()
 	l.q.mu.Lock()
-	rounds := l.rounds
+	rounds := l.q.agenda.has(alarmVigil)
 	l.watchLocked(0)
-	again := l.rounds
+	again := l.q.agenda.has(alarmVigil)
 	l.q.mu.Unlock()
-	if rounds != nil || again != nil {
+	if rounds || again {
 		t.Error("the rounds go on")
 	}
 	if w, ok := a.cq.Poll(); ok {
