@@ -19,7 +19,7 @@ import (
 	"github.com/rddp/rddp/toe/netconn"
 )
 
-// A client is this end of all connections of a run of the command.
+// A client is this end of all connections of one measurement.
 type client struct {
 	o       *Options
 	conns   int // data connections of each lane
@@ -36,8 +36,8 @@ type lane struct {
 	recv int // bytes of a receive buffer, over verbs
 }
 
-// laneOf returns the lane of a job. Messages need receive buffers of their size. A connection has
-// the default size if that is enough, as that of a program would.
+// laneOf returns the lane of a job. Messages need receive buffers of their size. If the default
+// size is enough, the connection uses it, as a program would.
 func laneOf(j job) lane {
 	switch j.over {
 	case overTCP:
@@ -57,7 +57,7 @@ type remote struct {
 	c       net.Conn
 	token   string
 	hasCPU  bool
-	files   uint64 // how many files the server may open; 0 if not known
+	files   uint64 // the number of files that the server may open; 0 if unknown
 }
 
 // connect opens the control connections of a client that will have conns data connections at a
@@ -104,7 +104,7 @@ func (c *client) open(ctx context.Context, address string, h *hello) (net.Conn, 
 	return conn, a, nil
 }
 
-// secure puts TLS over a connection to address if the options ask for that.
+// secure puts TLS over a connection to address, if the options have a TLS configuration.
 func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Conn, error) {
 	if o.TLS == nil {
 		return c, nil
@@ -120,9 +120,9 @@ func secure(ctx context.Context, c net.Conn, o *Options, address string) (net.Co
 	return t, tlshandshake.Client(ctx, t)
 }
 
-// belowTLS returns what TLS over an accepted or dialed connection is made of. An extended socket of
-// such a *tls.Conn never makes TLS wait, as Dial and Listen do it. Over plain TCP it is the
-// connection and nothing else.
+// belowTLS returns the net.Conn on which to run TLS for an accepted or dialed connection. With it,
+// an extended socket over the *tls.Conn never makes TLS wait, as with Dial and Listen. A connection
+// that is not a *net.TCPConn is returned unchanged.
 func belowTLS(c net.Conn) net.Conn {
 	if t, ok := c.(*net.TCPConn); ok {
 		return netconn.ForTLS(kernel.New(t))
@@ -130,8 +130,8 @@ func belowTLS(c net.Conn) net.Conn {
 	return c
 }
 
-// close closes all connections, and waits until the servers have ended the session. The next client
-// may need a server of its own.
+// close closes all connections, and waits until the servers have ended the session, because the
+// next client may need the servers for itself.
 func (c *client) close() {
 	c.leave(nil)
 	for _, s := range c.servers {
@@ -246,7 +246,7 @@ func (c *client) measure(ctx context.Context, j job, ends []*end, count int) (r 
 	return r, nil
 }
 
-// runAll takes part in one run on each connection, all at the same time.
+// runAll takes part in one run on all connections at the same time.
 func (c *client) runAll(ctx context.Context, h head, ends []*end) error {
 	errs := make([]error, len(ends))
 	var all sync.WaitGroup
@@ -288,9 +288,9 @@ func (c *client) calibrate(ctx context.Context, j job, ends []*end) (count int, 
 	})
 }
 
-// fit returns how many operations, from a guess on, take about as long as want. A run that seems
-// long enough is run again, and the shorter one counts: a few operations that the scheduler has
-// kept waiting look like many.
+// fit returns the number of operations that take about as long as want, starting from the guess
+// count. It repeats a run that seems long enough and uses the shorter time, because a few
+// operations delayed by the scheduler look like many.
 func fit(count int, want time.Duration, run func(count int) (time.Duration, error)) (int, error) {
 	for range maxTries {
 		elapsed, err := run(count)
@@ -310,8 +310,8 @@ func fit(count int, want time.Duration, run func(count int) (time.Duration, erro
 	return count, nil
 }
 
-// maxTries is how many numbers of operations fit tries at most. Each one is up to 100 times the one
-// before.
+// maxTries is the maximum number of counts that fit tries. Each is at most 100 times the previous
+// one.
 const maxTries = 12
 
 // scale returns count times want/got, between 1 and maxCount.

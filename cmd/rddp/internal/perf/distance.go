@@ -6,23 +6,24 @@ import (
 )
 
 // The host of a virtual machine may move its CPUs, within seconds, to cores that share no cache.
-// Then a cache line takes several times as long from one to the other, and so does everything that
-// uses both CPUs. Nothing else shows it: no load, no steal time. So a meter measures that time
-// around each round, and repeats rounds in which the CPUs were far apart.
+// Then passing a cache line between them takes several times as long, and everything that uses both
+// CPUs is slower. Nothing else shows that, neither load nor steal time. So a meter measures that
+// time around each round, and repeats rounds in which the CPUs were far apart.
 
-// far is the factor by which a cache line's time exceeds the best one if the CPUs are far apart.
+// far is the factor from which the CPUs count as far apart: the time of a cache line divided by the
+// best one.
 const far = 3
 
-// A distance watches how far apart two CPUs are.
+// A distance monitors how far apart two CPUs are.
 type distance struct {
-	measure func() (time.Duration, bool) // nil means that nothing is watched
+	measure func() (time.Duration, bool) // nil means no monitoring
 	best    time.Duration
 	checks  int // measurements that succeeded
 }
 
-// near measures and reports whether the CPUs are as near as they have ever been, or nearly so. If
-// it cannot tell, they are near. Other work may make one measurement too long, so near makes
-// several before it believes that the CPUs are far apart.
+// near measures whether the CPUs are about as near as they have ever been. It returns true if it
+// cannot tell. Other work may lengthen a measurement, so near returns false only if several
+// measurements agree.
 func (d *distance) near() bool {
 	if d.measure == nil {
 		return true
@@ -51,8 +52,8 @@ const (
 	lineLimit = 10 * time.Millisecond
 )
 
-// bounce passes a cache line lineHops times between two goroutines, of which this one begins with
-// even or odd numbers. It reports false if the other goroutine does not answer in time.
+// bounce passes a cache line lineHops times between two goroutines: one calls it with odd = 0, the
+// other with 1. It returns false if the other goroutine does not answer in time.
 func bounce(line *atomic.Int64, odd int64) bool {
 	begin := time.Now()
 	for n := odd; n < lineHops; n += 2 {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lineTime returns the time that a cache line takes from one CPU to another: from the first to the
-// last one that the process may use. It reports false if there is only one, or if other work was in
-// the way.
+// lineTime returns the time to pass a cache line from the first to the last CPU that the process
+// may use. It returns false if there is only one CPU, or if other work interfered.
 func lineTime() (time.Duration, bool) {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil || set.Count() < 2 {

@@ -39,7 +39,7 @@ func TestBounce(t *testing.T) {
 	var line atomic.Int64
 	other := make(chan bool)
 	go func() { other <- bounce(&line, 1) }()
-	// The odd end is the last: its time may be over when the other one has done all of its part.
+	// The odd end is the last: its time may run out after the other end has completed its part.
 	if a, b := bounce(&line, 0), <-other; b && !a || b != (line.Load() == lineHops) {
 		t.Errorf("bounce: %v and %v, the line is %d", a, b, line.Load())
 	}

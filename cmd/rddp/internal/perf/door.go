@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A door is a listener for one kind of data connection, which has no hello: the client measures how
-// long it takes to open a connection, and wants nothing else in that time. Over rddp, connections
-// are in DDP mode from the start (StartupRequire).
+// A door is a listener for one kind of data connection, without a hello: the client measures only
+// the time to open a connection. Over rddp, connections are in DDP mode from the start
+// (StartupRequire).
 type door struct {
 	s      *Server
 	v      *session
@@ -26,13 +26,14 @@ type door struct {
 	conns  connections
 }
 
-// An opening asks a server to open a door for at most Conns connections that are as Hello says.
+// An opening asks a server to open a door for at most Conns connections with the parameters in
+// Hello.
 type opening struct {
 	Hello hello
 	Conns int
 }
 
-// openDoor opens a door at the host that the control connection uses.
+// openDoor opens a door at the local address of the control connection.
 func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *opening) (*door, error) {
 	if err := o.Hello.check(); err != nil {
 		return nil, err
@@ -72,9 +73,9 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 // errNoMemory means that the connections of all clients together need more than maxMemory.
 var errNoMemory = errors.New("the connections need too much memory")
 
-// run accepts conns connections, or fewer if the door is shut. It returns when nothing of them is
-// left. Once until is done, the context of the control connection, it waits only for the goroutines
-// that serve them.
+// run accepts conns connections, or fewer if the door is shut. It returns when they are completely
+// closed. Once until, the context of the control connection, is done, it waits only for the
+// goroutines that serve them.
 func (d *door) run(ctx, until context.Context, conns int) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -96,7 +97,7 @@ func (d *door) run(ctx, until context.Context, conns int) {
 			defer k.over(until)
 			defer k.close()
 			err := d.serve(ctx, c, k)
-			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && ctx.Err() == nil { // some are only opened
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && ctx.Err() == nil { // some are opened but not used
 				d.s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", err)
 			}
 		})
@@ -143,12 +144,12 @@ func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
 	return e.serve(ctx, d.h.Reverse)
 }
 
-// close shuts the door, and closes its connections. It returns when run does. A nil door is shut.
+// close shuts the door, closes its connections, and waits for run. A nil door is shut.
 func (d *door) close() {
 	if d == nil {
 		return
 	}
-	d.l.Close() // first: whoever sees the end of a connection finds nobody who listens
+	d.l.Close() // close the listener first, so that when a client sees the end of a connection, nobody listens any more
 	d.conns.end()
 	d.cancel()
 	d.going.Wait()

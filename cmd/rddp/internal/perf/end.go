@@ -13,18 +13,18 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An end is one end of a data connection. Both processes use the same code: in each run one end is
-// active and the other one passive. One goroutine at a time may use an end.
+// An end is one end of a data connection. Both processes use the same code: in each run, one end is
+// active and the other passive. Only one goroutine at a time may use an end.
 type end struct {
 	net.Conn               // plain TCP, or the extended socket
 	ddp      *extsock.Conn // nil over plain TCP
 	ring     []byte        // the data; successive operations use successive places
 	peer     rdmap.Handle  // the peer's ring, over verbs
 	depth    int           // capacity of the send queue
-	reads    bool          // use reads data that have arrived
-	sum      uint64        // of the data that have been read
+	reads    bool          // use reads the data
+	sum      uint64        // of the data that use has read
 	timeout  time.Duration // bounds a run
-	times    *recorder     // latencies, at the active end
+	times    *recorder     // the latencies, at the active end
 	patient  bool          // the passive end waits for a run without a deadline
 
 	done []rdmap.Completion  // for polling
@@ -34,7 +34,7 @@ type end struct {
 }
 
 // newEnd makes an end of a TCP connection whose hello has been answered. If an extended socket
-// takes the connection over, newEnd tells k.
+// takes over the connection, newEnd passes it to k.
 func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
 	if h.Transport == overTCP {
 		return openedEnd(c, h, initiator)
@@ -49,7 +49,7 @@ func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer
 	return openedEnd(x, h, initiator)
 }
 
-// openedEnd makes an end of a connection that is in the mode that h asks for.
+// openedEnd makes an end of a connection that is already in the mode that h specifies.
 func openedEnd(c net.Conn, h *hello, initiator bool) (*end, error) {
 	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, reads: h.ReadData, timeout: h.Timeout}
 	touch(e.ring)
@@ -70,7 +70,7 @@ func openedEnd(c net.Conn, h *hello, initiator bool) (*end, error) {
 func (h *hello) config() *extsock.Config {
 	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1, PollTime: h.PollTime}
 	if h.ReadData {
-		cfg.SendDepth += h.Depth // each Write has a Send behind it
+		cfg.SendDepth += h.Depth // each Write is followed by a Send
 	}
 	if h.Transport == overVerbs {
 		cfg.Messages, cfg.RecvSize = true, max(h.RecvSize, headLen)
@@ -114,7 +114,7 @@ func (e *end) exchange(first bool) error {
 	return nil
 }
 
-// check reports whether this end can take part in the run.
+// check returns an error if this end cannot take part in the run.
 func (e *end) check(h head) error {
 	if h.size > len(e.ring) || h.depth > e.depth || h.kind.posts() && e.peer.Len == 0 || h.kind == kindAtomic && h.size != atomicSize {
 		return fmt.Errorf("%w: %+v", ErrProtocol, h)
@@ -122,9 +122,10 @@ func (e *end) check(h head) error {
 	return nil
 }
 
-// The active end says done after its last operation. The passive end says seen when it has received
-// everything before. If the server is the active end, it then says over when its latencies are
-// recorded. After each Write whose data the passive end reads, the active end says written.
+// The active end sends done after its last operation. The passive end sends seen when it has
+// received everything before that. If the server is the active end, it then sends over when its
+// latencies are recorded. After each Write whose data the passive end reads, the active end sends
+// written.
 const (
 	signDone    = 'd'
 	signSeen    = 's'
@@ -134,7 +135,8 @@ const (
 
 var written = []byte{signWritten}
 
-// runActive runs the active end's part of a run. It returns when the passive end has everything.
+// runActive runs the active end's part of a run. It returns when the passive end has received
+// everything.
 func (e *end) runActive(ctx context.Context, h head) error {
 	var err error
 	switch h.kind {
@@ -192,7 +194,7 @@ func (e *end) await(s byte) error {
 	return nil
 }
 
-// place returns the ring's place of the next operation, which ends at the returned offset.
+// place returns the place in the ring for the next operation, and the offset after it.
 func (e *end) place(at, size int) (p []byte, next int) {
 	if at+size > len(e.ring) {
 		at = 0
@@ -211,8 +213,8 @@ func (e *end) writeAll(h head) error {
 	return nil
 }
 
-// bulkRead is the least number of bytes that the passive end of a bulk run asks for in a Read. Its
-// data have no boundaries, so short ones come many at a time, as in any program that reads well.
+// bulkRead is the minimum number of bytes that the passive end of a bulk run asks for in a Read.
+// The data has no boundaries, so one Read returns many short Writes, as in any efficient program.
 const bulkRead = 64 << 10
 
 func (e *end) readBulk(h head) error {
@@ -244,7 +246,7 @@ func (e *end) readMessages(h head) error {
 	return nil
 }
 
-// readWritten reads the data of RDMA Writes. A Send behind each Write says that the data have
+// readWritten reads the data of RDMA Writes. A Send after each Write says that the data has
 // arrived.
 func (e *end) readWritten(h head) error {
 	if !e.reads {
@@ -261,7 +263,7 @@ func (e *end) readWritten(h head) error {
 	return nil
 }
 
-// use reads data that have arrived if the options ask for that, as fast as a loop in Go can.
+// use reads received data, if ReadData is set, as fast as a loop in Go can.
 func (e *end) use(p []byte) {
 	if !e.reads {
 		return

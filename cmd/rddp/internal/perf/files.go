@@ -14,12 +14,12 @@ func (e *FileLimitError) Error() string {
 	return fmt.Sprintf("%s may open %d files, too few for %d connections at once: raise its limit (ulimit -Hn)", e.Where, e.Limit, e.Conns)
 }
 
-// otherFiles is the number of files that a process needs besides its connections: standard files,
-// listeners, control connections, and those of Go's runtime.
+// otherFiles is the number of files that a process needs in addition to its connections: for
+// standard streams, listeners, control connections, and Go's runtime.
 const otherFiles = 64
 
-// checkFiles reports whether a process with the limit has files for conns connections. A limit of 0
-// is unknown.
+// checkFiles returns an error if limit, the number of files of a process, is too low for conns
+// connections. A limit of 0 is unknown.
 func checkFiles(where string, limit uint64, conns int) error {
 	if limit > 0 && uint64(conns)+otherFiles > limit {
 		return &FileLimitError{where, conns, limit}
@@ -42,7 +42,7 @@ func (c *client) checkFiles(kinds int) error {
 	return nil
 }
 
-// lanes returns the largest number of kinds of connections that a run has open at once.
+// lanes returns the maximum number of kinds of connections that are open at once.
 func (o *Options) lanes() (most int) {
 	for _, size := range o.groups() {
 		jobs := o.jobs(size)

@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// An Idle is what connections of one kind need without a job: time to open one after another, and
-// memory while they wait. Each figure is the median over the rounds.
+// An Idle contains the cost of connections of one kind without a job: the time to open them one
+// after another, and their memory while idle. Each figure is the median over the rounds.
 type Idle struct {
 	Conns  int    `json:"conns"`
 	Over   string `json:"over"`          // "tcp", "stream", or "verbs" (messages and Work Requests)
@@ -22,17 +22,17 @@ type Idle struct {
 	OpenSpread []float64 `json:"open_ratio_spread,omitempty"` // the lowest and the highest of the rounds
 	OpenLat    *Latency  `json:"open_lat_us"`                 // of all rounds
 
-	// Memory of one connection, in bytes, at this end and at the servers: what the process has more
-	// than before, divided by the number of connections. Beyond is how much more that is than with
-	// plain TCP in the same round. Nil if there are too few connections to tell.
+	// Memory of one connection, in bytes, at this end and at the servers: the growth of the
+	// process's memory, divided by the number of connections. Beyond is the difference to plain TCP
+	// in the same round. Nil if there are too few connections to tell.
 	Here        *Memory `json:"memory_here,omitempty"`
 	There       *Memory `json:"memory_there,omitempty"`
 	HereBeyond  *Memory `json:"memory_here_beyond_tcp,omitempty"`
 	ThereBeyond *Memory `json:"memory_there_beyond_tcp,omitempty"`
 }
 
-// memoryConns is the least number of connections whose memory is told. What the process does
-// besides changes its memory by more than fewer connections.
+// memoryConns is the minimum number of connections whose memory is reported. With fewer, other
+// changes in the process's memory are larger.
 const memoryConns = 64
 
 // result returns the medians over the rounds.

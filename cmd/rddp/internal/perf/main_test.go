@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// peerEnv makes the test binary the other process.
+// peerEnv makes the test binary run as the other process.
 const peerEnv = "RDDP_PERF_TEST_PEER"
 
 func TestMain(m *testing.M) {

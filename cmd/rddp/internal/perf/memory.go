@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// A Memory is memory of a process, in bytes.
+// A Memory is the memory of a process, in bytes.
 type Memory struct {
-	Resident float64 `json:"resident"` // what the process has in RAM; 0 if the operating system does not tell
+	Resident float64 `json:"resident"` // memory in RAM; 0 if the operating system does not tell
 	Heap     float64 `json:"heap"`     // live objects of the heap
 	Stack    float64 `json:"stack"`    // stacks of goroutines
 }
 
-// memoryNow returns the memory of this process after garbage collections. A pool keeps for two
-// collections what was put into it, stacks shrink step by step, and closed connections end in the
-// background, so memoryNow waits until the memory is the same several times.
+// memoryNow returns the memory of this process after garbage collection. A sync.Pool keeps its
+// objects for two collections, stacks shrink step by step, and closed connections end in the
+// background, so memoryNow waits until the memory stays the same several times.
 func memoryNow() Memory {
 	var m runtime.MemStats
 	for i, same := 0, 0; i < 50 && same < 4; i++ {
 		heap, stack := m.HeapAlloc, m.StackInuse
 		time.Sleep(5 * time.Millisecond)
-		debug.FreeOSMemory() // a collection, too
+		debug.FreeOSMemory() // also runs a collection
 		runtime.ReadMemStats(&m)
 		if same++; m.StackInuse != stack || m.HeapAlloc > heap+heap/100 || m.HeapAlloc < heap-heap/100 {
 			same = 0

@@ -53,7 +53,7 @@ var operations = []operation{
 	{"write", kindWrite, overVerbs},   // RDMA Write
 	{"read", kindRead, overVerbs},     // RDMA Read
 	{"send", kindSend, overVerbs},     // Send, one way
-	{"message", kindEcho, overVerbs},  // echo of a message: a Send there and one back
+	{"message", kindEcho, overVerbs},  // echo of a message: a Send in each direction
 	{"stream", kindBulk, overStream},  // byte stream in DDP mode, one way
 	{"echo", kindEcho, overStream},    // echo over the byte stream in DDP mode
 	{"atomic", kindAtomic, overVerbs}, // FetchAdd of 8 bytes
@@ -82,11 +82,11 @@ type job struct {
 	operation
 	crc   bool // no meaning for plain TCP
 	size  int  // bytes of one operation
-	depth int  // Work Requests under way at once on each connection; 1 for other operations
+	depth int  // maximum outstanding Work Requests on each connection; 1 for other operations
 	batch bool // PostBatch instead of Post
 }
 
-// reference returns the job of plain TCP that a program without RDMA would use instead of j. It
+// reference returns the plain TCP job that a program without RDMA would use instead of j. It
 // transfers the same bytes in Writes of the same size, or in requests and answers of that size.
 func (j job) reference() job {
 	name := opTCP
@@ -97,7 +97,7 @@ func (j job) reference() job {
 	return job{operation: op, size: j.size, depth: 1}
 }
 
-// isLatency reports whether the time of each operation of the job is recorded.
+// isLatency reports whether the latency of each operation of the job is recorded.
 func (j job) isLatency() bool { return j.kind.answered() && j.depth == 1 }
 
 func (j job) String() string {
@@ -134,7 +134,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// jobs returns the jobs for one size that the options ask for, without references.
+// jobs returns the jobs for one size in the options, without references.
 func (o *Options) jobs(size int) (jobs []job) {
 	for _, w := range o.Rows {
 		if w.Size == size {
@@ -166,7 +166,7 @@ func (o *Options) variants(j job) (jobs []job) {
 		return []job{j}
 	}
 	for _, j.depth = range o.Depths {
-		if j.depth == 1 { // a batch of one is nothing else
+		if j.depth == 1 { // a batch of one is the same
 			j.batch = false
 			jobs = append(jobs, j)
 			continue
@@ -179,8 +179,8 @@ func (o *Options) variants(j job) (jobs []job) {
 	return jobs
 }
 
-// references returns the jobs of plain TCP for one size: those that the options name, and those
-// that jobs are compared with.
+// references returns the plain TCP jobs for one size: those named in the options, and the
+// references of jobs.
 func (o *Options) references(size int, jobs []job) (refs []job) {
 	for _, name := range []string{opTCP, opTCPEcho} {
 		op, _ := operationOf(name)
@@ -196,7 +196,7 @@ func (o *Options) references(size int, jobs []job) (refs []job) {
 // atomicSize is the length in bytes of the word that an atomic changes.
 const atomicSize = 8
 
-// groups returns the sizes to measure. The atomics have a group of their own.
+// groups returns the sizes to measure, including the size of atomics.
 func (o *Options) groups() []int {
 	sizes := slices.Clone(o.Sizes)
 	if slices.Contains(o.Ops, "atomic") && !slices.Contains(sizes, atomicSize) {

@@ -34,7 +34,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// Each operation of RDMA is compared with what a program does by plain TCP instead.
+// Each RDMA operation is compared with the equivalent over plain TCP.
 func TestReference(t *testing.T) {
 	for name, want := range map[string][2]string{ // with a depth of 1 and of 16
 		"write": {opTCP, opTCP}, "read": {opTCPEcho, opTCP}, "send": {opTCP, opTCP}, "atomic": {opTCPEcho, opTCPEcho},

@@ -10,32 +10,32 @@ import (
 // Options say what to measure. Complete fills in the defaults.
 type Options struct {
 	Addresses []string    // the servers; connections are spread over them
-	TLS       *tls.Config // under all connections, also those of plain TCP; nil means no TLS
+	TLS       *tls.Config // for all connections, including plain TCP; nil means no TLS
 
 	Ops    []string // operations, by name; see Ops
 	Sizes  []int    // bytes of one operation, at most MaxSize
-	Depths []int    // Work Requests under way at once on each connection, at most MaxDepth
+	Depths []int    // maximum outstanding Work Requests on each connection, at most MaxDepth
 	Posts  []string // PostOne, PostBatch
 	CRC    []bool   // true: CRC32C in each FPDU
-	Rows   []Row    // if not nil: exactly these, and nothing that the five above say
+	Rows   []Row    // if not nil, measure exactly these, and ignore the five fields above
 
-	Conns  []int         // numbers of connections, over all servers together; everything runs with each of them
+	Conns  []int         // numbers of connections, in total over all servers; everything runs with each of them
 	Load   string        // one of Loads
 	Rounds int           // how often each job runs; the results are medians over the rounds
 	Time   time.Duration // time of one run; the number of operations is chosen to fit it
 
-	ReadData bool          // the program that receives data reads each operation's as soon as it has them
+	ReadData bool          // the receiving end reads the data of each operation as soon as it arrives
 	PollTime time.Duration // as in extsock.Config
 
 	Ring       int           // bytes of memory that the data of all connections walks through, at each end
 	Congestion string        // TCP's congestion control for all connections; "" means the system's
 	Buffer     int           // SO_SNDBUF and SO_RCVBUF of all connections; 0 means automatic
 	OneCPU     bool          // pin each process to one CPU
-	CPU        int           // which one; negative means the highest that the process may use
+	CPU        int           // the number of the CPU; negative means the highest that the process may use
 	Timeout    time.Duration // bounds each step: a run, an answer of the server, opening connections
 
 	NoGate bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
-	Scale  bool // one kind of connection at a time, opened anew in each round; see Idle
+	Scale  bool // one kind of connection at a time, opened again in each round; see Idle
 
 	// Progress is called before each run with the number of runs done and the number of all runs.
 	// It may be nil.
@@ -107,7 +107,7 @@ func (o *Options) Complete() error {
 }
 
 // completeScale sets the defaults that differ with Scale. All connections take part in each run, so
-// the runs are longer than others.
+// runs are longer.
 func (o *Options) completeScale() {
 	setDefault(&o.Ops, "echo")
 	setDefault(&o.Sizes, 1<<10)
@@ -215,5 +215,5 @@ func (o *Options) largest() int { return max(slices.Max(o.Sizes), atomicSize) }
 
 func (o *Options) deepest() int { return slices.Max(o.Depths) }
 
-// ringOf returns the length of the memory of each of n connections.
+// ringOf returns the length of the ring of each of n connections.
 func (o *Options) ringOf(n int) int { return max(o.Ring/n&^7, (o.largest()+7)&^7) }

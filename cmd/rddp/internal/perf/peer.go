@@ -16,7 +16,7 @@ import (
 // A Peer is a server in another process of this machine.
 type Peer struct {
 	Address string
-	Word    string // what its ServePeer has been given
+	Word    string // the argument word of its ServePeer
 
 	cmd  *exec.Cmd
 	hold io.Closer // closing it ends the process
@@ -33,7 +33,7 @@ func StartPeer(ctx context.Context, command []string, env []string) (*Peer, erro
 	if err != nil {
 		return nil, err
 	}
-	// ctx ends the process as Stop does. The error means that its orderly end is no failure.
+	// ctx ends the process like Stop. The error means that its orderly end is not a failure.
 	cmd.Cancel = func() error {
 		hold.Close()
 		return os.ErrProcessDone
@@ -66,8 +66,8 @@ func (p *Peer) Stop() error {
 	return nil
 }
 
-// ServePeer is the other process. It listens at a free port of the loopback interface, writes its
-// address and the word to out as a line, and serves until in ends, over TLS if cfg is not nil.
+// ServePeer runs the other process. It listens at a free loopback port, writes its address and the
+// word to out as a line, and serves until in ends, over TLS if cfg is not nil.
 func ServePeer(ctx context.Context, in io.Reader, out io.Writer, cfg *tls.Config, word string) error {
 	s, err := Listen(ctx, "127.0.0.1:0", nil)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// post posts the Work Requests of a run, at most h.depth of them under way at once, and waits for
-// their Completions. One by one, it posts as long as there is room. In batches, it waits until half
-// of the depth is free, and then fills it with one PostBatch.
+// post posts the Work Requests of a run, with at most h.depth outstanding, and waits for their
+// Completions. Without batches, it posts as long as there is room. With batches, it waits until
+// half of the depth is free, and then fills it with one PostBatch.
 func (e *end) post(ctx context.Context, h head) error {
 	e.done = grow(e.done, h.depth)
 	e.wrs = grow(e.wrs, 2*h.depth)
@@ -47,7 +47,8 @@ func grow[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// postSome posts n Work Requests, for the ring's places from at on, and returns the next place.
+// postSome posts n Work Requests, for the places in the ring from at on, and returns the next
+// place.
 func (e *end) postSome(h head, n, at int) (next int, err error) {
 	wrs := e.wrs[:0]
 	for range n {
@@ -73,7 +74,7 @@ func (e *end) postSome(h head, n, at int) (next int, err error) {
 	return at, nil
 }
 
-// request fills in wr, for the ring's place at.
+// request fills in wr, for the place at in the ring.
 func (e *end) request(wr *rdmap.WorkRequest, h head, at int) (next int, err error) {
 	if h.kind == kindAtomic {
 		*wr = rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 1, Remote: e.peer}
@@ -93,7 +94,7 @@ func (e *end) request(wr *rdmap.WorkRequest, h head, at int) (next int, err erro
 	return next, err
 }
 
-// reap waits for at least one Completion and returns the number of those that it took.
+// reap waits for at least one Completion and returns the number of Completions.
 func (e *end) reap(ctx context.Context) (n int, err error) {
 	cq := e.ddp.SendCQ()
 	if n = cq.Poll(e.done); n == 0 {

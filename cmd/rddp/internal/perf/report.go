@@ -23,28 +23,28 @@ type Report struct {
 	Rounds     int           `json:"rounds"`
 	Time       time.Duration `json:"time_ns"`              // of one run
 	Ring       int           `json:"ring"`                 // bytes of memory that the data walks through, at each end
-	Congestion string        `json:"congestion,omitempty"` // the chosen one, or else the default of this end's system
+	Congestion string        `json:"congestion,omitempty"` // the chosen one, or the default of this end's system
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
-	TLS        bool          `json:"tls,omitempty"` // under all connections, also those of plain TCP
+	TLS        bool          `json:"tls,omitempty"` // under all connections, including plain TCP
 	PollTime   time.Duration `json:"poll_time_ns,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
-	CPU        int           `json:"cpu"`                  // with OneCPU: to which this end was pinned
-	Incomplete bool          `json:"incomplete,omitempty"` // Run has failed: each Result and Idle says how many rounds it has
+	CPU        int           `json:"cpu"`                  // with OneCPU: the CPU to which this end was pinned
+	Incomplete bool          `json:"incomplete,omitempty"` // Run has failed: each Result and Idle contains its number of rounds
 	Repeated   int           `json:"repeated"`             // rounds that were repeated because the CPUs were far apart
 	LineNS     float64       `json:"line_ns"`              // the shortest time of a cache line from one CPU to another; 0 if not measured
 
-	Results []Result `json:"-"` // WriteJSON prints each one as an object of its own
+	Results []Result `json:"-"` // WriteJSON writes each as a separate object
 	Idles   []Idle   `json:"-"` // with Options.Scale
 }
 
-// A Result is what the runs of one job have measured. Each figure is the median of those of the
-// rounds, over all connections together. A percentile is that of all operations of all rounds.
+// A Result contains the measurements of one job. Each figure is the median over the rounds, for all
+// connections together. Percentiles are over all operations of all rounds.
 type Result struct {
 	Op        string `json:"op"`
 	CRC       string `json:"crc,omitempty"` // "on" or "off"; "" for plain TCP
 	Size      int    `json:"size"`          // bytes of one operation
-	Depth     int    `json:"depth"`         // Work Requests under way at once on each connection
+	Depth     int    `json:"depth"`         // maximum outstanding Work Requests on each connection
 	Post      string `json:"post,omitempty"`
 	Conns     int    `json:"conns"`
 	Load      string `json:"load"`
@@ -54,10 +54,10 @@ type Result struct {
 
 	Seconds   float64 `json:"seconds"` // of one run
 	BytesPerS float64 `json:"bytes_per_s"`
-	MsgsPerS  float64 `json:"msgs_per_s"` // operations; an echo is one
+	MsgsPerS  float64 `json:"msgs_per_s"` // operations; an echo is one operation
 	// MsgsSpread is the lowest and the highest rate of the rounds.
 	MsgsSpread []float64 `json:"msgs_per_s_spread,omitempty"`
-	// RatioToTCP is this rate divided by that of the reference in the same round. More than 1 is
+	// RatioToTCP is the rate divided by the rate of the reference in the same round. More than 1 is
 	// faster than plain TCP.
 	RatioToTCP     float64   `json:"ratio_to_tcp,omitempty"`
 	RatioSpread    []float64 `json:"ratio_spread,omitempty"`    // the lowest and the highest of the rounds
@@ -135,7 +135,7 @@ func writeRow(t *tabwriter.Writer, cells []string) {
 	fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
 }
 
-// summary says in one line what was measured, and how.
+// summary describes the measurement in one line.
 func (r *Report) summary() string {
 	text := fmt.Sprintf("%s, %s, %d CPUs", r.Date.Format(time.RFC3339), r.System, r.CPUs)
 	if r.Machine != "" {

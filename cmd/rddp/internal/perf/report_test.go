@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sample is a report with something of everything.
+// sample returns a report in which all fields are used.
 func sample() *Report {
 	return &Report{
 		Date: time.Unix(1, 0).UTC(), System: "test/none", Machine: "Abacus", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: []int{1}, Rounds: 3,
@@ -29,7 +29,7 @@ func sample() *Report {
 	}
 }
 
-// The first line has the settings, and each line has a kind.
+// The first line contains the settings, and each line has a kind.
 func TestJSONRoundTrip(t *testing.T) {
 	want := sample()
 	var b bytes.Buffer

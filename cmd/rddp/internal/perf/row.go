@@ -16,7 +16,7 @@ type Row struct {
 	Post  string // "" for operations that are not posted
 }
 
-// String returns the row as ParseRows takes it.
+// String returns the row in the form that ParseRows parses.
 func (w Row) String() string {
 	text := fmt.Sprintf("%s/%s/%d/%d", w.Op, w.CRC, w.Size, w.Depth)
 	if w.Post != "" {
@@ -53,7 +53,7 @@ func ParseRows(list string) (rows []Row, err error) {
 	return rows, nil
 }
 
-// check checks what Options does not check of operations, sizes and depths.
+// check makes the checks of a row that Options.Complete does not make.
 func (w Row) check() error {
 	op, known := operationOf(w.Op)
 	switch {
@@ -77,7 +77,7 @@ func (w Row) job() job {
 	return job{operation: op, crc: w.CRC == onOff(true), size: w.Size, depth: w.Depth, batch: w.Post == PostBatch}
 }
 
-// completeRows enters what the rows say.
+// completeRows sets the operations, sizes, depths and CRC of the rows.
 func (o *Options) completeRows() {
 	o.Ops, o.Sizes, o.Depths, o.Posts, o.CRC = nil, nil, nil, nil, nil
 	for _, w := range o.Rows {

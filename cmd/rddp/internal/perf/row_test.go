@@ -38,7 +38,7 @@ func TestParseRows(t *testing.T) {
 	}
 }
 
-// TestRowsOnly: with rows, exactly these are measured, each once, and their references.
+// TestRowsOnly: with rows, exactly these and their references are measured, each once.
 func TestRowsOnly(t *testing.T) {
 	const list = "write/on/4096/16/one,write/off/1048576/16/one,write/on/64/64/batch,stream/on/65536/1,echo/on/4096/1"
 	rows, err := ParseRows(list)

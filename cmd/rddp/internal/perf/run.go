@@ -7,9 +7,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Run measures what the options ask for and returns the results. It changes o as Complete does. If
-// it fails while it measures, ctx done included, it also returns the results of the rounds that
-// were finished, in an Incomplete Report.
+// Run makes the measurements in the options and returns the results. It calls o.Complete. If it
+// fails during the measurements, for example because ctx is done, it also returns the results of
+// the completed rounds, in an Incomplete Report.
 func Run(ctx context.Context, o *Options) (r *Report, err error) {
 	if err := o.Complete(); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func Run(ctx context.Context, o *Options) (r *Report, err error) {
 	return r, err
 }
 
-// run measures everything with one number of connections. With an error, the results are those of
-// the rounds that were finished.
+// run measures everything with one number of connections. On an error, the results are those of the
+// completed rounds.
 func (m *meter) run(ctx context.Context, conns int) (results []Result, idles []Idle, err error) {
 	if m.client, err = connect(ctx, m.o, conns); err != nil {
 		return nil, nil, err
@@ -78,7 +78,7 @@ func (m *meter) groups(ctx context.Context) error {
 	return nil
 }
 
-// A meter runs jobs, and collects what they measure in the order in which the results are printed.
+// A meter runs jobs, and collects their measurements in the order in which the results are printed.
 type meter struct {
 	*client
 	o           *Options
@@ -93,7 +93,7 @@ type series struct {
 	job    job
 	ends   []*end
 	count  int // operations on each connection in one run
-	rounds int // that are finished; a reference has several runs in each
+	rounds int // completed rounds; a reference has several runs in each
 	runs   []run
 	ratios []float64 // to plain TCP, one for each round
 	times  *hdrhistogram.Histogram
@@ -113,8 +113,8 @@ func (o *Options) runs() (n int) {
 	return n * o.Rounds * len(o.Conns)
 }
 
-// order returns the runs of one round that belong to a reference: ref, and the jobs that are
-// compared with it. Each job is next to a run of ref, so that both meet the same machine.
+// order returns the runs of one round for a reference: ref, and the jobs that are compared with it.
+// Each job is next to a run of ref, so that both run under similar conditions.
 func order(ref job, jobs []job) (runs []job) {
 	n := 0
 	for _, j := range jobs {
@@ -122,7 +122,7 @@ func order(ref job, jobs []job) (runs []job) {
 			continue
 		}
 		if runs = append(runs, j); n%2 == 0 {
-			runs = append(runs, ref) // between this job and the next one
+			runs = append(runs, ref) // between this job and the next
 		}
 		n++
 	}
@@ -132,7 +132,7 @@ func order(ref job, jobs []job) (runs []job) {
 	return runs
 }
 
-// group measures one size: all its jobs, in every round.
+// group measures all jobs of one size, in all rounds.
 func (m *meter) group(ctx context.Context, size int) error {
 	jobs := m.o.jobs(size)
 	refs := m.o.references(size, jobs)
@@ -167,9 +167,9 @@ func (m *meter) group(ctx context.Context, size int) error {
 	})
 }
 
-// rounds calls round for each round, and then enter for what it has measured. Every second round is
-// in reverse: what comes later in a round must not always do so. A round in which the CPUs were far
-// apart is repeated, as long as there are not as many repetitions as rounds.
+// rounds calls round for each round, and then enter to record its measurements. Every second round
+// is in reverse, so that no job always runs later than another. A round in which the CPUs were far
+// apart is repeated; the number of repetitions is at most the number of rounds.
 func (m *meter) rounds(all map[job]*series, round func(reverse bool) (enter func(), err error)) error {
 	spare := m.o.Rounds
 	for n := 0; n < m.o.Rounds; n++ {
@@ -209,7 +209,7 @@ func (o outcome) enter() {
 	}
 }
 
-// prepare opens the connections of a series and finds out how many operations fit into a run.
+// prepare opens the connections of a series and determines the number of operations in a run.
 func (m *meter) prepare(ctx context.Context, s *series) (err error) {
 	if s.ends, err = m.lane(ctx, s.job); err != nil {
 		return err
@@ -225,8 +225,8 @@ func (m *meter) progress(what string) {
 	}
 }
 
-// round runs the jobs of one round in order. The ratio of a job is that to the run of ref next to
-// it.
+// round runs the jobs of one round in order. The ratio of a job is relative to the adjacent run of
+// ref.
 func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []job) (outcomes []outcome, err error) {
 	rates := make([]float64, len(runs))
 	for i, j := range runs {

@@ -52,7 +52,7 @@ func TestRunAllOperations(t *testing.T) {
 	}
 }
 
-// A run that stands still for a while does not pass for one of many operations.
+// A run that stalls for a while is not taken for a run of many operations.
 func TestFit(t *testing.T) {
 	const want, each, stall = 60 * time.Millisecond, 10 * time.Microsecond, 20 * time.Millisecond
 	for stalled := range 6 {
@@ -70,7 +70,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// What was measured in finished rounds is kept if ctx is done in a later one.
+// The results of completed rounds are kept if ctx is done in a later one.
 func TestRunKeepsRounds(t *testing.T) {
 	address := startPeer(t)
 	for _, scale := range []bool{false, true} {
@@ -105,8 +105,8 @@ func TestRunKeepsRounds(t *testing.T) {
 	}
 }
 
-// With ReadData everything runs as well, also if the servers are the active ends, and
-// the report says so.
+// Everything also runs with ReadData, even if the servers are the active ends, and the report says
+// so.
 func TestRunReadData(t *testing.T) {
 	address := startPeer(t)
 	for _, load := range []string{LoadMultiStream, LoadFanIn} {
@@ -129,7 +129,7 @@ func TestRunReadData(t *testing.T) {
 	}
 }
 
-// The end that receives data reads all of them, each operation's once.
+// The receiving end reads all data, once for each operation.
 func TestReadsData(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		a, b := net.Pipe()
@@ -138,7 +138,7 @@ func TestReadsData(t *testing.T) {
 		h := head{kind: kindBulk, depth: 1, count: 5, size: 96}
 		from, to := end{Conn: a, ring: make([]byte, 960)}, end{Conn: b, ring: make([]byte, 960), reads: reads}
 		for i := 0; i < len(from.ring); i += 16 {
-			from.ring[i] = 1 // of the two words that use adds as one
+			from.ring[i] = 1 // in one of the two words that use combines
 		}
 		failed := make(chan error, 1)
 		go func() { failed <- from.writeAll(h) }()
@@ -168,7 +168,7 @@ func TestRunLoads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := 2 * 10 // all operations but the atomics, two references, and the atomics with theirs
+			want := 2 * 10 // all operations except atomics, two references, and atomics with their reference
 			if load == LoadHotSpot {
 				want = 2 * 3
 			}
@@ -209,7 +209,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// An interrupt ends a run that would take long.
+// An interrupt ends a long run.
 func TestRunInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0

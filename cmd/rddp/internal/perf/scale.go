@@ -13,29 +13,28 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// With Options.Scale, a round opens the connections of one kind, lets them be idle, runs all jobs
-// of that kind, and closes them before the next kind begins. So there are never more connections
-// than Options.Conns says, and the time and the memory that they need can be told from those of
-// others.
+// With Options.Scale, a round opens the connections of one kind, leaves them idle, runs all jobs of
+// that kind, and closes them before the next kind begins. So there are never more connections than
+// in Options.Conns, and the time and memory of each kind can be measured separately.
 
-// A crowd is all connections of one kind in one round, and what they have needed.
+// A crowd is all connections of one kind in one round, with their cost.
 type crowd struct {
 	ends    []*end
 	closers []*closer
 	open    *hdrhistogram.Histogram // time to open a connection
 	opening time.Duration           // the sum
-	opened  int                     // how many connections were opened in that time
+	opened  int                     // the number of connections opened in that time
 	memory  [2]Memory               // of one idle connection, here and at the servers
 }
 
-// An idles is the measurements of one kind of connection in all rounds.
+// An idles contains the measurements of one kind of connection in all rounds.
 type idles struct {
 	lane    lane
 	seconds []float64 // to open one connection
 	ratios  []float64 // of that time to TCP's in the same round
 	open    *hdrhistogram.Histogram
 	memory  [2][]Memory
-	beyond  [2][]Memory // what is more than TCP's in the same round
+	beyond  [2][]Memory // the difference to plain TCP in the same round
 }
 
 // scaleJobs returns all jobs by their kind of connection. Plain TCP is first.
@@ -58,7 +57,7 @@ func (o *Options) scaleJobs() (all [][]job) {
 	return all
 }
 
-// scale measures all jobs and what the connections need, with m.conns connections.
+// scale measures all jobs and the cost of the connections, with m.conns connections.
 func (m *meter) scale(ctx context.Context) (out []Idle, err error) {
 	if err := m.checkFiles(1); err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func (m *meter) scaleRound(ctx context.Context, kinds [][]job, idle []*idles, al
 	return crowds, outcomes, nil
 }
 
-// scaleRun runs a job once. The first time, it also finds out how many operations fit into a run.
+// scaleRun runs a job once. The first time, it also determines the number of operations in a run.
 func (m *meter) scaleRun(ctx context.Context, s *series, c *crowd) (o outcome, err error) {
 	if s.count == 0 {
 		m.progress("calibrating " + s.job.String())
@@ -136,11 +135,11 @@ func (m *meter) scaleRun(ctx context.Context, s *series, c *crowd) (o outcome, e
 	return outcome{series: s, run: r}, err
 }
 
-// leastCount is the least number of operations on each of many connections in a run. A run also
-// begins and ends with a message on each connection, and these should not be most of it.
+// leastCount is the minimum number of operations on each of many connections in a run. A run also
+// begins and ends with a message on each connection, which should not dominate the run.
 const leastCount = 16
 
-// enterRound enters what a round has measured. Ratios are those to TCP in the same round.
+// enterRound records the measurements of a round. Ratios are relative to TCP in the same round.
 func (m *meter) enterRound(crowds []*crowd, outcomes []outcome, idle []*idles) {
 	rates := make(map[job]float64)
 	for _, o := range outcomes {
@@ -173,8 +172,8 @@ func (c *crowd) seconds() float64 { return c.opening.Seconds() / float64(c.opene
 // rate returns operations per second.
 func (r *run) rate() float64 { return float64(r.ops) / r.elapsed.Seconds() }
 
-// gather opens all connections of one kind, one after another, uses each one, and measures the
-// memory that they take when they are idle.
+// gather opens all connections of one kind, one after another, uses each, and measures their memory
+// when they are idle.
 func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 	c = &crowd{open: newHistogram()}
 	defer func() {
@@ -219,7 +218,7 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 	}
 	for i, e := range c.ends {
 		e.SetDeadline(time.Time{})
-		e.times = m.times.of(i) // the latencies so far are not those of a run
+		e.times = m.times.of(i) // the latencies so far do not belong to a run
 	}
 	after, err := m.memory()
 	for i := range c.memory {
@@ -228,12 +227,12 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 	return c, err
 }
 
-// warmUp is the number of echoes after which a connection has made all that it makes at its first
-// use.
+// warmUp is the number of echoes after which a connection has allocated everything that it
+// allocates on first use.
 const warmUp = 8
 
-// leastOpened is the least number of connections that are opened to measure the time. If there are
-// to be fewer, the first ones are closed again.
+// leastOpened is the minimum number of connections that are opened to measure the time. If fewer
+// are needed, the first ones are closed again.
 const leastOpened = 64
 
 // dial opens n connections, one after another.
@@ -260,7 +259,7 @@ func (c *crowd) dial(ctx context.Context, o *Options, h *hello, addresses []stri
 	return conns, nil
 }
 
-// dialer returns a function that opens a connection as h says.
+// dialer returns a function that opens a connection with the parameters in h.
 func dialer(o *Options, h *hello) func(ctx context.Context, address string) (net.Conn, error) {
 	plain := &net.Dialer{Timeout: h.Timeout, Control: beginWith(h.Congestion)}
 	if h.Transport == overTCP {
@@ -289,8 +288,8 @@ func dialer(o *Options, h *hello) func(ctx context.Context, address string) (net
 	}
 }
 
-// disperse closes the connections of a crowd at both ends, and waits until nothing of them is left:
-// what they still hold would be missing in the memory measured for the next crowd.
+// disperse closes the connections of a crowd at both ends, and waits until all their memory is
+// released. Otherwise memory released later would falsify the measurement of the next crowd.
 func (m *meter) disperse(ctx context.Context, c *crowd) (err error) {
 	closeAll(c.closers)
 	defer func() {
@@ -307,8 +306,8 @@ func (m *meter) disperse(ctx context.Context, c *crowd) (err error) {
 }
 
 // memory returns the memory of this process and that of all servers together. It returns zeros if
-// there are too few connections to tell theirs: garbage collections would only disturb what
-// follows.
+// there are too few connections to tell, because garbage collections would only disturb the
+// following runs.
 func (m *meter) memory() (both [2]Memory, err error) {
 	if m.conns < memoryConns {
 		return both, nil

@@ -50,7 +50,7 @@ func TestRunScale(t *testing.T) {
 		if (v.Here != nil) != many || (v.There != nil) != many || (v.HereBeyond != nil) != (many && !tcp) || (v.ThereBeyond != nil) != (many && !tcp) {
 			t.Errorf("%d connections: %+v", v.Conns, v)
 		}
-		// Half, because either process may have given back other memory meanwhile.
+		// Half, because either process may have released other memory in the meantime.
 		if ring := float64(o.Ring / memoryConns); many && (v.Here.Heap < ring/2 || v.There.Heap < ring/2) {
 			t.Errorf("memory of a connection: %+v here, %+v there, of which the ring takes %v", v.Here, v.There, ring)
 		}
@@ -60,7 +60,7 @@ func TestRunScale(t *testing.T) {
 	}
 }
 
-// Plain TCP is always there: the time to open connections is compared with it.
+// Plain TCP is always included, because the time to open connections is compared with it.
 func TestScaleJobs(t *testing.T) {
 	o := complete(t, &Options{Scale: true})
 	var got []string
@@ -119,10 +119,10 @@ func TestDoorLimits(t *testing.T) {
 	}
 }
 
-// When a door is shut, its connections are closed and nobody listens. A second door takes the place
-// of the first one, and the last one ends with the session. The door has served each connection:
-// its end of the connection keeps the port, and a stranger that listens there would look like the
-// door.
+// When a door is shut, its connections are closed and nobody listens. A second door replaces the
+// first one, and the last one ends with the session. The door must have served each connection: its
+// end of the connection then keeps the port in use. Otherwise another process could listen there
+// and look like the door.
 func TestDoorShuts(t *testing.T) {
 	c, err := connect(t.Context(), complete(t, &Options{Addresses: []string{startPeer(t)}}), 1)
 	if err != nil {
@@ -173,9 +173,9 @@ func TestDoorShuts(t *testing.T) {
 	closed(third, last)
 }
 
-// TestDisperse: nothing works for the connections of one crowd any more when the next crowd comes.
-// What they still hold would count as there before the next crowd, and be missing in the memory of
-// its connections.
+// TestDisperse: no background work for the connections of a crowd remains when the next crowd
+// comes. Otherwise their memory would be subtracted from the memory of the next crowd's
+// connections.
 func TestDisperse(t *testing.T) {
 	o := complete(t, &Options{Addresses: []string{startPeer(t)}, Scale: true, Ring: 1 << 20})
 	c, err := connect(t.Context(), o, leastOpened)
@@ -201,14 +201,14 @@ func TestDisperse(t *testing.T) {
 	}
 }
 
-// A process that may open too few files is told so before it tries.
+// A file limit that is too low is an error before connections are opened.
 func TestCheckFiles(t *testing.T) {
 	tests := []struct {
 		limit uint64
 		conns int
 		ok    bool
 	}{
-		{0, MaxConns, true}, // not known
+		{0, MaxConns, true}, // unknown
 		{20_000, 10_000, true},
 		{20_000, 20_000, false},
 		{100, 100 - otherFiles, true},

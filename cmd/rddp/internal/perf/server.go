@@ -21,17 +21,17 @@ import (
 	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
-// A Server answers the clients of Run. It does what they ask for, within the limits of this
-// package; without TLS it has no authentication.
+// A Server serves the clients of Run. It does what they ask for, within the limits of this package;
+// without TLS it has no authentication.
 type Server struct {
-	// Log gets an event for each connection that fails. Nil means none.
+	// Log receives a record for each connection that fails. If nil, nothing is logged.
 	Log *slog.Logger
-	// TLS is under all connections, those that carry plain TCP included. Nil means no TLS. It must
+	// TLS is the configuration for all connections, including plain TCP. Nil means no TLS. It must
 	// be set before Serve.
 	TLS *tls.Config
 
 	l        net.Listener
-	own      string // congestion control of l before any session; empty if not known
+	own      string // congestion control of l before any session; empty if unknown
 	mu       locks.Mutex[locks.Leaf]
 	sessions map[string]*session // +checklocks:mu
 	memory   int64               // +checklocks:mu
@@ -39,28 +39,29 @@ type Server struct {
 	going    sync.WaitGroup
 }
 
-// maxSessions and maxMemory limit what all clients of a server together can make it hold.
+// maxSessions and maxMemory limit the resources that all clients of a server together can make it
+// use.
 const (
 	maxSessions = 64
 	maxMemory   = int64(2 * MaxRing)
 	helloTime   = 5 * time.Second
 )
 
-// A session is what the connections of one client share.
+// A session is the state that the connections of one client share.
 type session struct {
 	*recorders
 	conns connections
 	next  atomic.Uint32
 }
 
-// connections are those of a session or of a door, until it ends.
+// connections contains the connections of a session or of a door, until it ends.
 type connections struct {
 	mu    locks.Mutex[locks.Leaf]
 	all   map[*closer]bool // +checklocks:mu
 	ended bool             // +checklocks:mu
 }
 
-// enter adds a connection, and reports whether the others have not ended.
+// enter adds a connection. It returns false if end has been called.
 func (s *connections) enter(k *closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,12 +83,12 @@ func (s *connections) end() {
 	defer s.mu.Unlock()
 	s.ended = true
 	for k := range s.all {
-		go k.close() // Close may wait for the peer
+		go k.close() // close may wait for the peer
 	}
 }
 
-// A closer closes a connection whose owner may change: an extended socket takes the TCP connection
-// over.
+// A closer closes a connection whose owner may change, because an extended socket takes over the
+// TCP connection.
 type closer struct {
 	mu     locks.Mutex[locks.Leaf]
 	c      net.Conn // +checklocks:mu
@@ -102,8 +103,8 @@ func (k *closer) close() {
 	c.Close()
 }
 
-// over waits until nothing works in the background for a connection that has been closed, or until
-// ctx is done: as long as something does, it has memory.
+// over waits until the background work for a closed connection has ended, and its memory is
+// released, or until ctx is done.
 func (k *closer) over(ctx context.Context) {
 	k.mu.Lock()
 	c := k.c
@@ -113,7 +114,7 @@ func (k *closer) over(ctx context.Context) {
 	}
 }
 
-// set replaces the connection. It closes c if the closer has been closed.
+// set replaces the connection. It closes c if close has been called.
 func (k *closer) set(c net.Conn) {
 	k.mu.Lock()
 	k.c = c
@@ -140,8 +141,8 @@ func Listen(ctx context.Context, address string, log *slog.Logger) (*Server, err
 	return s, nil
 }
 
-// beginWith sets the congestion control with which accepted connections begin from now on. An empty
-// name means that of the system.
+// beginWith sets the initial congestion control of connections accepted from now on. An empty name
+// means the system's.
 func (s *Server) beginWith(congestion string) error {
 	if congestion = cmp.Or(congestion, s.own); congestion == "" {
 		return nil
@@ -204,7 +205,8 @@ func (s *Server) serve(ctx context.Context, k *closer, p *accept.Place) error {
 	return s.data(ctx, c, k, &h)
 }
 
-// secure puts TLS over an accepted connection if the server has it, and tells k.
+// secure puts TLS over an accepted connection, if the server has a TLS configuration, and passes
+// the result to k.
 func (s *Server) secure(ctx context.Context, c net.Conn, k *closer) (net.Conn, error) {
 	if s.TLS == nil {
 		return c, nil
@@ -214,7 +216,7 @@ func (s *Server) secure(ctx context.Context, c net.Conn, k *closer) (net.Conn, e
 	return t, tlshandshake.Server(ctx, t)
 }
 
-// refuse answers with a reason, which is also the error.
+// refuse sends reason as the answer, and returns it.
 func refuse(c net.Conn, reason error) error {
 	return errors.Join(reason, send(c, answer{Refused: reason.Error()}))
 }
@@ -261,7 +263,7 @@ type desk struct {
 	s      *Server
 	c      net.Conn
 	v      *session
-	before time.Duration // processor time at the begin of a run
+	before time.Duration // processor time at the beginning of a run
 	door   *door
 }
 
@@ -356,7 +358,7 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 	return e.serve(ctx, h.Reverse)
 }
 
-// reserve takes n bytes from the server's memory, or gives them back if n is negative.
+// reserve reserves n bytes of the server's memory, or releases them if n is negative.
 func (s *Server) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,9 +369,9 @@ func (s *Server) reserve(n int64) bool {
 	return true
 }
 
-// memory returns about as many bytes as a data connection may need: its ring, its posted Work
-// Requests with their Completions, and the unread message that a connection in message mode may
-// hold beyond extsock's limit of memory.
+// memory returns about the number of bytes that a data connection may need: its ring, its posted
+// Work Requests with their Completions, and the unread message that a connection in message mode
+// may hold beyond extsock's memory limit.
 func (h *hello) memory() int64 {
 	n := int64(h.Ring) + int64(h.Depth)<<10
 	if h.Transport == overVerbs {
@@ -395,7 +397,7 @@ func (e *end) serve(ctx context.Context, reverse bool) error {
 		if e.patient { // the session ends with its control connection
 			e.SetDeadline(time.Time{})
 		} else {
-			e.SetDeadline(time.Now().Add(maxTimeout)) // the client measures something else
+			e.SetDeadline(time.Now().Add(maxTimeout)) // the client may be measuring something else
 		}
 		if _, err := io.ReadFull(e, b); errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 			return nil

@@ -2,7 +2,8 @@ package perf
 
 import "testing"
 
-// TestSessionMemory: the histograms of all sessions, which a client has without a data connection.
+// TestSessionMemory bounds the memory of the histograms of all sessions, which clients can use
+// without a data connection.
 //
 // +checklocksignore: no other goroutine is at work
 func TestSessionMemory(t *testing.T) {

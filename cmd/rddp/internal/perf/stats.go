@@ -75,7 +75,7 @@ func (r *recorder) take(h *hdrhistogram.Histogram) {
 	r.mu.Unlock()
 }
 
-// recorders are the recorders of a session. Connections share them, because a histogram is large.
+// recorders are the recorders of a session. Connections share them, because histograms are large.
 type recorders [16]*recorder
 
 func newRecorders(conns int) *recorders {
@@ -105,8 +105,8 @@ func (rs *recorders) take() *hdrhistogram.Histogram {
 	return h
 }
 
-// A Latency holds percentiles of the time of one operation, in microseconds: from the call to the
-// answer of the peer. An echo's is a whole round trip.
+// A Latency contains percentiles of the time of one operation, in microseconds, from the call to
+// the peer's answer. For an echo it is a whole round trip.
 type Latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`

@@ -49,7 +49,7 @@ func TestRecorder(t *testing.T) {
 	rs.of(0).record(-1)
 	rs.of(0).record(math.MaxInt64)
 	h := rs.take()
-	if got := h.TotalCount(); got != 1001 { // a negative time is no time
+	if got := h.TotalCount(); got != 1001 { // a negative time is not recorded
 		t.Errorf("%d latencies, want 1001", got)
 	}
 	l := latencyOf(h)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine returns the model of the CPU as the kernel names it, or "" if it does not.
+// machine returns the kernel's name for the model of the CPU, or "".
 func machine() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -76,9 +76,9 @@ func congestionOf(raw syscall.RawConn) (name string, err error) {
 	return name, err
 }
 
-// pin makes all threads of this process run on one CPU, and Go use one thread at a time. If cpu is
-// negative, pin takes the highest CPU that the process may use. It returns the CPU, and a function
-// that undoes all of it.
+// pin makes all threads of this process run on one CPU, and sets GOMAXPROCS to 1. If cpu is
+// negative, pin uses the highest CPU that the process may use. It returns the CPU, and a function
+// that undoes pin.
 func pin(cpu int) (pinned int, unpin func(), err error) {
 	var before unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
@@ -101,13 +101,13 @@ func pin(cpu int) (pinned int, unpin func(), err error) {
 	}
 	procs := runtime.GOMAXPROCS(1)
 	return cpu, func() {
-		_ = setAffinity(&before) // it was allowed before
+		_ = setAffinity(&before) // cannot fail, because it was the affinity before
 		runtime.GOMAXPROCS(procs)
 	}, nil
 }
 
-// setAffinity sets the affinity of all threads. A new thread inherits that of the thread that makes
-// it, so setAffinity looks for new ones until there are none.
+// setAffinity sets the affinity of all threads. A new thread inherits the affinity of its creator,
+// so setAffinity repeats until there are no new threads.
 func setAffinity(set *unix.CPUSet) error {
 	done := make(map[int]bool)
 	for {

@@ -46,7 +46,7 @@ func TestRunOneCPU(t *testing.T) {
 		Addresses: []string{startPeer(t)}, Ops: []string{"echo"}, Sizes: []int{64}, Rounds: 1, Time: time.Millisecond, OneCPU: true, CPU: -1,
 		Congestion: "reno", Buffer: 1 << 16,
 	}
-	for range 5 { // each one needs the server to itself
+	for range 5 { // each needs the server for itself
 		r, err := Run(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -64,8 +64,8 @@ func TestRunOneCPU(t *testing.T) {
 	}
 }
 
-// Both ends of a connection begin with the congestion control of the session, and with that of the
-// system in a session that has none.
+// Both ends of a connection begin with the congestion control of the session, or with the system's
+// if the session has none.
 func TestBeginWith(t *testing.T) {
 	s, err := Listen(t.Context(), "127.0.0.1:0", nil)
 	if err != nil {
@@ -140,10 +140,10 @@ func TestFileLimits(t *testing.T) {
 
 func TestResident(t *testing.T) {
 	const size = 64 << 20
-	// The runtime may return memory of earlier tests meanwhile, but not again and again.
+	// The runtime may return memory of earlier tests in the meantime, but not repeatedly.
 	var before, after int64
 	for range 5 {
-		debug.FreeOSMemory() // or the memory of earlier tests would be used again
+		debug.FreeOSMemory() // so that memory of earlier tests is not reused
 		before = resident()
 		p := make([]byte, size)
 		touch(p)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// tune sets TCP's congestion control and the sizes of the buffers of a connection. Plain TCP and
-// rddp get the same.
+// tune sets TCP's congestion control and the buffer sizes of a connection, for plain TCP and for
+// rddp.
 func tune(c net.Conn, congestion string, buffer int) error {
 	if over, ok := c.(*tls.Conn); ok {
 		c = over.NetConn()

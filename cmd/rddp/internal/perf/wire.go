@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/tlshandshake"
 )
 
-// All connections go to one port of the server. Each one begins with a hello of the client and an
-// answer of the server, in frames: a magic number, a length, and a JSON object.
+// All connections go to one port of the server. Each begins with a hello from the client and an
+// answer from the server. Both are frames: a magic number, a length, and a JSON object.
 //
 //   - The first connection of a session is the control connection. On it, the client tells the
 //     server when a run begins and ends, and the server answers with its CPU time.
@@ -38,8 +38,8 @@ type hello struct {
 	CRC       bool
 	Ring      int           // bytes of memory at each end
 	RecvSize  int           // bytes of the longest message
-	Depth     int           // maximum number of Work Requests under way
-	ReadData  bool          // the end that receives data reads them
+	Depth     int           // maximum number of outstanding Work Requests
+	ReadData  bool          // the receiving end reads the data
 	PollTime  time.Duration // as in extsock.Config
 	Timeout   time.Duration // bounds each run
 	Reverse   bool          // the server is the active end
@@ -53,19 +53,19 @@ type hello struct {
 // set. If none is, a run has ended.
 type command struct {
 	Begin  bool     // a run begins
-	Open   *opening // open a door, and shut the one that is open
+	Open   *opening // open a door, after shutting the open one
 	Shut   bool     // shut the door, and close its connections
-	Memory bool     // tell the memory of the process
+	Memory bool     // return the memory of the process
 }
 
 // An answer is a frame that the server sends: to a hello and to each command.
 type answer struct {
-	Refused   string        // the reason why the server does not do what the client asked for, or ""
+	Refused   string        // the reason why the server refuses the request, or ""
 	Token     string        // of the session, on a control connection
 	CPU       time.Duration // processor time of the server during the run
 	HasCPU    bool          // the server can measure its processor time
-	Files     uint64        // how many files the server may open; 0 if not known
-	Address   string        // of the door that was opened
+	Files     uint64        // the number of files that the server may open; 0 if unknown
+	Address   string        // of the door, after Open
 	Memory    *Memory       // if asked for
 	Histogram []byte        // latencies that the server recorded during the run
 }
@@ -131,7 +131,7 @@ func ask(c net.Conn, question any, d time.Duration) (a answer, err error) {
 	return a, c.SetDeadline(time.Time{})
 }
 
-// A head begins a run on a data connection. The client sends it, also if the server is the active
+// A head begins a run on a data connection. The client sends it, even if the server is the active
 // end of the run.
 type head struct {
 	kind    kind

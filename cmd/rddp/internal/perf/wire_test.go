@@ -41,7 +41,7 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-// What is not a frame, or not an answer in time, is an error.
+// An invalid frame, or a late answer, is an error.
 func TestAsk(t *testing.T) {
 	frame := func(magic, n uint32, body string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, magic)
@@ -85,8 +85,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// What the server may have to hold for a connection includes a message, if the connection has
-// messages, and not otherwise.
+// The memory for a connection includes a message only if the connection uses messages.
 func TestHelloMemory(t *testing.T) {
 	for _, tt := range []struct {
 		over transport
