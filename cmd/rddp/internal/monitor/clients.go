@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// clients is a listener that has at most limit connections. A further connection closes the one
-// that has been idle longest. It waits only while all of them have requests.
+// clients is a listener with at most limit connections. A further connection closes the one that
+// has been idle longest. It waits only while all of them have requests.
 type clients struct {
 	net.Listener
 	limit int
@@ -21,11 +21,11 @@ type clients struct {
 	mu locks.Mutex[locks.Leaf]
 	// signals that a connection has closed or become idle, or that the listener is closed
 	cond *sync.Cond
-	// connections
+	// the number of connections
 	n int // +checklocks:mu
-	// those without a request, in the order in which that began
+	// the connections without a request, the longest idle first
 	idle []*client // +checklocks:mu
-	// a descriptor for a client that comes when there is no other one; nil if none was free
+	// a descriptor for a client that arrives when no other descriptor is left; nil if none was free
 	spare  *os.File // +checklocks:mu
 	closed bool     // +checklocks:mu
 }
@@ -63,7 +63,7 @@ func (l *clients) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Close closes the listener. Connections go on.
+// Close closes the listener. Connections stay open.
 func (l *clients) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -80,8 +80,8 @@ func (l *clients) Close() error {
 type client struct {
 	net.Conn
 	of     *clients
-	closed bool  // guarded by the mutex of clients, as err is
-	err    error // of its Close
+	closed bool  // the mutex of clients guards closed and err
+	err    error // the result of closing Conn
 }
 
 // Close closes the connection.
@@ -92,7 +92,7 @@ func (c *client) Close() error {
 	return c.err
 }
 
-// closeLocked closes the connection, unless that has been done.
+// closeLocked closes the connection, unless it is already closed.
 //
 // +checklocks:c.of.mu
 func (c *client) closeLocked() {
@@ -106,7 +106,7 @@ func (c *client) closeLocked() {
 	c.of.cond.Signal()
 }
 
-// leaveLocked notes that c is not idle.
+// leaveLocked removes c from the idle connections.
 //
 // +checklocks:l.mu
 func (l *clients) leaveLocked(c *client) {
@@ -115,7 +115,7 @@ func (l *clients) leaveLocked(c *client) {
 	}
 }
 
-// busy notes that c has a request, and idles that it has none.
+// busy records that c has a request, and idles that it has none.
 func (c *client) busy() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -131,10 +131,10 @@ func (c *client) idles() {
 	}
 }
 
-// clientKey is the key of a request's client in its context.
+// clientKey is the context key of a request's client.
 type clientKey struct{}
 
-// contextOf is a Server's ConnContext for the connections of clients, with TLS or without.
+// contextOf is the http.Server's ConnContext for the connections of clients, with or without TLS.
 func contextOf(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -142,7 +142,7 @@ func contextOf(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// noteRequests returns h, whose clients are not idle while h answers them.
+// noteRequests wraps h so that clients do not count as idle while h answers them.
 func noteRequests(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(clientKey{}).(*client); ok {

@@ -37,13 +37,12 @@ func (p *pipes) dial() net.Conn {
 	return here
 }
 
-// TestIdleClients: a scrape waits for no client that asks for nothing, or only for a part of
-// something.
+// TestIdleClients: a scrape does not wait for clients that send no request or only a part of one.
 func TestIdleClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipes{conns: make(chan net.Conn, 3*maxClients), over: make(chan struct{})}
 		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "7") })
-		stop := serve(l, nil, h, slog.New(slog.DiscardHandler), time.Hour) // no time passes until the test has looked
+		stop := serve(l, nil, h, slog.New(slog.DiscardHandler), time.Hour) // no timeout expires during the test
 		defer stop()
 		const ask = "GET /metrics HTTP/1.1\r\nHost: x\r\n"
 		closed := make(chan int, 2*maxClients) // the numbers of clients whose connections are closed
@@ -88,7 +87,7 @@ func TestIdleClients(t *testing.T) {
 		scrape := l.dial()
 		defer scrape.Close()
 		request(scrape, ask)
-		// The newest are still there, and one that has been answered is idle as long as all others.
+		// The newest clients are still connected. A client counts as idle from its last answer on.
 		request(idle[len(idle)-1], "")
 		request(idle[len(idle)-1], ask)
 		select {

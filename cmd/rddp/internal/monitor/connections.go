@@ -28,7 +28,7 @@ type Process struct {
 	Command        string    `json:"command"`
 	Started        time.Time `json:"started"`
 	Open           uint64    `json:"open"`
-	Connections    uint64    `json:"connections"` // that have been in DDP mode, Open included
+	Connections    uint64    `json:"connections"` // all connections in DDP mode so far, including Open
 	Failures       uint64    `json:"failures"`
 	SentBytes      uint64    `json:"sent_bytes"`
 	ReceivedBytes  uint64    `json:"received_bytes"`
@@ -39,7 +39,7 @@ type Process struct {
 // A Connection is a line of /connections for one connection in DDP mode.
 type Connection struct {
 	Kind             string    `json:"kind"` // "connection"
-	Time             time.Time `json:"time"` // as of the Process
+	Time             time.Time `json:"time"` // the same as in the Process
 	Number           uint64    `json:"number"`
 	Since            time.Time `json:"since"`
 	Local            string    `json:"local"`
@@ -58,7 +58,8 @@ const (
 	kindConnection = "connection"
 )
 
-// writeConnections writes the lines of /connections. An error of w ends it: the client has gone.
+// writeConnections writes the lines of /connections. It stops at an error of w, because the client
+// has gone.
 func writeConnections(w io.Writer, command string, started time.Time) {
 	now := time.Now()
 	total := extsock.TotalStats()
@@ -106,7 +107,7 @@ func messages(t *stats.Traffic) uint64 {
 	return t.Sends + t.Writes + t.ReadRequests + t.ReadResponses + t.AtomicRequests + t.AtomicResponses + t.ImmediateData + t.Terminates
 }
 
-// A Snapshot is what /connections says at one moment.
+// A Snapshot is the content of /connections at one moment.
 type Snapshot struct {
 	Process     Process
 	Connections []Connection
@@ -121,7 +122,7 @@ const (
 // ErrNotMonitor means that the answer does not come from the --metrics address of a command.
 var ErrNotMonitor = errors.New("this is not the --metrics address of an rddp command")
 
-// parse parses what writeConnections has written.
+// parse parses the output of writeConnections.
 func parse(r io.Reader) (*Snapshot, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -149,15 +150,15 @@ func parse(r io.Reader) (*Snapshot, error) {
 	return s, nil
 }
 
-// A Client asks the --metrics address of a command.
+// A Client queries the --metrics address of a command.
 type Client struct {
 	address string
 	http    http.Client
 	scheme  string
 }
 
-// NewClient returns a client of the command at the TCP address. A nil config means no TLS. Each
-// answer may take the time timeout.
+// NewClient returns a client for the command at the TCP address. A nil config means no TLS. timeout
+// bounds each request.
 func NewClient(address string, config *tls.Config, timeout time.Duration) *Client {
 	scheme := "http"
 	if config != nil {
@@ -169,7 +170,8 @@ func NewClient(address string, config *tls.Config, timeout time.Duration) *Clien
 	}
 	return &Client{address: address, scheme: scheme, http: http.Client{
 		Timeout: timeout, Transport: &http.Transport{TLSClientConfig: config},
-		// The command does not redirect. Whoever does would choose what this client connects to.
+		// The command does not redirect. A server that does could choose what this client connects
+		// to.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -177,7 +179,7 @@ func NewClient(address string, config *tls.Config, timeout time.Duration) *Clien
 // Close closes the connection to the command.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Get returns what the command says now.
+// Get returns the current Snapshot of the command.
 func (c *Client) Get(ctx context.Context) (*Snapshot, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, (&url.URL{Scheme: c.scheme, Host: c.address, Path: connectionsPath}).String(), nil)
 	if err != nil {
@@ -220,7 +222,7 @@ func (c *Client) plain(ctx context.Context, err error) error {
 		err = tlshandshake.Brief(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("%s does not answer within %v", c.address, c.http.Timeout)
-	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // a TLS alert
 		return c.speaksTLS()
 	case strings.Contains(err.Error(), "malformed HTTP response"), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s: %w", c.address, ErrNotMonitor)

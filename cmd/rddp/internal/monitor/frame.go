@@ -9,12 +9,12 @@ import (
 	"unicode"
 )
 
-// Frame returns the lines in which `rddp top` shows a snapshot, at most height of at most width
-// characters. 0 means no limit. Rates are those since before, a snapshot of the same process.
-// Without one, or for a connection that is not in it, they are those since the beginning.
+// Frame returns the lines in which `rddp top` shows a snapshot: at most height lines of at most
+// width characters. 0 means no limit. Rates are since before, an earlier snapshot of the same
+// process. If before is nil, or for a connection that is not in it, rates are since the beginning.
 func Frame(before, now *Snapshot, width, height int) []string {
 	if before != nil && !before.Process.Started.Equal(now.Process.Started) {
-		before = nil // the command was started again
+		before = nil // the command was restarted
 	}
 	lines := append(processLines(before, &now.Process), "")
 	rows := rowsOf(before, now)
@@ -82,7 +82,7 @@ func (r row) line() string {
 		bytes(r.sent), bytes(r.received), bytes(float64(r.SentBytes)), bytes(float64(r.ReceivedBytes)), r.SentMessages+r.ReceivedMessages, r.CreditStalls)
 }
 
-// rate returns how much a count has grown per second. A clock that was set back gives 0.
+// rate returns the growth of a count per second, or 0 if the clock was set back.
 func rate(before, now uint64, d time.Duration) float64 {
 	if d <= 0 || now < before {
 		return 0
@@ -125,9 +125,9 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
 }
 
-// fit cuts a line, and replaces what a terminal does not show in one column, or what would move its
-// cursor: the peer may be hostile. All that an honest one sends is ASCII, but for the zone of an
-// address.
+// fit truncates a line. It replaces characters that do not take exactly one column on a terminal,
+// or that could move its cursor, because the peer may be hostile. An honest peer sends only ASCII,
+// except in the zone of an address.
 func fit(line string, width int) string {
 	var b strings.Builder
 	n := 0

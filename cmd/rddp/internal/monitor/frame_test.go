@@ -9,7 +9,7 @@ import (
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// snapshot returns one of the time after so many seconds.
+// snapshot returns a snapshot at the given number of seconds after the beginning.
 func snapshot(after int, sent uint64, conns ...Connection) *Snapshot {
 	now := began.Add(time.Duration(after) * time.Second)
 	for i := range conns {
@@ -59,8 +59,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestFrameAlone: without a snapshot before, and after the command has been started again, rates
-// are those since the beginning.
+// TestFrameAlone: without an earlier snapshot, and after a restart of the command, rates are since
+// the beginning.
 func TestFrameAlone(t *testing.T) {
 	now := snapshot(10, 5_000_000, conn(1, 5, 5_000_000, 0))
 	other := snapshot(9, 99_000_000, conn(1, 5, 99_000_000, 0))
@@ -73,7 +73,7 @@ func TestFrameAlone(t *testing.T) {
 	}
 }
 
-// TestFrameHostile: nothing of a server moves the cursor.
+// TestFrameHostile: a server cannot move the cursor.
 func TestFrameHostile(t *testing.T) {
 	c := conn(1, 0, 1<<63, 1<<64-1)
 	c.Peer, c.Role, c.Mode, c.Since = "\x1b[2J\n\u202e\x9b", "\r\a", "\xff", began.Add(time.Hour)
@@ -87,8 +87,8 @@ func TestFrameHostile(t *testing.T) {
 	}
 }
 
-// TestFrameOneColumnEach: a line takes as many columns of a terminal as it has characters, so that
-// it never takes two lines. Some characters take two columns, and others none.
+// TestFrameOneColumnEach: each character of a line takes one column of a terminal, so a line never
+// wraps. Some Unicode characters would take two columns, and others none.
 func TestFrameOneColumnEach(t *testing.T) {
 	c := conn(1, 0, 1, 1)
 	c.Peer = "\u5bbd\uff21e\u0301\U0001f600:1"

@@ -50,8 +50,8 @@ func serve(l net.Listener, config *tls.Config, h http.Handler, log *slog.Logger,
 	}
 }
 
-// Handler returns the handler for the metrics of the process: those of its connections, of the Go
-// runtime and of the system, and more. It answers for the connections in the name of command.
+// Handler returns the handler for the metrics of the process: of its connections, the Go runtime
+// and the system, and the collectors in more. In /connections, it reports the name command.
 func Handler(command string, more ...prometheus.Collector) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(metrics.NewCollector(), collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
@@ -67,8 +67,7 @@ func Handler(command string, more ...prometheus.Collector) http.Handler {
 	return mux
 }
 
-// Counter returns a counter of the command, whose value is that of f. Labels are pairs of a name
-// and a value.
+// Counter returns a counter whose value is f(). Labels are pairs of a name and a value.
 func Counter(name, help string, f func() float64, labels ...string) prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)}, f)
 }

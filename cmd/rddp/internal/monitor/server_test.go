@@ -25,7 +25,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// After an answer to a bad request a goroutine of net/http waits half a second, for the client to
+// After an answer to a bad request, a goroutine of net/http waits half a second for the client to
 // read it.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit), goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
@@ -55,7 +55,7 @@ func get(t *testing.T, url string) *http.Response {
 	return r
 }
 
-// TestMetrics reads what /metrics says with Prometheus's parser, and asks its linter about it.
+// TestMetrics checks /metrics with Prometheus's parser and linter.
 func TestMetrics(t *testing.T) {
 	at := "http://" + start(t, prototest.Patience(t))
 	r := get(t, at+"/metrics")
@@ -83,7 +83,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestConnections compares what the client gets with the Stats of the connections.
+// TestConnections compares the client's snapshot with the Stats of the connections.
 func TestConnections(t *testing.T) {
 	ctx := prototest.TimeLimit(t)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
@@ -129,7 +129,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestClientErrors: one line says what is wrong.
+// TestClientErrors: each error is described in one line.
 func TestClientErrors(t *testing.T) {
 	ctx := prototest.TimeLimit(t)
 	answers := func(status int, text string) string {
@@ -140,7 +140,7 @@ func TestClientErrors(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.Listener.Addr().String()
 	}
-	hijacked := func(text string) string { // no HTTP: a client that is answered first would report that
+	hijacked := func(text string) string { // not HTTP, but sent only after a request
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
 				io.WriteString(c, text)
@@ -190,9 +190,8 @@ func TestClientErrors(t *testing.T) {
 	}
 }
 
-// TestHostileClients: clients that are silent, endless or too many, or that do not read, last as
-// long as a step and no longer. A scrape waits for them and succeeds, and they lose their
-// connections.
+// TestHostileClients: connections of clients that are silent, send endless requests, do not read,
+// or are too many, last at most one step. A scrape succeeds after they have lost their connections.
 func TestHostileClients(t *testing.T) {
 	address := start(t, time.Second/5)
 	var hostile []net.Conn
@@ -207,7 +206,7 @@ func TestHostileClients(t *testing.T) {
 		case 0: // silent
 		case 1:
 			io.WriteString(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-		case 2: // it reads no answer
+		case 2: // reads no answer
 			io.WriteString(c, strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 1000))
 		}
 	}
@@ -238,7 +237,7 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestRedirect: a client asks the address that its user has given, and no other one.
+// TestRedirect: a client does not follow redirects.
 func TestRedirect(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked elsewhere") }))
 	defer elsewhere.Close()

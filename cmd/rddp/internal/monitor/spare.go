@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// A process that has no descriptor left cannot accept a connection, not even one that asks why. So
-// clients holds a descriptor in reserve. It gives that up for a client, and takes the next one that
-// is free.
+// A process without free descriptors cannot accept a connection, not even to report that. So
+// clients keeps a descriptor in reserve. It closes that one to accept a client, and reserves the
+// next free one.
 
 // isShort reports whether an error of Accept means that no descriptor was left, in the process or
 // in the system.
 func isShort(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// lookTime is how long accept waits for a client with the reserve still held: at the end of this
-// time there may be descriptors again, or the listener may be closed.
+// lookTime is the time that accept waits for a client before it calls Accept again. By then there
+// may be free descriptors, or the listener may be closed.
 const lookTime = 200 * time.Millisecond
 
-// accept is Accept without a limit. Without a descriptor it takes that in reserve, or that of the
+// accept is Accept without a limit. If no descriptor is left, it closes the one in reserve, or the
 // client that has been idle longest. It fails if there is neither.
 func (l *clients) accept() (net.Conn, error) {
 	for {
@@ -28,15 +28,15 @@ func (l *clients) accept() (net.Conn, error) {
 		if !isShort(err) {
 			return conn, err
 		}
-		// Accept fails before a client has come, and the reserve is for a client: others would take
-		// what is free.
+		// Accept fails even if no client is waiting. Release the reserve only for a client, because
+		// other code would use a free descriptor.
 		if clientWaits(l.Listener, lookTime) && !l.makeRoom() {
 			return nil, err // package http waits and calls Accept again
 		}
 	}
 }
 
-// makeRoom gives a descriptor up, and reports whether there was one.
+// makeRoom releases a descriptor, and reports whether there was one to release.
 //
 // +checklocksignore: the client that it closes is of l, whose lock it holds
 func (l *clients) makeRoom() bool {
@@ -54,7 +54,7 @@ func (l *clients) makeRoom() bool {
 	return true
 }
 
-// reserveLocked takes a descriptor in reserve, if there is none yet and one is free.
+// reserveLocked reserves a descriptor, if there is none yet and one is free.
 //
 // +checklocks:l.mu
 func (l *clients) reserveLocked() {

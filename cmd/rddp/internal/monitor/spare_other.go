@@ -7,6 +7,5 @@ import (
 	"time"
 )
 
-// clientWaits reports whether a connection can be accepted at l. Here that is not known, but it may
-// be.
+// clientWaits reports whether a connection may be waiting at l. This system cannot tell.
 func clientWaits(net.Listener, time.Duration) bool { return true }

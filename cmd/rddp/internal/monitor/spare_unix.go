@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clientWaits reports whether a connection can be accepted at l, and waits for one for the time d
-// at most. If that is not known, it may be.
+// clientWaits waits for a connection that can be accepted at l, for at most d, and reports whether
+// there is one. It returns true if it cannot tell.
 func clientWaits(l net.Listener, d time.Duration) bool {
 	s, ok := l.(syscall.Conn)
 	if !ok {
@@ -22,7 +22,7 @@ func clientWaits(l net.Listener, d time.Duration) bool {
 		return true
 	}
 	waits := true
-	_ = raw.Control(func(fd uintptr) { // it fails for a listener that is closed, and Accept will say so
+	_ = raw.Control(func(fd uintptr) { // fails for a closed listener; Accept will then fail too
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(d.Milliseconds()))
 		waits = err == nil && n > 0
 	})

@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// A last is a listener of a process that has one descriptor left: a reserve or a connection.
+// A last simulates a listener of a process with only one descriptor, for the reserve or for a
+// connection.
 type last struct {
 	pipes
 	clients *clients
 	taken   bool
 }
 
-// A holder is the connection that has it.
+// A holder is the connection that uses the descriptor.
 type holder struct {
 	net.Conn
 	l *last
@@ -35,8 +36,8 @@ func (l *last) Accept() (net.Conn, error) {
 	return holder{here, l}, nil
 }
 
-// TestReserve: the reserve is for a client, then the next client gets the descriptor of one that
-// asks for nothing, and no client loses it in the middle of a request.
+// TestReserve: the first client uses the reserve. Then the next client gets the descriptor of an
+// idle client, but no client loses its descriptor during a request.
 func TestReserve(t *testing.T) {
 	l := &last{}
 	c := limitClients(l, maxClients)

@@ -13,7 +13,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A crowded Backend is one of a process that has no file descriptors left for the first
+// A crowded is a Backend that acts as if the process had no file descriptors left for the first
 // connections.
 type crowded struct{ toe.Backend }
 
@@ -34,8 +34,8 @@ func (l *crowdedListener) Accept() (toe.Stream, error) {
 	return l.Listener.Accept()
 }
 
-// TestServerOutlivesCrowds: peers that take up all file descriptors do not end the server, which
-// goes on when they have gone.
+// TestServerOutlivesCrowds: peers that use up all file descriptors do not end the server, which
+// continues when they have gone.
 func TestServerOutlivesCrowds(t *testing.T) {
 	for _, persistent := range []bool{false, true} {
 		socket := extsock.Config{Backend: crowded{simtoe.New(simtoe.Config{})}}
@@ -44,7 +44,7 @@ func TestServerOutlivesCrowds(t *testing.T) {
 		if sum, err := Client(ctx, addr, &Config{Socket: socket, Count: 1}); sum.Pings != 1 || err != nil {
 			t.Errorf("%d pings, %v", sum.Pings, err)
 		}
-		if !persistent { // else it is the end of the one connection that ends it
+		if !persistent { // otherwise the end of the only connection ends the server
 			defer cancel()
 		} else {
 			cancel()

@@ -18,9 +18,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestSameOctetsAsRping compares all that our two ends send with what rping sent at both ends of
-// siw (conformance/testdata/siw/README.md): octet by octet, but for what is chosen at random, the
-// STags and tagged offsets. These are checked for what they refer to.
+// TestSameOctetsAsRping compares all bytes that our two ends send with those that rping sent at
+// both ends over siw (conformance/testdata/siw/README.md). Only the random parts may differ: STags
+// and tagged offsets. The test checks that they refer to the right buffers.
 func TestSameOctetsAsRping(t *testing.T) {
 	tests := []struct {
 		file  string
@@ -57,7 +57,7 @@ func TestSameOctetsAsRping(t *testing.T) {
 	}
 }
 
-// taps collects what each end sent: 0 is the client, 1 the server.
+// taps collects the bytes that each end sent: 0 is the client, 1 the server.
 type taps struct {
 	mu   sync.Mutex
 	sent [2][]byte
@@ -83,8 +83,8 @@ func (t tap) Sent(p []byte) {
 func (t tap) Received([]byte) {}
 func (t tap) Closed()         {}
 
-// captured reads the octets that each end sent from a capture: classic pcap, Ethernet, IPv4, in
-// order and without retransmissions, as these files are.
+// captured reads the bytes that each end sent from a capture, which must be classic pcap with
+// Ethernet and IPv4, in order and without retransmissions.
 func captured(t *testing.T, file string, server uint16) (sent [2][]byte) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -106,13 +106,13 @@ func captured(t *testing.T, file string, server uint16) (sent [2][]byte) {
 	return sent
 }
 
-// address is what a peer needs to reach a buffer; random.
+// An address is a random address of a buffer.
 type address struct {
 	stag uint32
 	to   uint64
 }
 
-// A dissector takes the random parts out of the frames of a connection.
+// A dissector replaces the random parts of the frames of a connection.
 type dissector struct {
 	t       *testing.T
 	crc     bool
@@ -123,13 +123,13 @@ type dissector struct {
 // A request is an RDMA Read Request.
 type request struct{ sink, source address }
 
-// dissect gives the frames that the client and the server sent, as text, with zeros for STags,
-// offsets and CRCs. It checks the CRCs, and that each address is the one that was offered or asked
-// for.
+// dissect returns the frames of the client and the server as text, with zeros for STags, offsets
+// and CRCs. It checks the CRCs, and that each address is the one that was offered or requested.
 func dissect(t *testing.T, client, server []byte, crc bool) (frames [2][]string) {
 	t.Helper()
 	d := &dissector{t: t, crc: crc}
-	// The server's frames need the offers, the client's Read Responses need the server's requests.
+	// The offers are needed for the server's frames, and the server's requests for the client's
+	// Read Responses.
 	clientFPDUs, serverFPDUs := d.cut(client), d.cut(server)
 	for _, f := range clientFPDUs[1:] {
 		if f[3]&0x0f == opSend {
@@ -175,7 +175,7 @@ const (
 	opSend         = 3
 )
 
-// takeAddress takes the address out of a tagged FPDU.
+// takeAddress returns the address in a tagged FPDU, and clears it.
 func takeAddress(f []byte) address {
 	a := address{binary.BigEndian.Uint32(f[4:]), binary.BigEndian.Uint64(f[8:])}
 	clear(f[4:16])
@@ -189,7 +189,8 @@ func (d *dissector) same(what string, got, want address) {
 	}
 }
 
-// cut gives the startup frame and then the FPDUs of one direction, whose CRCs it checks and clears.
+// cut returns the startup frame and the FPDUs of one direction. It checks and clears the CRCs of
+// the FPDUs.
 func (d *dissector) cut(stream []byte) (frames [][]byte) {
 	d.t.Helper()
 	next := func(n int) []byte {
@@ -217,7 +218,7 @@ func (d *dissector) cut(stream []byte) (frames [][]byte) {
 	return frames
 }
 
-// rping's three pings hold what fill writes.
+// rping's three pings contain the same data as fill writes.
 func TestFillIsWhatRpingSent(t *testing.T) {
 	sent := captured(t, "../../../../conformance/testdata/siw/rping-64-crc.pcap", 7201)
 	d := &dissector{t: t, crc: true}

@@ -21,7 +21,7 @@ type client struct {
 }
 
 // Client connects to the server at address ("host:port") and makes cfg.Count pings. It returns a
-// Summary of the pings made, also with an error. If ctx is done before all pings are made, the
+// Summary of the pings made, even with an error. If ctx is done before all pings are made, the
 // error is ErrInterrupted, or nil if Count is 0 and there was a ping. A nil cfg means the zero
 // Config.
 func Client(ctx context.Context, address string, cfg *Config) (Summary, error) {
@@ -47,9 +47,9 @@ func Client(ctx context.Context, address string, cfg *Config) (Summary, error) {
 	return sum, s.close(err)
 }
 
-// dial connects and runs MPA startup. If the peer closes in answer to the enhanced Request, dial
-// tries once more: "the initiator MAY attempt to establish an RDMA connection using the unenhanced
-// MPA protocol as defined in [RFC5044]" (RFC 6581 §10).
+// dial connects and runs MPA startup. If the peer closes the connection in answer to the enhanced
+// Request, dial tries once more: "the initiator MAY attempt to establish an RDMA connection using
+// the unenhanced MPA protocol as defined in [RFC5044]" (RFC 6581 §10).
 func dial(ctx context.Context, address string, cfg *Config) (*session, error) {
 	socket := cfg.socket()
 	s, err := dialOnce(ctx, address, cfg, socket)
@@ -81,8 +81,8 @@ func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.
 	return s, nil
 }
 
-// register registers the buffers. The peer gets only the rights that a ping needs: it reads the
-// source and writes the sink.
+// register registers the buffers. The peer gets only the access rights that a ping needs: it reads
+// the source and writes the sink.
 func (c *client) register(size int) (err error) {
 	c.sourceData, c.sinkData = make([]byte, size), make([]byte, size)
 	if c.source, err = c.conn.Register(c.sourceData, ddp.RemoteRead); err != nil {
@@ -169,8 +169,7 @@ func (c *client) offer(ctx context.Context, name string, r extsock.Region) error
 	return nil
 }
 
-// awaitGoAhead waits until the server has done its part. The content of the message does not
-// matter.
+// awaitGoAhead waits until the server has done its part. It ignores the content of the message.
 func (c *client) awaitGoAhead(ctx context.Context, after string) error {
 	if _, err := c.receive(ctx); err != nil {
 		return c.fail("waiting for the go-ahead after the "+after, err)
@@ -179,17 +178,15 @@ func (c *client) awaitGoAhead(ctx context.Context, after string) error {
 	return nil
 }
 
-// nudgeAfter is longer than a server takes for its first answer, unless the server is far away or
+// nudgeAfter is longer than a server needs for its first answer, unless the server is far away or
 // very busy.
 const nudgeAfter = 250 * time.Millisecond
 
-// nudge sends an RDMA Write of length 0, which no program notices, whenever the first answer does
-// not come for some time, until stop is called. Linux's siw as a Responder may leave an FPDU unread
-// that arrives in the first milliseconds after its Reply, or later on a busy machine, until more
-// bytes arrive. Without a nudge the client would wait for such a server forever. It does no harm to
-// other servers.
-// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
-// §5.2)
+// nudge sends an RDMA Write of length 0, which no program notices, every nudgeAfter until stop is
+// called. Linux's siw as a Responder may leave an FPDU unread that arrives in the first
+// milliseconds after its Reply, or later on a busy machine, until more bytes arrive. Without a
+// nudge the client would wait for such a server forever. Nudges do no harm to other servers. "The
+// STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041 §5.2)
 func (c *client) nudge() (stop func()) {
 	answered := make(chan struct{})
 	go func() {
@@ -200,7 +197,7 @@ func (c *client) nudge() (stop func()) {
 			case <-answered:
 				return
 			case <-t.C:
-				// If the connection has ended meanwhile, the wait returns its error.
+				// If the connection has ended, the wait for the answer returns its error.
 				_ = c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
 			}
 		}

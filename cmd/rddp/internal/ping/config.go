@@ -17,18 +17,18 @@ import (
 // Config must not change while it is in use.
 type Config struct {
 	// Size is the length of a client's ping data in bytes: 1 to MaxSize; zero means 64. For a
-	// server it is the maximum length of ping data; zero means 64 MiB. All clients of a server
-	// together get 256 MiB, or twice that length if it is more, and 64 KiB each beyond. An rping
-	// server accepts at most its own -S.
+	// server it is the maximum length of ping data; zero means 64 MiB. The clients of a server get
+	// 64 KiB each, and in addition 256 MiB, or twice the maximum length if that is more, in total.
+	// An rping server accepts at most its own -S.
 	Size int
 	// Count is the number of pings that a client makes. Zero means pings until the context is done.
 	Count int
 	// Interval is the time from the beginning of a client's ping to the beginning of the next one.
-	// If a ping takes longer, the next one begins at once. Zero means that each does.
+	// If a ping takes longer, or Interval is zero, the next one begins at once.
 	Interval time.Duration
 	// Validate makes a client compare the data that it received with the data that it sent.
 	Validate bool
-	// Verbose writes the data of each ping to Out, in rping's words.
+	// Verbose writes the data of each ping to Out, in the format of rping.
 	Verbose bool
 	// Persistent makes a server accept connections, several at a time, until the context is done.
 	// Without it, Serve ends when the first connection that completes MPA startup ends.
@@ -36,16 +36,16 @@ type Config struct {
 	// Timeout bounds connecting, MPA startup and each wait for the peer. Zero means 10 s.
 	Timeout time.Duration
 
-	// Out receives the ping data if Verbose is set, with one Write for each ping. Nil discards
-	// them.
+	// Out receives the ping data if Verbose is set, with one Write for each ping. If nil, the data
+	// is discarded.
 	Out io.Writer
-	// Pinged is called after each ping of a client, which is counted from 0, with its length and
-	// the time that it took. It may be nil.
+	// Pinged, if not nil, is called after each ping of a client, with its number (from 0), its
+	// length and its time.
 	Pinged func(n, size int, rtt time.Duration)
-	// Failed is called for each connection that fails while the server goes on. Several goroutines
-	// may call it at a time. Nil ignores the failures.
+	// Failed, if not nil, is called for each connection that fails while the server continues.
+	// Several goroutines may call it at the same time.
 	Failed func(peer net.Addr, err error)
-	// Trace gets an event for each step. Nil is off.
+	// Trace receives a record for each step. If nil, nothing is traced.
 	Trace *slog.Logger
 
 	// Socket configures the connections. IRD and ORD of zero mean 1 here, as in rping. The
@@ -62,16 +62,16 @@ const (
 	defaultLimit   = 64 << 20
 	defaultTimeout = 10 * time.Second
 
-	// maxClose bounds the time of the close, which has nothing important to wait for.
+	// maxClose bounds the time of the close, which does not wait for anything important.
 	maxClose = 2 * time.Second
 	// grace is the time that the current ping has when the context is done.
 	grace = time.Second
 	// maxConns is the maximum number of a server's connections that have made a ping. It is also
-	// the maximum number of connections that have completed MPA startup and made no ping yet. If
-	// there are more of those, the oldest is closed.
+	// the maximum number of connections that have completed MPA startup but made no ping; if there
+	// are more of these, the oldest is closed.
 	maxConns = 1024
-	// receives is the number of posted buffers. The protocol needs one. The second is for a peer
-	// that sends ahead.
+	// receives is the number of posted buffers. The protocol needs one; the second is for a peer
+	// that sends early.
 	receives = 2
 )
 
@@ -150,11 +150,11 @@ func (c *Config) log() *slog.Logger {
 	return c.Trace
 }
 
-// show writes the data of a ping the way rping prints a C string.
+// show writes the data of a ping like rping, as a C string.
 func (c *Config) show(prefix string, data []byte) {
 	if c.Verbose && c.Out != nil {
 		line := append([]byte(prefix), text(data)...)
-		_, _ = c.Out.Write(append(line, '\n')) // if the text can't be printed, the ping still counts
+		_, _ = c.Out.Write(append(line, '\n')) // an error does not affect the ping
 	}
 }
 

@@ -11,13 +11,14 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Wherever the connection is cut, and however, both ends say so in time and in one line.
+// If the connection is cut at any point and in any way, both ends report it in time and in one
+// line.
 func TestCut(t *testing.T) {
 	const timeout = 3 * time.Second
 	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
 		t.Run(how.String(), func(t *testing.T) {
 			// In one ping the client sends 188 octets and the server 240.
-			runs, whole := 0, 0 // whole: the cut came after the last octet
+			runs, whole := 0, 0 // whole: the cut came after the last byte
 			for after := int64(1); after < 260; after += 4 {
 				runs++
 				synctest.Test(t, func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestCut(t *testing.T) {
 					case strings.Contains(err.Error(), "\n"):
 						t.Errorf("cut after %d bytes: the error is more than a line: %q", after, err)
 					}
-					time.Sleep(timeout) // in a bubble; a server without a connection has to be told to end
+					time.Sleep(timeout) // in a bubble; a server without a connection must be told to end
 					synctest.Wait()
 					cancel()
 					if serverErr := end(); serverErr != nil && strings.Contains(serverErr.Error(), "\n") {

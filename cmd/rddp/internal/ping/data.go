@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// Ping data repeat these printable bytes.
+// Ping data repeats these printable bytes.
 const (
 	firstLetter = 'A'
 	lastLetter  = 'z'
 )
 
 // fill writes the data of ping n into p: "rdma-ping-", the number, ": ", and then the bytes from
-// 'A' to 'z' in turn, which begin one further on with each ping. The last byte is NUL. rping's
-// server needs a C string, because it sends back only the bytes up to the NUL, and the NUL.
+// 'A' to 'z' repeatedly. Each ping starts with the next byte of that range. The last byte is NUL:
+// rping's server needs a C string, because it sends back only the bytes up to and including the
+// NUL.
 func fill(p []byte, n int) {
 	const letters = lastLetter - firstLetter + 1
 	at := copy(p, fmt.Sprintf("rdma-ping-%d: ", n))

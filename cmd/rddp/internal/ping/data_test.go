@@ -13,7 +13,7 @@ func TestFill(t *testing.T) {
 		n, size int
 		want    string
 	}{
-		// The first two are what rping sent in conformance/testdata/siw/rping-64-crc.pcap.
+		// The first two are from rping, in conformance/testdata/siw/rping-64-crc.pcap.
 		{"rping's first", 0, 64, "rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr\x00"},
 		{"rping's third", 2, 64, "rdma-ping-2: CDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrst\x00"},
 		{"from z back to A", 57, 17, "rdma-ping-57: zA\x00"},

@@ -2,7 +2,7 @@
 // rping in both roles, and with itself.
 //
 // The client registers two buffers of the same length: a source, which contains the ping data, and
-// a sink. This is one ping; the client measures the time from the first step to the last:
+// a sink. A ping has these steps, and the client measures the time from the first to the last:
 //
 //	client                                   server
 //	Send: the handle of the source      →
@@ -16,7 +16,7 @@
 // The server's go-ahead has 16 bytes too, because rping accepts no other length. All of them are
 // zero. To end, the client closes the connection between two pings.
 //
-// The ping data are text for people to read; see fill. Nothing in the protocol depends on them.
+// The ping data is readable text; see fill. Nothing in the protocol depends on it.
 //
 // A server accepts connections until its context is done. If it is not Persistent, it serves one
 // connection:
@@ -24,10 +24,9 @@
 //	s, err := ping.Listen(":7174", &ping.Config{})
 //	err = s.Serve(ctx)
 //
-// Peers that connect and say nothing cannot keep clients out. A connection counts only after MPA
-// startup. If more than 1024 connections have not sent a ping, the oldest is closed. A server that
-// is not Persistent runs the startup of all connections at the same time, and serves the first one
-// that completes it.
+// Silent peers cannot keep clients out. A connection counts only after MPA startup. If more than
+// 1024 connections have not sent a ping, the oldest is closed. A server that is not Persistent runs
+// the startup of all connections at the same time, and serves the first one that completes it.
 //
 // A client makes Config.Count pings and reports how long they took:
 //
@@ -37,7 +36,8 @@
 // context is done, the current ping has a second to end, so that the peer sees the close at a point
 // where the protocol allows it.
 //
-// MPA startup is what rping gets from the kernel: revision 2 with IRD and ORD 1, no private data,
-// and a second try in revision 1 if the peer closes without a Reply. The record by which two rddp
-// ends know each other is not sent, because a foreign peer would take it for private data.
+// MPA startup is the same as for rping in the kernel: revision 2 with IRD and ORD 1, no private
+// data, and a second attempt with revision 1 if the peer closes without a Reply. The record by
+// which two rddp ends recognize each other is not sent, because a foreign peer would take it for
+// private data.
 package ping

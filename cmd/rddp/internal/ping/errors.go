@@ -13,20 +13,20 @@ import (
 var (
 	// ErrInterrupted means that the context was done before all pings were made.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrNoReads means that the client's IRD is 0, so the server cannot read from it, and no ping
-	// works.
+	// ErrNoReads means that the client's IRD is 0, so the server cannot read from it, and a ping is
+	// impossible.
 	ErrNoReads = errors.New("the client allows no RDMA Read (its IRD is 0), and a ping needs one")
-	// ErrTooMany means that a server serves its maximum number of clients.
+	// ErrTooMany means that a server already serves its maximum number of clients.
 	ErrTooMany = errors.New("too many clients")
 	// ErrNoMemory means that the ping data of all clients of a server together needs too much
 	// memory.
 	ErrNoMemory = errors.New("the ping data of all clients needs too much memory")
-	// ErrProtocol means that the peer's message does not belong to rping's protocol.
+	// ErrProtocol means that a message of the peer does not follow rping's protocol.
 	ErrProtocol = errors.New("this is not rping's protocol")
 )
 
-// An Error describes, for people, the step at which a connection failed. Err is the cause, for
-// errors.Is and errors.As.
+// An Error describes the step at which a connection failed, in words for users. Err is the cause,
+// for errors.Is and errors.As.
 type Error struct {
 	Ping int    // counted from 0; -1 before the first
 	Step string // such as "waiting for the first go-ahead"
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// A MismatchError describes the first byte that came back changed.
+// A MismatchError describes the first received byte that differs from the sent one.
 type MismatchError struct {
 	Off       int // counted from 0
 	Got, Want byte
@@ -59,7 +59,7 @@ func (e *timeoutError) Error() string { return fmt.Sprintf("no answer within %v"
 func (e *timeoutError) Timeout() bool { return true }
 func (e *timeoutError) Unwrap() error { return os.ErrDeadlineExceeded }
 
-// bounded returns the error of an operation that had this much time.
+// bounded replaces a timeout in err by a timeoutError that names the time limit.
 func bounded(err error, after time.Duration) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return &timeoutError{after}
@@ -67,8 +67,8 @@ func bounded(err error, after time.Duration) error {
 	return err
 }
 
-// words returns the text of err in one line and without addresses, because the step names them if
-// they help.
+// words returns the text of err in one line and without addresses, because the step names them
+// where useful.
 func words(err error) string {
 	if e := (*timeoutError)(nil); errors.As(err, &e) {
 		return e.Error()

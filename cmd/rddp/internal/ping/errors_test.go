@@ -23,7 +23,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// isTerminate reports whether err is a Terminate, and the peer's if remote.
+// isTerminate returns a function that reports whether err is a Terminate of the peer (remote) or of
+// this end.
 func isTerminate(remote bool) func(error) bool {
 	return func(err error) bool {
 		e := (*rdmap.TerminateError)(nil)
@@ -33,11 +34,10 @@ func isTerminate(remote bool) func(error) bool {
 
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 
-// as reports whether there is an E in err's chain.
+// as reports whether err's chain contains an E.
 func as[E error](err error) bool { return errors.As(err, new(E)) }
 
-// accept takes one connection into DDP mode as a Responder with receive buffers, the way a server
-// does.
+// acceptOne switches a connection to DDP mode as a Responder with receive buffers, like a server.
 func acceptOne(t *testing.T, stream toe.Stream) *session {
 	s, err := newSession(extsock.NewConn(stream, false, (&Config{}).socket()), &Config{Timeout: time.Minute})
 	if err == nil {
@@ -52,7 +52,7 @@ func acceptOne(t *testing.T, stream toe.Stream) *session {
 // drain reads a connection to its end.
 func drain(c io.Reader) { io.Copy(io.Discard, c) }
 
-// clientFaults are what a client meets. The server is given one connection after the other.
+// clientFaults are faults of servers. server is called for one connection after the other.
 var clientFaults = []struct {
 	desc   string
 	server func(t *testing.T, stream toe.Stream)
@@ -67,7 +67,7 @@ var clientFaults = []struct {
 	{"a server that speaks first", func(t *testing.T, stream toe.Stream) {
 		io.WriteString(stream, "SSH-2.0-OpenSSH_9.6\r\n")
 		drain(stream)
-	}, func(err error) bool { return errors.Is(err, extsock.ErrNotMPA) || errors.Is(err, extsock.ErrBusy) }, // who is first
+	}, func(err error) bool { return errors.Is(err, extsock.ErrNotMPA) || errors.Is(err, extsock.ErrBusy) }, // depends on the timing
 		[]string{"MPA startup with server:1: ", `"SSH-2.0-`}},
 	{"a silent server", func(t *testing.T, stream toe.Stream) {
 		drain(stream)
@@ -101,7 +101,7 @@ var clientFaults = []struct {
 		time.Sleep(time.Second) // in a bubble
 		conn.Close()
 	}, func(err error) bool {
-		// The Terminate may come before the client knows that TCP has taken its offer.
+		// The Terminate may arrive before the client knows that TCP has accepted its offer.
 		return isTerminate(true)(err) && (strings.Contains(err.Error(), "ping 0: offering the source buffer: ") ||
 			strings.Contains(err.Error(), "ping 0: waiting for the go-ahead after the RDMA Read: "))
 	}, []string{"no buffer"}},
@@ -156,7 +156,7 @@ func TestClientFaults(t *testing.T) {
 	}
 }
 
-// clientFault returns what the client says of the fault with this number.
+// clientFault returns the client's error for fault number i.
 func clientFault(t *testing.T, i int) (err error) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := simtoe.New(simtoe.Config{})
@@ -184,16 +184,16 @@ func clientFault(t *testing.T, i int) (err error) {
 	return err
 }
 
-// TestOperatorsTable: rddp says each text that the operator's guide explains. A … stands for any
-// text, and N for a number.
+// TestOperatorsTable: rddp produces each error text that the operator's guide explains. A … stands
+// for any text, and N for a number.
 func TestOperatorsTable(t *testing.T) {
 	said := []string{
 		(&Error{Ping: -1, Step: "connecting to server:1", Err: syscall.ECONNREFUSED}).Error(),
 		(&Error{Ping: -1, Step: "connecting to server:1", Err: bounded(os.ErrDeadlineExceeded, time.Second)}).Error(),
 		ErrNoReads.Error(),
-		(&mpa.Error{Code: mpa.CodeNoRTR}).Error(), // clientFaults has no server with CRC errors or without a common RTR
+		(&mpa.Error{Code: mpa.CodeNoRTR}).Error(), // no server in clientFaults has CRC errors or lacks a common RTR
 		(&mpa.Error{Code: mpa.CodeCRC}).Error(),
-		"bytes that came before the switch have not been read", // of a server that speaks first, if it is early
+		"bytes that came before the switch have not been read", // for a server that speaks first, and early
 	}
 	for i := range clientFaults {
 		said = append(said, clientFault(t, i).Error())
@@ -223,7 +223,8 @@ func TestOperatorsTable(t *testing.T) {
 	}
 }
 
-// checkFault judges an error of Client or Serve: its chain, its words, and that it is one line.
+// checkFault checks an error of Client or Serve: its chain, its words, and that it has only one
+// line.
 func checkFault(t *testing.T, err error, is func(error) bool, words []string) {
 	t.Helper()
 	if err == nil || !is(err) {
@@ -247,7 +248,7 @@ func TestClientRefused(t *testing.T) {
 	checkFault(t, err, is(syscall.ECONNREFUSED), []string{"connecting to server:1: ", "refused"})
 }
 
-// Kernel TCP says the same in the words of the system.
+// With kernel TCP, the error has the words of the system.
 func TestClientRefusedByKernel(t *testing.T) {
 	address := prototest.ClosedPort(t)
 	_, err := Client(t.Context(), address, &Config{Timeout: prototest.Patience(t)})
@@ -264,7 +265,7 @@ func TestListenFails(t *testing.T) {
 	checkFault(t, err, as[syscall.Errno], []string{"listening at " + l.Addr().String() + ": "})
 }
 
-// serverFaults are what a server meets in a client that has come through startup.
+// serverFaults are faults of clients that have completed startup.
 var serverFaults = []struct {
 	desc   string
 	client func(ctx context.Context, c *client)
@@ -358,7 +359,7 @@ func TestServerNeedsReads(t *testing.T) {
 	checkFault(t, end(), is(ErrNoReads), []string{"IRD is 0"})
 }
 
-// The first connection is closed at its revision 2 Request; the second carries the pings in
+// The first connection is closed at its revision 2 Request; the second carries the pings with
 // revision 1.
 func TestRevisionFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

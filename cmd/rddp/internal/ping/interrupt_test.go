@@ -12,13 +12,13 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// slow is a network on which a ping takes some time, so that it can be interrupted.
+// slow returns a network on which a ping takes some time, so that it can be interrupted.
 func slow() extsock.Config {
 	return extsock.Config{Backend: simtoe.New(simtoe.Config{Seed: 1, Delay: 50 * time.Millisecond})}
 }
 
-// A client without a count that is interrupted has done its job; the ping under way ends, so that
-// the server sees a proper end too.
+// An interrupt is success for a client without a count. The current ping ends, so that the server
+// sees an orderly end too.
 func TestInterruptedClient(t *testing.T) {
 	for _, count := range []int{0, 1000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestInterval(t *testing.T) {
 	})
 }
 
-// A ping that takes longer than the interval is followed by the next one at once.
+// After a ping that takes longer than the interval, the next one begins at once.
 func TestIntervalPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		socket := slow()
@@ -91,7 +91,7 @@ func TestIntervalPassed(t *testing.T) {
 	})
 }
 
-// With a peer that is silent in the middle of a ping, the end comes after the grace.
+// With a peer that falls silent during a ping, the end comes after the grace period.
 func TestInterruptedInPing(t *testing.T) {
 	const timeout = time.Hour
 	t.Run("client", func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestInterruptedInPing(t *testing.T) {
 	})
 }
 
-// silentServer takes one connection through startup and no further. end waits for its end.
+// silentServer runs the startup of one connection and nothing else. end waits for its end.
 func silentServer(t *testing.T, socket extsock.Config) (addr string, end func()) {
 	l, err := extsock.Listen("tcp", "server:1", (&Config{Socket: socket}).socket())
 	if err != nil {
@@ -179,9 +179,9 @@ func (c atClose) Close() error {
 	return c.Conn.Close()
 }
 
-// TestServerInterruptedAfterFailure: an interrupt does not hide why a connection has failed before
-// it, although the server is still closing that connection. A failure that comes after the
-// interrupt follows from it, and is none.
+// TestServerInterruptedAfterFailure: an interrupt does not hide an earlier failure of a connection,
+// even if the server is still closing that connection. A failure after the interrupt is a
+// consequence of it, and is not reported.
 func TestServerInterruptedAfterFailure(t *testing.T) {
 	refused := errors.New("no startup")
 	for _, tt := range []struct {

@@ -1,20 +1,20 @@
 package ping
 
 const (
-	// freeData is how many bytes of ping data a connection of a server may hold in any case.
+	// freeData is the number of bytes of ping data that a server's connection may always hold.
 	freeData = 64 << 10
-	// minMemory is the least memory that all clients of a server have together for ping data, in
-	// bytes.
+	// minMemory is the minimum memory in bytes that all clients of a server together have for ping
+	// data.
 	minMemory = 256 << 20
 )
 
-// serverMemory returns how many bytes of ping data all clients of a server together may make it
-// hold, beyond freeData each: enough for a ping of the maximum length, although the clients at one
-// address get at most half.
+// serverMemory returns the number of bytes of ping data that all clients of a server together may
+// make it hold, beyond freeData each. It is enough for a ping of the maximum length, although the
+// clients at one address get at most half.
 func serverMemory(cfg *Config) int64 { return max(2*int64(cfg.limit()), minMemory) }
 
-// hold makes room in data for n bytes. The room grows to the longest ping, and lasts as long as the
-// connection.
+// hold resizes data to n bytes. The memory grows to the longest ping, and is kept until the
+// connection ends.
 func (a *answerer) hold(n int) error {
 	if n > cap(a.data) {
 		more := int64(max(n, freeData) - max(cap(a.data), freeData))
@@ -27,7 +27,7 @@ func (a *answerer) hold(n int) error {
 	return nil
 }
 
-// release gives the memory of data back, when the connection is closed: nothing writes to data any
+// release returns the memory of data. The connection must be closed, so nothing writes to data any
 // more.
 func (a *answerer) release() {
 	if n := cap(a.data); a.memory != nil && n > freeData {

@@ -14,9 +14,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestServerMemory: clients that have the server fetch long data, and then say nothing, hold no
-// more than the memory of all clients. Short pings go on, and what a client held is given back at
-// its end.
+// TestServerMemory: clients that make the server fetch long data, and then fall silent, use no more
+// than the memory for all clients. Short pings still work, and a client's memory is released at its
+// end.
 func TestServerMemory(t *testing.T) {
 	const limit = 1 << 20
 	backend := simtoe.New(simtoe.Config{})

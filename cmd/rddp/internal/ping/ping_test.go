@@ -21,7 +21,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// networks are the kinds of TCP that the tests go over. A nil Backend is the kernel's.
+// networks are the kinds of TCP that the tests use. A nil Backend is the kernel's.
 var networks = []struct {
 	name    string
 	address string
@@ -31,8 +31,8 @@ var networks = []struct {
 	{"simulator", "server:0", func() toe.Backend { return simtoe.New(simtoe.Config{Seed: 7, Split: true}) }},
 }
 
-// serve starts a server for the test and returns its address and a function that waits for the end
-// of Serve and gives its error.
+// serve starts a server for the test. It returns its address, and a function that waits for the end
+// of Serve and returns its error.
 func serve(ctx context.Context, t *testing.T, address string, cfg *Config) (addr string, end func() error) {
 	t.Helper()
 	s, err := Listen(address, cfg)
@@ -52,7 +52,7 @@ func serve(ctx context.Context, t *testing.T, address string, cfg *Config) (addr
 	}
 }
 
-// exchange runs a server of one connection and a client against it.
+// exchange runs a server for one connection, and a client against it.
 func exchange(t *testing.T, address string, server, client *Config) (sum Summary, clientErr, serverErr error) {
 	t.Helper()
 	addr, end := serve(t.Context(), t, address, server)
@@ -82,7 +82,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// Every ping of a long row gets its answers, however its messages fall into batches.
+// Every ping of a long series gets its answers, however its messages are batched.
 func TestPingLargeInARow(t *testing.T) {
 	for _, network := range networks {
 		t.Run(network.name, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestPingLargeInARow(t *testing.T) {
 	}
 }
 
-// The client's first FPDU is the RTR, of the one kind that both ends can do and the server prefers,
-// and of length 0; the pings follow.
+// The client's first FPDU is the RTR, of length 0, and of the kind that both ends support and the
+// server prefers. The pings follow.
 func TestPingPeerToPeer(t *testing.T) {
 	tests := []struct {
 		kinds string
@@ -120,7 +120,7 @@ func TestPingPeerToPeer(t *testing.T) {
 				}
 				seen := new(taps)
 				socket := extsock.Config{Backend: network.backend(), PeerToPeer: true, RTR: rtr, Tap: seen.tap}
-				server := &Config{Socket: extsock.Config{Backend: socket.Backend}} // takes every kind
+				server := &Config{Socket: extsock.Config{Backend: socket.Backend}} // accepts every kind
 				sum, clientErr, serverErr := exchange(t, network.address, server, &Config{Socket: socket, Count: 2, Validate: true})
 				if sum.Pings != 2 || clientErr != nil || serverErr != nil {
 					t.Fatalf("%d pings, client: %v, server: %v", sum.Pings, clientErr, serverErr)
@@ -182,11 +182,11 @@ func TestPingVariants(t *testing.T) {
 	}
 }
 
-// The first answer of a connection is asked for again and again until it comes, with RDMA Writes of
-// length 0. One that comes in time is not, and a later one is not.
+// Until the first answer of a connection arrives, the client sends nudges, RDMA Writes of length 0.
+// It sends none if that answer comes in time, and none for later answers.
 func TestNudge(t *testing.T) {
 	tests := []struct {
-		first, later time.Duration // that the server waits: after startup, and between pings
+		first, later time.Duration // the server's delays: after startup, and between pings
 		want         int           // nudges
 	}{
 		{0, 0, 0},
@@ -238,8 +238,7 @@ func TestNudge(t *testing.T) {
 	}
 }
 
-// A sleeper is where a server prints the data of a ping, which takes it so long from the second
-// ping on.
+// A sleeper is a server's output for ping data. From the second ping on, a Write takes this long.
 type sleeper time.Duration
 
 func (s sleeper) Write(p []byte) (int, error) {
@@ -258,7 +257,7 @@ func TestVerbose(t *testing.T) {
 	if clientErr != nil || serverErr != nil {
 		t.Errorf("client: %v, server: %v", clientErr, serverErr)
 	}
-	// The words are those of rping.
+	// The format is that of rping.
 	if got, want := clientOut.String(), "ping data: rdma-ping-0: ABCDEF\nping data: rdma-ping-1: BCDEFG\n"; got != want {
 		t.Errorf("client printed %q, want %q", got, want)
 	}
@@ -293,7 +292,7 @@ func TestPersistent(t *testing.T) {
 	}
 }
 
-// A connection that is none of MPA's does not end a server of one connection.
+// A connection that does not speak MPA does not end a server for one connection.
 func TestServerOutlivesStrangers(t *testing.T) {
 	backend := simtoe.New(simtoe.Config{})
 	failed := make(chan error, 1)
@@ -354,7 +353,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// acceptConn is l.Accept with the type of what it returns.
+// acceptConn is l.Accept with the result's concrete type.
 func acceptConn(l net.Listener) (*extsock.Conn, error) {
 	c, err := l.Accept()
 	if err != nil {

@@ -21,9 +21,9 @@ type Server struct {
 	memory *accept.Memory
 }
 
-// Listen listens at address ("host:port", ":port" for every address of this machine). A nil cfg
-// means the zero Config. A client may choose any kind of RTR unless Config.Socket says otherwise.
-// The caller calls Serve or Close.
+// Listen listens at address ("host:port", or ":port" for every address of this machine). A nil cfg
+// means the zero Config. A client may choose any kind of RTR unless Config.Socket limits them. The
+// caller must call Serve or Close.
 func Listen(address string, cfg *Config) (*Server, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -45,7 +45,7 @@ func Listen(address string, cfg *Config) (*Server, error) {
 // Addr returns the address that the server listens at.
 func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
-// Close stops listening. Serve returns when the connections under way have ended.
+// Close stops listening. Serve returns when the open connections have ended.
 func (s *Server) Close() error { return s.l.Close() }
 
 // Serve accepts connections until ctx is done. If the server is not Persistent, Serve serves one
@@ -69,7 +69,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Go:     connections.Go, Log: s.cfg.log(),
 	}
 	stop := context.AfterFunc(serving, func() { s.l.Close() })
-	_ = l.Run(serving) // the only error means that the listener is closed
+	_ = l.Run(serving) // the only possible error means that the listener is closed
 	stop()
 	s.l.Close()
 	connections.Wait()
@@ -81,7 +81,7 @@ func (s *Server) Serve(ctx context.Context) error {
 type only struct {
 	taken atomic.Bool
 	stop  context.CancelFunc // stops accepting, and ends the startup of the other connections
-	err   error              // of that connection; set before Serve has waited for its goroutine
+	err   error              // the error of that connection; set before its goroutine ends
 }
 
 // serve serves one connection to its end.
@@ -92,8 +92,8 @@ func (s *Server) serve(ctx context.Context, c *extsock.Conn, place *accept.Place
 }
 
 // serveOnly serves the connection to its end if it is the first to complete MPA startup. Silent
-// peers do not delay the startup of the others. serving is done as soon as there is such a
-// connection.
+// peers do not delay the startup of others. serving is done as soon as one connection has completed
+// startup.
 func (s *Server) serveOnly(ctx, serving context.Context, c *extsock.Conn, place *accept.Place, o *only) {
 	startup := func(_ context.Context, privateData []byte) error {
 		err := c.EnableDDP(serving, privateData)
@@ -120,7 +120,7 @@ func (s *Server) failed(conn *extsock.Conn, err error) {
 	}
 }
 
-// A startup runs MPA startup: it is the connection's EnableDDP, or that of serveOnly.
+// A startup runs MPA startup: the connection's EnableDDP, or the function in serveOnly.
 type startup = func(ctx context.Context, privateData []byte) error
 
 // answerConn answers the pings of one connection until the client closes it or ctx is done. It
@@ -142,8 +142,8 @@ func answerConn(
 			err = answers.run(ctx)
 		}
 	}
-	// Decided before the close, which the client sees: an interrupt after that must not hide why
-	// the connection failed.
+	// Decide this before the close: an interrupt during the close must not hide why the connection
+	// failed.
 	failed := err != nil && ctx.Err() == nil
 	err = a.close(err)
 	if ctx.Err() != nil && !failed {
@@ -175,7 +175,7 @@ func (a *answerer) run(ctx context.Context) error {
 		case isClosed(err) && a.n > 0:
 			a.cfg.trace(ctx, "the client has closed the connection", a.n)
 			return nil
-		case err != nil: // a close before the first ping too: siw refuses an MPA Reply by closing
+		case err != nil: // also after a close before the first ping, because siw refuses an MPA Reply by closing
 			return a.fail("waiting for the client's source buffer", err)
 		case a.place != nil && !a.place.Heard():
 			return a.fail("serving the client", ErrTooMany)

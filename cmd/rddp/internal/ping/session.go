@@ -18,18 +18,18 @@ const messageLen = 16
 // goAhead is the content of the server's messages.
 var goAhead [messageLen]byte
 
-// A session is one end of a connection. It runs one operation at a time and waits for it. Only one
-// goroutine may use it.
+// A session is one end of a connection. It runs one operation at a time and waits for its
+// completion. Only one goroutine may use it.
 type session struct {
 	conn *extsock.Conn
 	cfg  *Config
 	n    int // the current ping, counted from 0; -1 before the first
-	// recv holds the posted buffers, by the ID of their Recv.
+	// recv contains the posted buffers, by the ID of their Recv.
 	recv [receives][messageLen]byte
 }
 
-// newSession posts the receive buffers. They must be posted before the peer's first Send, and so
-// before the switch to DDP mode. The session owns conn from now on, also after an error.
+// newSession posts the receive buffers. They must be posted before the peer's first Send, and
+// therefore before the switch to DDP mode. newSession takes ownership of conn, even on an error.
 func newSession(conn *extsock.Conn, cfg *Config) (*session, error) {
 	s := &session{conn: conn, cfg: cfg, n: -1}
 	for id := range s.recv {
@@ -45,7 +45,7 @@ func (s *session) post(id uint64) error {
 	return s.conn.PostRecv(rdmap.RecvRequest{ID: id, Buf: s.recv[id][:]})
 }
 
-// start runs MPA startup, which is the connection's EnableDDP or the Accept of its Request.
+// start runs MPA startup.
 func (s *session) start(ctx context.Context, startup func(ctx context.Context, privateData []byte) error) error {
 	if err := startup(ctx, nil); err != nil {
 		return s.fail(fmt.Sprintf("MPA startup with %v", s.conn.RemoteAddr()), err)
@@ -56,13 +56,13 @@ func (s *session) start(ctx context.Context, startup func(ctx context.Context, p
 	return nil
 }
 
-// fail returns an *Error for a failure at a step.
+// fail returns an *Error for a failed step.
 func (s *session) fail(step string, err error) error {
 	return &Error{Ping: s.n, Step: step, Err: bounded(err, s.cfg.timeout())}
 }
 
 // receive waits for the peer's next message, returns its bytes and posts its buffer again. If
-// isClosed reports true for the error, the peer has closed in order.
+// isClosed(err) is true, the peer has closed the connection in an orderly way.
 func (s *session) receive(ctx context.Context) (message [messageLen]byte, err error) {
 	done, err := s.wait(ctx, s.conn.RecvCQ())
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *session) traceHandle(ctx context.Context, step string, h rdmap.Handle) 
 	}
 }
 
-// close closes the connection. It ignores errors, because after a failure they say nothing new.
+// close closes the connection. It returns err or, if that is nil, the error of Close.
 func (s *session) close(err error) error {
 	if e := s.conn.Close(); err == nil && e != nil {
 		return s.fail("closing the connection", e)
@@ -128,7 +128,8 @@ func (s *session) close(err error) error {
 	return err
 }
 
-// graceful returns a context that is done some time after ctx, so that the current ping can end.
+// graceful returns a context that is done the time grace after ctx, so that the current ping can
+// end.
 func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

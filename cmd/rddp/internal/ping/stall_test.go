@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A server that looks at nothing of what comes right behind its Reply, as siw may do, is nudged
-// also where an RTR that is an RDMA Read holds back the completion of the first Send.
+// A server that ignores bytes right after its Reply, as siw may do, is nudged even if an RTR that
+// is an RDMA Read delays the completion of the first Send.
 func TestNudgeBehindRTRRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := simtoe.New(simtoe.Config{})

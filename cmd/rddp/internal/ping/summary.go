@@ -39,8 +39,8 @@ func (s Summary) Avg() time.Duration {
 	return s.Total / time.Duration(s.Pings)
 }
 
-// Percentile returns the time within which this many percent of the pings were answered, or zero if
-// there was none.
+// Percentile returns the time within which the given percentage of pings was answered, or zero if
+// there was no ping.
 func (s Summary) Percentile(percent float64) time.Duration {
 	if s.times == nil {
 		return 0
