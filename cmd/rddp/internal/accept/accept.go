@@ -1,13 +1,13 @@
-// Package accept is the accept loop of a server that limits its number of connections.
+// Package accept provides the accept loop of a server that limits its number of connections.
 //
-// A limit alone lets a few peers keep everybody out, so a [Loop] counts connections in a
-// [admission.Limiter]. A connection counts only when the Loop's Serve function says so. A peer that
-// has not been heard yet can lose its place to a newcomer, and so can one whose source has more
-// places than its share.
+// A limit alone lets a few peers keep everyone out, so a [Loop] counts connections in an
+// [admission.Limiter]. A connection counts only after the Loop's Serve function has called Enter. A
+// silent peer can lose its place to a newcomer, and so can a peer whose source has more places than
+// its share.
 //
-// The Loop does not limit connections that have only been accepted. A server with MPA startup calls
-// Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them, by
-// the same rules.
+// The Loop does not limit connections that have not entered. A server with MPA startup calls Enter
+// when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them, by the
+// same rules.
 package accept
 
 import (
@@ -25,39 +25,39 @@ import (
 // A Place is the place of one connection among those that a Loop counts.
 type Place = admission.Place
 
-// ErrDisplaced is why a connection ends that has lost its place to a newer one.
+// ErrDisplaced is the reason for the end of a connection that has lost its place to a newer one.
 var ErrDisplaced = admission.ErrDisplaced
 
 // A Loop accepts connections and serves each one in a goroutine. C is the type of a connection.
 type Loop[C any] struct {
-	// Accept waits for the next connection, as net.Listener's Accept does.
+	// Accept waits for the next connection, like net.Listener's Accept.
 	Accept func() (C, error)
-	// Serve serves a connection to its end and closes it. The Loop calls Serve in a goroutine of
-	// its own for each connection. ctx is derived from Context; it is done when the connection is
+	// Serve serves a connection to its end and closes it. The Loop calls Serve in a separate
+	// goroutine for each connection. ctx is derived from Context; it is done when the connection is
 	// displaced, and its cause then matches ErrDisplaced. Unless EnterAtOnce is set, the connection
-	// counts toward no limit until Serve calls Enter of its Place.
+	// does not count toward any limit until Serve calls Enter of its Place.
 	Serve func(ctx context.Context, c C, p *Place)
 	// Context is the parent of the connections' contexts.
 	Context context.Context //nolint:containedctx // lives as long as the call of Run
-	// Most is the maximum number of connections whose peer has been heard. One source has at most
-	// half of them for good.
+	// Most is the maximum number of connections whose peer has been heard. One source can keep at
+	// most half of these places.
 	Most int
 	// MostQuiet is the maximum number of connections that have entered and whose peer has not been
 	// heard. Zero means that Most is the maximum of quiet and heard connections together.
 	MostQuiet int
-	// EnterAtOnce makes Run call Enter for each connection in the order in which they are accepted.
-	// It is for servers whose peers need not do anything before they are served.
+	// EnterAtOnce makes Run call Enter for each accepted connection, in order. It is for servers
+	// whose peers need not do anything before they are served.
 	EnterAtOnce bool
-	// From returns where a connection comes from; see Source. Nil means that all come from one
-	// source.
+	// From returns the source of a connection; see the function Source. Nil means that all
+	// connections have the same source.
 	From func(C) admission.Source
-	// Refuse closes a connection that is not served: because there is no room for it with
-	// EnterAtOnce, or because the Loop is ending or Serve has panicked. In the last two cases
+	// Refuse closes a connection that is not served: because there is no place for it with
+	// EnterAtOnce, because the Loop is ending, or because Serve has panicked. In the last two cases
 	// ending is true.
 	Refuse func(c C, ending bool)
-	// Go runs a function in a goroutine, as sync.WaitGroup.Go does.
+	// Go runs a function in a goroutine, like sync.WaitGroup.Go.
 	Go func(func())
-	// Log gets a warning when Accept fails, and Debug events when it fails again.
+	// Log receives a warning when Accept fails, and Debug records when it fails repeatedly.
 	Log *slog.Logger
 }
 
@@ -72,7 +72,7 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 	}
 }
 
-// Source is a Loop's From: the source of the peer's address.
+// Source returns the source of the peer's address. It can be used as Loop.From.
 func Source[C net.Conn](c C) admission.Source { return admission.SourceOf(c.RemoteAddr()) }
 
 // Run accepts connections until ctx is done, and then returns nil, or until the listener is closed,
@@ -118,8 +118,8 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 	}
 }
 
-// recovered closes a connection whose Serve has panicked, so that one client costs no other client
-// its server. A panic in a goroutine that Serve has started is not seen here.
+// recovered closes a connection whose Serve has panicked, so that the server continues for other
+// clients. It does not recover panics in goroutines that Serve has started.
 func (l *Loop[C]) recovered(c C) {
 	if value := recover(); value != nil {
 		l.Log.Error("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
@@ -127,9 +127,9 @@ func (l *Loop[C]) recovered(c C) {
 	}
 }
 
-// Failed notes that Accept has failed, and waits. Most such failures pass, for instance when there
-// are too many open files. It warns only of the first one in a row. It reports whether ctx is still
-// not done.
+// Failed logs a failure of Accept, and waits. Most such failures are temporary, for example when
+// too many files are open. It logs a warning only for the first of consecutive failures. It returns
+// false if ctx is done.
 func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait) bool {
 	level := slog.LevelWarn
 	if again.HasBegun() {
@@ -139,8 +139,8 @@ func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait)
 	return again.Pause(ctx)
 }
 
-// Each calls serve in a goroutine of its own for each connection of l, until l is closed or ctx is
-// done. After a failure of Accept it pauses, and goes on. Each does not interrupt Accept when ctx
+// Each calls serve in a separate goroutine for each connection of l, until l is closed or ctx is
+// done. After a failure of Accept it pauses and continues. Each does not interrupt Accept when ctx
 // is done.
 func Each(ctx context.Context, l net.Listener, serve func(net.Conn)) {
 	var again retry.Wait

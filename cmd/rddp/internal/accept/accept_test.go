@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 )
 
-// TestLoop: each connection is served, a passing error costs a pause, and a connection that comes
-// when the server ends is refused.
+// TestLoop: each connection is served, a temporary error causes a pause, and a connection that
+// arrives when the server ends is refused.
 func TestLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -81,7 +81,8 @@ func TestLoop(t *testing.T) {
 	})
 }
 
-// TestFailures: a server warns of the first failure of Accept in a row, and tries ever more rarely.
+// TestFailures: a server logs a warning for the first of consecutive failures of Accept, and
+// retries at growing intervals.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -109,7 +110,7 @@ func TestFailures(t *testing.T) {
 }
 
 // TestEnterAtOnce: connections enter in the order in which they were accepted. A newcomer displaces
-// the oldest quiet one, whose context says why, and is refused if there is none.
+// the oldest quiet connection, whose context has the cause, and is refused if there is none.
 func TestEnterAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -199,8 +200,8 @@ func TestEndFreesPlace(t *testing.T) {
 	})
 }
 
-// TestServePanics: a connection whose server panics is closed, gives its place back, and costs no
-// other connection its server.
+// TestServePanics: a connection whose Serve panics is closed and frees its place, and other
+// connections are still served.
 func TestServePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		comes := make(chan int)
@@ -246,8 +247,8 @@ func TestServePanics(t *testing.T) {
 	})
 }
 
-// TestEach: each connection is served, after an Accept that failed too, until the listener is
-// closed or ctx is done.
+// TestEach: each connection is served, also after a failed Accept, until the listener is closed or
+// ctx is done.
 func TestEach(t *testing.T) {
 	for _, canceled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -277,7 +278,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// A given is a listener that is told what it accepts.
+// A given is a listener that accepts the connections sent to comes.
 type given struct {
 	net.Listener
 	comes chan net.Conn

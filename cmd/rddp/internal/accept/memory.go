@@ -7,9 +7,10 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Memory is memory that the clients of a server share. The clients at one address get at most
-// half of what clients elsewhere leave. A limit for each connection is none for all of them
-// together: a server whose peers make it hold more than a few KiB each has a Memory.
+// A Memory accounts for memory that the clients of a server share. The clients at one address get
+// at most half of the memory that other clients leave. A server needs a Memory if each peer can
+// make it hold more than a few KiB, because a limit for each connection does not limit all of them
+// together.
 type Memory struct {
 	most int64 // bytes
 
@@ -18,12 +19,13 @@ type Memory struct {
 	of    map[admission.Source]int64 // +checklocks:mu
 }
 
-// NewMemory returns a Memory of so many bytes.
+// NewMemory returns a Memory of most bytes.
 func NewMemory(most int64) *Memory {
 	return &Memory{most: most, of: make(map[admission.Source]int64)}
 }
 
-// Take takes n bytes for the client at an address, and reports whether the client may have them.
+// Take takes n bytes for the client at an address. It returns false if the client must not have
+// them.
 func (m *Memory) Take(from net.Addr, n int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +39,7 @@ func (m *Memory) Take(from net.Addr, n int64) bool {
 	return true
 }
 
-// Give gives back n bytes that Take has taken for the client at that address.
+// Give returns n bytes that Take has taken for the client at that address.
 func (m *Memory) Give(from net.Addr, n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +50,7 @@ func (m *Memory) Give(from net.Addr, n int64) {
 	}
 }
 
-// Taken returns how many bytes all clients together have taken.
+// Taken returns the number of bytes that all clients together have taken.
 func (m *Memory) Taken() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMemory: clients at one address get at most half of what the others leave, and all of them no
-// more than there is. What is given back can be taken again.
+// TestMemory: clients at one address get at most half of the memory that others leave, and all
+// together get no more than there is. Returned memory can be taken again.
 //
 // +checklocksignore: no other goroutine is at work
 func TestMemory(t *testing.T) {

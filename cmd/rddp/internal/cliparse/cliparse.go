@@ -1,5 +1,5 @@
-// Package cliparse parses what users type at every command in the same way: addresses and sizes.
-// Its errors say what to write instead.
+// Package cliparse parses addresses and sizes in the same way for all commands. Its errors say what
+// to write instead.
 package cliparse
 
 import (
@@ -14,11 +14,11 @@ import (
 // DefaultPort is the TCP port of an address without one, which is also rping's.
 const DefaultPort = "7174"
 
-// unixScheme begins the address of a unix socket.
+// unixScheme is the prefix of a unix socket's address.
 const unixScheme = "unix:"
 
-// ParseUnix returns the path of the address of a unix socket, unix:PATH. isUnix says whether s
-// begins like one.
+// ParseUnix returns the path in the address of a unix socket, unix:PATH. isUnix says whether s has
+// that prefix.
 func ParseUnix(s string) (path string, isUnix bool, err error) {
 	path, isUnix = strings.CutPrefix(s, unixScheme)
 	if isUnix && path == "" {
@@ -30,10 +30,10 @@ func ParseUnix(s string) (path string, isUnix bool, err error) {
 // FormatUnix returns the address of the unix socket at path.
 func FormatUnix(path string) string { return unixScheme + path }
 
-// ParseAddress parses a TCP address: HOST, HOST:PORT or :PORT, and returns it as package net has
-// it. An IPv6 address with a port is in brackets. The PORT is a number. Without one, the address
-// gets the port defaultPort; if that is "", the address must have a port. An empty HOST means all
-// addresses of this machine, or this machine itself if somebody connects to it.
+// ParseAddress parses a TCP address, HOST, HOST:PORT or :PORT, and returns it in the form of
+// package net. An IPv6 address with a port is in brackets. PORT is a number. Without it, the
+// address gets the port defaultPort; if that is "", the address must have a port. An empty HOST
+// means all addresses of this machine for a listener, and this machine itself for a connection.
 func ParseAddress(s, defaultPort string) (string, error) {
 	if scheme, _, has := strings.Cut(s, "://"); has {
 		return "", fmt.Errorf("%q: %s:// does not belong here: write HOST, HOST:PORT or :PORT", s, scheme)
@@ -91,7 +91,7 @@ func checkHost(s, host string, hasPort bool) error {
 	case strings.Contains(host, "@"):
 		return fmt.Errorf("%q: an address has no user", s)
 	case strings.Contains(host, ":"): // split has checked that it is an IPv6 address
-		_, host, _ = strings.Cut(host, "%")                                                          // but for its zone, the name of an interface
+		_, host, _ = strings.Cut(host, "%")                                                          // its zone, the name of an interface
 		if zone, is := strings.CutPrefix(host, "25"); is && strings.Trim(zone, "0123456789") != "" { // %25eth0, as in a URL
 			return fmt.Errorf("%q: the zone has no percent-escape: write %%%s", s, zone)
 		}
@@ -109,7 +109,7 @@ func checkHost(s, host string, hasPort bool) error {
 // A Size is a number of bytes.
 type Size int64
 
-// units are the units of a Size, from the largest.
+// units are the units of a Size, largest first.
 var units = []struct {
 	letter byte
 	shift  uint

@@ -59,7 +59,7 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseAddress: an address that is parsed is complete, and means the same when parsed again.
+// FuzzParseAddress: a parsed address is complete, and is the same when it is parsed again.
 func FuzzParseAddress(f *testing.F) {
 	for _, s := range []string{"far", ":1", "[::1]:80", "::1", "a:b:c", "[fe80::1%eth0]", "[]", "1"} {
 		f.Add(s)

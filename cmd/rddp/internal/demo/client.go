@@ -17,7 +17,7 @@ import (
 
 const (
 	chunk = 1 << 20 // bytes of one RDMA Write or Read
-	depth = 16      // RDMA Writes or Reads under way at once
+	depth = 16      // maximum outstanding RDMA Writes or Reads
 )
 
 // A session is the client's end of one connection.
@@ -123,8 +123,8 @@ func (s *session) verbs(ctx context.Context, messages int) error {
 	return nil
 }
 
-// transfer is the main job. It moves p to the server by RDMA Write, where the server stores it in a
-// file, and back by RDMA Read. It returns the time of each direction.
+// transfer moves p to the server by RDMA Write, lets the server store it in a file, and moves it
+// back by RDMA Read. It returns the time of each direction.
 func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) (write, read time.Duration, err error) {
 	h, err := s.offer(len(p))
 	if err != nil {
@@ -134,8 +134,8 @@ func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) 
 	if err := s.move(ctx, rdmap.WorkWrite, h, p, progress); err != nil {
 		return 0, 0, err
 	}
-	// A Write completes when TCP has the data. The answer to a later message, here an echo, shows
-	// that all data are placed. So the time does not include hashing and storing.
+	// A Write completes when TCP has accepted the data. The answer to a later message, here an
+	// echo, shows that all data has been placed. So the time does not include hashing and storing.
 	if _, err := s.ask(verbEcho, []byte("all of it")...); err != nil {
 		return 0, 0, err
 	}
@@ -161,8 +161,8 @@ func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) 
 	return write, read, nil
 }
 
-// touch makes the kernel allocate the pages of p now. So the times of both ends, and of both kinds
-// of transfer, do not include the allocation.
+// touch makes the kernel allocate the pages of p now, so that no measured time includes the
+// allocation.
 func touch(p []byte) {
 	for i := 0; i < len(p); i += 4096 {
 		p[i] = 0
@@ -183,7 +183,7 @@ func plainTCP(ctx context.Context, address string, p []byte) (write, read time.D
 	if _, err := c.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p)))); err != nil {
 		return 0, 0, err
 	}
-	if _, err := io.ReadFull(c, back[:1]); err != nil { // the server has the memory
+	if _, err := io.ReadFull(c, back[:1]); err != nil { // the server has allocated the memory
 		return 0, 0, err
 	}
 	begin := time.Now()

@@ -22,14 +22,14 @@ import (
 
 // Options are the options of the demo. The zero value of each field means its default.
 type Options struct {
-	File    string   // the file to move; "" makes one of Size octets
+	File    string   // the file to move; if "", Run makes one of Size bytes
 	Size    int64    // length in bytes of the file that Run makes; 0 means 256 MiB
-	Rounds  int      // how often the file is moved, each time next to plain TCP; 0 means 3
-	Dir     string   // where the files go; "" means a temporary directory that is removed at the end
+	Rounds  int      // the number of times the file is moved, each time next to plain TCP; 0 means 3
+	Dir     string   // the directory for the files; "" means a temporary directory that is removed at the end
 	Capture string   // name of the capture; "" means rddp-demo.pcapng
-	Server  []string // the command that runs Serve, which is run in Dir
-	// Progress is called as bytes of the file are moved by RDMA; total is the number of bytes in
-	// all rounds. It may be nil.
+	Server  []string // the command that calls Serve; it runs in Dir
+	// Progress, if not nil, is called when n bytes of the file have been moved by RDMA; total is
+	// the number of bytes in all rounds.
 	Progress func(n, total int64)
 }
 
@@ -38,10 +38,10 @@ const (
 	defaultRounds = 3
 )
 
-// Run runs the demo and prints the results on out. When ctx is done, its error is that of ctx.
+// Run runs the demo and prints the results on out. If ctx is done, Run returns the error of ctx.
 func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	defer func() {
-		if err != nil && ctx.Err() != nil { // its end stops the server, so err may be that of a lost connection
+		if err != nil && ctx.Err() != nil { // ctx also stops the server, so err may be about a lost connection
 			err = ctx.Err()
 		}
 	}()
@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	if !isNamed {
 		o.Capture = "rddp-demo.pcapng"
 	}
-	dump, finish, err := create(o.Capture, isNamed) // before all the work, because it may fail
+	dump, finish, err := create(o.Capture, isNamed) // do this first, because it may fail
 	if err != nil {
 		return err
 	}
@@ -90,16 +90,17 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	return nil
 }
 
-// partSuffix ends the name of a capture that is not finished.
+// partSuffix is the suffix of an unfinished capture's name.
 const partSuffix = ".part"
 
-// errUnfinished is not seen by callers of Run.
+// errUnfinished is internal: Run never returns it.
 var errUnfinished = errors.New("unfinished")
 
-// create opens a file that will have the name when finish is called with nil. After an error, a
-// file of that name from before remains as it was. finish returns err, or an error of its own; only
-// its first call counts. What is no regular file is written directly, if the user has named it:
-// anybody may have put something at a name that the user has not given, or at that of the part.
+// create opens a file that gets its name when finish is called with nil. After an error, an
+// existing file of that name stays unchanged. finish returns err, or its own error; only its first
+// call has an effect. If the user has chosen the name, and it is not a regular file, it is written
+// directly. Anything else at the default name, or at the name of the part, is replaced, because
+// another user may have put it there.
 func create(name string, isNamed bool) (f *os.File, finish func(err error) error, err error) {
 	part := name + partSuffix
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
@@ -128,8 +129,8 @@ func create(name string, isNamed bool) (f *os.File, finish func(err error) error
 	}, nil
 }
 
-// file makes the file to move, unless the options name one. Its bytes are random, so no fault on
-// the way can produce them by accident.
+// file makes the file to move, unless the options name one. Its bytes are random, so that no error
+// can produce them by accident.
 func (o Options) file() (string, error) {
 	if o.File != "" {
 		return o.File, nil
@@ -150,7 +151,7 @@ func (o Options) file() (string, error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// mainJob moves the file, in rounds next to plain TCP, then exchanges messages and atomics.
+// mainJob moves the file in rounds, next to plain TCP, and then exchanges messages and atomics.
 func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.Writer) error {
 	c, err := dial(ctx, s.rdma, extsock.Config{})
 	if err != nil {
@@ -204,7 +205,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// captured runs a short connection and writes all its bytes to a capture.
+// captured runs a short connection and writes all of its bytes to a capture.
 func captured(ctx context.Context, f io.Writer, address string) error {
 	w, err := capture.NewWriter(f)
 	if err != nil {
@@ -269,5 +270,5 @@ func start(ctx context.Context, command []string, dir string) (*server, error) {
 
 func (s *server) stop() {
 	s.hold.Close()
-	_ = s.cmd.Wait() // it ends when its standard input does
+	_ = s.cmd.Wait() // the process ends when its standard input is closed
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestMain lets the test binary be the server process too.
+// TestMain makes the test binary act as the server process too.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "demo-server" {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
@@ -63,8 +63,8 @@ func TestDemoMovesTheFile(t *testing.T) {
 	checkCapture(t, filepath.Join(dir, "demo.pcapng"))
 }
 
-// TestDemoKeepsOlderCapture: a run that is interrupted or fails leaves a capture of an earlier run
-// as it was, and no other file.
+// TestDemoKeepsOlderCapture: an interrupted or failed run leaves an earlier capture unchanged, and
+// no other file.
 func TestDemoKeepsOlderCapture(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -98,7 +98,8 @@ func TestDemoKeepsOlderCapture(t *testing.T) {
 	}
 }
 
-// checkCapture wants every operation of the short run in the capture, and every CRC good.
+// checkCapture checks that every operation of the short run is in the capture, and that every CRC
+// is correct.
 func checkCapture(t *testing.T, path string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzParseMessage: what parses is as long as it says, and says the same when it is made again.
+// FuzzParseMessage: a parsed message has the length in its header, and is the same when it is
+// encoded and parsed again.
 func FuzzParseMessage(f *testing.F) {
 	f.Add(appendMessage(nil, verbEcho, []byte("bytes")))
 	f.Add(appendMessage(nil, verbOffer, make([]byte, 8)))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlantedCapture: what another user has left under the name of the capture, or of its part, is
-// replaced, and neither followed nor waited for.
+// TestPlantedCapture: a link or FIFO that another user has planted under the name of the capture,
+// or of its part, is replaced. It is not followed or opened.
 func TestPlantedCapture(t *testing.T) {
 	for desc, plant := range map[string]func(name string) error{
 		"a link": func(name string) error { return os.Symlink("victim", name) },

@@ -17,9 +17,9 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// What the two ends say to each other in messages. The client's begin with the verb, padded to 8
-// octets, and the length of the argument (4); they are padded to minMessage, because Wireshark's
-// RPC-over-RDMA heuristics stumble over very short Sends.
+// The messages between the two ends. The client's messages begin with the verb, padded to 8 octets,
+// and the length of the argument (4 octets). They are padded to minMessage, because very short
+// Sends confuse Wireshark's RPC-over-RDMA heuristics.
 //
 //	client: offer    size(8)   the server registers so many octets
 //	server:          handle(16)
@@ -29,8 +29,8 @@ import (
 //	client: counter            the server registers a word for atomics
 //	server:          handle(16)
 //
-// storedName is where the server stores what has come, in its working directory. A client has no
-// say in it: whoever reaches the port may be one.
+// storedName is the name of the file in which the server stores the bytes, in its working
+// directory. Clients cannot choose it, because any process that reaches the port may be a client.
 const storedName = "stored-by-server"
 
 const (
@@ -84,7 +84,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	go accept.Each(context.Background(), l, logged(serveRDMA))
 	go accept.Each(context.Background(), plain, logged(servePlain))
 	fmt.Fprintln(out, l.Addr(), plain.Addr())
-	_, err = io.Copy(io.Discard, in) // the client holds the other end as long as it runs
+	_, err = io.Copy(io.Discard, in) // the client keeps the other end open while it runs
 	return err
 }
 
@@ -134,7 +134,7 @@ func serveRDMA(nc net.Conn) error {
 	}
 }
 
-// grant registers the memory that an offer asks for.
+// grant registers the memory that an offer requests.
 func grant(c *extsock.Conn, arg []byte) (memory, handle []byte, err error) {
 	if len(arg) != 8 {
 		return nil, nil, errors.New("an offer must have 8 bytes")
@@ -157,7 +157,7 @@ func register(c *extsock.Conn, memory []byte, access ddp.Access) ([]byte, error)
 	return r.Handle().AppendTo(nil), nil
 }
 
-// store writes what has arrived to the file and returns its SHA-256.
+// store writes the received bytes to the file and returns their SHA-256.
 func store(memory []byte) ([]byte, error) {
 	if err := os.WriteFile(storedName, memory, 0o600); err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func store(memory []byte) ([]byte, error) {
 	return sum[:], nil
 }
 
-// servePlain serves the comparison. It reads size(8) and that many bytes by plain TCP, answers with
-// one byte, and then sends the same number of bytes back.
+// servePlain serves the comparison over plain TCP. It reads the size (8 bytes), answers with one
+// byte, reads that many bytes, answers with one byte, and sends the bytes back.
 func servePlain(c net.Conn) error {
 	var size [8]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -179,7 +179,7 @@ func servePlain(c net.Conn) error {
 	}
 	memory := make([]byte, n)
 	touch(memory)
-	if _, err := c.Write([]byte{1}); err != nil { // the client's clock starts
+	if _, err := c.Write([]byte{1}); err != nil { // the client starts its clock
 		return err
 	}
 	if _, err := io.ReadFull(c, memory); err != nil {

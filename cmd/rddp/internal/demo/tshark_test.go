@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestCaptureSatisfiesTshark has Wireshark's decoder read the demo's capture: it must find iWARP
-// there and nothing malformed.
+// TestCaptureSatisfiesTshark decodes the demo's capture with Wireshark's decoder, which must find
+// iWARP and nothing malformed.
 func TestCaptureSatisfiesTshark(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package errtext says in one line why a connection has failed. The errors of package extsock name
-// each layer that they came through, and both addresses; a user of a command needs the innermost
-// reason, and the command prints the peer's address itself.
+// Package errtext describes in one line why a connection has failed. The errors of package extsock
+// name each layer that they passed, and both addresses. The user of a command needs only the
+// innermost reason, and the command prints the peer's address itself.
 package errtext
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// wsaReset is Windows's error number for ECONNRESET.
+// wsaReset is the Windows error number for ECONNRESET.
 const wsaReset syscall.Errno = 10054
 
 // IsReset reports whether err means that the peer, or a host on the way, has reset the TCP
@@ -28,8 +28,8 @@ func IsReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, wsaReset)
 }
 
-// Text returns the reason in err, in one line and without the addresses of this connection. A type
-// of error that Text does not know has its own text.
+// Text returns the reason in err, in one line and without the addresses of this connection. For
+// unknown types of errors, it returns the error's own text.
 func Text(err error) string {
 	rejected, terminated, framing, system := (*mpa.RejectError)(nil), (*rdmap.TerminateError)(nil), (*mpa.Error)(nil), syscall.Errno(0)
 	if text := tlshandshake.Words(err); text != "" {
@@ -59,7 +59,7 @@ func Text(err error) string {
 	}
 	if errors.As(inner, &framing) {
 		if before, found := strings.CutSuffix(inner.Error(), ": "+framing.Error()); found && framing.Code == mpa.CodeClosed {
-			return before // during startup: the peer has closed the connection without the frame
+			return before // the peer has closed the connection during startup, without sending the frame
 		}
 	}
 	switch {
@@ -73,13 +73,13 @@ func Text(err error) string {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ": ") }
 
-// A brief is an error with the text of Text.
+// A brief is an error whose text is that of Text.
 type brief struct{ error }
 
 func (e *brief) Error() string { return Text(e.error) }
 func (e *brief) Unwrap() error { return e.error }
 
-// Brief returns an error that wraps err and has the text of Text. nil stays nil.
+// Brief returns an error that wraps err and has the text Text(err). It returns nil for nil.
 func Brief(err error) error {
 	if err == nil {
 		return nil

@@ -65,8 +65,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextOfResets: what a peer that resets at once, and one that resets when it has the MPA
-// Request, do to a client gives a line without a system call and without the address.
+// TestTextOfResets: a client's error for a peer that resets at once, or after the MPA Request, is
+// one line without the names of system calls and without the address.
 func TestTextOfResets(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

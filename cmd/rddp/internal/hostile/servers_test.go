@@ -22,7 +22,7 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A quietKind is a way to hold a connection and to say nothing.
+// A quietKind is a way to hold a connection and stay silent.
 type quietKind struct {
 	desc  string
 	sends func(privateData string) []byte
@@ -35,12 +35,12 @@ var quietKinds = []quietKind{
 	}},
 }
 
-// quietCounts are how many such peers there are.
+// quietCounts returns the numbers of silent peers to test with.
 func quietCounts() []int { return []int{64, testmode.Count(10_000, 1000)} }
 
-// TestFileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most
-// 64 clients, and say nothing, or nothing after their MPA Request. An honest client copies a file
-// meanwhile, again and again. Without the tag conformance there are 64 and 1,000.
+// TestFileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server for at most
+// 64 clients, and stay silent from the beginning or after their MPA Request. Meanwhile, an honest
+// client copies a file repeatedly. Without the tag conformance there are 64 and 1,000 peers.
 func TestFileServerStaysUsable(t *testing.T) {
 	for _, kind := range quietKinds {
 		for _, n := range quietCounts() {
@@ -76,10 +76,10 @@ func TestFileServerStaysUsable(t *testing.T) {
 	}
 }
 
-// TestProxyStaysUsable: the same of a proxy: silent peers of its exit, and clients of its entrance
-// that connect and send nothing. With 64 of them the proxy takes 64 connections, and else 1024,
-// which is the default. Without the tag conformance there are 64 and 1,000, and the proxy takes 64
-// and 512.
+// TestProxyStaysUsable is the same test for a proxy: with silent peers of its exit, and clients of
+// its entrance that connect and send nothing. With 64 of them the proxy has 64 places, otherwise
+// 1024, which is the default. Without the tag conformance there are 64 and 1,000 peers, and the
+// proxy has 64 and 512 places.
 func TestProxyStaysUsable(t *testing.T) {
 	service := tcptest.Serve(t, func(c *net.TCPConn) {
 		c.SetDeadline(time.Time{}) // a connection through the proxy lasts as long as its test
@@ -102,8 +102,8 @@ func TestProxyStaysUsable(t *testing.T) {
 	}
 }
 
-// TestPingServerStaysUsable: the same of a ping server, also of one that serves a single client and
-// ends.
+// TestPingServerStaysUsable is the same test for a ping server, also for one that serves a single
+// client and ends.
 func TestPingServerStaysUsable(t *testing.T) {
 	for _, n := range quietCounts() {
 		for _, persistent := range []bool{true, false} {
@@ -128,8 +128,8 @@ func TestPingServerStaysUsable(t *testing.T) {
 	}
 }
 
-// TestPerfStaysUsable: the same of a server of rddp perf, which has places for 256 peers that have
-// said nothing.
+// TestPerfStaysUsable is the same test for a server of rddp perf, which has places for 256 silent
+// peers.
 func TestPerfStaysUsable(t *testing.T) {
 	for _, n := range quietCounts() {
 		t.Run(fmt.Sprintf("%d silent", n), func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestPerfStaysUsable(t *testing.T) {
 	}
 }
 
-// patience is how long an honest client waits for the MPA Reply. Zero means as long as clients do
-// by default.
+// patience returns the time that an honest client waits for the MPA Reply. Zero means the default
+// of clients.
 func patience(t *testing.T) time.Duration {
 	if testmode.Full {
 		return 0
@@ -159,8 +159,8 @@ func patience(t *testing.T) time.Duration {
 	return prototest.Patience(t)
 }
 
-// usable wants an honest client to succeed ten times in a row, each time within the client's own
-// time-outs.
+// usable checks that an honest client succeeds ten times in a row, each time within its own
+// timeouts.
 func usable(t *testing.T, client func() error) {
 	t.Helper()
 	for i := range 10 {
@@ -184,8 +184,8 @@ func serveUntilEnd(t *testing.T, serve func(context.Context) error) {
 	})
 }
 
-// tunnel starts an exit to service and an entrance to the exit, each for at most so many
-// connections, and returns their addresses.
+// tunnel starts an exit to service and an entrance to the exit, each for at most most connections,
+// and returns their addresses.
 func tunnel(t *testing.T, service string, most int) (entrance, exit string) {
 	t.Helper()
 	start := func(listen, to gateway.Address) string {
@@ -203,7 +203,7 @@ func tunnel(t *testing.T, service string, most int) (entrance, exit string) {
 	return start(any, ddp), exit
 }
 
-// echoes sends something through an entrance to the service and wants it back.
+// echoes sends bytes through an entrance to the service, and checks that they come back.
 func echoes(t *testing.T, entrance string) error {
 	c, err := net.Dial("tcp", entrance)
 	if err != nil {

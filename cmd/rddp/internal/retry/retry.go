@@ -1,4 +1,4 @@
-// Package retry has the time between two attempts of what fails and may work later.
+// Package retry computes the time between repeated attempts of an operation that may succeed later.
 package retry
 
 import (
@@ -9,11 +9,11 @@ import (
 const (
 	// First is the time between the first attempt and the second.
 	First = 20 * time.Millisecond
-	// Most is the longest time between two attempts.
+	// Most is the maximum time between two attempts.
 	Most = time.Second
 )
 
-// A Wait is the time between attempts: First, then twice as long each time, and Most at last. The
+// A Wait computes the time between attempts: First, then twice as long each time, up to Most. The
 // zero Wait is ready for use.
 type Wait struct{ last time.Duration }
 
@@ -23,17 +23,17 @@ func (w *Wait) Next() time.Duration {
 	return w.last
 }
 
-// HasBegun reports whether an attempt has failed before: whoever warns of failures has done so
-// then.
+// HasBegun reports whether Next has been called since the last Reset. A caller that logs failures
+// need not warn again then.
 func (w *Wait) HasBegun() bool { return w.last > 0 }
 
-// Reset begins anew after an attempt that has succeeded.
+// Reset starts over after a successful attempt.
 func (w *Wait) Reset() { w.last = 0 }
 
-// Pause waits for Next and reports whether ctx is still not done.
+// Pause waits for the time Next. It returns false if ctx is done first.
 func (w *Wait) Pause(ctx context.Context) bool { return Pause(ctx, w.Next()) }
 
-// Pause waits for d and reports whether ctx is still not done.
+// Pause waits for d. It returns false if ctx is done first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestWait: the time between attempts doubles up to Most, and begins anew after a success.
+// TestWait: the time between attempts doubles up to Most, and starts over after a success.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ms = time.Millisecond
@@ -33,7 +33,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestPauseEnds: whoever ends does not wait.
+// TestPauseEnds: Pause does not wait if ctx is done.
 func TestPauseEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

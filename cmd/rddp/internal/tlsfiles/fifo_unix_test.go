@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestFIFO: a certificate and its key that come out of FIFOs are read once. Connections do not wait
-// for somebody to write them again.
+// TestFIFO: a certificate and its key are read from FIFOs only once. Connections do not wait until
+// they are written again.
 func TestFIFO(t *testing.T) {
 	own, _, err := Self()
 	if err != nil {

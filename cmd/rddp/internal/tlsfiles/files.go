@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A source is the content of a file. An empty name stands for no file, which is not an error.
+// A source is the content of a file. An empty name means no file, which is not an error.
 type source struct {
 	name string
 	data []byte
@@ -26,8 +26,8 @@ func readSource(name string) (s source) {
 	return s
 }
 
-// again reads the file again. What is no regular file, such as a FIFO, gives its content only once
-// and may make readers wait, so it stays as it was.
+// again reads the file again. It returns s for a file that is not regular, such as a FIFO, which
+// yields its content only once and may block readers.
 func (s source) again() source {
 	if info, err := os.Stat(s.name); err == nil && !info.Mode().IsRegular() {
 		return s
@@ -39,21 +39,21 @@ func (s source) equal(o source) bool {
 	return (s.err == nil) == (o.err == nil) && bytes.Equal(s.data, o.data)
 }
 
-// files are all that a configuration is made of.
+// files are the inputs of a configuration.
 type files struct{ cert, key, ca source }
 
-// A loader makes a tls.Config of files, and makes it again when the content of one has changed. It
-// reads them for each connection: they are small, and the time of a file can stay the same when its
-// content changes.
+// A loader makes a tls.Config from files, and makes it again when the content of one has changed.
+// It reads them for each connection, because they are small, and because a file's content can
+// change without its modification time.
 type loader struct {
 	names  [3]string
 	config func(files) (*tls.Config, error)
-	failed func(error) // gets the error of each change that cannot be used
+	failed func(error) // called with the error for changed files that cannot be used
 
 	mu locks.Mutex[locks.Leaf]
-	// what is in use
+	// the current configuration
 	value *tls.Config // +checklocks:mu
-	// the files that config was called with last
+	// the files of the last load
 	seen []source // +checklocks:mu
 }
 
@@ -93,8 +93,7 @@ func (l *loader) loadLocked() error {
 	return err
 }
 
-// current returns the configuration of the files as they are now, or the last one that could be
-// made.
+// current returns the configuration for the current files, or the last valid one.
 func (l *loader) current() *tls.Config {
 	value, err := l.load()
 	if err != nil && l.failed != nil {
@@ -110,8 +109,8 @@ func (l *loader) load() (*tls.Config, error) {
 	return l.value, err
 }
 
-// authorities returns the certificates of authorities. Without a file it returns nil, which means
-// those of the system.
+// authorities returns the certificates of authorities in s. Without a file it returns nil, which
+// means the system's authorities.
 func authorities(s source) (*x509.CertPool, error) {
 	if s.name == "" {
 		return nil, nil
@@ -123,8 +122,7 @@ func authorities(s source) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// An Identity is the certificate of this end: that of the files Cert and Key, which are PEM, or
-// Own.
+// An Identity is the certificate of this end: the one in the PEM files Cert and Key, or Own.
 type Identity struct {
 	Cert, Key string
 	Own       *tls.Certificate

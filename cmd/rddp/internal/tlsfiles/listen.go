@@ -11,12 +11,11 @@ import (
 var ErrBeyond = errors.New("other hosts could connect without TLS")
 
 // CheckListen returns ErrBeyond unless only this host can connect to a listener at the TCP address.
-// It returns another error if it cannot know that, because the host's addresses cannot be looked
-// up.
+// It returns another error if it cannot tell because the host name cannot be looked up.
 func CheckListen(ctx context.Context, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil // Listen says more
+		return nil // Listen returns a better error
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return checkIP(ip)
@@ -26,7 +25,7 @@ func CheckListen(ctx context.Context, address string) error {
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return err // Listen looks the host up once more, and may then find it
+		return err // Listen looks up the host again, and may then find it
 	}
 	for _, ip := range ips {
 		if err := checkIP(ip); err != nil {

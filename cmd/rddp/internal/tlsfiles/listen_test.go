@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCheckListenOfUnknownHost: a host that cannot be looked up at the moment may be one of any
-// address, so it does not pass for loopback.
+// TestCheckListenOfUnknownHost: a host that cannot be looked up may have any address, so it does
+// not count as loopback.
 func TestCheckListenOfUnknownHost(t *testing.T) {
 	before := net.DefaultResolver
 	defer func() { net.DefaultResolver = before }()

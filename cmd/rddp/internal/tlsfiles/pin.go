@@ -14,13 +14,13 @@ import (
 // A Pin is the SHA-256 hash of a public key (SubjectPublicKeyInfo).
 type Pin [sha256.Size]byte
 
-// pinPrefix begins a pin, as in curl's option --pinnedpubkey.
+// pinPrefix is the prefix of a pin, as in curl's option --pinnedpubkey.
 const pinPrefix = "sha256//"
 
 // PinOf returns the pin of a certificate.
 func PinOf(c *x509.Certificate) Pin { return sha256.Sum256(c.RawSubjectPublicKeyInfo) }
 
-// ParsePin parses what Pin.String returns.
+// ParsePin parses a pin in the form that Pin.String returns.
 func ParsePin(s string) (p Pin, err error) {
 	text, ok := strings.CutPrefix(s, pinPrefix)
 	b, err := base64.StdEncoding.DecodeString(text)
@@ -32,7 +32,7 @@ func ParsePin(s string) (p Pin, err error) {
 
 func (p Pin) String() string { return pinPrefix + base64.StdEncoding.EncodeToString(p[:]) }
 
-// ErrPin means that the key of the peer's certificate is not the one that a pin names.
+// ErrPin means that the key of the peer's certificate does not match any pin.
 var ErrPin = errors.New("the peer has another key than the pin says")
 
 // pinned returns a function for tls.Config.VerifyConnection that checks the peer's key, or nil if

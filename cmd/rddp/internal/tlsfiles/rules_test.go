@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPinAndMore: a pin is enough by itself. With an authority or a name, those are checked too,
-// and so is the pin.
+// TestPinAndMore: a pin alone is enough. With an authority or a name, these and the pin are
+// checked.
 func TestPinAndMore(t *testing.T) {
 	own, pin, err := Self()
 	if err != nil {
@@ -61,7 +61,7 @@ func TestPinAndMore(t *testing.T) {
 	}
 }
 
-// TestCheckListen: only addresses of loopback are for this host only. No host means all addresses.
+// TestCheckListen: only loopback addresses are limited to this host. No host means all addresses.
 func TestCheckListen(t *testing.T) {
 	for address, isBeyond := range map[string]bool{
 		"127.0.0.1:7174": false, "127.1.2.3:7174": false, "[::1]:7174": false, "[::ffff:127.0.0.1]:7174": false, "[::1%lo]:7174": false,

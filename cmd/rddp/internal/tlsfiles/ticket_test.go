@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// TestNoResumption: a client that keeps sessions is checked anew for each connection, so one whose
-// authority has gone from the file is refused.
+// TestNoResumption: a client that keeps sessions is checked again for each connection, so it is
+// refused once its authority has been removed from the file.
 func TestNoResumption(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	own, _, err := Self()
@@ -60,7 +60,7 @@ func TestNoResumption(t *testing.T) {
 	}
 }
 
-// handshake connects a client to a server, which sends one byte. It returns what the server says.
+// handshake connects a client to a server, which sends one byte. It returns the server's result.
 func handshake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +75,7 @@ func handshake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, e
 		}
 		defer c.Close()
 		c.SetDeadline(prototest.Deadline(t))
-		_, _ = io.ReadAll(tls.Client(c, client)) // takes the tickets; the server says whether it fails
+		_, _ = io.ReadAll(tls.Client(c, client)) // receives the tickets; the server reports errors
 	}()
 	if err := l.(*net.TCPListener).SetDeadline(prototest.Deadline(t)); err != nil {
 		t.Fatal(err)

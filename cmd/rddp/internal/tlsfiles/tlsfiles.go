@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// A Server says how a server uses TLS. Identity is required.
+// A Server contains the TLS settings of a server. Identity is required.
 type Server struct {
 	Identity
 	CA     string      // PEM file: the authorities of clients
 	Pins   []Pin       // the keys of clients
-	Failed func(error) // gets why changed files cannot be loaded; nil ignores that
+	Failed func(error) // called with the reason if changed files cannot be loaded; may be nil
 }
 
 // Config returns the configuration for all connections of the server.
@@ -38,8 +38,8 @@ func (s Server) config(f files) (*tls.Config, error) {
 	}
 	cfg := &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*own}, VerifyConnection: pinned(s.Pins),
-		// A ticket would stand for a certificate that the server has checked with the authorities
-		// and pins of that time. Without tickets each connection is checked with those of now.
+		// A ticket would replace the check of a certificate by an earlier check with older
+		// authorities and pins. Without tickets, each connection is checked with the current ones.
 		SessionTicketsDisabled: true,
 	}
 	switch {
@@ -52,13 +52,13 @@ func (s Server) config(f files) (*tls.Config, error) {
 	return cfg, err
 }
 
-// A Client says how a client uses TLS.
+// A Client contains the TLS settings of a client.
 type Client struct {
-	Identity             // optional: what the client shows to the server
-	CA       string      // PEM file: the authorities of servers; empty means those of the system
-	Name     string      // the name in the server's certificate; empty means the host that is dialed
+	Identity             // optional: the certificate that the client sends to the server
+	CA       string      // PEM file: the authorities of servers; empty means the system's
+	Name     string      // the name in the server's certificate; empty means the dialed host
 	Pins     []Pin       // the keys of servers
-	Failed   func(error) // gets why changed files cannot be loaded; nil ignores that
+	Failed   func(error) // called with the reason if changed files cannot be loaded; may be nil
 }
 
 // Config returns a function that returns the configuration for the next connection.
@@ -77,20 +77,21 @@ func (c Client) config(f files) (*tls.Config, error) {
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS13, ServerName: c.Name, VerifyConnection: pinned(c.Pins)}
 	if own != nil {
-		// Certificates would send none if the server names other authorities, and then the server
-		// could not say what is wrong.
+		// With Certificates, the client would send none if the server names other authorities, and
+		// then the server could not report the reason.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil }
 	}
 	cfg.RootCAs, err = authorities(f.ca)
-	// A pin names the key itself, so no authority has to confirm it.
+	// A pin identifies the key itself, so no authority is needed.
 	cfg.InsecureSkipVerify = len(c.Pins) > 0 && c.CA == "" && c.Name == ""
 	return cfg, err
 }
 
-// selfLife is the life of a certificate of Self. Peers that know its pin do not look at it.
+// selfLife is the lifetime of a certificate of Self. Peers that know its pin do not check the
+// lifetime.
 const selfLife = 10 * 365 * 24 * time.Hour
 
-// Self makes a key and a certificate for it.
+// Self makes a key and a self-signed certificate for it, and returns the certificate and its pin.
 func Self() (*tls.Certificate, Pin, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
