@@ -8,17 +8,18 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Limiter is the places of a server's connections. Any goroutine may call its methods.
+// A Limiter manages the places of a server's connections. Any goroutine may call its methods.
 type Limiter struct {
 	most      int // see New
 	mostQuiet int // see New
 
 	mu locks.Mutex[locks.Admission]
-	// those that New has made
+	// number of Places that New has made
 	number uint64 // +checklocks:mu
-	// those that have a counted connection, so there are never more than connections
+	// the sources that have a counted connection, so there are never more sources than connections
 	sources map[Source]*source // +checklocks:mu
-	// those that have a quiet connection; the first one loses a connection if there is no room
+	// the sources that have a quiet connection; the first one loses a connection if there is no
+	// room
 	noisy noisiest // +checklocks:mu
 	// quiet connections
 	quiet int // +checklocks:mu
@@ -32,9 +33,9 @@ type Limiter struct {
 // connections are quiet. If mostQuiet is zero, at most most connections are quiet, held or lent.
 func New(most, mostQuiet int) *Limiter { return &Limiter{most: most, mostQuiet: mostQuiet} }
 
-// New returns the place of a connection that was just accepted from a source. Whoever was accepted
-// earlier has the older place. displace is called, by a goroutine that holds no lock of this
-// package, when another connection takes the place: err is ErrQuiet or ErrShare. It must not block.
+// New returns the place of a connection that was just accepted from a source. A connection that was
+// accepted earlier has an older place. When another connection takes the place, a goroutine that
+// holds no lock of this package calls displace with ErrQuiet or ErrShare. displace must not block.
 func (c *Limiter) New(from Source, displace func(err error)) *Place {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +43,7 @@ func (c *Limiter) New(from Source, displace func(err error)) *Place {
 	return &Place{all: c, number: c.number, source: from, displace: displace}
 }
 
-// Len returns how many connections are quiet, held or lent.
+// Len returns the number of connections that are quiet, held or lent.
 func (c *Limiter) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,10 +61,11 @@ type source struct {
 
 func (s *source) oldest() *Place { return s.quiet.Front().Value.(*Place) }
 
-// noisiest is a heap of sources that have quiet connections. The first one has most of them; of
-// several with as many, most others; then the one whose quiet connection was accepted first. The
-// others come second, because otherwise a source with many of them, such as the one entrance of an
-// exit, could get no newcomer in while another source floods.
+// noisiest is a heap of sources that have quiet connections. The first source has the most quiet
+// connections. Among several such sources it has the most other connections, and then the oldest
+// quiet connection. Quiet connections count first, because otherwise a source with many other
+// connections, such as the entrance that connects to an exit, could get no newcomer in while
+// another source floods.
 type noisiest []*source
 
 func (c noisiest) Len() int { return len(c) }
@@ -91,8 +93,7 @@ func (c *noisiest) Pop() any {
 	return s
 }
 
-// sortLocked puts s where it belongs in the heap, after its counts have changed. Before the change
-// it had a quiet connection if it was in the heap.
+// sortLocked moves s to its right place in the heap after its counts have changed.
 //
 // +checklocks:c.mu
 func (c *Limiter) sortLocked(s *source) {
@@ -101,7 +102,7 @@ func (c *Limiter) sortLocked(s *source) {
 	}
 }
 
-// isOverfullLocked reports whether the quiet connection that has just come is one too many.
+// isOverfullLocked reports whether the newest quiet connection is one too many.
 //
 // +checklocks:c.mu
 func (c *Limiter) isOverfullLocked() bool {
@@ -116,11 +117,11 @@ func (c *Limiter) isOverfullLocked() bool {
 // +checklocks:c.mu
 func (c *Limiter) mayHoldLocked(s *source, n int) bool { return s.held+n <= c.most-c.held }
 
-// room is the part of all places that newcomers may take back from those who have them on loan.
+// Newcomers may take back at most 1/room of all places from connections whose places are lent.
 const room = 16
 
-// loserLocked returns the place that a newcomer takes which has found no room, or the newcomer's
-// own.
+// loserLocked returns the place that a newcomer without room takes, or the newcomer's own place if
+// it loses.
 //
 // +checklocks:c.mu
 func (c *Limiter) loserLocked(newcomer *Place) *Place {

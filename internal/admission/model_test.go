@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A modeled is a place as the package comment tells of it.
+// A modeled is a place as the package comment describes it.
 type modeled struct {
 	*Place
 	from  Source
@@ -17,7 +17,8 @@ type modeled struct {
 	err   error
 }
 
-// A model has the places in the order in which they were accepted, those outside included.
+// A model has all places in the order in which they were accepted, including places that have not
+// entered.
 type model struct {
 	most, mostQuiet int
 	places          []*modeled
@@ -51,7 +52,7 @@ func (m *model) lastLent() (last *modeled) {
 	return last
 }
 
-// enter wants p to enter.
+// enter models Enter.
 func (m *model) enter(p *modeled) (loser *modeled, err error) {
 	p.want = quiet
 	if m.mostQuiet > 0 && m.all(quiet) <= m.mostQuiet || m.mostQuiet == 0 && m.all(quiet)+m.all(held)+m.all(lent) <= m.most {
@@ -71,7 +72,7 @@ func (m *model) enter(p *modeled) (loser *modeled, err error) {
 	}), ErrQuiet
 }
 
-// heard wants p to be heard.
+// heard models Heard.
 func (m *model) heard(p *modeled) (loser *modeled) {
 	isFull := m.all(held)+m.all(lent) >= m.most
 	if p.want != quiet {
@@ -90,7 +91,7 @@ func (m *model) heard(p *modeled) (loser *modeled) {
 	return loser
 }
 
-// leave wants p to leave.
+// leave models Leave.
 func (m *model) leave(p *modeled) {
 	was := p.want
 	p.want = outside
@@ -105,8 +106,8 @@ func (m *model) leave(p *modeled) {
 	}
 }
 
-// TestCrowdIsExact: whatever comes and goes, each place is what the rules say, the counts are those
-// of the places, and nothing is kept of sources that have no connection.
+// TestCrowdIsExact: whatever connections come and go, each place has the state that the rules
+// require, the counts match the places, and nothing is kept of sources that have no connection.
 func TestCrowdIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{most: rapid.IntRange(1, 40).Draw(t, "most"), mostQuiet: rapid.IntRange(0, 6).Draw(t, "mostQuiet")}
@@ -151,7 +152,7 @@ func TestCrowdIsExact(t *testing.T) {
 
 // check compares the Limiter with the model.
 //
-// +checklocksignore: no other goroutine is at work
+// +checklocksignore: no other goroutine is running
 func (m *model) check(t *rapid.T, c *Limiter) {
 	sources := make(map[Source]bool)
 	for _, p := range m.places {

@@ -10,7 +10,7 @@ import (
 // A Place is the place of one connection in a Limiter. Any goroutine may call its methods.
 type Place struct {
 	all      *Limiter
-	number   uint64 // the Limiter counts the connections as they are accepted
+	number   uint64 // in the order in which the Limiter's connections were accepted
 	displace func(error)
 
 	source Source     // +checklocks:all.mu
@@ -27,7 +27,7 @@ type Place struct {
 type placeState uint8
 
 const (
-	outside placeState = iota // not yet counted, or not any more
+	outside placeState = iota // not yet counted, or no longer
 	quiet
 	held
 	lent
@@ -44,7 +44,8 @@ var placeNext = states.Table[placeState]{
 	lent:    states.To(outside, held),
 }
 
-// becomeLocked is the one place where the state of a Place changes, and the counts with it.
+// becomeLocked changes the state of a Place, and the counts with it. Nothing else changes the
+// state.
 //
 // +checklocks:c.mu
 // +checklocks:p.all.mu
@@ -81,7 +82,7 @@ func (c *Limiter) becomeLocked(p *Place, next placeState) {
 	}
 }
 
-// countLocked finds the source of a connection that is counted from now on.
+// countLocked finds or makes the source of a connection that is counted from now on.
 //
 // +checklocks:c.mu
 // +checklocks:p.all.mu
@@ -95,7 +96,7 @@ func (c *Limiter) countLocked(p *Place) {
 	p.from = c.sources[p.source]
 }
 
-// forgetLocked ends countLocked.
+// forgetLocked undoes countLocked.
 //
 // +checklocks:c.mu
 // +checklocks:p.all.mu
@@ -107,7 +108,7 @@ func (c *Limiter) forgetLocked(p *Place) {
 	}
 }
 
-// queueLocked puts p among the quiet connections.
+// queueLocked adds p to the quiet connections.
 //
 // +checklocks:c.mu
 // +checklocks:p.all.mu
@@ -130,7 +131,7 @@ func (c *Limiter) queueLocked(p *Place) {
 	}
 }
 
-// hushLocked takes p from the quiet connections.
+// hushLocked removes p from the quiet connections.
 //
 // +checklocks:c.mu
 // +checklocks:p.all.mu
@@ -147,13 +148,13 @@ func (c *Limiter) hushLocked(p *Place) {
 }
 
 // Enter counts the connection as a quiet one. If there is no room, another connection loses its
-// place: the oldest quiet one of the source that has most of them, the newcomer included, or one
-// that has its place on loan; the package comment says which. Between sources that have as many
-// quiet ones, it is that with more other connections, and then the connection goes that was
-// accepted first: connections that were accepted earlier never displace a quiet one that was
-// accepted later, whatever the order in which they enter. Enter does not wait for the other
-// connection to end. If the newcomer itself would have to go, Enter reports false, and the server
-// refuses it. Enter must be called at most once.
+// place: the oldest quiet connection of the source that has most of them, including the newcomer,
+// or a connection whose place is lent; the package comment says which. If sources have equally many
+// quiet connections, the source with more other connections loses one, and then the connection that
+// was accepted first loses its place. So a connection that was accepted earlier never displaces a
+// quiet one that was accepted later, whatever the order in which they enter. Enter does not wait
+// for the other connection to end. If the newcomer itself would lose, Enter returns false, and the
+// server refuses it. Enter must be called at most once.
 func (p *Place) Enter() bool {
 	c := p.all
 	c.mu.Lock()
@@ -182,10 +183,10 @@ func (p *Place) HasDisplaced() bool {
 	return p.displaced
 }
 
-// Heard notes that the peer of an entered connection has said something, so newcomers cannot
-// displace the connection as a quiet one any more. It reports whether the connection has a place,
-// held or lent. If not, either the connection has been displaced, or there is no place that it may
-// have; in the second case it stays quiet, and the server may call Heard again later.
+// Heard records that the peer of an entered connection has sent something, so newcomers can no
+// longer displace it as a quiet connection. It reports whether the connection has a place, held or
+// lent. If not, either the connection has been displaced, or there is no place for it. In the
+// second case it remains quiet, and the server may call Heard again later.
 func (p *Place) Heard() bool {
 	c := p.all
 	c.mu.Lock()
@@ -210,8 +211,8 @@ func (p *Place) Heard() bool {
 	return has
 }
 
-// Move says that a quiet connection comes from another source than the one that it was accepted
-// from, because a proxy in front has said so. It takes no place from others.
+// Move changes the source of a quiet connection, because a proxy in front has named another one. It
+// takes no place from others.
 func (p *Place) Move(to Source) {
 	c := p.all
 	c.mu.Lock()
@@ -239,8 +240,8 @@ func (p *Place) Leave() {
 	}
 }
 
-// settleLocked lets those hold their places who have them on loan and may hold them now that one
-// was given back.
+// settleLocked turns lent places into held ones if their sources may hold them now that a place has
+// been returned.
 //
 // +checklocks:c.mu
 func (c *Limiter) settleLocked() {

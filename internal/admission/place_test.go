@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A hall is a Limiter, and which connections have been displaced.
+// A hall is a Limiter and a list of the connections that it has displaced.
 type hall struct {
 	t         *testing.T
 	all       *Limiter
@@ -58,7 +58,7 @@ func (h *hall) want(displaced ...string) {
 }
 
 // TestQuietCountTowardMost: without MostQuiet a newcomer displaces the connection that has been
-// quiet longest, and is refused only when all peers have been heard.
+// quiet longest. It is refused only if all peers have been heard.
 func TestQuietCountTowardMost(t *testing.T) {
 	h := newHall(t, 3, 0)
 	a := h.enter("a", true)
@@ -73,7 +73,7 @@ func TestQuietCountTowardMost(t *testing.T) {
 	h.heard(d, true)
 	h.enter("e", false)
 	h.want()
-	b.Leave() // it has no place any more
+	b.Leave() // it no longer has a place
 	h.enter("f", false)
 	c.Leave()
 	g := h.enter("g", true)
@@ -86,8 +86,8 @@ func TestQuietCountTowardMost(t *testing.T) {
 	h.want("h")
 }
 
-// TestQuietHaveTheirOwnMost: with MostQuiet quiet connections take no place from those that were
-// heard, and a connection that finds no place among those may ask again.
+// TestQuietHaveTheirOwnMost: with MostQuiet quiet connections take no place from connections that
+// were heard, and a connection that finds no place among the heard ones may try again.
 func TestQuietHaveTheirOwnMost(t *testing.T) {
 	h := newHall(t, 1, 2)
 	a := h.enter("a", true)
@@ -110,8 +110,8 @@ func TestQuietHaveTheirOwnMost(t *testing.T) {
 	h.want("e")
 }
 
-// TestOlderConnectionsDisplaceNone: the order in which connections were accepted counts, and not
-// the one in which they enter.
+// TestOlderConnectionsDisplaceNone: the order in which connections were accepted counts, not the
+// order in which they enter.
 func TestOlderConnectionsDisplaceNone(t *testing.T) {
 	h := newHall(t, 1, 2)
 	a, b, c, d := h.accept("", "a"), h.accept("", "b"), h.accept("", "c"), h.accept("", "d")
@@ -135,8 +135,7 @@ func (h *hall) from(source, name string, want bool) *Place {
 }
 
 // TestFloodDisplacesItself: a source with many connections takes no place from one that has fewer,
-// whether its connections are quiet or heard, and what is kept of sources is no more than that of
-// the connections.
+// whether its connections are quiet or heard, and only sources of open connections are kept.
 func TestFloodDisplacesItself(t *testing.T) {
 	const flood, honest, other = "192.0.2.1/32", "192.0.2.2/32", "2001:db8::/64"
 	for _, all := range []struct{ most, mostQuiet int }{{4, 0}, {100, 4}} {
@@ -152,13 +151,13 @@ func TestFloodDisplacesItself(t *testing.T) {
 		h.displaced = nil
 		b := h.from(other, "other", true)
 		h.want("flood")
-		if n := len(h.all.sources); n != 3 { // +checklocksignore: no other goroutine is at work
+		if n := len(h.all.sources); n != 3 { // +checklocksignore: no other goroutine is running
 			t.Errorf("%d sources are kept, of 3", n)
 		}
 		for _, p := range last[998:] {
 			h.heard(p, true)
 		}
-		if all.mostQuiet == 0 { // two of the flood keep their places, and each source has one that is quiet
+		if all.mostQuiet == 0 { // two of the flood keep their places, and each source has a quiet one
 			h.from(flood, "flood", false)
 			h.want()
 		}
@@ -167,14 +166,14 @@ func TestFloodDisplacesItself(t *testing.T) {
 		for _, p := range append(last, a, b) {
 			p.Leave()
 		}
-		if len(h.all.sources)+len(h.all.noisy)+h.all.quiet+h.all.held+h.all.lent.Len() != 0 { // +checklocksignore: no other goroutine is at work
-			t.Errorf("when all have left, %d sources, %d with quiet ones, %d quiet, %d held, %d lent", len(h.all.sources), len(h.all.noisy), h.all.quiet, h.all.held, h.all.lent.Len()) // +checklocksignore: no other goroutine is at work
+		if len(h.all.sources)+len(h.all.noisy)+h.all.quiet+h.all.held+h.all.lent.Len() != 0 { // +checklocksignore: no other goroutine is running
+			t.Errorf("when all have left, %d sources, %d with quiet ones, %d quiet, %d held, %d lent", len(h.all.sources), len(h.all.noisy), h.all.quiet, h.all.held, h.all.lent.Len()) // +checklocksignore: no other goroutine is running
 		}
 	}
 }
 
-// TestFloodBesideMany: a source whose many connections were heard still gets newcomers in, while
-// another source floods.
+// TestFloodBesideMany: a source with many heard connections can still add new ones while another
+// source floods.
 func TestFloodBesideMany(t *testing.T) {
 	h := newHall(t, 100, 0)
 	for range 60 {
@@ -190,8 +189,8 @@ func TestFloodBesideMany(t *testing.T) {
 	h.want("flood")
 }
 
-// TestMove: a quiet connection that turns out to come from elsewhere counts there, and a heard one
-// stays heard.
+// TestMove: a quiet connection that turns out to come from another source counts as that source's,
+// and a heard one stays heard.
 func TestMove(t *testing.T) {
 	h := newHall(t, 3, 0)
 	elsewhere := Source{name: "elsewhere"}
@@ -205,8 +204,8 @@ func TestMove(t *testing.T) {
 	h.want("stays") // of the source with two, not the oldest of all
 	h.heard(heard, true)
 	heard.Leave()
-	if h.all.held != 0 { // +checklocksignore: no other goroutine is at work
-		t.Errorf("%d places are still held", h.all.held) // +checklocksignore: no other goroutine is at work
+	if h.all.held != 0 { // +checklocksignore: no other goroutine is running
+		t.Errorf("%d places are still held", h.all.held) // +checklocksignore: no other goroutine is running
 	}
 }
 
@@ -231,7 +230,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// A name is an address of another network than the operating system's TCP.
+// A name is an address of a network other than the operating system's TCP.
 type name string
 
 func (name) Network() string  { return "sim" }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// spoken makes n places of a source whose peers have said something.
+// spoken makes n places of a source whose peers have sent something.
 func (h *hall) spoken(source string, n int) (places []*Place) {
 	h.t.Helper()
 	for range n {
@@ -16,9 +16,9 @@ func (h *hall) spoken(source string, n int) (places []*Place) {
 	return places
 }
 
-// count returns how many places of a source have this state.
+// count returns how many of the places have this state.
 //
-// +checklocksignore: no other goroutine is at work
+// +checklocksignore: no other goroutine is running
 func count(places []*Place, s placeState) (n int) {
 	for _, p := range places {
 		if p.state == s {
@@ -28,8 +28,8 @@ func count(places []*Place, s placeState) (n int) {
 	return n
 }
 
-// TestOneSourceCanUseAll: a source may have all places, half of them on loan, and its own newcomers
-// are then refused: they take no place from a peer that has spoken.
+// TestOneSourceCanUseAll: a source may have all places, half of them lent. Its own newcomers are
+// then refused: they take no place from a peer that has sent something.
 func TestOneSourceCanUseAll(t *testing.T) {
 	h := newHall(t, 10, 0)
 	all := h.spoken("a", 10)
@@ -45,9 +45,8 @@ func TestOneSourceCanUseAll(t *testing.T) {
 	}
 }
 
-// TestNewcomerGetsItsShare: peers that have spoken, and hold all places, make room for one from
-// elsewhere, the last one first, until the newcomers' source has its share. What a source holds
-// stays.
+// TestNewcomerGetsItsShare: peers that have sent something and have all places make room for peers
+// of another source, the last one first, until that source has its share. Held places stay.
 func TestNewcomerGetsItsShare(t *testing.T) {
 	for _, mostQuiet := range []int{0, 8} {
 		t.Run(fmt.Sprintf("MostQuiet %d", mostQuiet), func(t *testing.T) {
@@ -73,8 +72,8 @@ func TestNewcomerGetsItsShare(t *testing.T) {
 	}
 }
 
-// TestSilentTakeBackLittle: newcomers that say nothing take back no more than a sixteenth of all
-// places from peers that have spoken, and none that is held.
+// TestSilentTakeBackLittle: silent newcomers take back at most a sixteenth of all places from peers
+// that have sent something, and no held place.
 func TestSilentTakeBackLittle(t *testing.T) {
 	h := newHall(t, 64, 0)
 	busy := h.spoken("busy", 64)
@@ -86,9 +85,9 @@ func TestSilentTakeBackLittle(t *testing.T) {
 	}
 }
 
-// TestShareOfFloods: n sources that speak and take what they can leave 1/(n+1) of the places for
-// others, for as many sources as there are places nearly. A peer that holds its place keeps it, and
-// one from elsewhere that comes meanwhile finds a place.
+// TestShareOfFloods: n sources that send and take all places that they can leave 1/(n+1) of the
+// places for others, for almost as many sources as there are places. A peer that holds its place
+// keeps it, and a peer of another source that arrives meanwhile finds a place.
 func TestShareOfFloods(t *testing.T) {
 	const most = 1024
 	for _, tt := range []struct{ sources, free int }{{1, 511}, {2, 341}, {10, 93}, {100, 10}, {1000, 1}} {

@@ -5,15 +5,15 @@ import (
 	"net/netip"
 )
 
-// A Source is where connections come from: an IPv4 address, or the 64 bits of an IPv6 address that
-// name a network, within which one host can have any address. Peers without an address, such as
-// those at a unix socket, are one source, the zero Source.
+// A Source is the origin of connections: an IPv4 address, or the network part of an IPv6 address,
+// 64 bits, because one host can have any address within its network. Peers without an address, such
+// as those at a unix socket, are one source, the zero Source.
 type Source struct {
 	prefix netip.Prefix
-	name   string // of a host whose address is no IP address
+	name   string // of a host whose address is not an IP address
 }
 
-// networkBits are the bits of an IPv6 address that name the network.
+// networkBits is the number of bits of an IPv6 address that identify the network.
 const networkBits = 64
 
 // SourceOf returns the source of a peer's address.
@@ -43,7 +43,7 @@ func ofIP(ip netip.Addr) Source {
 	return Source{prefix: netip.PrefixFrom(ip, bits).Masked()}
 }
 
-// IsKnown reports whether s is more than the source of all peers without an address.
+// IsKnown reports whether s is not the source of all peers without an address.
 func (s Source) IsKnown() bool { return s != Source{} }
 
 func (s Source) String() string {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMaker reads the maker's name as the manuals write it. The order of the registers in IsIntel
-// must be that of the name.
+// TestMaker reads the maker's name as the manuals write it. IsIntel must use the registers in the
+// order of the name.
 func TestMaker(t *testing.T) {
 	highest, b, c, d := ID(0, 0)
 	var name []byte
@@ -22,7 +22,7 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-// TestFeatures compares leaf 1 with what every amd64 CPU has: SSE2.
+// TestFeatures checks leaf 1 for SSE2, which every amd64 CPU has.
 func TestFeatures(t *testing.T) {
 	if _, _, _, d := ID(1, 0); d>>26&1 != 1 {
 		t.Errorf("EDX of leaf 1 is %#x, without SSE2", d)

@@ -1,4 +1,4 @@
-// Package cpuid asks an x86 CPU what it is. It is for packages with assembly that choose by the
-// maker of the CPU, or by a feature that golang.org/x/sys/cpu does not report. On other
-// architectures the package is empty.
+// Package cpuid identifies an x86 CPU. It is for packages whose assembly depends on the maker of
+// the CPU, or on a feature that golang.org/x/sys/cpu does not report. On other architectures the
+// package is empty.
 package cpuid

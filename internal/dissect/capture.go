@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Limits of the capture file formats. Blocks that are stepped over may be longer. A file beyond
-// them is taken for a damaged one, so that four octets of nonsense can't make the reader ask for
-// gigabytes.
+// Limits of the capture file formats. Skipped blocks may be longer. A file that exceeds the limits
+// counts as damaged, so that four octets of nonsense can't make the reader allocate gigabytes.
 const (
 	maxPacket     = 1 << 20 // octets of one captured packet; Linux captures at most 256 KiB
 	maxBlock      = maxPacket + 64<<10
@@ -29,7 +28,7 @@ const (
 	pcapngSection    = 0x0A0D0D0A
 )
 
-// packet is one packet of a capture file. data is overwritten by the next call of next.
+// packet is one packet of a capture file. The next call of next overwrites data.
 type packet struct {
 	time time.Time
 	link uint16 // LINKTYPE_ value
@@ -43,11 +42,11 @@ type packets interface {
 	next() (packet, error)
 }
 
-// openCapture looks at the first octets of r and returns the reader for its format.
+// openCapture examines the first octets of r and returns the reader for its format.
 //
-// The two readers are our own: those of gopacket take the end of a file inside a block for its
-// proper end, panic at malformed options, ask for as much memory as a length field says, and cut
-// the link type to eight bits, which hides Linux's "cooked v2".
+// The package has its own readers, because those of gopacket treat the end of a file inside a block
+// as its proper end, panic at malformed options, allocate as much memory as a length field says,
+// and cut the link type to eight bits, which hides Linux's "cooked v2".
 func openCapture(r io.Reader) (packets, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	magic, err := b.Peek(4)
@@ -92,7 +91,7 @@ func newPcapReader(r io.Reader, order binary.ByteOrder, nano bool) (*pcapReader,
 	if nano {
 		p.tick = time.Nanosecond
 	}
-	p.link = uint16(order.Uint32(h[20:])) // the upper bits tell about a frame check sequence
+	p.link = uint16(order.Uint32(h[20:])) // the upper bits describe a frame check sequence
 	return p, nil
 }
 
@@ -115,7 +114,7 @@ func (p *pcapReader) next() (packet, error) {
 	return packet{time: t.UTC(), link: p.link, data: p.buf, cut: captured < original}, nil
 }
 
-// Types of the pcapng blocks that matter here; others are stepped over.
+// Types of the pcapng blocks that matter here; others are skipped.
 const (
 	blockInterface      = 1
 	blockObsoletePacket = 2
@@ -126,7 +125,7 @@ const (
 var wantedBlocks = []uint32{blockInterface, blockObsoletePacket, blockSimplePacket, blockEnhancedPacket}
 
 // pcapngReader reads the block format: type, total length, body, total length again. A section
-// header sets the byte order and forgets the interfaces before it.
+// header sets the byte order and clears the earlier interfaces.
 type pcapngReader struct {
 	r          io.Reader
 	order      binary.ByteOrder // nil before the first section header
@@ -171,8 +170,8 @@ func (p *pcapngReader) next() (packet, error) {
 	}
 }
 
-// block reads one block and returns its type and body, which the next call overwrites. Section
-// headers are dealt with here, because they set the byte order of their own length field.
+// block reads one block and returns its type and body, which the next call overwrites. It handles
+// section headers itself, because they set the byte order of their own length field.
 func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	var h [12]byte
 	if n, err := io.ReadFull(p.r, h[:]); n == 0 && errors.Is(err, io.EOF) {
@@ -198,7 +197,7 @@ func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	if total < 12 || total%4 != 0 || wanted && total > maxBlock || section && total < 28 {
 		return 0, nil, fmt.Errorf("%w: a block of %d bytes", ErrMalformed, total)
 	}
-	if total == 12 { // no body: what was read is the second length field
+	if total == 12 { // no body: the second length field has been read already
 		return kind, nil, nil
 	}
 	if !wanted {
@@ -219,7 +218,8 @@ func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	return kind, body, nil
 }
 
-// stepOver reads the rest of a block, of which 12 octets have been read. It may have any size.
+// stepOver skips the rest of a block, of which 12 octets have been read. The block may have any
+// size.
 func (p *pcapngReader) stepOver(total uint32) error {
 	if _, err := io.CopyN(io.Discard, p.r, int64(total)-16); err != nil {
 		return truncated(err)
@@ -238,7 +238,7 @@ func blockEnds(total, again uint32) error {
 	return fmt.Errorf("%w: a block of %d bytes that ends as one of %d", ErrMalformed, total, again)
 }
 
-// addInterface takes in an interface description: link type, reserved, snap length, options.
+// addInterface adds an interface from its description: link type, reserved, snap length, options.
 func (p *pcapngReader) addInterface(body []byte) error {
 	if len(body) < 8 || len(p.interfaces) == maxInterfaces {
 		return fmt.Errorf("%w: interface description %d", ErrMalformed, len(p.interfaces))
@@ -266,8 +266,7 @@ func (p *pcapngReader) addInterface(body []byte) error {
 }
 
 // unitsOf returns the time stamp units in a second for an if_tsresol octet: a power of ten, or of
-// two when the top bit is set. Powers that don't fit mean nothing and give the default,
-// microseconds.
+// two when the top bit is set. For powers that don't fit it returns the default, microseconds.
 func unitsOf(resolution byte) uint64 {
 	exponent := int(resolution & 0x7F)
 	if resolution&0x80 != 0 {
@@ -286,8 +285,8 @@ func unitsOf(resolution byte) uint64 {
 	return units
 }
 
-// packet reads what follows the interface number in the two packet blocks that have one: time in
-// two words, captured length, original length, octets.
+// packet reads the rest, after the interface number, of the two packet blocks that have one: time
+// in two words, captured length, original length, octets.
 func (p *pcapngReader) packet(number uint32, b []byte) (packet, error) {
 	if uint64(number) >= uint64(len(p.interfaces)) {
 		return packet{}, fmt.Errorf("%w: a packet of interface %d of %d", ErrMalformed, number, len(p.interfaces))
@@ -301,7 +300,7 @@ func (p *pcapngReader) packet(number uint32, b []byte) (packet, error) {
 	return packet{time: i.time(stamp), link: i.link, data: b[16 : 16+captured], cut: captured < original}, nil
 }
 
-// simplePacket reads a block that says nothing but the original length; it has no time stamp.
+// simplePacket reads a block that has only the original length, and no time stamp.
 func (p *pcapngReader) simplePacket(original uint32, b []byte) (packet, error) {
 	if len(p.interfaces) == 0 {
 		return packet{}, fmt.Errorf("%w: a packet before any interface", ErrMalformed)
@@ -323,7 +322,7 @@ func (i pcapngInterface) time(stamp uint64) time.Time {
 	return time.Unix(int64(stamp/i.units)+i.offset, int64(nanoseconds)).UTC()
 }
 
-// readFull fills b; the end of the file before that is ErrTruncated.
+// readFull fills b. If the file ends before that, it returns ErrTruncated.
 func readFull(r io.Reader, b []byte) error {
 	_, err := io.ReadFull(r, b)
 	return truncated(err)

@@ -19,12 +19,12 @@ const (
 	// maxBeforeReply bounds the octets that an Initiator may have sent before the Reply is seen. It
 	// must not send any, but the capture may hold the packets in another order.
 	maxBeforeReply = 256 << 10
-	// maxBadInARow is the number of FPDUs with a bad CRC after which the lengths aren't believed
-	// any more.
+	// maxBadInARow is the number of FPDUs with a bad CRC after which the lengths are no longer
+	// trusted.
 	maxBadInARow = 8
 )
 
-// phase is how far a direction has come:
+// phase is the state of a direction:
 //
 //	streaming → requested → framing → lost    (the side that sent the Request)
 //	    ↑___________|                         (a Reply that rejects)
@@ -33,23 +33,23 @@ const (
 type phase uint8
 
 const (
-	streaming phase = iota // octets of the application; an MPA frame may come at any place in them
-	requested              // behind a Request: octets wait for the Reply
-	unasked                // behind a Reply without a Request: FPDUs, but the Request may come first
+	streaming phase = iota // octets of the application; an MPA frame may come anywhere in them
+	requested              // after a Request: octets wait for the Reply
+	unasked                // after a Reply without a Request: FPDUs, but the Request may come first
 	framing                // Full Operation: FPDUs
-	lost                   // nothing more can be made of it
+	lost                   // the rest cannot be decoded
 )
 
 // connection is one TCP connection of the capture.
 type connection struct {
 	d       *dissector
 	key     pair
-	place   int       // among the dissector's spare connections, from 1; 0 if it is none of them
+	place   int       // index in the dissector's spare connections, from 1; 0 if it is not one of them
 	number  int       // in order of appearance
-	now     time.Time // of the packet at hand
+	now     time.Time // of the current packet
 	halves  [2]half
 	request *mpa.Frame // nil: none yet
-	crc     bool       // what the two frames agree on
+	crc     bool       // the result of the two frames
 	over    bool       // both directions have ended, or it was reset
 }
 
@@ -57,9 +57,9 @@ type connection struct {
 type half struct {
 	src, dst netip.AddrPort
 	tcp      reassembly
-	syn      bool   // its SYN was seen: the capture has its beginning
+	syn      bool   // its SYN was seen, so the capture contains its beginning
 	isn      uint32 // sequence number of the SYN
-	cut      bool   // packets of it were captured in part
+	cut      bool   // some of its packets were captured only in part
 	phase    phase
 	framer   framer
 	held     []byte // octets in order that wait for more
@@ -76,7 +76,7 @@ func (c *connection) replacedBy(from int, seq uint32) bool {
 	return c.over || h.tcp.known
 }
 
-// take takes in one segment of half i.
+// take processes one segment of half i.
 func (c *connection) take(i int, s segment, t time.Time) {
 	if c.over {
 		return
@@ -98,7 +98,7 @@ func (c *connection) take(i int, s segment, t time.Time) {
 		if h.tcp.add(s.seq, s.payload, &c.d.waiting, func(b []byte) { c.feed(i, b) }) {
 			break
 		}
-		c.gap(i, s.seq) // there is no room for s behind the gap
+		c.gap(i, s.seq) // there is no room for s after the gap
 	}
 	if s.fin {
 		h.tcp.finish(s.seq + uint32(len(s.payload)))
@@ -108,10 +108,10 @@ func (c *connection) take(i int, s segment, t time.Time) {
 	}
 }
 
-// ended reports whether nothing more is to come in this direction.
+// ended reports whether nothing more can come in this direction.
 func (h *half) ended() bool { return h.tcp.complete() || h.phase == lost && h.tcp.ended }
 
-// feed takes in octets of half i, in order.
+// feed processes octets of half i, in order.
 func (c *connection) feed(i int, data []byte) {
 	h := &c.halves[i]
 	if h.phase == lost {
@@ -135,7 +135,7 @@ func (c *connection) feed(i int, data []byte) {
 	}
 }
 
-// hold keeps what is left of a half's octets; rest may alias what was held so far.
+// hold keeps the rest of a half's octets; rest may alias the octets held so far.
 func (c *connection) hold(i int, rest []byte) {
 	h := &c.halves[i]
 	if h.phase == lost {
@@ -149,8 +149,8 @@ func (c *connection) hold(i int, rest []byte) {
 	h.held = append(h.held[:0], rest...)
 }
 
-// step decodes what stands at the beginning of b and returns how much that was. more is false when
-// b holds nothing else that can be decoded now.
+// step decodes the item at the beginning of b and returns its length. more is false if nothing else
+// in b can be decoded now.
 func (c *connection) step(i int, b []byte) (n int, more bool) {
 	h := &c.halves[i]
 	switch h.phase {
@@ -169,7 +169,7 @@ func (c *connection) step(i int, b []byte) (n int, more bool) {
 }
 
 // findFrame looks for an MPA frame anywhere in b, because a connection may switch to MPA at any
-// place.
+// point.
 func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
 	at, reply := findKey(b)
 	if at < 0 {
@@ -200,7 +200,7 @@ func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
 	return at + size, true
 }
 
-// lateRequest decodes what may be the Request that was captured behind its Reply: without it, half
+// lateRequest decodes a possible Request that was captured after its Reply. Without a Request, half
 // i begins with FPDUs.
 func (c *connection) lateRequest(i int, b []byte) (n int, more bool) {
 	h, other := &c.halves[i], &c.halves[1-i]
@@ -241,7 +241,7 @@ func findKey(b []byte) (at int, reply bool) {
 	return request, false
 }
 
-// begin notes the Request, or what stands for one.
+// begin records the Request, or a substitute for it.
 func (c *connection) begin(request *mpa.Frame) {
 	c.request = request
 	c.d.keep(c)
@@ -253,11 +253,11 @@ func (c *connection) requestFrame(i int, f mpa.Frame) {
 	c.record(i, Record{Kind: KindRequest, Startup: newStartup(f)})
 }
 
-// reply ends the startup: from here on both directions are FPDUs, unless the Reply rejects.
+// reply ends the startup: from here on both directions consist of FPDUs, unless the Reply rejects.
 func (c *connection) reply(i int, reply mpa.Frame) {
 	responder, initiator := &c.halves[i], &c.halves[1-i]
 	for initiator.phase == streaming && len(initiator.tcp.waiting) > 0 {
-		c.gap(1-i, initiator.tcp.next) // what is missing won't come: the Responder has had the Request
+		c.gap(1-i, initiator.tcp.next) // the missing octets won't come, because the Responder has got the Request
 	}
 	waits := initiator.phase == requested
 	asked := waits || initiator.phase == lost && c.request != nil
@@ -270,8 +270,8 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 	}
 	c.record(i, Record{Kind: KindReply, Startup: newStartup(reply)})
 	// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be
-	// generated and checked by both endpoints." (RFC 5044 §7.1.1) An M bit speaks of what its
-	// sender receives.
+	// generated and checked by both endpoints." (RFC 5044 §7.1.1) An M bit is about the data that
+	// its sender receives.
 	c.crc = c.request.CRC || reply.CRC
 	next := framing
 	if reply.Reject {
@@ -282,23 +282,23 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 		next = unasked
 	}
 	initiator.enter(next, reply.Markers)
-	// Half i has not let go of this Reply yet, so feed must not come back to it. It does not: a
-	// Reply in what half 1-i has held back answers no Request of half i.
+	// Half i still holds this Reply, so feed must not process half i again. It does not: a Reply in
+	// the held octets of half 1-i answers no Request of half i.
 	if waits {
-		c.feed(1-i, nil) // what it has held back
+		c.feed(1-i, nil) // the octets that it has held back
 	}
 }
 
-// enter begins a phase behind the startup frames.
+// enter begins a phase after the startup frames.
 func (h *half) enter(p phase, markers bool) {
 	if h.phase != lost {
 		h.phase, h.framer = p, framer{markers: markers}
 	}
 }
 
-// guess looks at a segment of a connection whose beginning the capture does not have. If it can
-// only be made of FPDUs, decoding begins with it. Once one direction is known, the other needs less
-// proof: siw may send a CRC in a segment of its own.
+// guess examines a segment of a connection whose beginning is not in the capture. If the segment
+// can only consist of FPDUs, decoding begins with it. Once one direction is known, the other needs
+// less proof, because siw may send a CRC in a separate segment.
 func (c *connection) guess(i int, s segment) {
 	h := &c.halves[i]
 	if h.syn || h.phase != streaming || h.tcp.known && h.tcp.next != s.seq {
@@ -338,7 +338,7 @@ func (c *connection) fpdu(i int, p framed) {
 	}
 }
 
-// words joins what is wrong with the markers and with the headers of an FPDU.
+// words joins the errors in the markers and in the headers of an FPDU.
 func words(fault string, err error) string {
 	switch {
 	case err == nil:
@@ -349,9 +349,8 @@ func words(fault string, err error) string {
 	return fault + "; " + err.Error()
 }
 
-// gap deals with octets that the capture does not have. Before the startup they are stepped over,
-// as far as the first run that waits, or to seq if none does; among FPDUs the boundaries are lost
-// with them.
+// gap handles octets that are missing in the capture. Before the startup it skips them, up to the
+// first run that waits, or to seq if none does. Among FPDUs the boundaries are lost too.
 func (c *connection) gap(i int, seq uint32) {
 	h := &c.halves[i]
 	if h.phase == streaming {
@@ -369,7 +368,7 @@ func (c *connection) gap(i int, seq uint32) {
 	c.lose(i, fmt.Sprintf("%s %d bytes of this direction: the rest is not decoded", why, h.tcp.missing(seq)))
 }
 
-// finish says what is left unfinished when the connection or the capture ends.
+// finish reports what is unfinished when the connection or the capture ends.
 func (c *connection) finish(event string) {
 	if c.over {
 		return
@@ -400,7 +399,7 @@ func (c *connection) finish(event string) {
 	c.d.offer(c)
 }
 
-// lose gives half i up.
+// lose stops decoding half i.
 func (c *connection) lose(i int, why string) {
 	c.report(i, why)
 	c.halves[i].phase = lost

@@ -36,8 +36,8 @@ func newStartup(f mpa.Frame) *Startup {
 	return s
 }
 
-// setFPDU makes r the record of p, but for its CRC. With an error r has the headers that came
-// before it.
+// setFPDU makes r the record of p, except for its CRC. In case of an error r has the headers before
+// the error.
 func (r *Record) setFPDU(p framed) error {
 	r.Kind = KindFPDU
 	r.FPDU = &FPDU{ULPDULen: len(p.ulpdu), Markers: p.markers, PadSet: p.padSet}
@@ -67,13 +67,13 @@ func (r *Record) setFPDU(p framed) error {
 	return r.setMessage(h.RsvdULP, payload)
 }
 
-// versionError says what is wrong with a DDP header that is long enough and can't be parsed: only
-// its DV can be.
+// versionError returns the error of a DDP header that is long enough and can't be parsed, which
+// means that its DV is wrong.
 func versionError(ulpdu []byte) error {
 	return fmt.Errorf("DDP version %d, want %d", ulpdu[0]&3, ddpVersion)
 }
 
-// setMessage fills in what RDMAP says: the operation, and its header behind that of DDP.
+// setMessage sets the fields of RDMAP: the operation, and its header after the DDP header.
 func (r *Record) setMessage(control uint8, payload []byte) error {
 	r.Payload, r.PayloadLen = payload, len(payload)
 	op, version := rdmap.ParseControl(control)
@@ -148,9 +148,9 @@ func noMore(rest []byte) error {
 	return nil
 }
 
-// onlyFPDUs reports whether a TCP segment can hold nothing but FPDUs without markers: whole ones
-// with sound headers up to its end, all of them with a good CRC (crc) or with zero in that field
-// (!crc). With open the last one may be incomplete, as long as its headers are there.
+// onlyFPDUs reports whether a TCP segment consists only of FPDUs without markers: whole FPDUs with
+// valid headers up to its end, all with a good CRC (crc) or all with zero in that field (!crc). If
+// open is set, the last one may be incomplete, as long as its headers are present.
 func onlyFPDUs(b []byte, open bool) (crc, ok bool) {
 	var f framer
 	for first := true; len(b) > 0; first = false {

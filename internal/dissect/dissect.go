@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// maxConnections bounds the number of connections that are remembered at a time.
+// maxConnections is the maximum number of connections that are remembered at a time.
 const maxConnections = 1 << 16
 
 // Read decodes a capture in pcap or pcapng format and calls emit with each record, in the order in
-// which the packets that complete them were captured. What a Record points to is the callee's to
-// keep, except FPDU.Payload.
+// which the packets that complete them were captured. emit may keep everything that a Record refers
+// to, except FPDU.Payload.
 //
-// An error of emit ends it and is returned as it is. A file that is not a capture, or is damaged or
-// cut off, gives a *FileError, after the records of the packets before that place. What is wrong
-// with a single connection is no error of Read: it is emitted as a record of KindError.
+// If emit returns an error, Read stops and returns that error unchanged. If the file is not a
+// capture, or is damaged or truncated, Read returns a *FileError after the records of the packets
+// before that point. An error in a single connection is not an error of Read: Read emits it as a
+// record of KindError.
 func Read(r io.Reader, emit func(Record) error) error {
 	d := &dissector{emit: emit, connections: map[pair]*connection{}, fragmented: map[[2]netip.Addr]bool{}}
 	fileErr := d.readPackets(r)
@@ -35,22 +36,21 @@ func Read(r io.Reader, emit func(Record) error) error {
 // dissector is the state of one Read.
 type dissector struct {
 	emit func(Record) error
-	err  error // what emit returned; nothing is emitted after it
+	err  error // from emit; nothing is emitted after it
 
-	start, now  time.Time    // of the first packet, and of the one at hand
-	packets     [unreads]int // by what they are
+	start, now  time.Time    // of the first packet, and of the current one
+	packets     [unreads]int // by kind
 	found       bool         // a record has been emitted
 	connections map[pair]*connection
 	fragmented  map[[2]netip.Addr]bool // source and destination of the IP fragments of TCP
-	// those of connections that make room if it is needed: they are over, or have shown no MPA
-	// frame so far
+	// the connections that forget may drop: they are over, or have shown no MPA frame so far
 	spare      []*connection
 	opened     int // connections so far
 	overflowed bool
-	waiting    int // octets that wait for others, in all connections
+	waiting    int // octets that wait for missing ones, in all connections
 }
 
-// pair names a connection by its two ends, the lesser one first.
+// pair identifies a connection by its two ends, the lesser one first.
 type pair [2]netip.AddrPort
 
 func (d *dissector) readPackets(r io.Reader) error {
@@ -128,7 +128,7 @@ func (d *dissector) connection(s segment, t time.Time) (c *connection, from int)
 }
 
 // forget makes room: it drops the connections that are over, or have shown no MPA frame so far. It
-// looks at no others, so that a connection costs the same however many there are.
+// looks at no others, so the cost of a connection does not depend on their number.
 func (d *dissector) forget() {
 	for _, c := range d.spare {
 		c.release()
@@ -138,7 +138,7 @@ func (d *dissector) forget() {
 	d.spare = d.spare[:0]
 }
 
-// offer lets forget drop c, and keep does not let it any more.
+// offer lets forget drop c, and keep forbids that again.
 func (d *dissector) offer(c *connection) {
 	if c.place == 0 {
 		d.spare = append(d.spare, c)
@@ -156,7 +156,7 @@ func (d *dissector) keep(c *connection) {
 	d.spare[n-1], d.spare, c.place = nil, d.spare[:n-1], 0
 }
 
-// finish is the end of the capture.
+// finish handles the end of the capture.
 func (d *dissector) finish() {
 	open := make([]*connection, 0, len(d.connections))
 	for _, c := range d.connections {
@@ -168,7 +168,7 @@ func (d *dissector) finish() {
 	}
 }
 
-// summarize emits a summary if there is something to say that no other record says.
+// summarize emits a summary if it contains something that no other record has.
 func (d *dissector) summarize(fileErr error) {
 	s := d.summary()
 	if s.UnreadPackets > 0 || !d.found && fileErr == nil {

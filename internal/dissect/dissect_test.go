@@ -126,7 +126,7 @@ func TestReadScript(t *testing.T) {
 			s.send(1, helloReply)
 			s.send(0, sendHello[:14])
 			s.add(1, s.seq[1], "R", nil)
-			s.send(0, sendHello[14:]) // not heard any more
+			s.send(0, sendHello[14:]) // ignored
 		}, []string{"mpa-request", "mpa-reply", "error"}},
 		{"a gap, the other direction goes on", func(s *script) {
 			s.send(0, helloRequest)
@@ -217,11 +217,11 @@ func TestReadScript(t *testing.T) {
 	}
 }
 
-// TestReadMarkers: the two M bits are about one direction each.
+// TestReadMarkers: each of the two M bits concerns one direction.
 func TestReadMarkers(t *testing.T) {
 	s := newScript(t)
 	s.send(0, helloRequest)
-	s.send(1, helloReplyMarkers) // only the server wants markers, in what the client sends
+	s.send(1, helloReplyMarkers) // only the server wants markers, in the client's direction
 	stream := markStream(0, true, unhex(sendHelloULPDU), append(unhex(sendHelloULPDU), make([]byte, 1400)...), unhex(sendHelloULPDU))
 	s.sendOctets(0, stream)
 	s.send(1, writeEight)
@@ -236,7 +236,8 @@ func TestReadMarkers(t *testing.T) {
 	}
 }
 
-// TestReadAnyPackets sends what siw sent in other packets: cut anew, out of order, repeated.
+// TestReadAnyPackets sends the octets that siw sent in other packets: cut differently, out of
+// order, repeated.
 func TestReadAnyPackets(t *testing.T) {
 	random := prototest.Seeded(t)
 	for _, name := range captures(t) {
@@ -245,7 +246,7 @@ func TestReadAnyPackets(t *testing.T) {
 		packets := splitFile(t, file)
 		for i := 0; i+1 < len(packets); i++ {
 			switch random.IntN(6) {
-			case 0: // a neighbor from the same sender comes first; between SYN and data order matters
+			case 0: // a neighbor from the same sender comes first; the order of SYN and data matters
 				a, b := sender(t, packets[i]), sender(t, packets[i+1])
 				if a.src == b.src && a.dst == b.dst && !a.syn {
 					packets[i].data, packets[i+1].data = packets[i+1].data, packets[i].data
@@ -290,7 +291,7 @@ func TestReadTwoFlows(t *testing.T) {
 	}
 }
 
-// TestReadMissingBeginning leaves the handshake and the startup out.
+// TestReadMissingBeginning leaves out the handshake and the startup.
 func TestReadMissingBeginning(t *testing.T) {
 	for _, name := range captures(t) {
 		file := load(t, name)
@@ -358,7 +359,8 @@ func TestReadReturnsErrorOfEmit(t *testing.T) {
 	}
 }
 
-// TestReadTruncatedFile cuts each capture at many places: an error, and the records before it.
+// TestReadTruncatedFile cuts each capture at many places and expects an error after the records
+// before the cut.
 func TestReadTruncatedFile(t *testing.T) {
 	for _, name := range captures(t) {
 		file := load(t, name)
@@ -398,7 +400,7 @@ func TestReadTruncatedFile(t *testing.T) {
 	}
 }
 
-// TestReadManyConnections goes beyond the number of connections that are remembered.
+// TestReadManyConnections exceeds the number of connections that are remembered.
 func TestReadManyConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes 66000 packets")
@@ -418,7 +420,7 @@ func TestReadManyConnections(t *testing.T) {
 	wantOps(t, s.read(), "mpa-request", "mpa-reply", "send good")
 }
 
-// fill makes d remember n connections, each with a Request or without one, and returns them.
+// fill makes d remember n connections, all with a Request or all without one, and returns them.
 func fill(t *testing.T, d *dissector, n int, request bool) (all []*connection) {
 	t.Helper()
 	for i := range n {
@@ -440,8 +442,8 @@ func segmentFrom(number uint32) segment {
 	return segment{src: netip.AddrPortFrom(a, clientPort), dst: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), serverPort), syn: true}
 }
 
-// TestForget: room for a connection is where others are over, or have shown no MPA frame, and
-// nowhere else.
+// TestForget: only connections that have ended, or have shown no MPA frame, make room for another
+// one.
 func TestForget(t *testing.T) {
 	d := &dissector{emit: func(Record) error { return nil }, connections: map[pair]*connection{}}
 	live := fill(t, d, maxConnections-4, true)
@@ -451,7 +453,7 @@ func TestForget(t *testing.T) {
 	live[7].finish("the connection ends")
 	again := segmentFrom(7)
 	again.seq = 1
-	live[7], _ = d.connection(again, time.Time{}) // the same two ends, so the one before is no room
+	live[7], _ = d.connection(again, time.Time{}) // the same two ends, so the one before makes no room
 	live[7].begin(&mpa.Frame{})
 	live = append(live, fill(t, d, 4, true)...)
 	if c, _ := d.connection(segmentFrom(uint32(d.opened)), time.Time{}); c != nil || !d.overflowed {
@@ -472,7 +474,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestReadGapFillsMemory sends so much behind a gap that the direction is given up.
+// TestReadGapFillsMemory sends so much after a gap that the direction is given up.
 func TestReadGapFillsMemory(t *testing.T) {
 	s := newScript(t)
 	s.send(0, helloRequest)
@@ -489,7 +491,7 @@ func TestReadGapFillsMemory(t *testing.T) {
 	}
 }
 
-// TestConnectionBudget: when all connections together hold too much, the one that asks for more is
+// TestConnectionBudget: when all connections together hold too much, the one that needs more is
 // given up.
 func TestConnectionBudget(t *testing.T) {
 	var records []Record
@@ -506,7 +508,7 @@ func TestConnectionBudget(t *testing.T) {
 	}
 }
 
-// failingReader fails behind some octets.
+// failingReader fails after some octets.
 type failingReader struct {
 	r   io.Reader
 	err error

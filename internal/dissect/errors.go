@@ -13,7 +13,7 @@ var (
 	ErrLinkType   = errors.New("unknown link type")
 )
 
-// FileError says that a capture file could not be read to its end. The packets before that place
+// FileError means that a capture file could not be read to its end. The packets before that point
 // have been decoded.
 type FileError struct {
 	Packet int   // packets read before the error

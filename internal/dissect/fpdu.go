@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// Lengths in the stream, in bytes (RFC 5044 §4). They are written down here once more because the
-// framer is a second opinion.
+// Lengths in the stream, in bytes (RFC 5044 §4). They are repeated here because the framer must be
+// independent of package mpa.
 const (
 	lengthLen      = 2   // the ULPDU_Length field
 	crcLen         = 4   // the CRC field
@@ -21,7 +21,7 @@ func fpduLen(n int) int { return (lengthLen+n+3)&^3 + crcLen }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// framed is one FPDU taken out of a stream.
+// framed is one FPDU of a stream.
 type framed struct {
 	size    int    // octets that it takes in the stream, with markers
 	ulpdu   []byte // without markers; aliases the stream or the framer's scratch
@@ -33,16 +33,16 @@ type framed struct {
 
 // framer cuts one direction of a connection into FPDUs.
 //
-// It is not mpa.Receiver, because their duties differ: a receiver stops for good at the first octet
-// that is wrong, while this one shows what is wrong and goes on, and it is a second opinion on the
-// same stream. A test holds the two against each other.
+// It is not an mpa.Receiver, because a receiver stops at the first error, while a framer reports
+// the error and continues. It is also an independent check of the same stream: a test compares the
+// two.
 type framer struct {
 	markers bool   // this direction carries markers
 	off     uint64 // stream offset of the next FPDU; the first octet after startup has offset 0
 	scratch []byte
 }
 
-// next takes the FPDU at the beginning of b. ok is false when b doesn't hold all of it.
+// next takes the FPDU at the beginning of b. ok is false if b doesn't hold all of it.
 func (f *framer) next(b []byte) (p framed, ok bool) {
 	size, ok := f.size(b)
 	if !ok || len(b) < size {
@@ -65,7 +65,7 @@ func (f *framer) next(b []byte) (p framed, ok bool) {
 	return p, true
 }
 
-// size returns the octets that the FPDU at the beginning of b takes; ok is false when b is too
+// size returns the length of the FPDU at the beginning of b in octets. ok is false if b is too
 // short to tell.
 func (f *framer) size(b []byte) (size int, ok bool) {
 	header := 0 // place of ULPDU_Length
@@ -79,8 +79,8 @@ func (f *framer) size(b []byte) (size int, ok bool) {
 	if !f.markers {
 		return plain, true
 	}
-	// Between two markers there are 508 octets of FPDUs. One that would come directly behind this
-	// FPDU belongs to the next.
+	// Between two markers there are 508 octets of FPDUs. A marker directly after this FPDU belongs
+	// to the next one.
 	first := int(-f.off % markerInterval) // octets before the first marker
 	if plain <= first {
 		return plain, true
@@ -89,7 +89,7 @@ func (f *framer) size(b []byte) (size int, ok bool) {
 	return plain + count*markerSize, true
 }
 
-// squeeze copies b without its markers to the scratch, and looks at each FPDUPTR on the way.
+// squeeze copies b without its markers to the scratch, and checks each FPDUPTR.
 func (f *framer) squeeze(p *framed, b []byte) []byte {
 	f.scratch = f.scratch[:0]
 	header := 0 // place of ULPDU_Length: FPDUPTRs count from there

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// exampleULPDUs are the seven ULPDUs of a worked example that puts markers at every place they can
-// have: before the header, inside, between pad and CRC, and right behind an FPDU.
+// exampleULPDUs are the seven ULPDUs of a worked example with markers at every possible place:
+// before the header, inside, between pad and CRC, and right after an FPDU.
 func exampleULPDUs() [][]byte {
 	all := [][]byte{append([]byte{0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, make([]byte, 24)...)}
 	for i, n := range []int{454, 505, 1442, 1, 54, 23} {
@@ -71,8 +71,8 @@ func TestFramerWorkedExample(t *testing.T) {
 	}
 }
 
-// TestFramerEveryPlace puts an FPDU of every length up to two markers at every place between two
-// markers.
+// TestFramerEveryPlace puts an FPDU of every length, up to one with two markers, at every place
+// between two markers.
 func TestFramerEveryPlace(t *testing.T) {
 	u := make([]byte, 1100)
 	for off := uint64(0); off < markerInterval; off += 4 {
@@ -112,7 +112,7 @@ func TestFramerTellsDamage(t *testing.T) {
 	}
 }
 
-// TestFramerAgreesWithReceiver shows the same streams to mpa.Receiver.
+// TestFramerAgreesWithReceiver gives the same streams to mpa.Receiver.
 func TestFramerAgreesWithReceiver(t *testing.T) {
 	random := prototest.Seeded(t)
 	for range 50 {

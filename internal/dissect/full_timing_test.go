@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestFullTable: a connection for which there is no room costs no more than another one.
+// TestFullTable: a connection without room takes no more time than another one.
 func TestFullTable(t *testing.T) {
 	d := &dissector{emit: func(Record) error { return nil }, connections: map[pair]*connection{}}
 	start := time.Now()

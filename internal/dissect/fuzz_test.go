@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// FuzzRead: no file makes Read panic, give an error of another type, or emit a record that has no
+// FuzzRead: no file makes Read panic, return an error of another type, or emit a record that has no
 // JSON.
 func FuzzRead(f *testing.F) {
 	for _, name := range captures(f) {
@@ -45,7 +45,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzStream: what a connection carries never makes Read fail, and the way it is cut into segments
+// FuzzStream: a connection's octets never make Read fail, and the way they are cut into segments
 // doesn't change the FPDUs found.
 func FuzzStream(f *testing.F) {
 	f.Add(markStream(0, true, exampleULPDUs()...), uint16(100), true)

@@ -198,7 +198,7 @@ func joinFile(t testing.TB, packets []packet) []byte {
 	return b.Bytes()
 }
 
-// script makes packets of one connection by hand: what a Writer can't, such as disorder.
+// script makes packets of one connection by hand, as a Writer can't: out of order, for example.
 type script struct {
 	t       testing.TB
 	packets []packet
@@ -258,7 +258,7 @@ func (s *script) read() []Record {
 	return mustRead(s.t, joinFile(s.t, s.packets))
 }
 
-// markStream frames ULPDUs with markers and CRC octet by octet, as the RFC tells it.
+// markStream frames ULPDUs with markers and CRC octet by octet, as the RFC describes it.
 func markStream(off uint64, markers bool, ulpdus ...[]byte) []byte {
 	var out []byte
 	for _, u := range ulpdus {

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Protocol numbers of IP that are stepped over or looked into.
+// Protocol numbers of IP that are skipped or decoded.
 const (
 	protocolHopByHop    = 0
 	protocolIPv4        = 4
@@ -18,14 +18,14 @@ const (
 	protocolDestination = 60
 )
 
-// datagram is an IP packet, as far as it is taken apart.
+// datagram is an IP packet, as far as it is decoded.
 type datagram struct {
 	src, dst netip.Addr
 	protocol uint8 // of payload
 	payload  []byte
 }
 
-// transport finds the TCP in an IP packet, behind extension headers and in IP packets in it.
+// transport finds TCP in an IP packet, after extension headers and inside nested IP packets.
 func transport(b []byte) (h datagram, why unread) {
 	h, why = parseIP(b)
 	for why == readable && h.protocol != protocolTCP {
@@ -34,7 +34,7 @@ func transport(b []byte) (h datagram, why unread) {
 			h, why = parseIP(p)
 		case protocolHopByHop, protocolRouting, protocolDestination:
 			why = h.skip(8, 8)
-		case protocolAH: // what it protects is in the clear
+		case protocolAH: // the protected data are not encrypted
 			why = h.skip(8, 4)
 		case protocolFragment:
 			if why = h.skip(8, 0); why == readable && binary.BigEndian.Uint16(p[2:])&^6 != 0 {
@@ -52,8 +52,7 @@ func transport(b []byte) (h datagram, why unread) {
 	return h, why
 }
 
-// skip steps over an extension header of base octets, and unit octets for each one that its length
-// field counts.
+// skip skips an extension header of base octets plus unit octets for each unit in its length field.
 func (h *datagram) skip(base, unit int) unread {
 	if len(h.payload) < base {
 		return damaged
@@ -78,8 +77,8 @@ func parseIP(b []byte) (datagram, unread) {
 	return datagram{}, other
 }
 
-// parseIPv4 parses a header. A length of 0 means "all that is captured": a host's own packets that
-// its network card will divide have it.
+// parseIPv4 parses a header. A length of 0 means "all that is captured": a host's own packets have
+// it if the network card will segment them.
 func parseIPv4(b []byte) (datagram, unread) {
 	if len(b) < 20 {
 		return datagram{}, damaged

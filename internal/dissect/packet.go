@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Link types as the capture files number them (LINKTYPE_ values). BSD systems write raw IP under
-// numbers of their own.
+// Link types as the capture files number them (LINKTYPE_ values). BSD systems use their own numbers
+// for raw IP.
 const (
 	linkNull       = 0 // BSD loopback, family in the capturing host's byte order
 	linkEthernet   = 1
@@ -30,8 +30,8 @@ type segment struct {
 	payload            []byte
 }
 
-// segment finds the TCP segment in a packet. Of a packet without one that can be read, why tells
-// what it is, and s has only the addresses of an IP fragment of TCP.
+// segment finds the TCP segment in a packet. If a packet has no readable segment, why says what the
+// packet is, and s has only addresses, if the packet is an IP fragment of TCP.
 func (p packet) segment() (s segment, why unread) {
 	b, why := network(p.link, p.data)
 	if why != readable {
@@ -59,8 +59,8 @@ const (
 	flagACK
 )
 
-// parseTCP parses a header. Its options say nothing about the payload, and like a receiver's TCP it
-// takes a segment whose options are damaged.
+// parseTCP parses a header. It ignores the options, and like a receiver's TCP it accepts a segment
+// whose options are damaged.
 func parseTCP(h datagram) (segment, unread) {
 	b := h.payload
 	if len(b) < 20 {
@@ -79,7 +79,7 @@ func parseTCP(h datagram) (segment, unread) {
 	}, readable
 }
 
-// network steps over the link header of a packet and its VLAN tags, as many as there are.
+// network skips the link header of a packet and all its VLAN tags.
 func network(link uint16, data []byte) (payload []byte, why unread) {
 	header, typeAt := 0, -1
 	switch link {
@@ -112,7 +112,7 @@ func network(link uint16, data []byte) (payload []byte, why unread) {
 	return nil, etherTypes[etherType]
 }
 
-// knownLink reports whether packets of this link type can be taken apart.
+// knownLink reports whether packets of this link type can be decoded.
 func knownLink(link uint16) bool {
 	switch link {
 	case linkNull, linkEthernet, linkRawBSD, linkRawOpenBSD, linkRaw, linkLoop, linkLinuxSLL, linkIPv4,

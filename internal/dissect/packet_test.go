@@ -10,7 +10,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// judged returns the TCP header of a packet as gopacket reads it; nil if it reads none.
+// judged returns the TCP header of a packet as gopacket reads it, or nil if it finds none.
 func judged(t *testing.T, p packet) *layers.TCP {
 	t.Helper()
 	first := map[uint16]gopacket.Decoder{linkEthernet: layers.LinkTypeEthernet, linkRaw: layers.LinkTypeRaw}[p.link]
@@ -25,8 +25,8 @@ func judged(t *testing.T, p packet) *layers.TCP {
 	return tcp
 }
 
-// TestSegmentAsOthers: a segment is what gopacket reads, of each packet of the captures, and of one
-// of them with each bit of its TCP header changed, but for the length of the header.
+// TestSegmentAsOthers compares segment with gopacket for each packet of the captures, and for one
+// of them with each bit of its TCP header changed, except the length of the header.
 func TestSegmentAsOthers(t *testing.T) {
 	var packets []packet
 	for _, name := range captures(t) {
@@ -61,7 +61,7 @@ func TestSegmentAsOthers(t *testing.T) {
 	}
 }
 
-// TestSegmentDamagedOptions: a segment whose options are damaged has its payload, as TCP takes it.
+// TestSegmentDamagedOptions: a segment with damaged options still has its payload, as in TCP.
 func TestSegmentDamagedOptions(t *testing.T) {
 	p := splitFile(t, load(t, captures(t)[0]))[3]
 	want, why := p.segment()
@@ -76,7 +76,7 @@ func TestSegmentDamagedOptions(t *testing.T) {
 	}
 }
 
-// TestReadLinkTypes puts one capture under other link layers.
+// TestReadLinkTypes reads one capture with other link layers.
 func TestReadLinkTypes(t *testing.T) {
 	file := load(t, captureDir+"/peer-4096-v1-crc.pcap")
 	want := lines(t, mustRead(t, file))
@@ -115,8 +115,7 @@ func TestReadLinkTypes(t *testing.T) {
 	}
 }
 
-// TestSegmentIgnores: packets that hold no TCP segment, or not a whole header of one, are stepped
-// over.
+// TestSegmentIgnores: packets without a TCP segment, or without its whole header, are skipped.
 func TestSegmentIgnores(t *testing.T) {
 	whole := splitFile(t, load(t, captures(t)[0]))[3]
 	change := func(at int, v byte) packet {

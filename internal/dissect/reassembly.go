@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// Bounds of what waits for octets that are missing before it.
+// Bounds of the octets that wait for missing ones before them.
 const (
 	maxWaiting    = 8 << 20  // octets of one direction
 	maxWaitingAll = 64 << 20 // octets of all directions of the capture
 	runOverhead   = 512      // counted for a run besides its octets: also bounds the number of tiny runs
 )
 
-// reassembly puts the segments of one direction in order. Where segments overlap, what was given
-// out counts, and of two that wait, the one that begins first. Its zero value is ready.
+// reassembly puts the segments of one direction in order. If segments overlap, octets that were
+// given out win, and between two segments that wait, the one that begins first wins. The zero value
+// is ready for use.
 type reassembly struct {
 	known   bool   // next is valid
 	next    uint32 // sequence number of the next octet in order
 	waiting []run  // beyond next, sorted by seq
-	held    int    // octets that waiting costs
+	held    int    // the cost of waiting, in octets
 	ended   bool   // a FIN was seen; end is valid
 	end     uint32 // sequence number of the FIN
 }
@@ -32,17 +33,17 @@ type run struct {
 // before reports whether sequence number a comes before b, modulo 2^32.
 func before(a, b uint32) bool { return int32(a-b) < 0 }
 
-// start says that the first octet of the direction has sequence number seq.
+// start sets the sequence number of the first octet of the direction.
 func (r *reassembly) start(seq uint32) { r.known, r.next = true, seq }
 
-// finish says that the direction ends before sequence number seq.
+// finish records that the direction ends before sequence number seq.
 func (r *reassembly) finish(seq uint32) { r.ended, r.end = true, seq }
 
 // complete reports whether everything up to the FIN has been given out.
 func (r *reassembly) complete() bool { return r.ended && !before(r.next, r.end) }
 
 // missing returns the number of octets between those given out and the first that waits, or seq if
-// none does.
+// none waits.
 func (r *reassembly) missing(seq uint32) int {
 	if len(r.waiting) > 0 {
 		seq = r.waiting[0].seq
@@ -50,9 +51,9 @@ func (r *reassembly) missing(seq uint32) int {
 	return int(seq - r.next)
 }
 
-// add takes one segment and calls give with the octets that are in order now: those of the segment
-// first, then those that waited for it. It reports false when the segment would have to wait and
-// there is no room: then nothing has changed. budget counts the octets that wait in all directions.
+// add takes one segment and calls give with the octets that are now in order: first the octets of
+// the segment, then those that waited for it. If the segment must wait and there is no room, add
+// returns false and changes nothing. budget counts the octets that wait in all directions.
 func (r *reassembly) add(seq uint32, data []byte, budget *int, give func([]byte)) bool {
 	if !r.known {
 		r.start(seq)
@@ -65,8 +66,8 @@ func (r *reassembly) add(seq uint32, data []byte, budget *int, give func([]byte)
 	return true
 }
 
-// skip steps over the octets that are missing before the first run that waits, or before seq if
-// none does.
+// skip skips the octets that are missing before the first run that waits, or before seq if none
+// waits.
 func (r *reassembly) skip(seq uint32, budget *int, give func([]byte)) {
 	if len(r.waiting) == 0 {
 		r.next = seq
@@ -76,7 +77,7 @@ func (r *reassembly) skip(seq uint32, budget *int, give func([]byte)) {
 	r.flush(budget, give)
 }
 
-// flush gives out the runs that need not wait any more.
+// flush gives out the runs that no longer need to wait.
 func (r *reassembly) flush(budget *int, give func([]byte)) {
 	for len(r.waiting) > 0 && !before(r.next, r.waiting[0].seq) {
 		w := r.waiting[0]
@@ -101,7 +102,7 @@ func (r *reassembly) wait(seq uint32, data []byte, budget *int) bool {
 		return cmp.Compare(int32(w.seq-seq), 0)
 	})
 	if found && len(r.waiting[at].data) >= len(data) {
-		return true // a retransmission of what waits already
+		return true // a retransmission of octets that already wait
 	}
 	cost := len(data) + runOverhead
 	if r.held+cost > maxWaiting || *budget+cost > maxWaitingAll {

@@ -56,14 +56,14 @@ func TestReassemblyOverlaps(t *testing.T) {
 	budget := 0
 	give := func(b []byte) { got = append(got, b...) }
 	r.add(0, []byte("ab"), &budget, give)
-	r.add(1, []byte("Xc"), &budget, give)   // overlaps what was given out
+	r.add(1, []byte("Xc"), &budget, give)   // overlaps octets given out
 	r.add(5, []byte("f"), &budget, give)    // waits
-	r.add(4, []byte("eYg"), &budget, give)  // overlaps what waits
+	r.add(4, []byte("eYg"), &budget, give)  // overlaps waiting octets
 	r.add(3, []byte("d"), &budget, give)    // closes the gap
 	r.add(0, []byte("ZZZZ"), &budget, give) // comes too late
 	r.add(8, []byte("i"), &budget, give)    // waits
 	r.add(8, []byte("Ijk"), &budget, give)  // is longer
-	r.add(8, []byte("I"), &budget, give)    // tells nothing new
+	r.add(8, []byte("I"), &budget, give)    // contains nothing new
 	r.add(7, []byte("h"), &budget, give)
 	if want := "abcdeYghijk"; string(got) != want {
 		t.Errorf("got %q, want %q", got, want)

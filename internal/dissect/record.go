@@ -17,19 +17,19 @@ const (
 	KindRequest = "mpa-request"
 	KindReply   = "mpa-reply"
 	KindFPDU    = "fpdu"
-	KindSummary = "summary" // at the end: what of the capture is in no other record
-	KindError   = "error"   // a flow that can't be decoded, or not any further; Error has the words
+	KindSummary = "summary" // at the end: the part of the capture that is in no other record
+	KindError   = "error"   // a flow that can't be decoded, or not any further; Error says why
 )
 
-// What was found in the CRC field of an FPDU.
+// The results of checking the CRC field of an FPDU.
 const (
 	CRCGood = "good"
 	CRCBad  = "bad"
-	CRCOff  = "off" // neither side asked for CRC: the field is not looked at
+	CRCOff  = "off" // neither side asked for CRC, so the field is ignored
 )
 
-// Record is one thing found in a capture: an MPA frame, an FPDU, or what is wrong with a flow. Its
-// JSON form is one flat object. Numbers of 64 bits are strings, as Hex64 says.
+// Record is one item found in a capture: an MPA frame, an FPDU, or an error in a flow. Its JSON
+// form is one flat object. Numbers of 64 bits are strings, as Hex64 says.
 type Record struct {
 	Time time.Time      `json:"-"`             // when the packet that completed it was captured
 	T    Seconds        `json:"t"`             // the same, counted from the capture's first packet
@@ -39,16 +39,16 @@ type Record struct {
 	Op   string         `json:"op,omitempty"`  // KindFPDU: the RDMAP message, "rdma-write", "send-se" …
 	CRC  string         `json:"crc,omitempty"` // KindFPDU: one of the constants
 
-	*Startup // KindRequest and KindReply, else nil
-	*FPDU    // KindFPDU, else nil
-	*Summary // KindSummary, which has no ends; else nil
+	*Startup // KindRequest and KindReply, otherwise nil
+	*FPDU    // KindFPDU, otherwise nil
+	*Summary // KindSummary, which has no ends; otherwise nil
 
-	// Error has the words of a KindError. In an FPDU it says what is wrong with that FPDU besides
+	// Error is the text of a KindError. In an FPDU it describes an error in that FPDU other than
 	// its CRC.
 	Error string `json:"error,omitempty"`
 }
 
-// Seconds is a time span that JSON shows as a number of seconds with all its nanoseconds.
+// Seconds is a duration that JSON represents as a number of seconds, with nanosecond precision.
 type Seconds time.Duration
 
 // MarshalJSON implements json.Marshaler.
@@ -62,7 +62,7 @@ func (s *Seconds) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Hex is a string of octets that JSON shows as hexadecimal digits.
+// Hex is a string of octets that JSON represents as hexadecimal digits.
 type Hex []byte
 
 // MarshalText implements encoding.TextMarshaler.
@@ -78,15 +78,15 @@ func (h *Hex) UnmarshalText(b []byte) error {
 // Startup is an MPA Request or Reply Frame (RFC 5044 §7.1.1, RFC 6581 §6).
 type Startup struct {
 	Revision    uint8 `json:"rev"`
-	WantMarkers bool  `json:"want_markers"` // M: the sender wants markers in what it receives
+	WantMarkers bool  `json:"want_markers"` // M: the sender wants markers in the data that it receives
 	WantCRC     bool  `json:"want_crc"`     // C
 	Reject      bool  `json:"reject"`       // R
 	PrivateData Hex   `json:"private_data"` // the ULP's, without the four octets of the enhanced form
 
-	*Enhanced // nil when the frame has not got S, or revision 1
+	*Enhanced // nil if the frame does not have S, or has revision 1
 }
 
-// Enhanced is what revision 2 adds to a frame with the S bit.
+// Enhanced contains the fields that revision 2 adds to a frame with the S bit.
 type Enhanced struct {
 	IRD        uint16 `json:"ird"` // 16383: left to the ULP
 	ORD        uint16 `json:"ord"`
@@ -96,14 +96,14 @@ type Enhanced struct {
 	RTRRead    bool   `json:"rtr_read"`     // D
 }
 
-// FPDU is one FPDU and the DDP Segment in it. Headers that it doesn't have are nil; so are all that
-// can't be parsed, which the Record's Error tells then.
+// FPDU is one FPDU and the DDP Segment in it. Headers that it doesn't have are nil, and so are
+// headers that can't be parsed; Record.Error then says why.
 type FPDU struct {
 	ULPDULen   int  `json:"ulpdu_len"`
 	Last       bool `json:"last"`        // L: the DDP Message ends with this segment
-	PayloadLen int  `json:"payload_len"` // octets behind the DDP header
+	PayloadLen int  `json:"payload_len"` // octets after the DDP header
 	Markers    int  `json:"markers,omitempty"`
-	PadSet     bool `json:"pad_set,omitempty"` // a pad octet is not zero, as it should be
+	PadSet     bool `json:"pad_set,omitempty"` // a pad octet is not zero, although it must be
 
 	*Tagged
 	*Untagged
@@ -114,7 +114,7 @@ type FPDU struct {
 	Immediate Hex `json:"immediate,omitempty"`
 	*Terminate
 
-	Payload []byte `json:"-"` // behind the DDP header; valid until the callback it was passed to returns
+	Payload []byte `json:"-"` // after the DDP header; valid until emit returns
 }
 
 // Hex64 is a number of 64 bits. In JSON it is a hexadecimal string such as "0x1f", because many
@@ -131,13 +131,13 @@ func (h *Hex64) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Tagged is what only a tagged DDP header has (RFC 5041 §4.2).
+// Tagged contains the fields of a tagged DDP header (RFC 5041 §4.2).
 type Tagged struct {
 	STag ddp.STag `json:"stag"`
 	TO   Hex64    `json:"to"`
 }
 
-// Untagged is what only an untagged DDP header has (RFC 5041 §4.3).
+// Untagged contains the fields of an untagged DDP header (RFC 5041 §4.3).
 type Untagged struct {
 	QN  ddp.QN `json:"qn"`
 	MSN uint32 `json:"msn"`
@@ -171,15 +171,14 @@ type AtomicResponse struct {
 	Original          Hex64  `json:"original"`
 }
 
-// Terminate is the header of a Terminate Message (RFC 5040 §4.8), in words, in numbers and as it
-// came.
+// Terminate is the header of a Terminate Message (RFC 5040 §4.8), in words, in numbers and as raw
+// octets.
 type Terminate struct {
 	Words     string `json:"terminate"`
 	Layer     uint8  `json:"layer"`
 	ErrorType uint8  `json:"error_type"`
 	ErrorCode uint8  `json:"error_code"`
-	// HostOrder is set when the control bits came in the order of Linux's siw, which is not the
-	// RFC's.
+	// HostOrder is set if the control bits have the order of Linux's siw, which is not the RFC's.
 	HostOrder bool `json:"host_order,omitempty"`
 	Raw       Hex  `json:"terminate_hex"`
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// String returns the record as one line of text: time, ends, and what it holds in words.
+// String returns the record as one line of text: time, ends, and its contents in words.
 func (r Record) String() string {
 	var b strings.Builder
 	if r.Summary != nil {
@@ -47,7 +47,7 @@ func (s *Startup) text(b *strings.Builder) {
 	}
 }
 
-// octetText shows every octet: printable ASCII as it is, all else as \x and two digits.
+// octetText shows every octet: printable ASCII unchanged, everything else as \x and two digits.
 func octetText(p []byte) string {
 	var b strings.Builder
 	b.WriteByte('"')

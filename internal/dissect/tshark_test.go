@@ -18,7 +18,7 @@ import (
 	"github.com/rddp/rddp/internal/pcapng"
 )
 
-// tsharkOptions make tshark look for MPA on any port, and not take Sends for other protocols.
+// tsharkOptions make tshark look for MPA on any port, and not decode Sends as other protocols.
 var tsharkOptions = []string{
 	"-o", "tcp.try_heuristic_first:TRUE", "--disable-protocol", "smb_direct", "--disable-protocol", "rpcordma",
 }
@@ -81,7 +81,7 @@ func tshark(t *testing.T, file, filter string, options ...string) []element {
 	return pdml.Packets
 }
 
-// tsharkFPDUs returns what tshark says about each FPDU, by sender and receiver.
+// tsharkFPDUs returns tshark's description of each FPDU, by sender and receiver.
 func tsharkFPDUs(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -109,7 +109,7 @@ func tsharkFPDUs(t *testing.T, file string) map[string][]string {
 	return all
 }
 
-// tsharkFPDU puts the fields of one FPDU in the same words as ourFPDU.
+// tsharkFPDU describes the fields of one FPDU in the same words as ourFPDU.
 func tsharkFPDU(t *testing.T, mpa, ddp element) string {
 	t.Helper()
 	crc := CRCOff
@@ -150,7 +150,7 @@ func tsharkFPDU(t *testing.T, mpa, ddp element) string {
 	return s
 }
 
-// ourFPDUs returns what this package says about each FPDU.
+// ourFPDUs returns this package's description of each FPDU.
 func ourFPDUs(t *testing.T, records []Record) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -194,7 +194,8 @@ func ourFPDU(t *testing.T, r Record) string {
 	if h := f.Terminate; h != nil {
 		layer, etype := h.Layer, h.ErrorType
 		if h.HostOrder {
-			// tshark reads siw's Terminates by the RFC, so that layer and error type change places.
+			// tshark reads siw's Terminates as the RFC defines them, so layer and error type are
+			// exchanged.
 			layer, etype = etype, layer
 		}
 		s += fmt.Sprintf(" terminate layer %d etype %x code %02x", layer, etype, h.ErrorCode)
@@ -202,7 +203,7 @@ func ourFPDU(t *testing.T, r Record) string {
 	return s
 }
 
-// compare holds both views against each other and returns the number of FPDUs.
+// compare compares tshark's FPDUs with ours and returns their number.
 func compare(t *testing.T, what, file string) int {
 	t.Helper()
 	ours, theirs := ourFPDUs(t, mustRead(t, load(t, file))), tsharkFPDUs(t, file)
@@ -331,13 +332,12 @@ func TestTsharkAgreesOnMarkers(t *testing.T) {
 	}
 }
 
-// TestTsharkAgreesOnMarkersInTheMiddle begins captures at all kinds of places of a stream with
-// markers.
+// TestTsharkAgreesOnMarkersInTheMiddle begins captures at various places of a stream with markers.
 func TestTsharkAgreesOnMarkersInTheMiddle(t *testing.T) {
 	for _, begin := range []uint64{0, 8, 12, 256, 504, 508, 512, 900, 1 << 40} {
 		name, n := markersFrom(t, begin, 10, 380, 100, 300, 600, 1000, 1504, 3000, 5, 6, 64000, 20)
 		if begin%512 != 0 {
-			n++ // what is made up
+			n++ // the FPDU that is made up
 		}
 		if got := compare(t, fmt.Sprintf("from %d", begin), name); got != 2*n {
 			t.Errorf("from %d: %d FPDUs, want %d", begin, got, 2*n)
@@ -345,8 +345,8 @@ func TestTsharkAgreesOnMarkersInTheMiddle(t *testing.T) {
 	}
 }
 
-// markersFrom returns a capture that begins at this offset of a stream with markers, of Sends of so
-// many octets more than those of hello, the same in both directions.
+// markersFrom returns a capture that begins at this offset of a stream with markers, the same in
+// both directions. Each size is the number of octets of a Send beyond those of hello.
 func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) {
 	t.Helper()
 	return record(t, func(w *pcapng.Writer) {
@@ -363,8 +363,8 @@ func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) 
 	}), len(sizes)
 }
 
-// TestTsharkFaults keeps what tshark does wrong where it is known: a newer one may do better, and
-// then these cases belong above.
+// TestTsharkFaults records known faults of tshark. If a newer tshark does better, these cases
+// belong above.
 func TestTsharkFaults(t *testing.T) {
 	t.Run("markers in one direction are expected in both", func(t *testing.T) {
 		name := markerCapture(t, false)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// unread is why a packet gives no TCP segment. Its zero value is any traffic that has nothing to do
-// with TCP, so that it is what the tables of numbers give for those that they don't have.
+// unread is the reason why a packet gives no TCP segment. Its zero value means traffic that has
+// nothing to do with TCP, so tables of numbers return it for unknown numbers.
 type unread uint8
 
 const (
@@ -64,7 +64,7 @@ const (
 	etherTypeIPv6 = 0x86DD
 )
 
-// What may have TCP or RDMA in it and is not taken apart.
+// Traffic that may contain TCP or RDMA and is not decoded.
 var (
 	vlanTags   = []uint16{0x8100, 0x88A8, 0x9100, 0x9200, 0x9300}
 	etherTypes = map[uint16]unread{
@@ -76,7 +76,7 @@ var (
 	}
 )
 
-// Summary says what of a capture is in no other record.
+// Summary describes the part of a capture that is in no other record.
 type Summary struct {
 	TCPPackets    int            `json:"tcp_packets"`
 	UnreadPackets int            `json:"unread_packets"` // without TCP that can be read

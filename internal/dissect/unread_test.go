@@ -29,8 +29,8 @@ func udp(port uint16) packet {
 	return ethernet(0x0800, append(b, make([]byte, 20)...)...)
 }
 
-// TestSummary: what is not taken apart is counted by reason, and no capture is passed over in
-// silence.
+// TestSummary: packets that are not decoded are counted by reason, and no capture is skipped
+// silently.
 func TestSummary(t *testing.T) {
 	gre, arp := ethernet(0x0800, ipv4(47, 0)...), ethernet(0x0806, make([]byte, 28)...)
 	plain := newScript(t)
@@ -112,7 +112,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// TestLateRequest: a Request that was captured behind its Reply is found, whole or in pieces.
+// TestLateRequest: a Request that was captured after its Reply is found, whole or in pieces.
 func TestLateRequest(t *testing.T) {
 	marked := markStream(0, true, unhex(sendHelloULPDU))
 	for _, tt := range []struct {

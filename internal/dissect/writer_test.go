@@ -17,14 +17,14 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// What the Writer does with octets, as its package has it.
+// These are the Writer's constants, as package pcapng defines them.
 const (
 	writeBuffer = 64 << 10
 	maxSegment  = 32 << 10
 	ackEvery    = 1 << 20
 )
 
-// tap is the shape that a connection's owner sees of a Flow.
+// tap is the interface through which a connection's owner uses a Flow.
 type tap interface {
 	Sent(p []byte)
 	Received(p []byte)
@@ -146,7 +146,7 @@ func checkPackets(t *testing.T, file []byte, client string) {
 	}
 }
 
-// TestWriterSameEnds opens one connection after the other between the same two ends.
+// TestWriterSameEnds opens several connections, one after the other, between the same two ends.
 func TestWriterSameEnds(t *testing.T) {
 	var file bytes.Buffer
 	w := newWriter(t, &file)
@@ -209,7 +209,7 @@ func TestWriterConcurrent(t *testing.T) {
 	}
 }
 
-// limitedWriter fails when more than n octets were written.
+// limitedWriter fails after n octets.
 type limitedWriter struct {
 	n   int
 	err error
@@ -262,7 +262,7 @@ func TestWriterKeepsFlowsApart(t *testing.T) {
 		t.Errorf("Flush() = %v, Err() = %v", err, w.Err())
 	}
 	var got []string
-	for _, r := range mustRead(t, file.Bytes()) { // what was flushed is a whole file
+	for _, r := range mustRead(t, file.Bytes()) { // the flushed octets are a whole file
 		got = append(got, fmt.Sprintf("%s %v %v", r.Kind, r.Src, r.Dst))
 	}
 	diff(t, "records", got, []string{
@@ -275,7 +275,7 @@ func TestWriterKeepsFlowsApart(t *testing.T) {
 	}
 }
 
-// TestFiller: wherever a stream with markers is entered, markers are where they are looked for.
+// TestFiller: wherever decoding of a stream with markers starts, it finds the markers.
 func TestFiller(t *testing.T) {
 	for off := uint64(8); off < 1024; off += 4 {
 		if off%512 == 0 || off%512 == 4 { // no filler is needed; no FPDU begins there
@@ -290,8 +290,8 @@ func TestFiller(t *testing.T) {
 	}
 }
 
-// TestWriterBuffersLittle: what was recorded is in the file but for 64 KiB, and all of it once a
-// Flow is closed.
+// TestWriterBuffersLittle: all recorded octets except at most 64 KiB are in the file, and all of
+// them once a Flow is closed.
 func TestWriterBuffersLittle(t *testing.T) {
 	var file bytes.Buffer
 	w := newWriter(t, &file)
@@ -308,9 +308,9 @@ func TestWriterBuffersLittle(t *testing.T) {
 	}
 }
 
-// TestPacketsBeginWithAnFPDU: a packet begins with an FPDU, unless it goes on with one that is
-// longer than a packet. So no packet ends with the first few octets of an FPDU, which Wireshark
-// would lose.
+// TestPacketsBeginWithAnFPDU: a packet begins with an FPDU, unless it continues one that is longer
+// than a packet. So no packet ends with the first few octets of an FPDU, which Wireshark would
+// lose.
 func TestPacketsBeginWithAnFPDU(t *testing.T) {
 	var file bytes.Buffer
 	w, err := pcapng.NewWriter(&file)

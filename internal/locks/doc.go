@@ -1,21 +1,21 @@
-// Package locks has mutexes with ranks. The ranks are the order in which a goroutine may lock them:
-// rank.go lists them, outermost first.
+// Package locks provides mutexes with ranks. The ranks define the order in which a goroutine may
+// lock them: rank.go lists them, outermost first.
 //
 // In a normal build [Mutex] and [RWMutex] are those of package sync, and [Acquired] and [Released]
-// do nothing. In a race build each goroutine's locks are noted. A goroutine that locks a mutex
-// whose rank does not come behind the ranks of all that it holds panics with "BUG: " and both
-// names, whether the two ever wait for each other or not. So does a goroutine that unlocks what it
+// do nothing. A race build records each goroutine's locks. A goroutine panics with "BUG: " and both
+// names if it locks a mutex whose rank does not come after the ranks of all mutexes that it holds,
+// even if the two never wait for each other. A goroutine also panics if it unlocks a mutex that it
 // has not locked.
 //
 // Locks of one rank can form a tree: LockNested locks one while the goroutine holds the lock of the
-// root, which has the same rank. Only the root's lock is noted, and stands for all of them: it is
-// locked first and unlocked last. That all goroutines lock a tree downwards, so that none waits for
-// another, is for the package that has the tree to make sure.
+// root, which has the same rank. Only the root's lock is recorded, and represents all of them: it
+// is locked first and unlocked last. The package that owns the tree must make sure that all
+// goroutines lock it downward, so that they do not deadlock.
 //
-// TryLock does not wait, so it may come in any order. What it has locked counts as held afterwards.
+// TryLock does not wait, so it may come in any order. A lock that it has taken counts as held.
 //
 // A race build also counts how often each rank is locked: see Counts.
 //
-// Noting a lock orders nothing that the race detector looks at: it sees the same races as with the
-// mutexes of package sync.
+// Recording a lock is not a synchronization for the race detector, which sees the same races as
+// with the mutexes of package sync.
 package locks

@@ -2,6 +2,7 @@
 
 package locks
 
-// goroutine returns what no other goroutine has at the same time: where the runtime keeps this one.
-// To ask runtime.Stack instead takes a hundred times as long.
+// goroutine returns a value that no other goroutine has at the same time: the address of the
+// runtime's structure for this one. Calling runtime.Stack instead would take a hundred times as
+// long.
 func goroutine() uintptr

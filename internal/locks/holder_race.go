@@ -7,24 +7,25 @@ import (
 	"sync/atomic"
 )
 
-// A holder is a goroutine that has locked something. The runtime gives the place of one that has
-// ended to another one, which then has its holder, so there are no more of them than there ever
-// were goroutines at the same time. None but the goroutine itself uses its holder, apart from
-// Counts. (Where goroutine returns a number, which never comes again, a holder stays for each.)
+// A holder is a goroutine that has locked something. The runtime reuses the address of a goroutine
+// that has ended for a new one, which then reuses the holder. So the number of holders is at most
+// the highest number of goroutines at one time. Only the goroutine itself, and Counts, use its
+// holder. (On systems where goroutine returns a number, which is never reused, each goroutine's
+// holder remains.)
 type holder struct {
 	g      uintptr
 	n      int
 	held   [32]rank // the first n
-	base   int      // those before are outside of a call of the program: see CallOut
+	base   int      // the locks before it are outside a call of the program: see CallOut
 	counts [len(order)]uint64
 	next   *holder
 }
 
-// buckets have all holders, by g.
+// buckets holds all holders, by g.
 var buckets [1024]atomic.Pointer[holder]
 
-// The functions below are invisible to the race detector. What they do orders nothing that it looks
-// at, or it would miss races between goroutines that lock different mutexes.
+// The functions below are invisible to the race detector. Otherwise they would synchronize
+// goroutines that lock different mutexes, and the race detector would miss races between them.
 
 // holderOf returns the holder of goroutine g, which calls it.
 //
@@ -47,8 +48,8 @@ func holderOf(g uintptr) *holder {
 	return h
 }
 
-// acquire notes that goroutine g has got a lock of rank r. With inOrder it notes nothing, and
-// returns the innermost one, if g holds a lock of rank r or one behind it.
+// acquire records that goroutine g has got a lock of rank r. If inOrder is set and g holds a lock
+// of rank r or of a later rank, acquire records nothing and returns the innermost one.
 //
 //go:norace
 func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
@@ -70,8 +71,8 @@ func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
 	return 0, true
 }
 
-// callOut begins a call of the program's code by goroutine g. It reports false, and a lock that is
-// held, if the goroutine holds one that is no turn.
+// callOut begins a call of the program's code by goroutine g. If the goroutine holds a lock that is
+// not a turn, callOut returns false and that lock.
 //
 //go:norace
 func callOut(g uintptr) (base int, inside rank, ok bool) {
@@ -90,7 +91,7 @@ func callOut(g uintptr) (base int, inside rank, ok bool) {
 //go:norace
 func endCallOut(g uintptr, base int) { holderOf(g).base = base }
 
-// release takes back the last acquire of rank r by goroutine g. It reports false if there was none.
+// release undoes the last acquire of rank r by goroutine g. It returns false if there was none.
 //
 //go:norace
 func release(g uintptr, r rank) bool {
@@ -109,8 +110,8 @@ func release(g uintptr, r rank) bool {
 	return true
 }
 
-// countNested counts a lock of rank r that goroutine g gets inside another one, which it holds. It
-// reports false if g holds none.
+// countNested counts a lock of rank r that goroutine g gets inside another one of that rank. It
+// returns false if g holds none.
 //
 //go:norace
 func countNested(g uintptr, r rank) bool {
@@ -124,8 +125,8 @@ func countNested(g uintptr, r rank) bool {
 	return false
 }
 
-// Counts returns how often each rank has been locked so far, by name. Those of locks that are no
-// mutexes count, too. What goroutines lock meanwhile may be missing.
+// Counts returns how often each rank has been locked so far, by name, including locks that are not
+// mutexes. Locks taken during the call may be missing.
 func Counts() map[string]uint64 {
 	counts := make(map[string]uint64)
 	for r := range rank(len(order)) {

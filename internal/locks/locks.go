@@ -17,14 +17,14 @@ type RWMutex[R Rank] = sync.RWMutex
 // +checklocksignore: it leaves m locked
 func LockNested(m sync.Locker) { m.Lock() }
 
-// UnlockNested unlocks what LockNested has locked.
+// UnlockNested unlocks a lock that LockNested has locked.
 //
 // +checklocksignore: it finds m locked
 func UnlockNested(m sync.Locker) { m.Unlock() }
 
 // A CallOut is a call of the program's code, which must be made without locks: the code may use
 // other connections, and even its own in some way. A race build asserts that the goroutine holds
-// none, apart from turns, and what the code locks is then in no order with these.
+// none except turns. Locks that the code takes are not ordered after these turns.
 type CallOut struct{}
 
 // BeginCallOut begins a call of the program's code.
@@ -33,9 +33,10 @@ func BeginCallOut() CallOut { return CallOut{} }
 // End ends the call, also after a panic.
 func (CallOut) End() {}
 
-// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of
-// capacity 1.
+// Acquired records that this goroutine has got a lock that is not one of the above, such as a
+// channel of capacity 1.
 func Acquired[R Rank]() {}
 
-// Released says that this goroutine has let go of it, or is about to hand it to another goroutine.
+// Released records that this goroutine has released such a lock, or is about to hand it to another
+// goroutine.
 func Released[R Rank]() {}

@@ -7,7 +7,7 @@ import "sync"
 // A Mutex is a sync.Mutex of rank R.
 type Mutex[R Rank] struct{ mu sync.Mutex }
 
-// Lock locks m. It panics if this goroutine holds a lock whose rank is R or comes behind it.
+// Lock locks m. It panics if this goroutine holds a lock whose rank is R or comes after R.
 func (m *Mutex[R]) Lock() {
 	note[R](true)
 	m.mu.Lock()
@@ -32,7 +32,7 @@ func (m *Mutex[R]) Unlock() {
 // again.
 type RWMutex[R Rank] struct{ mu sync.RWMutex }
 
-// Lock locks m as that of a Mutex does.
+// Lock locks m like Mutex.Lock.
 func (m *RWMutex[R]) Lock() {
 	note[R](true)
 	m.mu.Lock()
@@ -98,16 +98,16 @@ func (m *RWMutex[R]) unlockNested() { m.mu.Unlock() }
 // holds none. It is for a tree of locks, which is locked from its root: see doc.go.
 func LockNested(m nestable) { m.lockNested() }
 
-// UnlockNested unlocks what LockNested has locked.
+// UnlockNested unlocks a lock that LockNested has locked.
 func UnlockNested(m nestable) { m.unlockNested() }
 
 // A CallOut is a call of the program's code, which must be made without locks: the code may use
 // other connections, and even its own in some way. A race build asserts that the goroutine holds
-// none, apart from turns, and what the code locks is then in no order with these.
+// none except turns. Locks that the code takes are not ordered after these turns.
 type CallOut struct{ base int }
 
-// isTurn has the ranks of what is held while the program's code is called, and for which nobody
-// waits but calls that have to come after it.
+// isTurn contains the ranks that may be held while the program's code is called. Only calls that
+// must come after that call wait for them.
 var isTurn = map[rank]bool{rankOf[ProxyEnd](): true, rankOf[Writer](): true, rankOf[Plain](): true}
 
 // BeginCallOut begins a call of the program's code. It panics if this goroutine holds a lock.
@@ -122,12 +122,12 @@ func BeginCallOut() CallOut {
 // End ends the call, also after a panic.
 func (c CallOut) End() { endCallOut(goroutine(), c.base) }
 
-// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of
-// capacity 1. It panics as Lock does.
+// Acquired records that this goroutine has got a lock that is not one of the above, such as a
+// channel of capacity 1. It panics like Lock.
 func Acquired[R Rank]() { note[R](true) }
 
-// Released says that this goroutine has let go of it, or is about to hand it to another goroutine.
-// It panics if this goroutine has not got one.
+// Released records that this goroutine has released such a lock, or is about to hand it to another
+// goroutine. It panics if this goroutine does not hold one.
 func Released[R Rank]() {
 	if !release(goroutine(), rankOf[R]()) {
 		panic("BUG: " + rankOf[R]().String() + " is unlocked by a goroutine that does not hold it")
@@ -141,8 +141,8 @@ func nest[R Rank]() {
 	}
 }
 
-// note notes that this goroutine has got a lock, or is to wait for it. With inOrder the rank must
-// come behind all that the goroutine holds.
+// note records that this goroutine has got a lock, or is about to wait for it. If inOrder is set,
+// the rank must come after the ranks of all locks that the goroutine holds.
 func note[R Rank](inOrder bool) {
 	if outer, ok := acquire(goroutine(), rankOf[R](), inOrder); !ok {
 		panic("BUG: " + rankOf[R]().String() + " is locked inside " + outer.String() + ": see the order in internal/locks/rank.go")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A sequence of lock operations by one goroutine panics where it must, and only there.
+// Sequences of lock operations by one goroutine panic where they must, and only there.
 func TestOrderIsAsserted(t *testing.T) {
 	var (
 		conn       Mutex[Conn]
@@ -115,7 +115,7 @@ func TestOrderIsAsserted(t *testing.T) {
 	}
 }
 
-// What another goroutine holds does not count, and it alone may let go of it.
+// Locks of another goroutine do not count, and only that goroutine may release them.
 func TestGoroutinesAreApart(t *testing.T) {
 	var qp Mutex[QP]
 	var conn Mutex[Conn]

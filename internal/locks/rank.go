@@ -1,11 +1,11 @@
 package locks
 
-// A Rank is the place of a kind of lock in the order. The Ranks are the types in this file, and
-// they have no values to speak of.
+// A Rank is the place of a kind of lock in the order. The Ranks are the types in this file; their
+// values are not used.
 type Rank interface{ ~struct{} }
 
-// order is the order in which a goroutine may lock, outermost first: the package, the lock, and
-// what it guards or what it is held for.
+// order is the order in which a goroutine may lock, outermost first. The comments name the package,
+// the lock, and the purpose of the lock.
 var order = [...]any{
 	// Of the commands, whose servers hold connections.
 	ProxyRoutes{}, // proxy, Router.setting: held while the routes are replaced

@@ -10,7 +10,7 @@ import (
 // A rank is the number of a Rank in order: a goroutine locks in ascending order.
 type rank uint8
 
-// ranks has the rank of each Rank. Nothing changes it.
+// ranks maps each Rank to its rank. It never changes.
 var ranks = func() map[any]rank {
 	m := make(map[any]rank)
 	for i, r := range order {

@@ -2,7 +2,7 @@ package locks
 
 import "testing"
 
-// isFree reports whether nobody holds mu.
+// isFree reports whether mu is unlocked.
 //
 // +checklocksignore: the analyzer does not know TryLock
 func isFree(mu *Mutex[Conn]) bool {
@@ -13,7 +13,7 @@ func isFree(mu *Mutex[Conn]) bool {
 	return true
 }
 
-// After Unlocked the mutex is locked, whether the function has panicked or not.
+// After Unlocked the mutex is locked, whether or not the function panicked.
 func TestUnlocked(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		var mu Mutex[Conn]

@@ -1,5 +1,5 @@
-// Package panics makes errors of panics, where a goroutine or a timer of ours runs code that may
-// panic: that of the program most of all. docs/goroutines.md lists these places.
+// Package panics turns panics into errors, where a goroutine or a timer of this module runs code
+// that may panic, above all code of the program. docs/goroutines.md lists these places.
 package panics
 
 import (
@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// An Error is a panic that was recovered. Its text has the stack, because such a panic is a bug: in
-// this module, or in code of the program that this module calls.
+// An Error is a panic that was recovered. Its text contains the stack, because such a panic is a
+// bug in this module, or in code of the program that this module calls.
 type Error struct {
-	value   any // that was passed to panic
+	value   any // the argument of panic
 	stack   []byte
 	claimed atomic.Bool
 }
@@ -21,7 +21,7 @@ func (e *Error) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.value, 
 // count is the number of Errors that nobody has claimed, in the whole process.
 var count atomic.Int64
 
-// New makes an Error of a panic, in the goroutine that has panicked. Count counts it until it is
+// New makes an Error from a panic, in the goroutine that has panicked. Count counts it until it is
 // claimed.
 func New(value any) *Error {
 	count.Add(1)
@@ -29,7 +29,7 @@ func New(value any) *Error {
 }
 
 // Claim reports whether the caller must count the panic from now on. Only the first call returns
-// true; Count does not count the panic any more.
+// true; Count then no longer counts the panic.
 func (e *Error) Claim() bool {
 	if e.claimed.Swap(true) {
 		return false
@@ -51,5 +51,5 @@ func Guard(f func() error) (err error) {
 // Count returns the number of panics that nobody has claimed.
 func Count() uint64 { return uint64(max(count.Load(), 0)) }
 
-// Forget forgets the panics that a test has brought about on purpose.
+// Forget forgets panics that a test has caused on purpose.
 func Forget() { count.Store(0) }

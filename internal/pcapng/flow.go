@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Flow records one connection in a Writer's capture. For a capture in which causes come before
-// their effects, call Sent before the octets are written to the connection and Received after they
-// were read. Its methods take the slice only for the time of the call.
+// Flow records one connection in a Writer's capture. To get causes before their effects in the
+// capture, call Sent before writing the octets to the connection, and Received after reading them.
+// The methods do not keep the slice.
 type Flow struct {
 	w             *Writer
 	local, remote end  // guarded by w.mu
@@ -34,7 +34,7 @@ type end struct {
 	addr  netip.AddrPort
 	mac   [6]byte
 	seq   uint32 // of the next octet that it sends
-	acked uint32 // what it has acknowledged last
+	acked uint32 // the last acknowledged number
 	fpdus uint64 // octets of FPDUs with Markers that it has sent
 }
 
@@ -45,13 +45,12 @@ func (f *Flow) Sent(p []byte) { f.data(&f.local, &f.remote, [][]byte{p}) }
 func (f *Flow) Received(p []byte) { f.data(&f.remote, &f.local, [][]byte{p}) }
 
 // SentFPDUs records whole FPDUs that the local end sends, all of them or, after the end of the
-// Flow, none. The first begins at stream offset off; markers says whether there are Markers in
-// them.
+// Flow, none. The first begins at stream offset off; markers says whether they contain Markers.
 //
-// Where the first FPDU recorded has Markers and is not the first of its direction, a reader would
-// look for Markers at wrong places: they are counted from the first octet behind startup. Then an
-// FPDU is made up that takes as many octets, modulo 512, as were there: an RDMA Write with STag 0
-// whose payload says what it is.
+// If the first recorded FPDU has Markers and is not the first of its direction, a reader would look
+// for Markers at wrong places, because they are counted from the first octet after startup. Then
+// SentFPDUs first adds a made-up FPDU of the same length, modulo 512, as the missing octets: an
+// RDMA Write with STag 0 whose payload says what it is.
 func (f *Flow) SentFPDUs(bufs [][]byte, off uint64, markers bool) {
 	f.whole(&f.local, &f.remote, bufs, off, markers)
 }
@@ -61,8 +60,8 @@ func (f *Flow) ReceivedFPDUs(p []byte, off uint64, markers bool) {
 	f.whole(&f.remote, &f.local, [][]byte{p}, off, markers)
 }
 
-// Closed records the end of the connection, as if the local end had closed first, and writes out
-// what waits in the Writer. Further calls, and octets after it, are ignored.
+// Closed records the end of the connection, as if the local end had closed first, and flushes the
+// Writer. Further calls, and later octets, are ignored.
 func (f *Flow) Closed() {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
@@ -77,8 +76,8 @@ func (f *Flow) Closed() {
 	f.w.flushLocked()
 }
 
-// Stop ends the Flow, and says nothing of the connection, which goes on. It writes out what waits
-// in the Writer.
+// Stop ends the Flow without recording the end of the connection, which continues. It flushes the
+// Writer.
 func (f *Flow) Stop() {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
@@ -90,14 +89,14 @@ func (f *Flow) Stop() {
 	f.w.flushLocked()
 }
 
-// IsOver reports whether nothing is recorded any more: the Flow or its Writer has ended.
+// IsOver reports whether recording has ended, because the Flow or its Writer has ended.
 func (f *Flow) IsOver() bool {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	return f.idleLocked()
 }
 
-// data records octets, which belong together.
+// data records octets that belong together.
 func (f *Flow) data(from, to *end, bufs [][]byte) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
@@ -109,7 +108,7 @@ func (f *Flow) data(from, to *end, bufs [][]byte) {
 	}
 }
 
-// idleLocked reports whether nothing is recorded any more.
+// idleLocked reports whether recording has ended.
 //
 // +checklocks:f.w.mu
 func (f *Flow) idleLocked() bool { return f.closed || f.w.closed || f.w.err != nil }
@@ -131,8 +130,8 @@ func (f *Flow) whole(from, to *end, bufs [][]byte, off uint64, markers bool) {
 	f.markedLocked(from, to, slices.Concat(bufs...))
 }
 
-// unmarkedLocked writes as many whole FPDUs to a packet as fit, and a longer FPDU to packets of its
-// own: Wireshark loses an FPDU of which only the first few octets are at the end of a packet.
+// unmarkedLocked writes as many whole FPDUs to a packet as fit, and a longer FPDU to separate
+// packets, because Wireshark loses an FPDU if only its first few octets are at the end of a packet.
 //
 // +checklocks:f.w.mu
 func (f *Flow) unmarkedLocked(from, to *end, p []byte) {
@@ -153,7 +152,7 @@ func (f *Flow) unmarkedLocked(from, to *end, p []byte) {
 	}
 }
 
-// markedLocked writes each FPDU to a packet of its own, because that is how Wireshark understands
+// markedLocked writes each FPDU to a separate packet, because Wireshark needs that to understand
 // Markers.
 //
 // +checklocks:f.w.mu
@@ -186,7 +185,7 @@ func Filler(off uint64) []byte {
 	return nil
 }
 
-// dataLocked cuts p into packets of at most so many octets.
+// dataLocked cuts p into packets of at most most octets.
 //
 // +checklocks:f.w.mu
 func (f *Flow) dataLocked(from, to *end, p []byte, most int) {
@@ -200,7 +199,7 @@ func (f *Flow) dataLocked(from, to *end, p []byte, most int) {
 	}
 }
 
-// writeLocked writes one packet. h has the flags that it is to have.
+// writeLocked writes one packet with the flags in h.
 //
 // +checklocks:f.w.mu
 func (f *Flow) writeLocked(from, to *end, h header, payload []byte) {

@@ -7,8 +7,8 @@ const MarkerInterval = 512
 
 const markerSize = 4
 
-// FPDULen returns the octets that the FPDU at the beginning of b takes. ok is false when b is too
-// short to tell. off is its offset in the stream, and counts only if there are Markers.
+// FPDULen returns the length in octets of the FPDU at the beginning of b. ok is false if b is too
+// short to tell. off is the FPDU's offset in the stream, which matters only if there are Markers.
 func FPDULen(b []byte, off uint64, markers bool) (size int, ok bool) {
 	header := 0 // place of ULPDU_Length
 	if markers && off%MarkerInterval == 0 {
@@ -22,8 +22,8 @@ func FPDULen(b []byte, off uint64, markers bool) (size int, ok bool) {
 	if !markers {
 		return plain, true
 	}
-	// Between two Markers there are 508 octets of FPDUs. One that would come directly behind this
-	// FPDU belongs to the next.
+	// Between two Markers there are 508 octets of FPDUs. A Marker directly after this FPDU belongs
+	// to the next one.
 	first := int(-off % MarkerInterval) // octets before the first Marker
 	if plain <= first {
 		return plain, true

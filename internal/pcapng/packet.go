@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A header is what differs between the TCP headers of packets.
+// A header contains the fields that differ between the TCP headers of packets.
 type header struct {
 	syn, ack, fin, psh bool
 	seq, acked         uint32
@@ -73,7 +73,7 @@ func (h *header) flags() (b byte) {
 	return b
 }
 
-// add adds b to a sum of 16-bit words (RFC 1071). A packet has too few for it to overflow.
+// add adds b to a sum of 16-bit words (RFC 1071). A packet has too few words for it to overflow.
 func add(sum uint32, b []byte) uint32 {
 	for ; len(b) > 1; b = b[2:] {
 		sum += uint32(binary.BigEndian.Uint16(b))
@@ -103,8 +103,8 @@ const (
 	optionResolution  = 9 // of an interface: of its times
 )
 
-// appendHeader appends what a file begins with: a section, and an interface that carries Ethernet
-// and has times in nanoseconds.
+// appendHeader appends the beginning of a file: a section, and an Ethernet interface with times in
+// nanoseconds.
 func appendHeader(b []byte) []byte {
 	le := binary.LittleEndian
 	section := le.AppendUint32(nil, 0x1A2B3C4D) // shows the byte order
@@ -146,5 +146,5 @@ func appendBlock(b []byte, kind uint32, body []byte) []byte {
 	return le.AppendUint32(append(b, body...), total)
 }
 
-// pad fills up n bytes to a multiple of 4.
+// pad appends zeros to b, which pad n bytes to a multiple of 4.
 func pad(b []byte, n int) []byte { return append(b, make([]byte, -n&3)...) }

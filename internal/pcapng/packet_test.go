@@ -10,7 +10,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// TestPackets: gopacket makes the same bytes of the same headers, checksums included.
+// TestPackets: gopacket encodes the same headers as the same bytes, including checksums.
 func TestPackets(t *testing.T) {
 	for _, addresses := range [][2]string{{"10.1.2.3:4000", "10.1.2.4:7174"}, {"[2001:db8::7]:4000", "[2001:db8::8]:7174"}} {
 		from := &end{addr: netip.MustParseAddrPort(addresses[0]), mac: [6]byte{2, 0, 0, 0, 0, 1}}

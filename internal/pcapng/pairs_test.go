@@ -10,8 +10,8 @@ func flowBetween(w *Writer, port int) *Flow {
 	return w.Flow(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: port}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 80}, true)
 }
 
-// TestPairsAreForgotten: a Writer keeps the pairs of the Flows that are open and of the last ones
-// that have ended, and no Flow has the pair of one of them.
+// TestPairsAreForgotten: a Writer keeps the pairs of open Flows and of those that ended last, and
+// gives none of these pairs to another Flow.
 func TestPairsAreForgotten(t *testing.T) {
 	w, err := NewWriter(io.Discard)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestPairsAreForgotten(t *testing.T) {
 			again.Stop()
 		}
 	}
-	if n, most := len(w.used), 1+recentPairs; n > most { // +checklocksignore: nobody else has it
+	if n, most := len(w.used), 1+recentPairs; n > most { // +checklocksignore: no other goroutine uses it
 		t.Errorf("%d pairs are kept, want at most %d", n, most)
 	}
 	if f := flowBetween(w, 1); f.pair() == open.pair() {
@@ -40,7 +40,7 @@ func TestPairsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestCrowdedPairs: a Flow that finds no free port begins all the same, after a few tries.
+// TestCrowdedPairs: a Flow that finds no free port begins after a few tries anyway.
 func TestCrowdedPairs(t *testing.T) {
 	w, err := NewWriter(io.Discard)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestCrowdedPairs(t *testing.T) {
 	for _, f := range flows {
 		f.Closed()
 	}
-	if n := len(w.used); n > 1<<16-madeUpPorts+1 { // +checklocksignore: nobody else has it
+	if n := len(w.used); n > 1<<16-madeUpPorts+1 { // +checklocksignore: no other goroutine uses it
 		t.Errorf("%d pairs", n)
 	}
 }

@@ -14,18 +14,18 @@ import (
 const (
 	writeBuffer = 64 << 10 // octets between the Writer and its io.Writer
 	maxSegment  = 32 << 10 // payload octets of one made-up packet
-	maxMarked   = 65320    // the same, of a packet for an FPDU with Markers: one of MaxULPDU fits, and IP's limit is kept
+	maxMarked   = 65320    // the same for a packet with an FPDU with Markers: an FPDU of MaxULPDU fits, and IP's limit is kept
 	ackEvery    = 1 << 20  // octets that may go unacknowledged; far below the window
 	window      = 0xFFFF   // with windowScale: 16 MiB less 256
 	windowScale = 8
 )
 
 // Made-up ends for connections whose addresses are not IP addresses: documentation addresses (RFC
-// 5737, RFC 3849), and ports that give each connection a pair of its own.
+// 5737, RFC 3849), and ports that give each connection a unique pair of ends.
 const (
 	madeUpPort  = 7174
-	recentPairs = 1024  // pairs of ends of Flows that have ended which no Flow gets
-	portTries   = 64    // made-up ports that a Flow tries; they are taken in turn, so most often the first is free
+	recentPairs = 1024  // the number of ended Flows whose pairs of ends are not reused
+	portTries   = 64    // made-up ports that a Flow tries; they are used in turn, so usually the first is free
 	madeUpPorts = 49152 // the first of the 16384 dynamic ports
 )
 
@@ -39,14 +39,14 @@ var (
 // goroutine.
 //
 // It never fails a caller's connection: the first error of the io.Writer ends the capture, and
-// Close returns it. At most 64 KiB wait in memory; they are written out when a Flow is closed.
+// Close returns it. It buffers at most 64 KiB, and flushes the buffer when a Flow is closed.
 type Writer struct {
-	Now func() time.Time // what time packets get
+	Now func() time.Time // the time of packets
 
-	mu locks.Mutex[locks.Leaf] // held across writes to the file, so that packets stay whole and in order of time
+	mu locks.Mutex[locks.Leaf] // held during writes to the file, so that packets remain whole and in order of time
 
 	file *bufio.Writer // +checklocks:mu
-	// a packet and its block, while they are made
+	// a packet and its block under construction
 	packet, block []byte // +checklocks:mu
 	flows         uint32 // +checklocks:mu
 	// the ends of the Flows so far
@@ -68,8 +68,8 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	return &Writer{Now: time.Now, file: file, used: map[pair]*Flow{}}, nil
 }
 
-// Flush writes out what waits in memory and returns the first error that occurred in writing the
-// file.
+// Flush writes the buffered data to the file and returns the first error that occurred in writing
+// the file.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +77,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Err returns why nothing is recorded any more: the first error that occurred in writing the file,
-// or os.ErrClosed. It is nil while all is well.
+// Err returns the reason why recording has ended: the first error in writing the file, or
+// os.ErrClosed. It returns nil while recording works.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,8 +88,8 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close ends the capture and returns the first error that occurred in writing it. Flows still open
-// stay without a FIN. Further calls return the same.
+// Close ends the capture and returns the first error that occurred in writing it. Flows that are
+// still open get no FIN. Further calls return the same error.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,18 +101,18 @@ func (w *Writer) Close() error {
 }
 
 // Flow begins a connection: its handshake is written now. initiator says that the local end opened
-// the connection. Addresses that are not IP addresses with a port, of both ends in the same family,
-// are replaced by made-up ones. So is the opening end's port where there is a Flow between these
-// two ends, or was one recently, such as that of the other end of the same connection: readers
-// would mix them up. Long after its end a Flow is forgotten: then its ports are those of another
-// connection.
+// the connection. Unless both addresses are IP addresses of the same family with a port, they are
+// replaced by made-up ones. If there is a Flow between these two ends, or was one recently, such as
+// that of the other end of the same connection, the opening end's port is replaced too, because
+// readers would confuse the two. The ports of a Flow that ended long ago may be used again.
 func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flows++
 	f := &Flow{w: w}
 	f.local.addr, f.remote.addr = ends(local, remote, initiator, w.flows)
-	// Every connection gets sequence numbers of its own: the same two ports may come again.
+	// Every connection gets different sequence numbers, because the same two ports may be used
+	// again.
 	f.local.seq = w.flows << 20
 	f.remote.seq = f.local.seq + 1<<19
 	for i, e := range []*end{&f.local, &f.remote} {
@@ -132,13 +132,13 @@ func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	return f
 }
 
-// forgetLocked notes that a Flow has ended, and forgets the one that ended recentPairs Flows
+// forgetLocked records that a Flow has ended, and forgets the one that ended recentPairs Flows
 // before.
 //
 // +checklocks:w.mu
 func (w *Writer) forgetLocked(f *Flow) {
 	p := f.pair()
-	if w.used[p] != f { // no free port was found, and a later Flow has it too
+	if w.used[p] != f { // no free port was found, so a later Flow has the same pair
 		return
 	}
 	if len(w.recent) < recentPairs {
@@ -154,7 +154,7 @@ func (w *Writer) forgetLocked(f *Flow) {
 // ends returns the addresses to write for both ends of the connection with this number.
 func ends(local, remote net.Addr, initiator bool, number uint32) (l, r netip.AddrPort) {
 	l, r = addrPort(local), addrPort(remote)
-	if l == r { // both have none, or it is no TCP connection
+	if l == r { // both have no address, or it is not a TCP connection
 		l, r = netip.AddrPort{}, netip.AddrPort{}
 	}
 	made := madeUp4
@@ -189,8 +189,8 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
 }
 
-// packetLocked appends one packet to the file, with the time of now: under the lock it can't run
-// backwards.
+// packetLocked appends one packet to the file, with the present time, which can't run backward
+// because the lock is held.
 //
 // +checklocks:w.mu
 func (w *Writer) packetLocked(from, to *end, h header, payload []byte) {

@@ -1,15 +1,15 @@
-// Package ring has the queue that all layers use for what leaves in the order in which it came.
+// Package ring implements the FIFO queue that all layers use.
 package ring
 
-// A Ring is a queue in a slice, whose places are used again and again. Each entry has a position.
-// The first entry that is pushed has position 0, and every other one has the position after that
-// of the entry pushed before it. So the entries are at the positions from Head up to, but not
-// including, Tail. Both only grow, unless Cut is called.
+// A Ring is a queue in a slice whose places are reused. Each entry has a position. The first entry
+// that is pushed has position 0, and every other one has the position after that of the entry
+// pushed before it. So the entries are at the positions from Head up to, but not including, Tail.
+// Both only grow, unless Cut is called.
 //
 // The zero Ring is empty. A Ring grows to the length that it needs, and does not shrink. It has no
-// limit: callers that have one compare it with Len.
+// limit: callers with a limit compare it with Len.
 type Ring[T any] struct {
-	places     []T // as many as were ever needed at a time, rounded up to a power of two
+	places     []T // the highest length so far, rounded up to a power of two
 	head, tail uint64
 }
 
@@ -33,8 +33,8 @@ func (r *Ring[T]) At(pos uint64) *T { return &r.places[pos&uint64(len(r.places)-
 // First returns the oldest entry. The Ring must not be empty.
 func (r *Ring[T]) First() *T { return r.At(r.head) }
 
-// Push adds an entry and returns it. It is the zero T, for the caller to fill in: to hand over a
-// long entry by value takes longer than everything else here.
+// Push adds an entry and returns it. It is the zero T, for the caller to fill in. Passing a long
+// entry by value would take longer than everything else here.
 func (r *Ring[T]) Push() *T {
 	if r.Len() == len(r.places) {
 		r.grow()
@@ -43,7 +43,7 @@ func (r *Ring[T]) Push() *T {
 	return r.At(r.tail - 1)
 }
 
-// Pop removes the oldest entry. The Ring must not be empty. It keeps nothing of the entry, so what
+// Pop removes the oldest entry. The Ring must not be empty. Pop clears the entry, so memory that
 // the entry refers to can be freed.
 func (r *Ring[T]) Pop() {
 	if r.head == r.tail {

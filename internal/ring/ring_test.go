@@ -64,7 +64,8 @@ func TestProperty(t *testing.T) {
 	})
 }
 
-// FuzzRing pushes and pops as the bytes say: byte b pushes b%16 entries and then pops b/16.
+// FuzzRing pushes and pops as the bytes say: for a byte b it pushes b%16 entries and then pops
+// b/16.
 func FuzzRing(f *testing.F) {
 	f.Add([]byte{0x24, 0x24, 0x09, 0xf0, 0x3f, 0xf5, 0xff})
 	f.Fuzz(func(t *testing.T, script []byte) {
@@ -89,7 +90,8 @@ func FuzzRing(f *testing.F) {
 	})
 }
 
-// TestGrowsInTheMiddle checks each length and each place of the oldest entry at which a Ring grows.
+// TestGrowsInTheMiddle checks each length at which a Ring grows, with the oldest entry at each
+// place.
 func TestGrowsInTheMiddle(t *testing.T) {
 	for _, length := range []int{4, 8, 16} {
 		for first := range length {
@@ -115,8 +117,8 @@ func TestGrowsInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestKeepsNothing checks that the memory to which a popped entry referred is free, although the
-// Ring is still in use.
+// TestKeepsNothing checks that memory to which a popped entry referred is freed while the Ring is
+// still in use.
 func TestKeepsNothing(t *testing.T) {
 	const n = 20
 	var r ring.Ring[*[64]byte]
@@ -136,7 +138,8 @@ func TestKeepsNothing(t *testing.T) {
 	runtime.KeepAlive(&r)
 }
 
-// TestAllocations checks that a Ring allocates nothing while it is no longer than it has been.
+// TestAllocations checks that a Ring allocates nothing until it exceeds its previous maximum
+// length.
 func TestAllocations(t *testing.T) {
 	var r ring.Ring[[3]uint64]
 	cycle := func() {
@@ -164,7 +167,7 @@ func TestAnEmptyRingHasNoMemory(t *testing.T) {
 	}
 }
 
-// TestPopOfNothing checks that a Ring whose entries are all gone does not give out an empty place.
+// TestPopOfNothing checks that an empty Ring does not give out an empty place.
 func TestPopOfNothing(t *testing.T) {
 	var r ring.Ring[int]
 	*r.Push() = 1

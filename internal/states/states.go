@@ -1,11 +1,11 @@
-// Package states has tables of states: which state may follow which.
+// Package states provides tables of states: which state may follow which.
 //
 // A kind of state is an enum with names, and a [Table] holds the arrows of its drawing. One
 // function for each kind changes the state, with [Table.Become] or [Atomic.Become], which panic
-// with "BUG: " if the table has no arrow. So a state that the drawing does not allow ends in a
-// panic where it begins, and not later where nobody expects it.
+// with "BUG: " if the table has no arrow. So a change that the drawing does not allow panics at
+// once, and not later at an unexpected place.
 //
-//	// A door is open or shut, and one that is locked has to be opened by its key:
+//	// A door is open or shut. A shut door may be locked and unlocked:
 //	//
 //	//	open ◀──▶ shut ◀──▶ locked
 //	type door uint8
@@ -81,21 +81,21 @@ func (n noArrow) Error() string { return fmt.Sprintf("BUG: %T: %v becomes %v", n
 // state.
 type Atomic[S State] struct{ now atomic.Uint32 }
 
-// Init sets the first state. It needs no arrow. No other goroutine may use a yet.
+// Init sets the first state. It needs no arrow. No other goroutine may use a before that.
 func (a *Atomic[S]) Init(first S) { a.now.Store(uint32(first)) }
 
 // Load returns the state.
 func (a *Atomic[S]) Load() S { return S(a.now.Load()) }
 
 // Become changes the state to next. It panics if t has no arrow for that. No other goroutine may
-// change the state meanwhile.
+// change the state at the same time.
 func (a *Atomic[S]) Become(next S, t Table[S]) {
 	now := a.Load()
 	t.Become(&now, next)
 	a.now.Store(uint32(now))
 }
 
-// Move changes the state from now to next, unless it is not now: then Move returns false. It panics
+// Move changes the state from now to next. If the state is not now, Move returns false. It panics
 // if t has no arrow from now to next. Goroutines may call Move at the same time.
 func (a *Atomic[S]) Move(now, next S, t Table[S]) bool {
 	from := now

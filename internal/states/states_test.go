@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A door is open or shut, and one that is locked has to be opened by its key.
+// A door is open, shut or locked. Only its key opens a locked door.
 type door uint8
 
 const (
@@ -25,7 +25,7 @@ var doorNext = Table[door]{
 	locked: To(shut),
 }
 
-// Each pair of states: a change panics where the table has no arrow, and then nothing changes.
+// For each pair of states, a change panics if the table has no arrow, and then nothing changes.
 func TestTable(t *testing.T) {
 	may := map[[2]door]bool{{open, shut}: true, {shut, open}: true, {shut, locked}: true, {locked, shut}: true}
 	for _, from := range []door{open, shut, locked} {
@@ -57,7 +57,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// panicOf returns the text of what f panics with, and nothing if it does not panic.
+// panicOf returns the text of f's panic, or "" if f does not panic.
 func panicOf(f func()) (text string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -68,7 +68,7 @@ func panicOf(f func()) (text string) {
 	return ""
 }
 
-// A Move from a state that is not the present one changes nothing.
+// A Move from a state that is not the current one changes nothing.
 func TestMoveFromElsewhere(t *testing.T) {
 	var a Atomic[door]
 	if a.Move(locked, shut, doorNext) || a.Load() != open {
@@ -76,7 +76,7 @@ func TestMoveFromElsewhere(t *testing.T) {
 	}
 }
 
-// Of goroutines that move the state at the same time one succeeds.
+// If several goroutines move the state at the same time, exactly one succeeds.
 func TestMoveAtTheSameTime(t *testing.T) {
 	const goroutines = 8
 	for range 100 {
@@ -99,7 +99,7 @@ func TestMoveAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A state that a Set has no bit for must not be forgotten silently.
+// A state without a bit in a Set must not be ignored silently.
 func TestTooManyStates(t *testing.T) {
 	if got := panicOf(func() { To(door(16)) }); got == "" {
 		t.Error("To takes a state that a Set has no bit for")

@@ -1,7 +1,7 @@
-// Package tlshandshake runs TLS handshakes, and says in words why one has failed: one end speaks no
+// Package tlshandshake runs TLS handshakes, and explains why one has failed: one end does not use
 // TLS, or does not accept the other end's certificate.
 //
-// If one end has TLS and the other does not, both can tell:
+// If one end uses TLS and the other does not, both can detect that:
 //
 //	server  client  the server sees       the client sees
 //	TLS     plain   no TLS record         an alert, which the server sends for this
@@ -22,18 +22,18 @@ import (
 )
 
 var (
-	// ErrTLS means that the peer speaks TLS and this end does not.
+	// ErrTLS means that the peer uses TLS and this end does not.
 	ErrTLS = errors.New("the peer speaks TLS, and this end does not")
-	// ErrPlain means that this end speaks TLS and the peer does not.
+	// ErrPlain means that this end uses TLS and the peer does not.
 	ErrPlain = errors.New("this end speaks TLS, and the peer does not")
 	// ErrSilent means that the peer ended the connection when it got the ClientHello. A server
-	// without TLS does that if its protocol has no answer to such bytes, as MPA.
+	// without TLS does that if its protocol, like MPA, has no answer to such bytes.
 	ErrSilent = errors.New("this end speaks TLS, and the peer ended the connection instead of answering: it probably speaks no TLS")
 	// ErrRefused means that the peer did not accept the certificate of this end.
 	ErrRefused = errors.New("the peer refuses this end's certificate")
-	// ErrMissing means that this end requires a certificate of the peer, which gave none.
+	// ErrMissing means that this end requires a certificate of the peer, which sent none.
 	ErrMissing = errors.New("this end requires a certificate of the peer, which gave none")
-	// ErrRequired means that the peer requires a certificate of this end, which gave none.
+	// ErrRequired means that the peer requires a certificate of this end, which sent none.
 	ErrRequired = errors.New("the peer requires a certificate of this end")
 )
 
@@ -46,7 +46,7 @@ type Conn interface {
 // The types of the records with which a handshake may begin (RFC 8446 §5.1).
 const typeAlert, typeHandshake = 0x15, 0x16
 
-// alert is the record that tells a peer without TLS that this end speaks TLS: the fatal alert
+// alert is the record that tells a peer without TLS that this end uses TLS: the fatal alert
 // unexpected_message of TLS 1.2 (RFC 5246 §6.2.1 and §7.2).
 var alert = []byte{typeAlert, 3, 3, 0, 2, 2, 10}
 
@@ -62,8 +62,9 @@ func Client(ctx context.Context, c *tls.Conn) error {
 	return explainAll(ctx, err)
 }
 
-// Server runs the handshake of a server. If the client speaks no TLS, it gets an alert, by which it
-// can tell. Server also runs the handshake of a client, but not as well as Client does.
+// Server runs the handshake of a server. If the client does not use TLS, Server sends it an alert,
+// by which it can detect TLS. Server also runs the handshake of a client, but not as well as Client
+// does.
 func Server(ctx context.Context, c Conn) error {
 	err := c.HandshakeContext(ctx)
 	record, plain, below := tls.RecordHeaderError{}, (*plainError)(nil), net.Conn(nil)
@@ -80,7 +81,7 @@ func Server(ctx context.Context, c Conn) error {
 	return explainAll(ctx, err)
 }
 
-// A plainError is an ErrPlain that a peer's first bytes show.
+// A plainError is an ErrPlain with the peer's first bytes as evidence.
 type plainError struct {
 	begins []byte
 	conn   net.Conn // below TLS
@@ -101,13 +102,13 @@ func First(c net.Conn, first []byte) error {
 	return &plainError{append([]byte(nil), first...), c}
 }
 
-// A handshakeError is an error of a handshake that says enough by itself.
+// A handshakeError is an error of a handshake that needs no explanation.
 type handshakeError struct{ error }
 
 func (e *handshakeError) Unwrap() error { return e.error }
 
-// explainAll is Explain for the error of a handshake. What is neither the end of the connection nor
-// of ctx concerns TLS.
+// explainAll is Explain for the error of a handshake. An error that is neither the end of the
+// connection nor of ctx concerns TLS.
 func explainAll(ctx context.Context, err error) error {
 	explained := Explain(err)
 	switch {
@@ -132,8 +133,8 @@ func isEnd(err error) bool {
 }
 
 // Explain returns an error of this package that wraps err, if there is one. Otherwise it returns
-// err. A client of TLS 1.3 gets a server's opinion of its certificate after the handshake, from its
-// first Read.
+// err. A client of TLS 1.3 learns whether the server accepts its certificate only after the
+// handshake, from its first Read.
 func Explain(err error) error {
 	if err == nil { // without the allocations below
 		return nil
@@ -142,7 +143,7 @@ func Explain(err error) error {
 	switch {
 	case errors.As(err, &record) && record.Conn != nil: // the first record
 		return fmt.Errorf("%w: it begins %q", ErrPlain, record.RecordHeader[:])
-	case !errors.As(err, &op) || op.Op != "remote error": // so crypto/tls marks an alert of the peer
+	case !errors.As(err, &op) || op.Op != "remote error": // crypto/tls marks an alert of the peer like this
 		return err
 	case strings.HasSuffix(op.Err.Error(), "certificate required"):
 		return fmt.Errorf("%w: %w", ErrRequired, op.Err)
@@ -152,8 +153,8 @@ func Explain(err error) error {
 	return err
 }
 
-// Speaks returns ErrTLS if the first bytes of the peer are those of a TLS record of the type
-// handshake or alert (RFC 8446 §5.1). Otherwise it returns nil.
+// Speaks returns ErrTLS if the first bytes of the peer begin a TLS record of the type handshake or
+// alert (RFC 8446 §5.1). Otherwise it returns nil.
 func Speaks(first []byte) error {
 	if len(first) >= 2 && (first[0] == typeAlert || first[0] == typeHandshake) && first[1] == 3 {
 		return ErrTLS
@@ -161,7 +162,7 @@ func Speaks(first []byte) error {
 	return nil
 }
 
-// Words returns what a failure of TLS means, in one line, or "" if err is not one.
+// Words explains a failure of TLS in one line. It returns "" if err is not one.
 func Words(err error) string {
 	refused, failed := (*tls.CertificateVerificationError)(nil), (*handshakeError)(nil)
 	for _, e := range []error{ErrTLS, ErrPlain, ErrSilent, ErrMissing, ErrRequired, ErrRefused} {

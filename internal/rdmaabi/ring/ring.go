@@ -1,5 +1,5 @@
-// Package ring has the queues that a program and the supervisor share: rings of entries of one
-// length in memory that both have mapped, as rxe lays them out.
+// Package ring implements the queues that a program and the supervisor share: rings of entries of
+// the same length in memory that both have mapped, with the layout of rxe.
 //
 //	  0  log2 of the length of an entry      written once, for the program
 //	  4  mask of the indices                 written once, for the program
@@ -7,10 +7,9 @@
 //	256  consumer index
 //	384  entries
 //
-// The program may write anything anywhere, at any time. So a Ring keeps the length and the mask
-// where the program does not reach them, masks each index that it reads, and copies an entry out
-// before anybody looks at it. A program that scribbles in its rings gets wrong entries, and nothing
-// else.
+// The program may write anything anywhere, at any time. So a Ring keeps the length and the mask in
+// memory that the program cannot reach, masks each index that it reads, and copies an entry before
+// anybody uses it. A program that scribbles in its rings gets wrong entries, and nothing worse.
 package ring
 
 import (
@@ -27,16 +26,16 @@ const (
 	pageSize   = 4096
 )
 
-// A Ring is a queue with one producer and one consumer, one of which is the program. The goroutines
-// of the supervisor must take turns.
+// A Ring is a queue with one producer and one consumer, one of which is the program. Only one
+// goroutine of the supervisor at a time may use a Ring.
 type Ring struct {
 	b     []byte
 	shift uint32 // log2 of the length of an entry
 	mask  uint32
 }
 
-// Size returns how many bytes a ring for n entries of the given length takes: whole pages.
-// ok is false if that is more than 2^31-1.
+// Size returns the size in bytes of a ring for n entries of the given length: whole pages. ok is
+// false if that is more than 2^31-1.
 func Size(n, entryLen uint32) (size uint32, ok bool) {
 	shift, count, ok := shape(n, entryLen)
 	if !ok {
@@ -46,8 +45,8 @@ func Size(n, entryLen uint32) (size uint32, ok bool) {
 	return uint32(total), total < 1<<31
 }
 
-// shape returns the shape of a ring that holds n entries: one place always stays empty, so that a
-// full ring and an empty one differ.
+// shape returns the shape of a ring that holds n entries. One place always remains empty, to
+// distinguish a full ring from an empty one.
 func shape(n, entryLen uint32) (shift, count uint32, ok bool) {
 	if n == 0 || n > 1<<24 || entryLen == 0 || entryLen > 1<<16 {
 		return 0, 0, false
@@ -55,7 +54,7 @@ func shape(n, entryLen uint32) (shift, count uint32, ok bool) {
 	return uint32(bits.Len32(entryLen - 1)), 1 << bits.Len32(n), true
 }
 
-// New makes an empty ring for n entries in b, whose length is that of Size.
+// New makes an empty ring for n entries in b, whose length must be the result of Size.
 func New(b []byte, n, entryLen uint32) *Ring {
 	shift, count, ok := shape(n, entryLen)
 	if size, _ := Size(n, entryLen); !ok || uint32(len(b)) != size {
@@ -74,13 +73,13 @@ func (r *Ring) word(at uint32) *uint32 { return (*uint32)(unsafe.Pointer(&r.b[at
 // EntryLen returns the length of an entry in bytes.
 func (r *Ring) EntryLen() int { return 1 << r.shift }
 
-// Cap returns how many entries the ring holds.
+// Cap returns the maximum number of entries in the ring.
 func (r *Ring) Cap() uint32 { return r.mask }
 
 func (r *Ring) producer() uint32 { return atomic.LoadUint32(r.word(producerAt)) & r.mask }
 func (r *Ring) consumer() uint32 { return atomic.LoadUint32(r.word(consumerAt)) & r.mask }
 
-// Len returns how many entries wait.
+// Len returns the number of entries in the ring.
 func (r *Ring) Len() uint32 { return (r.producer() - r.consumer()) & r.mask }
 
 // Take copies the oldest entry to dst, which has EntryLen bytes, and frees its place. It returns
@@ -95,8 +94,8 @@ func (r *Ring) Take(dst []byte) bool {
 	return true
 }
 
-// Peek copies the entry that i others are in front of to dst, which has EntryLen bytes. It returns
-// false if there is none.
+// Peek copies entry i, counted from the oldest, which is 0, to dst, which has EntryLen bytes. It
+// returns false if there is none.
 func (r *Ring) Peek(i uint32, dst []byte) bool {
 	if i >= r.Len() {
 		return false
@@ -105,7 +104,7 @@ func (r *Ring) Peek(i uint32, dst []byte) bool {
 	return true
 }
 
-// Each calls do with a copy of each entry that waits, the oldest first. do must not keep it.
+// Each calls do with a copy of each entry, the oldest first. do must not keep it.
 func (r *Ring) Each(do func(entry []byte)) {
 	b := make([]byte, r.EntryLen())
 	for at, end := r.consumer(), r.producer(); at != end; at = (at + 1) & r.mask {
@@ -132,8 +131,8 @@ func (r *Ring) entry(at uint32) []byte {
 }
 
 // Open returns the ring that the other side has made in b, for at least n entries of at least the
-// given length. It believes neither the length nor the mask that it finds: it refuses those for
-// which b has no room.
+// given length. It does not trust the length and the mask in b, and refuses values for which b has
+// no room.
 func Open(b []byte, n, entryLen uint32) (*Ring, error) {
 	if len(b) < entriesAt {
 		return nil, fmt.Errorf("ring: %d bytes of memory", len(b))

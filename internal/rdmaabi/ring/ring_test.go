@@ -70,7 +70,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// The program sees the shape of the ring and the indices where rxe has them.
+// The ring's dimensions and its indices are at the same offsets as in rxe.
 func TestLayout(t *testing.T) {
 	r := make1(t, 3, 64)
 	r.Put(func(b []byte) { b[0] = 7 })
@@ -80,7 +80,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Whatever the program writes, nothing outside of the ring is touched, and nothing panics.
+// Whatever the program writes, nothing outside the ring is changed, and nothing panics.
 func FuzzScribble(f *testing.F) {
 	f.Add(uint32(0xffffffff), uint32(7), uint64(1))
 	f.Fuzz(func(t *testing.T, producer, consumer uint32, seed uint64) {
@@ -110,7 +110,7 @@ func FuzzScribble(f *testing.F) {
 	})
 }
 
-// Open refuses what a ring for these entries can't be, whatever the memory says.
+// Open refuses memory that can't be a ring of these entries, whatever its header says.
 func TestOpen(t *testing.T) {
 	const n, entryLen = 5, 40
 	size, _ := Size(n, entryLen)

@@ -7,8 +7,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// Lengths in bytes of what the driver adds to the answers of GET_CONTEXT, REG_MR, CREATE_CQ and
-// CREATE_QP, and to the input of REG_MR.
+// Lengths in bytes of the data that the driver adds to the answers of GET_CONTEXT, REG_MR,
+// CREATE_CQ and CREATE_QP, and to the input of REG_MR.
 const (
 	ContextLen  = 8
 	RegionLen   = 8
@@ -17,14 +17,14 @@ const (
 	RegionInLen = 8
 )
 
-// controlLen is the length in bytes of what follows the entries of a completion queue: which
-// completions the program waits for. The driver has no REQ_NOTIFY_CQ.
+// controlLen is the length in bytes of the field after the entries of a completion queue. It says
+// which completions the program waits for, because the driver has no REQ_NOTIFY_CQ.
 const controlLen = 8
 
-// mostEntries is the maximum number of entries of a queue that the driver is believed to have made.
+// mostEntries is the maximum number of entries of a queue that the package accepts from the driver.
 const mostEntries = 1 << 24
 
-// An Extent is where a queue lies, and how many entries it has.
+// An Extent is the place of a queue and the number of its entries.
 type Extent struct {
 	uverbs.Mapping
 	n uint32
@@ -37,7 +37,7 @@ func extent(key uint64, n, want uint32, entryLen, more int) (Extent, error) {
 	return Extent{uverbs.Mapping{Offset: key, Size: n*uint32(entryLen) + uint32(more)}, n}, nil
 }
 
-// ParseCQ parses what the driver adds to the answer of CREATE_CQ for at least n entries.
+// ParseCQ parses the data that the driver adds to the answer of CREATE_CQ, for at least n entries.
 func ParseCQ(b []byte, n uint32) (Extent, error) {
 	if len(b) < CQLen {
 		return Extent{}, uverbs.ErrShort
@@ -45,7 +45,8 @@ func ParseCQ(b []byte, n uint32) (Extent, error) {
 	return extent(le.Uint64(b[8:]), le.Uint32(b[4:]), n, doneLen, controlLen)
 }
 
-// ParseQP parses what the driver adds to the answer of CREATE_QP for at least so many entries.
+// ParseQP parses the data that the driver adds to the answer of CREATE_QP, for at least the given
+// numbers of entries.
 func ParseQP(b []byte, sends, receives uint32) (send, receive Extent, err error) {
 	if len(b) < QPLen {
 		return send, receive, uverbs.ErrShort

@@ -11,7 +11,7 @@ import (
 
 var le = binary.LittleEndian
 
-// MaxSegments is how many segments each entry has room for.
+// MaxSegments is the maximum number of segments of an entry.
 const MaxSegments = 6
 
 // Lengths of entries, and where the segments begin, in bytes.
@@ -35,7 +35,7 @@ const (
 	anyDoneFlag = 1<<8 - 1
 )
 
-// A queue is an array of entries, of which the program is the producer or the consumer.
+// A queue is an array of entries. The program is its producer or its consumer.
 type queue struct {
 	b     []byte
 	len   int // of an entry, in bytes
@@ -50,7 +50,7 @@ func open(b []byte, n uint32, entryLen int) (queue, error) {
 	return queue{b: b, len: entryLen, n: n}, nil
 }
 
-// entry returns the entry that is next, and its state.
+// entry returns the next entry and its state.
 func (q *queue) entry() (b []byte, state *uint32) {
 	b = q.b[int(q.at)*q.len:][:q.len]
 	return b, (*uint32)(unsafe.Pointer(&b[stateAt]))
@@ -81,8 +81,8 @@ type SendQueue struct{ q queue }
 // operations are siw's numbers of operations.
 var operations = map[uverbs.SendOp]uint32{uverbs.OpWrite: 0, uverbs.OpRead: 1, uverbs.OpSend: 3}
 
-// Put adds a work request. Its operation is Send, Write or Read, of which a Read has at most one
-// segment. Put returns false if the queue is full.
+// Put adds a work request. Its operation is Send, Write or Read; a Read has at most one segment.
+// Put returns false if the queue is full.
 func (s *SendQueue) Put(w *uverbs.SendWR, list []uverbs.SGE) bool {
 	op, ok := operations[w.Op]
 	if !ok || w.Op == uverbs.OpRead && len(list) > 1 {
@@ -109,7 +109,7 @@ func (r *ReceiveQueue) Put(id uint64, list []uverbs.SGE) bool {
 	return r.q.put(id, 0, list, recvList, func([]byte) {})
 }
 
-// A CompletionQueue is what the kernel has completed.
+// A CompletionQueue holds the kernel's completions.
 type CompletionQueue struct {
 	q    queue
 	wake *uint32 // which completions wake the program once
@@ -124,7 +124,7 @@ var statuses = [...]uverbs.WCStatus{
 // completed are the operations of completions, by siw's numbers.
 var completed = map[uint32]uverbs.WCOp{0: uverbs.WCWrite, 1: uverbs.WCRead, 3: uverbs.WCSend, 8: uverbs.WCRecv}
 
-// Arm has the next completion wake the program, once.
+// Arm makes the next completion wake the program, once.
 func (c *CompletionQueue) Arm() {
 	const solicited, next = 1 << 0, 1 << 1
 	atomic.StoreUint32(c.wake, solicited|next)

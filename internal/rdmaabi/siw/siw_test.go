@@ -25,7 +25,7 @@ var list = []uverbs.SGE{{Addr: 0x1000, Len: 5, LKey: 1}, {Addr: 0x2000, Len: 7, 
 
 const listed = `0010000000000000 05000000 01000000 0020000000000000 07000000 02000000`
 
-// The entries are as siw-abi.h of the kernel has them.
+// The entries are laid out as in the kernel's siw-abi.h.
 func TestWorkRequests(t *testing.T) {
 	write := &uverbs.SendWR{ID: 9, Op: uverbs.OpWrite, Addr: 0x3000, RKey: 4}
 	for _, tt := range []struct {
@@ -57,7 +57,7 @@ func TestWorkRequests(t *testing.T) {
 	}
 }
 
-// A place is free again when the kernel clears the flags, and not before.
+// A place becomes free only when the kernel clears the flags.
 func TestQueueFull(t *testing.T) {
 	b := make([]byte, 2*receiveLen)
 	q := &ReceiveQueue{queue{b: b, len: receiveLen, n: 2}}
@@ -130,8 +130,8 @@ func TestExtents(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: no answer makes a queue that is longer than its memory, and no memory of the
-// kernel's makes Take panic, or return a status or an operation that there is not.
+// FuzzAnswers: no answer makes a queue that is longer than its memory, and no contents of the
+// kernel's memory make Take panic, or return a status or an operation that does not exist.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 2, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0}, make([]byte, 72))
 	f.Fuzz(func(t *testing.T, answer, memory []byte) {

@@ -22,11 +22,13 @@ const (
 // An Address is a socket address of a program.
 type Address struct {
 	netip.AddrPort
-	// IB is true for an address of InfiniBand's own family, of which nothing else is kept.
+	// IB is true for an address of InfiniBand's own family, of which the package keeps nothing
+	// else.
 	IB bool
 }
 
-// parseAddress parses a sockaddr. The zero Address stands for none: the family is 0.
+// parseAddress parses a sockaddr. It returns the zero Address if there is none, that is, if the
+// family is 0.
 func parseAddress(b []byte) (a Address, err error) {
 	if len(b) < 2 {
 		return a, ErrShort

@@ -8,13 +8,13 @@ import (
 
 var le = binary.LittleEndian
 
-// ErrShort means that what the program has passed is shorter than its type.
+// ErrShort means that the program has passed fewer bytes than the type needs.
 var ErrShort = errors.New("ucma: too short")
 
 // A Command is the number of a command.
 type Command uint32
 
-// The commands, of which the last ones of the comment are not served.
+// The commands. Not all are served.
 const (
 	CreateID     Command = 0
 	DestroyID    Command = 1
@@ -29,7 +29,7 @@ const (
 	Disconnect   Command = 10
 	InitQPAttr   Command = 11
 	GetEvent     Command = 12
-	GetOption    Command = 13 // nor has the kernel it
+	GetOption    Command = 13 // the kernel does not have it either
 	SetOption    Command = 14
 	Notify       Command = 15
 	JoinIPMcast  Command = 16
@@ -69,7 +69,7 @@ const MaxIn = 8 + ConnParamLen + 16
 // A Header begins each write.
 type Header struct {
 	Command Command
-	In      int // bytes behind the header
+	In      int // bytes after the header
 	Out     int // room for the answer, in bytes
 }
 
@@ -81,7 +81,7 @@ func ParseHeader(b []byte) (h Header, rest []byte, err error) {
 	return Header{Command(le.Uint32(b)), int(le.Uint16(b[4:])), int(le.Uint16(b[6:]))}, b[HeaderLen:], nil
 }
 
-// A PortSpace is what kind of connections an id is for.
+// A PortSpace is the kind of connections that an id is for.
 type PortSpace uint16
 
 // The port spaces.
@@ -97,7 +97,7 @@ func (s PortSpace) Datagrams() bool { return s == UDP || s == IPoIB }
 
 // An IDRequest is the input of CREATE_ID.
 type IDRequest struct {
-	UID       uint64 // what events about the id carry
+	UID       uint64 // events about the id carry it
 	Response  uint64
 	PortSpace PortSpace
 	QPType    uint8 // of PortSpace IB
@@ -145,7 +145,7 @@ func ParseDisconnect(in []byte) (id uint32, err error) {
 	return le.Uint32(in), nil
 }
 
-// ParseGetEvent parses the input of GET_EVENT: where the event is due.
+// ParseGetEvent parses the input of GET_EVENT: the address for the event.
 func ParseGetEvent(in []byte) (response uint64, err error) {
 	if len(in) < 8 {
 		return 0, ErrShort
@@ -169,7 +169,7 @@ func ParseSetOption(in []byte) (o Option, err error) {
 	return Option{le.Uint64(in), le.Uint32(in[8:]), le.Uint32(in[12:]), le.Uint32(in[16:]), le.Uint32(in[20:])}, nil
 }
 
-// The options that SET_OPTION has, by level and name.
+// The options of SET_OPTION, by level and name.
 const (
 	LevelID = 0
 	LevelIB = 1

@@ -11,14 +11,15 @@ const PrivateDataLen = 256
 // ConnParamLen is the length of a ConnParam in bytes.
 const ConnParamLen = 16 + PrivateDataLen
 
-// A ConnParam is what the two ends of a connection tell each other: of a program in CONNECT and
-// ACCEPT, and of the peer in events.
+// A ConnParam contains the parameters that the two ends of a connection exchange: the program's in
+// CONNECT and ACCEPT, and the peer's in events.
 type ConnParam struct {
 	QPN         uint32
 	PrivateData []byte
 	SRQ         bool
-	// Responder is how many Reads of the peer an end serves at a time, and Initiator how many it
-	// has under way. In an event the two are what the receiver of the event may use.
+	// Responder is the number of the peer's Reads that an end serves at a time, and Initiator the
+	// number of its own outstanding Reads. In an event they are the values that the receiver of the
+	// event may use.
 	Responder, Initiator uint8
 	FlowControl          uint8
 	RetryCount, RNRetry  uint8
@@ -130,8 +131,7 @@ type Event struct {
 	Datagram *DatagramParam
 }
 
-// A DatagramParam is what an event says of a peer for datagrams: its queue pair, and how to reach
-// it.
+// A DatagramParam describes a peer for datagrams in an event: its queue pair, and how to reach it.
 type DatagramParam struct {
 	QPN, QKey   uint32
 	GID         [16]byte // of the peer
@@ -152,8 +152,8 @@ func (d *DatagramParam) put(b []byte) {
 	b[40+PrivateDataLen] = byte(copy(b[40:40+PrivateDataLen-1], d.PrivateData))
 }
 
-// EventLen is the length in bytes of an event, and LeastEventLen the room that a program must have
-// for one: older programs know no more.
+// EventLen is the length in bytes of an event, and LeastEventLen is the minimum room that a program
+// must have for one, because older programs know only that part.
 const (
 	EventLen      = 336
 	LeastEventLen = EventLen - 12
@@ -174,10 +174,10 @@ func (e *Event) AppendTo(b []byte) []byte {
 	return b
 }
 
-// AppendNumber appends an answer that is one number: that of a new id, or a number of events.
+// AppendNumber appends an answer that is one number: a new id, or a number of events.
 func AppendNumber(b []byte, n uint32) []byte { return le.AppendUint32(b, n) }
 
-// A Route is the answer to QUERY and QUERY_ROUTE: which device and which addresses an id has.
+// A Route is the answer to QUERY and QUERY_ROUTE: the device and the addresses of an id.
 type Route struct {
 	GUID     [8]byte // of the device; 0 if the id has none
 	Src, Dst netip.AddrPort
@@ -190,7 +190,7 @@ const (
 	QueryGID  = 2
 )
 
-// noIndex says that the device has no index, so that librdmacm goes by the GUID.
+// noIndex says that the device has no index, so that librdmacm uses the GUID.
 const noIndex = 0xffffffff
 
 // AppendAddr appends the answer to QUERY with QueryAddr.
@@ -265,7 +265,7 @@ func AppendInitDatagramQPAttr(b []byte, state uint32) []byte {
 	return b
 }
 
-// extend appends n zeros to b, and returns b and the part that is new.
+// extend appends n zeros to b, and returns b and the new part.
 func extend(b []byte, n int) (all, added []byte) {
 	b = append(b, make([]byte, n)...)
 	return b, b[len(b)-n:]

@@ -5,7 +5,7 @@ import "net/netip"
 // This file is the program's side: it makes the commands that the rest of the package parses, and
 // parses the answers.
 
-// AppendHeader appends the header of a command with in bytes behind it and room for out bytes.
+// AppendHeader appends the header of a command with in bytes after it and room for out bytes.
 func AppendHeader(b []byte, c Command, in, out int) []byte {
 	b = le.AppendUint32(b, uint32(c))
 	b = le.AppendUint16(b, uint16(in))
@@ -27,8 +27,7 @@ func (n Numbers) AppendAnswered(b []byte) []byte {
 	return n.AppendPlain(le.AppendUint64(b, n.Response))
 }
 
-// AppendPlain appends the input that ParsePlain parses, of which that of DISCONNECT is the first
-// half.
+// AppendPlain appends the input that ParsePlain parses. The input of DISCONNECT is its first half.
 func (n Numbers) AppendPlain(b []byte) []byte {
 	return le.AppendUint32(le.AppendUint32(b, n.ID), n.Other)
 }

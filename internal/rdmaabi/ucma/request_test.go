@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a program makes is what the device parses, whose parsers are tested against bytes that are
-// written down from the kernel's headers.
+// The device parses the requests that a program makes. The device's parsers are tested against
+// bytes that were written by hand from the kernel's headers.
 func TestRequests(t *testing.T) {
 	id := IDRequest{UID: 5, Response: 0x1000, PortSpace: TCP, QPType: 2}
 	n := Numbers{Response: 0x1000, ID: 3, Other: 4}

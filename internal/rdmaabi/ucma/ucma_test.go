@@ -142,7 +142,7 @@ func TestCommands(t *testing.T) {
 
 func TestBadAddresses(t *testing.T) {
 	for _, in := range []string{
-		`0500` + zeros(126),                         // a family that there is not
+		`0500` + zeros(126),                         // a family that does not exist
 		`05000000 0a00 0000 0200` + zeros(126),      // IPv4 in 10 bytes
 		`05000000 ff00 0000` + v4 + zeros(112),      // longer than its memory
 		`05000000 0100 0000` + v4 + zeros(112),      // shorter than a family
@@ -173,8 +173,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestAnswers compares answers with what a program would read, by the offsets of the kernel's
-// header.
+// TestAnswers compares answers with the values that a program would read at the offsets of the
+// kernel's header.
 func TestAnswers(t *testing.T) {
 	e := Event{UID: 1, ID: 2, Type: Rejected, Status: -111, Param: paramWant}
 	b := e.AppendTo(nil)

@@ -1,6 +1,6 @@
 package uverbs
 
-// A Device is the answer to QUERY_DEVICE. What it does not name is 0.
+// A Device is the answer to QUERY_DEVICE. Fields of the answer that Device does not have are 0.
 type Device struct {
 	GUID                       [8]byte
 	MaxMRSize                  uint64
@@ -25,7 +25,7 @@ const (
 
 // The capabilities of Device.Caps.
 const (
-	CapCurrentState = 1 << 7 // the current state of a QP may be stated with a change
+	CapCurrentState = 1 << 7 // a change may state the current state of a QP
 	CapPortActive   = 1 << 10
 	CapSystemGUID   = 1 << 11
 	CapRNR          = 1 << 12
@@ -67,9 +67,10 @@ func AppendDevice(b []byte, d *Device, extended bool) []byte {
 	return b
 }
 
-// Paging says what may use memory that was registered with the right OnDemand, by type of QP.
+// Paging says which operations may use memory that was registered with the right OnDemand, by type
+// of QP.
 type Paging struct {
-	Implicit   bool // also all that a program has, and will have
+	Implicit   bool // also all present and future memory of a program
 	RC, UC, UD PagingUse
 }
 
@@ -86,7 +87,7 @@ const (
 	PagingSharedReceive
 )
 
-// put writes o as the extended QUERY_DEVICE answers it. The zero Paging means that there is none.
+// put writes o in the form of the extended QUERY_DEVICE. The zero Paging means that there is none.
 func (o *Paging) put(b []byte) {
 	if *o == (Paging{}) {
 		return
@@ -120,7 +121,7 @@ func AppendPort(b []byte, gids uint32) []byte {
 	return b
 }
 
-// MTU is the number of the largest MTU of a port, and the one that is active: 4096 bytes.
+// MTU is the number of the largest and of the active MTU of a port: 4096 bytes.
 const MTU = 5
 
 // MaxMessage is the maximum length in bytes of the message of a work request.
@@ -134,8 +135,8 @@ func AppendWords(b []byte, words ...uint32) []byte {
 	return b
 }
 
-// AppendExtension appends what extended answers of CREATE_CQ, CREATE_QP and MODIFY_QP have beyond
-// the others: a mask, which is 0, and the length of the whole answer.
+// AppendExtension appends the additional fields of extended answers of CREATE_CQ, CREATE_QP and
+// MODIFY_QP: a mask, which is 0, and the length of the whole answer.
 func AppendExtension(b []byte) []byte { return AppendWords(b, 0, uint32(len(b))+8) }
 
 // AppendCreateQP appends the answer to CREATE_QP.
@@ -146,7 +147,7 @@ func AppendCreateQP(b []byte, handle, qpn uint32, c Caps) []byte {
 	return b
 }
 
-// A Mapping is where a queue lies in the file that the program maps.
+// A Mapping is the place of a queue in the file that the program maps.
 type Mapping struct {
 	Offset uint64
 	Size   uint32

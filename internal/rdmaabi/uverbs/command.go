@@ -2,10 +2,10 @@ package uverbs
 
 import "fmt"
 
-// A Command is the number of a command. Extended commands have a bit of their own.
+// A Command is the number of a command. Extended commands have an additional bit.
 type Command uint32
 
-// Extended is the bit of extended commands, which take the fields of the command of the same number
+// Extended is the bit of extended commands, which have the fields of the command of the same number
 // and more.
 const Extended Command = 0x80000000
 
@@ -62,8 +62,8 @@ func (c Command) String() string {
 // begins, in bytes. Extended commands, and commands without an answer, do not have it.
 const responseLen = 8
 
-// body returns the fields of the input of a command that has an answer, of which there must be n
-// bytes.
+// body returns the fields of the input of a command that has an answer. There must be at least n
+// bytes of fields.
 func body(in []byte, extended bool, n int) ([]byte, error) {
 	if !extended {
 		n += responseLen
@@ -77,8 +77,8 @@ func body(in []byte, extended bool, n int) ([]byte, error) {
 	return in, nil
 }
 
-// ParseHandle parses the input of a command whose only field is a handle, in a command without an
-// answer: DEALLOC_PD, DESTROY_AH, DEREG_MR, DEALLOC_MW.
+// ParseHandle parses the input of a command without an answer whose only field is a handle:
+// DEALLOC_PD, DESTROY_AH, DEREG_MR, DEALLOC_MW.
 func ParseHandle(in []byte) (uint32, error) {
 	if len(in) < 4 {
 		return 0, ErrShort
@@ -185,7 +185,7 @@ func ParseAllocMW(in []byte) (w MemoryWindow, err error) {
 
 // A CQ is the input of CREATE_CQ.
 type CQ struct {
-	UserHandle uint64 // what completion events carry
+	UserHandle uint64 // completion events carry it
 	CQE        uint32 // entries
 	Vector     uint32
 	Channel    int32  // descriptor of the channel; -1 means none
@@ -267,8 +267,8 @@ func ParseModifySRQ(in []byte) (c SRQChange, err error) {
 	return SRQChange{le.Uint32(in), le.Uint32(in[4:]), le.Uint32(in[8:]), le.Uint32(in[12:])}, nil
 }
 
-// ParseModifySRQDriver parses what rxe's provider adds to MODIFY_SRQ: the address in the program at
-// which it wants the Mapping of a ring of another size.
+// ParseModifySRQDriver parses the data that rxe's provider adds to MODIFY_SRQ: the address in the
+// program for the Mapping of a ring of another size.
 func ParseModifySRQDriver(in []byte) (addr uint64, err error) {
 	if len(in) < 8 {
 		return 0, ErrShort
@@ -276,7 +276,7 @@ func ParseModifySRQDriver(in []byte) (addr uint64, err error) {
 	return le.Uint64(in), nil
 }
 
-// ParseCreateAH parses the input of CREATE_AH. The answer of an AH's address is its DGID.
+// ParseCreateAH parses the input of CREATE_AH. The address of an AH is its DGID.
 func ParseCreateAH(in []byte) (pd uint32, a Address, err error) {
 	b, err := body(in, false, 48)
 	if err != nil {

@@ -42,7 +42,7 @@ func (s WCStatus) String() string {
 	return fmt.Sprintf("status %d", uint32(s))
 }
 
-// Valid reports whether s is a number that verbs know.
+// Valid reports whether verbs define the status s.
 func (s WCStatus) Valid() bool { return s <= highestWCStatus }
 
 // A WCOp is the operation of a completion.
@@ -110,8 +110,9 @@ type WC struct {
 	Packet    Packet // of a datagram
 }
 
-// A Packet says what a datagram has come in. InfiniBand leaves open how the completion says that
-// for RoCE. Programs look where mlx5 has it: in the service level, which RoCE does not use.
+// A Packet is the kind of packet that carried a datagram. InfiniBand does not define how a
+// completion reports that for RoCE. Programs look in the field that mlx5 uses: the service level,
+// which RoCE does not use.
 type Packet uint8
 
 // The packets, with mlx5's bit for UDP.

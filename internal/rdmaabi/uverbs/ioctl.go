@@ -8,7 +8,7 @@ import (
 
 var le = binary.LittleEndian
 
-// Ioctl is the number of the one ioctl of the interface.
+// Ioctl is the number of the only ioctl of the interface.
 const Ioctl = 0xc0181b01
 
 // HeaderLen and AttrLen are the lengths in bytes of the header of an ioctl and of each attribute.
@@ -17,11 +17,10 @@ const (
 	AttrLen   = 16
 )
 
-// MaxAttrs is the maximum number of attributes of an ioctl that are looked at. INVOKE_WRITE has
-// five.
+// MaxAttrs is the maximum number of attributes of an ioctl. INVOKE_WRITE has five.
 const MaxAttrs = 16
 
-// ErrShort means that what the program has passed is shorter than its type.
+// ErrShort means that the program has passed fewer bytes than the type needs.
 var ErrShort = errors.New("uverbs: too short")
 
 // A Method is the operation of an ioctl.
@@ -38,8 +37,8 @@ type Header struct {
 	NumAttrs int
 }
 
-// ParseHeader parses the header at the front of b. It refuses a length that is not that of the
-// attributes, or more than MaxAttrs of them.
+// ParseHeader parses the header at the front of b. It refuses a length that does not match the
+// number of attributes, and more than MaxAttrs attributes.
 func ParseHeader(b []byte) (h Header, rest []byte, err error) {
 	if len(b) < HeaderLen {
 		return h, nil, ErrShort
@@ -77,8 +76,8 @@ func (s Span) Inline() (b []byte, ok bool) {
 	return le.AppendUint64(nil, s.Addr)[:s.Len], true
 }
 
-// An Invocation is one command, with the memory of its arguments and answers. The driver's are
-// those of the rxe provider.
+// An Invocation is one command, with the memory of its arguments and answers. The driver's
+// arguments and answers are those of the rxe provider.
 type Invocation struct {
 	Command             Command
 	In, DriverIn        Span

@@ -14,7 +14,7 @@ const (
 	XRC QPType = 9
 )
 
-// Connected reports whether a QP of the type is joined with another one.
+// Connected reports whether a QP of the type is connected to another one.
 func (t QPType) Connected() bool { return t == RC || t == UC }
 
 // String returns the name of the type.
@@ -195,8 +195,8 @@ type Attributes struct {
 	RNRRetry    uint8
 	AltPort     uint8
 	AltTimeout  uint8
-	SQDNotify   bool // MODIFY_QP only: an event is wanted when the send queue has been drained
-	Draining    bool // QUERY_QP only: work requests that had begun before SQD are on their way
+	SQDNotify   bool // MODIFY_QP only: raise an event when the send queue has been drained
+	Draining    bool // QUERY_QP only: work requests that had begun before SQD are still in progress
 }
 
 // A Change is the input of MODIFY_QP.
@@ -207,7 +207,7 @@ type Change struct {
 }
 
 // ParseModifyQP parses the input of MODIFY_QP, extended or not: the fields begin at the same place,
-// since the command has no answer of its own.
+// because the command itself has no answer.
 func ParseModifyQP(in []byte) (c Change, err error) {
 	if len(in) < 110 {
 		return c, ErrShort
@@ -224,7 +224,7 @@ func ParseModifyQP(in []byte) (c Change, err error) {
 	return c, nil
 }
 
-// Apply sets the attributes of a that c names, but for the state.
+// Apply sets the attributes of a that c names, except the state.
 func (c *Change) Apply(a *Attributes) {
 	n := &c.To
 	set := func(m Mask, f func()) {
@@ -254,12 +254,12 @@ func (c *Change) Apply(a *Attributes) {
 	set(MaskDestQPN, func() { a.DestQPN = n.DestQPN & 0xffffff })
 }
 
-// transitions are the changes of state that a program may ask for: the attributes that it must set
-// with it, and those that it may set.
+// transitions are the changes of state that a program may request: the attributes that it must set
+// with each change, and those that it may set.
 //
 //	RESET ──▶ INIT ──▶ RTR ──▶ RTS ◀──▶ SQD
 //
-// From every state a QP can go to RESET, and from every other state than that to ERR.
+// A QP can go from every state to RESET, and from every state except RESET to ERR.
 var transitions = map[QPType]map[[2]State]attributes{RC: rcTransitions, UC: ucTransitions, UD: udTransitions}
 
 // attributes are those of one transition.
@@ -352,7 +352,7 @@ func AppendQueryQP(b []byte, a *Attributes, c Caps, signalAll bool) []byte {
 	return b
 }
 
-// extend appends n zeros to b, and returns b and the part that is new.
+// extend appends n zeros to b, and returns b and the new part.
 func extend(b []byte, n int) (all, added []byte) {
 	b = append(b, make([]byte, n)...)
 	return b, b[len(b)-n:]

@@ -3,8 +3,8 @@ package uverbs
 import "fmt"
 
 // This file is the program's side: it makes the commands that the rest of the package parses, and
-// parses the answers. Commands come without the address of an answer of their own: it is 0, because
-// an ioctl has the address in an attribute.
+// parses the answers. Commands contain 0 as the address of their answer, because an ioctl has the
+// address in an attribute.
 
 // The numbers of drivers. A device refuses an ioctl with the number of another.
 const (
@@ -99,8 +99,8 @@ func (c *Change) AppendTo(b []byte) []byte {
 // AttributesLen is the length in bytes of the answer of rdma_cm to INIT_QP_ATTR.
 const AttributesLen = 144
 
-// ParseAttributes parses the answer of rdma_cm to INIT_QP_ATTR: what to set of a queue pair, and
-// the mask that says so in a Change.
+// ParseAttributes parses the answer of rdma_cm to INIT_QP_ATTR: the attributes to set on a queue
+// pair, and their mask for a Change.
 func ParseAttributes(b []byte) (mask Mask, a Attributes, err error) {
 	if len(b) < AttributesLen {
 		return 0, a, ErrShort
@@ -132,7 +132,7 @@ func AppendAttributes(b []byte, mask Mask, a *Attributes) []byte {
 	return b
 }
 
-// putPath writes an address as parsePath parses it.
+// putPath writes an address in the form that parsePath parses.
 func (a *Address) putPath(b []byte) {
 	copy(b, a.DGID[:])
 	le.PutUint32(b[16:], a.Flow)
@@ -144,8 +144,8 @@ func (a *Address) putPath(b []byte) {
 	}
 }
 
-// parsePath parses an address as INIT_QP_ATTR has it, whose fields have another order than those of
-// MODIFY_QP.
+// parsePath parses an address in the form of INIT_QP_ATTR, whose fields have another order than
+// those of MODIFY_QP.
 func parsePath(b []byte) (a Address) {
 	copy(a.DGID[:], b)
 	a.Flow, a.SGIDIndex, a.HopLimit, a.TrafficClass = le.Uint32(b[16:]), b[20], b[21], b[22]
@@ -153,7 +153,7 @@ func parsePath(b []byte) (a Address) {
 	return a
 }
 
-// AppendDoorbell appends the write that says that work requests are in the send queue of a QP:
+// AppendDoorbell appends the write which reports that work requests are in the send queue of a QP:
 // POST_SEND without a work request. response is memory of 4 bytes for its answer.
 func AppendDoorbell(b []byte, qp uint32, response uint64) []byte {
 	const words, answerWords, wqe = PostSendLen / 4, 1, 128
@@ -182,8 +182,8 @@ func ParseWords(b []byte, words ...*uint32) error {
 	return nil
 }
 
-// ParseDevice parses the answer to QUERY_DEVICE, but for what says nothing to a program with
-// connected queue pairs.
+// ParseDevice parses the answer to QUERY_DEVICE, except the fields that do not matter to a program
+// with connected queue pairs.
 func ParseDevice(b []byte) (d Device, err error) {
 	if len(b) < deviceLen {
 		return d, ErrShort
@@ -209,10 +209,10 @@ func ParseCreatedQP(b []byte) (handle, qpn uint32, c Caps, err error) {
 	return le.Uint32(b), le.Uint32(b[4:]), parseCaps(b[8:]), nil
 }
 
-// maxMapping is the maximum size in bytes of a Mapping that a device is believed to have.
+// maxMapping is the maximum size in bytes of a Mapping that the package accepts from a device.
 const maxMapping = 1 << 30
 
-// ParseMapping parses where a queue lies.
+// ParseMapping parses the place of a queue.
 func ParseMapping(b []byte) (m Mapping, err error) {
 	if len(b) < MappingLen {
 		return m, ErrShort
@@ -233,8 +233,8 @@ func ParseAsyncEvent(b []byte) (userHandle uint64, e EventType, err error) {
 }
 
 // Put writes the entry to b, an entry of a send queue. list are the SGEs, at most as many as b has
-// room for. The operation is no bind and no atomic Write. The kernel's driver also reads where its
-// work begins: at the front of the list, and of the peer's memory.
+// room for. The operation must not be a bind or an atomic Write. Put also writes the positions at
+// which the kernel's driver begins: the front of the list, and of the peer's memory.
 func (w *SendWR) Put(b []byte, list []SGE) {
 	const peerAt, lenAt, leftAt, countAt = 152, 184, 188, 196
 	clear(b)

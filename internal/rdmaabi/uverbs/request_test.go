@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a program makes is what the device parses, whose parsers are tested against bytes that are
-// written down from the kernel's headers.
+// The device parses the requests that a program makes. The device's parsers are tested against
+// bytes that were written by hand from the kernel's headers.
 func TestRequests(t *testing.T) {
 	mr := MemoryRegion{Start: 0x1000, Len: 77, VA: 0x2000, PD: 3, Access: LocalWrite | RemoteRead}
 	cq := CQ{UserHandle: 9, CQE: 100, Channel: -1}
@@ -33,14 +33,14 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// attributesWant has another value in each attribute.
+// attributesWant has a different value in each attribute.
 var attributesWant = Attributes{
 	Address: Address{DGID: GID{15: 1}, Flow: 2, DLID: 3, SGIDIndex: 4, HopLimit: 5, TrafficClass: 6, SL: 7, SrcPath: 8, StaticRate: 9, Global: true, Port: 10},
 	QKey:    11, RQPSN: 12, SQPSN: 13, DestQPN: 14, Access: RemoteWrite, PKey: 15, AltPKey: 16, State: Init, CurState: Reset, MTU: 17, PathMig: 18,
 	MaxRead: 19, MaxDestRead: 20, MinRNRTimer: 21, Port: 22, Timeout: 23, Retry: 24, RNRRetry: 25, AltPort: 26, AltTimeout: 27,
 }
 
-// The answer to INIT_QP_ATTR is as ib_uverbs_qp_attr of the kernel's header has it.
+// The answer to INIT_QP_ATTR is an ib_uverbs_qp_attr of the kernel's header.
 func TestAttributes(t *testing.T) {
 	in := `01000000 01000000 00000000 11000000 12000000 0b000000 0c000000 0d000000 0e000000 02000000` +
 		`00000000000000000000000000000001 02000000 04 05 06 00 0300 07 08 09 01 0a 00` + strings.Repeat("00", 32+20) +
@@ -62,7 +62,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// The kernel's driver begins where the entry says that it has come to.
+// The kernel's driver begins at the position that the entry states.
 func TestWorkBegins(t *testing.T) {
 	b := make([]byte, SendElementLen(1, 0))
 	w := SendWR{Op: OpCmpSwap, Addr: 0x3000, RKey: 4, Operand: 5, Swap: 6}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// unhex returns the bytes of an annotated dump: hexadecimal digits, and comments behind "//".
+// unhex returns the bytes of an annotated dump: hexadecimal digits, and comments after "//".
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	var digits strings.Builder
@@ -24,8 +24,8 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The commands of the test are written down from the kernel's headers. Every truncation of one must
-// be refused.
+// These commands were written by hand from the kernel's headers. Every truncation of one must be
+// refused.
 var commands = []struct {
 	desc  string
 	in    string
@@ -137,7 +137,7 @@ func TestModifyQP(t *testing.T) {
 	if !c.Allowed(RC, Init) || c.Allowed(RC, RTR) || c.Allowed(RC, Reset) || c.Allowed(UD, Init) {
 		t.Error("the change is allowed in the wrong states")
 	}
-	c.Mask &^= MaskMaxDestRead | MaskMinRNRTimer // which only RC has
+	c.Mask &^= MaskMaxDestRead | MaskMinRNRTimer // only RC has them
 	if !c.Allowed(UC, Init) || c.Allowed(RC, Init) || c.Allowed(UC, RTR) {
 		t.Error("the change of a UC QP is allowed in the wrong states")
 	}
@@ -145,7 +145,7 @@ func TestModifyQP(t *testing.T) {
 	if c.Allowed(UC, Init) {
 		t.Error("a UC QP has attributes of RC")
 	}
-	// QUERY_QP returns what was set.
+	// QUERY_QP returns the values that were set.
 	var a Attributes
 	c.Apply(&a)
 	if a.SQDNotify {
@@ -161,8 +161,8 @@ func TestModifyQP(t *testing.T) {
 	}
 }
 
-// TestTransitions: for each two states, the change with the attributes that it needs is allowed,
-// and each change with one of them missing is not.
+// TestTransitions: for each pair of states, the change with the attributes that it needs is
+// allowed, and each change without one of them is not.
 func TestTransitions(t *testing.T) {
 	for kind := range transitions {
 		testTransitions(t, kind)
@@ -215,7 +215,7 @@ func TestInvocation(t *testing.T) {
 			}
 		}
 	}
-	// What libibverbs asks before anything else.
+	// libibverbs asks this before anything else.
 	probe, err := ParseInvocation(unhex(t, `0200 0800 0100 0000 0100000000000000`), 1)
 	if err != nil || !probe.IsProbe() {
 		t.Errorf("the probe is %+v, %v", probe, err)

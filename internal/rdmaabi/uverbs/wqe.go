@@ -17,7 +17,7 @@ const (
 	OpLocalInv  SendOp = 7
 	OpBindMW    SendOp = 8
 	OpSendInval SendOp = 9
-	// OpAtomicWrite writes 8 bytes at once.
+	// OpAtomicWrite writes 8 bytes atomically.
 	OpAtomicWrite SendOp = 15
 )
 
@@ -77,17 +77,18 @@ type SendWR struct {
 	ID        uint64
 	Op        SendOp
 	Flags     SendFlags
-	Immediate [4]byte // as the program has put it; also the key that a Send invalidates
+	Immediate [4]byte // as the program has written it; also the key that a Send invalidates
 	Addr      uint64  // in the peer's memory
 	RKey      uint32
-	// Operand is what FetchAdd adds and CmpSwap compares with; Swap is what CmpSwap stores.
+	// Operand is the number that FetchAdd adds and CmpSwap compares with; Swap is the number that
+	// CmpSwap stores.
 	Operand, Swap uint64
 	Bind          Bind   // of OpBindMW
 	Len           uint32 // bytes of the whole list, or of the inline data
 	SGEs          []byte // the list, not parsed; or the inline data
 }
 
-// A Bind is what OpBindMW asks for.
+// A Bind contains the arguments of OpBindMW.
 type Bind struct {
 	Addr, Len            uint64
 	LKey, OldKey, NewKey uint32
@@ -97,8 +98,8 @@ type Bind struct {
 // InvalidateKey returns the key that a Send with Invalidate, or a Local Invalidate, names.
 func (w *SendWR) InvalidateKey() uint32 { return le.Uint32(w.Immediate[:]) }
 
-// ParseSendWR parses an entry of a send queue. b must be a copy, which the program can't change any
-// more. w.SGEs aliases it.
+// ParseSendWR parses an entry of a send queue. b must be a copy that the program can't change.
+// w.SGEs aliases it.
 func ParseSendWR(b []byte) (w SendWR, err error) {
 	if len(b) < sendHeaderLen {
 		return w, ErrShort
@@ -117,7 +118,7 @@ func ParseSendWR(b []byte) (w SendWR, err error) {
 		w.Addr, w.RKey = le.Uint64(b[24:]), le.Uint32(b[32:])
 	}
 	room := b[sendHeaderLen:]
-	if w.Op == OpAtomicWrite { // its data is where inline data is
+	if w.Op == OpAtomicWrite { // its data are in the place of inline data
 		w.Flags, w.Len = w.Flags|Inline, 8
 	}
 	n := uint64(w.Len)
@@ -131,7 +132,8 @@ func ParseSendWR(b []byte) (w SendWR, err error) {
 	return w, nil
 }
 
-// A Destination is where a work request of a UD QP goes. It is in the place of the peer's memory.
+// A Destination is the destination of a work request of a UD QP. It takes the place of the peer's
+// memory in the entry.
 type Destination struct {
 	QPN, QKey uint32
 	AH        uint32 // number of the AH; 0 means that DGID has its address
