@@ -173,7 +173,7 @@ var runDeviceFaults = []Fault{
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedBehindOthers$"},
 	{Name: "a Write taken for placed because one behind it is wrong", File: "cmd/rddp/internal/run/device/outgoing.go",
 		Old: "	if o.culprit == nil {\n		return 0\n	}\n", New: "",
-		Package: "cmd/rddp/internal/run/device", Tests: "^TestAheadOfWrong$"},
+		Package: "cmd/rddp/internal/run/device", Tests: "^TestSchedules$"},
 	{Name: "a Write that nobody blames", File: "cmd/rddp/internal/run/device/end.go",
 		Old: "h.TO-f.remote.TO < uint64(f.n)", New: "h.TO-f.remote.TO > uint64(f.n)",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedBehindOthers$"},

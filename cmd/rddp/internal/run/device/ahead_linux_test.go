@@ -5,7 +5,6 @@ package device
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"testing"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -177,40 +176,6 @@ func TestOwnWorkBesideRefusal(t *testing.T) {
 			b.want("the program's Send", 7, uverbs.FlushErr)
 			a.want("the Write with immediate data, which has not been carried out", 1, uverbs.FlushErr)
 			a.want("the refused Write", 2, uverbs.RemoteAccessErr)
-		})
-	}
-}
-
-// TestAheadOfWrong: a Write in front of a work request that is wrong here is not taken for carried
-// out when the link ends before the peer has acknowledged it.
-func TestAheadOfWrong(t *testing.T) {
-	for _, tt := range []struct {
-		desc string
-		end  func(*queuePair, *link)
-		want uverbs.WCStatus
-	}{
-		{"the program ends it", func(q *queuePair, _ *link) { q.fail(nil, uverbs.FlushErr, "test") }, uverbs.FlushErr},
-		{"the peer is gone", func(q *queuePair, l *link) { q.fail(l, uverbs.RetryExceeded, "test") }, uverbs.RetryExceeded},
-		{"the peer has left", func(q *queuePair, l *link) { (&end{q: q, l: l, err: io.EOF, steps: []step{stepLose}}).run() }, uverbs.RetryExceeded},
-	} {
-		t.Run(tt.desc, func(t *testing.T) {
-			a, b, qa, qb := pair(t)
-			la, lb := a.linkOf(t, qa), b.linkOf(t, qb)
-			hold(t, &lb.q.recvMu) // the peer reads no frame, and acknowledges none
-			wrong := []guest.SGE{{Addr: a.mr.Addr, Len: 8, Key: a.mr.Key + 1}}
-			if err := qa.Post(
-				guest.WR{ID: 1, Op: guest.OpWrite, Flags: guest.Signaled, Remote: b.mr.Addr, Key: b.mr.Key, List: []guest.SGE{a.mr.Part(0, 8)}},
-				guest.WR{ID: 2, Op: guest.OpSend, Flags: guest.Signaled, List: wrong}); err != nil {
-				t.Fatal(err)
-			}
-			prototest.Wait(t, "the wrong work request", func() bool {
-				la.q.mu.Lock()
-				defer la.q.mu.Unlock()
-				return len(la.out.flights) == 2 && la.out.flights[1].status != uverbs.Success
-			})
-			tt.end(a.dev.find(qa.Num), la)
-			a.want("the Write", 1, tt.want)
-			a.want("what is behind it", 2, uverbs.FlushErr)
 		})
 	}
 }

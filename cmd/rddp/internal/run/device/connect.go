@@ -42,16 +42,6 @@ func (d *Device) MaxRead() int { return int(limits.MaxRead) }
 // Listener returns l with the faults of the device's network.
 func (d *Device) Listener(l net.Listener) net.Listener { return d.faults.Listener(l) }
 
-// A Wire says what a connection carries.
-type Wire uint8
-
-const (
-	// Frames are what two devices of this package say to each other.
-	Frames Wire = iota
-	// Plain is RDMAP without anything of ours, as every iWARP device speaks it.
-	Plain
-)
-
 // Config returns the configuration with which the connection of p must begin. ird and ord are the
 // numbers of Reads that the program has asked for. An initiator connects by dialer.
 func (p *Pair) Config(w Wire, ird, ord int, dialer net.Dialer) *extsock.Config {
@@ -73,14 +63,6 @@ func (p *Pair) ConfigFor(conn *extsock.Conn, w Wire, ird, ord int) *extsock.Conf
 	return c
 }
 
-// orNone returns the value of Config.IRD that means n.
-func orNone(n int) int {
-	if n <= 0 {
-		return -1
-	}
-	return n
-}
-
 // Expect says that a connection manager connects the queue pair that a program wants to join with
 // queue pair qpn of the device at a. So this device does not connect it at once: the program may
 // have the attributes from the connection manager, and set them itself. See joinLater. The caller
@@ -100,20 +82,6 @@ func (d *Device) Expect(a netip.Addr, qpn uint32) (done func()) {
 			delete(d.expected, p)
 		}
 	}
-}
-
-// A far is a queue pair of any device.
-type far struct {
-	gid uverbs.GID
-	qpn uint32
-}
-
-// expects reports whether a connection manager may connect the queue pair that is to be joined with
-// p.
-func (d *Device) expects(p far) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.expected[p] > 0
 }
 
 // Accept answers a peer's Request for c, which is to become the connection of p. If p ends before

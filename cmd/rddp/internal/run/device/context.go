@@ -312,6 +312,16 @@ func (c *Context) newRingLocked(n, entryLen uint32) (r *ring.Ring, m uverbs.Mapp
 	return ring.New(c.memory.Bytes[off:off+uint64(size):off+uint64(size)], n, entryLen), uverbs.Mapping{Offset: off, Size: size}, true
 }
 
+// giveBackLocked takes the memory of a ring back, which nobody uses any more.
+//
+// +checklocks:c.mu
+func (c *Context) giveBackLocked(m uverbs.Mapping) {
+	if m.Size > 0 && c.memory.Release != nil {
+		c.memory.Release(c.memory.Bytes[m.Offset:][:m.Size])
+	}
+	c.space.giveBack(m)
+}
+
 // +checklocks:c.mu
 func (c *Context) getContextLocked(caller Caller) (out, driverOut []byte, e syscall.Errno) {
 	c.asyncMu.Lock()

@@ -61,6 +61,17 @@ type Device struct {
 	contexts map[*Context]struct{} // +checklocks:mu
 }
 
+// missMost is how long work requests wait at most for a peer that has left, if no test has made it
+// longer.
+const missMost = time.Second
+
+// rnrTick is the unit of the table in rnrTime, if no test has made it longer.
+const rnrTick = 10 * time.Microsecond
+
+// managerTime is how long a connection manager has for that, if no test has made it longer. A
+// program accepts a request as soon as it has taken its queue pair to RTR.
+const managerTime = 100 * time.Millisecond
+
 // New returns a new device.
 func New(c Config) (*Device, error) {
 	if len(c.Addresses) == 0 {
@@ -162,4 +173,18 @@ const pairsPerPort = 256
 func qpnAddress(gid uverbs.GID, qpn uint32) string {
 	a := netip.AddrFrom16(gid).Unmap()
 	return net.JoinHostPort(a.String(), uintString(qpn>>8))
+}
+
+// A far is a queue pair of any device.
+type far struct {
+	gid uverbs.GID
+	qpn uint32
+}
+
+// expects reports whether a connection manager may connect the queue pair that is to be joined with
+// p.
+func (d *Device) expects(p far) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.expected[p] > 0
 }

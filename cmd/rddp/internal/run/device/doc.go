@@ -30,12 +30,19 @@
 //
 // # What decides, and what acts
 //
-// What a queue pair does next is decided by three values without lock, goroutine or clock: a life
-// (the state for verbs, and how it is joined with its peer), and the two halves of its link, an
-// outgoing (work requests on their way, and what is not acknowledged) and an incoming (frames that
-// wait for receives). Their methods are the events. queuePair, link and receiver hold a lock for
-// each, and do what the values say: they reach memory, post to the connection, complete, and keep
-// time. machine_test.go has two queue pairs of these values alone.
+// What a queue pair does next is decided by values without lock, goroutine or clock:
+//
+//   - a life: its state for verbs, and how it is joined with its peer
+//   - a sending: which piece of which work request goes out next
+//   - an outgoing: work requests on their way, and what is not acknowledged
+//   - an incoming: frames, or messages, that wait for receives
+//   - an agenda: what is due when
+//
+// Their methods are the events. What an event leads to, they return: a piece to post, or the steps
+// of an end (see step). queuePair, sender, link, receiver and end do what the values say. They
+// reach memory, post to the connection, complete, and keep time, under three locks of the queue
+// pair: one for what it sends, one for what it receives, and one for its life and the work requests
+// that are not complete. machine_test.go has two queue pairs of these values alone.
 //
 // # Why so
 //

@@ -3,8 +3,6 @@ package device
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"net"
@@ -58,16 +56,6 @@ func reasonAgainst(r user.Relation) error {
 	}
 	return nil
 }
-
-// A secret is what only the end that dials and the port that it dials know.
-type secret [16]byte
-
-func newSecret() (s secret) {
-	_, _ = rand.Read(s[:]) // it never fails
-	return s
-}
-
-func (s secret) is(o secret) bool { return subtle.ConstantTimeCompare(s[:], o[:]) == 1 }
 
 // dialsFirst reports whether the queue pair qa of the device with the GID a dials qb of b, and not
 // the reverse.

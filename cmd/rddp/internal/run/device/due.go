@@ -71,30 +71,3 @@ func (d *due) look(now time.Time) (atOnce, again bool) {
 	d.enough = min(2*max(d.enough, enoughFirst), enoughMost)
 	return true, false
 }
-
-// acknowledge is a method of hands.
-//
-// +checklocks:r.l.q.recvMu
-func (r *receiverHands) acknowledge() {
-	if r.in.asked(r.l.isIdle(), time.Now(), r) {
-		return
-	}
-	r.l.alarm(alarmDue, answerTime, true)
-}
-
-// lookAtDue looks whether an acknowledgement has waited for long enough.
-func (r *receiver) lookAtDue() {
-	r.l.q.recvMu.Lock()
-	defer r.l.q.recvMu.Unlock()
-	if r.in.looksLate(time.Now(), (*receiverHands)(r)) {
-		r.l.alarm(alarmDue, answerTime, false)
-	}
-}
-
-// answered notes that the program's work requests go out. It reports whether an acknowledgement of
-// all frames up to number must go out in front of them.
-func (r *receiver) answered() (number uint32, inFront bool) {
-	r.l.q.recvMu.Lock()
-	defer r.l.q.recvMu.Unlock()
-	return r.in.answers()
-}

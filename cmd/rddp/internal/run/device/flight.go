@@ -12,6 +12,9 @@ import (
 const (
 	// maxChunks is the maximum number of chunks of a link.
 	maxChunks = 8
+	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send
+	// may have more.
+	maxLong = 64 << 20
 	// depth is the depth of the queues of the connection: as many requests as all that can be
 	// outstanding.
 	depth = 4*maxFlights + 4*window + maxChunks
@@ -156,7 +159,7 @@ func (l *link) retireLocked() {
 			}
 		}
 		if !l.out.retires() {
-			go l.q.fail(l, f.status, cmp.Or(f.why, l.out.why, "a work request has failed"))
+			l.q.failLater(l, f.status, cmp.Or(f.why, l.out.why, "a work request has failed"))
 			return
 		}
 		if f.signaled {
@@ -182,7 +185,7 @@ func (l *link) refused(number uint32, status uverbs.WCStatus) error {
 func (l *link) refuseLocked(number uint32, status uverbs.WCStatus, why string) {
 	f := l.out.of(number)
 	if f == nil {
-		go l.q.fail(l, status, why)
+		l.q.failLater(l, status, why)
 		return
 	}
 	l.out.refuses(f, status, why)

@@ -1,6 +1,8 @@
 package device
 
 import (
+	"crypto/rand"
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -145,3 +147,18 @@ func parseHello(b []byte) (h hello, err error) {
 	}
 	return h, nil
 }
+
+// key returns the key in the place of immediate data. The program's peer has the same byte order.
+func key(b [4]byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// A secret is what only the end that dials and the port that it dials know.
+type secret [16]byte
+
+func newSecret() (s secret) {
+	_, _ = rand.Read(s[:]) // it never fails
+	return s
+}
+
+func (s secret) is(o secret) bool { return subtle.ConstantTimeCompare(s[:], o[:]) == 1 }

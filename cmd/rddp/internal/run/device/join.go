@@ -293,10 +293,6 @@ func (q *queuePair) joinLater(life uint64) {
 	}
 }
 
-// managerTime is how long a connection manager has for that, if no test has made it longer. A
-// program accepts a request as soon as it has taken its queue pair to RTR.
-const managerTime = 100 * time.Millisecond
-
 // +checklocks:q.mu
 func (q *queuePair) joinLocked() {
 	for _, p := range q.requests {

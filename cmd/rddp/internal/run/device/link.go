@@ -58,6 +58,24 @@ type link struct {
 	receiver receiver
 }
 
+// A Wire says what a connection carries.
+type Wire uint8
+
+const (
+	// Frames are what two devices of this package say to each other.
+	Frames Wire = iota
+	// Plain is RDMAP without anything of ours, as every iWARP device speaks it.
+	Plain
+)
+
+// orNone returns the value of Config.IRD that means n.
+func orNone(n int) int {
+	if n <= 0 {
+		return -1
+	}
+	return n
+}
+
 // config returns the configuration of the connections of pd's queue pairs. dialer is what dials
 // them.
 func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config {
@@ -192,4 +210,20 @@ func (l *link) post(frames ...frame) error {
 	}
 	_, err := l.serving.PostBatch(wrs[:len(frames)])
 	return err
+}
+
+// isSelf reports whether the link joins a queue pair with itself.
+func (l *link) isSelf() bool { return l.serving != l.conn }
+
+// way says what the connection goes over, for people.
+func (l *link) way() string {
+	switch {
+	case l.plain:
+		return "plain iWARP"
+	case l.isSelf():
+		return "the device itself"
+	case isNear(l.conn):
+		return "memory"
+	}
+	return "TCP"
 }

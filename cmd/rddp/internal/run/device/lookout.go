@@ -24,6 +24,10 @@ type lateReceive struct {
 }
 
 const (
+	// lookEvery is how often a queue pair looks for receives at first. It becomes slower, up to
+	// lookSlowly; then the lookout looks.
+	lookEvery  = 20 * time.Microsecond
+	lookSlowly = time.Millisecond
 	// lookRarely is the longest time between two looks of a lookout.
 	lookRarely = 20 * time.Millisecond
 	// lookEach is the least time between two looks for each queue, so that looking takes at most a

@@ -72,16 +72,3 @@ func isNear(c *extsock.Conn) bool {
 	_, is := c.LocalAddr().(shm.Addr)
 	return is
 }
-
-// way says what the connection goes over, for people.
-func (l *link) way() string {
-	switch {
-	case l.plain:
-		return "plain iWARP"
-	case l.isSelf():
-		return "the device itself"
-	case isNear(l.conn):
-		return "memory"
-	}
-	return "TCP"
-}

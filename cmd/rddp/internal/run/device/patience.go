@@ -31,10 +31,6 @@ func (q *queuePair) waited(life uint64) {
 	}
 }
 
-// missMost is how long work requests wait at most for a peer that has left, if no test has made it
-// longer.
-const missMost = time.Second
-
 // miss ends l, whose peer has left, but not before a NIC would give up. Connections are not in
 // order with each other: a program whose work on another queue pair is done may destroy all of
 // them, and its peer must hear of the work before it hears of a work request that came too late.
@@ -86,9 +82,6 @@ func (l *link) notReadyLocked() {
 		l.refuseLocked(number, uverbs.RNRRetryExceeded, "the peer's program has posted no receive")
 	}
 }
-
-// rnrTick is the unit of the table in rnrTime, if no test has made it longer.
-const rnrTick = 10 * time.Microsecond
 
 // rnrTime returns the time that a code of the RNR timer stands for (InfiniBand's table 45).
 func (d *Device) rnrTime(code uint8) time.Duration {

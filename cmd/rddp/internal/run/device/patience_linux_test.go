@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/testkit/guest"
+	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
 // TestPatience: work requests without a peer fail when their time is over, also if the queue pair
@@ -30,10 +31,22 @@ func TestPatience(t *testing.T) {
 	if err := qp.Modify(guest.SQD, p.gid, peer, nil); err != nil {
 		t.Fatal(err)
 	}
-	q.waited(life) // as the timer does
+	waits := func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.agenda.has(alarmPeer)
+	}
+	if !waits() {
+		t.Fatal("the Send does not wait")
+	}
+	q.mu.Lock()
+	q.agenda.clear(alarmPeer)
+	q.mu.Unlock()
+	q.waited(life) // as when the timer rings
 	if err := qp.Modify(guest.RTS, p.gid, peer, func(in []byte) { in[68], in[69], in[70] = 1, 0, 0 }); err != nil {
 		t.Fatal(err)
 	}
+	prototest.Wait(t, "the next wait", waits)
 	q.waited(life - 1)
 	if _, ok := p.cq.Poll(); ok {
 		t.Fatal("the old timer has ended the wait")

@@ -24,9 +24,6 @@ const (
 	// leastMessage is the length of the longest Send in bytes that a connection takes before its
 	// receive is posted.
 	leastMessage = 64 << 10
-	// maxLong is how many bytes of payload longer than a chunk may be on their way. A single Send
-	// may have more.
-	maxLong = 64 << 20
 )
 
 // plainConfig makes c the configuration of a connection without frames.

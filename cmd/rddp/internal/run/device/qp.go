@@ -394,6 +394,9 @@ func (q *queuePair) kick() {
 	}()
 }
 
+// kickLater is kick for a caller that holds sendMu, or that must not stay.
+func (q *queuePair) kickLater() { go q.kick() }
+
 // kickRounds is how often a goroutine looks before another one goes on: the goroutine of the
 // doorbell, which all programs have in common, must not stay with a queue pair that is busy.
 const kickRounds = 4

@@ -88,6 +88,9 @@ func (q *queuePair) fail(l *link, status uverbs.WCStatus, why string) (life uint
 	return (&end{q: q, l: l, status: status, why: why, steps: endFails}).run()
 }
 
+// failLater is fail for a caller that holds a lock.
+func (q *queuePair) failLater(l *link, status uverbs.WCStatus, why string) { go q.fail(l, status, why) }
+
 // awaitEnding waits until the work requests of the last link have completed.
 func (q *queuePair) awaitEnding() {
 	q.mu.Lock()
@@ -147,7 +150,7 @@ func (s *sender) flush(q *queuePair) {
 	for left := q.sq.Cap(); s.take(q); left-- {
 		s.complete(q, uverbs.FlushErr)
 		if left == 0 {
-			go q.kick()
+			q.kickLater()
 			return
 		}
 	}

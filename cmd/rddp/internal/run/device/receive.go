@@ -34,10 +34,6 @@ type receiver struct {
 const (
 	// shortRead is the length in bytes of the buffer of a connection whose last frame was short.
 	shortRead = 1024
-	// lookEvery is how often the timer looks for receives at first. It becomes slower, up to
-	// lookSlowly; then the context's lookout looks.
-	lookEvery  = 20 * time.Microsecond
-	lookSlowly = time.Millisecond
 )
 
 // pieces are buffers for frames with payload.
@@ -179,11 +175,6 @@ func (r *receiverHands) invalidates(key uint32) bool {
 	return r.l.q.pd.domain.Invalidate(ddp.STag(key), r.l.serving.QPNum()) == nil
 }
 
-// key returns the key in the place of immediate data. The program's peer has the same byte order.
-func key(b [4]byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-}
-
 // complete is a method of hands.
 func (r *receiverHands) complete(m *inbound, f frame) {
 	q := r.l.q
@@ -238,6 +229,33 @@ func (r *receiver) refuseLater() {
 	}
 }
 
+// acknowledge is a method of hands.
+//
+// +checklocks:r.l.q.recvMu
+func (r *receiverHands) acknowledge() {
+	if r.in.asked(r.l.isIdle(), time.Now(), r) {
+		return
+	}
+	r.l.alarm(alarmDue, answerTime, true)
+}
+
+// lookAtDue looks whether an acknowledgement has waited for long enough.
+func (r *receiver) lookAtDue() {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	if r.in.looksLate(time.Now(), (*receiverHands)(r)) {
+		r.l.alarm(alarmDue, answerTime, false)
+	}
+}
+
+// answered notes that the program's work requests go out. It reports whether an acknowledgement of
+// all frames up to number must go out in front of them.
+func (r *receiver) answered() (number uint32, inFront bool) {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	return r.in.answers()
+}
+
 // An answerWait is a wait for answers that this end owes. It looks ever more rarely, and for Linger
 // at most.
 type answerWait struct{ next, waited time.Duration }
@@ -262,7 +280,7 @@ func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 	r.l.q.mu.Lock()
 	r.l.out.ends() // so that the end of the connection, which may come first, is not taken for the cause
 	r.l.q.mu.Unlock()
-	go q.fail(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
+	q.failLater(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
 }
 
 // noteIdleLocked wakes awaitIdle if no frame waits any more.

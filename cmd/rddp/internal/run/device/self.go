@@ -84,9 +84,6 @@ func (q *queuePair) startUpSelf(ctx context.Context, asking, serving *extsock.Co
 	return errors.Join(err, <-asked)
 }
 
-// isSelf reports whether the link joins a queue pair with itself.
-func (l *link) isSelf() bool { return l.serving != l.conn }
-
 // serve reads what the queue pair sends to itself until the connection ends.
 func (l *link) serve() {
 	defer close(l.served)

@@ -68,7 +68,7 @@ func (s *sender) send(q *queuePair, l *link, begin bool) {
 		}
 	}
 	if more {
-		go q.kick()
+		q.kickLater()
 	}
 	clear(b.wrs[:cap(b.wrs)]) // so that the garbage collector may free what they refer to
 }
@@ -144,11 +144,6 @@ func (s *sender) take(q *queuePair) bool {
 		s.flight.sink = cursor{pd: q.pd, list: bytes.Clone(w.SGEs)}
 	}
 	return true
-}
-
-// remote returns the peer's memory at the place that s has come to.
-func (s *sending) remote() rdmap.Handle {
-	return rdmap.Handle{STag: ddp.STag(s.wr.RKey), TO: s.wr.Addr + uint64(s.done)}
 }
 
 // post adds a piece to the batch. It returns false if that must wait, or if the work request has

@@ -1,7 +1,9 @@
 package device
 
 import (
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A sending decides which part of the work requests of a send queue goes out next. It is a value
@@ -262,4 +264,9 @@ func (s *sending) asks(o *outgoing, framed, more bool) (a asking) {
 // completion or not.
 func (s *sending) awaits() {
 	s.awaited = s.awaited || s.flights > 0 || s.frames > 0 || len(s.unnumbered) > 0
+}
+
+// remote returns the peer's memory at the place that s has come to.
+func (s *sending) remote() rdmap.Handle {
+	return rdmap.Handle{STag: ddp.STag(s.wr.RKey), TO: s.wr.Addr + uint64(s.done)}
 }

@@ -52,13 +52,3 @@ func (a *allocator) giveBack(m uverbs.Mapping) {
 	}
 	a.free = slices.Replace(a.free, from, to, e)
 }
-
-// giveBackLocked takes the memory of a ring back, which nobody uses any more.
-//
-// +checklocks:c.mu
-func (c *Context) giveBackLocked(m uverbs.Mapping) {
-	if m.Size > 0 && c.memory.Release != nil {
-		c.memory.Release(c.memory.Bytes[m.Offset:][:m.Size])
-	}
-	c.space.giveBack(m)
-}

@@ -139,7 +139,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: f.op, Len: f.n, QPN: q.num}, false)
 		}
 		if left == 0 {
-			go q.kick()
+			q.kickLater()
 			return
 		}
 	}
