@@ -152,7 +152,7 @@ func TestCrowdIsExact(t *testing.T) {
 
 // check compares the Limiter with the model.
 //
-// +checklocksignore: no other goroutine is running
+// +checklocksignore: no other goroutine is at work
 func (m *model) check(t *rapid.T, c *Limiter) {
 	sources := make(map[Source]bool)
 	for _, p := range m.places {

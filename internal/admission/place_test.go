@@ -151,7 +151,7 @@ func TestFloodDisplacesItself(t *testing.T) {
 		h.displaced = nil
 		b := h.from(other, "other", true)
 		h.want("flood")
-		if n := len(h.all.sources); n != 3 { // +checklocksignore: no other goroutine is running
+		if n := len(h.all.sources); n != 3 { // +checklocksignore: no other goroutine is at work
 			t.Errorf("%d sources are kept, of 3", n)
 		}
 		for _, p := range last[998:] {
@@ -166,8 +166,8 @@ func TestFloodDisplacesItself(t *testing.T) {
 		for _, p := range append(last, a, b) {
 			p.Leave()
 		}
-		if len(h.all.sources)+len(h.all.noisy)+h.all.quiet+h.all.held+h.all.lent.Len() != 0 { // +checklocksignore: no other goroutine is running
-			t.Errorf("when all have left, %d sources, %d with quiet ones, %d quiet, %d held, %d lent", len(h.all.sources), len(h.all.noisy), h.all.quiet, h.all.held, h.all.lent.Len()) // +checklocksignore: no other goroutine is running
+		if len(h.all.sources)+len(h.all.noisy)+h.all.quiet+h.all.held+h.all.lent.Len() != 0 { // +checklocksignore: no other goroutine is at work
+			t.Errorf("when all have left, %d sources, %d with quiet ones, %d quiet, %d held, %d lent", len(h.all.sources), len(h.all.noisy), h.all.quiet, h.all.held, h.all.lent.Len()) // +checklocksignore: no other goroutine is at work
 		}
 	}
 }
@@ -204,8 +204,8 @@ func TestMove(t *testing.T) {
 	h.want("stays") // of the source with two, not the oldest of all
 	h.heard(heard, true)
 	heard.Leave()
-	if h.all.held != 0 { // +checklocksignore: no other goroutine is running
-		t.Errorf("%d places are still held", h.all.held) // +checklocksignore: no other goroutine is running
+	if h.all.held != 0 { // +checklocksignore: no other goroutine is at work
+		t.Errorf("%d places are still held", h.all.held) // +checklocksignore: no other goroutine is at work
 	}
 }
 

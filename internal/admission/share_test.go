@@ -18,7 +18,7 @@ func (h *hall) spoken(source string, n int) (places []*Place) {
 
 // count returns how many of the places have this state.
 //
-// +checklocksignore: no other goroutine is running
+// +checklocksignore: no other goroutine is at work
 func count(places []*Place, s placeState) (n int) {
 	for _, p := range places {
 		if p.state == s {

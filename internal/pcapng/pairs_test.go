@@ -32,7 +32,7 @@ func TestPairsAreForgotten(t *testing.T) {
 			again.Stop()
 		}
 	}
-	if n, most := len(w.used), 1+recentPairs; n > most { // +checklocksignore: no other goroutine uses it
+	if n, most := len(w.used), 1+recentPairs; n > most { // +checklocksignore: nobody else has it
 		t.Errorf("%d pairs are kept, want at most %d", n, most)
 	}
 	if f := flowBetween(w, 1); f.pair() == open.pair() {
@@ -53,7 +53,7 @@ func TestCrowdedPairs(t *testing.T) {
 	for _, f := range flows {
 		f.Closed()
 	}
-	if n := len(w.used); n > 1<<16-madeUpPorts+1 { // +checklocksignore: no other goroutine uses it
+	if n := len(w.used); n > 1<<16-madeUpPorts+1 { // +checklocksignore: nobody else has it
 		t.Errorf("%d pairs", n)
 	}
 }
