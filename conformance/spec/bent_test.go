@@ -15,15 +15,15 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A bent connection makes a wrong peer of a right one: it changes what the peer says, or hides from
-// it what is wrong.
+// A bent connection makes an incorrect peer out of a correct one. It changes the peer's output, or
+// hides errors from it.
 type bent struct {
 	net.Conn
 	said  func(unit []byte) []byte // changes the Reply and each ULPDU of the peer; nil: drops it
 	heard func([]byte) []byte      // changes what is written to the peer
 	begun bool
-	raw   []byte // of the peer, not whole yet
-	out   []byte // bent, not read yet
+	raw   []byte // of the peer, not yet a whole unit
+	out   []byte // changed, not yet read
 }
 
 func (b *bent) Write(p []byte) (int, error) {
@@ -51,7 +51,7 @@ func (b *bent) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// bend takes whole units off raw.
+// bend moves whole units from raw to out.
 func (b *bent) bend() {
 	for {
 		head, tail := 2, 0
@@ -90,14 +90,14 @@ func (b *bent) bend() {
 	}
 }
 
-// framed makes an FPDU of a ULPDU.
+// framed returns a ULPDU as an FPDU.
 func framed(ulpdu []byte) []byte {
 	f := append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...)
 	f = append(f, make([]byte, -len(f)&3)...)
 	return binary.LittleEndian.AppendUint32(f, crc32.Checksum(f, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// onTerminate bends Terminates only.
+// onTerminate changes Terminates only.
 func onTerminate(change func(header []byte) []byte) func([]byte) []byte {
 	return func(unit []byte) []byte {
 		if len(unit) < 20 || unit[0] != 0x41 || unit[1] != 0x47 {
@@ -111,7 +111,7 @@ func onTerminate(change func(header []byte) []byte) func([]byte) []byte {
 	}
 }
 
-// onSegment bends what has this RDMAP control octet.
+// onSegment changes segments with this RDMAP control octet.
 func onSegment(control byte, change func(ulpdu []byte) []byte) func([]byte) []byte {
 	return func(unit []byte) []byte {
 		if len(unit) < 2 || unit[1] != control || string(unit[:3]) == "MPA" {
@@ -130,7 +130,7 @@ func onReply(change func(frame []byte)) func([]byte) []byte {
 	}
 }
 
-// repaired gives every FPDU a good CRC, so that the peer behind it is one that does not check them.
+// repaired gives every FPDU a good CRC, so that the peer behaves as one that does not check CRCs.
 func repaired(p []byte) []byte {
 	if strings.HasPrefix(string(p), "MPA") {
 		return p
@@ -144,7 +144,7 @@ func repaired(p []byte) []byte {
 	return out
 }
 
-// A peer that is wrong in one way is found out, and told in the right words.
+// A peer with one error is detected, and the report has the right words.
 func TestBrokenPeers(t *testing.T) {
 	for _, tt := range []struct {
 		desc          string
@@ -189,7 +189,7 @@ func TestBrokenPeers(t *testing.T) {
 				if r.Status != spec.StatusFail || !strings.Contains(r.Expected, tt.expected) || !strings.Contains(r.Got, tt.got) {
 					t.Errorf("%s: expected %q; came: %q; want %q and %q", r.Status, r.Expected, r.Got, tt.expected, tt.got)
 				}
-				// It is this peer that is wrong.
+				// The unbent peer is correct.
 				if r := askBent(t, tt.section, nil, nil); r.Status != spec.StatusPass {
 					t.Errorf("unbent: %s: expected %q; came: %q", r.Status, r.Expected, r.Got)
 				}
@@ -198,7 +198,7 @@ func TestBrokenPeers(t *testing.T) {
 	}
 }
 
-// askBent asks rddp's own peer one case, through a bent connection.
+// askBent asks rddp's own peer one case through a bent connection.
 func askBent(t *testing.T, id string, said, heard func([]byte) []byte) spec.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Cases can be told apart, say what they are about, and stand in order.
+// Cases have unique IDs and a requirement, and are in order.
 func TestCases(t *testing.T) {
 	id := regexp.MustCompile(`^(5040|5041|5044|6581|7306)/[1-9][0-9.]*/[a-z0-9-]+$`)
 	requirement := regexp.MustCompile(`^(MPA|DDP|RDMAP|RDMAPX)-(5040|5041|5044|6581|7306)-[0-9.]+-[0-9]+$`)
@@ -59,7 +59,7 @@ func TestSelect(t *testing.T) {
 		{nil, Responder, 186},
 		{nil, Initiator, 171},
 		{[]string{"5044/7.1.1/revision-1"}, 0, 1},
-		{[]string{"5044/7.1.1/revision-"}, 0, 0}, // no whole word
+		{[]string{"5044/7.1.1/revision-"}, 0, 0}, // not a whole word
 		{[]string{"5044/7.1.1/revision-1", "5044/7.1.1/revision-1", "5044/7.1.1/revision-0"}, 0, 2},
 		{[]string{"5044/7.1"}, 0, len(responderStartup()) + len(initiatorStartup()) + 4},
 		{[]string{"5044/7.1/"}, Initiator, len(initiatorStartup()) + 2},
@@ -72,7 +72,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// A profile names cases that there are, in a part that they have, and says of each why.
+// A profile names existing cases, in a part that they have, and gives a reason for each.
 func TestProfiles(t *testing.T) {
 	for name, p := range Profiles() {
 		sentences := make(map[string]string)
@@ -138,7 +138,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// Known failures do not make a report fail, others do, and what is harmful is not asked.
+// Known failures do not make a report fail, others do, and harmful cases are not asked.
 func TestProfileOfRun(t *testing.T) {
 	id := "5044/7.1.1/revision-1"
 	for _, tt := range []struct {
@@ -192,7 +192,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The record that SPEC.md gives as an example is one.
+// The example in SPEC.md is a valid record.
 func TestRecordOfDocument(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "conformance", "SPEC.md"))
 	if err != nil {
@@ -216,7 +216,7 @@ func TestNoPeer(t *testing.T) {
 	if r, err := Run(t.Context(), Config{Part: Responder, Open: refuse}); !errors.As(err, &none) || !errors.Is(err, syscall.ECONNREFUSED) || len(r.Results) != 0 || calls != 1 {
 		t.Errorf("no peer at all: %v after %d calls", err, calls)
 	}
-	// One that goes away is given up after three cases.
+	// A peer that goes away is given up after three cases.
 	calls = 0
 	once := func(context.Context) (net.Conn, error) {
 		if calls++; calls > 1 {

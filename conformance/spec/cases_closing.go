@@ -1,6 +1,6 @@
 package spec
 
-// closing are the cases about the end of a connection, and about the connection after it.
+// closing returns the cases about the end of a connection, and about the next connection.
 func closing() []Case {
 	return []Case{
 		question("5044/7.2/fin", both, 0, "MPA-5044-7.2-1 DDP-5041-3-12",

@@ -36,14 +36,14 @@ func (s *session) wantOriginal(request segment, value uint64) {
 	}
 }
 
-// does sends an Atomic Request and expects the previous value of the word.
+// does sends an Atomic Request and expects the word's previous value in the answer.
 func (s *session) does(a atomic, original uint64) {
 	g := s.atomically(a)
 	s.send(g)
 	s.wantOriginal(g, original)
 }
 
-// sets sets a word of unknown value, whose value is known afterwards.
+// sets sets a word whose value is unknown.
 func (s *session) sets(off, value uint64) {
 	s.send(s.atomically(s.swap(off, value)))
 	if m, ok := s.message(); s.err == nil && (!ok || m.op() != opAtomicResponse) {
@@ -51,8 +51,7 @@ func (s *session) sets(off, value uint64) {
 	}
 }
 
-// steps are atomics on the word at offset 64, whose value is first at the beginning and last at the
-// end.
+// steps runs atomics on the word at offset 64. Its value is first before them and last after them.
 func steps(first, last uint64, list ...func(*session)) func(*session) {
 	return func(s *session) {
 		s.start()

@@ -162,7 +162,7 @@ func toMarkers(s *session) {
 	}
 }
 
-// marked returns a Send with Markers in it.
+// marked is a payload that is long enough for Markers in it.
 var marked = strings.Repeat("in the midst of it ", 40)
 
 func markers() []Case {

@@ -10,7 +10,7 @@ import (
 // maxReceived.
 const maxIRD = 128
 
-// limits are the cases about the peer's limits: receive buffers, RDMA Reads, and the time of
+// limits returns the cases about the peer's limits: receive buffers, RDMA Reads, and the time of
 // startup.
 func limits() []Case {
 	return []Case{
@@ -64,8 +64,8 @@ func readsBeyondIRD(s *session) {
 	}, ddpNoBuffer, ddpMSNRange, rdmapCatastrophic)
 }
 
-// statedIRD returns the IRD of the peer's frame. It skips the case if there is none, or if it is
-// too large to exceed.
+// statedIRD returns the IRD of the peer's frame. It skips the case if the frame has none, or if it
+// is too large to exceed.
 func (s *session) statedIRD() int {
 	theirs := s.request
 	if s.initiator() {

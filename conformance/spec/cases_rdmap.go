@@ -134,7 +134,7 @@ func wantHeaders(s *session, cause segment, o outcome) {
 
 func badQueue(s *session) segment { return untagged(opSend, 9, 1, []byte("no such queue")) }
 
-// terminate returns a Terminate of ours.
+// ourTerminate returns a Terminate from this end.
 func ourTerminate(payload ...byte) segment { return untagged(opTerminate, qnTerminate, 1, payload) }
 
 // hears sends a Terminate, and a Send after it. The peer must answer neither.

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A fake is a peer that is wrong in some way. It has one connection.
+// A fake is an incorrect peer. It has one connection.
 type fake func(f *fakeConn)
 
 // A fakeConn is a fake's end of a connection.
@@ -37,7 +37,7 @@ func (f *fakeConn) frame() (fr frame, ok bool) {
 	return fr, err == nil
 }
 
-// startup runs MPA startup and takes anything for a frame.
+// startup runs MPA startup and accepts anything as a frame.
 func (f *fakeConn) startup(r Record) bool {
 	ours := frame{key: keyReply, flags: flagC, revision: 1, private: r.AppendTo(nil)}
 	if f.part == Initiator {
@@ -67,7 +67,7 @@ func (f *fakeConn) send(op byte, payload []byte) {
 	f.put(untagged(op, qnSend, f.msn, payload))
 }
 
-// next reads an FPDU and judges nothing.
+// next reads an FPDU and checks nothing.
 func (f *fakeConn) next() (g segment, ok bool) {
 	var head [2]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil {
@@ -88,14 +88,14 @@ var lends = Record{
 	Startup: time.Second,
 }
 
-// silent says nothing, and does not close either.
+// silent sends nothing and does not close.
 func silent(f *fakeConn) {
 	io.Copy(io.Discard, f)
 	<-f.over
 }
 
-// credulous is a peer that finds nothing wrong with anything: it echoes what has no T bit, as it
-// comes, and answers each Read and atomic with zeros.
+// credulous is a peer that accepts everything. It echoes each segment without a T bit as it
+// arrives, and answers each Read and atomic with zeros.
 func credulous(f *fakeConn) {
 	if !f.startup(lends) {
 		return
@@ -149,7 +149,7 @@ func profiled(t *testing.T, part Part, peer fake, profile *Profile, sections ...
 	return results
 }
 
-// Nobody gets a case right by saying nothing at all.
+// A silent peer passes no case.
 func TestEachCaseCanFail(t *testing.T) {
 	for _, part := range []Part{Responder, Initiator} {
 		for id, r := range against(t, part, silent) {
@@ -160,8 +160,7 @@ func TestEachCaseCanFail(t *testing.T) {
 	}
 }
 
-// mild are the cases in which a peer that finds nothing wrong, and whose memory is all zeros, is
-// right.
+// mild are the cases that a peer passes if it accepts everything and its memory is all zeros.
 var mild = strings.Fields(`
 5040/4.1/reserved-bits 5040/4.1/version-0 5040/5.2.1/length-0 5040/5.2.1/length-0-of-no-stag 5040/5.3/send
 5040/5.3/send-with-se 5040/5.3/write-before-invalidate 5041/4.1/reserved-bits 5041/5.2/write-of-length-0
@@ -178,8 +177,8 @@ var mild = strings.Fields(`
 7306/6.2/immediate-with-se 7306/6.3/among-sends
 `)
 
-// Nobody who finds nothing wrong gets a case right in which something is. That the mild cases pass
-// shows that it is not the fake that fails.
+// A peer that accepts everything passes no case with an error in it. The mild cases pass, which
+// shows that the fake itself works.
 func TestErrorsMustBeFound(t *testing.T) {
 	for _, part := range []Part{Responder, Initiator} {
 		for id, r := range against(t, part, credulous) {

@@ -7,12 +7,11 @@ import (
 	"testing"
 )
 
-// hostile is a peer that does what credulous does, but with octets changed, messages repeated, left
-// out and made up.
+// hostile is a peer like credulous, but it changes octets, and repeats, omits and invents messages.
 func hostile(r *rand.Rand) fake {
 	return func(f *fakeConn) {
 		record := lends
-		if r.IntN(2) == 0 { // STags that are easily mistaken for others
+		if r.IntN(2) == 0 { // STags that are similar to others
 			record.ReadOnly.STag, record.WriteOnly.STag = record.Region.STag^0x005A5A00, record.Region.STag^0x00FF5A00
 		}
 		if r.IntN(8) == 0 {
@@ -60,7 +59,7 @@ func hostile(r *rand.Rand) fake {
 	}
 }
 
-// Whatever a peer sends, each case comes to an end, and none panics.
+// Whatever a peer sends, each case ends, and none panics.
 func TestHostilePeers(t *testing.T) {
 	for seed := range uint64(25) {
 		for _, part := range []Part{Responder, Initiator} {
@@ -79,7 +78,7 @@ func TestHostilePeers(t *testing.T) {
 	}
 }
 
-// An RTR Read without its header is no RTR.
+// A Read without its header is not an RTR.
 func TestShortRTR(t *testing.T) {
 	r := against(t, Initiator, func(f *fakeConn) {
 		f.Write(frame{key: keyRequest, flags: flagS, revision: 2, private: enhanced(bitA | bitD | depths(1, 1))}.octets())
@@ -94,7 +93,7 @@ func TestShortRTR(t *testing.T) {
 	}
 }
 
-// The STag that is meant to be wrong is none of the peer's.
+// The STag that is meant to be wrong is not one of the peer's.
 func TestOtherSTag(t *testing.T) {
 	s := &session{record: Record{Region: Region{STag: 1}}}
 	for range 4 {
@@ -106,7 +105,7 @@ func TestOtherSTag(t *testing.T) {
 	}
 }
 
-// A peer that looks at some of an STag's bits only is found out.
+// A peer that checks only some of an STag's bits is detected.
 func TestSTagBits(t *testing.T) {
 	for _, tt := range []struct {
 		desc        string

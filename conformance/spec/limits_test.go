@@ -15,8 +15,8 @@ import (
 )
 
 // overrun echoes Sends, and answers Reads of a region whose contents it keeps, until limit messages
-// of the kind qn have come; then over says what it does with one. It gets the segment, and tells
-// whether the peer goes on.
+// of the queue qn have arrived. Then it calls over with each further segment. over reports whether
+// the peer continues.
 func overrun(qn uint32, limit int, over func(f *fakeConn, g segment) bool) fake {
 	return func(f *fakeConn) {
 		if !f.startup(lends) {
@@ -57,19 +57,19 @@ func terminating(c code) func(*fakeConn, segment) bool {
 	}
 }
 
-// dropping loses the message and goes on.
+// dropping drops the message and continues.
 func dropping(*fakeConn, segment) bool { return true }
 
-// leaving ends the stream without a word.
+// leaving ends the stream without a Terminate.
 func leaving(*fakeConn, segment) bool { return false }
 
-// staying says nothing more.
+// staying sends nothing more.
 func staying(f *fakeConn, _ segment) bool {
 	<-f.over
 	return false
 }
 
-// What a peer may do with more than it has room for, and what it may not.
+// TestOverrun shows what a peer may and may not do with more messages than it has room for.
 func TestOverrun(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -103,7 +103,7 @@ func TestOverrun(t *testing.T) {
 		{"a catastrophe", "5041/7.1/no-buffer", overrun(qnSend, 20, terminating(rdmapCatastrophic)), StatusFail, "atastrophic"},
 		{"room for all", "5040/6.1/reads-beyond-ird", overrun(qnRead, 1000, nil), StatusPass, ""},
 		{"room for all", "5041/7.1/no-buffer", overrun(qnSend, 1000, nil), StatusPass, ""},
-		// The last ones are not answered then.
+		// Then the last ones are not answered.
 		{"lost", "5040/6.1/reads-beyond-ird", overrun(qnRead, 20, dropping), StatusFail, "nothing within"},
 		{"lost", "5041/7.1/no-buffer", overrun(qnSend, 20, dropping), StatusFail, "nothing within"},
 		{"another one's answer", "5041/7.1/no-buffer", overrun(qnSend, 20, func(f *fakeConn, _ segment) bool {
@@ -121,7 +121,7 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// An eager connection begins its time-out again with each octet.
+// An eager connection restarts its time-out with each octet.
 type eager struct {
 	net.Conn
 	limit time.Duration
@@ -132,8 +132,8 @@ func (e eager) Read(p []byte) (int, error) {
 	return e.Conn.Read(p[:min(1, len(p))])
 }
 
-// leavesStartup is a peer that echoes, and ends a startup after limit: counted from its beginning,
-// or begun again with each octet. What it states in its record is another matter.
+// leavesStartup is a peer that echoes, and ends a startup after limit, counted from the beginning
+// or from the last octet. Its record states the time stated, which may differ.
 func leavesStartup(stated, limit time.Duration, each bool) fake {
 	return func(f *fakeConn) {
 		record := lends
@@ -163,7 +163,7 @@ func TestStartupTimeout(t *testing.T) {
 		desc           string
 		stated, limit  time.Duration
 		each           bool
-		nothing, drips Status // for the case in which nothing comes, and for that in which octets do
+		nothing, drips Status // for the case in which nothing arrives, and the one in which octets do
 	}{
 		{"in time", time.Second, time.Second, false, StatusPass, StatusPass},
 		{"a bit late", time.Second, 1200 * time.Millisecond, false, StatusPass, StatusPass},
@@ -187,7 +187,7 @@ func TestStartupTimeout(t *testing.T) {
 	}
 }
 
-// A resetting connection ends by a reset where the other one ends by a FIN.
+// A resetting connection ends with a reset instead of a FIN.
 type resetting struct{ net.Conn }
 
 func (r resetting) Read(p []byte) (int, error) {
@@ -198,8 +198,8 @@ func (r resetting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A reset is an end in these cases, as it can destroy a Terminate. It does not make a wrong answer
-// right.
+// In these cases a reset counts as an end, since it can destroy a Terminate. It does not excuse a
+// wrong answer.
 func TestOverrunReset(t *testing.T) {
 	const id = "5041/7.1/no-buffer"
 	for _, tt := range []struct {

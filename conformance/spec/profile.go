@@ -16,7 +16,7 @@ type Profile struct {
 	// case that fails so is asked again. If it fails so maxTries times, it fails.
 	Races []Deviation
 	// Stall, if not empty, says why a Responder may leave the first FPDU unread. A case in which it
-	// has sent nothing behind its Reply, and keeps the connection open, is asked again, as with
+	// has sent nothing after its Reply, and keeps the connection open, is asked again, as with
 	// Races.
 	Stall string
 	// Harmful lists cases that are not asked because they would harm the peer's machine. The IDs

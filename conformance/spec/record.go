@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Record stands at the front of the peer's Private Data and says what the peer can do and where
-// its memory is:
+// A Record is at the beginning of the peer's Private Data. It states the peer's abilities and the
+// location of its memory:
 //
 //	octet 0                4         8          12          20           24          28
 //	      | magic "rdSP"   | flags   | STag     | TO        | length     | receive   |  then, as the flags say,

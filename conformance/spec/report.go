@@ -37,7 +37,7 @@ func (r *Report) Count(status Status) int {
 	return n
 }
 
-// Failed reports whether a case has failed that is not a known deviation of the profile.
+// Failed reports whether a case has failed other than in a known deviation of the profile.
 func (r *Report) Failed() bool { return r.Count(StatusFail) > 0 }
 
 // rfcs are the titles of the RFCs in the text.
@@ -165,8 +165,8 @@ func (r Result) Decoded() []string {
 		return nil
 	}
 	var lines []string
-	_ = dissect.Read(&file, func(rec dissect.Record) error { // made here, so there is nothing wrong with it as a file
-		if rec.Kind == dissect.KindSummary { // a case may well send nothing of iWARP
+	_ = dissect.Read(&file, func(rec dissect.Record) error { // it was made here, so the file is valid
+		if rec.Kind == dissect.KindSummary { // a case may send no iWARP at all
 			return nil
 		}
 		direction := "< "

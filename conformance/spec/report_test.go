@@ -89,7 +89,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// A case that has seen enough does not say that the connection has ended.
+// The text of a case that has read enough does not say that the connection has ended.
 func TestDecodedCut(t *testing.T) {
 	request := frame{key: keyRequest, flags: flagC, revision: 1}
 	reply := frame{key: keyReply, flags: flagC, revision: 1, private: []byte("<private>")}

@@ -136,7 +136,7 @@ func selected(id string, sections []string) bool {
 // A Status is the result of a case in one word.
 type Status string
 
-// The statuses. Only StatusFail makes a Report fail.
+// The values of Status. Only StatusFail makes a Report fail.
 const (
 	StatusPass  Status = "pass"
 	StatusFail  Status = "fail"

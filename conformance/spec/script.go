@@ -276,7 +276,7 @@ func (s *session) wantResponse(sinkSTag uint32, sinkTO uint64, payload []byte) {
 	}
 }
 
-// wantMemory reads the peer's region from offset off on and compares.
+// wantMemory reads the peer's region from offset off on and compares the bytes with want.
 func (s *session) wantMemory(off uint64, want []byte) {
 	r := s.record.Region
 	s.send(s.readOf(0x5EC7A600, 0x1000, uint32(len(want)), r.STag, r.TO+off))
@@ -303,7 +303,7 @@ func (s *session) wantNothing(expected string) {
 	}
 }
 
-// readUntil reads a byte, if one arrives until then.
+// readUntil reads a byte if one arrives before end.
 func (s *session) readUntil(end time.Time) []byte {
 	if s.err != nil || s.ended != stillOpen {
 		return nil
@@ -320,7 +320,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// wantClosed reads to the end, before which no byte may arrive.
+// wantClosed reads to the end of the stream and fails if a byte arrives first.
 func (s *session) wantClosed(expected string) {
 	b := s.read(1)
 	if s.err == nil && (len(b) > 0 || s.ended == stillOpen) {
@@ -358,7 +358,8 @@ func (s *session) reset() {
 	s.skip("this connection cannot be reset")
 }
 
-// An outcome is what the peer sends until its half of the stream ends, or until the time is over.
+// An outcome is everything that the peer sends until its half of the stream ends or the time is
+// over.
 type outcome struct {
 	messages []message // before a Terminate
 	term     *terminate

@@ -66,14 +66,14 @@ func (e ending) String() string {
 	return [...]string{"the connection stays open", "FIN", "reset", "FIN in the middle of an FPDU or frame"}[e]
 }
 
-// A Failure is a requirement that the peer does not meet, as far as this case can tell.
+// A Failure means that the peer does not meet a requirement, as far as this case can tell.
 type Failure struct {
 	Expected, Got string
 }
 
 func (f *Failure) Error() string { return fmt.Sprintf("expected %s; came: %s", f.Expected, f.Got) }
 
-// A skip is a case that cannot be asked.
+// A skip means that the case cannot be asked.
 type skip struct{ reason string }
 
 func (s *skip) Error() string { return s.reason }
@@ -123,14 +123,14 @@ func (s *session) close() {
 	}
 }
 
-// mute reports whether the peer, a Responder, has sent nothing behind its Reply and keeps the
+// mute reports whether the peer, a Responder, has sent nothing after its Reply and keeps the
 // connection open.
 func (s *session) mute() bool {
 	return s.conn != nil && s.initiator() && s.ended == stillOpen && s.reply.key != "" && s.logged[0] == len(s.reply.octets())
 }
 
-// wake sends a Write of length 0 to a mute peer, so that it reads what it may have left unread. A
-// connection of which siw has not seen the RTR may crash its kernel when it is closed.
+// wake sends a Write of length 0 to a mute peer, so that it reads FPDUs that it may have left
+// unread. If siw has not seen the RTR of a connection, closing it may crash siw's kernel.
 func (s *session) wake() {
 	s.stop()
 	_ = s.conn.SetWriteDeadline(time.Now().Add(time.Second))

@@ -66,8 +66,7 @@ func siw() *Profile {
 		"5040/7.2/read-wraps":                      {Sentence: "siw closes without a Terminate for a Read whose source TO wraps.", Got: "nothing, then"},
 		"5040/7.2/no-right-to-read":                {Sentence: "siw answers a Read of memory that does not grant it.", Got: "RDMA Read Response"},
 	}
-	// In these cases only the order of bits is wrong, in the first two octets of the Terminate
-	// Header.
+	// In these cases only the bit order is wrong, in the first two octets of the Terminate Header.
 	for header, ids := range map[string][]string{
 		"0202": {"5044/4.4/crc-payload", "5044/4.4/crc-pad", "5044/4.4/crc-field", "5044/4.4/wrong-length"},
 		"1000": {"5040/4.8/header-of-read", "5040/5.3/send-with-se-and-invalidate", "5040/7.2/read-invalid-stag"},

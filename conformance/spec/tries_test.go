@@ -21,8 +21,8 @@ func eachNth(n int) func() bool {
 	}
 }
 
-// leaves is a peer that echoes one Send, and closes without a word for what comes then, but for
-// each n-th time: then it says what is wrong, in siw's order of bits or the right one.
+// leaves is a peer that echoes one Send, and closes without a Terminate at the next segment, except
+// each n-th time. Then it sends a Terminate, in siw's bit order or the correct one.
 func leaves(n int, control ...byte) fake {
 	due := eachNth(n)
 	return func(f *fakeConn) {
@@ -39,7 +39,8 @@ func leaves(n int, control ...byte) fake {
 	}
 }
 
-// A Terminate that siw leaves out now and then is asked for again. One that never comes is missing.
+// If siw leaves out a Terminate now and then, the case is asked again. If the Terminate never
+// arrives, the case fails.
 func TestSiwRace(t *testing.T) {
 	const id, held = "5041/7.1/qn-4", "5041/4.3/mo-not-zero"
 	for _, tt := range []struct {
@@ -73,7 +74,7 @@ func TestSiwRace(t *testing.T) {
 }
 
 // stalls is a peer that echoes Sends, but leaves the first FPDU of a connection unread until more
-// octets come, but for each n-th connection.
+// octets arrive, except on each n-th connection.
 func stalls(n int) fake {
 	due := eachNth(n)
 	return func(f *fakeConn) {
@@ -99,8 +100,8 @@ func stalls(n int) fake {
 	}
 }
 
-// A case is asked again whose first FPDU siw leaves unread now and then. A peer that never reads it
-// fails, and so does one that has read something.
+// If siw leaves the first FPDU of a case unread now and then, the case is asked again. A peer that
+// never reads it fails, and so does one that has read something.
 func TestSiwStalls(t *testing.T) {
 	const id = "5040/5.3/send-with-se"
 	silentLater := func(f *fakeConn) {
@@ -136,8 +137,8 @@ func TestSiwStalls(t *testing.T) {
 	}
 }
 
-// A peer that never says what is wrong is not excused for being taken for siw, but where siw itself
-// never does.
+// A peer that never sends a Terminate is not excused by siw's profile, except in cases in which siw
+// itself never does.
 func TestSiwNeverSilent(t *testing.T) {
 	for _, part := range []Part{Responder, Initiator} {
 		failed := 0
