@@ -18,14 +18,14 @@ type child struct {
 	out *bufio.Reader
 }
 
-// startChild starts a process in a role, with more environment. It ends with the test at the
-// latest.
+// startChild starts a process in a role, with additional environment variables. It ends with the
+// test at the latest.
 func startChild(t testing.TB, role string, env ...string) *child {
 	t.Helper()
 	return startChildWith(t, role, func(*exec.Cmd) {}, env...)
 }
 
-// startChildWith starts it with other attributes.
+// startChildWith is startChild with other process attributes.
 func startChildWith(t testing.TB, role string, set func(*exec.Cmd), env ...string) *child {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -52,7 +52,7 @@ func startChildWith(t testing.TB, role string, set func(*exec.Cmd), env ...strin
 	return c
 }
 
-// line returns the next line of what the child says.
+// line returns the next line that the child prints.
 func (c *child) line(t testing.TB) string {
 	t.Helper()
 	s, err := c.out.ReadString('\n')
@@ -71,7 +71,7 @@ func (c *child) ask(t testing.TB, question string) string {
 	return c.line(t)
 }
 
-// end closes the child's standard input and waits for its end.
+// end closes the child's standard input and waits until the child has ended.
 func (c *child) end(t testing.TB) {
 	t.Helper()
 	c.in.Close()

@@ -19,7 +19,7 @@ import (
 )
 
 // TestQueuePairCloseAgainstPost: posters, the transmitter and the end of a queue pair race, a
-// million times. What was accepted completes exactly once, and what was not never does.
+// million times. Accepted work requests complete exactly once, and others never do.
 func TestQueuePairCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	seed := random.Uint64()
@@ -51,7 +51,7 @@ func TestQueuePairCloseAgainstPost(t *testing.T) {
 
 const racePosts = 4 // by each of two posters
 
-// A qpRace is one round of a poster, a second one and the transmitter, against the end.
+// A qpRace is one round of two posters and the transmitter against the end.
 type qpRace struct {
 	qp      *rdmap.QP
 	refused [2]int
@@ -87,7 +87,7 @@ func (r *qpRace) post(i, spin int, ids []uint64) []uint64 {
 
 var errRace = errors.New("the end of a race")
 
-// run is one round. What happens in it follows from choice, when it does not.
+// run runs one round. choice determines what happens in it, but not when.
 func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) {
 	sendCQ, recvCQ := rdmap.NewCompletionQueue(8), rdmap.NewCompletionQueue(8)
 	r.qp = rdmap.NewQP(rdmap.Config{SendDepth: 8, RecvDepth: 8, SendCQ: sendCQ, RecvCQ: recvCQ})
@@ -120,7 +120,7 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	}
 	r.qp.Close()
 	wg.Wait()
-	r.qp.Abort(errRace) // the transmitter is gone, so nobody holds anything
+	r.qp.Abort(errRace) // the transmitter has ended, so no message is held
 	var completions [2 * racePosts]int
 	done := make([]rdmap.Completion, 4*racePosts)
 	n := sendCQ.Poll(done)
@@ -146,8 +146,8 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 }
 
 // TestCloseAgainstPost: the same with whole connections. Both ends post all kinds of work from
-// several goroutines and register memory, while one end or both are closed, or the path is cut; a
-// second Close and a poller are there too.
+// several goroutines and register memory, while one end or both are closed, or the path is cut.
+// There are also a second Close and a poller.
 func TestCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	goroutines := runtime.NumGoroutine()
@@ -171,10 +171,10 @@ func TestCloseAgainstPost(t *testing.T) {
 		if err != nil {
 			t.Errorf("round %d (%+v, %d): %v", i, cuts[i], closers[i], err)
 		}
-		if elapsed > time.Second { // a busy machine stops all that is under way for so long
+		if elapsed > time.Second { // a busy machine may stop everything for that long
 			slow.Add(1)
 		}
-		if elapsed > late { // what hangs does so for the close timeout at least
+		if elapsed > late { // a round that hangs takes at least the close timeout
 			t.Errorf("round %d (%+v, %d): took %v", i, cuts[i], closers[i], elapsed)
 		}
 		accepted.Add(int64(a))
@@ -191,7 +191,8 @@ func TestCloseAgainstPost(t *testing.T) {
 // connRaceTimeout is the close timeout of both ends in a connRace.
 const connRaceTimeout = time.Minute
 
-// connRace is one round: closers says who closes, the first, the second, both, or a cut does.
+// connRace runs one round. closers says which ends close: the first, the second, both, or none, and
+// then a cut ends the connection.
 func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -229,8 +230,8 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 					if op != rdmap.WorkFetchAdd {
 						wr.Data = make([]byte, 8)
 					}
-					// Each kind has a word of its own: what a Read gets of memory that a Write or
-					// an atomic changes meanwhile is not defined, and a data race.
+					// Each kind has its own word. A Read of memory that a Write or an atomic
+					// changes at the same time is undefined, and a data race.
 					wr.Remote.TO += 8 * uint64((n+p)%len(ops))
 					if c.Post(&wr) == nil {
 						counts[i][0].Add(1)

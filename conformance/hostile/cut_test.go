@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// An outcome is how both ends of a session have ended.
+// An outcome describes how both ends of a session have ended.
 type outcome struct {
 	errs    [2]error // the Initiator's, the Responder's
 	elapsed time.Duration
@@ -34,23 +34,23 @@ func (s *session) both(a, b net.Conn) (o outcome) {
 	return o
 }
 
-// check wants clean errors of both ends, or none.
+// check checks that both ends have clean errors or none.
 func (o *outcome) check(s *session) error {
 	for i, err := range o.errs {
 		if err != nil && (isNever(err) || !isTyped(err)) {
 			return fmt.Errorf("the %s: %w (%T)", [2]string{"Initiator", "Responder"}[i], err, err)
 		}
-		if errors.Is(err, scenario.ErrEarly) && o.errs[1-i] == nil && !s.Config.Messages { // messages have no end but TCP's
+		if errors.Is(err, scenario.ErrEarly) && o.errs[1-i] == nil && !s.Config.Messages { // messages have no end other than TCP's
 			return fmt.Errorf("%w, and that end knows of no error", err)
 		}
 	}
 	return nil
 }
 
-// clean wants no errors at all.
+// clean checks that there are no errors.
 func (o *outcome) clean() error { return errors.Join(o.errs[0], o.errs[1]) }
 
-// through runs s over sockets with a proxy in between, and returns the proxy, too.
+// through runs s over sockets with a proxy in between, and also returns the proxy.
 func (s *session) through(pairs *socketPairs, there, back faults) (o outcome, p *proxy, err error) {
 	a, b, err := pairs.pair()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *session) through(pairs *socketPairs, there, back faults) (o outcome, p 
 	return o, p, nil
 }
 
-// lengths returns how many octets the two ends send in sound sessions, at most.
+// lengths returns the maximum number of octets that each end sends in an undisturbed session.
 func (s *session) lengths(t *testing.T, pairs *socketPairs) (there, back int64) {
 	t.Helper()
 	for range 5 {
@@ -84,7 +84,7 @@ func (s *session) lengths(t *testing.T, pairs *socketPairs) (there, back int64) 
 	return there, back
 }
 
-// directions names the two ways through a proxy.
+// directions names the two directions through a proxy.
 var directions = [2]string{"to the Responder", "to the Initiator"}
 
 // place puts f into one direction.
@@ -95,8 +95,8 @@ func place(f faults, direction int) (there, back faults) {
 	return faults{}, f
 }
 
-// stride is 1 with full counts; without them only every so manieth octet has its turn, from a
-// random one on.
+// stride selects the octets to test: all with full counts, and otherwise every step-th from a
+// random first one on.
 func stride(t *testing.T, short int) (first, step int64) {
 	if testmode.Full {
 		return 0, 1
@@ -105,8 +105,8 @@ func stride(t *testing.T, short int) (first, step int64) {
 }
 
 // TestCutAtEveryOctet cuts each session at every octet, in both directions, with a FIN and with a
-// reset: both ends come to their end within a second, with errors that say what has happened,
-// nothing wrong delivered, every Work Request completed once, and nothing left.
+// reset. Both ends end within a second, with errors that say what has happened. They deliver no
+// wrong octets, complete every Work Request once, and leave nothing behind.
 func TestCutAtEveryOctet(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	pairs := newSocketPairs(t)
@@ -114,7 +114,7 @@ func TestCutAtEveryOctet(t *testing.T) {
 	var cuts, missed, slow atomic.Int64
 	first, step := stride(t, 31)
 	late := time.Second
-	if !testmode.Full { // the machine may be busy; what waits for a reason does so for closeTimeout at least
+	if !testmode.Full { // the machine may be busy; a real wait takes at least closeTimeout
 		late = closeTimeout - time.Second
 	}
 	for _, s := range sessions {
@@ -127,8 +127,8 @@ func TestCutAtEveryOctet(t *testing.T) {
 					desc := fmt.Sprintf("%s, %v after %d octets %s", s.Name, how, at, directions[direction])
 					var o outcome
 					var hit bool
-					// On a busy machine a session may be slow once. What is slow for a reason is
-					// slow again.
+					// On a busy machine a session may be slow once. If it is slow for a reason, it
+					// is slow again.
 					for range 3 {
 						there, back := place(faults{cut: how, cutAt: at}, direction)
 						var p *proxy
@@ -173,15 +173,15 @@ func TestCutAtEveryOctet(t *testing.T) {
 	settled(t, goroutines+1) // the test's own listener may wait in the poller
 }
 
-// TestSilenceEndsAtTheDeadline lets one direction fall silent at every octet. Nothing tells of it
-// but the deadline, so both ends come to their end then, or what Close waits for after it, in
-// virtual time; and the bubble is empty when the peer's FIN has been waited for.
+// TestSilenceEndsAtTheDeadline silences one direction at every octet. Only the deadline reveals it,
+// so both ends end at the deadline, or after it when Close stops waiting, in virtual time. The
+// bubble is empty after the wait for the peer's FIN.
 func TestSilenceEndsAtTheDeadline(t *testing.T) {
 	first, step := stride(t, 13)
 	cuts, told, slowest := 0, 0, time.Duration(0)
 	for _, s := range sessions {
 		for direction := range directions {
-			for at := max(first, 1); ; at += step { // 0 is no cut for simtoe
+			for at := max(first, 1); ; at += step { // for simtoe 0 means no cut
 				desc := fmt.Sprintf("%s, silence after %d octets %s", s.Name, at, directions[direction])
 				var o outcome
 				synctest.Test(t, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestSilenceEndsAtTheDeadline(t *testing.T) {
 				if o.elapsed > scenario.SessionLimit+closeTimeout {
 					t.Errorf("%s: ended after %v", desc, o.elapsed)
 				}
-				if o.elapsed == 0 { // nobody has waited for anything: the cut is behind the last octet
+				if o.elapsed == 0 { // neither end has waited: the cut is after the last octet
 					if err := o.clean(); err != nil {
 						t.Errorf("%s: %v without waiting", desc, err)
 					}
@@ -221,15 +221,15 @@ func TestSilenceEndsAtTheDeadline(t *testing.T) {
 	}
 }
 
-// closeTimeout is how long Close waits where the Config does not say.
+// closeTimeout is how long Close waits by default.
 const closeTimeout = 5 * time.Second
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // TestFlipsAreFound flips a bit at every octet of live sessions, and each bit of their startup
 // frames. A flip in an FPDU is always found, and nothing wrong is delivered. The startup frames
-// have no CRC, but for the capability record's: a flip there may go unnoticed where nothing depends
-// on that bit, but nothing wrong is delivered either.
+// have no CRC except that of the capability record. A flip there may go unnoticed if nothing
+// depends on that bit, but no wrong octets are delivered.
 func TestFlipsAreFound(t *testing.T) {
 	first, step := stride(t, 7)
 	flips, found, unnoticed := 0, 0, 0
@@ -275,7 +275,7 @@ func TestFlipsAreFound(t *testing.T) {
 
 // startupLen is at least as long as the longer startup frame of the session: 20 octets, 4 of the
 // enhanced header, 20 of the capability record and the private data. Startup frames have no CRC
-// (RFC 5044 §7.1): TCP's checksum is all that guards them, but for the CRC of the record.
+// (RFC 5044 §7.1). Only TCP's checksum protects them, and the record has its own CRC.
 func (s *session) startupLen() int64 {
 	if s.Config.Messages {
 		return 20 + 4 + 20
@@ -296,11 +296,11 @@ func (s *session) inBubble(there, back faults, direction int) (o outcome, hit bo
 }
 
 // TestSplitsChangeNothing splits the stream at every octet, sends it octet by octet and in pieces
-// of random lengths, slowly and at a limited rate: every session goes as it does unsplit, and only
+// of random lengths, slowly and at a limited rate. Every session runs as it does unsplit, and only
 // the path takes time.
 func TestSplitsChangeNothing(t *testing.T) {
 	random := seeded(t)
-	var mu sync.Mutex // the proxy asks for each direction
+	var mu sync.Mutex // the proxy calls piece for both directions
 	piece := func() int {
 		mu.Lock()
 		defer mu.Unlock()

@@ -21,7 +21,7 @@ import (
 
 func init() { roles["few files"] = fewFiles }
 
-// lines counts what is written to it.
+// lines counts the calls of Write.
 type lines struct{ n atomic.Int64 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -29,8 +29,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fewFiles is an HTTP server over DDP mode in a process that may have 256 files open. It tells how
-// often Accept failed.
+// fewFiles is an HTTP server over DDP mode in a process that may have 256 files open. It reports
+// how often Accept failed.
 func fewFiles() error {
 	limit := syscall.Rlimit{Cur: 256, Max: 256}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -59,9 +59,9 @@ func fewFiles() error {
 	return nil
 }
 
-// TestAcceptWithoutFiles uses up all the files that a server process may have. Its Accept fails in
-// a way that net/http's loop bears with, the connections that are there are served all the while,
-// and when files come back so do new connections.
+// TestAcceptWithoutFiles uses up all the files that a server process may have. Its Accept fails
+// with an error that net/http's loop tolerates, existing connections are served meanwhile, and when
+// files become free, new connections are accepted again.
 func TestAcceptWithoutFiles(t *testing.T) {
 	server := startChild(t, "few files")
 	address := server.line(t)

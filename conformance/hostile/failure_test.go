@@ -17,11 +17,11 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// errInjected is what a call fails with that is made to.
+// errInjected is the error of calls that a fuse makes fail.
 var errInjected = errors.New("injected")
 
-// A fuse counts the calls of a Backend, its Listeners and its Streams, and has the n-th of them
-// fail; with forever set all those after it, too. n 0 has none fail.
+// A fuse counts the calls of a Backend, its Listeners and its Streams, and makes the n-th of them
+// fail and, with forever set, all calls after it. With n = 0 none fails.
 type fuse struct {
 	n       int64
 	forever bool
@@ -38,7 +38,7 @@ func (f *fuse) blow(what string) error {
 	return &net.OpError{Op: what, Net: "fuse", Err: errInjected}
 }
 
-// A fusedBackend is a simulated network whose calls fail as the fuses of its two sides say.
+// A fusedBackend is a simulated network whose calls fail according to the fuses of its two sides.
 type fusedBackend struct {
 	*simtoe.Network
 	dials, listens *fuse
@@ -83,7 +83,7 @@ func (l fusedListener) Accept() (toe.Stream, error) {
 	return &fusedStream{s.(*simtoe.Stream), l.f}, nil
 }
 
-// A fusedStream has every call but Close and those of mere numbers go through a fuse.
+// A fusedStream passes every call through a fuse, except Close and calls that only return numbers.
 type fusedStream struct {
 	*simtoe.Stream
 	f *fuse
@@ -152,9 +152,9 @@ func (s *fusedStream) SetReadDeadline(t time.Time) error {
 	return s.Stream.SetReadDeadline(t)
 }
 
-// TestEachCallFails has every call fail, one after the other, that a session makes of what is
-// below: Dial, Listen, Accept and those of the Stream; once, and for good. Both ends come to their
-// end within their time limits, with clean errors, and nothing is left in the bubble.
+// TestEachCallFails makes each call of a session to the layer below fail in turn: Dial, Listen,
+// Accept and those of the Stream, once and permanently. Both ends end within their time limits,
+// with clean errors, and nothing is left in the bubble.
 func TestEachCallFails(t *testing.T) {
 	failed, unseen := 0, 0
 	whats := map[string]int{}
@@ -183,7 +183,7 @@ func TestEachCallFails(t *testing.T) {
 						t.Errorf("%s: %v", desc, err)
 					}
 					if o.clean() == nil {
-						unseen++ // of a deadline that was not needed, for instance
+						unseen++ // such as that of a deadline that was not needed
 					}
 					if o.elapsed > scenario.SessionLimit+2*closeTimeout {
 						t.Errorf("%s: ended after %v", desc, o.elapsed)
@@ -211,7 +211,7 @@ func (s *session) dialed(b toe.Backend) (o outcome) {
 	wg.Go(func() {
 		c, err := b.Dial(context.Background(), "sim", "here:1")
 		if err != nil {
-			l.Close() // nobody will come
+			l.Close() // there will be no connection
 			o.errs[0] = err
 			return
 		}

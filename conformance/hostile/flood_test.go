@@ -19,15 +19,15 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A stream is a good one, of which the octets that come are counted.
+// A stream is a good stream whose arriving octets are counted.
 type stream struct {
 	octets atomic.Int64
 	gate   sync.Mutex // held for each Write
 	stop   func()
 }
 
-// inUse is inUse while nothing is written, so that the stream has lent back the buffers that it
-// borrows.
+// inUse calls the function inUse while nothing is written, so that the stream has returned its
+// borrowed buffers.
 func (s *stream) inUse() int64 {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -73,7 +73,7 @@ func (s *stream) rate(d time.Duration) float64 {
 	return float64(s.octets.Load()-before) / time.Since(begin).Seconds()
 }
 
-// A flood is what a hostile peer sends as fast as it can.
+// A flood describes what a hostile peer sends as fast as it can.
 type flood struct {
 	desc string
 	cfg  extsock.Config
@@ -117,16 +117,16 @@ var floods = []flood{
 
 func init() { roles["flood"] = runFlood }
 
-// floodEnv, in the environment of a flooding process, is its floodJob.
+// floodEnv is the environment variable with the floodJob of a flooding process.
 const floodEnv = "RDDP_FLOOD"
 
-// floodJob is what that process is to do.
+// floodJob describes the task of that process.
 type floodJob struct {
 	Address string
 	Flood   int // index in floods
 }
 
-// runFlood connects and sends as it is told on its standard input, until that ends.
+// runFlood connects and sends as its standard input says, until that ends.
 func runFlood() error {
 	var j floodJob
 	if err := json.Unmarshal([]byte(os.Getenv(floodEnv)), &j); err != nil {
@@ -165,8 +165,8 @@ func runFlood() error {
 	return nil
 }
 
-// TestFloods: one of two streams is flooded with messages that are empty; the other keeps at least
-// 40 % of the rate it has alone, and when it is over the heap has grown by at most 1 MiB.
+// TestFloods: one of two streams is flooded with empty messages. The other keeps at least 40 % of
+// the rate that it has alone, and afterwards the heap has grown by at most 1 MiB.
 func TestFloods(t *testing.T) {
 	window := time.Duration(testmode.Count(500, 100)) * time.Millisecond
 	good := goodStream(t)
@@ -203,7 +203,7 @@ func TestFloods(t *testing.T) {
 			}()
 			before := good.inUse()
 			var share float64
-			for attempt := 1; ; attempt++ { // what else the machine does can only take away
+			for attempt := 1; ; attempt++ { // other work on the machine can only reduce the share
 				var alone, beside float64
 				for range 3 {
 					alone += good.rate(window)

@@ -15,10 +15,9 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestHalfClose ends one half with data outstanding, in TCP mode and in the byte stream: all that
-// was written before is delivered, then the end; a Write after it fails; the other half goes on for
-// as long as it likes. Messages have no half-close, and their Close delivers what was written
-// before.
+// TestHalfClose ends one half with data outstanding, in TCP mode and in the byte stream. Everything
+// written before is delivered, then the end. A Write after it fails, and the other half can
+// continue. Messages have no half-close, and their Close delivers everything written before.
 func TestHalfClose(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()

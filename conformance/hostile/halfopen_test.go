@@ -23,7 +23,7 @@ type besieged struct {
 	l *extsock.Listener
 
 	accepted, halfOpen, most, evicted, good atomic.Int64
-	slowest                                 atomic.Int64 // ns that one was half open
+	slowest                                 atomic.Int64 // the longest time in ns that a connection was half open
 
 	wg sync.WaitGroup
 }
@@ -72,14 +72,14 @@ func (s *besieged) serve(t *testing.T) {
 	}
 }
 
-// raise sets a to n if that is more.
+// raise sets a to n if n is larger.
 func raise(a *atomic.Int64, n int64) {
 	for old := a.Load(); n > old && !a.CompareAndSwap(old, n); old = a.Load() {
 	}
 }
 
-// good connects and exchanges an octet, once and then again until stop is closed, and returns how
-// long each took.
+// good connects and exchanges an octet, at least once and then until stop is closed. It returns the
+// time that each try took.
 func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Duration) {
 	for {
 		begin := time.Now()
@@ -105,11 +105,12 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 	}
 }
 
-// TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a
-// second. Each takes at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good
-// client connects and has an answer within 100 ms at the 99th percentile. Without the tag
-// conformance there are 1,000, HandshakeTimeout is 3 s, or more if the first ones are gone before
-// the last ones have come, and all may be late: the machine may be busy.
+// TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one
+// octet a second. Each takes at most 16 KiB and ends after HandshakeTimeout, 5 s. Meanwhile a good
+// client connects and gets an answer within 100 ms at the 99th percentile. Without the tag
+// conformance there are 1,000 connections, and HandshakeTimeout is 3 s, or more if the first
+// connections end before the last ones begin. They may then be late because the machine may be
+// busy.
 func TestHalfOpen10000(t *testing.T) {
 	n, timeout := testmode.Count(10_000, 1000), time.Duration(testmode.Count(5, 3))*time.Second
 	for _, tt := range []struct {
@@ -132,8 +133,8 @@ func TestHalfOpen10000(t *testing.T) {
 }
 
 // besiegeWith runs TestHalfOpen10000 once, with n connections and this HandshakeTimeout. It reports
-// false if the machine is too busy for that timeout: the first connections were gone before nine in
-// ten were half open at the same time.
+// false if the machine is too busy for that timeout: the first connections ended before nine in ten
+// were half open at the same time.
 func besiegeWith(t *testing.T, cfg extsock.Config, n int, timeout time.Duration) bool {
 	t.Helper()
 	cfg.HandshakeTimeout, cfg.SniffTimeout = timeout, timeout // StartupRequire does not use the second
@@ -145,7 +146,7 @@ func besiegeWith(t *testing.T, cfg extsock.Config, n int, timeout time.Duration)
 	held := max(s.halfOpen.Load(), 1)
 	each := (inUse() - before) / held
 	perConn := float64(runtime.NumGoroutine()-routines) / float64(held)
-	if s.halfOpen.Load() < most { // what was measured is not what they take
+	if s.halfOpen.Load() < most { // the measured memory is not theirs
 		leave()
 		waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() == 0 })
 		return false
@@ -176,14 +177,14 @@ func besiegeWith(t *testing.T, cfg extsock.Config, n int, timeout time.Duration)
 	return true
 }
 
-// TestHalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the
-// oldest go, and a good client does not notice.
+// TestHalfOpenIsCapped: with the default Config.MaxHalfOpen at most 4,096 connections are half
+// open, the oldest are closed, and a good client does not notice.
 func TestHalfOpenIsCapped(t *testing.T) {
 	n, cfg := testmode.Count(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
 	most := int64(4096)
 	if !testmode.Full {
 		most = 400
-		cfg.MaxHalfOpen, cfg.HandshakeTimeout = 400, time.Minute // by then the others have come
+		cfg.MaxHalfOpen, cfg.HandshakeTimeout = 400, time.Minute // before that the others arrive
 	}
 	s := besiege(t, &cfg)
 	stop, latencies := make(chan struct{}), make(chan []time.Duration, 1)
@@ -191,25 +192,26 @@ func TestHalfOpenIsCapped(t *testing.T) {
 	leave := slowpeer.Start(t, slowpeer.Peers{Address: s.l.Addr().String(), N: n})
 	waitFor(t, "the oldest are closed", func() bool { return s.evicted.Load() >= int64(n)-most })
 	if !testmode.Full {
-		leave() // or their timeout would be waited for
+		leave() // otherwise their timeout would have to pass
 	}
-	waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() <= 1 }) // the good client's
+	waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() <= 1 }) // the good client's own
 	close(stop)
 	took := <-latencies
 	p99 := took[len(took)*99/100]
 	t.Logf("%d connections, %d closed as the oldest; good client: %d times, median %v, p99 %v, at most %v",
 		n, s.evicted.Load(), len(took), took[len(took)/2], p99, took[len(took)-1])
-	// A connection begun in the very burst may wait for TCP to send again what the full backlog has
-	// dropped. Where the tests do not run in full such a one is more than one in a hundred.
+	// A connection that begins during the burst may wait for TCP to retransmit after the full
+	// backlog has dropped its SYN. If the tests do not run in full, this affects more than one in a
+	// hundred.
 	if testmode.Full && !testmode.Race && p99 > 100*time.Millisecond {
 		t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
 	}
 }
 
-// TestListenerCloses: a Listener is closed, at any moment, with connections and Requests queued, of
-// which the program has answered none; it closes what it has accepted. 10,000 times, and no
-// connection, goroutine or descriptor is left, nor a client that waits. Without the tag conformance
-// 300 times.
+// TestListenerCloses: a Listener is closed at a random moment with unanswered connections and
+// Requests queued, and the program closes the connections that it has accepted. After 10,000 times
+// no connection, goroutine or descriptor is left, and no client waits. Without the tag conformance
+// it is 300 times.
 func TestListenerCloses(t *testing.T) {
 	before, routines := descriptors(), runtime.NumGoroutine()
 	rounds := testmode.Count(10_000, 300)
@@ -241,7 +243,7 @@ func TestListenerCloses(t *testing.T) {
 				}
 				conns = append(conns, c)
 				if i%3 == 0 {
-					if _, err := c.ReceiveRequest(t.Context()); err == nil { // and neither Accept nor Reject
+					if _, err := c.ReceiveRequest(t.Context()); err == nil { // with neither Accept nor Reject after it
 						answered.Add(1)
 					}
 				}

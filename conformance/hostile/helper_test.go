@@ -19,17 +19,17 @@ var (
 // inParallel calls do(i) for i from 0 to n-1, in a few goroutines.
 func inParallel(n int, do func(i int)) { prototest.InGoroutines(8, n, do) }
 
-// allocated returns the octets that have ever been allocated.
+// allocated returns the total number of octets allocated so far.
 func allocated() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.TotalAlloc)
 }
 
-// onHeap returns the octets of live objects, after a collection. Stacks of goroutines that have
-// ended may stay in use for a while, and are not among them.
+// onHeap returns the octets of live objects, after a collection. Stacks are not included, since
+// those of ended goroutines may stay in use for a while.
 func onHeap() int64 {
-	for range 2 { // pools keep for two collections what was put into them
+	for range 2 { // pools keep their contents for two collections
 		runtime.GC()
 	}
 	var m runtime.MemStats

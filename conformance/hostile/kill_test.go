@@ -22,8 +22,8 @@ const addressEnv = "RDDP_HOSTILE_ADDRESS"
 
 func init() { roles["doomed"] = doomed }
 
-// doomed is a peer that works until it is killed: a byte stream both ways, its own memory lent, the
-// peer's used.
+// doomed is a peer that works until it is killed. It has a byte stream in both directions, lends
+// its own memory, and uses the peer's.
 func doomed() error {
 	go orphaned()
 	c, err := extsock.Dial("tcp", os.Getenv(addressEnv), &extsock.Config{Startup: extsock.StartupRequire})
@@ -73,7 +73,7 @@ func work(c *extsock.Conn, h rdmap.Handle) error {
 }
 
 // TestPeerIsKilled kills the peer process with SIGKILL at a random moment: every call of the
-// survivor returns within a second with an error that is not an orderly end, and nothing is left.
+// survivor returns within a second with an error other than an orderly end, and nothing is left.
 func TestPeerIsKilled(t *testing.T) {
 	random := seeded(t)
 	kills := testmode.Count(100, 5)
@@ -82,11 +82,11 @@ func TestPeerIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	startChild(t, "none").cmd.Process.Kill() // what starts once in a process has started
+	startChild(t, "none").cmd.Process.Kill() // start everything that a process starts once
 	goroutines := runtime.NumGoroutine()
 	slowest, late := time.Duration(0), 0
 	soon := time.Second
-	if !testmode.Full { // the machine may be busy for longer than that, not for as long as survive waits
+	if !testmode.Full { // the machine may be busy for longer than that, but not for as long as survive waits
 		soon = 30 * time.Second
 	}
 	kinds := map[string]int{}
@@ -114,7 +114,7 @@ func TestPeerIsKilled(t *testing.T) {
 		for i, err := range errs {
 			kinds[kindOf(err)]++
 			// TCP's end between two FPDUs is an orderly end for Post, which is below the byte
-			// stream; not for the others.
+			// stream, but not for the other calls.
 			if err == nil || !isTyped(err) || i < 3 && err == io.EOF {
 				t.Errorf("killed after %v, call %d: %v", after, i, err)
 			}
@@ -125,12 +125,12 @@ func TestPeerIsKilled(t *testing.T) {
 	}
 	settled(t, goroutines)
 	t.Logf("%d kills, the survivor's calls returned after %v at most; the errors: %v", kills, slowest, kinds)
-	if late > kills/50 { // a busy machine makes a few
+	if late > kills/50 { // a busy machine causes a few
 		t.Errorf("%d survivors were told late", late)
 	}
 }
 
-// survive does everything at once over c and returns what became of it.
+// survive runs all kinds of operations at once over c and returns their errors.
 func survive(c *extsock.Conn) []error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -18,16 +18,16 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// footprint is what this process has.
+// footprint lists the resources of this process.
 type footprint struct {
 	goroutines, fds, maps int
-	heap, rss             int64 // octets; of the heap after a collection
+	heap, rss             int64 // octets; the heap after a collection
 }
 
 func footprintNow(t testing.TB) (f footprint) {
 	t.Helper()
-	// Pools live for one collection, and a connection that has just ended may give a buffer back
-	// between two: what stays is in each of them.
+	// Pools keep buffers for one collection, and a connection that has just ended may return a
+	// buffer between two. Only what every collection finds really stays.
 	var m runtime.MemStats
 	heap := int64(math.MaxInt64)
 	for range 6 {
@@ -66,22 +66,22 @@ func rssOf(t testing.TB, pid int) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// TestNothingIsLeft opens, uses and closes connections, a hundred thousand of them: file
-// descriptors, goroutines and Regions return to what they were, heap and resident memory do not
-// grow with the number.
+// TestNothingIsLeft opens, uses and closes a hundred thousand connections. The numbers of file
+// descriptors, goroutines and Regions return to their old values, and heap and resident memory do
+// not grow with the number of connections.
 func TestNothingIsLeft(t *testing.T) {
 	n := testmode.Count(100_000, 600)
 	domain := new(ddp.Domain)
-	// Both are in this process. The server's Domain lives on.
+	// Client and server are in this process. The server's Domain stays.
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
 		Startup: extsock.StartupRequire, Domain: domain,
-		BadSTagDelay: -1, // some use an STag too late, and all have one address
+		BadSTagDelay: -1, // some use an STag too late, and all have the same address
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the connections of earlier tests have ended", func() bool { return extsock.TotalStats().Open == 0 })
-	quiet := runtime.NumGoroutine() + 1 // and the one that accepts
+	quiet := runtime.NumGoroutine() + 1 // plus the one that accepts
 	var handles sync.Map
 	var serving sync.WaitGroup
 	var stopped atomic.Bool
@@ -108,8 +108,8 @@ func TestNothingIsLeft(t *testing.T) {
 			}
 		})
 	}
-	use(min(n, 2000)) // pools and the runtime have what they need
-	// Who is still about to end gives a buffer back to its pool.
+	use(min(n, 2000)) // fills the pools and the runtime's caches
+	// Connections that are about to end still return buffers to their pools.
 	waitQuiet := func(goroutines int) {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && runtime.NumGoroutine() > goroutines; {
 			runtime.Gosched()
@@ -139,7 +139,7 @@ func TestNothingIsLeft(t *testing.T) {
 	t.Logf("%d connections in %v; before %+v, in the middle %+v, after %+v", n, elapsed, before, middle, after)
 	slope := float64(after.rss-middle.rss) / float64(n/2) * 1000
 	t.Logf("RSS grows by %.0f octets in 1,000 connections of the second half", slope)
-	if after.goroutines > before.goroutines || after.fds > before.fds || left > 0 { // what an earlier test has left may end meanwhile
+	if after.goroutines > before.goroutines || after.fds > before.fds || left > 0 { // resources of an earlier test may be released meanwhile
 		t.Errorf("%d goroutines, %d file descriptors, %d Regions more than before",
 			after.goroutines-before.goroutines, after.fds-before.fds, left)
 	}
@@ -154,7 +154,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// lendOnce serves one connection: it lends memory, which the peer writes to, and answers what it
+// lendOnce serves one connection. It lends memory, which the peer writes to, and echoes what it
 // reads until the end.
 func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	defer c.Close()
@@ -173,7 +173,7 @@ func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	for {
 		n, err := c.Read(b)
 		if err != nil {
-			return nil // each end there is
+			return nil // any kind of end
 		}
 		if _, err := c.Write(b[:n]); err != nil {
 			return nil
@@ -181,7 +181,7 @@ func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	}
 }
 
-// useOnce is one connection: how says how it ends.
+// useOnce opens and uses one connection. how selects how it ends.
 func useOnce(address string, how int) error {
 	c, err := extsock.Dial("tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
 	if err != nil {

@@ -31,8 +31,8 @@ var lossyAddresses = [2][]netip.Prefix{
 	{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("fd09::2/64")},
 }
 
-// useBBR chooses the congestion control of a socket. Reno and CUBIC take loss for congestion: with
-// 5 % of it they would be very slow.
+// useBBR chooses the congestion control of a socket. Reno and CUBIC treat loss as congestion, so 5
+// % loss would make them very slow.
 func useBBR(_, _ string, c syscall.RawConn) (err error) {
 	c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr") })
 	return err
@@ -45,7 +45,7 @@ type lossyNet struct {
 	link  *badlink.Joint
 }
 
-// newLossyNet makes a net. It needs root, /dev/net/tun and BBR, and fails without.
+// newLossyNet makes a net. It fails without root, /dev/net/tun and BBR.
 func newLossyNet(t *testing.T, cfg badlink.Config) *lossyNet {
 	t.Helper()
 	x := new(lossyNet)
@@ -106,7 +106,7 @@ func (x *lossyNet) pairs(t *testing.T, which int) scenario.Pairing {
 	}
 }
 
-// lossyOctets is how much goes each way in TestLossyPath.
+// lossyOctets returns the number of octets in each direction in TestLossyPath.
 func lossyOctets() int64 {
 	if testing.Short() {
 		return 1e7
@@ -114,9 +114,9 @@ func lossyOctets() int64 {
 	return 1e9
 }
 
-// TestLossyPath moves 10^9 octets each way at the same time through a path with faults in both
-// directions, as byte streams on one connection and by RDMA Writes on two: the SHA-256 is equal.
-// With -short it is 10^7 octets.
+// TestLossyPath moves 10^9 octets in each direction at the same time through a path with faults, as
+// byte streams on one connection and by RDMA Writes on two. The SHA-256 is equal. With -short it is
+// 10^7 octets.
 func TestLossyPath(t *testing.T) {
 	octets := lossyOctets()
 	for which, test := range []struct {
@@ -134,8 +134,8 @@ func TestLossyPath(t *testing.T) {
 	}
 }
 
-// TestLossySessions has sessions with every operation on paths with faults, over IPv4 and IPv6. The
-// second path also cuts and merges segments, and corrupts some.
+// TestLossySessions runs sessions with every operation on paths with faults, over IPv4 and IPv6.
+// The second path also cuts and merges segments, and corrupts some.
 func TestLossySessions(t *testing.T) {
 	worse := scenario.LossyFaults
 	worse.Split, worse.Merge, worse.Corrupt = 0.3, 0.3, 0.02
@@ -165,8 +165,8 @@ func TestLossySessions(t *testing.T) {
 }
 
 // TestRepairedChecksums sends streams through a path that changes payload and repairs the TCP
-// checksum. Over plain TCP wrong octets arrive. Over MPA none does: each connection ends with an
-// error, nearly always of the CRC.
+// checksum. Over plain TCP wrong octets arrive. Over MPA none do: each connection ends with an
+// error, nearly always a CRC error.
 func TestRepairedChecksums(t *testing.T) {
 	const octets, conns = 1 << 20, 10
 	d := scenario.NewLossyData(0)

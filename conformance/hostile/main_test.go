@@ -12,11 +12,11 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a
-// role in roles.
+// roleEnv is the environment variable that makes this test binary a peer process. Its value is the
+// name of a role in roles.
 const roleEnv = "RDDP_HOSTILE_ROLE"
 
-// roles are what a peer process can be. They end when their standard input does, if not before.
+// roles are the roles of peer processes. They end at the latest when their standard input does.
 var roles = map[string]func() error{}
 
 func TestMain(m *testing.M) {

@@ -28,19 +28,19 @@ import (
 
 func init() { roles["victim"] = victim }
 
-// victimPatience is how long the server bears with a peer that does not read, or says nothing, and
-// victimStartup how long with one that sends no Request. Without the tag conformance no attack
-// lasts for as long, and the good client may be on a busy machine.
+// victimPatience is how long the server tolerates a peer that does not read or sends nothing, and
+// victimStartup how long it tolerates one that sends no Request. Without the tag conformance no
+// attack lasts that long, because the good client may be on a busy machine.
 var (
 	victimPatience = time.Duration(testmode.Count(10, 60)) * time.Second
 	victimStartup  = time.Duration(testmode.Count(3, 60)) * time.Second
 )
 
-// victim is a server as programs write them: it lends each peer some memory, echoes what comes, and
-// has time limits.
+// victim is a typical server: it lends each peer some memory, echoes what it reads, and has time
+// limits.
 func victim() error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
-		BadSTagDelay: -1, // the good client has the address of all the others
+		BadSTagDelay: -1, // the good client has the same address as all others
 		Startup:      extsock.StartupRequire, HandshakeTimeout: victimStartup, CloseTimeout: time.Second,
 	})
 	if err != nil {
@@ -86,11 +86,11 @@ func serveVictim(c *extsock.Conn) {
 	}
 }
 
-// A victimReport is what the server says of itself.
+// A victimReport is the server's report about itself.
 type victimReport struct {
 	Served, Goroutines int64
 	Heap               int64   // octets in use
-	GC, Busy, Total    float64 // seconds of processor time: collecting garbage, not idle, all there was
+	GC, Busy, Total    float64 // seconds of processor time: garbage collection, not idle, total
 }
 
 func victimState(served int64) victimReport {
@@ -107,7 +107,7 @@ func victimState(served int64) victimReport {
 	}
 }
 
-// peakOf returns the most octets of a process that have been resident.
+// peakOf returns the maximum number of resident octets of a process so far.
 func peakOf(t testing.TB, pid int) (n int64) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -120,25 +120,24 @@ func peakOf(t testing.TB, pid int) (n int64) {
 	return n << 10
 }
 
-// An attack is what a hostile peer needs to know.
+// An attack contains what a hostile peer needs to know.
 type attack struct {
 	address string
 	rnd     *rand.Rand
 	until   time.Time
 }
 
-// A villain is one hostile peer's connection, in plain octets.
+// A villain is one hostile peer's connection, as plain octets.
 type villain struct {
 	net.Conn
 	tx    *mpa.Sender
 	msn   uint32
-	h     rdmap.Handle // what the server lends
+	h     rdmap.Handle // of the memory that the server lends
 	batch *mpa.Batch
 }
 
-// invade connects and goes through startup as a foreign Initiator of revision 1, or announces a
-// byte stream; wait says whether to fetch the server's Handle, for which it has to send something
-// first.
+// invade connects and runs startup as a foreign Initiator of revision 1, or announces a byte
+// stream. With wait it fetches the server's Handle, for which it has to send something first.
 func invade(a attack, wait bool) (*villain, error) {
 	c, err := net.DialTimeout("tcp", a.address, 5*time.Second)
 	if err != nil {
@@ -183,14 +182,14 @@ func (v *villain) fpdu(ulpdu []byte) []byte {
 	return slices.Concat(v.batch.Bufs()...)
 }
 
-// send is a Send of n octets.
+// send returns a Send of n octets.
 func (v *villain) send(n int) []byte {
 	v.msn++
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: v.msn}
 	return v.fpdu(append(h.AppendTo(nil), make([]byte, n)...))
 }
 
-// villainies are what hostile peers do, each until its connection ends.
+// villainies are the attacks of hostile peers, each until its connection ends.
 var villainies = []struct {
 	name string
 	do   func(a attack)
@@ -212,12 +211,12 @@ var villainies = []struct {
 			return
 		}
 		defer v.Close()
-		for msn := range uint32(16) { // as many as it may
+		for msn := range uint32(16) { // as many as allowed
 			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn + 1}
 			r := rdmap.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
 			v.Write(v.fpdu(r.AppendTo(h.AppendTo(nil))))
 		}
-		time.Sleep(time.Until(a.until)) // holding on to it is the attack
+		time.Sleep(time.Until(a.until)) // holding the connection is the attack
 	}},
 	{"Reads beyond the IRD", func(a attack) {
 		msn := uint32(0)
@@ -282,8 +281,8 @@ var villainies = []struct {
 	}},
 }
 
-// keepSending sends what next gives, many at a time, reading nothing, until the server has had
-// enough.
+// keepSending sends what next returns, many at a time, and reads nothing, until the server ends the
+// connection.
 func keepSending(a attack, next func(v *villain) []byte) {
 	v, err := invade(a, false)
 	if err != nil {
@@ -298,14 +297,14 @@ func keepSending(a attack, next func(v *villain) []byte) {
 		if _, err := v.Write(b); err != nil {
 			return
 		}
-		// It is about memory, and the villains and the good client have this one process.
+		// This is about memory, and the villains share this process with the good client.
 		time.Sleep(time.Duration(20+a.rnd.IntN(80)) * time.Millisecond)
 	}
 }
 
-// TestHostilePeers has a thousand hostile peers at once do all that they can against one server
-// under a memory limit. Its resident memory stays below the limit, and a good client is served all
-// the while. With full counts, the server must not spend its time on collecting garbage either.
+// TestHostilePeers runs a thousand hostile peers at once, with all attacks, against one server
+// under a memory limit. Its resident memory stays below the limit, and a good client is served
+// meanwhile. With full counts, the server must not spend its time on garbage collection either.
 func TestHostilePeers(t *testing.T) {
 	const limit = 256 << 20
 	peers, duration := testmode.Count(1000, 110), time.Duration(testmode.Count(10, 1))*time.Second
@@ -325,7 +324,7 @@ func TestHostilePeers(t *testing.T) {
 			for ctx.Err() == nil {
 				villainies[i%len(villainies)].do(a)
 				attacks.Add(1)
-				time.Sleep(time.Duration(a.rnd.IntN(10)) * time.Millisecond) // no peer has the processor for itself
+				time.Sleep(time.Duration(a.rnd.IntN(10)) * time.Millisecond) // no peer has the processor to itself
 			}
 		})
 	}
@@ -356,7 +355,7 @@ func TestHostilePeers(t *testing.T) {
 	if peak > limit {
 		t.Errorf("RSS was %d octets, the limit is %d", peak, limit)
 	}
-	if testmode.Full && r.GC/r.Total > 0.25 { // a share of one second, on a machine that does other things, says little
+	if testmode.Full && r.GC/r.Total > 0.25 { // a share of one second says little on a machine with other work
 		t.Errorf("GC took %.0f %% of the processor time", 100*r.GC/r.Total)
 	}
 }

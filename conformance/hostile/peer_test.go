@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A peer is a foreign Initiator that sends what it likes.
+// A peer is a foreign Initiator that can send anything.
 type peer struct {
 	t testing.TB
 	net.Conn
@@ -24,10 +24,10 @@ type peer struct {
 	rx    *mpa.Receiver
 	send  uint32 // MSN of the last Send
 	ask   uint32 // of the last Read Request
-	flood []byte // what is sent again and again
+	flood []byte // sent repeatedly
 }
 
-// fpdus returns the ULPDUs as FPDUs behind what was sent before.
+// fpdus returns the ULPDUs as the next FPDUs of the stream.
 func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 	if p.batch == nil {
 		p.batch = mpa.NewBatch(mpa.MinBuffer)
@@ -43,27 +43,27 @@ func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 	return stream
 }
 
-// aSend is a Send in one segment.
+// aSend returns a Send in one segment.
 func (p *peer) aSend(payload ...byte) []byte {
 	p.send++
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: p.send}
 	return append(h.AppendTo(nil), payload...)
 }
 
-// aWrite is a zero-length RDMA Write, to no memory.
+// aWrite returns a zero-length RDMA Write, to no memory.
 func aWrite() []byte {
 	return ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
 }
 
-// aRead is a Read Request for n octets of h.
+// aRead returns a Read Request for n octets of h.
 func (p *peer) aRead(h rdmap.Handle, n uint32) []byte {
 	p.ask++
 	head := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: p.ask}
 	return rdmap.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
 }
 
-// connected makes a connection over loopback between a peer and a Conn in DDP mode. before is what
-// the application does before the switch.
+// connected makes a connection over loopback between a peer and a Conn in DDP mode. It calls before
+// just before the switch to DDP mode.
 func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*extsock.Conn)) (*peer, *extsock.Conn) {
 	t.Helper()
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &cfg)
@@ -94,12 +94,12 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	raw.SetDeadline(time.Now().Add(time.Minute)) // a peer that waits in vain ends while the test can still run again
+	raw.SetDeadline(time.Now().Add(time.Minute)) // a peer that waits in vain ends early enough for another try
 	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: rawpeer.NewReceiver(mpa.Agreement{CRC: true})}
 	return p, c
 }
 
-// next returns the next ULPDU that comes.
+// next returns the next ULPDU that arrives.
 func (p *peer) next() ([]byte, error) {
 	for !p.rx.Next() {
 		if err := p.rx.Err(); err != nil {
@@ -114,13 +114,13 @@ func (p *peer) next() ([]byte, error) {
 	return p.rx.ULPDU().Data, nil
 }
 
-// off is where in the stream the next octets are.
+// off returns the stream offset of the next octets.
 func (p *peer) off() uint64 {
 	b, _ := p.rx.Arrived()
 	return p.rx.Edge() + uint64(len(b))
 }
 
-// terminate reads on to the Terminate and returns what it says.
+// terminate reads up to the Terminate and returns its fields.
 func (p *peer) terminate() (layer, etype, code uint8, err error) {
 	for {
 		u, err := p.next()
@@ -136,7 +136,7 @@ func (p *peer) terminate() (layer, etype, code uint8, err error) {
 	}
 }
 
-// pair is two Conns in DDP mode over loopback.
+// pair returns two connected Conns in DDP mode over loopback.
 func pair(t testing.TB, i, r extsock.Config) (ci, cr *extsock.Conn) {
 	t.Helper()
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &r)
@@ -164,7 +164,7 @@ func pair(t testing.TB, i, r extsock.Config) (ci, cr *extsock.Conn) {
 	return ci, cr
 }
 
-// acceptConn is l.Accept with the type of what it returns.
+// acceptConn is l.Accept with a concrete result type.
 func acceptConn(l net.Listener) (*extsock.Conn, error) {
 	c, err := l.Accept()
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// A cutHow says what a cut looks like.
+// A cutHow is a way to cut a connection.
 type cutHow int
 
 const (
 	noCut   cutHow = iota
-	fin            // the receiver reads a FIN; what the sender sends is thrown away; the other way goes on
+	fin            // the receiver reads a FIN; the sender's further octets are dropped; the other direction continues
 	rst            // both ends get a reset
-	silence        // nothing passes this way any more, no FIN either; the other way goes on
+	silence        // nothing more passes in this direction, not even a FIN; the other direction continues
 )
 
 func (h cutHow) String() string { return [...]string{"no cut", "FIN", "RST", "silence"}[h] }
 
-// faults is what a proxy does to the octets of one direction. They depend on positions in the
-// stream and not on how the octets come.
+// faults describes the faults of one direction of a proxy. They depend on positions in the stream,
+// not on how the octets arrive.
 type faults struct {
 	cut   cutHow
 	cutAt int64 // octets that pass before the cut
@@ -31,10 +31,10 @@ type faults struct {
 	flipAt  int64
 	flipBit int
 
-	pieces func() int    // the length of the next Write; nil leaves them as they come
-	splits []int64       // positions at which Writes end, besides, in order
+	pieces func() int    // the length of the next Write; nil leaves the Writes as they arrive
+	splits []int64       // further positions at which Writes end, in order
 	delay  time.Duration // before each Write
-	rate   int           // octets per second; 0 is no limit
+	rate   int           // octets per second; 0 means no limit
 }
 
 // A lane carries the octets of one direction.
@@ -45,17 +45,17 @@ type lane struct {
 	passed   int64
 	gate     sync.Mutex    // held while octets pass
 	hit      bool          // the fault has happened
-	muted    bool          // nothing is passed on, no FIN either
-	held     chan struct{} // until it is closed nothing is taken from the sender; nil does not hold it
+	muted    bool          // nothing is passed on, not even a FIN
+	held     chan struct{} // nothing is read from the sender until this is closed; nil does not hold the lane
 }
 
-// A proxy stands between two connections. It owns both.
+// A proxy connects two connections and owns both.
 type proxy struct {
 	there, back lane
 	wg          sync.WaitGroup
 }
 
-// newProxy carries what comes from a to b as there says, and what comes from b to a as back does.
+// newProxy passes octets from a to b with the faults there, and from b to a with the faults back.
 func newProxy(a, b net.Conn, there, back faults) *proxy {
 	p := &proxy{there: lane{faults: there, from: a, to: b}, back: lane{faults: back, from: b, to: a}}
 	for _, l := range []*lane{&p.there, &p.back} {
@@ -65,14 +65,14 @@ func newProxy(a, b net.Conn, there, back faults) *proxy {
 	return p
 }
 
-// close cuts what is left and waits for the lanes.
+// close cuts the connections that are left and waits for the lanes.
 func (p *proxy) close() {
 	p.there.from.Close()
 	p.there.to.Close()
 	p.wg.Wait()
 }
 
-// reset resets both ends, where the connections are TCP's.
+// reset resets both ends if they are TCP connections.
 func (p *proxy) reset() {
 	for _, c := range []net.Conn{p.there.from, p.back.from} {
 		if l, ok := c.(interface{ SetLinger(int) error }); ok {
@@ -82,7 +82,7 @@ func (p *proxy) reset() {
 	}
 }
 
-// inject sends octets of the proxy's own, between two pieces of what passes.
+// inject sends the proxy's own octets between two pieces of the stream.
 func (l *lane) inject(b []byte) error {
 	l.gate.Lock()
 	defer l.gate.Unlock()
@@ -90,7 +90,7 @@ func (l *lane) inject(b []byte) error {
 	return err
 }
 
-// end lets the receiver see a FIN; what else comes is thrown away.
+// end sends the receiver a FIN and drops everything that arrives later.
 func (l *lane) end() {
 	l.gate.Lock()
 	defer l.gate.Unlock()
@@ -98,14 +98,14 @@ func (l *lane) end() {
 	closeWrite(l.to)
 }
 
-// mute lets nothing pass any more.
+// mute lets nothing more pass.
 func (l *lane) mute() {
 	l.gate.Lock()
 	defer l.gate.Unlock()
 	l.muted = true
 }
 
-// hold takes nothing from the sender any more, so that its path fills up, until release.
+// hold stops reading from the sender until release, so that its path fills up.
 func (l *lane) hold() {
 	l.gate.Lock()
 	defer l.gate.Unlock()
@@ -143,7 +143,7 @@ func (l *lane) run() {
 	}
 }
 
-// pass passes octets on, and reports false after a cut of the whole connection.
+// pass passes octets on. It reports false after a cut of the whole connection.
 func (l *lane) pass(b []byte) bool {
 	l.gate.Lock()
 	held := l.held
@@ -174,7 +174,7 @@ func (l *lane) pass(b []byte) bool {
 		l.wait(n)
 		if n > 0 {
 			if _, err := l.to.Write(b[:n]); err != nil {
-				l.muted = true // the other lane tells why
+				l.muted = true // the other lane reports why
 				break
 			}
 		}
@@ -187,7 +187,7 @@ func (l *lane) pass(b []byte) bool {
 	return true
 }
 
-// cutNow cuts, and reports whether the lane still has something to do.
+// cutNow cuts the lane and reports whether it still has something to do.
 func (l *lane) cutNow() bool {
 	l.hit = true
 	switch l.cut {
@@ -197,7 +197,7 @@ func (l *lane) cutNow() bool {
 		l.p.reset()
 		return false
 	}
-	l.muted = true // to the end the sender's octets are read and thrown away
+	l.muted = true // until the end the sender's octets are read and dropped
 	return true
 }
 
@@ -207,7 +207,7 @@ func (l *lane) wait(n int) {
 		d += time.Duration(n) * time.Second / time.Duration(l.rate)
 	}
 	if d > 0 {
-		time.Sleep(d) // what a slow path does, not a way to wait for something
+		time.Sleep(d) // this is the slow path's delay, not a wait for something
 	}
 }
 
@@ -220,7 +220,7 @@ func closeWrite(c net.Conn) {
 // A socketPairs makes pairs of TCP connections over loopback.
 type socketPairs struct {
 	l  net.Listener
-	mu sync.Mutex // one dial and accept at a time, so that they belong together
+	mu sync.Mutex // one dial and accept at a time, so that they match
 }
 
 func newSocketPairs(t testing.TB) *socketPairs {

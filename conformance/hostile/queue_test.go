@@ -16,10 +16,10 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestSendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer the first
-// ends the stream with Untagged Buffer Error 0x02, and none of them takes memory: all together at
-// most 2 MiB, which is what the connection borrows to receive and to send the Terminate. Without
-// the tag conformance there are 50,000.
+// TestSendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer, the
+// first ends the stream with Untagged Buffer Error 0x02, and none takes memory. Together they take
+// at most 2 MiB, which the connection borrows to receive and to send the Terminate. Without the tag
+// conformance there are 50,000.
 //
 // DDP-5041-7.2-9
 func TestSendsWithoutBuffers(t *testing.T) {
@@ -53,8 +53,9 @@ func TestSendsWithoutBuffers(t *testing.T) {
 	c.Close()
 }
 
-// TestCompletionQueueOverflow: what would overflow a completion queue is refused, or ends its own
-// stream where it comes from the peer; a stream with another completion queue loses no Completion.
+// TestCompletionQueueOverflow: a work request that would overflow a completion queue is refused,
+// and a message of the peer that would do so ends its own stream. A stream with another completion
+// queue loses no Completion.
 func TestCompletionQueueOverflow(t *testing.T) {
 	const depth = 4
 	rounds := testmode.Count(20_000, 1000)
@@ -101,7 +102,7 @@ func TestCompletionQueueOverflow(t *testing.T) {
 			}
 		}
 	}()
-	// Outbound: nobody polls, so the fifth is refused.
+	// Outbound: the queue is not polled, so the fifth is refused.
 	refused := 0
 	for i := range 2 * depth {
 		err := attacker.Post(&rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkSend, Data: []byte("x")})
@@ -136,8 +137,8 @@ func TestCompletionQueueOverflow(t *testing.T) {
 	t.Logf("%d posts refused, one stream ended, 0 of %d Completions of the other lost", refused, rounds)
 }
 
-// record is a capability record of an rddp end with the byte stream, that claims so many buffers of
-// so many octets.
+// record returns the capability record of an rddp end with the byte stream that claims credits
+// buffers of size octets.
 func record(credits uint16, size uint32) []byte {
 	b := []byte{
 		'r', 'd', 'd', 'p', 2, 20, 0, 7, byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size),
@@ -146,11 +147,11 @@ func record(credits uint16, size uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// A purse has the credits of a peer that speaks the byte stream.
+// A purse holds the credits of a peer that uses the byte stream.
 type purse struct {
 	p       *peer
 	credits int
-	heard   byte // messages of the other end whose credits go back with the next message
+	heard   byte // messages of the other end whose credits are returned with the next message
 }
 
 // await reads until there are n credits.
@@ -163,7 +164,7 @@ func (b *purse) await(n int) error {
 	return nil
 }
 
-// message reads on to the end of the next message, and takes its credits.
+// message reads up to the end of the next message, and takes its credits.
 func (b *purse) message() error {
 	for {
 		u, err := b.p.next()
@@ -181,8 +182,8 @@ func (b *purse) message() error {
 	}
 }
 
-// TestToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte
-// stream messages with a header only) use up no buffer: afterwards as many messages as ever find
+// TestToleratedMessages: 100,000 messages without contents (empty Sends, Writes and Reads, byte
+// stream messages with only a header) use up no buffers: afterwards as many messages as before find
 // one. Without the tag conformance there are 2,000.
 func TestToleratedMessages(t *testing.T) {
 	n := testmode.Count(100_000, 2000)
@@ -191,9 +192,9 @@ func TestToleratedMessages(t *testing.T) {
 		desc   string
 		cfg    extsock.Config
 		record []byte
-		empty  func(p *peer, back byte) [][]byte // back is the number of credits that go back
-		whole  []byte                            // a message that says something
-		reads  int                               // how many Reads it takes to take in one of the empty ones
+		empty  func(p *peer, back byte) [][]byte // back is the number of returned credits
+		whole  []byte                            // a message with contents
+		reads  int                               // the number of Reads for one of the empty messages
 	}{
 		{"messages", extsock.Config{Messages: true, RecvDepth: depth}, nil, func(p *peer, _ byte) [][]byte {
 			return [][]byte{p.aSend(), aWrite()}
@@ -236,8 +237,9 @@ func TestToleratedMessages(t *testing.T) {
 			if err := <-read; err != nil {
 				t.Fatal(err)
 			}
-			// All the buffers are there: so many messages wait at once for a Read. Credits go back
-			// in batches; a message of the program takes along those that no batch has taken yet.
+			// All buffers are there: that many messages wait at once for a Read. Credits are
+			// returned in batches. A message of the program also returns those that no batch has
+			// returned yet.
 			waitFor(t, "the empty messages are there", func() bool { return c.Stats().Received.Sends == uint64(n/2) })
 			for tt.record != nil && b.credits < depth {
 				if _, err := c.Write([]byte("octet")); err != nil {
@@ -268,9 +270,9 @@ func TestToleratedMessages(t *testing.T) {
 	t.Logf("%d empty messages used up no buffer", n)
 }
 
-// TestInflatedCredits: a peer that claims 65,535 buffers of 4 GiB has us hold no more for it than
-// one that claims what is usual, and gets no message longer than an FPDU holds; one that gives back
-// credits it has not taken is gone.
+// TestInflatedCredits: a peer that claims 65,535 buffers of 4 GiB makes us hold no more memory than
+// one with the usual claim, and gets no message longer than an FPDU. The connection of a peer that
+// returns credits that it has not taken ends.
 func TestInflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
 		n := int64(testmode.Count(200, 100))
@@ -279,7 +281,7 @@ func TestInflatedCredits(t *testing.T) {
 		var peers []*peer
 		for range n {
 			p, c := connected(t, extsock.Config{}, r, nil)
-			p.rx, p.in = nil, nil // what the peer has is not measured
+			p.rx, p.in = nil, nil // the peer's memory is not measured
 			peers, conns = append(peers, p), append(conns, c)
 		}
 		grown := (leastInUse() - before) / n
@@ -291,7 +293,7 @@ func TestInflatedCredits(t *testing.T) {
 	}
 	cost(record(32, 64<<10))
 	usual, inflated := cost(record(32, 64<<10)), cost(record(65535, 1<<32-1))
-	for range 2 { // what ended connections have not given back yet counts for the next ones, and differs
+	for range 2 { // memory that ended connections have not yet released counts for the next ones, and varies
 		inflated = min(inflated, cost(record(65535, 1<<32-1)))
 	}
 	t.Logf("%d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)

@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered,
-// the next one ends the stream with Untagged Buffer Error 0x02, and the other stream keeps at least
-// 90 % of its rate while one such peer after the other comes, four a second.
+// TestReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write, at most IRD are answered,
+// and the next one ends the stream with Untagged Buffer Error 0x02. Another stream keeps at least
+// 90 % of its rate while four such peers a second connect.
 //
 // DDP-5041-7.2-9
 func TestReadFloodBeyondIRD(t *testing.T) {
@@ -49,7 +49,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 	good.rate(window)
 	flood := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).reads(100_000, rdmap.Handle{}, 0) // the same for each
 	var share float64
-	for attempt := 1; ; attempt++ { // what else the machine does can only take away
+	for attempt := 1; ; attempt++ { // other work on the machine can only reduce the share
 		var alone, beside float64
 		for range 3 {
 			alone += good.rate(window)
@@ -83,7 +83,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 	}
 }
 
-// reads is n Read Requests as FPDUs.
+// reads returns n Read Requests as FPDUs.
 func (p *peer) reads(n int, h rdmap.Handle, size uint32) []byte {
 	requests := make([][]byte, n)
 	for i := range requests {
@@ -92,9 +92,9 @@ func (p *peer) reads(n int, h rdmap.Handle, size uint32) []byte {
 	return p.fpdus(requests...)
 }
 
-// TestSlowReaders: 100 peers ask for IRD · 1 GiB each and read nothing. What they make the process
-// hold is SetMemoryLimit and for each stream one FPDU and its fixed state, 128 KiB together; the
-// write time-out ends all of them. Without the tag conformance 20 peers ask for 16 MiB.
+// TestSlowReaders: 100 peers request IRD · 1 GiB each and read nothing. They make the process hold
+// at most SetMemoryLimit, and for each stream one FPDU and its fixed state, together 128 KiB. The
+// write time-out ends all of them. Without the tag conformance 20 peers request 16 MiB.
 func TestSlowReaders(t *testing.T) {
 	const ird, limit, each = 16, 8 << 20, 128 << 10
 	peers, size := testmode.Count(100, 20), testmode.Count(1<<30, 16<<20)
@@ -114,7 +114,7 @@ func TestSlowReaders(t *testing.T) {
 			h = r.Handle()
 		})
 		requests[i] = p.reads(ird, h, uint32(size))
-		p.rx, p.in, p.batch = nil, nil, nil // what the peers have is not measured
+		p.rx, p.in, p.batch = nil, nil, nil // the peers' memory is not measured
 		all, conns = append(all, p), append(conns, c)
 	}
 	before, begin := inUse(), time.Now()

@@ -19,9 +19,9 @@ import (
 )
 
 // TestRevokeOverLoopback revokes Regions while their peers write to them, on four connections, in
-// FPDUs of 64 KiB as fast as TCP takes them. When Deregister has returned not one octet changes,
-// not at once and not a millisecond later; the peer's connection ends, since it goes on. How long
-// Deregister takes is told: it waits for the copy that is under way.
+// FPDUs of 64 KiB as fast as TCP takes them. After Deregister has returned, no octet changes,
+// neither at once nor a millisecond later. The peer continues to write, so its connection ends. The
+// test prints how long Deregister takes: it waits for the current copy.
 //
 // "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
 // no longer modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
@@ -67,8 +67,8 @@ func TestRevokeOverLoopback(t *testing.T) {
 	}
 }
 
-// revokeOnce revokes one Region after so long, and returns how long that took and whether it had
-// been written before.
+// revokeOnce revokes one Region after the time after. It returns how long that took and whether the
+// Region had been written before.
 func revokeOnce(t *testing.T, after time.Duration) (took time.Duration, used bool, err error) {
 	ci, cr := pair(t, extsock.Config{}, extsock.Config{BadSTagDelay: -1})
 	defer cr.Close()
@@ -102,7 +102,8 @@ func revokeOnce(t *testing.T, after time.Duration) (took time.Duration, used boo
 	return took, used, <-written
 }
 
-// writeOn writes all of h again and again, each time other octets, until the peer has had enough.
+// writeOn writes all of h repeatedly, each time with other octets, until the peer ends the
+// connection.
 func writeOn(c *extsock.Conn, h rdmap.Handle) error {
 	p := make([]byte, h.Len)
 	c.SetWriteDeadline(time.Now().Add(time.Minute))

@@ -9,17 +9,17 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A script is a TCP connection whose other end is written down: each piece is what one read finds.
-// Pieces behind the gate come once this end has written. After the last comes the FIN.
+// A script is a TCP connection with a scripted peer. Each read returns one piece. The pieces after
+// the gate arrive once this end has written. The FIN follows the last piece.
 type script struct {
 	toe.NoWatch
 	first, then [][]byte
-	pends       bool // Pending tells of what the next read would find
+	pends       bool // Pending reports octets that the next read would return
 
 	mu      sync.Mutex
 	opened  chan struct{} // closed once this end has written
 	closed  chan struct{}
-	read    int // octets given out
+	read    int // octets returned
 	off     uint64
 	written []byte
 	isOpen  bool
@@ -43,7 +43,7 @@ func split(b []byte, at ...int) (pieces [][]byte) {
 	return pieces
 }
 
-// octets cuts b into single ones.
+// octets cuts b into single octets.
 func octets(b []byte) (pieces [][]byte) {
 	for i := range b {
 		pieces = append(pieces, b[i:i+1])
@@ -131,7 +131,7 @@ func (s *script) Capabilities() toe.Capabilities {
 	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: s.pends}
 }
 
-// finish ends the script where nothing is to be written any more.
+// finish ends the script when nothing more will be written.
 func (s *script) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *script) isClosed() bool {
 	}
 }
 
-// given returns how many octets were read.
+// given returns the number of octets read so far.
 func (s *script) given() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A session is a whole life of a connection, which these tests disturb.
+// A session is the whole life of a connection, which these tests disturb.
 type session struct{ *scenario.Session }
 
 var sessions = func() (list []session) {
@@ -25,7 +25,7 @@ var sessions = func() (list []session) {
 	return list
 }()
 
-// isTyped reports whether a program can tell from err what has happened.
+// isTyped reports whether a program can identify the cause of err.
 func isTyped(err error) bool {
 	for _, known := range []error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded,
@@ -47,7 +47,7 @@ func isTyped(err error) bool {
 	return errors.As(err, &m) || errors.As(err, &d) && d.Code != ddp.CodeULP || errors.As(err, &t) || errors.As(err, &j)
 }
 
-// isNever reports whether err is one that nothing excuses.
+// isNever reports whether err must never occur.
 func isNever(err error) bool {
 	return errors.As(err, new(*scenario.WrongOctets)) || errors.Is(err, scenario.ErrLost)
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestUseDuringSetUp has goroutines call everything there is on connections while these enter DDP
-// mode, and are closed. What is not there yet is an error, never a panic, and with -race nothing is
-// seen before it is made.
+// TestUseDuringSetUp calls all methods of connections from several goroutines while the connections
+// enter DDP mode and are closed. A call that comes too early returns an error and never panics, and
+// the race detector finds nothing.
 func TestUseDuringSetUp(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()
@@ -62,11 +62,11 @@ func TestUseDuringSetUp(t *testing.T) {
 	}
 }
 
-// lookAt uses a connection in one of three ways, whatever it is doing.
+// lookAt uses a connection in one of three ways, in any state.
 func lookAt(c *extsock.Conn, way, round int) {
 	for range 3 {
 		switch way {
-		case 0: // looks
+		case 0: // queries
 			_, _, _ = c.ConnectionState(), c.Stats(), c.LocalAddr()
 			for opt := extsock.DDPMODE; opt <= extsock.DDP_MESSAGES; opt++ {
 				c.GetsockoptInt(extsock.SOL_DDP, opt)
@@ -83,7 +83,7 @@ func lookAt(c *extsock.Conn, way, round int) {
 			c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
 			c.QPNum()
 			c.SendCQ().Poll(nil)
-		case 2: // meddles
+		case 2: // changes settings
 			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_CRC, 1)
 			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_DEPTH, 8)
 			c.SetDeadline(time.Now().Add(20 * time.Second))
@@ -98,9 +98,9 @@ func lookAt(c *extsock.Conn, way, round int) {
 	}
 }
 
-// TestNothingOutlives brings connections to their end in every way that has a timer or a goroutine
-// in it. Each bubble must be empty as soon as the longest time limit there is has passed: synctest
-// fails the test for a goroutine that is left.
+// TestNothingOutlives ends connections in every way that involves a timer or a goroutine. Each
+// bubble must be empty as soon as the longest time limit has passed: synctest fails the test if a
+// goroutine is left.
 func TestNothingOutlives(t *testing.T) {
 	type conns struct{ c, peer *extsock.Conn }
 	ctx := context.Background()

@@ -24,7 +24,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// soakFile has the results of the runs so far; TestSoak adds a line.
+// soakFile contains the results of earlier runs. TestSoak adds a line.
 const soakFile = "../soak.md"
 
 // A soak is one run.
@@ -34,9 +34,9 @@ type soak struct {
 	failures                                                atomic.Int64
 }
 
-// TestSoak has sessions, transfers and races of close and post go on, many at a time and with
-// random faults in most, for as long as SOAKTIME says. Each delivers right octets or a clean error,
-// and in the end nothing is left.
+// TestSoak runs sessions, transfers and races of close and post, many at a time and most of them
+// with random faults, for the time in SOAKTIME. Each delivers correct octets or a clean error, and
+// in the end nothing is left.
 func TestSoak(t *testing.T) {
 	duration, err := time.ParseDuration(os.Getenv("SOAKTIME"))
 	if err != nil {
@@ -54,7 +54,7 @@ func TestSoak(t *testing.T) {
 	}
 	t.Logf("seed %d, %v", seed, duration)
 	s := &soak{pairs: newSocketPairs(t)}
-	s.run(t, seed^1, time.Now().Add(2*time.Second)) // pools and the runtime have what they need
+	s.run(t, seed^1, time.Now().Add(2*time.Second)) // fills the pools and the runtime's caches
 	settled(t, 2)
 	before := footprintNow(t)
 	s = &soak{pairs: s.pairs}
@@ -109,7 +109,7 @@ func (s *soak) run(t *testing.T, seed uint64, until time.Time) {
 	wg.Wait()
 }
 
-// randomFaults are none, or some that may harm.
+// randomFaults returns no faults, or some that may be harmful.
 func randomFaults(rnd *rand.Rand, length int64) (f faults, harmful bool) {
 	if rnd.IntN(2) == 0 {
 		most := 1 + rnd.IntN(200)
@@ -123,7 +123,7 @@ func randomFaults(rnd *rand.Rand, length int64) (f faults, harmful bool) {
 		f.cut, f.cutAt = rst, rnd.Int64N(length)
 	case 4, 5:
 		f.flip, f.flipAt, f.flipBit = true, 60+rnd.Int64N(length), rnd.IntN(8)
-	case 6: // of each piece: with pieces of a byte, a session would not end in time on a busy machine
+	case 6: // the delay is for each piece: with pieces of one byte, a session would not end in time on a busy machine
 		f.pieces = nil
 		f.delay = time.Duration(rnd.IntN(1000)) * time.Microsecond
 	case 7:
@@ -173,8 +173,8 @@ func (s *soak) race(rnd *rand.Rand) error {
 	return err
 }
 
-// bulk moves a random amount each way at once, through a proxy, by the byte stream, and some of it
-// by RDMA.
+// bulk moves random amounts in both directions at once through a proxy, by the byte stream and
+// partly by RDMA.
 func (s *soak) bulk(rnd *rand.Rand) error {
 	a, b, err := s.pairs.pair()
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// quiet is message mode, in which a script's Sends come out one by one. The others ask for what
-// their Reply has.
+// quiet is message mode, in which a script's Sends are delivered one by one. The others request
+// what their Reply contains.
 var (
 	quiet      = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128}
 	first      = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128, Revision: 1}
 	noEnhanced = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128, NoEnhanced: true}
 )
 
-// A startupOutcome is what can be told of a session.
+// A startupOutcome is the observable result of a session.
 type startupOutcome struct {
 	err     string // of startup
 	private string // of the peer
@@ -33,7 +33,7 @@ type startupOutcome struct {
 	closed  bool // the stream
 }
 
-// text is an error as text, "" for none.
+// text returns the text of an error, or "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -70,7 +70,7 @@ func initiateAs(s *script, cfg *extsock.Config) (o startupOutcome) {
 	return o
 }
 
-// after is the rest of a session, which is the same for both.
+// after runs the rest of a session, which is the same for both roles.
 func (o *startupOutcome) after(c *extsock.Conn, s *script, err error) {
 	o.err, o.closed = text(err), s.isClosed()
 	if err != nil {
@@ -85,7 +85,7 @@ func (o *startupOutcome) after(c *extsock.Conn, s *script, err error) {
 	o.end = text(err)
 }
 
-// frame is a Request or Reply of length octets.
+// frame returns a Request or Reply of length octets.
 func frame(reply bool, length int) mpa.Frame {
 	n := length - mpa.FrameHeaderLen
 	f := mpa.Frame{Reply: reply, CRC: true, Revision: 1}
@@ -98,10 +98,11 @@ func frame(reply bool, length int) mpa.Frame {
 	return f
 }
 
-// TestStartupEverySplit: a Request or Reply of 20 to 532 octets that comes in two pieces, split at
-// any octet, or one octet at a time, gives what the whole frame gives; so does a Reply that comes
-// together with the first FPDU, or with a part of it. A Request together with an FPDU is an error
-// (RFC 5044 §7.1.2), and a clean one. In full: 513 lengths, 141,075 splits of each frame.
+// TestStartupEverySplit: a Request or Reply of 20 to 532 octets that arrives in two pieces, split
+// at any octet, or one octet at a time, gives the same result as the whole frame. So does a Reply
+// that arrives together with the first FPDU, or with a part of it. A Request together with an FPDU
+// is a clean error (RFC 5044 §7.1.2). In full there are 513 lengths and 141,075 splits of each
+// frame.
 func TestStartupEverySplit(t *testing.T) {
 	hello := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).fpdus((&peer{}).aSend([]byte("hello")...))
 	sessions := 0
@@ -122,7 +123,7 @@ func TestStartupEverySplit(t *testing.T) {
 				lengths = append(lengths, n)
 			}
 		}
-		if glued { // here it is where the FPDU is split that is new
+		if glued { // here only the splits of the FPDU are new
 			lengths = []int{20, 23, 24, 40, 532}
 		}
 		for _, length := range lengths {
@@ -165,7 +166,7 @@ func TestStartupEverySplit(t *testing.T) {
 	t.Logf("%d sessions with the same result as the whole frame", sessions)
 }
 
-// malformed are frames that are none, and how many octets of them may be read at most.
+// malformed returns invalid frames, and for each the maximum number of octets that may be read.
 func malformed(reply bool) (frames [][]byte, most []int) {
 	good := frame(reply, 24).AppendTo(nil)
 	add := func(n int, change func(b []byte) []byte) {
@@ -185,22 +186,22 @@ func malformed(reply bool) (frames [][]byte, most []int) {
 	for n := 513; n < 1<<16; n += step { // PD_Length
 		add(20, func(b []byte) []byte { b[18], b[19] = byte(n>>8), byte(n); return b })
 	}
-	for n := range 4 { // enhanced, and no room for what that means
+	for n := range 4 { // enhanced, without room for the enhanced data
 		add(24, func(b []byte) []byte { b[16], b[18], b[19] = b[16]|0x10, 0, byte(n); return b[:20+n] })
 	}
-	for n := 5; n <= 512; n++ { // the end comes sooner than PD_Length says
+	for n := 5; n <= 512; n++ { // the stream ends before PD_Length octets
 		add(24, func(b []byte) []byte { b[18], b[19] = byte(n>>8), byte(n); return b })
 	}
-	for n := range 24 { // and at any place
+	for n := range 24 { // and anywhere
 		add(24, func(b []byte) []byte { return b[:n] })
 	}
 	return frames, most
 }
 
-// TestStartupMalformedFrames: each ends in an *mpa.Error or one that says that it is not MPA, with
-// the connection closed; nothing beyond the 20 octets of the header is read where PD_Length is too
-// long, nor memory taken for what it announces. In full all 65,023 lengths above 512, all 16·255
-// keys, all revisions.
+// TestStartupMalformedFrames: each ends with an *mpa.Error or an error that says that it is not
+// MPA, and the connection is closed. If PD_Length is too large, nothing beyond the 20 octets of the
+// header is read, and no memory is allocated for the announced octets. In full there are all 65,023
+// lengths above 512, all 16·255 keys and all revisions.
 //
 // MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-4,
 // MPA-5044-7.1.2-13, MPA-5044-7.1.2-17
@@ -230,7 +231,7 @@ func TestStartupMalformedFrames(t *testing.T) {
 	}
 }
 
-// TestStartupErrorsAreTyped: what a program can tell of each class.
+// TestStartupErrorsAreTyped: a program can identify each class of error.
 func TestStartupErrorsAreTyped(t *testing.T) {
 	good := frame(false, 24).AppendTo(nil)
 	change := func(i int, v byte) []byte { b := bytes.Clone(good); b[i] = v; return b }
@@ -264,8 +265,8 @@ func TestStartupErrorsAreTyped(t *testing.T) {
 }
 
 // TestStartupBitsThatDoNotMatter: all 256 values of the octet of flags, in both frames and
-// revisions, are startup or a rejection: reserved bits are not looked at, and the M and C bits are
-// an offer.
+// revisions, lead to startup or a rejection. Reserved bits are ignored, and the M and C bits are an
+// offer.
 //
 // MPA-5044-7.1.1-19, MPA-5044-7.1.1-22
 func TestStartupBitsThatDoNotMatter(t *testing.T) {
@@ -299,8 +300,8 @@ func TestStartupBitsThatDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestStartupNothingForAnnouncedOctets: what a header announces takes no memory: a startup that
-// announces 65,535 octets allocates as much as one that announces 513.
+// TestStartupNothingForAnnouncedOctets: announced octets take no memory: a startup that announces
+// 65,535 octets allocates as much as one that announces 513.
 func TestStartupNothingForAnnouncedOctets(t *testing.T) {
 	cost := func(n int) int64 {
 		const times = 500
@@ -323,8 +324,8 @@ func TestStartupNothingForAnnouncedOctets(t *testing.T) {
 }
 
 // TestStartupDepthsAreBounded: whatever IRD and ORD a peer states, the depths in use are never
-// above this end's own limits, 0x3FFF is no depth, and the memory of a connection does not depend
-// on it (± 1 KiB).
+// above this end's own limits, 0x3FFF is not a depth, and the memory of a connection does not
+// depend on the stated depths (± 1 KiB).
 //
 // MPA-6581-9.1-9, MPA-6581-9.1-13, MPA-6581-9.1-19, MPA-6581-9.1-21
 func TestStartupDepthsAreBounded(t *testing.T) {
@@ -356,7 +357,7 @@ func TestStartupDepthsAreBounded(t *testing.T) {
 		}
 	}
 	cost := func(depth uint16) int64 {
-		const n = 1000 // so that what a collection leaves over does not count
+		const n = 1000 // so that the leftovers of a collection do not matter
 		var conns []*extsock.Conn
 		goroutines := runtime.NumGoroutine()
 		before := onHeap()

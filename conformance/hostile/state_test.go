@@ -23,26 +23,25 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An arena is a connection under test with its peer behind a proxy. back brings what the peer
-// sends.
+// An arena is a connection under test with its peer behind a proxy.
 type arena struct {
 	c, peer *extsock.Conn
-	raw     net.Conn // the peer's socket, where it does not speak rddp
+	raw     net.Conn // the peer's socket, if the peer does not use rddp
 	p       *proxy
 	ctx     context.Context
 	cancel  context.CancelFunc
-	limit   time.Duration // of the deadline
+	limit   time.Duration // until the deadline
 }
 
-// A lifeState is where in its life a connection is when something happens to it.
+// A lifeState is the state of a connection when an event happens.
 type lifeState struct {
 	name      string
 	initiator bool
-	plain     bool // the peer is a mere socket
+	plain     bool // the peer is a plain socket
 	messages  bool
-	// enter brings the connection there and returns the call that waits then.
+	// enter brings the connection into the state and returns the call that then waits.
 	enter func(a *arena) (call func() error, err error)
-	// want is what that call gives, by event.
+	// want is the result of that call, by event.
 	want map[string]string
 }
 
@@ -53,7 +52,7 @@ func readOne(a *arena) func() error {
 	}
 }
 
-// writeMuch returns a Write of more than the peer, which does not read, has room for.
+// writeMuch returns a Write of more than a peer that does not read has room for.
 func writeMuch(a *arena) func() error {
 	return func() error {
 		_, err := a.c.Write(make([]byte, 64<<20))
@@ -61,10 +60,10 @@ func writeMuch(a *arena) func() error {
 	}
 }
 
-// alike is the row of a state where each event is seen as what it is.
+// alike is the row of a state in which each event has its own result.
 var alike = map[string]string{"RST": "reset", "FIN": "unexpected EOF", "Terminate": "Terminate", "Close": "closed", "deadline": "deadline"}
 
-// with is alike with other entries.
+// with returns alike with some entries changed.
 func with(pairs ...string) map[string]string {
 	m := map[string]string{}
 	for k, v := range alike {
@@ -80,7 +79,7 @@ var lifeStates = []lifeState{
 	{
 		name: "TCP mode, a Read waits", plain: true,
 		enter: func(a *arena) (func() error, error) { return readOne(a), nil },
-		want:  with("FIN", "EOF", "Terminate", "nil"), // mere octets
+		want:  with("FIN", "EOF", "Terminate", "nil"), // plain octets
 	},
 	{
 		name: "startup, the Initiator waits for the Reply", initiator: true, plain: true,
@@ -112,7 +111,7 @@ var lifeStates = []lifeState{
 	{
 		name: "messages, a Read waits", messages: true,
 		enter: func(a *arena) (func() error, error) { return readOne(a), nil },
-		want:  with("FIN", "EOF"), // TCP's end is the end
+		want:  with("FIN", "EOF"), // TCP's end is the end of the stream
 	},
 	{
 		name:  "byte stream, a Write waits for credits",
@@ -130,13 +129,13 @@ var lifeStates = []lifeState{
 				}
 			}, nil
 		},
-		want: with("FIN", "waits"), // TCP's half-close: the peer may still take all of it
+		want: with("FIN", "waits"), // TCP's half-close: the peer may still read all of it
 	},
 	{
 		name: "an RDMA Read waits", initiator: true,
 		enter: func(a *arena) (func() error, error) {
 			r, err := a.peer.Register(make([]byte, 64), ddp.RemoteRead)
-			a.p.there.mute() // so that it is not answered
+			a.p.there.mute() // so that it gets no answer
 			return func() error {
 				_, err := a.c.Remote(r.Handle()).ReadAt(make([]byte, 64), 0)
 				return err
@@ -194,18 +193,18 @@ var lifeStates = []lifeState{
 	},
 }
 
-// framed is one FPDU with a CRC and without markers.
+// framed returns one FPDU with a CRC and without markers.
 func framed(ulpdu []byte, payload ...byte) []byte {
 	return rawpeer.FPDUs(mpa.NewSender(mpa.Agreement{CRC: true}), append(slices.Clone(ulpdu), payload...))
 }
 
-// terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
+// terminate returns an FPDU with a Terminate for a remote peer's catastrophic error.
 func terminate() []byte {
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 	return framed(append(h.AppendTo(nil), prototest.Terminate(0x0207)...))
 }
 
-// lifeEvents are what happens.
+// lifeEvents are the events.
 var lifeEvents = []struct {
 	name string
 	do   func(a *arena)
@@ -217,11 +216,11 @@ var lifeEvents = []struct {
 	{"deadline", func(a *arena) { a.c.SetDeadline(time.Now().Add(a.limit)); a.cancel() }},
 }
 
-// noRequest is what an error says if the peer closed before its MPA Request was whole. Programs see
-// an *mpa.Error with mpa.CodeClosed.
+// noRequest is the text of the error if the peer closed before its MPA Request was complete.
+// Programs see an *mpa.Error with mpa.CodeClosed.
 const noRequest = "the peer closed the connection without an MPA Request"
 
-// kindOf says in a word what a program can tell of an error.
+// kindOf returns the class of an error that a program can detect.
 func kindOf(err error) string {
 	var segment *ddp.Error
 	switch {
@@ -251,7 +250,7 @@ func kindOf(err error) string {
 	return "another error: " + err.Error()
 }
 
-// newArena makes the two ends and what is between them.
+// newArena makes the two ends and the proxy between them.
 func newArena(t *testing.T, pairs *socketPairs, s *lifeState) *arena {
 	t.Helper()
 	x, b, err := pairs.pair()
@@ -264,7 +263,7 @@ func newArena(t *testing.T, pairs *socketPairs, s *lifeState) *arena {
 	}
 	cfg := &extsock.Config{Messages: s.messages, CloseTimeout: 300 * time.Millisecond, HandshakeTimeout: 2 * time.Minute, Crossover: -1}
 	a := &arena{c: extsock.NewConn(x, s.initiator, cfg), p: newProxy(b, c, faults{}, faults{}), raw: y, limit: 10 * time.Millisecond}
-	if s.want["deadline"] == "DDP error" { // at once: a call that a busy machine begins late still finds the deadline ahead
+	if s.want["deadline"] == "DDP error" { // the result comes at once: if a busy machine begins the call late, the deadline must still be ahead
 		a.limit = time.Minute
 	}
 	a.ctx, a.cancel = context.WithTimeout(context.Background(), 2*time.Minute)
@@ -289,9 +288,9 @@ func (a *arena) close() {
 	a.p.close()
 }
 
-// TestStatesAndEvents lets each event happen in each state: the call that waits gives the error of
-// the table, long before startup would give up, so do Read and Write behind it, Close returns, and
-// nothing is left.
+// TestStatesAndEvents lets each event happen in each state. The waiting call returns the error of
+// the table, long before startup would give up, and so do Read and Write after it. Close returns,
+// and nothing is left.
 func TestStatesAndEvents(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()

@@ -1,4 +1,4 @@
-// Package slowpeer opens many connections that say little or nothing. The connections belong to
+// Package slowpeer opens many connections that send little or nothing. The connections belong to
 // another process. So the descriptors and the memory of the process under test are those of the
 // connections that it has accepted.
 //
@@ -59,8 +59,8 @@ func Main() {
 }
 
 // run opens N connections. Connection i sends i mod 20 bytes of a Request, one byte a second,
-// unless the peers are to be silent. The process says "open" when all connections are open, and
-// ends when its standard input does.
+// unless the peers are silent. The process prints "open" when all connections are open, and ends
+// when its standard input does.
 func (p Peers) run() error {
 	time.AfterFunc(2*time.Minute, func() { os.Exit(1) }) // the parent may be gone
 	conns := make([]net.Conn, p.N)
