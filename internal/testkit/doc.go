@@ -1,31 +1,30 @@
-// Package testkit is the page of the folders below it, which hold what the tests of more than one
-// package use. No product package imports them. Which one to take:
+// Package testkit describes the packages below it, which the tests of more than one package use. No
+// product package imports them. They are:
 //
 // For any test:
 //
-//   - testmode: whether the race detector runs, short and full runs, shares of CI.
-//   - prototest: the main function of a package's tests, which looks for goroutines that are left;
-//     waiting for a condition; ports; other programs as processes; checks of sockets; sequences of
-//     random numbers from a seed.
-//   - every: choices of a test that are tried in every combination.
-//   - nopanic: importing it lets a panic of a connection end the process, and so the test.
+//   - testmode: whether the race detector is on, short and full runs, shares of CI.
+//   - prototest: waiting for a condition; tests that no longer make progress; ports; goroutines and
+//     descriptors that are left; lossy links; segments as bytes; random numbers from a seed.
+//   - every: runs a test once for each combination of its choices.
+//   - nopanic: makes a test binary fail if a connection has panicked.
 //
 // For a peer:
 //
-//   - rawpeer: the other end of a connection as bytes, for what no rddp end would send.
-//   - scenario: what two well-behaved ends do with all operations, over any TCP, and what must be
-//     true afterwards.
+//   - rawpeer: a peer over a plain connection, to send what rddp would not send.
+//   - scenario: sessions of two correct ends that use all operations, over any TCP, and checks of
+//     the result.
 //   - tcptest: plain TCP clients and services, for tests of a proxy.
-//   - rsockpeer: a program in C that uses librdmacm's rsockets, and the other end for it.
-//   - conformance/spec and conformance/specpeer stand with the RFCs: encoders that share no code
-//     with the layers, and a peer made of them, which the command `rddp spec` uses, too.
+//   - rsockpeer: a program in C that uses librdmacm's rsockets, and the other end of its
+//     connections.
+//   - conformance/spec and conformance/specpeer: encoders that share no code with the layers, and a
+//     peer made of them. The command `rddp spec` uses them too.
 //
 // For a device:
 //
-//   - devicetest: an RDMA device in memory, for an engine that uses one.
-//   - guest: a program of verbs and of rdma_cm in Go, with its own view of the kernel's interface,
-//     for the RNIC of `rddp run`.
+//   - devicetest: an RDMA device in memory, for an engine that uses a device.
+//   - guest: a program in Go that uses verbs and rdma_cm, with its own definitions of the kernel's
+//     interface, for the RNIC of `rddp run`.
 //
-// A program outside this module may write a TCP of its own. So the judge of a TCP is public:
-// toe/toetest.
+// The tests for a TCP are public, in toe/toetest, since another module may implement one.
 package testkit

@@ -1,5 +1,5 @@
-// Package devicetest has an RDMA device in memory, for tests. A queue pair carries out what is
-// posted at once. A Send that finds no receive ends the connection, as on most devices.
+// Package devicetest has an RDMA device in memory, for tests. A queue pair executes work requests
+// at once. A Send without a posted receive ends the connection, as on most devices.
 package devicetest
 
 import (
@@ -21,18 +21,19 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A Backend is a Backend with the device, and the TCP of another one.
+// A Backend adds the device to another Backend, whose TCP it uses.
 type Backend struct {
 	toe.Backend
 	RNIC bool
-	// Err, if not nil, is why there is no device. NoMemory makes NewRegion fail.
+	// Err, if not nil, is what Device returns. NoMemory makes NewRegion fail.
 	Err      error
 	NoMemory bool
-	// Rejection, if not nil, is the private data with which the peer's program rejects each Dial.
+	// Rejection, if not nil, makes each Dial fail as if the peer's program had rejected it with
+	// this private data.
 	Rejection []byte
-	// Dialing, if not nil, is called by each Dial, which fails with its error.
+	// Dialing, if not nil, is called by each Dial, which returns its error.
 	Dialing func() error
-	// Names has the addresses of each name. Other names are addresses.
+	// Names maps names to their addresses. Any other name is taken as an address.
 	Names map[string][]string
 
 	mu        sync.Mutex
@@ -53,14 +54,14 @@ func (b *Backend) Device() (rnic.Device, error) {
 	return device{b}, nil
 }
 
-// Regions returns how many regions are open.
+// Regions returns the number of open regions.
 func (b *Backend) Regions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.regions)
 }
 
-// Solicited returns how many work requests were solicited.
+// Solicited returns the number of solicited work requests.
 func (b *Backend) Solicited() int { return int(b.solicited.Load()) }
 
 type device struct{ *Backend }
@@ -102,7 +103,7 @@ func (r *region) Close() error {
 	return nil
 }
 
-// workError is the result of a work request that has failed.
+// workError is the result of a failed work request.
 type workError rdmap.Status
 
 func (e workError) Error() string      { return fmt.Sprintf("devicetest: work has failed, %d", uint8(e)) }
@@ -121,9 +122,9 @@ type qp struct {
 	private       []byte
 	receives      []receive
 	done          []rnic.Completion
-	err           error // why nothing more comes
+	err           error // why no more completions come
 	wake          chan struct{}
-	segments      int // of a work request
+	segments      int // the most for a work request
 }
 
 func (q *qp) PrivateData() []byte  { return q.private }
@@ -136,7 +137,7 @@ func (q *qp) signal() {
 	}
 }
 
-// at returns the memory of the segments. That of several is a copy.
+// at returns the memory of the segments, as a copy if there are several.
 func at(local []rnic.Segment) (all []byte) {
 	for i, s := range local {
 		b := s.Region.Bytes()[s.Off:][:s.Len]
@@ -184,10 +185,10 @@ func (q *qp) Post(r rnic.Request, local ...rnic.Segment) error {
 	return nil
 }
 
-// errSegments is that of a work request with too many segments.
+// errSegments means that a work request has too many segments.
 var errSegments = errors.New("devicetest: too many segments")
 
-// carryOut carries out a work request, and returns what has failed, or 0.
+// carryOut executes a work request and returns 0 or the status of the failure.
 func (q *qp) carryOut(r rnic.Request, local []byte) rdmap.Status {
 	p := q.peer
 	if r.Op == rnic.OpSend {
@@ -233,7 +234,7 @@ func (q *qp) carryOut(r rnic.Request, local []byte) rdmap.Status {
 	return 0
 }
 
-// end flushes the receives. The caller holds the Backend's lock.
+// end flushes the receives and ends the queue pair with err. The caller holds the Backend's lock.
 func (q *qp) end(err error) {
 	if q.err != nil {
 		return
@@ -345,7 +346,7 @@ func (d device) Dial(ctx context.Context, _, address string, cfg rnic.QPConfig) 
 	}
 }
 
-// fill fills up private data as a channel adapter does.
+// fill pads private data to most bytes with zeros, as a channel adapter does. An RNIC does not.
 func fill(b []byte, most int, rnic bool) []byte {
 	if rnic {
 		return b

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A Mortal is a Backend whose device dies in one of the calls, and then fails every call. What was
-// under way gets no completion, and the peers' devices find that the connections have ended.
+// A Mortal is a Backend whose device dies in one of the calls; from then on every call fails.
+// Outstanding work gets no completion, and the peers' devices find that the connections have ended.
 type Mortal struct {
 	*Backend
 	death int
@@ -30,19 +30,19 @@ func NewMortal(b *Backend, death int) *Mortal {
 	return &Mortal{Backend: b, death: death, dead: make(chan struct{})}
 }
 
-// A DeathError is what a device that is dead returns.
+// A DeathError is the error of a dead device.
 type DeathError struct{ Call string }
 
 func (e *DeathError) Error() string { return fmt.Sprintf("devicetest: %s: the device is dead", e.Call) }
 
-// Calls returns how many calls there have been.
+// Calls returns the number of calls so far.
 func (m *Mortal) Calls() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls
 }
 
-// count counts a call.
+// count counts a call, and fails if the device dies in it or is dead.
 func (m *Mortal) count(call string) error {
 	m.mu.Lock()
 	m.calls++
@@ -91,7 +91,7 @@ func (d mortalDevice) NewRegion(n int, may ddp.Access) (rnic.Region, error) {
 	return d.Device.NewRegion(n, may)
 }
 
-// pair returns the queue pair that a device has made, with why there is none.
+// pair wraps the result of a device's Dial or Accept.
 func (d mortalDevice) pair(q rnic.QP, err error) (rnic.QP, error) {
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (d mortalDevice) pair(q rnic.QP, err error) (rnic.QP, error) {
 	return &mortalQP{q, d.m}, nil
 }
 
-// config has Prepare see the queue pair that dies.
+// config returns cfg with a Prepare that gets the wrapped queue pair.
 func (d mortalDevice) config(cfg rnic.QPConfig) rnic.QPConfig {
 	prepare := cfg.Prepare
 	cfg.Prepare = func(q rnic.QP) error { return prepare(&mortalQP{q, d.m}) }

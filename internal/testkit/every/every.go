@@ -1,5 +1,5 @@
-// Package every lets a test make choices, and runs it once for every combination of them. A test
-// that draws from Choices reads like a random one, but leaves nothing to chance and nothing out:
+// Package every runs a test once for each combination of the choices that it makes. A test that
+// draws from Choices reads like a random one, but covers every case, and only once:
 //
 //	var c every.Choices
 //	for c.Next() {
@@ -7,16 +7,16 @@
 //		…
 //	}
 //
-// What one choice was may decide how many follow it, and between how many.
+// How many choices follow, and between how many values, may depend on the choices before.
 package every
 
 import "fmt"
 
-// Choices are the choices of one run. The zero value is ready for the first Next. It is for one
-// goroutine.
+// Choices are the choices of one run. The zero value is ready for the first Next. Only one
+// goroutine may use it.
 type Choices struct {
-	made  []choice // those of this run, and what is left of the run before
-	taken int      // so many of them have been made in this run
+	made  []choice // those of this run, then the rest of the previous run's
+	taken int      // how many have been made in this run
 	begun bool
 }
 
@@ -42,9 +42,9 @@ func (c *Choices) Next() bool {
 	return false
 }
 
-// Of makes a choice between n values, and returns it: 0 … n-1. It panics if n is less than 1, and
-// if a run that made the same choices before this one had another n here: then something else than
-// its choices decides what the test does.
+// Of makes a choice between n values and returns it, 0 … n-1. It panics if n is less than 1. It
+// also panics if n differs from that of an earlier run with the same choices so far: then the test
+// depends on something besides its choices.
 func (c *Choices) Of(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("BUG: a choice between %d values", n))
@@ -60,7 +60,7 @@ func (c *Choices) Of(n int) int {
 	return made.value
 }
 
-// String returns the choices made so far in this run, for a failure to print.
+// String returns the choices made so far in this run, for failure messages.
 func (c *Choices) String() string {
 	values := make([]int, c.taken)
 	for i := range values {

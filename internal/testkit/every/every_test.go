@@ -8,8 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/every"
 )
 
-// TestEveryCombination: each combination comes once, also if a choice decides about those that
-// follow.
+// TestEveryCombination: each combination comes once, even if later choices depend on earlier ones.
 func TestEveryCombination(t *testing.T) {
 	var c every.Choices
 	var got []string
@@ -45,7 +44,7 @@ func TestNoChoices(t *testing.T) {
 	}
 }
 
-// TestForgottenChoice: a test in which something else decides as well is not repeatable.
+// TestForgottenChoice: Of panics in a test that depends on something besides its choices.
 func TestForgottenChoice(t *testing.T) {
 	for _, second := range []int{0, 3} {
 		t.Run(fmt.Sprint(second), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A CM is rdma_cm as a program finds it: one open file.
+// A CM is rdma_cm as a program uses it: one open file.
 type CM struct{ FD int }
 
 // OpenCM opens rdma_cm, as librdmacm does.
@@ -37,8 +37,8 @@ func OpenCM() (*CM, error) {
 	return &CM{fd}, nil
 }
 
-// Do sends a command. If out is not 0, the command begins with the address of an answer of that
-// length, at the place at of the input.
+// Do sends a command. If out is not 0, Do writes the address of a buffer of that length to in[at:]
+// and returns the answer in it.
 func (c *CM) Do(cmd uint32, in []byte, at, out int) ([]byte, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -79,7 +79,7 @@ func (c *CM) ID(uid uint64, space uint16) (uint32, error) {
 	return le.Uint32(out), nil
 }
 
-// DestroyID destroys an id and returns the number of its events that have been taken.
+// DestroyID destroys an id and returns the number of its events that the program has taken.
 func (c *CM) DestroyID(id uint32) (uint32, error) {
 	out, err := c.Do(1, append(make([]byte, 8), words(id, 0)...), 0, 4)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *CM) DestroyID(id uint32) (uint32, error) {
 	return le.Uint32(out), nil
 }
 
-// sockaddr returns the address of loopback with a port.
+// sockaddr returns the address of a loopback port, padded to n bytes.
 func sockaddr(port uint16, n int) []byte {
 	b := le.AppendUint16(nil, 2)
 	b = binary.BigEndian.AppendUint16(b, port)
@@ -96,7 +96,7 @@ func sockaddr(port uint16, n int) []byte {
 	return append(b, make([]byte, n-len(b))...)
 }
 
-// Bind binds an id to a port of loopback.
+// Bind binds an id to a loopback port.
 func (c *CM) Bind(id uint32, port uint16) error {
 	_, err := c.Do(20, append(append(words(id), 16, 0, 0, 0), sockaddr(port, 128)...), 0, 0)
 	return err
@@ -108,7 +108,7 @@ func (c *CM) Listen(id, backlog uint32) error {
 	return err
 }
 
-// Resolve asks for the way to a port of loopback.
+// Resolve resolves the address of a loopback port.
 func (c *CM) Resolve(id uint32, port uint16) error {
 	in := append(words(id, 1000), 0, 0, 16, 0, 0, 0, 0, 0)
 	in = append(in, make([]byte, 128)...)
@@ -116,7 +116,7 @@ func (c *CM) Resolve(id uint32, port uint16) error {
 	return err
 }
 
-// Route asks for the route.
+// Route resolves the route.
 func (c *CM) Route(id uint32) error {
 	_, err := c.Do(4, words(id, 1000), 0, 0)
 	return err
@@ -131,7 +131,7 @@ func (c *CM) Ports(id uint32) (src, dst uint16, device bool, err error) {
 	return binary.BigEndian.Uint16(out[18:]), binary.BigEndian.Uint16(out[146:]), le.Uint64(out) != 0, nil
 }
 
-// InitQP takes a queue pair to INIT as the id says.
+// InitQP moves a queue pair to INIT with the attributes that rdma_cm gives for the id.
 func (c *CM) InitQP(id uint32, q *QP) error {
 	out, err := c.Do(11, append(make([]byte, 8), words(id, Init)...), 0, 144)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *CM) InitQP(id uint32, q *QP) error {
 	})
 }
 
-// A Param is what the two ends of a connection tell each other.
+// A Param holds the parameters that the two ends of a connection send each other.
 type Param struct {
 	QPN              uint32
 	Data             string
@@ -214,18 +214,18 @@ const (
 	TimewaitExit    = 15
 )
 
-// An Event is one of an id.
+// An Event is an event of an id.
 type Event struct {
 	UID    uint64
 	ID     uint32
 	Type   uint32
 	Status int32
 	Param
-	// Peer is what the event says if the id is for datagrams. It has the place of Param.
+	// Peer is valid instead of Param if the id is for datagrams.
 	Peer Peer
 }
 
-// A Peer is the queue pair of a peer for datagrams, and the way to it.
+// A Peer is a peer's queue pair for datagrams, with its address.
 type Peer struct {
 	QPN, QKey uint32
 	GID       [16]byte
@@ -251,7 +251,7 @@ func (c *CM) Event() (e Event, err error) {
 	}, nil
 }
 
-// Want takes the next event and returns an error unless it has the type and the uid.
+// Want takes the next event and returns an error unless it has this type and uid.
 func (c *CM) Want(uid uint64, kind uint32) (Event, error) {
 	e, err := c.Event()
 	if err == nil && (e.Type != kind || e.UID != uid) {

@@ -1,6 +1,6 @@
-// Package guest is the program's side of the device, for tests: verbs as libibverbs and the rxe
-// provider do them, with the same commands, answers and rings. It shares no code with the device
-// that could be wrong on both sides: it has the layouts from the kernel's headers, as numbers.
+// Package guest is the program's side of the device, for tests: verbs as in libibverbs and the rxe
+// provider, with the same commands, answers and rings. It shares no code with the device, so that
+// no mistake is made on both sides: it has the layouts of the kernel's headers, as numbers.
 package guest
 
 import (
@@ -11,20 +11,20 @@ import (
 	"unsafe"
 )
 
-// A Kernel is what a program uses the device through.
+// A Kernel is a program's interface to the device.
 type Kernel interface {
-	// Do sends a command. The lengths are those of the answers, in bytes.
+	// Do sends a command. The lengths are those of the two answers, in bytes.
 	Do(cmd uint32, in, driverIn []byte, outLen, driverOutLen int) (out, driverOut []byte, err error)
 	// Map maps a part of the device's file.
 	Map(offset uint64, size int) ([]byte, error)
-	// Doorbell says that work requests have been posted.
+	// Doorbell tells the device that work requests have been posted.
 	Doorbell() error
 }
 
 var le = binary.LittleEndian
 
-// words returns numbers of 32 bits as the input of a command. Input that has an answer begins with
-// two of them, for its address.
+// words returns 32-bit numbers as the input of a command. The input of a command with an answer
+// begins with two of them, for the answer's address.
 func words(w ...uint32) (b []byte) {
 	for _, v := range w {
 		b = le.AppendUint32(b, v)
@@ -38,7 +38,7 @@ type Context struct {
 	AsyncFD int
 }
 
-// Open gets a context.
+// Open gets a context from the device.
 func Open(k Kernel) (*Context, error) {
 	out, _, err := k.Do(0, words(0, 0), nil, 8, 0)
 	if err != nil {
@@ -173,8 +173,8 @@ func (c *Context) Limit(s *SRQ, n uint32) error {
 	return err
 }
 
-// Resize changes the number of entries of s. The device writes where they are to mapping, which is
-// registered or any other memory of 16 bytes at the given address.
+// Resize changes the number of entries of s. The device writes the place of the new ring to addr,
+// the address of mapping, which has 16 bytes.
 func (c *Context) Resize(s *SRQ, n uint32, mapping []byte, addr uint64) (err error) {
 	if _, _, err := c.Do(33, words(s.Handle, 1, n, 0), le.AppendUint64(nil, addr), 0, 0); err != nil {
 		return fmt.Errorf("MODIFY_SRQ: %w", err)
@@ -193,7 +193,7 @@ type QP struct {
 	SQ, RQ      *queue
 }
 
-// QPConfig says what QP creates. SRQ is nil for a queue pair with its own receives.
+// A QPConfig configures a new queue pair. SRQ is nil for one with its own receive queue.
 type QPConfig struct {
 	PD           uint32
 	Send, Recv   *CQ
@@ -226,8 +226,8 @@ func (c *Context) QP(a QPConfig) (*QP, error) {
 	return q, err
 }
 
-// Destroy destroys an object: 20 is a CQ, 27 a QP, 35 an SRQ. It returns how many events the
-// program must have acknowledged.
+// Destroy destroys an object; cmd is 20 for a CQ, 27 for a QP, and 35 for an SRQ. It returns the
+// number of events that the program must have acknowledged.
 func (c *Context) Destroy(cmd, handle uint32) (events uint32, err error) {
 	n := 4
 	if cmd == 20 {
@@ -240,7 +240,7 @@ func (c *Context) Destroy(cmd, handle uint32) (events uint32, err error) {
 	return le.Uint32(out), nil
 }
 
-// Free ends an object without an answer: 4 is a PD, 13 an MR.
+// Free destroys an object whose command has no answer; cmd is 4 for a PD and 13 for an MR.
 func (c *Context) Free(cmd, handle uint32) error {
 	_, _, err := c.Do(cmd, words(handle), nil, 0, 0)
 	return err
@@ -275,7 +275,7 @@ func (q *QP) Modify(state uint8, gid [16]byte, qpn uint32, change func(in []byte
 	return err
 }
 
-// Enable takes a new UD queue pair to RTS.
+// Enable moves a new UD queue pair to RTS.
 func (q *QP) Enable(key uint32) error {
 	for state, mask := range []uint32{Init: 0x71, RTR: 1, RTS: 0x10001} {
 		if mask == 0 {
@@ -313,7 +313,7 @@ func (q *QP) State() (uint8, error) {
 	return out[108], nil
 }
 
-// Join takes a new queue pair to RTS.
+// Join moves a new queue pair to RTS, connected to the peer's queue pair.
 func (q *QP) Join(gid [16]byte, qpn uint32) error {
 	for _, s := range []uint8{Init, RTR, RTS} {
 		if err := q.Modify(s, gid, qpn, nil); err != nil {
@@ -323,7 +323,7 @@ func (q *QP) Join(gid [16]byte, qpn uint32) error {
 	return nil
 }
 
-// An SGE names local memory.
+// An SGE is a piece of local memory.
 type SGE struct {
 	Addr uint64
 	Len  uint32
@@ -366,7 +366,7 @@ type WR struct {
 	To            *To    // of a UD queue pair
 }
 
-// To is where a datagram goes.
+// To is the destination of a datagram.
 type To struct {
 	QPN, QKey uint32
 	AH        uint32 // number of the AH; 0 means GID
@@ -448,7 +448,7 @@ func (s SGE) put(b []byte) {
 	le.PutUint32(b[12:], s.Key)
 }
 
-// PostRecv posts a receive, which makes no system call.
+// PostRecv posts a receive. It makes no system call.
 func (q *QP) PostRecv(id uint64, list ...SGE) bool { return postRecv(q.RQ, id, list) }
 
 func postRecv(q *queue, id uint64, list []SGE) bool {

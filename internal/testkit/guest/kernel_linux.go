@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A File is the device as a program finds it: a Kernel by system calls.
+// A File is the open device, a Kernel that makes system calls.
 type File struct{ FD int }
 
 // OpenDevice opens the device and gets a context.
@@ -23,8 +23,8 @@ func OpenDevice() (*Context, error) {
 	return Open(f)
 }
 
-// OpenFile opens the device, as libibverbs does: it must be a character device with the numbers
-// that /sys has.
+// OpenFile opens the device as libibverbs does. It must be a character device with the numbers in
+// /sys.
 func OpenFile() (*File, error) {
 	const class = "/sys/class/infiniband_verbs/uverbs0/"
 	name, err := os.ReadFile(class + "ibdev")
@@ -57,7 +57,7 @@ func OpenFile() (*File, error) {
 	return f, nil
 }
 
-// Do sends a command by INVOKE_WRITE.
+// Do sends a command with INVOKE_WRITE.
 func (f *File) Do(cmd uint32, in, driverIn []byte, outLen, driverOutLen int) (out, driverOut []byte, err error) {
 	out, driverOut = make([]byte, outLen), make([]byte, driverOutLen)
 	return out, driverOut, f.invoke(cmd, in, driverIn, out, driverOut)
@@ -109,7 +109,7 @@ func (f *File) Map(offset uint64, size int) ([]byte, error) {
 	return unix.Mmap(f.FD, int64(offset), size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// Doorbell writes what the provider of rxe writes.
+// Doorbell writes the same bytes as the rxe provider.
 func (f *File) Doorbell() error {
 	b := make([]byte, 32)
 	b[0] = 28

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Rights of memory.
+// Access rights to memory.
 const (
 	LocalWrite = 1 << iota
 	RemoteWrite
@@ -32,7 +32,7 @@ func (c *Context) Register(pd uint32, b []byte, access uint32) (MR, error) {
 	return m, err
 }
 
-// RegisterRange registers n bytes at addr, which need not be there.
+// RegisterRange registers n bytes at addr, which need not be mapped.
 func (c *Context) RegisterRange(pd uint32, addr, n uint64, access uint32) (MR, error) {
 	in := words(0, 0)
 	for _, v := range []uint64{addr, n, addr} {

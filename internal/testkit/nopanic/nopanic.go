@@ -1,5 +1,5 @@
-// Package nopanic is for the TestMain of packages that use extsock: an extended socket turns a
-// panic of its own into the end of a connection, and so a test could pass over it.
+// Package nopanic is for the TestMain of packages that use extsock. An extended socket that panics
+// only ends its connection, which a test might not notice.
 package nopanic
 
 import (

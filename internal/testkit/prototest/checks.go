@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Checks has rapid.Check try n cases until the end of the test, where its flag says nothing else.
+// Checks makes rapid.Check try n cases until the end of the test, unless its flag is set.
 func Checks(t *testing.T, n int) {
 	t.Helper()
 	checks := flag.Lookup("rapid.checks")

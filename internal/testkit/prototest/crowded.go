@@ -7,14 +7,13 @@ import (
 	"syscall"
 )
 
-// A Crowded is a listener whose first Accept fails, as that of a process with too many open files
-// does.
+// A Crowded is a listener whose first Accept fails as in a process with too many open files.
 type Crowded struct {
 	net.Listener
 	calls atomic.Int32
 }
 
-// Accept accepts, but for the first time.
+// Accept fails the first time.
 func (c *Crowded) Accept() (net.Conn, error) {
 	if c.calls.Add(1) == 1 {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: c.Addr(), Err: os.NewSyscallError("accept4", syscall.EMFILE)}

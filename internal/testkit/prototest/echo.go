@@ -8,7 +8,7 @@ import (
 )
 
 // Echoes serves l, and checks that ask prints the answers to the questions, one a line, and that
-// serve ends well when l is closed. serve and ask are those of an echo example.
+// serve returns nil when l is closed. serve and ask are the functions of an echo example.
 func Echoes[L net.Listener](t *testing.T, l L, serve func(L) error, ask func(w io.Writer, address string, questions []string) error, questions ...string) {
 	t.Helper()
 	served := make(chan error, 1)

@@ -14,8 +14,8 @@ type PacketLink interface {
 	MTU() int
 }
 
-// A Lossy is a PacketLink that loses, repeats and delays packets at random. What it does with
-// packet number k depends on the seed alone.
+// A Lossy is a PacketLink that loses, repeats and delays packets at random. The fate of packet k
+// depends on the seed alone.
 type Lossy struct {
 	PacketLink
 	drop, again, late float64 // probabilities
@@ -26,13 +26,13 @@ type Lossy struct {
 	n      int // packets so far
 }
 
-// A heldPacket goes out after packet number after, or after patience.
+// A heldPacket is sent after packet number after, or after patience.
 type heldPacket struct {
 	b     []byte
 	after int
 }
 
-// patience is the time after which a late packet goes out although no other packets follow.
+// patience is the time after which a late packet is sent even if no other packets follow.
 const patience = time.Millisecond
 
 // NewLossy returns a Lossy above l. drop, again and late are the probabilities that a packet is
@@ -41,7 +41,7 @@ func NewLossy(l PacketLink, seed uint64, drop, again, late float64) *Lossy {
 	return &Lossy{PacketLink: l, drop: drop, again: again, late: late, random: rand.New(rand.NewPCG(seed, 1))}
 }
 
-// Write sends p, or not.
+// Write sends p, drops it, or holds it back.
 func (l *Lossy) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// ClosedPort returns an address where nobody listens. It is that of the dialing end of a
-// connection, so that no listener gets it before the test ends: the kernel gives the port to nobody
-// else as long as the other end, too, is open.
+// ClosedPort returns an address without a listener. It is the address of the dialing end of a
+// connection, so no listener gets it before the test ends: the kernel does not give the port to
+// anyone else while the other end is open too.
 func ClosedPort(t testing.TB) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

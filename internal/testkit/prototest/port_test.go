@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestClosedPort: nobody listens there, and nobody can, or a test that wants no answer might get
-// one.
+// TestClosedPort: nobody listens at the port, and nobody can; otherwise a test that wants no answer
+// might get one.
 func TestClosedPort(t *testing.T) {
 	address := ClosedPort(t)
 	if c, err := net.Dial("tcp", address); err == nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// InUse returns the octets of live objects and of stacks, after a collection.
+// InUse returns the memory in use by live objects and stacks, in bytes, after a collection.
 func InUse() int64 {
-	for range 2 { // pools keep for two collections what was put into them
+	for range 2 { // a pool keeps its objects for two collections
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -18,8 +18,7 @@ func InUse() int64 {
 	return int64(m.HeapAlloc) + int64(m.StackInuse)
 }
 
-// LeastInUse is InUse at a moment when a stream that was busy until now holds none of the buffers
-// it borrows.
+// LeastInUse is InUse at a moment when a stream that was busy just before holds no borrowed buffer.
 func LeastInUse() int64 {
 	least := InUse()
 	for range 9 {
@@ -29,7 +28,8 @@ func LeastInUse() int64 {
 	return least
 }
 
-// Descriptors counts the open files of the process; 0 on a system that does not tell.
+// Descriptors returns the number of open files of the process, or 0 on a system without
+// /proc/self/fd.
 func Descriptors() int {
 	d, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -38,14 +38,14 @@ func Descriptors() int {
 	return len(d)
 }
 
-// Settled wants no more goroutines than there were, within what Close may wait for in the
-// background.
+// Settled waits until there are no more goroutines than before; Close may leave some in the
+// background for a while.
 func Settled(t testing.TB, goroutines int) {
 	t.Helper()
 	Wait(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
-// InGoroutines calls do(i) for i from 0 to n-1, in so many goroutines.
+// InGoroutines calls do(i) for i from 0 to n-1, in the given number of goroutines.
 func InGoroutines(goroutines, n int, do func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)

@@ -1,6 +1,6 @@
-// Package prototest has what the tests of more than one package need. It imports no package of
-// ours, so that the tests inside mpa, ddp and rdmap can use it, and the segments that it builds owe
-// nothing to the code under test.
+// Package prototest has helpers for the tests of more than one package. It imports no package of
+// this module, so that the tests inside mpa, ddp and rdmap can use it, and so that the segments it
+// builds do not depend on the code under test.
 //
 // A package that uses one of these functions often gives it a short name in one of its helper
 // files:
@@ -17,8 +17,7 @@ import (
 	"testing"
 )
 
-// Unhex decodes hexadecimal digits, with white space anywhere between the bytes. It panics where
-// there is anything else.
+// Unhex decodes hexadecimal digits, ignoring white space. It panics at any other character.
 func Unhex(s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
 	if err != nil {
@@ -27,8 +26,8 @@ func Unhex(s string) []byte {
 	return b
 }
 
-// Seeded returns a source of random numbers, and logs its seed. RDDP_SEED in the environment
-// repeats a run.
+// Seeded returns a source of random numbers, and logs its seed. To repeat a run, set the
+// environment variable RDDP_SEED.
 func Seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -41,8 +40,8 @@ func Seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Pattern returns n bytes that differ from place to place, and everywhere from those of another
-// seed, modulo 256.
+// Pattern returns n bytes that differ from place to place. Two patterns whose seeds differ modulo
+// 256 differ in every byte.
 func Pattern[S int | byte](n int, seed S) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestSegments compares the segments with those that the codecs write.
+// TestSegments compares the segments with the output of the codecs.
 func TestSegments(t *testing.T) {
 	payload := []byte{1, 2, 3}
 	request := rdmap.ReadRequest{SinkSTag: 1, SinkTO: 2, Size: 3, SourceSTag: 4, SourceTO: 5}.AppendTo(nil)

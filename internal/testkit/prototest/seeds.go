@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// EachSeed runs f as a subtest for each seed from 0 to seeds-1, atOnce of them at a time. The name
-// of the subtest has the seed. Tests that mostly wait, as those over lossy links do, gain from a
-// larger atOnce than there are CPUs.
+// EachSeed runs f as a subtest for each seed from 0 to seeds-1, atOnce of them at a time. The
+// subtest's name contains the seed. Tests that mostly wait, such as those over lossy links, gain
+// from an atOnce larger than the number of CPUs.
 func EachSeed(t *testing.T, seeds, atOnce int, f func(t *testing.T, seed uint64)) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A bounded is a test that has to be over at end, if that is not zero.
+// A bounded is a test that must finish by end, if end is not zero.
 type bounded struct {
 	testing.TB
 	end     time.Time
@@ -23,8 +23,8 @@ func (b *bounded) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// TestDeadline: nine tenths of the time that is left; in a bubble, whose tests have no Deadline, a
-// minute.
+// TestDeadline: the Deadline is after nine tenths of the time left, or after a minute in a bubble,
+// whose tests have no deadline.
 func TestDeadline(t *testing.T) {
 	now := time.Now()
 	b := &bounded{TB: t, end: now.Add(1000 * time.Hour)}
@@ -45,8 +45,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestWait: it ends when there is what is waited for, and else fails with the stacks, when the
-// test's time is over and not before.
+// TestWait: Wait returns when the condition is true, and otherwise fails with the stacks when the
+// test's time is over, and not before.
 func TestWait(t *testing.T) {
 	looks := 0
 	Wait(t, "the look 1,100", func() bool { looks++; return looks == 1100 })

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// A test that Watch watches stands still after standstill looks in a row that find no progress.
-// Looks are counted, not seconds: a process that gets no processor looks less often.
+// A watched test stands still if standstill checks in a row find no progress. Checks are counted,
+// not seconds, since a process that gets no processor checks less often.
 const (
 	lookEvery  = 10 * time.Millisecond
 	standstill = 1500
 )
 
-// Watch watches until the end of the test whether the test stands still. progress returns a number
-// that changes with everything that the test achieves; other goroutines call it at any time. When
-// the number has not changed for some 15 s, the test fails with the stacks of all goroutines, and
-// Watch calls unblock, which ends what the test waits for. If the test then stands still again,
-// Watch panics, so nobody waits for the time limit of the whole test binary.
+// Watch checks until the end of the test that the test makes progress. progress returns a number
+// that changes whenever the test gets further; another goroutine may call it at any time. When the
+// number has not changed for about 15 s, the test fails with the stacks of all goroutines, and
+// Watch calls unblock, which must end what the test waits for. If the test stands still again,
+// Watch panics, so that nobody waits for the time limit of the whole test binary.
 //
-// A bubble needs no Watch: synctest finds goroutines that wait for each other.
+// A bubble needs no Watch: synctest detects deadlocks.
 func Watch(t testing.TB, progress func() uint64, unblock func()) {
 	t.Helper()
 	stop, over := make(chan struct{}), make(chan struct{})

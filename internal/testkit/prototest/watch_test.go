@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A watched is a test that keeps what it is told.
+// A watched is a test that records its failures.
 type watched struct {
 	testing.TB
 	ends []func()
@@ -29,15 +29,15 @@ func (w *watched) Errorf(format string, args ...any) {
 	w.failures = append(w.failures, fmt.Sprintf(format, args...))
 }
 
-// failed returns what the test has failed with.
+// failed returns the failures so far.
 func (w *watched) failed() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.failures)
 }
 
-// TestWatch: a test that is slow, for however long, does not stand still, and one that stands still
-// fails, once, with the stacks.
+// TestWatch: a slow test does not fail, however long it takes, and a test that stands still fails
+// once, with the stacks.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = standstill * lookEvery
@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 		for _, end := range w.ends {
 			end()
 		}
-		time.Sleep(time.Hour) // it watches no longer
+		time.Sleep(time.Hour) // Watch has ended
 		if n := len(w.failed()); n != 1 {
 			t.Errorf("%d failures, want one", n)
 		}

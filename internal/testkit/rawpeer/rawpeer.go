@@ -1,5 +1,5 @@
-// Package rawpeer is for tests that play a peer over a plain connection, and so send what no Conn
-// would send.
+// Package rawpeer is for tests that act as a peer over a plain connection, to send what a Conn
+// would never send.
 package rawpeer
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// ReadFrame reads one startup frame from r, and not a byte more.
+// ReadFrame reads one startup frame from r, and no more bytes.
 func ReadFrame(r io.Reader) (mpa.Frame, error) {
 	b := make([]byte, mpa.FrameHeaderLen)
 	if _, err := io.ReadFull(r, b); err != nil {
@@ -34,7 +34,7 @@ func Start(c io.ReadWriter, request mpa.Frame) (reply mpa.Frame, err error) {
 	return ReadFrame(c)
 }
 
-// FPDUs returns the ULPDUs as FPDUs behind those that tx has made before.
+// FPDUs returns the ULPDUs as the next FPDUs of tx.
 func FPDUs(tx *mpa.Sender, ulpdus ...[]byte) (stream []byte) {
 	batch := mpa.NewBatch(mpa.MinBuffer)
 	for _, u := range ulpdus {

@@ -1,7 +1,7 @@
-// Package rsockpeer has a program of plain sockets in C, for librdmacm's preload library, and the
-// other end of its connections. Both directions of several connections transfer data at a time, in
-// writes of 1 byte to 1 MiB. testdata/rsockpeer.c says which defects of librdmacm the two ends keep
-// clear of.
+// Package rsockpeer has a C program of plain sockets, for librdmacm's preload library, and the
+// other end of its connections. Several connections transfer data in both directions at once, in
+// writes of 1 byte to 1 MiB. testdata/rsockpeer.c lists the defects of librdmacm that the two ends
+// avoid.
 package rsockpeer
 
 import (
@@ -25,7 +25,7 @@ import (
 //go:embed testdata/rsockpeer.c
 var source string
 
-// Build compiles the program, and returns its name.
+// Build compiles the program and returns its path.
 func Build(t testing.TB) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "rsockpeer")
@@ -37,7 +37,7 @@ func Build(t testing.TB) string {
 	return name
 }
 
-// Preload returns the name of librdmacm's preload library.
+// Preload returns the path of librdmacm's preload library.
 func Preload(t testing.TB) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/*/rsocket/librspreload.so")
@@ -47,8 +47,8 @@ func Preload(t testing.TB) string {
 	return found[0]
 }
 
-// A Load is what the program and Transfer transfer. First sends the first byte of a connection, and
-// Ends half-closes first; each is "client" or "server".
+// A Load describes the data that the program and Transfer exchange. First and Ends are "client" or
+// "server": the end that sends the first byte of a connection, and the end that half-closes first.
 type Load struct {
 	Role        string // of the program: "listen" or "connect"
 	Conns       int    // a listening program has at most three
@@ -56,18 +56,18 @@ type Load struct {
 	First, Ends string
 }
 
-// Args are the arguments of the program, which connects to the address or listens there.
+// Args returns the arguments of the program, which connects to the address or listens there.
 func (l Load) Args(host string, port int) []string {
 	return []string{l.Role, host, strconv.Itoa(port), strconv.Itoa(l.Conns), strconv.FormatInt(l.Bytes, 10), l.First, l.Ends}
 }
 
-// Endless is a Load in the middle of which an end is killed.
+// Endless returns a Load that is long enough for an end to be killed in the middle of it.
 func Endless(role string) Load {
 	return Load{Role: role, Conns: 1, Bytes: 1 << 40, First: "client", Ends: "client"}
 }
 
-// CheckLost checks the error of the other end of a connection whose program was killed. It is not
-// io.EOF. aborted is one that is right too, beside those of TCP.
+// CheckLost checks the error of a connection whose program was killed. It must not be io.EOF, and
+// must be an error of TCP unless aborted is true: then the caller has found another correct error.
 func CheckLost(t testing.TB, err error, aborted bool) {
 	t.Helper()
 	lost := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -79,8 +79,8 @@ func CheckLost(t testing.TB, err error, aborted bool) {
 	}
 }
 
-// ReadUntilKilled is the Go program that is killed: it connects to a listening program of an
-// endless Load, reads, and says when it is in the middle.
+// ReadUntilKilled is the Go program that a test kills. It connects to a listening program with an
+// endless Load, reads, and prints "middle" after 1 MiB.
 func ReadUntilKilled(address string) error {
 	c, err := extsock.Dial("tcp", address, &extsock.Config{RSockets: true, Startup: extsock.StartupRequire})
 	if err != nil {
@@ -97,7 +97,7 @@ func ReadUntilKilled(address string) error {
 	return err
 }
 
-// Transfer is the other end of a connection of the program.
+// Transfer runs the other end of a connection of the program.
 func (l Load) Transfer(c *extsock.Conn) error {
 	own := "client"
 	if l.Role == "connect" {
@@ -122,14 +122,14 @@ func (l Load) Transfer(c *extsock.Conn) error {
 type transfer struct {
 	*extsock.Conn
 	bytes          int64
-	heard, ended   chan struct{} // the peer's first byte, and its end
+	heard, ended   chan struct{} // closed at the peer's first byte, and at its end
 	sent, received atomic.Int64
 }
 
 func patternAt(at int64) byte { return byte(at ^ at>>8 ^ at>>16) }
 
-// send sends this end's direction. An end that does not begin waits for the peer's first byte, and
-// one that does not lead waits with its second half for the peer's half-close.
+// send sends this end's data. An end that does not begin waits for the peer's first byte. An end
+// that does not lead sends its second half only after the peer's half-close.
 func (x *transfer) send(begins, leads bool) error {
 	if !begins {
 		<-x.heard
@@ -162,7 +162,7 @@ func (x *transfer) sendUntil(end int64) error {
 	return nil
 }
 
-// check reads and checks the peer's direction, and closes heard at the first byte.
+// check reads and checks the peer's data, and closes heard at the first byte.
 func (x *transfer) check() error {
 	var once sync.Once
 	defer once.Do(func() { close(x.heard) })

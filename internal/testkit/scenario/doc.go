@@ -1,5 +1,4 @@
-// Package scenario has what two honest ends of a connection do in the tests of more than one
-// package, and what must be true afterwards: Sessions, which have every operation and an orderly
-// close; transfers of many octets, with a checksum; and the property that early placement changes
-// nothing. It works over any TCP.
+// Package scenario has tests of a connection with two correct ends, for more than one package, over
+// any TCP: Sessions, with every operation and an orderly close; long transfers, with a checksum;
+// and a check that early placement changes no result.
 package scenario

@@ -19,17 +19,17 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// An EarlyNetwork makes connections that show runs early.
+// An EarlyNetwork makes connections whose TCP delivers runs early.
 type EarlyNetwork struct {
-	// Pair makes a connection. stop ends it and returns how many packets of it were lost.
+	// Pair makes a connection. stop ends it and returns the number of packets lost.
 	Pair             func(t *testing.T, seed uint64) (a, b toe.Stream, stop func() (lost uint64))
-	Requests, Length int // what runOperations does
+	Requests, Length int // as for runOperations
 	Seeds, AtOnce    int
 }
 
 // EarlyPlacementChangesNothing runs the same operations with and without early placement, over a
-// network that loses, repeats, reorders or cuts packets. The completions and their order, and the
-// memory, must be the same. Without early placement, every second seed has Markers all the same.
+// network that loses, repeats, reorders or cuts packets. The completions, their order and the
+// memory must be the same. Every second seed has Markers in both runs.
 func EarlyPlacementChangesNothing(t *testing.T, network EarlyNetwork) {
 	var placed, lost, withEarly, nudges atomic.Uint64
 	prototest.EachSeed(t, network.Seeds, network.AtOnce, func(t *testing.T, seed uint64) {
@@ -57,14 +57,14 @@ func EarlyPlacementChangesNothing(t *testing.T, network EarlyNetwork) {
 	}
 }
 
-// run runs the operations that follow from seed over a connection of its own.
+// run runs the operations of seed over a new connection.
 func (n *EarlyNetwork) run(t *testing.T, seed uint64, cfg extsock.Config, lost *atomic.Uint64) *operationLog {
 	a, b, stop := n.Pair(t, seed)
 	defer func() { lost.Add(stop()) }()
 	return runOperations(t, a, b, seed, cfg, n.Requests, n.Length)
 }
 
-// An operationLog is what the two ends of a connection got.
+// An operationLog records the results at the two ends of a connection.
 type operationLog struct {
 	sent, received []string // completions in their order
 	memory         []byte   // of the target, then of the Reads
@@ -73,17 +73,17 @@ type operationLog struct {
 }
 
 const (
-	// patience is how long a TCP may stand still: longer than most pauses of one that has lost the
-	// same packet several times.
+	// patience is how long a TCP may stand still. It is longer than most pauses after the same
+	// packet was lost several times.
 	patience  = 15 * time.Second
 	maxNudges = 8
 	nudge     = 1 << 32 // the ID of the requests that next adds
 )
 
-// next returns the next Completion of cq. gVisor's TCP stalls in rare cases after a loss: it has
-// not set its timer again, because it counts no segment as outstanding. It goes on when it gets
-// something to send. So next has both ends send an empty RDMA Write if there is no Completion for a
-// long time.
+// next returns the next Completion of cq. gVisor's TCP rarely stalls after a loss: it does not
+// restart its timer, because it counts no segment as outstanding. It continues when it has
+// something to send. So if there is no Completion for a long time, next makes both ends send an
+// empty RDMA Write.
 func (l *operationLog) next(t *testing.T, cq *extsock.CompletionQueue, ends ...*extsock.Conn) rdmap.Completion {
 	t.Helper()
 	for {
@@ -108,7 +108,7 @@ func (l *operationLog) next(t *testing.T, cq *extsock.CompletionQueue, ends ...*
 	}
 }
 
-// diff says how l and m differ, or nothing.
+// diff describes how l and m differ; "" means that they do not.
 func (l *operationLog) diff(m *operationLog) string {
 	switch {
 	case !slices.Equal(l.sent, m.sent):
@@ -121,15 +121,15 @@ func (l *operationLog) diff(m *operationLog) string {
 	return ""
 }
 
-// runOperations runs the operations that follow from seed: Sends, RDMA Writes whose places in a
-// Region overlap, and Reads of another Region, of up to length bytes each, all at a time. Both ends
-// have the Config cfg.
+// runOperations runs the operations of seed, all at the same time: Sends, RDMA Writes to
+// overlapping parts of a Region, and Reads of another Region, each of less than length bytes. Both
+// ends use the Config cfg.
 func runOperations(t *testing.T, a, b toe.Stream, seed uint64, cfg extsock.Config, requests, length int) *operationLog {
 	t.Helper()
 	const sink = 1 << 16
 	random := rand.New(rand.NewPCG(seed, 7))
 	cfg.MaxFPDU, cfg.SendDepth = 300+random.IntN(1100), requests+maxNudges
-	cfg.HandshakeTimeout = time.Minute // the loss of the first packets costs seconds
+	cfg.HandshakeTimeout = time.Minute // losing the first packets costs seconds
 	ci, cr, buffers := operationPair(t, a, b, cfg, requests, length)
 	defer ci.Close()
 	defer cr.Close()
@@ -150,7 +150,7 @@ func runOperations(t *testing.T, a, b toe.Stream, seed uint64, cfg extsock.Confi
 		at := random.IntN(sink - n)
 		kind := random.IntN(5)
 		if id == uint64(requests)-1 {
-			kind = 0 // what the target gets last
+			kind = 0 // the target's last message
 		}
 		switch kind {
 		case 0, 1:
@@ -186,8 +186,8 @@ func runOperations(t *testing.T, a, b toe.Stream, seed uint64, cfg extsock.Confi
 	return log
 }
 
-// operationPair switches both ends of a connection. The Responder has posted the receive buffers,
-// which have the given length, and are returned by ID.
+// operationPair switches both ends of a connection to DDP mode. It posts receive buffers of the
+// given length at the Responder and returns them by ID.
 func operationPair(t *testing.T, a, b toe.Stream, cfg extsock.Config, receives, length int) (ci, cr *extsock.Conn, buffers [][]byte) {
 	t.Helper()
 	initiator, responder := cfg, cfg

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has what each end of a Session does.
+// This file has the two ends of each Session.
 
 func streamInitiator(e *end) error {
 	if err := e.c.EnableDDP(e.ctx, []byte("private data")); err != nil {
@@ -30,7 +30,7 @@ func streamInitiator(e *end) error {
 	return e.toTheEnd(300)
 }
 
-// toTheEnd reads n octets and the end of the stream.
+// toTheEnd reads n octets and then the end of the stream.
 func (e *end) toTheEnd(n int) error {
 	b, err := io.ReadAll(e.c)
 	if wrong := Same("the last octets", b, InBack); wrong != nil || err != nil {
@@ -45,8 +45,8 @@ func (e *end) toTheEnd(n int) error {
 	return nil
 }
 
-// ErrEarly means that the other end has closed the connection in order, and too early: after an
-// error of its own.
+// ErrEarly means that the other end has closed the connection in an orderly way, but too early,
+// after an error of its own.
 var ErrEarly = errors.New("closed by the other end before it had sent everything")
 
 func streamResponder(e *end) error {
@@ -111,7 +111,7 @@ func messagesResponder(e *end) error {
 	return err
 }
 
-// prepare posts the receives of a session of verbs and switches.
+// prepare posts the receives of a session of verbs and switches to DDP mode.
 func (e *end) prepare() error {
 	for id := range e.bufs {
 		e.bufs[id] = make([]byte, 64)
@@ -262,7 +262,7 @@ func verbsResponder(e *end) error {
 	return err
 }
 
-// solicitedInitiator sends a Send of each kind, and the last one ends an STag of the Responder.
+// solicitedInitiator sends a Send of each kind. The last two invalidate STags of the Responder.
 func solicitedInitiator(e *end) error {
 	if err := e.prepare(); err != nil {
 		return err

@@ -14,23 +14,23 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A Session is a whole life of a connection, the same each time. Both ends check every octet.
+// A Session is the whole life of a connection, the same each time. Both ends check every octet.
 type Session struct {
 	Name   string
 	Config extsock.Config
-	// Each end of it. The error is the first one that a call gave.
+	// The two ends. Each returns the first error of a call.
 	initiator, responder func(e *end) error
 }
 
-// Patient returns s with LossyTimeout for each call, for networks that lose the same packet several
-// times in a row.
+// Patient returns a copy of s with LossyTimeout for each call, for networks that lose the same
+// packet several times in a row.
 func (s *Session) Patient() *Session {
 	p := *s
 	p.Config.HandshakeTimeout, p.Config.CloseTimeout = LossyTimeout, LossyTimeout
 	return &p
 }
 
-// Sessions are the canonical ones: between them they have startup, every operation and an orderly
+// Sessions are the standard ones. Together they cover startup, every operation and an orderly
 // close.
 var Sessions = []Session{
 	{"byte stream", extsock.Config{Crossover: 512}, streamInitiator, streamResponder},
@@ -42,7 +42,7 @@ var Sessions = []Session{
 // Solicited has a Send of each kind.
 var Solicited = Session{"Solicited", extsock.Config{Messages: true}, solicitedInitiator, solicitedResponder}
 
-// The patterns: which octets belong where. None of them has an octet 0.
+// The kinds of Pattern, one for each place. No pattern contains the octet 0.
 const (
 	InHello = iota * 40
 	InLong
@@ -51,7 +51,7 @@ const (
 	InServed
 )
 
-// Pattern is n octets, different for each kind of place.
+// Pattern returns n octets, different for each kind.
 func Pattern(kind, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -60,7 +60,8 @@ func Pattern(kind, n int) []byte {
 	return b
 }
 
-// A WrongOctets is the one failure that nothing excuses: octets were delivered that nobody sent.
+// A WrongOctets is the one failure that is never acceptable: octets were delivered that nobody
+// sent.
 type WrongOctets struct {
 	Where     string
 	got, want []byte
@@ -70,7 +71,7 @@ func (e *WrongOctets) Error() string {
 	return fmt.Sprintf("%s: got % x, want % x", e.Where, e.got, e.want)
 }
 
-// Same wants got to be the first octets of the pattern.
+// Same returns a WrongOctets unless got is the beginning of the pattern.
 func Same(where string, got []byte, kind int) error {
 	if want := Pattern(kind, len(got)); string(got) != string(want) {
 		return &WrongOctets{where, got, want}
@@ -78,7 +79,7 @@ func Same(where string, got []byte, kind int) error {
 	return nil
 }
 
-// untouchedOr wants each octet of memory to be 0, as it was, or the pattern's.
+// untouchedOr returns a WrongOctets unless each octet of memory is still 0 or is the pattern's.
 func untouchedOr(where string, memory []byte, kind int) error {
 	want := Pattern(kind, len(memory))
 	for i, o := range memory {
@@ -101,17 +102,17 @@ type end struct {
 	bufs     [8][]byte
 }
 
-// SessionLimit bounds each call of a session whose Config has no HandshakeTimeout, which bounds
-// them otherwise. It is not reached where something tells of a cut.
+// SessionLimit limits a session whose Config has no HandshakeTimeout, which is the limit otherwise.
+// A session does not reach it if it finds out that the connection was cut.
 const SessionLimit = 20 * time.Second
 
-// Run runs one end of s to its end, Close and all, and returns the first error.
+// Run runs one end of s, including Close, and returns the first error.
 func (s *Session) Run(c net.Conn, initiator bool) error {
 	cfg := s.Config
 	return s.RunOn(extsock.NewConn(c, initiator, &cfg), initiator)
 }
 
-// RunOn is Run on an extended socket that has not been used yet.
+// RunOn is Run on an unused extended socket.
 func (s *Session) RunOn(x *extsock.Conn, initiator bool) error {
 	limit := cmp.Or(s.Config.HandshakeTimeout, SessionLimit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -143,7 +144,8 @@ func (s *Session) RunOn(x *extsock.Conn, initiator bool) error {
 // ErrLost means that a Work Request has no Completion, or two.
 var ErrLost = errors.New("not exactly one Completion for each Work Request")
 
-// flushed wants, after Close, a Completion for everything that was accepted, and no other.
+// flushed checks, after Close, that there is a Completion for everything that was accepted, and no
+// other.
 func (e *end) flushed() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -170,7 +172,8 @@ func (e *end) read(where string, n, kind int) error {
 	return errors.Join(Same(where, b[:n], kind), err)
 }
 
-// lend registers this end's memory: 120 octets, of which the last 60 are what the peer reads.
+// lend registers this end's memory, 120 octets that the peer writes and 60 that it reads, and sends
+// the handles.
 func (e *end) lend() error {
 	served := make([]byte, 60)
 	copy(served, Pattern(InServed, 60))
@@ -186,7 +189,7 @@ func (e *end) lend() error {
 	return err
 }
 
-// oneSided is what the Initiator does with the peer's memory, whose handles it reads first.
+// oneSided reads the handles of the peer's memory, and then uses that memory as the Initiator.
 func (e *end) oneSided() error {
 	b := make([]byte, 2*rdmap.HandleLen)
 	if _, err := io.ReadFull(e.c, b); err != nil {

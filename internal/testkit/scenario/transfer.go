@@ -24,11 +24,11 @@ import (
 
 const (
 	lossyBlock   = 1 << 20
-	lossySlots   = 8 // blocks of memory that RDMA Writes go to
+	lossySlots   = 8 // blocks of memory for RDMA Writes
 	LossyTimeout = 4 * time.Minute
 )
 
-// LossyData makes the octets of a transfer, block by block: no two blocks are alike, and no two
+// LossyData generates the octets of a transfer, block by block. All blocks differ, and so do all
 // transfers.
 type LossyData struct {
 	block []byte
@@ -51,7 +51,7 @@ func (d *LossyData) Next(left int64) []byte {
 }
 
 // exchangeStreams writes octets to c and closes that direction, and meanwhile reads to the end. It
-// returns the SHA-256 of what was written and of what was read.
+// returns the SHA-256 sums of the octets written and of those read.
 func exchangeStreams(c *extsock.Conn, transfer byte, octets int64) (out, in []byte, err error) {
 	written := make(chan error, 1)
 	sent := sha256.New()
@@ -142,7 +142,7 @@ func ReceiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 // LossyFaults are 5 % loss, 10 % reordering and 1 % duplication.
 var LossyFaults = badlink.Faults{Loss: 0.05, Reorder: 0.10, Duplicate: 0.01, Queue: 5000}
 
-// WantLossy wants that both directions of a link had these faults.
+// WantLossy checks that both directions of a link had about as many faults as LossyFaults says.
 func WantLossy(t *testing.T, link interface{ Stats() (ab, ba badlink.Stats) }) {
 	t.Helper()
 	ab, ba := link.Stats()
@@ -165,7 +165,7 @@ func WantLossy(t *testing.T, link interface{ Stats() (ab, ba badlink.Stats) }) {
 // A Pairing makes a connection between two hosts.
 type Pairing func() (a, b net.Conn, err error)
 
-// LossyPair makes a connection in DDP mode between the hosts.
+// LossyPair makes a connection in DDP mode.
 func LossyPair(t *testing.T, pair Pairing) (ends [2]*extsock.Conn) {
 	t.Helper()
 	a, b, err := pair()
@@ -197,7 +197,7 @@ func SwitchEnds(t *testing.T, ends ...*extsock.Conn) error {
 	return err
 }
 
-// LossyPairs makes connections in DDP mode between the hosts.
+// LossyPairs makes several connections in DDP mode.
 func LossyPairs(t *testing.T, pair Pairing, connections int) (list [][2]*extsock.Conn) {
 	t.Helper()
 	for range connections {
@@ -206,12 +206,12 @@ func LossyPairs(t *testing.T, pair Pairing, connections int) (list [][2]*extsock
 	return list
 }
 
-// A LossyMove moves octets each way between two hosts, a part of them over each of several
-// connections. It returns SHA-256 sums of what each host has sent, and of what came from it.
+// A LossyMove moves octets each way between two hosts, divided among several connections. It
+// returns SHA-256 sums of the octets that each host sent, and of those received from it.
 type LossyMove func(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte)
 
-// MoveWantsSame moves octets, wants the sums to be equal, and logs the speed. If nothing arrives
-// any more, the test fails within seconds, and says what each end has not received.
+// MoveWantsSame moves octets, checks that the sums are equal, and logs the speed. If nothing
+// arrives any more, the test fails within seconds and logs how much each end has received.
 func MoveWantsSame(t *testing.T, move LossyMove, connections [][2]*extsock.Conn, octets int64) {
 	t.Helper()
 	prototest.Watch(t, func() uint64 { return arrived(connections) }, func() {
@@ -235,7 +235,7 @@ func MoveWantsSame(t *testing.T, move LossyMove, connections [][2]*extsock.Conn,
 	t.Logf("%d octets each way on %d connections in %v, %.1f MB/s", octets, len(connections), elapsed, 2*float64(octets)/elapsed.Seconds()/1e6)
 }
 
-// arrived returns how many octets have arrived on connections.
+// arrived returns the number of octets received on connections.
 func arrived(connections [][2]*extsock.Conn) (n uint64) {
 	for _, ends := range connections {
 		for _, c := range ends {
@@ -245,7 +245,7 @@ func arrived(connections [][2]*extsock.Conn) (n uint64) {
 	return n
 }
 
-// sums has the sums of several connections, by direction and number.
+// sums holds the sums of several connections, by direction and number.
 type sums [2][][]byte
 
 func newSums(connections int) (s sums) {
@@ -255,7 +255,7 @@ func newSums(connections int) (s sums) {
 	return s
 }
 
-// all returns one sum for each direction. It is nil if one of the sums of connections is missing.
+// all returns one sum for each direction, or nil where the sum of a connection is missing.
 func (s sums) all() (total [2][]byte) {
 	for i, list := range s {
 		if slices.ContainsFunc(list, func(sum []byte) bool { return len(sum) == 0 }) {
@@ -286,8 +286,8 @@ func LossyStreams(t *testing.T, connections [][2]*extsock.Conn, octets int64) (s
 	return out.all(), in.all()
 }
 
-// LossyWrites has each host write to memory of the other. Each connection carries Writes one way,
-// so their number is even.
+// LossyWrites makes each host write to the other's memory. Each connection carries Writes one way,
+// so the number of connections is even.
 func LossyWrites(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte) {
 	octets /= int64(len(connections) / 2)
 	out, in := newSums(len(connections)/2), newSums(len(connections)/2)

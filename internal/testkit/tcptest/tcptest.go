@@ -1,4 +1,4 @@
-// Package tcptest contains the plain TCP clients and services that tests connect through a proxy.
+// Package tcptest has plain TCP clients and services for tests of a proxy.
 package tcptest
 
 import (
@@ -39,7 +39,7 @@ func Serve(t testing.TB, f func(c *net.TCPConn)) (address string) {
 	return l.Addr().String()
 }
 
-// Echo sends back the bytes that come, as they come, and then the end.
+// Echo sends back all bytes as they arrive, and then closes its direction.
 func Echo(c *net.TCPConn) {
 	io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c})
 	c.CloseWrite()

@@ -2,5 +2,6 @@
 
 package testmode
 
-// Race is true under the race detector. Rates, memory and counts of allocations mean nothing there.
+// Race is true under the race detector, which makes rates, memory use and allocation counts
+// meaningless.
 const Race = true

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Share returns the part of all that the environment variable SHARE names. SHARE=2/11 means every
-// eleventh element, from the second on. Without the variable, Share returns all.
+// Share returns the part of all that the environment variable SHARE selects. SHARE=2/11 means every
+// eleventh element, beginning with the second. Without the variable, Share returns all.
 func Share[T any](t testing.TB, all []T) []T {
 	t.Helper()
 	s := os.Getenv("SHARE")

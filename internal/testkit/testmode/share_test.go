@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// TestShare: all shares of the same number together are everything, and each has its own.
+// TestShare: the shares together are everything, and no two overlap.
 func TestShare(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6}
 	for share, want := range map[string][]int{"": all, "1/1": all, "1/3": {0, 3, 6}, "2/3": {1, 4}, "3/3": {2, 5}, "9/9": nil} {
@@ -18,7 +18,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestBadShare: a share that cannot be read is no share of nothing.
+// TestBadShare: an invalid share is an error and not an empty share.
 func TestBadShare(t *testing.T) {
 	for _, bad := range []string{"3", "0/4", "5/4", "-1/4", "1/x", "1/2/3"} {
 		t.Setenv("SHARE", bad)
@@ -33,7 +33,7 @@ func TestBadShare(t *testing.T) {
 	}
 }
 
-// A fatal notes that Fatalf was called.
+// A fatal records that Fatalf was called.
 type fatal struct {
 	testing.TB
 	called bool

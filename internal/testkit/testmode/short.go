@@ -2,6 +2,6 @@
 
 package testmode
 
-// Full is true with the build tag conformance. Tests then run with the counts that the requirements
-// name, which takes minutes.
+// Full is true with the build tag conformance. Tests then run as often as the requirements say,
+// which takes minutes.
 const Full = false
