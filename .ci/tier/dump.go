@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	dumpLines   = 60 // the largest number of lines of a dump that report prints
-	dumpBefore  = 10 // of them, what the tests printed before the process ended
-	stackFrames = 4  // the largest number of frames that it prints of a stack, but for that of the test
+	dumpLines   = 60 // the most lines of a dump that report prints
+	dumpBefore  = 10 // the most of them for the tests' output before the process ended
+	stackFrames = 4  // the most frames of a stack that it prints, besides the test's frame
 )
 
 var (
@@ -22,7 +22,7 @@ var (
 	arguments = regexp.MustCompile(`\([^()]*\)$`) // of a function in a stack
 )
 
-// interrupted reports the packages that had not ended when go test was interrupted.
+// interrupted reports the packages whose tests were running when go test was interrupted.
 func (run *testRun) interrupted(w io.Writer) {
 	for _, p := range run.packages {
 		if len(p.open) > 0 {
@@ -31,9 +31,9 @@ func (run *testRun) interrupted(w io.Writer) {
 	}
 }
 
-// report says why the package does not run again. If its process ended in the middle of tests,
-// report prints which tests ran and where they were, and writes all that they printed to a file
-// next to the record.
+// report prints why the package does not run again. If its process ended during tests, report
+// prints which tests were running and where, and writes all of their output to a file next to the
+// record.
 func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "== %s does not run again: %s\n", p.name, p.fatal)
 	var dump strings.Builder // the stacks of the process are the output of the test that printed last
@@ -63,8 +63,8 @@ func (p *packageRun) report(w io.Writer) {
 	fmt.Fprintf(w, "the whole dump of %d lines: %s\n", len(lines), name)
 }
 
-// digest returns the lines of a dump that say most: which tests ran, what they last printed, and
-// where goroutines were.
+// digest returns the most useful lines of a dump: the tests that were running, their last output,
+// and the places of goroutines.
 func digest(lines []string, pkg string) []string {
 	lines = slices.DeleteFunc(slices.Clone(lines), noise.MatchString)
 	end := slices.IndexFunc(lines, func(line string) bool {
@@ -82,8 +82,8 @@ func digest(lines []string, pkg string) []string {
 	return append(kept, heads(stacks(lines[end+first:]), pkg, dumpLines-len(kept))...)
 }
 
-// heads returns the first frames of stacks, in at most n lines: those with a test first, then those
-// with a function of the package. Of equal ones it returns one, and how many there are.
+// heads returns the first frames of stacks, in at most n lines: stacks with a test first, then
+// stacks with a function of the package. Of equal stacks it returns one, with their number.
 func heads(stacks [][]string, pkg string, n int) (lines []string) {
 	rank := func(stack []string) int {
 		for i, mark := range []string{"_test.go:", pkg + "."} {
@@ -124,7 +124,7 @@ func stacks(lines []string) (all [][]string) {
 	return all
 }
 
-// stackHead returns the line that names the goroutine, the first frames, and that of the test if it
+// stackHead returns the line that names the goroutine, the first frames, and the test's frame if it
 // is not among them, each as one line.
 func stackHead(stack []string) []string {
 	head := []string{stack[0]}

@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// waits is the source of wait, which waits for good, and writes the file "runs" when it does. A
-// signal that comes while a goroutine is still on its way finds it in another place.
+// waits is the source of wait, which blocks forever, and writes the file "runs" once it is blocked.
+// A signal before that would find the goroutine in another place.
 const waits = `
 func wait() {
 	go func() {
@@ -28,8 +28,8 @@ func wait() {
 }
 `
 
-// TestTimeLimit: a process that exceeds the limit of go test says in which tests, and where they
-// were.
+// TestTimeLimit: when a process exceeds the limit of go test, the output says which tests were
+// running, and where.
 func TestTimeLimit(t *testing.T) {
 	module(t, `
 func TestGood(t *testing.T) {}
@@ -44,7 +44,7 @@ func TestHang(t *testing.T) {
 `+waits)
 	var log strings.Builder
 	limit := 50 * time.Millisecond
-	prototest.Wait(t, "a limit that lets the test begin", func() bool { // a busy machine may need longer
+	prototest.Wait(t, "a limit that lets the test begin", func() bool { // a busy machine may need more time
 		log.Reset()
 		limit *= 2
 		attempts, ok, err := testAndRetry(t.Context(), realGoTest, []string{"-timeout=" + limit.String()}, []string{"."}, 2, &log)
@@ -79,13 +79,13 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a step whose time is over says which test ran, and where it was.
+// TestInterrupted: when a step's time is over, the output says which test was running, and where.
 func TestInterrupted(t *testing.T) {
 	module(t, "func TestHang(t *testing.T) { wait() }\n"+waits)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		defer cancel() // also if it waits in vain
+		defer cancel() // also if Wait fails
 		prototest.Wait(t, "the test", func() bool { _, err := os.Stat("runs"); return err == nil })
 	}()
 	var log strings.Builder
@@ -107,8 +107,8 @@ func dirOf(t *testing.T) string {
 	return dir
 }
 
-// TestDigestIsShort: a dump of many goroutines begins with those of tests, then with those of the
-// package, and equal ones are one.
+// TestDigestIsShort: the digest of many goroutines has those of tests first, then those of the
+// package, and each kind of stack once.
 func TestDigestIsShort(t *testing.T) {
 	lines := []string{"    x_test.go:1: logged", "panic: test timed out after 10m0s", "\trunning tests:", "\t\tTestX (10m0s)", ""}
 	for i := range 500 {

@@ -2,9 +2,9 @@ package main
 
 import "strings"
 
-// seconds are about how long items take on two CPUs, by kind and folder or suite. They are guesses,
-// and need not be exact: they only keep the shards alike, and decide which packages and suites are
-// divided. The record of a shard (bin/tier.jsonl) has measured times.
+// seconds has estimated times of items on two CPUs, by kind and folder or suite. They need not be
+// exact: they only balance the shards, and determine which packages and suites are divided. The
+// record of a shard (bin/tier.jsonl) has measured times.
 var seconds = map[string]int{
 	"conformance ./conformance/hostile":   450,
 	"conformance ./toe/usertcp/hostile":   450,
@@ -72,10 +72,10 @@ var seconds = map[string]int{
 	"foreign nats-server/server":     600,
 }
 
-// usual is the time of an item that is not in seconds, by the first word of its kind.
+// usual has the times of all other items, by the first word of their kind.
 var usual = map[string]int{"conformance": 20, "race": 7, "machine": 20, "stutter": 60, "foreign": 120, "interop": 240, "models": 80, "tshark": 60, "benchonce": 120, "oldest": 90, "crossall": 400}
 
-// estimate returns about how many seconds an item takes.
+// estimate returns the estimated time of an item in seconds.
 func estimate(what, of string) int {
 	if s, known := seconds[strings.TrimSpace(what+" "+of)]; known {
 		return s

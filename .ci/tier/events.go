@@ -14,34 +14,34 @@ import (
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // of what is built
+	ImportPath string // of the package that is built
 	Test       string
 	Output     string
 	Elapsed    float64
 }
 
-// A testRun is what one run of go test has shown.
+// A testRun is the result of one run of go test.
 type testRun struct {
 	packages []*packageRun
 	named    map[string]*packageRun
 }
 
-// A packageRun is what became of one package.
+// A packageRun is the result of one package.
 type packageRun struct {
 	name    string
-	failed  []record // its top-level tests that failed, in the order in which they ended
+	failed  []record // its failed top-level tests, in the order in which they ended
 	result  string   // pass, fail or skip; "" until the package has ended
 	seconds float64
 	fatal   string // why it must not run again; "" if it may
 	open    map[string]bool
-	output  map[string][]string // by top-level test, "" is the package's own, until the test has passed
+	output  map[string][]string // by top-level test, until the test has ended; "" is the package itself
 }
 
-// fatalMarks begin lines of output which are never a matter of time or chance.
+// fatalMarks begin lines of output that are never due to time or chance.
 var fatalMarks = []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "SIGSEGV", "SIGQUIT", "BUG: "}
 
 // readEvents reads the output of go test -json until its end. It prints to w what go test would
-// print: a line for each package, and all about the tests that failed.
+// print: a line for each package, and the output of failed tests.
 func readEvents(r io.Reader, w io.Writer) (*testRun, error) {
 	run := &testRun{named: map[string]*packageRun{}}
 	for lines := bufio.NewReader(r); ; {
@@ -49,7 +49,7 @@ func readEvents(r io.Reader, w io.Writer) (*testRun, error) {
 		if len(line) > 0 {
 			var e event
 			if jsonErr := json.Unmarshal(line, &e); jsonErr != nil {
-				fmt.Fprintf(w, "%s", line) // what the go command itself says
+				fmt.Fprintf(w, "%s", line) // the go command's own output
 			} else {
 				run.add(e, w)
 			}
@@ -115,7 +115,7 @@ func (p *packageRun) add(e event, w io.Writer) {
 	}
 }
 
-// end ends the package: it decides whether what failed are tests, each by itself.
+// end ends the package. It sets fatal unless the failure is one of single tests.
 func (p *packageRun) end(e event, w io.Writer) {
 	p.result, p.seconds = e.Action, e.Elapsed
 	for _, line := range p.output[""] {

@@ -15,9 +15,9 @@ var (
 	alarm = regexp.MustCompile(`^ *--- FAIL|DATA RACE|^(\w+: )?(panic|fatal error):|^FAIL\s|: (error|Error):|\*\*\* `)
 )
 
-// failures returns what a log of go test or make says about failures: each failed test, race and
-// panic with the lines that follow it, and the last lines. More lines follow the message about a
-// package that does not run again, because they say in which tests its process ended.
+// failures extracts the failures from a log of go test or make: each failed test, race and panic
+// with the lines after it, and the last lines of the log. It returns more lines after the message
+// that a package does not run again, because they name the tests in which its process ended.
 func failures(log string) []string {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimRight(log, "\n"), "\n"), noise.MatchString)
 	keep := make([]bool, len(lines))
@@ -41,7 +41,7 @@ func failures(log string) []string {
 			kept = append(kept, line[:min(len(line), 300)])
 		}
 	}
-	if len(kept) > mostLines { // the end says more than the middle
+	if len(kept) > mostLines { // the end is more useful than the middle
 		kept = slices.Concat(kept[:mostLines-5], kept[len(kept)-5:])
 	}
 	return kept

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// grace is how long a process group has to end by itself before it is killed.
+// grace is the time that a process group has to end by itself before it is killed.
 const grace = 5 * time.Second
 
-// inGroup runs the command in a process group of its own. When ctx is done, it ends the whole
-// group: by the signals, one after the other, and then by SIGKILL.
+// inGroup runs the command in its own process group. When ctx is done, it ends the whole group: it
+// sends the signals, one after the other, and then SIGKILL.
 func inGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) error {
 	if err := startGroup(cmd); err != nil {
 		return err
@@ -20,7 +20,7 @@ func inGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) erro
 	return waitGroup(ctx, cmd, signals...)
 }
 
-// startGroup starts the command in a process group of its own.
+// startGroup starts the command in its own process group.
 func startGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 2 * grace // for descendants that keep the output open
@@ -45,7 +45,7 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) er
 			case <-time.After(grace / time.Duration(len(signals))):
 			}
 		}
-		signalGroup(cmd, syscall.SIGKILL) // also what is left when the first process has ended
+		signalGroup(cmd, syscall.SIGKILL) // also for the rest when the first process has ended
 	}()
 	err := cmd.Wait()
 	close(over)
@@ -59,7 +59,7 @@ func waitGroup(ctx context.Context, cmd *exec.Cmd, signals ...syscall.Signal) er
 // signalGroup sends a signal to the process group that the command leads.
 func signalGroup(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
-// failedItself reports whether err says that a program ran and returned a code other than 0.
+// failedItself reports whether err means that a program ran and ended with a status other than 0.
 func failedItself(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit)

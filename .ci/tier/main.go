@@ -1,4 +1,4 @@
-// Command tier runs the tests of a tier, and keeps a record of what failed and was run again. The
+// Command tier runs the tests of a tier, and keeps a record of failed tests and their retries. The
 // Makefile calls it; CONTRIBUTING.md describes the tiers.
 //
 //	tier run [-within TIME] TARGET[:LIMIT]...     the targets of make, one after the other, and a summary
@@ -9,8 +9,8 @@
 //	tier share WORD...                            the words, packages for instance, of the share that SHARE names
 //	tier stutter [-off TIME] [-on TIME] PROGRAM... a program that is stopped and continued all the time
 //
-// The kinds are norace, for what must run without the race detector, and timing, for the functions
-// in files *_timing_test.go.
+// The kinds are norace, for functions that must run without the race detector, and timing, for the
+// functions in files *_timing_test.go.
 package main
 
 import (
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// An exitCode ends the program without a message: what there is to say has been printed.
+// An exitCode ends the program without a message, because the output already says why.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

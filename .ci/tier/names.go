@@ -23,30 +23,30 @@ import (
 	"unicode/utf8"
 )
 
-// A testPackage is a package with the files of its tests, as go list shows it.
+// A testPackage is a package with its test files, as go list prints it.
 type testPackage struct {
 	ImportPath                string
 	Dir                       string
 	TestGoFiles, XTestGoFiles []string
 }
 
-// A kind says which functions of a package's tests it is about.
+// A kind selects functions in a package's test files.
 type kind struct {
-	// root reports whether a function is of the kind by itself. So is each function that mentions
-	// one of the kind, if spreads is true.
+	// root reports whether a function is of the kind by itself. If spreads is true, so is each
+	// function that mentions a function of the kind.
 	root    func(f *testFile, fn *ast.FuncDecl) bool
 	spreads bool
 }
 
 var kinds = map[string]kind{
-	// A test cannot do all of its work under the race detector if it mentions testmode.Race, or is
+	// A test does not do all of its work under the race detector if it mentions testmode.Race or is
 	// not built there.
 	"norace": {func(f *testFile, fn *ast.FuncDecl) bool { return !f.withRace || mentionsRace(fn) }, true},
 	"timing": {func(f *testFile, fn *ast.FuncDecl) bool { return f.timing }, false},
 	"all":    {func(f *testFile, fn *ast.FuncDecl) bool { return true }, false},
 }
 
-// A testFile is a parsed file of tests.
+// A testFile is a parsed test file.
 type testFile struct {
 	*ast.File
 	timing   bool // its name ends in _timing_test.go
@@ -80,8 +80,8 @@ func listTestsFor(ctx context.Context, env, buildFlags, patterns []string) ([]te
 	}
 }
 
-// functions returns the names of the package's tests, examples and fuzz targets of a kind, in the
-// order of their files.
+// functions returns the names of the package's tests, examples and fuzz targets of kind k, in the
+// order of the files.
 func (p testPackage) functions(k kind) ([]string, error) {
 	var files []*testFile
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
@@ -123,7 +123,7 @@ func parseTestSource(name string, src []byte) (*testFile, error) {
 	return file, nil
 }
 
-// functionsOf returns the names of the tests in files that are of the kind.
+// functionsOf returns the names of the tests of kind k in files.
 func functionsOf(files []*testFile, k kind) []string {
 	of := map[string]bool{}
 	var tests []string
@@ -182,9 +182,8 @@ func mentionsRace(fn *ast.FuncDecl) (found bool) {
 	return found
 }
 
-// mentions reports whether the function's body has one of the names. A name is taken for the
-// function even where it means something else: then a test too many is of the kind, and none is
-// missing.
+// mentions reports whether the function's body contains one of the names, even with another
+// meaning. So a kind may have a test too many, but none is missing.
 func mentions(fn *ast.FuncDecl, names map[string]bool) (found bool) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -194,7 +193,7 @@ func mentions(fn *ast.FuncDecl, names map[string]bool) (found bool) {
 	return found
 }
 
-// pattern returns what -run and -skip take for these names.
+// pattern returns a pattern of these names for -run and -skip.
 func pattern(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -203,14 +202,14 @@ func pattern(names []string) string {
 	return "^(" + strings.Join(quoted, "|") + ")$"
 }
 
-// A selection is the packages that have functions of a kind, and these functions.
+// A selection has the functions of a kind, and the packages that contain them.
 type selection struct {
 	packages []string
 	names    []string
 }
 
-// selectKind selects the functions of a kind in packages. One run of go test takes one pattern: in
-// a package of the selection it also selects what has the name of another package's function.
+// selectKind selects the functions of a kind in packages. A run of go test has one pattern for all
+// packages, so it also selects a function with the name of another package's selected function.
 func selectKind(packages []testPackage, k kind) (selection, error) {
 	var s selection
 	names := map[string]bool{}
@@ -230,7 +229,7 @@ func selectKind(packages []testPackage, k kind) (selection, error) {
 	return s, nil
 }
 
-// others returns the tests that have a name of the selection and are not of the kind.
+// others returns the tests whose names are in the selection but which are not of the kind.
 func (s selection) others(packages []testPackage, k kind) (names []string, err error) {
 	for _, p := range packages {
 		all, err := p.functions(kinds["all"])
@@ -261,7 +260,7 @@ func kindArgument(args []string) (k kind, rest []string, err error) {
 	return k, args[1:], nil
 }
 
-// namesCommand prints a pattern for -skip. It refuses a pattern that leaves out more than the kind.
+// namesCommand prints a pattern for -skip. It fails if the pattern would also skip other tests.
 func namesCommand(ctx context.Context, args []string) error {
 	k, patterns, err := kindArgument(args)
 	if err != nil {

@@ -45,8 +45,8 @@ func BenchmarkX(b *testing.B) { noAllocs(b) }
 	}
 }
 
-// TestNoRaceIsNotEmpty: the rule finds tests in this tree, directly, through a helper, and in files
-// that the race detector leaves out.
+// TestNoRaceIsNotEmpty: the rule finds tests in this tree: directly, through a helper, and in files
+// that are not built with the race detector.
 func TestNoRaceIsNotEmpty(t *testing.T) {
 	t.Chdir("../..")
 	packages, err := listTests(t.Context(), nil, []string{"./mpa", "./ddp", "./toe/kernel"})
@@ -73,7 +73,7 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestSelectionWithNamesakes: a name to be left out must not leave out another package's test.
+// TestSelectionWithNamesakes: skipping a name must not skip another package's test.
 func TestSelectionWithNamesakes(t *testing.T) {
 	t.Chdir("../..")
 	packages, err := listTests(t.Context(), nil, []string{"./mpa", "./mpa/internal/crc32c"})

@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// longest is about how many seconds an item may take; a package that takes longer is divided by its
-// tests, a suite by its columns.
+// longest is about the longest time of an item in seconds. A package that takes longer is divided
+// by its tests, a suite by its columns.
 const longest = 150
 
-// faultParts is into how many items the planted faults are divided.
+// faultParts is the number of items for the planted faults.
 const faultParts = 48
 
-// pairParts is into how many items the pairs of places where extended sockets meet are divided.
+// pairParts is the number of items for the pairs of places where extended sockets meet.
 const pairParts = 11
 
-// A nightly is what the nightly tier consists of, from the Makefile's lists.
+// A nightly holds the contents of the nightly tier, from the Makefile's lists.
 type nightly struct {
 	ctx      context.Context
 	program  string // this one, for -exec
@@ -67,7 +67,7 @@ func nightlyCommand(ctx context.Context, args []string) error {
 	if n.program, err = os.Executable(); err != nil {
 		return err
 	}
-	if err := os.Unsetenv(shareVariable); err != nil { // it is for the other tiers
+	if err := os.Unsetenv(shareVariable); err != nil { // it applies to the other tiers
 		return err
 	}
 	if err := n.collect(s.of); err != nil {
@@ -121,7 +121,7 @@ func (n *nightly) add(name string, seconds int, args ...string) {
 	n.items = append(n.items, item{step{name: name, args: args}, seconds})
 }
 
-// addShares adds an item for each share of what a test does.
+// addShares adds an item for each share of a test.
 func (n *nightly) addShares(what string, parts, seconds int, test ...string) {
 	for part := range parts {
 		share := fmt.Sprintf("%d/%d", part+1, parts)
@@ -156,7 +156,7 @@ func (n *nightly) addPackages(what string, packages []testPackage, command ...st
 	return nil
 }
 
-// deal deals the names out, one after the other.
+// deal distributes the names in turn.
 func deal(names []string, parts int) [][]string {
 	all := make([][]string, parts)
 	for i, name := range names {
@@ -188,7 +188,7 @@ func (n *nightly) conformance() error {
 		if err != nil {
 			return err
 		}
-		if set.flags == nil { // those with figures have their own items
+		if set.flags == nil { // the hostile packages have their own items
 			packages = slices.DeleteFunc(packages, func(p testPackage) bool { return slices.Contains(n.hostile, p.folder()) })
 		}
 		command := append([]string{goCommand(), "test", "-count=1", "-tags=conformance", "-timeout=40m"}, set.flags...)
@@ -214,7 +214,7 @@ func (n *nightly) emulated() error {
 	return nil
 }
 
-// stuttering adds the packages of the wild tier, stopped and continued.
+// stuttering adds the packages of the wild tier, which are stopped and continued in turns.
 func (n *nightly) stuttering() error {
 	packages, err := listTests(n.ctx, nil, n.wild)
 	if err != nil {
@@ -243,7 +243,7 @@ func (n *nightly) fuzzing() error {
 	return nil
 }
 
-// foreign adds the other projects' suites. Each item also runs the suite over TCP, so a suite is
+// foreign adds the suites of other projects. Each item also runs the suite over TCP, so a suite is
 // divided by columns only if it takes long.
 func (n *nightly) foreign() error {
 	suites, err := literals(filepath.Join("conformance", "foreign", "suites_test.go"), "name")
@@ -269,7 +269,7 @@ func (n *nightly) foreign() error {
 	return nil
 }
 
-// literals returns the strings of a field in the composite literals of a file.
+// literals returns the strings in a field of a file's composite literals.
 func literals(file, field string) (values []string, err error) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A record is one line of the record: a step that has ended, or an attempt of a test that failed at
-// least once.
+// A record is one line of the record file: a step that has ended, or an attempt of a test that
+// failed at least once.
 type record struct {
 	Step    string  `json:"step,omitempty"`
 	Test    string  `json:"test,omitempty"`
@@ -19,12 +19,12 @@ type record struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// recordVariable names the file of the record. A step writes to the file of the run that it is part
-// of.
+// recordVariable is the environment variable with the name of the record file. A step appends to
+// the file of the run that it belongs to.
 const recordVariable = "RDDP_TIER_RECORD"
 
-// recordName returns the name of the file, and whether a run that this process is part of has
-// already begun it.
+// recordName returns the name of the file. begun reports whether this process is part of a run that
+// has already begun it.
 func recordName() (name string, begun bool) {
 	if name = os.Getenv(recordVariable); name != "" {
 		return name, true
@@ -54,7 +54,7 @@ func appendRecord(name string, records ...record) error {
 	return nil
 }
 
-// readRecord returns the lines of the record. There may be no record yet.
+// readRecord returns the lines of the record, or none if there is no file.
 func readRecord(name string) (records []record, err error) {
 	b, err := os.ReadFile(name)
 	if os.IsNotExist(err) {

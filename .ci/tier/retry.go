@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// A goTest runs go test with these arguments. Tests run a fake.
+// A goTest runs go test with these arguments. Tests use a fake.
 type goTest func(ctx context.Context, args []string, w io.Writer) (*testRun, error)
 
 func testCommand(ctx context.Context, args []string) error {
@@ -45,7 +45,7 @@ func splitPackages(args []string) (flags, packages []string, err error) {
 	return args[:i], args[i:], nil
 }
 
-// testAndRecord runs go test, repeats the tests that failed, and adds each attempt to the record.
+// testAndRecord runs go test, repeats failed tests, and adds their attempts to the record.
 func testAndRecord(ctx context.Context, flags, packages []string, retries int) error {
 	attempts, ok, err := testAndRetry(ctx, realGoTest, flags, packages, retries, os.Stdout)
 	name, part := recordName()
@@ -65,9 +65,9 @@ func testAndRecord(ctx context.Context, flags, packages []string, retries int) e
 	return err
 }
 
-// testAndRetry runs go test, and each test that failed alone, until it passes, at most retries
-// times. ok says whether each test has passed at last. A data race, a panic, a process that ends
-// early or a leak that is found at the end is final: only a failed test can be a matter of time.
+// testAndRetry runs go test, and repeats each failed test alone until it passes, at most retries
+// times. ok reports whether each test has passed in the end. A data race, a panic, a process that
+// ends early or a leak found at the end is final: only a failed test can be due to time.
 func testAndRetry(ctx context.Context, test goTest, flags, packages []string, retries int, w io.Writer) (attempts []record, ok bool, err error) {
 	run, err := test(ctx, append(slices.Clone(flags), packages...), w)
 	if err != nil {
@@ -139,7 +139,7 @@ func realGoTest(ctx context.Context, args []string, w io.Writer) (*testRun, erro
 	read := make(chan result, 1)
 	go func() {
 		run, err := readEvents(r, w)
-		_, _ = io.Copy(io.Discard, r) // or the command could not end
+		_, _ = io.Copy(io.Discard, r) // otherwise the command could not end
 		read <- result{run, err}
 	}()
 	err := inGroup(ctx, cmd, syscall.SIGQUIT, syscall.SIGTERM) // a test binary that gets SIGQUIT prints its stacks
@@ -149,12 +149,12 @@ func realGoTest(ctx context.Context, args []string, w io.Writer) (*testRun, erro
 		return nil, res.err
 	}
 	if failedItself(err) && len(res.run.packages) > 0 {
-		err = nil // the packages say it
+		err = nil // the results of the packages say so
 	}
 	return res.run, err
 }
 
-// goCommand returns the go command, which the Makefile may name.
+// goCommand returns the go command. The Makefile may set it in the variable GO.
 func goCommand() string {
 	if name := os.Getenv("GO"); name != "" {
 		return name

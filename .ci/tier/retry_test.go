@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// module writes a module with one package, whose tests are src, and makes it the current folder.
+// module writes a module with one package, whose tests are src, and changes to its folder.
 func module(t *testing.T, src string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,8 +26,8 @@ func module(t *testing.T, src string) {
 		}
 	}
 	t.Chdir(dir)
-	t.Setenv("GOWORK", "off")     // that of make does not have this module
-	t.Setenv(recordVariable, "r") // if make set it, dumps would be written beside its record
+	t.Setenv("GOWORK", "off")     // the workspace of make does not have this module
+	t.Setenv(recordVariable, "r") // otherwise dumps might be written next to make's record
 }
 
 // nthTime is a test that passes when it runs for the nth time.
@@ -84,7 +84,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRaceIsFinal: what the race detector finds is no matter of chance.
+// TestRaceIsFinal: a test with a data race is not repeated.
 func TestRaceIsFinal(t *testing.T) {
 	events := `{"Action":"run","Package":"p","Test":"TestX"}
 {"Action":"output","Package":"p","Test":"TestX","Output":"WARNING: DATA RACE\n"}

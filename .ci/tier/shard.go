@@ -11,10 +11,10 @@ import (
 // An item is a part of the nightly tier that is never divided.
 type item struct {
 	step
-	seconds int // about how long it takes on two CPUs; only the balance of the shards depends on it
+	seconds int // estimated time on two CPUs; only the balance of the shards depends on it
 }
 
-// A shard is one of several parts that together are everything.
+// A shard is one of several parts of the whole.
 type shard struct{ index, of int } // index from 1
 
 // parseShard parses "3/60".
@@ -28,7 +28,7 @@ func parseShard(s string) (shard, error) {
 	return shard{i, n}, nil
 }
 
-// divide distributes the items: the longest first, each to the shard that has the least to do so
+// divide distributes the items, the longest first, each to the shard with the least total time so
 // far.
 func divide(items []item, shards int) [][]item {
 	items = slices.Clone(items)

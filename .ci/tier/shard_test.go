@@ -20,7 +20,7 @@ func TestParseShard(t *testing.T) {
 }
 
 // TestShardsAreEverything: each item is in one shard, for any number of shards, and the shards are
-// alike.
+// balanced.
 func TestShardsAreEverything(t *testing.T) {
 	var items []item
 	for i := range 300 {
@@ -44,8 +44,7 @@ func TestShardsAreEverything(t *testing.T) {
 	}
 }
 
-// TestNightlyIsEverything: each test of a package, each fault and each kind of work is an item, and
-// no name stands for two items.
+// TestNightlyIsEverything: there are items of each kind, and no two have the same name.
 func TestNightlyIsEverything(t *testing.T) {
 	t.Chdir("../..")
 	work, err := filepath.Abs(".ci/go.work")
@@ -83,7 +82,7 @@ func TestNightlyIsEverything(t *testing.T) {
 	}
 }
 
-// TestPartsOfAPackage: a package that takes long is divided into parts, which have all its tests.
+// TestPartsOfAPackage: the parts of a divided package have all of its tests.
 func TestPartsOfAPackage(t *testing.T) {
 	t.Chdir("../..")
 	packages, err := listTests(t.Context(), nil, []string{"./extsock"})

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// shareVariable names the environment variable that limits make gate and make wild to a part of
-// their long steps. With SHARE=2/3 they run the second of three shares; the three together are
-// everything. Package testmode reads it too.
+// shareVariable is the environment variable that limits make gate and make wild to a part of their
+// long steps. With SHARE=2/3 they run the second of three shares. Package testmode reads it too.
 const shareVariable = "SHARE"
 
-// shareCommand prints this run's share of the words, in their order. A word that is a package
-// counts for what it takes under the race detector.
+// shareCommand prints this run's share of the words, in their order. Packages are weighted by their
+// times under the race detector.
 func shareCommand(_ context.Context, words []string) error {
 	own, err := shareOf(os.Getenv(shareVariable), words)
 	if err != nil {

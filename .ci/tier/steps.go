@@ -15,22 +15,21 @@ import (
 	"time"
 )
 
-// A step is a command with a limit of time. A step that fails or hangs does not keep the others
-// from running.
+// A step is a command with a time limit. The other steps run even if it fails or hangs.
 type step struct {
 	name  string
 	args  []string
-	env   []string // besides this process's
+	env   []string // in addition to this process's
 	limit time.Duration
 }
 
-// An outcome is what became of a step.
+// An outcome is the result of a step.
 type outcome struct {
 	name    string
-	result  string // as in a record
+	result  string // as in record
 	took    time.Duration
-	records []record // what the step has added to the record: its parts, and tests that failed
-	failed  []string // what the step printed about its failures
+	records []record // the lines that the step has added to the record: its parts, and failed tests
+	failed  []string // the step's output about its failures
 }
 
 var errLimit = errors.New("the limit of time is over")
@@ -52,7 +51,8 @@ func runCommand(ctx context.Context, args []string) error {
 	return runSteps(ctx, os.Stdout, steps, *within)
 }
 
-// parseStep parses "TARGET VARIABLE=VALUE:LIMIT". Without a limit the step has as long as all have.
+// parseStep parses "TARGET VARIABLE=VALUE:LIMIT". A step without a limit has only the limit of all
+// steps.
 func parseStep(arg string) (step, error) {
 	words, limit, has := cutLast(arg, ":")
 	s := step{name: words, args: append([]string{"make", "--no-print-directory"}, strings.Fields(words)...)}
@@ -66,7 +66,7 @@ func parseStep(arg string) (step, error) {
 	return s, nil
 }
 
-// cutLast is strings.Cut around the last sep.
+// cutLast is like strings.Cut, but cuts around the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -75,7 +75,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// runSteps runs the steps one after the other, prints their summary, and fails if one of them did.
+// runSteps runs the steps one after the other, prints a summary, and fails if one of them failed.
 func runSteps(ctx context.Context, w io.Writer, steps []step, within time.Duration) error {
 	name, part := recordName()
 	name, err := filepath.Abs(name)
@@ -123,7 +123,8 @@ func runSteps(ctx context.Context, w io.Writer, steps []step, within time.Durati
 	return nil
 }
 
-// run runs the step. bounded says that its limit is one even where it is 0.
+// run runs the step. If bounded is true, a limit of 0 means that no time is left, and otherwise
+// that there is no limit.
 func (s step) run(ctx context.Context, w io.Writer, bounded bool) outcome {
 	o := outcome{name: s.name}
 	if ctx.Err() != nil || bounded && s.limit == 0 {
@@ -160,7 +161,7 @@ func (s step) run(ctx context.Context, w io.Writer, bounded bool) outcome {
 	return o
 }
 
-// retries counts the attempts after a test's first.
+// retries counts the attempts after the first of each test.
 func (o *outcome) retries() (n int) {
 	for _, r := range o.records {
 		if r.Attempt > 1 {
@@ -171,7 +172,7 @@ func (o *outcome) retries() (n int) {
 }
 
 // summarize prints a line for each step and each part of a step, then each attempt of the tests
-// that failed at least once, and then what the failed steps printed about it.
+// that failed at least once, and then the failures of each step.
 func summarize(w io.Writer, outcomes []outcome) {
 	fmt.Fprintf(w, "\n== summary\n%-48s %-8s %8s %8s\n", "step", "result", "seconds", "retries")
 	var tests []record

@@ -16,7 +16,7 @@ func shell(name, script string, limit time.Duration) step {
 	return step{name: name, args: []string{"sh", "-c", script}, limit: limit}
 }
 
-// TestStepsRunOn: a step that fails or hangs takes no other one with it, and the summary names it.
+// TestStepsRunOn: after a step that fails or hangs the others run, and the summary names it.
 func TestStepsRunOn(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	t.Setenv(recordVariable, record)
@@ -57,7 +57,7 @@ func TestStepsRunOn(t *testing.T) {
 
 var record0 = record{Step: "before", Result: "pass", Seconds: 1}
 
-// TestAllStepsTogether: when the time of all steps is over, no other one begins.
+// TestAllStepsTogether: when the time of all steps is over, no other step begins.
 func TestAllStepsTogether(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	t.Setenv(recordVariable, record)
@@ -72,13 +72,13 @@ func TestAllStepsTogether(t *testing.T) {
 	}
 }
 
-// TestLimitEndsWholeGroup: nothing that a step has started is left, not even what ignores SIGTERM
-// or is stopped.
+// TestLimitEndsWholeGroup: no process of a step is left, not even one that ignores SIGTERM or is
+// stopped.
 func TestLimitEndsWholeGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	script := fmt.Sprintf("(sleep 1000 & p=$!; kill -STOP $p; echo $p >>%[1]s; exec sleep 1000) & echo $! >>%[1]s; wait", file)
 	var pids []string
-	// A busy machine may need longer until both processes have begun.
+	// On a busy machine it may take longer until both processes have begun.
 	for limit := 500 * time.Millisecond; len(pids) != 2 && limit < time.Minute; limit *= 2 {
 		if err := os.RemoveAll(file); err != nil {
 			t.Fatal(err)
@@ -86,14 +86,14 @@ func TestLimitEndsWholeGroup(t *testing.T) {
 		if o := shell("hung", script, limit).run(t.Context(), new(strings.Builder), false); o.result != "hung" {
 			t.Fatalf("the step's result is %s", o.result)
 		}
-		written, _ := os.ReadFile(file) // there is none if nothing has begun
+		written, _ := os.ReadFile(file) // there is no file if nothing has begun
 		pids = strings.Fields(string(written))
 	}
 	if len(pids) != 2 {
 		t.Fatalf("pids %q, want two", pids)
 	}
 	for _, pid := range pids {
-		// A zombie whose new parent has not waited for it yet is none of ours.
+		// A zombie that its new parent has not waited for yet does not count.
 		out, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 		if s := strings.TrimSpace(string(out)); s != "" && s[0] != 'Z' {
 			t.Errorf("process %s is left, in state %s", pid, s)

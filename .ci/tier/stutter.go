@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// stutterCommand runs a program whose process group it stops and continues in turns, which is what
-// a machine does that loses its processors. It is meant for go test -exec: a test binary stutters,
-// and the compiler does not.
+// stutterCommand runs a program and stops and continues its process group in turns, like a machine
+// that loses its processors. It is meant for go test -exec: the test binary stutters, and the
+// compiler does not.
 func stutterCommand(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("stutter", flag.ExitOnError)
 	off := flags.Duration("off", 400*time.Millisecond, "how long the program is stopped at a time")
@@ -34,7 +34,7 @@ func stutterCommand(ctx context.Context, args []string) error {
 	return err
 }
 
-// stutter runs cmd to its end. go test sends SIGQUIT to a program that takes too long; stutter
+// stutter runs cmd until it ends. go test sends SIGQUIT to a program that takes too long; stutter
 // passes it on, so that the program prints its stacks.
 func stutter(ctx context.Context, cmd *exec.Cmd, off, on time.Duration) error {
 	quit := make(chan os.Signal, 1)

@@ -11,7 +11,7 @@ import (
 // TestStutter: the program and its child are stopped and continued until they end, and stutter
 // returns the program's own code.
 func TestStutter(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without stops they would not end
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without stops the program would not end
 	defer cancel()
 	const threeTimes = `n=0; trap 'n=$((n+1))' CONT; while [ $n -lt 3 ]; do sleep 0.01; done`
 	var out strings.Builder

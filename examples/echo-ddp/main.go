@@ -1,11 +1,11 @@
 // Command echo-ddp is the service of echo-tcp in DDP mode, the second of three steps. Only listen
-// and the first lines of ask have changed. Read and Write carry the same byte stream, each byte is
-// covered by a CRC32C, and the connection could also do everything that echo-onesided does.
+// and the first lines of ask differ. Read and Write carry the same byte stream, a CRC32C protects
+// each byte, and the connection could also do one-sided operations, as in echo-onesided.
 //
 //	go run ./examples/echo-ddp -listen 127.0.0.1:7000
 //	go run ./examples/echo-ddp -dial 127.0.0.1:7000 one two three
 //
-// The server also serves the client of echo-tcp, so peers can be changed one by one.
+// The server also serves the client of echo-tcp, so peers can be switched one by one.
 package main
 
 import (
@@ -45,13 +45,13 @@ func main() {
 	}
 }
 
-// listen listens for both kinds of clients: a connection is in DDP mode if the client asks for it,
-// and in plain TCP otherwise. With StartupRequire only DDP mode is accepted.
+// listen listens for both kinds of clients: a connection uses DDP mode if the client requests it,
+// and plain TCP otherwise. StartupRequire would accept only DDP mode.
 func listen(address string) (net.Listener, error) {
 	return extsock.Listen("tcp", address, &extsock.Config{Startup: extsock.StartupPrefer})
 }
 
-// serve serves each connection in a goroutine of its own, until l is closed.
+// serve serves each connection in its own goroutine, until l is closed.
 func serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()
@@ -69,7 +69,7 @@ func serve(l net.Listener) error {
 	}
 }
 
-// echo sends everything back that the client sends.
+// echo sends back everything that the client sends.
 func echo(c net.Conn) {
 	defer c.Close()
 	if _, err := io.Copy(c, c); err != nil {
@@ -90,7 +90,7 @@ func ask(out io.Writer, address string, words []string) error {
 		if _, err := io.WriteString(c, word); err != nil {
 			return err
 		}
-		answer := make([]byte, len(word)) // a stream has no messages: the answer is as long as the word
+		answer := make([]byte, len(word)) // a stream has no message boundaries, but the answer is as long as the word
 		if _, err := io.ReadFull(c, answer); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
-// TestEcho has a client in DDP mode, and one in plain TCP that knows nothing of rddp.
+// TestEcho has a client in DDP mode, and a plain TCP client without rddp.
 func TestEcho(t *testing.T) {
 	l, err := listen("127.0.0.1:0")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestNoFallback: a client that needs DDP mode does not go on with a server of plain TCP.
+// TestNoFallback: a client that requires DDP mode refuses a plain TCP server.
 func TestNoFallback(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestNoFallback(t *testing.T) {
 	}
 }
 
-// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+// TestCrowded: the server continues after an Accept that failed because too many files were open.
 func TestCrowded(t *testing.T) {
 	l, err := listen("127.0.0.1:0")
 	if err != nil {

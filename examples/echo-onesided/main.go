@@ -1,7 +1,7 @@
 // Command echo-onesided is the service of echo-tcp with one-sided operations, the last of three
-// steps. The server lends each client two pieces of memory. The client puts a question into the
-// first by RDMA Write and takes the answer from the second by RDMA Read. Only the length of the
-// question goes through the byte stream, as a note that the question is there.
+// steps. The server gives each client access to two pieces of memory. The client writes a question
+// to the first by RDMA Write and reads the answer from the second by RDMA Read. Only the length of
+// the question goes through the byte stream, as a note that the question has been written.
 //
 //	go run ./examples/echo-onesided -listen 127.0.0.1:7000
 //	go run ./examples/echo-onesided -dial 127.0.0.1:7000 one two three
@@ -49,7 +49,7 @@ func listen(address string) (*extsock.Listener, error) {
 	return extsock.Listen("tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
 }
 
-// serve serves each connection in a goroutine of its own, until l is closed.
+// serve serves each connection in its own goroutine, until l is closed.
 func serve(l *extsock.Listener) error {
 	for {
 		c, err := l.AcceptDDP()
@@ -68,7 +68,7 @@ func serve(l *extsock.Listener) error {
 }
 
 func serveOne(c *extsock.Conn) {
-	defer c.Close() // also takes the memory back from the client
+	defer c.Close() // also ends the client's access to the memory
 	if err := echo(c); err != nil && !errors.Is(err, io.EOF) {
 		log.Printf("connection from %v: %v", c.RemoteAddr(), err)
 	}
@@ -76,7 +76,7 @@ func serveOne(c *extsock.Conn) {
 
 const maxLen = 64 << 10 // of a question
 
-// echo lends the client memory, and answers a question for each note.
+// echo gives the client access to memory, and answers a question for each note.
 func echo(c *extsock.Conn) error {
 	question, answer := make([]byte, maxLen), make([]byte, maxLen)
 	q, err := c.Register(question, extsock.RemoteWrite)
@@ -87,7 +87,7 @@ func echo(c *extsock.Conn) error {
 	if err != nil {
 		return err
 	}
-	// A Handle names memory in 16 bytes. The program sends it to its peer as it likes.
+	// A Handle identifies the memory in 16 bytes. A program may send it to its peer in any way.
 	if _, err := c.Write(a.Handle().AppendTo(q.Handle().AppendTo(nil))); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func echo(c *extsock.Conn) error {
 		}
 		n := binary.BigEndian.Uint32(note)
 		if n > maxLen {
-			return fmt.Errorf("a question of %d bytes", n) // a length that a peer sends is never trusted
+			return fmt.Errorf("a question of %d bytes", n) // never trust a length from a peer
 		}
 		// The note came after the RDMA Write, so the whole question is in memory.
 		copy(answer, question[:n])

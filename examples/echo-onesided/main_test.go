@@ -29,7 +29,7 @@ func TestEcho(t *testing.T) {
 	if got, want := out.String(), "one\ntwo\n"+long+"\n"; got != want {
 		t.Errorf("the client prints %.40q, want %.40q", got, want)
 	}
-	// A question that is longer than the memory ends its connection, and no other.
+	// A question that is longer than the memory ends only its own connection.
 	if err := ask(&out, l.Addr().String(), []string{strings.Repeat("x", maxLen+1)}); err == nil {
 		t.Error("a question that is too long was answered")
 	}
@@ -42,7 +42,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+// TestCrowded: the server continues after an Accept that failed because too many files were open.
 func TestCrowded(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -43,7 +43,7 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", address)
 }
 
-// serve serves each connection in a goroutine of its own, until l is closed.
+// serve serves each connection in its own goroutine, until l is closed.
 func serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()
@@ -61,7 +61,7 @@ func serve(l net.Listener) error {
 	}
 }
 
-// echo sends everything back that the client sends.
+// echo sends back everything that the client sends.
 func echo(c net.Conn) {
 	defer c.Close()
 	if _, err := io.Copy(c, c); err != nil {
@@ -80,7 +80,7 @@ func ask(out io.Writer, address string, words []string) error {
 		if _, err := io.WriteString(c, word); err != nil {
 			return err
 		}
-		answer := make([]byte, len(word)) // a stream has no messages: the answer is as long as the word
+		answer := make([]byte, len(word)) // a stream has no message boundaries, but the answer is as long as the word
 		if _, err := io.ReadFull(c, answer); err != nil {
 			return err
 		}

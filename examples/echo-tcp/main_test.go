@@ -19,7 +19,7 @@ func TestEcho(t *testing.T) {
 	prototest.Echoes(t, l, serve, ask, "one", "two", "three")
 }
 
-// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+// TestCrowded: the server continues after an Accept that failed because too many files were open.
 func TestCrowded(t *testing.T) {
 	l, err := listen("127.0.0.1:0")
 	if err != nil {

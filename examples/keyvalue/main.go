@@ -1,14 +1,14 @@
 // Command keyvalue runs a key-value store whose GETs are one-sided, with two clients, over TLS. A
-// SET is a message to the server. A GET is an RDMA Read of the server's table, in which the
-// server's program takes no part: it parses no request and wakes no goroutine.
+// SET is a message to the server. A GET is an RDMA Read of the server's table. The server's program
+// takes no part in it: it parses no request and wakes no goroutine.
 //
 //	go run ./examples/keyvalue
 //	go build ./examples/keyvalue && rddp run ./keyvalue -device
 //
-// With -device the store is on an RDMA device, which answers the GETs. No device has TLS.
+// With -device the store is on an RDMA device, which answers the GETs. There is no TLS on a device.
 //
-// The store itself is package examples/kvcache. Its documentation says what such a Read guarantees,
-// and how an entry shows a reader that it is whole.
+// The store itself is package examples/kvcache. Its documentation explains the guarantees of such a
+// Read, and how a reader recognizes a complete entry.
 package main
 
 import (
@@ -95,7 +95,7 @@ func run(ctx context.Context, out io.Writer, config *extsock.Config) error {
 	if config.TLS == nil {
 		return nil
 	}
-	// Without TLS, or without a certificate that the server trusts, there is no way in.
+	// The server refuses a client without TLS, or without a certificate that it trusts.
 	if c, err := kvcache.Dial(ctx, l.Addr().String(), nil); err == nil {
 		c.Close()
 		return fmt.Errorf("a client without TLS was served")
@@ -104,9 +104,9 @@ func run(ctx context.Context, out io.Writer, config *extsock.Config) error {
 	return nil
 }
 
-// newTLS returns a configuration for both ends. All of them have the same new certificate and trust
-// no other, so only who has its key can connect. A real service has certificates of its own for the
-// server and for each client, and loads them with tls.LoadX509KeyPair.
+// newTLS returns a configuration for both ends. They have the same new certificate and trust no
+// other, so only a client with its key can connect. A real service has separate certificates for
+// the server and for each client, and loads them with tls.LoadX509KeyPair.
 func newTLS() (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -33,8 +33,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestCertificates: who has no certificate of the server's cannot read the table, and a client does
-// not trust a server with another certificate.
+// TestCertificates: a client without the server's certificate cannot read the table, and a client
+// does not trust a server with another certificate.
 func TestCertificates(t *testing.T) {
 	ctx := prototest.TimeLimit(t)
 	ours, err := newTLS()

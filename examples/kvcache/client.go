@@ -24,8 +24,8 @@ type Client struct {
 	set sync.Mutex // one SET and its answer at a time
 }
 
-// Dial connects to a server. cfg may be nil. With cfg.TLS everything goes through TLS, the RDMA
-// Reads too.
+// Dial connects to a server. cfg may be nil. With cfg.TLS everything goes through TLS, including
+// the RDMA Reads.
 func Dial(ctx context.Context, address string, cfg *extsock.Config) (*Client, error) {
 	conn, err := (&extsock.Dialer{Config: cfg}).DialDDP(ctx, "tcp", address)
 	if err != nil {
@@ -39,8 +39,8 @@ func Dial(ctx context.Context, address string, cfg *extsock.Config) (*Client, er
 	return c, nil
 }
 
-// NewClient makes a client of a connection in DDP mode. If there is no error, the connection
-// belongs to the Client.
+// NewClient makes a client of a connection in DDP mode. If there is no error, the Client owns the
+// connection.
 func NewClient(ctx context.Context, conn *extsock.Conn) (*Client, error) {
 	c := &Client{conn: conn}
 	defer c.bound(ctx)()
@@ -58,8 +58,8 @@ func NewClient(ctx context.Context, conn *extsock.Conn) (*Client, error) {
 	return c, nil
 }
 
-// bound closes the connection if ctx is done before the returned function is called. After a
-// request that is given up in the middle, the connection cannot be used.
+// bound closes the connection if ctx is done before the returned function is called. An abandoned
+// request leaves the connection unusable.
 func (c *Client) bound(ctx context.Context) func() bool {
 	return context.AfterFunc(ctx, func() { c.conn.Close() })
 }
@@ -67,11 +67,11 @@ func (c *Client) bound(ctx context.Context) func() bool {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Again returns how many reads Get had to repeat because they met a SET.
+// Again returns the number of reads that Get had to repeat because of a concurrent SET.
 func (c *Client) Again() int64 { return c.again.Load() }
 
-// Get returns the value of a key, or ErrNotFound. It needs one RDMA Read, or more if it meets SETs
-// of the same bucket, until ctx is done.
+// Get returns the value of a key, or ErrNotFound. It needs one RDMA Read, or more if entries of the
+// bucket are being written, until ctx is done.
 func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 	bucket := make([]byte, bucketLen)
 	at := int64(bucketOf(key, int(c.table.Len)))
@@ -92,8 +92,8 @@ func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Set makes the server set the value of a key. After Set has returned nil, every later Get of any
-// client returns that value or a later one. If ctx is done first, the error is that of ctx, and if
-// the SET is on its way by then, the connection is closed.
+// client returns that value or a later one. If ctx is done first, Set returns its error, and closes
+// the connection if it has begun to send the SET.
 func (c *Client) Set(ctx context.Context, key string, value []byte) error {
 	if len(key) > MaxKey || len(value) > MaxValue {
 		return ErrTooLong

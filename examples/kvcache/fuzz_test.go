@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzGetSlot: whatever lies in a peer's memory, an entry that is whole lies in its slot. With fix
-// the slot has the checksum and the versions that it should have, so that what lies behind them is
-// reached.
+// FuzzGetSlot: whatever the peer's memory contains, an entry that getSlot returns is within its
+// slot. With fix the slot has correct versions and a correct checksum, so that the code after these
+// checks is reached.
 func FuzzGetSlot(f *testing.F) {
 	s := make([]byte, slotLen)
 	putSlot(s, 2, "key", []byte("value"))

@@ -23,7 +23,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// asServer is set where this binary is to be the server of TestTwoProcesses.
+// asServer names an environment variable that makes this binary the server of TestTwoProcesses.
 const asServer = "KVCACHE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -97,7 +97,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCrowded: the server goes on after an Accept that failed because too many files were open.
+// TestCrowded: the server continues after an Accept that failed because too many files were open.
 func TestCrowded(t *testing.T) {
 	s, err := NewServer(1, nil)
 	if err != nil {
@@ -121,8 +121,8 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// TestSetTooLate: a Set whose ctx is done before its turn sends nothing, says so, and leaves the
-// connection to the other callers.
+// TestSetTooLate: a Set whose ctx is done before its turn sends nothing, returns ctx's error, and
+// leaves the connection usable.
 func TestSetTooLate(t *testing.T) {
 	ctx, c := prototest.TimeLimit(t), dial(t, start(t, 1, nil))
 	if err := c.Set(ctx, "key", []byte("in time")); err != nil {
@@ -156,15 +156,15 @@ func TestOldestMakesWay(t *testing.T) {
 	}
 }
 
-// TestTornIsSeen mixes the images of a slot before, in the middle of, and after a SET: every run of
-// bytes of the one inside the other, as a source that is fetched in any order may give.
+// TestTornIsSeen mixes images of a slot from before, during and after a SET. It puts every run of
+// bytes of one image into another, because the bytes of the source may be fetched in any order.
 func TestTornIsSeen(t *testing.T) {
 	before, after := make([]byte, slotLen), make([]byte, slotLen)
 	putSlot(before, 4, "key", bytes.Repeat([]byte("old"), 20))
 	putSlot(after, 10, "key", bytes.Repeat([]byte("new"), 40))
 	odd := bytes.Clone(before)
 	binary.BigEndian.PutUint64(odd, 9)
-	ready := bytes.Clone(after) // but for the first version
+	ready := bytes.Clone(after) // except for the first version
 	binary.BigEndian.PutUint64(ready, 9)
 	images := [][]byte{before, odd, ready, after}
 	torn := 0
@@ -197,7 +197,8 @@ func TestTornIsSeen(t *testing.T) {
 }
 
 // TestGetWhileServerIsBusy stops the server's program in the middle of a SET. The GET of that key
-// reads again until the SET is over; those of other buckets don't notice: nobody serves them.
+// reads again until the SET is over; GETs of other buckets are not affected, since the program
+// takes no part in them.
 func TestGetWhileServerIsBusy(t *testing.T) {
 	var busy atomic.Bool
 	reached, goOn := make(chan struct{}), make(chan struct{})
@@ -209,7 +210,7 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 	})
 	ctx, setter, getter := prototest.TimeLimit(t), dial(t, address), dial(t, address)
 	keys := []string{"key"}
-	for i := 0; len(keys) < 20; i++ { // some of other buckets
+	for i := 0; len(keys) < 20; i++ { // some in other buckets
 		if k := fmt.Sprint("other ", i); bucketOf(k, 64*bucketLen) != bucketOf("key", 64*bucketLen) {
 			keys = append(keys, k)
 		}
@@ -245,7 +246,7 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 		select {
 		case a := <-answers:
 			t.Fatalf("Get in the middle of a SET = %q, %v", a.value, a.err)
-		default: // the next Read is under way
+		default: // the next Read has begun
 			runtime.Gosched()
 		}
 	}
@@ -258,17 +259,17 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many GETs and SETs of few keys at once. No GET gives the value of another key,
-// or one that never was, or one older than what was there before it began.
+// TestConcurrent runs many GETs and SETs of few keys at once. No GET returns the value of another
+// key, a value that was never set, or a value older than the current one when the GET began.
 func TestConcurrent(t *testing.T) {
 	const writers, readers, rounds = 2, 4, 150
 	address := start(t, 2, nil)
 	ctx := prototest.TimeLimit(t)
-	keys := []string{"a", "b", "c", "d"}      // as many as one bucket holds, so none makes way
+	keys := []string{"a", "b", "c", "d"}      // as many as one bucket holds, so none is dropped
 	answered := make([]atomic.Int64, writers) // the newest round whose SETs have been answered
 
-	// A writer has keys of its own. Its value of a round is that number, and the key again and
-	// again.
+	// Each writer has its own keys. The value of a key in a round is the number of the round,
+	// followed by the key many times.
 	value := func(key string, round int) []byte {
 		b := binary.BigEndian.AppendUint64(nil, uint64(round))
 		return append(b, strings.Repeat(key, MaxValue-8-round%50)...)
@@ -331,8 +332,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses has the server in a process of its own, as it would be, and then without a
-// server.
+// TestTwoProcesses has the server in another process, as in practice, and then kills it.
 func TestTwoProcesses(t *testing.T) {
 	ctx := prototest.TimeLimit(t)
 	server := exec.CommandContext(ctx, os.Args[0])
@@ -362,13 +362,13 @@ func TestTwoProcesses(t *testing.T) {
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	server.Wait() // its error says that it was killed
+	server.Wait() // it returns an error since the process was killed
 	if got, err := b.Get(ctx, "key 7"); err == nil || errors.Is(err, ErrNotFound) || ctx.Err() != nil {
 		t.Errorf("Get without a server = %q, %v", got, err)
 	}
 }
 
-// serveForTest is the server's process: it says where it listens, and serves until it is killed.
+// serveForTest is the server's process: it prints its address, and serves until it is killed.
 func serveForTest() {
 	s, err := NewServer(1024, nil)
 	if err != nil {
@@ -382,8 +382,8 @@ func serveForTest() {
 	log.Fatal(s.Serve(l))
 }
 
-// TestServerGone has the server take its table back: that ends a client's connection at its next
-// GET, by a Terminate that says why.
+// TestServerGone closes the server's table. The client's next GET then ends the connection, with a
+// Terminate that gives the reason.
 func TestServerGone(t *testing.T) {
 	s, err := NewServer(1, nil)
 	if err != nil {

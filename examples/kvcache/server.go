@@ -11,23 +11,23 @@
 // value at some time between the call and its return. It does not guarantee that all bytes had
 // their values at the same time. A Read is answered in segments, and each segment is copied out of
 // the memory separately. RFC 5040 does not say in which order the bytes of the source are fetched.
-// So each entry shows whether it is whole: it has its version at both ends and a checksum in
-// between. The server makes the first version odd, writes the rest, and makes the first version
-// even again. A reader that finds an odd version, two different versions or a wrong checksum has
-// met a SET, and reads again.
+// So a reader must be able to see whether an entry is complete: the entry has its version at both
+// ends and a checksum in between. The server makes the first version odd, writes the rest, and
+// makes the first version even again. A reader that finds an odd version, two different versions or
+// a wrong checksum has read during a SET, and reads again.
 //
 // If the bytes were fetched in a known order, the versions alone would be enough; the checksum
-// works in any order. A torn entry passes as whole only if its versions agree and its CRC32C
+// works in any order. A torn entry is taken as complete only if its versions agree and its CRC32C
 // matches by chance, which happens for one torn entry in 2^32.
 //
-// In the server's process, writes and reads meet in [ddp.Region.Store], which never copies at the
-// same time as the connection does. So the server has no data race in Go's sense. Between two rddp
-// ends this also makes a write atomic if it fits into one segment, and an entry would need only one
-// Store. A reader must not rely on that, because the connection decides how long segments are.
+// In the server's process, the writes use [ddp.Region.Store], which never copies at the same time
+// as the connection. So the server has no data race in Go's sense. Between two rddp ends this also
+// makes a write atomic if it fits into one segment, and an entry would need only one Store. A
+// reader must not rely on that, because the connection chooses the length of segments.
 //
 // So a GET returns a value that the key had at some time during the GET, or reports that the key
-// had none. A GET that begins after the answer to a SET, by whichever client, returns that value or
-// a later one.
+// had none. A GET of any client that begins after the answer to a SET returns that value or a later
+// one.
 //
 // A GET leaves no trace at the server. So the server has no statistics of GETs, and a full bucket
 // drops its oldest entry, not the least used one. Every client that may GET may read the whole
@@ -64,10 +64,10 @@ type Server struct {
 }
 
 // NewServer makes a server with an empty table of the given number of buckets, each with 4 entries.
-// cfg may be nil. If cfg.TLS is not nil, clients must use TLS. Its ClientAuth says whether they
-// need a certificate: without one, every host that can connect may read and change the table. If
-// cfg.Backend has a device, the table is memory of the device. The server makes its own copy of
-// cfg.
+// cfg may be nil. If cfg.TLS is not nil, clients must use TLS. Its ClientAuth determines whether
+// they need a certificate; if not, every host that can connect may read and change the table. If
+// cfg.Backend has a device, the table is registered with the device. The server makes its own copy
+// of cfg.
 func NewServer(buckets int, cfg *extsock.Config) (*Server, error) {
 	config := new(extsock.Config)
 	if cfg != nil {
@@ -101,7 +101,7 @@ func (s *Server) Listen(address string) (*extsock.Listener, error) {
 }
 
 // Serve serves the connections that l accepts until l is closed, and returns when the last one has
-// gone.
+// ended.
 func (s *Server) Serve(l net.Listener) error {
 	var clients sync.WaitGroup
 	defer clients.Wait()
@@ -124,7 +124,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// serve tells a client where the table is and does its SETs:
+// serve sends a client the table's handle and executes its SETs:
 //
 //	Key Len (1)  Value Len (2)  Key  Value      answered by 1 byte, 0, when the entry is in the table
 func (s *Server) serve(c net.Conn) error {
@@ -162,7 +162,7 @@ func (s *Server) serve(c net.Conn) error {
 var ErrTooLong = errors.New("kvcache: key or value too long")
 
 // Set puts an entry into the table. It replaces the entry with the same key, or the oldest entry of
-// a full bucket. The caller keeps value. When Set has returned, every later GET sees the entry or a
+// a full bucket. It does not keep value. When Set has returned, every later GET sees the entry or a
 // later one.
 func (s *Server) Set(key string, value []byte) error {
 	if len(key) > MaxKey || len(value) > MaxValue {
@@ -179,7 +179,7 @@ func (s *Server) Set(key string, value []byte) error {
 	putSlot(slot[:], s.version, key, value)
 	var odd [8]byte
 	binary.BigEndian.PutUint64(odd[:], s.version-1)
-	// A reader sees in between that the slot is not whole.
+	// While the version is odd, readers see that the slot is incomplete.
 	if err := s.shared.store(at, odd[:]); err != nil {
 		return fmt.Errorf("kvcache: %w", err)
 	}
@@ -213,7 +213,8 @@ func (s *Server) placeLocked(key string) int {
 	return at
 }
 
-// Close deregisters the table: the next GET of each client ends its connection. Later SETs fail.
+// Close deregisters the table. The next GET of each client ends its connection, and later SETs
+// fail.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// shared is the table's memory, as clients reach it.
+// shared is the table's memory, which clients can read.
 type shared interface {
 	handle(c net.Conn) (extsock.Handle, error) // for the client of c
 	store(at int, p []byte) error              // copies p into the table
-	close() error                              // no client reaches the table any more
+	close() error                              // ends the clients' access
 }
 
-// inProcess returns n bytes that the connections with the configuration reach.
+// inProcess returns n bytes that the connections of this configuration can access.
 func inProcess(c *extsock.Config, n int) (shared, []byte, error) {
 	table := make([]byte, n)
 	c.Domain = new(extsock.Domain)
@@ -23,7 +23,7 @@ func inProcess(c *extsock.Config, n int) (shared, []byte, error) {
 	return processTable{r}, table, err
 }
 
-// A processTable is read by the connections, in this process.
+// A processTable is in this process; the connections read it.
 type processTable struct{ r *ddp.Region }
 
 func (t processTable) handle(net.Conn) (extsock.Handle, error) {
@@ -37,7 +37,7 @@ func (t processTable) close() error {
 	return nil
 }
 
-// onDevice returns n bytes that the device of c.Backend reaches.
+// onDevice returns n bytes that the device of c.Backend can access.
 func onDevice(c *extsock.Config, n int) (shared, []byte, error) {
 	m, err := extsock.NewMemory(c.Backend, n, extsock.RemoteRead)
 	if err != nil {
@@ -46,7 +46,7 @@ func onDevice(c *extsock.Config, n int) (shared, []byte, error) {
 	return deviceTable{m}, m.Bytes(), nil
 }
 
-// A deviceTable is read by the device.
+// A deviceTable is registered with a device, which reads it.
 type deviceTable struct{ m *extsock.Memory }
 
 func (t deviceTable) handle(conn net.Conn) (extsock.Handle, error) {

@@ -33,7 +33,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// bucketOf returns where the bucket of a key begins in a table of n bytes.
+// bucketOf returns the offset of a key's bucket in a table of n bytes.
 func bucketOf(key string, n int) int {
 	h := fnv.New64a()
 	h.Write([]byte(key))
@@ -52,8 +52,8 @@ func putSlot(s []byte, version uint64, key string, value []byte) {
 	binary.BigEndian.PutUint32(s[checksumAt:], crc32.Checksum(s[lengthsAt:], castagnoli))
 }
 
-// getSlot returns the entry in s, which aliases s. whole is false if the slot was being written
-// while it was read.
+// getSlot returns the entry in s; key and value alias s. whole is false if s was read while the
+// slot was being written.
 func getSlot(s []byte) (version uint64, key, value []byte, whole bool) {
 	version = binary.BigEndian.Uint64(s)
 	if version == 0 {
@@ -70,8 +70,8 @@ func getSlot(s []byte) (version uint64, key, value []byte, whole bool) {
 	return version, s[keyAt:][:k], s[valueAt:][:v], true
 }
 
-// find looks for a key in a bucket that was read. If no whole slot contains the key, whole says
-// whether all other slots are whole too; then the key is in none of them.
+// find looks for a key in a bucket that was read. If no complete slot contains the key, whole
+// reports whether all slots are complete, so that the key is in none of them.
 func find(bucket []byte, key string) (value []byte, found, whole bool) {
 	whole = true
 	for s := bucket; len(s) > 0; s = s[slotLen:] {
