@@ -80,7 +80,7 @@ func ask(out io.Writer, address string, words []string) error {
 		if _, err := io.WriteString(c, word); err != nil {
 			return err
 		}
-		answer := make([]byte, len(word)) // a stream has no message boundaries, but the answer is as long as the word
+		answer := make([]byte, len(word)) // a stream has no messages, but the answer is as long as the word
 		if _, err := io.ReadFull(c, answer); err != nil {
 			return err
 		}
