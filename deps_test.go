@@ -68,12 +68,13 @@ var mayImport = map[string][]string{
 	"rdmap":                           {"ddp"},
 
 	"extsock": {
-		"internal/conn/driver", "internal/conn/device", "internal/conn/counters", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "internal/conn/bufpool", "internal/conn/startup", "internal/conn/observe", "internal/conn/wait",
+		"internal/conn", "internal/conn/driver", "internal/conn/device", "internal/conn/counters", "internal/conn/bytestream", "internal/conn/bytestream/rsockets", "internal/conn/bufpool", "internal/conn/startup", "internal/conn/observe", "internal/conn/wait",
 		"toe", "toe/kernel", "toe/netconn", "toe/rnic", "mpa", "ddp", "rdmap", "extsock/stats", "internal/panics", "internal/tlshandshake",
 	},
 	"extsock/stats":   {},
 	"extsock/metrics": {"extsock", "extsock/stats"},
 	"extsock/capture": {"extsock", "toe", "internal/pcapng"},
+	"internal/conn":   {"internal/conn/counters", "internal/conn/driver", "internal/conn/startup", "internal/conn/wait", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/panics"},
 	"internal/conn/driver": {
 		"internal/conn/inbox", "internal/conn/bytestream", "internal/conn/bufpool", "internal/conn/counters", "internal/conn/observe", "internal/conn/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/panics",
@@ -186,9 +187,9 @@ var mayImport = map[string][]string{
 		"cmd/rddp/internal/accept", "internal/admission", "internal/tlshandshake",
 		"cmd/rddp/internal/proxy", "extsock", "mpa",
 	},
-	"cmd/rddp/internal/run/cm":      {"extsock", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
-	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "ddp", "extsock", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/shm", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
-	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/netconn", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/cm":      {"internal/conn", "internal/conn/startup", "mpa", "cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "cmd/rddp/internal/run/device", "internal/rdmaabi/ucma", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/device":  {"cmd/rddp/internal/accept", "cmd/rddp/internal/retry", "ddp", "internal/conn", "internal/conn/counters", "rdmap", "toe", "cmd/rddp/internal/run/fault", "cmd/rddp/internal/run/shm", "cmd/rddp/internal/run/user", "mpa", "internal/rdmaabi/ring", "internal/rdmaabi/uverbs"},
+	"cmd/rddp/internal/run/fault":   {"toe", "toe/badlink", "toe/kernel", "toe/netconn", "internal/rdmaabi/uverbs"},
 	"internal/testkit/guest":        {},
 	"cmd/rddp/internal/run/shm":     {"cmd/rddp/internal/retry", "toe", "toe/kernel", "cmd/rddp/internal/run/user"},
 	"cmd/rddp/internal/run/process": {},

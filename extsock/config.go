@@ -159,7 +159,7 @@ type Config struct {
 	// RecvSize is then half of the receive buffer, which the connection has from its startup to its
 	// end, rounded down to a length of which only one byte is not zero, such as 256, 3 << 8 or 64
 	// << 10. PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
-	// errors.ErrUnsupported. RSockets has no effect with Messages, Denied, RecvCQ or SRQ.
+	// errors.ErrUnsupported. RSockets has no effect with Messages, RecvCQ or SRQ.
 	RSockets bool
 
 	// IRD is the maximum number of the peer's RDMA Reads and atomics in flight, and ORD the maximum
@@ -227,24 +227,6 @@ type Config struct {
 	// that finds no buffer, or no entry, ends its connection. Conn.AwaitEnd tells that the peer has
 	// closed a connection.
 	SRQ *rdmap.SharedReceiveQueue
-
-	// LongestMessage, if not nil, returns the maximum length in bytes of one message that this end
-	// can receive; RecvSize then bounds it, and less than 0 is 0. A longer message ends the
-	// connection. A connection in message mode asks when a message begins, before which so many
-	// have come, modulo 2^32. If whole is not set, the message has more than one segment. Only the
-	// last one tells how long it is, and the memory must be there before. The function must not use
-	// the connection, and must not wait.
-	LongestMessage func(before uint32, whole bool) int
-
-	// Denied are rights that the peer does not have on this connection, whatever the Region grants.
-	// A request that needs one of them ends the connection, as one that the Region denies. Denied
-	// implies Messages: the byte stream needs these rights for long Writes.
-	Denied ddp.Access
-
-	// Terminate says when the Terminate for an error in what the peer has sent goes out. Zero means
-	// at once. With rdmap.TerminateAtClose, Read returns what has come before the error, and then
-	// the error, and the program may send until it calls Close.
-	Terminate rdmap.TerminateTime
 
 	// How bytes move.
 
@@ -369,7 +351,7 @@ const (
 
 func (c *Config) recvDepth() int {
 	fewest := 1
-	if !c.messages() {
+	if !c.Messages {
 		fewest = bytestream.MinCredits
 	}
 	return min(max(positive(c.RecvDepth, defaultRecvDepth), fewest), maxRecvDepth)
@@ -377,7 +359,7 @@ func (c *Config) recvDepth() int {
 
 func (c *Config) recvSize() int {
 	fewest := 1
-	if !c.messages() {
+	if !c.Messages {
 		fewest = bytestream.MinMessage
 	}
 	return min(max(positive(c.RecvSize, defaultRecvSize), fewest), maxRecvSize)
@@ -421,6 +403,3 @@ func orDefault[T ~int | ~int64](v, def T) T {
 	}
 	return v
 }
-
-// messages reports whether the connection is to be in message mode.
-func (c *Config) messages() bool { return c.Messages || c.Denied != 0 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/observe"
 	"github.com/rddp/rddp/internal/conn/startup"
@@ -86,7 +87,7 @@ func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 
 // newNetConn is NewConn for a connection that a Listener has accepted at its door.
 func newNetConn(c net.Conn, initiator bool, cfg *Config, door *startup.Door) *Conn {
-	x := newConn(streamOf(c), initiator, cfg, door)
+	x := newConn(conn.StreamOf(c), initiator, cfg, door)
 	x.under = c
 	return x
 }

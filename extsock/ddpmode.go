@@ -9,11 +9,11 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // isByteStream reports whether the peer can have a byte stream.
@@ -93,29 +93,14 @@ var errMarkersRefused = errors.New("the peer may not know Markers")
 // Reject, once, or close the connection. Until then Read and Write wait. The program may still
 // become the owner of the receive queue with PostRecv.
 type Request struct {
-	c     *Conn
-	r     *startup.Request
-	taken *Config // the Config that an earlier answer has taken
+	c *Conn
+	r *startup.Request
 
 	// PrivateData is the private data of the peer's program. The caller must not modify it.
 	PrivateData []byte
-	// AllData is the private data as a foreign peer's program sees it: with the capability record
-	// in front, if the peer has sent one. The caller must not modify it.
-	AllData []byte
 	// IRD and ORD are the depths that the peer states: the maximum number of RDMA Reads in flight
 	// that the peer serves, and that it issues. Both are 0 if the peer states none.
 	IRD, ORD int
-	// FromRDDP is true if the peer is rddp too: its Request has the capability record, which
-	// Config.NoCapabilities leaves out. Read and Write can then be a byte stream. A foreign peer's
-	// program sends messages, and posts its own buffers.
-	FromRDDP bool
-	// Config, if not nil, replaces the Config of the connection when the Request is accepted. It is
-	// for a program that learns only from the Request what the connection is for, and thus which
-	// Domain it belongs to and how many Reads it may have in flight. The fields that have had their
-	// effect have none: those that concern TLS, Tap, Trace and the receipt of the Request, and
-	// RecvCQ and SRQ. The program must set it before anything that makes the queues of the
-	// connection, such as PostRecv; otherwise Accept returns ErrBusy.
-	Config *Config
 }
 
 // ReceiveRequest waits for the peer's MPA Request and returns it unanswered. It is the first half
@@ -173,7 +158,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(false, err))
 	}
-	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData, AllData: r.Frame.PrivateData, FromRDDP: r.Peer.IsRDDP}
+	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData}
 	if r.Frame.Enhanced {
 		req.IRD, req.ORD = int(r.Frame.IRD), int(r.Frame.ORD)
 	}
@@ -233,30 +218,11 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 func (r *Request) answer(privateData []byte) (offer, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
-	if r.Config != nil && r.Config != r.taken {
-		if err := c.reconfigure(r.Config); err != nil {
-			return offer{}, err
-		}
-		r.taken = r.Config
-	}
 	c.endpoint() // now, because silent peers must cost little
 	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
 		return offer{}, err
 	}
 	return c.offer(privateData, isRDDP), nil
-}
-
-// reconfigure replaces the settings of a connection whose Request waits for an answer.
-func (c *Conn) reconfigure(cfg *Config) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.verbs.made.Load() {
-		return fmt.Errorf("%w: the queues of the connection exist already", ErrBusy)
-	}
-	chosen := *cfg
-	chosen.RecvCQ, chosen.SRQ = c.cfg.RecvCQ, c.cfg.SRQ // appQueues says so already
-	c.cfg = &chosen                                     // startup reads it without c.mu, but it waits for the answer
-	return nil
 }
 
 // endSwitch ends the switch, so that Read and Write go on: in DDP mode, or in TCP mode after a
@@ -350,7 +316,7 @@ func (c *Conn) offer(privateData []byte, announce bool) offer {
 	if announce && !cfg.NoCapabilities {
 		own := startup.Capabilities{Extensions: true, LargeFPDU: !c.placesEarly()}
 		if owns {
-			own.ByteStream = !cfg.messages()
+			own.ByteStream = !cfg.Messages
 			own.MaxMessage, own.Credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 		}
 		if own.ByteStream {
@@ -386,14 +352,8 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 func (c *Conn) start(cause error, mine *offer) {
 	peer, v := c.peer.Load(), &c.verbs
 	a := peer.Agreement
-	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: c.extensions()}
-	if c.initiator {
-		params.SendRTR = c.rtrOp()
-	} else {
-		params.ExpectRTRSend = a.PeerToPeer && a.RTR&mpa.RTRSend != 0
-	}
 	cfg := driver.Config{
-		Stream: c.stream, QP: v.qp, Start: params, SendBells: &v.sendCQ.bells, RecvBells: &v.recvCQ.bells, Agreement: a, Fenced: !c.initiator,
+		Stream: c.stream, QP: v.qp, Start: conn.StartParams(c.initiator, peer, c.cfg.Extensions), SendBells: &v.sendCQ.bells, RecvBells: &v.recvCQ.bells, Agreement: a, Fenced: !c.initiator,
 		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
@@ -403,8 +363,8 @@ func (c *Conn) start(cause error, mine *offer) {
 	}
 	cfg.NoEarlyPlacement = c.cfg.NoEarlyPlacement
 	if c.ownsReceives() {
-		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize(), Longest: c.cfg.LongestMessage}
-		if isByteStream(peer) && !c.cfg.messages() {
+		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}
+		if isByteStream(peer) && !c.cfg.Messages {
 			cfg.Receive.Stream = c.streamConfig(peer, mine.window)
 			mine.window = driver.Window{}
 		}
@@ -442,21 +402,4 @@ func (c *Conn) streamConfig(peer *startup.Peer, w driver.Window) *driver.StreamC
 func (c *Conn) extensions() bool {
 	peer := c.peer.Load()
 	return c.cfg.Extensions || peer.IsRDDP && peer.Capabilities.Extensions
-}
-
-// rtrOp returns the operation of length 0 that the Initiator sends first, or 0 for none. It is the
-// Ready to Receive indication that startup agreed on. If both ends are rddp, there is always one,
-// because a program that uses a net.Conn expects that the server may write first.
-func (c *Conn) rtrOp() rdmap.WorkOp {
-	a := c.peer.Load().Agreement
-	switch {
-	case !a.PeerToPeer && !c.peer.Load().IsRDDP:
-		return 0
-	case !a.PeerToPeer || a.RTR&mpa.RTRWrite != 0:
-		return rdmap.WorkWrite
-	case a.RTR&mpa.RTRRead != 0:
-		return rdmap.WorkRead
-	default:
-		return rdmap.WorkSend
-	}
 }

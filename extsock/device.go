@@ -59,7 +59,7 @@ func notOnDevice(cfg *Config) string {
 		{"IdleTimeout", cfg.IdleTimeout > 0}, {"WriteTimeout", cfg.WriteTimeout > 0}, {"JudgeRequests", cfg.JudgeRequests},
 		{"RSockets", cfg.RSockets}, {"Markers", cfg.Markers}, {"MaxFPDU", cfg.MaxFPDU != 0}, {"PeerToPeer", cfg.PeerToPeer},
 		{"Revision", cfg.Revision == 1}, {"NoEnhanced", cfg.NoEnhanced},
-		{"LongestMessage", cfg.LongestMessage != nil}, {"Denied", cfg.Denied != 0}, {"Terminate", cfg.Terminate != rdmap.TerminateAtOnce}, {"Tap", cfg.Tap != nil},
+		{"Tap", cfg.Tap != nil},
 	} {
 		if f.set {
 			return "Config." + f.name

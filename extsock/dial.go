@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/tlshandshake"
 	"github.com/rddp/rddp/mpa"
@@ -305,25 +306,12 @@ func (a *attempt) fallBack(ctx context.Context, why *fallbackError) (*Conn, erro
 
 func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }
 
-// streamOf returns a Stream on top of c.
-func streamOf(c net.Conn) toe.Stream {
-	switch c := c.(type) {
-	case toe.Stream:
-		return c
-	case *net.TCPConn:
-		return kernel.New(c)
-	case *net.UnixConn:
-		return kernel.NewUnix(c)
-	}
-	return netconn.New(c)
-}
-
 // belowTLS returns what a *tls.Conn over c should be made of. TLS over a Stream needs no second
 // goroutine; a Stream of any other net.Conn would need one itself.
 func belowTLS(c net.Conn) net.Conn {
 	switch c.(type) {
 	case toe.Stream, *net.TCPConn, *net.UnixConn:
-		return netconn.ForTLS(streamOf(c))
+		return netconn.ForTLS(conn.StreamOf(c))
 	}
 	return c
 }

@@ -116,7 +116,7 @@ func answerByKind(ctx context.Context, c *extsock.Conn) error {
 		}
 	case err != nil:
 		return err
-	case !req.FromRDDP:
+	case !c.ConnectionState().PeerIsRDDP:
 		return answerForeign(ctx, c, req)
 	default:
 		if err := req.Accept(ctx, nil); err != nil {
@@ -211,7 +211,7 @@ func TestReceiveRequestIsInterrupted(t *testing.T) {
 				if isPlain := rest == "x"; errors.As(err, &plain) != isPlain || (req == nil) != isPlain {
 					t.Errorf("after %q and %q: ReceiveRequest = %v, %v", sent, rest, req, err)
 				}
-				if req != nil && (req.FromRDDP || len(req.PrivateData) > 0) {
+				if req != nil && (c.ConnectionState().PeerIsRDDP || len(req.PrivateData) > 0) {
 					t.Errorf("the Request is %+v", req)
 				}
 				c.Close()
@@ -325,7 +325,7 @@ func TestPostRecvForARequest(t *testing.T) {
 			enabled := make(chan error, 1)
 			go func() { enabled <- ci.EnableDDP(t.Context(), nil) }()
 			req, err := cr.ReceiveRequest(t.Context())
-			if err != nil || !req.FromRDDP {
+			if err != nil || !cr.ConnectionState().PeerIsRDDP {
 				t.Fatalf("ReceiveRequest = %+v, %v", req, err)
 			}
 			buf := make([]byte, 10)

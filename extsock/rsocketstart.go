@@ -14,7 +14,7 @@ import (
 
 // speaksRSockets reports whether the connection may speak rsockets.
 func (c *Conn) speaksRSockets() bool {
-	return c.cfg.RSockets && !c.cfg.messages() && c.ownsReceives()
+	return c.cfg.RSockets && !c.cfg.Messages && c.ownsReceives()
 }
 
 // requestRSockets makes o the offer of an Initiator that speaks rsockets.

@@ -253,7 +253,7 @@ func (c *Conn) ord() int {
 func (c *Conn) messages() int {
 	_, inDDP, cfg := c.agreed()
 	if !inDDP {
-		return toInt(cfg.messages())
+		return toInt(cfg.Messages)
 	}
 	return toInt(!c.isByteStream())
 }

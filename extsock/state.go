@@ -32,7 +32,9 @@ type ConnectionState struct {
 	// private data of a rejection is in the *mpa.RejectError instead.
 	PeerPrivateData []byte
 	// PeerIsRDDP is true if the peer is rddp too, neither end has set Config.NoCapabilities, and
-	// the connection does not speak rsockets.
+	// the connection does not speak rsockets. A Responder has it as soon as ReceiveRequest returns:
+	// with such a peer, Read and Write can be a byte stream; the program of a foreign peer sends
+	// messages.
 	PeerIsRDDP bool
 
 	// Revision is the revision of MPA in use: 1 (RFC 5044) or 2 (RFC 6581). This field and the

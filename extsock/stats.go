@@ -46,7 +46,10 @@ func TotalStats() stats.Process {
 func Connections() iter.Seq[stats.Connection] {
 	return func(yield func(stats.Connection) bool) {
 		for _, o := range counters.AllOpen() {
-			c := o.Owner.(*Conn)
+			c, ok := o.Owner.(*Conn)
+			if !ok { // of the RNIC of rddp run
+				continue
+			}
 			s := stats.Connection{
 				Number: o.Number, Since: o.Since, Local: c.LocalAddr(), Remote: c.RemoteAddr(),
 				Initiator: c.initiator, ByteStream: c.isByteStream(), Counts: statsOf(o.Counts.Sums()),

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/conn/wait"
 	"github.com/rddp/rddp/internal/locks"
@@ -62,15 +63,11 @@ type verbs struct {
 	regions map[ddp.STag]*ddp.Region // +checklocks:regionsMu
 }
 
-// streams numbers the connections of the process. So connections can share a Protection Domain
-// while each memory Region belongs to one connection.
-var streams atomic.Uint64
-
 func (c *Conn) endpoint() *verbs {
 	v := &c.verbs
 	c.verbsOnce.Do(func() {
 		cfg := c.config()
-		v.stream = streams.Add(1)
+		v.stream = conn.NewNumber()
 		v.domain = cfg.Domain
 		if v.domain == nil {
 			v.domain = new(ddp.Domain)
@@ -84,8 +81,7 @@ func (c *Conn) endpoint() *verbs {
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
-			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions, Denied: cfg.Denied,
-			Terminate: cfg.Terminate,
+			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
 		})
 		v.regions = make(map[ddp.STag]*ddp.Region) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
@@ -121,15 +117,6 @@ func (c *Conn) inDDP() (ddpEngine, error) {
 		return nil, errNotInDDP
 	}
 	return c.ddp, nil
-}
-
-// OwesAnswer reports whether a Read or an atomic of the peer has arrived whose answer has not left:
-// TCP has not taken all of it.
-func (c *Conn) OwesAnswer() bool {
-	if !c.ok() {
-		return false
-	}
-	return c.endpoint().qp.OwesAnswer()
 }
 
 // SendCQ returns the completion queue of the send queue: Config.SendCQ, or the connection's own. It

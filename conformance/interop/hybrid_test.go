@@ -164,7 +164,7 @@ func (s *hybrid) serve(c *extsock.Conn) {
 		c.Close()
 	case err != nil:
 		s.t.Errorf("a connection from %v: %v", c.RemoteAddr(), err)
-	case req.FromRDDP:
+	case c.ConnectionState().PeerIsRDDP:
 		s.count("rddp")
 		if string(req.PrivateData) != hybridWho {
 			s.t.Errorf("an rddp client's private data is %q", req.PrivateData)

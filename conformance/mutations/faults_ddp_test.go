@@ -21,7 +21,7 @@ var ddpFaults = []Fault{
 		IDs: []string{"SEC-5042-6.2.2-1", "SEC-5042-6.2.2-2", "SEC-5042-6.2.2-3", "SEC-5042-6.2.2-4", "DDP-5041-7.1-13"}},
 	{Name: "a Region that grants what is no right", File: "ddp/domain.go",
 		Old: "access & everyRight", New: "access",
-		Package: "extsock", Tests: "^TestDenied$"},
+		Package: "internal/conn", Tests: "^TestDenied$"},
 	{Name: "a stream that is discarded writes", File: "ddp/placement.go",
 		Old: "if r.config.Domain.Discards(r.config.Stream) {", New: "if false {",
 		Package: "ddp", Tests: "^TestDiscard$"},

@@ -58,7 +58,7 @@ type ReceiveConfig struct {
 	Depth  int           // the maximum number of unread messages
 	Size   int           // the maximum length of a message, in bytes
 	Stream *StreamConfig // nil: message mode
-	// Longest is Config.LongestMessage. Only message mode uses it.
+	// Longest is LongestMessage of package conn. Only message mode uses it.
 	Longest func(before uint32, whole bool) int
 	// Words says that the messages are those of a profile above the driver, and not the program's
 	// data: Close throws them away without a reset.

@@ -17,7 +17,7 @@ type delivery struct {
 	size  int    // the maximum length of a message in bytes, with that header
 	depth int    // the maximum number of messages
 	// longest, if not nil, returns the maximum length of a message, which size bounds: see
-	// Config.LongestMessage. Only message mode has it.
+	// ReceiveConfig.Longest. Only message mode has it.
 	longest func(before uint32, whole bool) int
 
 	used int // messages placed at present, or unread

@@ -142,7 +142,7 @@ func Failed(ctx context.Context, log *slog.Logger, err error, again *retry.Wait)
 // Each calls serve in a separate goroutine for each connection of l, until l is closed or ctx is
 // done. After a failure of Accept it pauses and continues. Each does not interrupt Accept when ctx
 // is done.
-func Each(ctx context.Context, l net.Listener, serve func(net.Conn)) {
+func Each[C any](ctx context.Context, l interface{ Accept() (C, error) }, serve func(C)) {
 	var again retry.Wait
 	for {
 		c, err := l.Accept()

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 )
@@ -84,10 +84,10 @@ type id struct {
 	ackTimeout   int
 	trafficClass uint8
 
-	listener *extsock.Listener // for connections
-	memory   *extsock.Listener // for connections of devices of this host, through shared memory; may be nil
-	service  *service          // for datagrams
-	asking   *net.UDPConn      // for the question of a datagram id; nil if it has not asked
+	listener *conn.Listener // for connections
+	memory   *conn.Listener // for connections of devices of this host, through shared memory; may be nil
+	service  *service       // for datagrams
+	asking   *net.UDPConn   // for the question of a datagram id; nil if it has not asked
 	backlog  int
 	pending  int // ConnectRequests that the program has not taken
 
@@ -155,7 +155,7 @@ func (i *id) destroy() {
 			v.child.destroy()
 		}
 	}
-	for _, l := range [...]*extsock.Listener{i.listener, i.memory} {
+	for _, l := range [...]*conn.Listener{i.listener, i.memory} {
 		if l != nil {
 			_ = l.Close() // the error does not matter
 		}

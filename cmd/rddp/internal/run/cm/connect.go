@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/mpa"
 )
@@ -99,9 +100,9 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	if c.cm.wire == device.Frames { // the peer's program decides
 		ird, ord = c.cm.dev.MaxRead(), c.cm.dev.MaxRead()
 	}
-	cfg := pair.Config(c.cm.wire, ird, ord, dialer)
-	cfg.PrivateData, cfg.HandshakeTimeout = greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData, i.own), patience
-	go i.initiate(ctx, dialer, i.src, i.dst, cfg)
+	cfg := pair.Config(c.cm.wire, ird, ord)
+	cfg.StartupTimeout = patience
+	go i.initiate(ctx, dialer, i.src, i.dst, cfg, greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData, i.own))
 	return a, 0
 }
 
@@ -124,33 +125,33 @@ func (m *CM) fits(p *ucma.ConnParam, most int, w device.Wire) bool {
 }
 
 // initiate sends the Request, and handles the answer.
-func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.AddrPort, cfg *extsock.Config) {
+func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.AddrPort, cfg *conn.Config, private []byte) {
 	w := i.cm.wire
-	var conn *extsock.Conn
+	var c *conn.Conn
 	var err error
 	if w == device.Frames {
-		conn, err = i.cm.dev.DialNear(ctx, src, dst, cfg)
+		c, err = i.cm.dev.DialNear(ctx, src, dst, cfg, private)
 	}
-	if conn == nil && err == nil {
-		conn, err = dial(ctx, dialer, dst, cfg)
+	if c == nil && err == nil {
+		c, err = dial(ctx, i.cm.dev, dialer, dst, cfg, private)
 	}
 	var p ucma.ConnParam
 	if err == nil {
-		s := conn.ConnectionState()
-		qpn, b, ok := parseGreeting(s.PeerPrivateData)
+		peer := c.Peer()
+		qpn, b, ok := parseGreeting(peer.PrivateData)
 		switch {
 		case w == device.Plain:
-			p = peerParam(s.PeerPrivateData, s.PeerIRD, s.PeerORD)
-			err = i.pair.Start(conn, w, true, 0, nil, i.connectionEnded)
-		case !ok || !s.PeerIsRDDP:
+			p = peerParam(peer.PrivateData, peer.Agreement.PeerIRD, peer.Agreement.PeerORD)
+			err = i.pair.Start(c, w, true, 0, nil, i.connectionEnded)
+		case !ok || !peer.IsRDDP:
 			err = errNotOurs
 		default:
-			attrs, private := i.agree(qpn, b, &s)
+			attrs, private := i.agree(qpn, b, &peer.Agreement)
 			p = i.peer.event(qpn, private, false)
-			err = i.pair.Start(conn, w, true, qpn, &attrs, i.connectionEnded)
+			err = i.pair.Start(c, w, true, qpn, &attrs, i.connectionEnded)
 		}
 		if err != nil {
-			_ = conn.Close()
+			_ = c.Close()
 		}
 	}
 	i.cm.mu.Lock()
@@ -169,7 +170,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		i.become(over)
 		i.tellStatus(t, status, ucma.ConnParam{PrivateData: private})
 	default:
-		i.src = addrPort(conn.LocalAddr())
+		i.src = addrPort(c.LocalAddr())
 		t := ucma.Established
 		if w == device.Frames {
 			t = ucma.ConnectResponse // as in InfiniBand: librdmacm answers it and reports Established
@@ -254,7 +255,7 @@ func (i *id) failure(err error) (t ucma.EventType, status int32, private []byte)
 		return ucma.Unreachable, -int32(syscall.ETIMEDOUT), nil
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return ucma.Unreachable, -int32(errnoOf(err, syscall.EHOSTUNREACH)), nil
-	case errors.Is(err, extsock.ErrNoReply), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+	case errors.Is(err, startup.ErrNoReply), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
 		if joined {
 			return ucma.Rejected, invalidServiceID, nil
 		}

@@ -8,7 +8,7 @@
 // # On the wire
 //
 // Connections run over TCP. MPA's Request and Reply serve as the connection manager's messages and
-// carry the private data of the two programs. Package extsock does the MPA startup. There are two
+// carry the private data of the two programs. Package conn does the MPA startup. There are two
 // kinds of connection, and the initiator chooses:
 //
 //   - iWARP: the Request contains only the program's private data, and the connection carries plain

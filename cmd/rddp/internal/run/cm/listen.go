@@ -4,14 +4,13 @@ package cm
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -21,8 +20,8 @@ const requestTime = 10 * time.Second
 
 // A request is a peer's Request that waits for the program's decision.
 type request struct {
-	conn *extsock.Conn
-	r    *extsock.Request
+	conn *conn.Conn
+	r    *conn.Request
 	wire device.Wire
 	qpn  uint32 // of the peer
 }
@@ -59,7 +58,7 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if i.space.Datagrams() {
 		return a, i.listenDatagrams()
 	}
-	cfg := &extsock.Config{Startup: extsock.StartupOff, JudgeRequests: true, HandshakeTimeout: requestTime, BadSTagDelay: -1}
+	cfg := &conn.Config{StartupTimeout: requestTime}
 	if i.listener, err = i.port.listen(c.cm.dev, i.backlog, cfg); err != nil {
 		return a, errnoOf(err, syscall.EADDRINUSE)
 	}
@@ -74,12 +73,12 @@ func (c *Channel) listenLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 }
 
 // serve accepts connections until the listener is closed.
-func (i *id) serve(l *extsock.Listener) {
-	accept.Each(i.cm.ctx, l, func(c net.Conn) { i.receive(c.(*extsock.Conn)) })
+func (i *id) serve(l *conn.Listener) {
+	accept.Each(i.cm.ctx, l, i.receive)
 }
 
 // receive receives a peer's Request, and adds the ConnectRequest event.
-func (i *id) receive(c *extsock.Conn) {
+func (i *id) receive(c *conn.Conn) {
 	ctx, cancel := context.WithTimeout(i.cm.ctx, requestTime)
 	defer cancel()
 	r, err := c.ReceiveRequest(ctx)
@@ -148,14 +147,14 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 		own := i.attributes()
 		attrs = &own
 	}
-	q.r.Config = pair.ConfigFor(q.conn, q.wire, int(r.Param.Responder), ord)
-	go i.accept(ctx, q, greet(q.wire, r.Param.QPN, r.Param.PrivateData, i.own), attrs)
+	cfg := pair.ConfigFor(q.conn, q.wire, int(r.Param.Responder), ord)
+	go i.accept(ctx, q, cfg, greet(q.wire, r.Param.QPN, r.Param.PrivateData, i.own), attrs)
 	return a, 0
 }
 
 // accept sends the Reply, and waits for the peer if necessary.
-func (i *id) accept(ctx context.Context, q *request, private []byte, attrs *uverbs.Attributes) {
-	err := i.pair.Accept(ctx, q.r, q.conn, private)
+func (i *id) accept(ctx context.Context, q *request, cfg *conn.Config, private []byte, attrs *uverbs.Attributes) {
+	err := i.pair.Accept(ctx, q.r, q.conn, cfg, private)
 	if err == nil {
 		err = i.pair.Start(q.conn, q.wire, false, q.qpn, attrs, i.connectionEnded)
 	}
@@ -172,7 +171,7 @@ func (i *id) accept(ctx context.Context, q *request, private []byte, attrs *uver
 	default:
 		var p ucma.ConnParam // InfiniBand's RTU has no parameters
 		if q.wire == device.Plain {
-			s := q.conn.ConnectionState()
+			s := &q.conn.Peer().Agreement
 			p = peerParam(nil, s.PeerIRD, s.PeerORD)
 		}
 		i.establish(ucma.Established, p)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 )
 
 // A port is a local TCP or UDP port that an id has reserved: a bound socket that does not listen
@@ -79,7 +79,7 @@ func sockaddr(a netip.AddrPort) syscall.Sockaddr {
 }
 
 // listen starts to listen at p, for connections of dev.
-func (p *port) listen(dev *device.Device, backlog int, cfg *extsock.Config) (*extsock.Listener, error) {
+func (p *port) listen(dev *device.Device, backlog int, cfg *conn.Config) (*conn.Listener, error) {
 	if err := syscall.Listen(int(p.file.Fd()), backlog); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (p *port) listen(dev *device.Device, backlog int, cfg *extsock.Config) (*ex
 	if err != nil {
 		return nil, err
 	}
-	return extsock.NewListener(dev.Listener(l), cfg), nil
+	return conn.NewListener(dev.Listener(l), cfg), nil
 }
 
 // connect returns a UDP socket at p that exchanges datagrams only with dst.
@@ -145,11 +145,10 @@ func dialerFrom(src netip.AddrPort) net.Dialer {
 const refusedFor = 500 * time.Millisecond
 
 // dial connects to dst.
-func dial(ctx context.Context, dialer net.Dialer, dst netip.AddrPort, cfg *extsock.Config) (*extsock.Conn, error) {
-	d := extsock.Dialer{Config: cfg, NetDialer: dialer}
+func dial(ctx context.Context, dev *device.Device, dialer net.Dialer, dst netip.AddrPort, cfg *conn.Config, private []byte) (*conn.Conn, error) {
 	var again retry.Wait
 	for until := time.Now().Add(refusedFor); ; {
-		c, err := d.DialDDP(ctx, "tcp", dst.String())
+		c, err := dev.Dial(ctx, dialer, dst.String(), cfg, private)
 		if !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(until) {
 			return c, err
 		}

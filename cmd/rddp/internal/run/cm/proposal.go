@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/device"
-	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/mpa"
 )
 
 // A proposal contains the parameters that one end of a joined connection sends to the other: those
@@ -235,7 +235,7 @@ func (i *id) framed() bool {
 }
 
 // agree stores the proposal in the peer's Reply, and returns the attributes of i's queue pair.
-func (i *id) agree(qpn uint32, b []byte, s *extsock.ConnectionState) (a uverbs.Attributes, private []byte) {
+func (i *id) agree(qpn uint32, b []byte, s *mpa.Agreement) (a uverbs.Attributes, private []byte) {
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()
 	i.peer, private = proposed(b, s.PeerIRD, s.PeerORD)

@@ -5,8 +5,9 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"time"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -43,11 +44,11 @@ func (d *Device) MaxRead() int { return int(limits.MaxRead) }
 func (d *Device) Listener(l net.Listener) net.Listener { return d.faults.Listener(l) }
 
 // Config returns the configuration with which the connection of p must begin. ird and ord are the
-// numbers of Reads that the program has asked for. An initiator connects by dialer.
-func (p *Pair) Config(w Wire, ird, ord int, dialer net.Dialer) *extsock.Config {
-	c := p.q.config(dialer)
-	c.IRD, c.ORD = orNone(ird), orNone(ord)
-	c.HandshakeTimeout = 0
+// numbers of Reads that the program has asked for.
+func (p *Pair) Config(w Wire, ird, ord int) *conn.Config {
+	c := p.q.config()
+	c.IRD, c.ORD = max(ird, 0), max(ord, 0)
+	c.StartupTimeout = replyTime
 	if w == Plain {
 		p.q.plainConfig(c)
 	}
@@ -55,13 +56,16 @@ func (p *Pair) Config(w Wire, ird, ord int, dialer net.Dialer) *extsock.Config {
 }
 
 // ConfigFor is Config for a connection that a peer has begun.
-func (p *Pair) ConfigFor(conn *extsock.Conn, w Wire, ird, ord int) *extsock.Config {
-	c := p.Config(w, ird, ord, net.Dialer{})
-	if isNear(conn) {
+func (p *Pair) ConfigFor(peer *conn.Conn, w Wire, ird, ord int) *conn.Config {
+	c := p.Config(w, ird, ord)
+	if isNear(peer) {
 		c = nearConfig(c)
 	}
 	return c
 }
+
+// replyTime is how long a connection manager's Reply may take to be sent.
+const replyTime = 5 * time.Second
 
 // Expect says that a connection manager connects the queue pair that a program wants to join with
 // queue pair qpn of the device at a. So this device does not connect it at once: the program may
@@ -86,8 +90,8 @@ func (d *Device) Expect(a netip.Addr, qpn uint32) (done func()) {
 
 // Accept answers a peer's Request for c, which is to become the connection of p. If p ends before
 // Start, the peer writes nothing. If Accept returns an error, c is closed.
-func (p *Pair) Accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, private []byte) error {
-	err := p.q.accept(ctx, r, c, private, p.life)
+func (p *Pair) Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error {
+	err := p.q.accept(ctx, r, c, cfg, private, p.life)
 	if err != nil {
 		p.q.giveUp(c)
 	}
@@ -99,7 +103,7 @@ func (p *Pair) Accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, 
 // which the program may have set some itself. ended is called once when the connection has ended,
 // however. If Start returns an error, the queue pair is not the one that p is any more, or the peer
 // is gone; then c is closed.
-func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) (err error) {
+func (p *Pair) Start(c *conn.Conn, w Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) (err error) {
 	q := p.q
 	defer func() {
 		if err != nil {
@@ -123,7 +127,7 @@ func (p *Pair) Start(c *extsock.Conn, w Wire, initiator bool, peer uint32, attrs
 	l := q.newLink(c, peer, w)
 	l.ended = ended
 	if attrs == nil { // as siw has them
-		s := c.ConnectionState()
+		s := c.Peer().Agreement
 		attrs = &uverbs.Attributes{DestQPN: peer, MTU: uverbs.MTU, MaxRead: uint8(min(s.ORD, 255)), MaxDestRead: uint8(min(s.IRD, 255))}
 	}
 	if !l.run(q.manage(l, p.life, attrs)) {

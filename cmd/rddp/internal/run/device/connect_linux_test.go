@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/prototest"
@@ -85,16 +86,35 @@ func TestManagedRefuses(t *testing.T) {
 	q.mu.Lock()
 	life := q.life.number
 	q.mu.Unlock()
-	near, far, err := shm.SocketPair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer far.Close()
-	l := q.newLink(extsock.NewConn(near, true, nil), 0, Frames)
+	l := q.newLink(pairOfConns(t), 0, Frames)
 	if !l.run(q.manage(l, life, &uverbs.Attributes{})) {
 		t.Fatal("it is not connected")
 	}
 	if reject := (*mpa.RejectError)(nil); !errors.As(<-refused, &reject) {
 		t.Error("the Request is not rejected")
 	}
+}
+
+// pairOfConns returns one end of a connection in DDP mode.
+func pairOfConns(t *testing.T) *conn.Conn {
+	t.Helper()
+	a, b, err := shm.SocketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := conn.Config{Domain: new(ddp.Domain), SendDepth: 8, RecvDepth: 8, RecvSize: 64, StartupTimeout: requestTime, CloseTimeout: Linger}
+	asks, answers := conn.New(conn.StreamOf(a), true, &cfg, nil), conn.New(conn.StreamOf(b), false, &cfg, nil)
+	t.Cleanup(func() { asks.Close(); answers.Close() })
+	accepted := make(chan error, 1)
+	go func() {
+		r, err := answers.ReceiveRequest(t.Context())
+		if err == nil {
+			err = r.Accept(t.Context(), &cfg, nil)
+		}
+		accepted <- err
+	}()
+	if err := errors.Join(asks.Connect(t.Context(), nil), <-accepted); err != nil {
+		t.Fatal(err)
+	}
+	return asks
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/fault"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
@@ -44,7 +44,7 @@ type Device struct {
 	rnrTick     time.Duration
 	missMost    time.Duration
 	managerTime time.Duration
-	userOf      func(*extsock.Conn) user.Relation // userOf, if no test has another one
+	userOf      func(*conn.Conn) user.Relation // userOf, if no test has another one
 	refusals    refusedPeers
 	guid        [8]byte
 	// ctx is done when the device closes.

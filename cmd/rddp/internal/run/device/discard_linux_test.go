@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/prototest"
@@ -108,11 +109,12 @@ func testNoAccess(t *testing.T, op uint32) {
 func TestNoDDPModeAfterEnd(t *testing.T) {
 	p := newProgram(t, newDevice(t))
 	x := p.dev.find(p.qp(nil).Num)
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{JudgeRequests: true})
+	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer below.Close()
+	l := conn.NewListener(below, &conn.Config{StartupTimeout: requestTime})
 	answered := make(chan error, 1)
 	go func() {
 		d := extsock.Dialer{Config: &extsock.Config{Messages: true, NoCapabilities: true}}
@@ -126,7 +128,7 @@ func TestNoDDPModeAfterEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.(*extsock.Conn).ReceiveRequest(t.Context())
+	r, err := c.ReceiveRequest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +136,7 @@ func TestNoDDPModeAfterEnd(t *testing.T) {
 	life := x.life.number
 	x.mu.Unlock()
 	x.reset()
-	x.answer(&request{conn: c.(*extsock.Conn), r: r, user: user.Same}, life)
+	x.answer(&request{conn: c, r: r, user: user.Same}, life)
 	if err := <-answered; err == nil {
 		t.Error("the peer is in DDP mode with a queue pair that has ended")
 	}

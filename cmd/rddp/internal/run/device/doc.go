@@ -9,7 +9,7 @@
 // # On the wire
 //
 // Two queue pairs that a program has joined with nothing but (GID, QPN) have a connection of
-// package extsock, in message mode, between their devices. A QPN has the TCP port of its protection
+// package conn, in message mode, between their devices. A QPN has the TCP port of its protection
 // domain in its upper 16 bits, so it is an address. The queue pair with the lower (GID, QPN) dials.
 // The private data of the MPA Request and Reply is a hello. See door.go for who may join a queue
 // pair, and self.go for one that is joined with itself.

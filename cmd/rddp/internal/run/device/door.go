@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/mpa"
@@ -37,7 +37,7 @@ var (
 )
 
 // userOf returns whose the device at the other end of a connection is.
-func userOf(c *extsock.Conn) user.Relation {
+func userOf(c *conn.Conn) user.Relation {
 	if isNear(c) {
 		return user.Same // package near connects nobody else
 	}
@@ -93,9 +93,9 @@ func (q *queuePair) confirm(ctx context.Context, p *request) error {
 	if err != nil {
 		return err
 	}
-	c := extsock.NewConn(nc, true, &extsock.Config{PrivateData: me.appendTo(nil), HandshakeTimeout: requestTime})
+	c := conn.New(conn.StreamOf(nc), true, &conn.Config{StartupTimeout: requestTime}, nil)
 	defer c.Close()
-	err = c.EnableDDP(ctx, nil)
+	err = c.Connect(ctx, me.appendTo(nil))
 	if d.userOf(c) == user.Another { // Ending is no reason: the peer has rejected the Request
 		return errAnotherUser
 	}

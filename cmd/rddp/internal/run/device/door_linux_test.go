@@ -20,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/prototest"
@@ -66,7 +67,7 @@ func newLogged(t *testing.T) *logged {
 
 // setUser makes the device take all peers for those of a user. A test calls it before there are
 // any.
-func (l *logged) setUser(r user.Relation) { l.userOf = func(*extsock.Conn) user.Relation { return r } }
+func (l *logged) setUser(r user.Relation) { l.userOf = func(*conn.Conn) user.Relation { return r } }
 
 // envIntruder has this process be an intruder: it holds two QPNs and the port at which the intruder
 // listens.
@@ -91,7 +92,7 @@ func ask(t *testing.T, from, to uint32) (*extsock.Conn, error) {
 	}}
 	c, err := d.DialDDP(t.Context(), "tcp", qpnAddress(localhost.As16(), to))
 	if err == nil {
-		err = sayHere(c)
+		_, err = c.Write(iAmHere.appendTo(nil))
 	}
 	return c, err
 }
@@ -191,7 +192,7 @@ func answerAll(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	fmt.Println("listens", uint32(portOf(l))<<8)
+	fmt.Println("listens", uint32(addrPort(l.Addr()).Port())<<8)
 	for range n {
 		nc, err := l.Accept()
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -256,7 +256,7 @@ func (l *link) discard() {
 
 // forgetLater ends the Discard of a connection that has been closed, once nothing of it is left:
 // until then the connection may still receive.
-func forgetLater(c *extsock.Conn, forget func()) {
+func forgetLater(c *conn.Conn, forget func()) {
 	go func() {
 		_ = c.Wait(context.Background()) // without an end of the context there is no error
 		forget()

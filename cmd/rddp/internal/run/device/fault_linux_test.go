@@ -10,7 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/prototest"
@@ -63,7 +66,7 @@ func TestFaultOfAPlainReceive(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newFaultyDevice(t, "receive=LOC_PROT_ERR@2"))
 	qa, qb := a.qp(nil), b.qp(nil)
 	pa := a.pairOf(t, qa)
-	c := b.dialPlain(t, qb, pa.Config(Plain, 1, 1, net.Dialer{}))
+	c := b.connectPlain(t, qb, pa.Config(Plain, 1, 1))
 	if err := pa.Start(c, Plain, true, 0, nil, func() {}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +99,16 @@ func (p *program) pairOf(t *testing.T, q *guest.QP) *Pair {
 	return pair
 }
 
-// dialPlain connects to q of p without frames, by the configuration.
+// connectPlain connects to q of p without frames, as a device does.
+func (p *program) connectPlain(t *testing.T, q *guest.QP, cfg *conn.Config) (c *conn.Conn) {
+	p.acceptPlain(t, q, func() {}, func(address string) (err error) {
+		c, err = p.dev.Dial(prototest.TimeLimit(t), net.Dialer{}, address, cfg, nil)
+		return err
+	})
+	return c
+}
+
+// dialPlain connects to q of p without frames, as a peer that is no device.
 func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *extsock.Conn {
 	var c *extsock.Conn
 	p.acceptPlain(t, q, func() {}, func(address string) (err error) {
@@ -112,19 +124,24 @@ func (p *program) dialPlain(t *testing.T, q *guest.QP, cfg *extsock.Config) *ext
 func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func(address string) error) {
 	t.Helper()
 	pair := p.pairOf(t, q)
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", pair.Config(Plain, 1, 1, net.Dialer{}))
+	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer below.Close()
+	l := conn.NewListener(below, pair.Config(Plain, 1, 1))
 	started := make(chan error, 1)
 	go func() {
 		c, err := l.Accept()
+		var r *conn.Request
 		if err == nil {
-			err = c.(*extsock.Conn).EnableDDP(prototest.TimeLimit(t), nil)
+			r, err = c.ReceiveRequest(prototest.TimeLimit(t))
 		}
 		if err == nil {
-			err = pair.Start(c.(*extsock.Conn), Plain, false, 0, nil, ended)
+			err = pair.Accept(prototest.TimeLimit(t), r, c, pair.Config(Plain, 1, 1), nil)
+		}
+		if err == nil {
+			err = pair.Start(c, Plain, false, 0, nil, ended)
 		}
 		started <- err
 	}()
@@ -137,8 +154,11 @@ func (p *program) acceptPlain(t *testing.T, q *guest.QP, ended func(), dial func
 func TestNudge(t *testing.T) {
 	b := newProgram(t, newDevice(t))
 	qb := b.qp(nil)
-	c := b.dialPlain(t, qb, &extsock.Config{Messages: true, NoCapabilities: true})
+	c := b.connectPlain(t, qb, &conn.Config{
+		Domain: new(ddp.Domain), NoCapabilities: true, SendDepth: 8, RecvDepth: 8, RecvSize: 8, StartupTimeout: requestTime, CloseTimeout: Linger,
+	})
 	defer c.Close()
+	sums := func() counters.Sums { return c.Counts().Sums() }
 	hear := func(n int) {
 		t.Helper()
 		for range n {
@@ -157,9 +177,9 @@ func TestNudge(t *testing.T) {
 	}{{0, 1}, {talks, 2}, {1, 2}} {
 		hear(tt.hears)
 		nudgeNow(c)
-		prototest.Wait(t, "the nudges", func() bool { return c.Stats().Sent.Writes >= tt.want })
-		if n := c.Stats().Sent.Writes; n != tt.want {
-			t.Errorf("%d nudges after %d FPDUs, want %d", n, c.Stats().Received.FPDUs, tt.want)
+		prototest.Wait(t, "the nudges", func() bool { return sums()[counters.Sent+counters.Writes] >= tt.want })
+		if n := sums()[counters.Sent+counters.Writes]; n != tt.want {
+			t.Errorf("%d nudges after %d FPDUs, want %d", n, sums()[counters.Received+counters.FPDUs], tt.want)
 		}
 	}
 }
@@ -289,7 +309,7 @@ func TestFaultOfAManagedQueuePair(t *testing.T) {
 	a, b := newProgram(t, newFaultyDevice(t, "qp-error@1ms")), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)
 	pa := a.pairOf(t, qa)
-	c := b.dialPlain(t, qb, pa.Config(Plain, 1, 1, net.Dialer{}))
+	c := b.connectPlain(t, qb, pa.Config(Plain, 1, 1))
 	if err := pa.Start(c, Plain, true, 0, nil, func() {}); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (l *link) complete() {
 	defer close(l.drained)
 	var done [64]rdmap.Completion
 	for {
-		n, err := l.conn.SendCQ().WaitBatch(l.ctx, done[:], false)
+		n, err := l.conn.WaitCompletions(l.ctx, done[:])
 		if err != nil {
 			return
 		}

@@ -12,9 +12,10 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A port is where the peers of a PD's queue pairs connect: one or several TCP ports. A connection
@@ -22,9 +23,9 @@ import (
 // port of the same number, which is open if a UD queue pair has it.
 type port struct {
 	mu        locks.Mutex[locks.RNICPort]
-	listeners []*extsock.Listener // +checklocks:mu
+	listeners []*conn.Listener // +checklocks:mu
 	// those for peers on this host
-	near      []*extsock.Listener      // +checklocks:mu
+	near      []*conn.Listener         // +checklocks:mu
 	datagrams map[uint16]*datagramPort // +checklocks:mu
 	closed    bool                     // +checklocks:mu
 }
@@ -77,20 +78,21 @@ func (p *port) listenLocked(d *Device, pd *protectionDomain) (uint16, error) {
 	if len(d.addresses) == 1 {
 		host = d.addresses[0].String()
 	}
-	l, err := extsock.Listen("tcp", net.JoinHostPort(host, "0"), d.config(pd, net.Dialer{}))
+	below, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return 0, err
 	}
+	l := conn.NewListener(d.faults.Listener(below), d.config(pd))
 	p.listeners = append(p.listeners, l)
 	go d.accept(l)
-	if n := d.ListenNear(netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd, net.Dialer{})); n != nil {
+	if n := d.ListenNear(netip.AddrPortFrom(netip.IPv6Unspecified(), portOf(l)), false, d.config(pd)); n != nil {
 		p.near = append(p.near, n)
 		go d.accept(n)
 	}
 	return portOf(l), nil
 }
 
-func portOf(l *extsock.Listener) uint16 { return addrPort(l.Addr()).Port() }
+func portOf(l *conn.Listener) uint16 { return addrPort(l.Addr()).Port() }
 
 func (p *port) close() {
 	p.mu.Lock()
@@ -110,8 +112,8 @@ func (p *port) close() {
 }
 
 // accept takes connections of peers until the listener is closed.
-func (d *Device) accept(l *extsock.Listener) {
-	accept.Each(d.ctx, l, func(c net.Conn) { d.receiveRequest(c.(*extsock.Conn)) })
+func (d *Device) accept(l *conn.Listener) {
+	accept.Each(d.ctx, l, d.receiveRequest)
 }
 
 // requestTime is how long a peer may take to send its MPA Request.
@@ -120,8 +122,8 @@ const requestTime = 10 * time.Second
 // A request is a peer's wish to join a queue pair.
 type request struct {
 	hello
-	conn *extsock.Conn
-	r    *extsock.Request
+	conn *conn.Conn
+	r    *conn.Request
 	user user.Relation // never Another
 }
 
@@ -139,7 +141,7 @@ func (r *request) reject(private []byte) {
 }
 
 // receiveRequest receives the Request of a connection and finds the queue pair that it is for.
-func (d *Device) receiveRequest(c *extsock.Conn) {
+func (d *Device) receiveRequest(c *conn.Conn) {
 	ctx, cancel := context.WithTimeout(d.ctx, requestTime)
 	defer cancel()
 	r, err := c.ReceiveRequest(ctx)
@@ -224,11 +226,11 @@ func (q *queuePair) answer(p *request, life uint64) {
 		}
 	}
 	me := hello{kind: joining, from: q.num, to: p.from, gid: q.gid()}
-	p.r.Config = q.config(net.Dialer{})
+	cfg := q.config()
 	if isNear(p.conn) {
-		p.r.Config = nearConfig(p.r.Config)
+		cfg = nearConfig(cfg)
 	}
-	err := q.accept(ctx, p.r, p.conn, me.appendTo(nil), life)
+	err := q.accept(ctx, p.r, p.conn, cfg, me.appendTo(nil), life)
 	if err == nil {
 		err = awaitPeer(p.conn)
 	}
@@ -241,10 +243,8 @@ func (q *queuePair) answer(p *request, life uint64) {
 var iAmHere = frame{kind: frameAck}
 
 // awaitPeer waits for that frame.
-func awaitPeer(c *extsock.Conn) error {
-	if err := c.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
-		return err
-	}
+func awaitPeer(c *conn.Conn) error {
+	c.SetReadDeadline(time.Now().Add(requestTime))
 	b := make([]byte, frameLen)
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
@@ -256,7 +256,8 @@ func awaitPeer(c *extsock.Conn) error {
 	if err != nil {
 		return err
 	}
-	return c.SetReadDeadline(time.Time{})
+	c.SetReadDeadline(time.Time{})
+	return nil
 }
 
 // gid returns the GID that the program has chosen for q.
@@ -319,8 +320,8 @@ func (q *queuePair) joinLocked() {
 }
 
 // sayHere sends the first frame.
-func sayHere(c *extsock.Conn) error {
-	_, err := c.Write(iAmHere.appendTo(nil))
+func sayHere(c *conn.Conn) error {
+	_, err := c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkSend, Data: iAmHere.appendTo(nil), Inline: true, Unsignaled: true}})
 	return err
 }
 
@@ -329,14 +330,13 @@ func sayHere(c *extsock.Conn) error {
 func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uint64) {
 	from := netip.AddrFrom16(h.gid).Unmap()
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
-	d := extsock.Dialer{Config: q.config(dialer)}
-	d.Config.PrivateData = h.appendTo(nil)
+	cfg, private := q.config(), h.appendTo(nil)
 	me, to := netip.AddrPortFrom(from, uint16(h.from>>8)), netip.AddrPortFrom(netip.AddrFrom16(peer).Unmap(), uint16(h.to>>8))
 	var again retry.Wait
 	for {
-		c, err := q.ctx.dev.DialNear(ctx, me, to, d.Config)
+		c, err := q.ctx.dev.DialNear(ctx, me, to, cfg, private)
 		if c == nil && err == nil {
-			c, err = d.DialDDP(ctx, "tcp", qpnAddress(peer, h.to))
+			c, err = q.ctx.dev.Dial(ctx, dialer, qpnAddress(peer, h.to), cfg, private)
 		}
 		if err == nil {
 			if q.isPeer(c, h, peer) && q.expect(c, life) && sayHere(c) == nil && q.start(c, h.to, life) {
@@ -353,11 +353,11 @@ func (q *queuePair) dial(ctx context.Context, h hello, peer uverbs.GID, life uin
 
 // isPeer reports whether c, which h has begun, leads to the queue pair that the program wants to
 // join q with.
-func (q *queuePair) isPeer(c *extsock.Conn, h hello, peer uverbs.GID) bool {
+func (q *queuePair) isPeer(c *conn.Conn, h hello, peer uverbs.GID) bool {
 	if err := reasonAgainst(q.ctx.dev.userOf(c)); err != nil {
 		q.refuses(c.RemoteAddr(), h.to, err)
 		return false
 	}
-	answer, err := parseHello(c.ConnectionState().PeerPrivateData)
+	answer, err := parseHello(c.Peer().PrivateData)
 	return err == nil && answer.kind == joining && answer.from == h.to && answer.to == h.from && answer.gid == peer
 }

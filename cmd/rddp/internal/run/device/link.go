@@ -6,22 +6,21 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
-	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A link is the connection of two joined queue pairs. A queue pair that is reset and joined again
 // gets another one.
 type link struct {
 	q    *queuePair
-	conn *extsock.Conn
+	conn *conn.Conn
 	// serving is the connection on which the requests of the peer come, and what answers them
 	// leaves: conn, unless the queue pair is joined with itself. Then served is closed when serving
 	// has ended.
-	serving *extsock.Conn
+	serving *conn.Conn
 	served  chan struct{}
 	peer    uint32 // QPN
 
@@ -68,55 +67,60 @@ const (
 	Plain
 )
 
-// orNone returns the value of Config.IRD that means n.
-func orNone(n int) int {
-	if n <= 0 {
-		return -1
-	}
-	return n
-}
-
-// config returns the configuration of the connections of pd's queue pairs. dialer is what dials
-// them.
-func (d *Device) config(pd *protectionDomain, dialer net.Dialer) *extsock.Config {
+// config returns the configuration of the connections of pd's queue pairs.
+func (d *Device) config(pd *protectionDomain) *conn.Config {
 	const forever = 24 * time.Hour
-	return &extsock.Config{
-		Domain: &pd.domain, Messages: true, RecvSize: frameLen + maxPiece, RecvDepth: 2*window + 8, SendDepth: depth,
-		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Startup: extsock.StartupOff, JudgeRequests: true, Terminate: rdmap.TerminateAtClose,
-		HandshakeTimeout: forever, CloseTimeout: Linger, BadSTagDelay: -1, Backend: d.backend(dialer),
+	return &conn.Config{
+		Domain: &pd.domain, RecvSize: frameLen + maxPiece, RecvDepth: 2*window + 8, SendDepth: depth,
+		IRD: int(limits.MaxRead), ORD: int(limits.MaxRead), Terminate: rdmap.TerminateAtClose, StartupTimeout: forever, CloseTimeout: Linger,
 	}
 }
 
 // config returns the configuration of q's next connection. The program may change the rights of the
 // peer later, but that has no effect on the connection.
-func (q *queuePair) config(dialer net.Dialer) *extsock.Config {
-	c := q.ctx.dev.config(q.pd, dialer)
+func (q *queuePair) config() *conn.Config {
+	c := q.ctx.dev.config(q.pd)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c.IRD = orNone(min(int(q.life.attrs.MaxDestRead), c.IRD))
+	c.IRD = min(int(q.life.attrs.MaxDestRead), c.IRD)
 	if q.life.attrs.State != uverbs.Reset { // where the program has said nothing yet
 		c.Denied = (ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic) &^ remoteAccess(q.life.attrs.Access)
 	}
 	return c
 }
 
-// backend returns the TCP of the device.
-func (d *Device) backend(dialer net.Dialer) toe.Backend {
-	if b := d.faults.Backend(dialer); b != nil {
-		return b
+// Dial connects by TCP to a device at address, and does MPA startup. privateData goes to the peer.
+func (d *Device) Dial(ctx context.Context, dialer net.Dialer, address string, cfg *conn.Config, privateData []byte) (*conn.Conn, error) {
+	nc, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
 	}
-	return &kernel.Backend{Dialer: dialer}
+	s, err := d.faults.Stream(nc.(*net.TCPConn))
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, s, cfg, privateData)
+}
+
+// connect does MPA startup over s, which it owns.
+func connect(ctx context.Context, s toe.Stream, cfg *conn.Config, privateData []byte) (*conn.Conn, error) {
+	c := conn.New(s, true, cfg, nil)
+	if err := c.Connect(ctx, privateData); err != nil {
+		_ = c.Close() // err is the cause
+		return nil, err
+	}
+	return c, nil
 }
 
 // expect notes that c is to become the connection of q, so that the peer writes nothing if q ends
 // before. It returns false if q has ended already. life is that of q when the connection was begun.
 // Unless c becomes the connection of a link, the caller must call giveUp. A second call says
 // whether q still waits for c.
-func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
+func (q *queuePair) expect(c *conn.Conn, life uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.coming == nil {
-		q.coming = make(map[*extsock.Conn]func())
+		q.coming = make(map[*conn.Conn]func())
 	}
 	if _, known := q.coming[c]; !known {
 		q.coming[c] = nil
@@ -129,15 +133,15 @@ func (q *queuePair) expect(c *extsock.Conn, life uint64) bool {
 
 // accept answers a peer's Request for c. q expects c from then on, because in DDP mode the peer may
 // write. If it returns an error, the caller must call giveUp.
-func (q *queuePair) accept(ctx context.Context, r *extsock.Request, c *extsock.Conn, private []byte, life uint64) error {
+func (q *queuePair) accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte, life uint64) error {
 	if !q.expect(c, life) {
 		return errNotReady
 	}
-	return r.Accept(ctx, private)
+	return r.Accept(ctx, cfg, private)
 }
 
 // giveUp closes a connection that has not become that of q.
-func (q *queuePair) giveUp(c *extsock.Conn) {
+func (q *queuePair) giveUp(c *conn.Conn) {
 	q.mu.Lock()
 	forget, expected := q.coming[c]
 	if expected && forget == nil {
@@ -153,7 +157,7 @@ func (q *queuePair) giveUp(c *extsock.Conn) {
 
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q
 // is not waiting for it any more. life is that of q when the connection was begun.
-func (q *queuePair) start(c *extsock.Conn, peer uint32, life uint64) bool {
+func (q *queuePair) start(c *conn.Conn, peer uint32, life uint64) bool {
 	return q.startLink(q.newLink(c, peer, Frames), life)
 }
 
@@ -170,8 +174,8 @@ func (q *queuePair) startLink(l *link, life uint64) bool {
 }
 
 // newLink returns a link that q does not have yet.
-func (q *queuePair) newLink(c *extsock.Conn, peer uint32, w Wire) *link {
-	l := &link{q: q, conn: c, serving: c, peer: peer, plain: w == Plain, out: outgoing{plain: w == Plain, serves: c.ConnectionState().ORD}, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
+func (q *queuePair) newLink(c *conn.Conn, peer uint32, w Wire) *link {
+	l := &link{q: q, conn: c, serving: c, peer: peer, plain: w == Plain, out: outgoing{plain: w == Plain, serves: c.Peer().Agreement.ORD}, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l, l.receiver.in.unreliable = l, q.kind == uverbs.UC
 	return l

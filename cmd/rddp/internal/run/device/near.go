@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 )
 
 // This file has the connections to devices of the same host and user. They go through memory that
@@ -18,7 +18,7 @@ func (d *Device) hasNear() bool { return !d.onlyTCP && !d.faults.HasNetwork() }
 
 // nearConfig makes c the configuration of a connection through memory, for either end. Without the
 // wish of either, FPDUs have no CRC: it would protect bytes that do not leave the host's memory.
-func nearConfig(c *extsock.Config) *extsock.Config {
+func nearConfig(c *conn.Config) *conn.Config {
 	n := *c
 	n.NoCRC = true
 	return &n
@@ -27,7 +27,7 @@ func nearConfig(c *extsock.Config) *extsock.Config {
 // ListenNear listens for devices of this host that would reach a TCP listener at the address at.
 // only says that such a listener for IPv6 takes no connections over IPv4. ListenNear returns nil if
 // that cannot be; then the devices come over TCP.
-func (d *Device) ListenNear(at netip.AddrPort, only bool, c *extsock.Config) *extsock.Listener {
+func (d *Device) ListenNear(at netip.AddrPort, only bool, c *conn.Config) *conn.Listener {
 	if !d.hasNear() {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (d *Device) ListenNear(at netip.AddrPort, only bool, c *extsock.Config) *ex
 		d.log.Info("no connections through memory", "port", at.Port(), "err", err)
 		return nil
 	}
-	return extsock.NewListener(l, nearConfig(c))
+	return conn.NewListener(l, nearConfig(c))
 }
 
 // reaches reports whether a connection to a reaches a TCP listener at the address at.
@@ -51,7 +51,7 @@ func reaches(a, at netip.Addr, only bool) bool {
 
 // DialNear connects to a device on this host. It returns nil, and no error, if there is none at
 // that address.
-func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *extsock.Config) (*extsock.Conn, error) {
+func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *conn.Config, privateData []byte) (*conn.Conn, error) {
 	if !d.hasNear() {
 		return nil, nil
 	}
@@ -59,16 +59,11 @@ func (d *Device) DialNear(ctx context.Context, from, to netip.AddrPort, c *extso
 	if err != nil {
 		return nil, nil // TCP tells why not, if it does not get there either
 	}
-	conn := extsock.NewConn(s, true, nearConfig(c))
-	if err := conn.EnableDDP(ctx, nil); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return conn, nil
+	return connect(ctx, s, nearConfig(c), privateData)
 }
 
 // isNear reports whether a connection goes through memory.
-func isNear(c *extsock.Conn) bool {
+func isNear(c *conn.Conn) bool {
 	_, is := c.LocalAddr().(shm.Addr)
 	return is
 }

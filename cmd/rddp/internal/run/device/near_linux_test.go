@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/internal/testkit/guest"
 	"github.com/rddp/rddp/internal/testkit/prototest"
@@ -30,7 +30,7 @@ func isJoinedNear(t *testing.T, p *program, q *guest.QP) (is bool) {
 			return false
 		}
 		is = isNear(qp.link.conn)
-		if crc := qp.link.conn.ConnectionState().CRC; crc == is {
+		if crc := qp.link.conn.Peer().Agreement.CRC; crc == is {
 			t.Errorf("through memory: %v, with CRCs: %v", is, crc)
 		}
 		return true
@@ -57,7 +57,7 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 	pa, _ := a.dev.Pair(qa.Num)
 	pb, _ := b.dev.Pair(qb.Num)
 	to := netip.AddrPortFrom(localhost, ownPort(t))
-	l := b.dev.ListenNear(to, false, &extsock.Config{Startup: extsock.StartupOff, JudgeRequests: true, BadSTagDelay: -1})
+	l := b.dev.ListenNear(to, false, &conn.Config{StartupTimeout: requestTime})
 	if l == nil {
 		t.Fatal("no listener")
 	}
@@ -70,23 +70,21 @@ func manage(t *testing.T, a, b *program, qa, qb *guest.QP) {
 			if err != nil {
 				return err
 			}
-			conn := c.(*extsock.Conn)
-			r, err := conn.ReceiveRequest(ctx)
+			r, err := c.ReceiveRequest(ctx)
 			if err != nil {
 				return err
 			}
-			r.Config = pb.ConfigFor(conn, Frames, 1, 1)
-			if err := r.Accept(ctx, nil); err != nil {
+			if err := r.Accept(ctx, pb.ConfigFor(c, Frames, 1, 1), nil); err != nil {
 				return err
 			}
-			return pb.Start(conn, Frames, false, qa.Num, nil, nil)
+			return pb.Start(c, Frames, false, qa.Num, nil, nil)
 		}()
 	}()
-	conn, err := a.dev.DialNear(ctx, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1, net.Dialer{}))
-	if conn == nil || err != nil {
-		t.Fatal(conn, err)
+	c, err := a.dev.DialNear(ctx, netip.AddrPortFrom(localhost, 1), to, pa.Config(Frames, 1, 1), nil)
+	if c == nil || err != nil {
+		t.Fatal(c, err)
 	}
-	if err := errors.Join(pa.Start(conn, Frames, true, qb.Num, nil, nil), <-started); err != nil {
+	if err := errors.Join(pa.Start(c, Frames, true, qb.Num, nil, nil), <-started); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -131,7 +129,7 @@ func TestListenNear(t *testing.T) {
 		{"127.0.0.2", false, false, false},
 	} {
 		at := netip.AddrPortFrom(netip.MustParseAddr(test.at), port)
-		l := d.ListenNear(at, test.only, &extsock.Config{})
+		l := d.ListenNear(at, test.only, &conn.Config{})
 		if l == nil {
 			t.Fatal("no listener")
 		}

@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
+	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -27,7 +28,7 @@ const (
 )
 
 // plainConfig makes c the configuration of a connection without frames.
-func (q *queuePair) plainConfig(c *extsock.Config) {
+func (q *queuePair) plainConfig(c *conn.Config) {
 	c.NoCapabilities = true // the peer's program would see them
 	c.Terminate = rdmap.TerminateAfterAnswers
 	c.RecvDepth, c.RecvSize = plainDepth, math.MaxInt32
@@ -75,10 +76,10 @@ const (
 // A peer that talks needs none, and it may harm: siw resets a connection in which something lies
 // unread when its program closes it, and what siw has sent may be lost then. On a busy machine the
 // timer may be that late.
-func nudge(c *extsock.Conn) { time.AfterFunc(nudgeAfter, func() { nudgeNow(c) }) }
+func nudge(c *conn.Conn) { time.AfterFunc(nudgeAfter, func() { nudgeNow(c) }) }
 
-func nudgeNow(c *extsock.Conn) {
-	if c.Stats().Received.FPDUs > talks {
+func nudgeNow(c *conn.Conn) {
+	if c.Counts().Sums()[counters.Received+counters.FPDUs] > talks {
 		return
 	}
 	_, _ = c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Unsignaled: true}}) // it fails if the connection has ended

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/ring"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -58,7 +58,7 @@ type queuePair struct {
 	ending chan struct{} // +checklocks:mu
 	// connections that may become that of the link, and how to end the Discard of each; nil without
 	// one
-	coming map[*extsock.Conn]func() // +checklocks:mu
+	coming map[*conn.Conn]func() // +checklocks:mu
 	// ends the dial that is under way; nil if there is none
 	stopDial context.CancelFunc // +checklocks:mu
 	// of the dial that is under way: see door.go

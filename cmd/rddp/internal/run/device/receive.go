@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
@@ -40,7 +40,7 @@ const (
 var pieces = sync.Pool{New: func() any { b := make([]byte, frameLen+maxPiece); return &b }}
 
 // run reads frames from a connection of the link until it ends, and returns why.
-func (r *receiver) run(c *extsock.Conn) error {
+func (r *receiver) run(c *conn.Conn) error {
 	short := make([]byte, shortRead)
 	var long *[]byte
 	defer func() {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/retry"
 	"github.com/rddp/rddp/cmd/rddp/internal/run/shm"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -46,9 +45,9 @@ func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 	if err != nil {
 		return err
 	}
-	cfg := nearConfig(q.config(net.Dialer{}))
-	asking, serving := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
-	if err = q.startUpSelf(ctx, asking, serving, life); err == nil {
+	cfg := nearConfig(q.config())
+	asking, serving := conn.New(conn.StreamOf(a), true, cfg, nil), conn.New(conn.StreamOf(b), false, cfg, nil)
+	if err = q.startUpSelf(ctx, asking, serving, cfg, life); err == nil {
 		l := q.newLink(asking, q.num, Frames)
 		l.serving, l.served = serving, make(chan struct{})
 		if q.startLink(l, life) {
@@ -62,10 +61,10 @@ func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 }
 
 // startUpSelf does MPA startup between the two ends.
-func (q *queuePair) startUpSelf(ctx context.Context, asking, serving *extsock.Conn, life uint64) error {
+func (q *queuePair) startUpSelf(ctx context.Context, asking, serving *conn.Conn, cfg *conn.Config, life uint64) error {
 	asked := make(chan error, 1)
 	go func() {
-		err := asking.EnableDDP(ctx, nil)
+		err := asking.Connect(ctx, nil)
 		if err == nil {
 			err = sayHere(asking)
 		}
@@ -73,7 +72,7 @@ func (q *queuePair) startUpSelf(ctx context.Context, asking, serving *extsock.Co
 	}()
 	r, err := serving.ReceiveRequest(ctx)
 	if err == nil {
-		err = q.accept(ctx, r, serving, nil, life)
+		err = q.accept(ctx, r, serving, cfg, nil, life)
 	}
 	if err == nil {
 		err = awaitPeer(serving)

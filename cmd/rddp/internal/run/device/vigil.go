@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"github.com/rddp/rddp/internal/conn/counters"
 	"time"
 
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
@@ -90,8 +91,8 @@ func (l *link) heard(now time.Time) time.Time {
 	if ago, ok := lastAcknowledgement(l.conn); ok {
 		return now.Add(-ago)
 	}
-	s := l.conn.Stats()
-	moved := s.Received.FPDUs + s.Sent.FPDUs
+	s := l.conn.Counts().Sums()
+	moved := s[counters.Received+counters.FPDUs] + s[counters.Sent+counters.FPDUs]
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	waits := l.out.isWaiting() // the peer holds a frame, and has said so

@@ -1,20 +1,26 @@
 package device
 
 import (
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 )
 
 // lastAcknowledgement returns how long ago the peer's TCP has acknowledged something. ok is false
 // if the connection is not the system's TCP.
-func lastAcknowledgement(c *extsock.Conn) (ago time.Duration, ok bool) {
-	raw, err := c.SyscallConn()
+func lastAcknowledgement(c *conn.Conn) (ago time.Duration, ok bool) {
+	s, ok := c.Stream().(syscall.Conn)
+	if !ok {
+		return 0, false
+	}
+	raw, err := s.SyscallConn()
 	if err != nil {
 		return 0, false
 	}
+	ok = false
 	_ = raw.Control(func(fd uintptr) {
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err == nil {

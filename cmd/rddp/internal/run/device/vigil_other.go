@@ -5,8 +5,8 @@ package device
 import (
 	"time"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/conn"
 )
 
 // lastAcknowledgement is for Linux.
-func lastAcknowledgement(*extsock.Conn) (ago time.Duration, ok bool) { return 0, false }
+func lastAcknowledgement(*conn.Conn) (ago time.Duration, ok bool) { return 0, false }

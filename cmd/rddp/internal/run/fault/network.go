@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/badlink"
+	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/netconn"
 )
 
@@ -24,34 +24,12 @@ func (p *Plan) hasNetwork() bool {
 // HasNetwork reports whether the Plan has network faults.
 func (i *Injector) HasNetwork() bool { return i != nil && i.plan.hasNetwork() }
 
-// Backend returns a TCP backend with the network faults, which dials with d. It returns nil if
-// there are no network faults.
-func (i *Injector) Backend(d net.Dialer) toe.Backend {
+// Stream returns a stream over c, with the network faults if there are any. It owns c from now on.
+func (i *Injector) Stream(c *net.TCPConn) (toe.Stream, error) {
 	if !i.HasNetwork() {
-		return nil
+		return kernel.New(c), nil
 	}
-	return &backend{i, d}
-}
-
-type backend struct {
-	i      *Injector
-	dialer net.Dialer
-}
-
-func (b *backend) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
-	c, err := b.dialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return b.i.stream(c.(*net.TCPConn))
-}
-
-func (b *backend) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return listener{l, b.i}, nil
+	return i.stream(c)
 }
 
 type listener struct {
@@ -60,7 +38,7 @@ type listener struct {
 }
 
 // Accept drops a connection for which this process has no sockets left.
-func (l listener) Accept() (toe.Stream, error) {
+func (l listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -78,13 +56,8 @@ func (i *Injector) Listener(l net.Listener) net.Listener {
 	if !i.HasNetwork() {
 		return l
 	}
-	return connListener{listener{l, i}}
+	return listener{l, i}
 }
-
-// A connListener is a listener as a net.Listener.
-type connListener struct{ listener }
-
-func (l connListener) Accept() (net.Conn, error) { return l.listener.Accept() }
 
 // stream returns the near end of a path whose far end is c.
 func (i *Injector) stream(c *net.TCPConn) (toe.Stream, error) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/testkit/prototest"
-	"github.com/rddp/rddp/toe"
 )
 
 // A half is an end in memory.
@@ -217,21 +216,14 @@ func TestPathGivesUp(t *testing.T) {
 	}
 }
 
-// TestBackend checks connections over the kernel's TCP: their addresses, half-close and reset, with
-// both kinds of listener.
-func TestBackend(t *testing.T) {
+// TestStreams checks connections over the kernel's TCP: their addresses, half-close and reset.
+func TestStreams(t *testing.T) {
 	i := injector(t, "cut@1MiB")
-	b := i.Backend(net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}})
-	l, err := b.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkBackend(t, b, l)
 	n, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkBackend(t, b, i.Listener(n).(connListener).listener)
+	checkStreams(t, i, i.Listener(n))
 	if n, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -241,10 +233,10 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-func checkBackend(t *testing.T, b toe.Backend, l toe.Listener) {
+func checkStreams(t *testing.T, i *Injector, l net.Listener) {
 	t.Helper()
 	defer l.Close()
-	accepted := make(chan toe.Stream, 1)
+	accepted := make(chan net.Conn, 1)
 	go func() {
 		s, err := l.Accept()
 		if err != nil {
@@ -252,7 +244,12 @@ func checkBackend(t *testing.T, b toe.Backend, l toe.Listener) {
 		}
 		accepted <- s
 	}()
-	c, err := b.Dial(prototest.TimeLimit(t), "tcp", l.Addr().String())
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	nc, err := d.DialContext(prototest.TimeLimit(t), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := i.Stream(nc.(*net.TCPConn))
 	if err != nil {
 		t.Fatal(err)
 	}
