@@ -1,10 +1,10 @@
-// Package requirements is the catalog of what the RFCs require of an iWARP implementation. It
+// Package requirements is the catalog of the RFCs' requirements for an iWARP implementation. It
 // also makes the matrix that shows which tests cover each requirement.
 //
 // Each requirement is a row of a table here. Its id names its RFC and section: MPA-5044-4.3-6 is
 // the sixth requirement of RFC 5044 §4.3. A test covers a requirement by giving the id in its doc
 // comment, so readers find the RFC from the test. [Matrix] finds the tests from the requirement. A
-// row without a test says why there is none.
+// row without a test gives the reason.
 package requirements
 
 import (

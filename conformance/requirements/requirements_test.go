@@ -32,8 +32,8 @@ func load(t *testing.T) ([]Requirement, []Test) {
 	return rows, tests
 }
 
-// TestNoGap: each requirement has a test or a reason why not, and each id in a test is one of a
-// requirement.
+// TestNoGap: each requirement has either a test or a reason why it has none, and each id in a test
+// belongs to a requirement.
 func TestNoGap(t *testing.T) {
 	rows, tests := load(t)
 	for _, g := range Gaps(rows, tests) {
@@ -41,7 +41,7 @@ func TestNoGap(t *testing.T) {
 	}
 }
 
-// TestMatrixIsCurrent: conformance/matrix.md is what the tables and the tests say.
+// TestMatrixIsCurrent: conformance/matrix.md matches the tables and the tests.
 func TestMatrixIsCurrent(t *testing.T) {
 	rows, tests := load(t)
 	want := Matrix(rows, tests)

@@ -85,7 +85,7 @@ func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
 	passed = map[string]bool{}
 	for f, n := range names {
 		cmd := exec.Command("go", "test", "-json", "-tags=conformance", "-timeout=5m", "-run=^("+strings.Join(n, "|")+")$", ".")
-		cmd.Dir = f // which may be of another module
+		cmd.Dir = f // may be in another module
 		cmd.Stderr = os.Stderr
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {
@@ -102,7 +102,7 @@ func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
 				passed[f+" "+e.Test] = true
 			}
 		}
-		cmd.Wait() // what failed is missing in passed
+		cmd.Wait() // failed tests are missing in passed
 	}
 	return passed, nil
 }
