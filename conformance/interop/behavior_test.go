@@ -15,8 +15,8 @@ import (
 // behaviorLimit is how long the tests of extsock may take on one device.
 const behaviorLimit = 10 * time.Minute
 
-// TestBehaviorOnDevices has extsock's own tests of behavior judge connections on each device. What
-// is excluded, and why, is in behavior_test.go of extsock.
+// TestBehaviorOnDevices runs extsock's own tests of behavior with connections on each device.
+// extsock's behavior_test.go lists the excluded tests and the reasons.
 func TestBehaviorOnDevices(t *testing.T) {
 	s := builtStage(t, "extsock.test", "--- PASS: TestBehavior", "test", "-c", "../../extsock")
 	const args = " -test.v -test.short -test.run=^TestBehavior$ -device="

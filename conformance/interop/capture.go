@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Capture records the TCP packets on an interface of the guest until stop is called, which writes
+// Capture records the TCP packets on an interface of the guest until stop is called. stop writes
 // them to the pcap file. "eth0" carries the traffic between siw and the host, "lo" the traffic
 // inside the guest.
 func (g *Guest) Capture(t testing.TB, iface, file string) (stop func()) {

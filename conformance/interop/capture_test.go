@@ -10,11 +10,11 @@ import (
 )
 
 // dissect is tshark's command line for iWARP: heuristics first, and without the dissectors that
-// take Sends for something else.
+// decode Sends as other protocols.
 var dissect = []string{"-o", "tcp.try_heuristic_first:TRUE", "--disable-protocol", "smb_direct",
 	"--disable-protocol", "rpcordma", "-V", "-O", "iwarp_mpa,iwarp_ddp_rdmap"}
 
-// A capture holds each FPDU of a connection, and tshark finds every CRC good.
+// A capture contains each FPDU of a connection, and tshark finds every CRC good.
 func TestCapture(t *testing.T) {
 	g := Start(t)
 	g.SetSiw(t, "mpa_crc_required=1")
@@ -47,7 +47,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// tshark, as the judge of both, finds every FPDU between this stack and siw, and every CRC good.
+// tshark finds every FPDU between this stack and siw, and every CRC good.
 func TestRddpCapture(t *testing.T) {
 	for _, siwInitiates := range []bool{false, true} {
 		t.Run(roleOfSiw(siwInitiates), func(t *testing.T) {

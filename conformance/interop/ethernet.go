@@ -28,7 +28,7 @@ const (
 	arpReply       = 2
 )
 
-// The hardware addresses of the two ends. guest.sh has that of the guest too.
+// The hardware addresses of the two ends. guest.sh also contains the guest's.
 var (
 	guestMAC = []byte{0x52, 0x54, 0x00, 0x12, 0x34, 0x56}
 	hostMAC  = []byte{0x52, 0x54, 0x00, 0x12, 0x34, 0x02}

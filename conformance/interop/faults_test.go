@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// The tests of this file show siw's known faults. They log whether a fault is still there and fail
-// when siw does neither what it is known for nor what the RFC asks for.
+// The tests of this file show siw's known faults. They log whether a fault still exists, and fail
+// if siw shows neither the known fault nor the behavior that the RFC requires.
 
-// An FPDU that arrives right behind siw's Reply may lie unread until more octets come: siw takes
+// An FPDU that arrives right after siw's Reply may stay unread until more octets arrive: siw takes
 // over the socket only after it has sent the Reply.
 func TestSiwStall(t *testing.T) {
 	g := Start(t)
@@ -79,7 +79,7 @@ func TestSiwSplitTrailer(t *testing.T) {
 }
 
 // More Reads at a time than siw's IRD (2 here) end the connection, with a Terminate unless siw is
-// just sending an answer.
+// sending an answer at that moment.
 func TestSiwTooManyReads(t *testing.T) {
 	g := Start(t)
 	r, p, a := dialSiw(t, g, true)
@@ -93,8 +93,7 @@ func TestSiwTooManyReads(t *testing.T) {
 	t.Logf("siw sent %d octets and closed", len(r.rest()))
 }
 
-// FIN ends a connection at once, whether between FPDUs or within one, and although it closes one
-// half only.
+// A FIN ends a connection at once, between FPDUs or within one, although it closes only one half.
 func TestSiwFIN(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -127,11 +126,11 @@ func TestSiwFIN(t *testing.T) {
 	}
 }
 
-// siw as the Initiator: what it makes of Replies.
+// TestSiwAsInitiator shows how siw as the Initiator handles Replies.
 func TestSiwAsInitiator(t *testing.T) {
 	const (
 		connected    = "established"
-		refused      = "refused"        // the event tells how; no Terminate
+		refused      = "refused"        // the event says how; no Terminate
 		terminateRTR = "terminate 0207" // MPA, no matching RTR
 		terminateIRD = "terminate 0206" // MPA, insufficient IRD
 	)
@@ -206,9 +205,9 @@ func TestSiwAsInitiator(t *testing.T) {
 	}
 }
 
-// Closing a peer-to-peer connection that siw has accepted, without ever sending the RTR, may crash
-// the guest's kernel. Then, or at the latest when it is told to, the guest ends, and the harness
-// says so.
+// Closing a peer-to-peer connection that siw has accepted without ever sending the RTR may crash
+// the guest's kernel. The guest ends then, or at the latest when the test makes it crash, and the
+// harness reports it.
 func TestSiwPanic(t *testing.T) {
 	g := Boot(t, Config{Siw: []string{"mpa_version=2", "mpa_crc_required=1"}})
 	if got, want := request(t, g), (requestFacts{flags: 0x50, revision: 2}); got != want {
@@ -249,8 +248,8 @@ func TestSiwPanic(t *testing.T) {
 	}
 }
 
-// closeWithoutRTR makes one such connection. Its error says that the guest does not answer any
-// more: the kernel crashes a moment after the connection was closed, which may be in the next call.
+// closeWithoutRTR makes one such connection. Its error means that the guest no longer answers: the
+// kernel crashes a moment after the connection was closed, possibly during the next call.
 func closeWithoutRTR(t *testing.T, g *Guest, address string) error {
 	process, err := g.StartProcess(t.Context(), "siwpeer", fmt.Sprintf("listen port=%d", rawPort), "request", "accept ms=200")
 	if err != nil {

@@ -169,8 +169,7 @@ func (g *Guest) end() error {
 	return err
 }
 
-// Ethernet returns what the guest's eth0 is connected to, if Config.Ethernet was set, and otherwise
-// nil.
+// Ethernet returns the wire at the guest's eth0 if Config.Ethernet was set, and otherwise nil.
 func (g *Guest) Ethernet() *Ethernet { return g.ethernet }
 
 // Ended returns a channel that is closed when the guest has ended, for example by a crash of its

@@ -65,8 +65,8 @@ func TestGuestRun(t *testing.T) {
 	})
 }
 
-// awaitGone waits until no process of the guest has this command line. Run under a context returns
-// when the context ends; the agent hears of that, and kills the process, only after that.
+// awaitGone waits until no process of the guest has this command line. Run returns when its context
+// ends. Only after that does the agent notice and kill the process.
 func awaitGone(t *testing.T, g *Guest, command string) {
 	t.Helper()
 	for deadline := time.Now().Add(commandLimit); ; {
@@ -144,11 +144,11 @@ func TestGuestNetwork(t *testing.T) {
 	})
 }
 
-// requestFacts are octets 16 and 17 of an MPA Request, and the flags in the first and third octet
-// of its enhanced header.
+// requestFacts contains octets 16 and 17 of an MPA Request, and the flags in the first and third
+// octet of its enhanced header.
 type requestFacts struct{ flags, revision, ird, ord byte }
 
-// siw's parameters show in the MPA Request that it sends as Initiator.
+// siw's parameters appear in the MPA Request that it sends as Initiator.
 func TestSiwParameters(t *testing.T) {
 	g := Start(t)
 	for i, tt := range []struct {
@@ -182,7 +182,7 @@ func TestSiwParameters(t *testing.T) {
 	}
 }
 
-// request lets siw connect to the host and returns what its MPA Request says.
+// request makes siw connect to the host and returns the facts of its MPA Request.
 func request(t *testing.T, g *Guest) requestFacts {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -224,7 +224,7 @@ func request(t *testing.T, g *Guest) requestFacts {
 	return f
 }
 
-// A guest ends with the test run that booted it, even when that is killed.
+// A guest ends with the test run that booted it, even if that is killed.
 func TestGuestEndsWithItsTestRun(t *testing.T) {
 	if os.Getenv("RDDP_ORPHAN") != "" {
 		g := Boot(t, Config{})

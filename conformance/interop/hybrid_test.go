@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	hybridRuns    = 3  // of rping, one connection each, and as often all three kinds of clients meet
+	hybridRuns    = 3  // of rping, one connection each; all three kinds of clients meet in each run
 	hybridClients = 20 // curls, and as many rddp clients, in each run
 	hybridSize    = 1000
-	hybridFile    = 1 << 20 // octets that the clients fetch and send
+	hybridFile    = 1 << 20 // octets that clients fetch and send
 	hybridLimit   = 3 * time.Minute
 
 	hybridWho = "an rddp client" // the private data of their Requests
 )
 
 // One port serves curl in plain TCP, rddp clients with HTTP in DDP mode, and rping of the guest
-// over siw, at the same time: in each run, in the middle of the pings, a request of a curl and one
-// of an rddp client are answered only when all three are under way. A connection of which nothing
-// comes waits all the while.
+// over siw, at the same time. In each run, in the middle of the pings, a request of a curl and one
+// of an rddp client are answered only when all three are under way. Meanwhile a silent connection
+// waits.
 func TestHybridPort(t *testing.T) {
-	g := Start(t) // installs curl, too
+	g := Start(t) // also installs curl
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestHybridPort(t *testing.T) {
 	defer silent.Close()
 
 	for run := range hybridRuns {
-		if t.Failed() { // who has failed is not there for others to meet
+		if t.Failed() { // a client that has failed cannot meet the others
 			break
 		}
 		meeting := s.newMeeting()
@@ -65,7 +65,7 @@ func TestHybridPort(t *testing.T) {
 				s.rddp,
 			} {
 				clients.Go(func() {
-					if i > 0 { // those that meet others have to be there
+					if i > 0 { // clients that meet others must not wait for a slot
 						parallel <- struct{}{}
 						defer func() { <-parallel }()
 					}
@@ -152,7 +152,7 @@ func (s *hybrid) end() {
 	s.running.Wait()
 }
 
-// serve finds out what the peer speaks and gives the connection to who serves that.
+// serve detects the peer's protocol and passes the connection to the server for it.
 func (s *hybrid) serve(c *extsock.Conn) {
 	req, err := c.ReceiveRequest(s.ctx)
 	switch {
@@ -192,7 +192,7 @@ func (s *hybrid) count(kind string) {
 	s.served[kind]++
 }
 
-// pinged counts the pings. In the middle of those of a connection their server meets the others.
+// pinged counts the pings. In the middle of a connection's pings their server meets the others.
 func (s *hybrid) pinged(n int, data []byte) {
 	if bytes.HasPrefix(data, fmt.Appendf(nil, "rdma-ping-%d: ", n)) && len(data) == hybridSize {
 		s.mu.Lock()
@@ -206,7 +206,7 @@ func (s *hybrid) pinged(n int, data []byte) {
 	}
 }
 
-// newMeeting has one client of each kind meet in the run that begins.
+// newMeeting makes one client of each kind meet in the run that begins.
 func (s *hybrid) newMeeting() *meeting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *hybrid) meet() {
 	m.wait(s.ctx)
 }
 
-// handler is that of any HTTP server, but that it can tell what carries a request.
+// handler is an ordinary HTTP handler that can also report the mode of a request's connection.
 func (s *hybrid) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mode", func(w http.ResponseWriter, r *http.Request) { // by any method
@@ -245,7 +245,7 @@ func (s *hybrid) handler() http.Handler {
 	return mux
 }
 
-// connKey is where the context of a request has its *extsock.Conn.
+// connKey is the context key of a request's *extsock.Conn.
 type connKey struct{}
 
 // curl runs the program, in plain TCP over one connection.
@@ -257,7 +257,7 @@ func (s *hybrid) curl(path string, i int) error {
 	case 0: // two requests on one connection
 		args = append(args, url+"/file", url+"/file")
 		want = append(want, s.file...)
-	case 1: // the first octets are those of the MPA Request's key
+	case 1: // the first octets are those of an MPA Request's key
 		args = append(args, "-X", "MPA", url+"/mode")
 		want = []byte("TCP")
 	case 2:
@@ -282,7 +282,7 @@ func (s *hybrid) curl(path string, i int) error {
 	return nil
 }
 
-// rddp is an HTTP client whose connection, of which there is one, is in DDP mode.
+// rddp is an HTTP client with one connection, in DDP mode.
 func (s *hybrid) rddp(i int) (err error) {
 	dialer := &extsock.Dialer{Config: &extsock.Config{
 		Startup: extsock.StartupPrefer, PrivateData: []byte(hybridWho),
@@ -344,7 +344,7 @@ func (s *hybrid) rping(g *Guest) {
 	}
 }
 
-// A handedOver is a net.Listener of connections that another has accepted.
+// A handedOver is a net.Listener of connections that another Listener has accepted.
 type handedOver struct {
 	addr   net.Addr
 	conns  chan net.Conn
@@ -352,7 +352,7 @@ type handedOver struct {
 	closed chan struct{}
 }
 
-// give hands c to who calls Accept.
+// give passes c to the caller of Accept.
 func (h *handedOver) give(c net.Conn) {
 	select {
 	case h.conns <- c:
@@ -377,16 +377,16 @@ func (h *handedOver) Close() error {
 
 func (h *handedOver) Addr() net.Addr { return h.addr }
 
-// A meeting is where so many wait for each other.
+// A meeting is a barrier at which a number of goroutines wait for each other.
 type meeting struct {
 	mu      sync.Mutex
 	missing int
-	all     chan struct{} // closed when they are there
+	all     chan struct{} // closed when all have arrived
 }
 
 func newMeeting(n int) *meeting { return &meeting{missing: n, all: make(chan struct{})} }
 
-// wait is called once by each.
+// Each goroutine calls wait once.
 func (m *meeting) wait(ctx context.Context) {
 	m.mu.Lock()
 	if m.missing--; m.missing == 0 {
@@ -399,7 +399,7 @@ func (m *meeting) wait(ctx context.Context) {
 	}
 }
 
-// held reports whether all were there.
+// held reports whether all have arrived.
 func (m *meeting) held() bool {
 	select {
 	case <-m.all:
@@ -409,7 +409,7 @@ func (m *meeting) held() bool {
 	}
 }
 
-// acceptConn is l.Accept with the type of what it returns.
+// acceptConn is l.Accept with a concrete result type.
 func acceptConn(l net.Listener) (*extsock.Conn, error) {
 	c, err := l.Accept()
 	if err != nil {

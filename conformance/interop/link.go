@@ -22,20 +22,20 @@ import (
 
 const (
 	LinkPort  = 7500
-	LinkLimit = 20 * time.Second // longest wait for anything of this stack
+	LinkLimit = 20 * time.Second // longest wait for this stack
 	linkRecvs = 64               // receives that both ends post
-	longest   = 300001           // octets of a message; each receive holds as many
+	longest   = 300001           // octets of a message, and of each receive
 
-	// siwSeed and ownSeed are the patterns that the two ends' memory and messages are made of.
+	// siwSeed and ownSeed are the seeds of the patterns in the two ends' memory and messages.
 	siwSeed = 1
 	ownSeed = 2
 
 	regionLen = 1 << 20
 
-	stallPause = 100 * time.Millisecond // after siw's Reply: what comes sooner may lie unread, see TestSiwStall
+	stallPause = 100 * time.Millisecond // after siw's Reply: earlier octets may stay unread, see TestSiwStall
 )
 
-// sizes are payload lengths: none, around a pad, one and many segments.
+// sizes are payload lengths: none, around a pad, one segment, many segments.
 var sizes = []int{0, 1, 2, 3, 4, 1000, 1500, 65536, 300001}
 
 // A link is a connection between siw and this stack.
@@ -49,7 +49,8 @@ type link struct {
 	// region is siw's memory: "a", regionLen octets, open to remote Reads and Writes, filled with
 	// siwSeed.
 	region Region
-	// told is what siw's program saw of this stack: the connect_request or established event.
+	// told is the event by which siw's program learned of this stack: connect_request or
+	// established.
 	told Line
 	recv [][]byte // the receive buffers that this stack has posted, by ID
 	tcp  net.Conn // under conn
@@ -57,17 +58,17 @@ type link struct {
 
 // LinkConfig says how siw and this stack connect.
 type LinkConfig struct {
-	siwInitiates bool           // else this stack is the Initiator
+	siwInitiates bool           // otherwise this stack is the Initiator
 	own          extsock.Config // of this stack; Tap is the link's
-	siw          string         // arguments of siwpeer's accept or connect; "" is "ird=16 ord=16"
-	siwRecvs     string         // arguments of siwpeer's recv; "" is linkRecvs of the longest, "none" posts none
+	siw          string         // arguments of siwpeer's accept or connect; "" means "ird=16 ord=16"
+	siwRecvs     string         // arguments of siwpeer's recv; "" means linkRecvs of length longest, "none" posts none
 	ownRecvs     int            // this stack's receives; 0 is linkRecvs, negative none
 	ownRecvLen   int            // their length; 0 is longest
 	private      []byte         // this stack's private data
-	quiet        bool           // siw as the Initiator sends nothing yet, so this stack may not either
+	quiet        bool           // siw as the Initiator sends nothing yet, so neither may this stack
 	damage       bool           // tcp is a *damaged
-	// User is this stack's TCP, over the guest's Ethernet; nil is the operating system's, over the
-	// NAT.
+	// User is this stack's TCP, over the guest's Ethernet. nil means the operating system's TCP,
+	// over the NAT.
 	User toe.Backend
 }
 
@@ -78,8 +79,8 @@ func (c *LinkConfig) siwArgs() string {
 	return c.siw
 }
 
-// newLink connects siw and this stack. Both are in full operation after it, and siw takes what is
-// sent.
+// newLink connects siw and this stack. Afterwards both are in full operation, and siw reads
+// everything that is sent.
 func newLink(t *testing.T, g *Guest, c LinkConfig) *link {
 	t.Helper()
 	l := &link{t: t, g: g, siw: g.Peer(t), seen: new(wiretap)}
@@ -107,15 +108,15 @@ func newLink(t *testing.T, g *Guest, c LinkConfig) *link {
 	return l
 }
 
-// logState logs where this stack's end of the connection stands: a connection that has ended says
-// why when something is posted, and a Write of length 0 does no harm to one that has not.
+// logState logs the state of this stack's end of the connection. A post on a connection that has
+// ended returns the reason, and on one that has not, a Write of length 0 is harmless.
 func (l *link) logState() {
 	s := l.conn.ConnectionState()
 	err := l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
 	l.t.Logf("this stack: DDP mode %t, revision %d, CRC %t, IRD %d, ORD %d; posting a Write: %v", s.DDPMode, s.Revision, s.CRC, s.IRD, s.ORD, err)
 }
 
-// dial: siw is the Responder.
+// dial connects to siw, which is the Responder.
 func (l *link) dial(ctx context.Context, c *LinkConfig) error {
 	l.siw.Do("listen port=%d", LinkPort)
 	l.siw.Send("request sq=128 rq=128")
@@ -140,7 +141,7 @@ func (l *link) dial(ctx context.Context, c *LinkConfig) error {
 	r := l.siw.MustReply()
 	l.told, _ = r.Event("connect_request")
 	l.takeRegion(c)
-	// Only now does siw surely see what is sent to it (its fault "stall").
+	// Only now is siw sure to read what is sent to it (its fault "stall").
 	l.siw.MustReply()
 	close(stop)
 	<-nudged
@@ -155,12 +156,12 @@ func (l *link) nudge(stop chan struct{}) {
 		case <-stop:
 			return
 		case <-time.After(stallPause):
-			_ = l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true}) // what fails shows elsewhere
+			_ = l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true}) // errors show elsewhere
 		}
 	}
 }
 
-// accept: siw is the Initiator.
+// accept accepts a connection from siw, which is the Initiator.
 func (l *link) accept(ctx context.Context, c *LinkConfig) error {
 	accept, port, err := c.listen(l)
 	if err != nil {
@@ -208,7 +209,7 @@ func (c *LinkConfig) listen(l *link) (accept func() (net.Conn, error), port int,
 	return listener.Accept, listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// prepareSiw has siw register and fill its memory and post its receives. takeRegion takes the
+// prepareSiw makes siw register and fill its memory and post its receives. takeRegion reads the
 // answers.
 func (l *link) prepareSiw(c *LinkConfig) {
 	l.siw.Send("mr len=%d", regionLen)
@@ -242,7 +243,7 @@ func (l *link) open(tcp net.Conn, initiator bool, c *LinkConfig) {
 	}
 	cfg := c.own
 	cfg.RecvDepth = max(n, 1)
-	cfg.RecvCQ = extsock.NewCompletionQueue(cfg.RecvDepth) // so that the receive queue is ours even without a receive
+	cfg.RecvCQ = extsock.NewCompletionQueue(cfg.RecvDepth) // so that the receive queue is ours even without receives
 	cfg.Tap = func(net.Addr, net.Addr, bool) toe.Tap { return l.seen }
 	if c.damage {
 		tcp = &damaged{Conn: tcp}
@@ -261,7 +262,7 @@ func (l *link) open(tcp net.Conn, initiator bool, c *LinkConfig) {
 	}
 }
 
-// post posts a receive buffer, again or for the first time.
+// post posts a receive buffer, for the first time or again.
 func (l *link) post(id uint64) {
 	l.t.Helper()
 	if err := l.conn.PostRecv(rdmap.RecvRequest{ID: id, Buf: l.recv[id]}); err != nil {
@@ -314,12 +315,12 @@ func (l *link) register(b []byte, a ddp.Access) extsock.Region {
 	return r
 }
 
-// remote is n octets of siw's region from off on.
+// remote returns the handle of n octets of siw's region from off on.
 func (r Region) remote(off, n int) rdmap.Handle {
 	return rdmap.Handle{STag: ddp.STag(r.STag), TO: r.TO + uint64(off), Len: uint32(n)}
 }
 
-// sync waits until siw has done all that this stack has sent.
+// sync waits until siw has executed everything that this stack has sent.
 func (l *link) sync() {
 	l.t.Helper()
 	l.do(rdmap.WorkRequest{Op: rdmap.WorkSend})
@@ -329,7 +330,8 @@ func (l *link) sync() {
 	l.siw.Do("recv len=%d", longest)
 }
 
-// end closes in an orderly way, siw first or this stack alone, and waits until siw has seen it.
+// end closes the connection in an orderly way, siw first or this stack alone, and waits until siw
+// has seen it.
 func (l *link) end(siwFirst bool) {
 	l.t.Helper()
 	if siwFirst {
@@ -348,11 +350,11 @@ func (l *link) end(siwFirst bool) {
 type LinkSetting struct {
 	desc string
 	siw  []string       // parameters, for siw as the Initiator
-	own  extsock.Config // for this stack as the Initiator; as the Responder it follows siw
+	own  extsock.Config // for this stack as the Initiator; as the Responder this stack follows siw
 }
 
-// LinkSettings are the ways of starting a connection that the operations are tried over, each with
-// siw in both roles.
+// LinkSettings are the ways of starting a connection over which the operations are tested, each
+// with siw in both roles.
 var LinkSettings = []LinkSetting{
 	{"revision 2", nil, extsock.Config{NoCRC: true, NoCapabilities: true}},
 	{"revision 2 with CRC", []string{"mpa_crc_required=1"}, extsock.Config{NoCapabilities: true}},
@@ -361,7 +363,7 @@ var LinkSettings = []LinkSetting{
 	{"peer-to-peer, Write", []string{"peer_to_peer=1"}, extsock.Config{NoCRC: true, PeerToPeer: true, NoCapabilities: true}},
 	{"peer-to-peer, Read, with CRC", []string{"peer_to_peer=1", "rtr_kinds=0x4000", "mpa_crc_required=1"},
 		extsock.Config{PeerToPeer: true, RTR: mpa.RTRRead, NoCapabilities: true}},
-	// Both ends' defaults: this stack announces its capabilities, which siw takes for private data.
+	// Both ends' defaults: this stack announces its capabilities, which siw treats as private data.
 	{"defaults", nil, extsock.Config{}},
 }
 
@@ -398,7 +400,7 @@ func roleOfSiw(initiates bool) string {
 	return "siw is Responder"
 }
 
-// A damaged connection changes an octet of what is read, once it is armed.
+// A damaged connection changes an octet of the data that is read, once it is armed.
 type damaged struct {
 	net.Conn
 	armed atomic.Bool

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// EveryOperation does every operation that siw has over one connection.
+// EveryOperation tests every operation of siw over one connection.
 func EveryOperation(t *testing.T, g *Guest, c LinkConfig) {
 	l := newLink(t, g, c)
 	for _, part := range []struct {
@@ -56,15 +56,15 @@ func wantCRC(t *testing.T, l *link, want bool) {
 	}
 }
 
-// The Sends with Invalidate end regions of their receiver; TestRddpInvalidated shows that these are
-// closed then.
+// The Sends with Invalidate end regions of their receiver. TestRddpInvalidated shows that these are
+// then closed.
 func sendToSiw(t *testing.T, l *link) {
 	for i := range 4 {
 		op, solicited := []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendInvalidate}[i/2], i%2 == 1
 		invalidates := op == rdmap.WorkSendInvalidate
 		for _, n := range sizes {
 			if invalidates && n != 0 && n != 4 && n != 65536 {
-				continue // a region each: fewer will do
+				continue // each needs a region: fewer are enough
 			}
 			wr := rdmap.WorkRequest{Op: op, Solicited: solicited, Data: Pattern(ownSeed+i, n)}
 			if invalidates {
@@ -135,7 +135,7 @@ func writeFromSiw(t *testing.T, l *link) {
 		l.siw.Do("do op=write len=%d off=%d stag=%d to=%d", n, i, r.Handle().STag, r.Handle().TO+uint64(off))
 		copy(want[off:], Pattern(siwSeed, n+i)[i:])
 	}
-	l.siw.Do("do op=send len=0") // what siw has written is there when this is
+	l.siw.Do("do op=send len=0") // when this arrives, so have siw's Writes
 	if c, _ := l.received(); c.Len != 0 {
 		t.Errorf("the Send behind the Writes is %v", c)
 	}
@@ -173,15 +173,15 @@ func readBySiw(t *testing.T, l *link) {
 	}
 }
 
-// allAtOnce has both ends post Sends, Reads and Writes at the same time.
+// allAtOnce makes both ends post Sends, Reads and Writes at the same time.
 func allAtOnce(t *testing.T, l *link) {
 	const n, size, step = 10, 3000, 3000
 	l.siw.Do("fill seed=%d", siwSeed)
 	memory := Pattern(ownSeed, regionLen)
 	r := l.register(memory, ddp.RemoteRead|ddp.RemoteWrite)
 	defer r.Deregister()
-	// siw sends from its first octets, reads into 200000 and what follows, and writes from 100000
-	// to 500000. This stack's Writes go to 300000.
+	// siw sends from its first octets, reads to 200000 and above, and writes from 100000 to 500000.
+	// This stack's Writes go to 300000.
 	l.siw.Send("post op=send n=%d len=%d step=1", n, size)
 	l.siw.Send("post op=read n=%d len=%d off=200000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO)
 	l.siw.Send("post op=write n=%d len=%d off=100000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO+500000)

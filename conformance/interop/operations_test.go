@@ -12,16 +12,16 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Every operation that siw has, from this stack to siw and back, one after the other over one
-// connection for each way of starting it. Contents are compared at the end that got them.
+// Every operation of siw, from this stack to siw and back, one after the other over one connection
+// for each way of starting it. The receiving end compares the contents.
 func TestRddpOperations(t *testing.T) {
 	eachLink(t, EveryOperation)
 }
 
-// More Reads are posted at a time than the reader's ORD and the other's IRD allow: the rest waits.
-// Revision 1 does not negotiate, so there each program has to know. The depths are powers of two
-// because siw rounds its ORD up to one, beyond what it has agreed to (its fault "ORD"). And it
-// offers more IRD than its program does.
+// More Reads are posted at a time than the reader's ORD and the other end's IRD allow, so the rest
+// wait. Revision 1 does not negotiate, so each program has to know the depths. The depths are
+// powers of two because siw rounds its ORD up to one, beyond the agreed value (its fault "ORD"). It
+// also offers a larger IRD than its program does.
 func TestRddpManyReads(t *testing.T) {
 	const n, size, few = 60, 5000, 4
 	for _, tt := range []struct {
@@ -60,7 +60,7 @@ func TestRddpManyReads(t *testing.T) {
 	}
 }
 
-// wantDepths is what this stack's depths have to be after what the two startup frames say.
+// wantDepths returns the depths that this stack must have according to the two startup frames.
 func (l *link) wantDepths(own extsock.Config) (ird, ord int) {
 	l.t.Helper()
 	ird, ord = own.IRD, own.ORD
@@ -76,7 +76,7 @@ func (l *link) wantDepths(own extsock.Config) (ird, ord int) {
 	return ird, ord
 }
 
-// readBothWays has both ends post n Reads at once.
+// readBothWays makes both ends post n Reads at once.
 func readBothWays(t *testing.T, l *link, n, size int) {
 	t.Helper()
 	r := l.register(Pattern(ownSeed, n*size), ddp.RemoteRead)
@@ -108,8 +108,8 @@ func readBothWays(t *testing.T, l *link, n, size int) {
 	}
 }
 
-// siw's fault "ORD": with an agreed ORD of 3 it may have 4 Reads under way. Whoever holds it to the
-// 3 ends the connection.
+// siw's fault "ORD": with an agreed ORD of 3 it may have 4 Reads under way. A peer that enforces
+// the 3 ends the connection.
 func TestSiwORD(t *testing.T) {
 	const n, size, agreed, ird = 30, 5000, 3, 4
 	g := Start(t)

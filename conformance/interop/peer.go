@@ -85,7 +85,7 @@ func (g *Guest) Peer(t testing.TB) *Peer {
 const maxSaid = 8
 
 // note logs an answer. Without -v a test that fails shows the latest ones only, and after its
-// errors, so that the errors are near the beginning of what it says.
+// errors, so that the errors are near the beginning of its output.
 func (p *Peer) note(command, answer string) {
 	p.t.Helper()
 	text := fmt.Sprintf("siwpeer %q: %s", command, answer)

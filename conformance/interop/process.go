@@ -35,7 +35,7 @@ type Process struct {
 	wMu  sync.Mutex // one frame at a time
 	done chan struct{}
 	code int   // valid when done is closed
-	err  error // why there is no code; valid when done is closed
+	err  error // the reason why there is no code; valid when done is closed
 
 	exited bool // the agent has said how the process ended
 	stop   func() bool

@@ -48,13 +48,13 @@ type qemu struct {
 	cmd      *exec.Cmd
 	dir      string
 	done     chan struct{} // closed when the process has ended
-	err      error         // how; valid then
+	err      error         // how it ended; valid when done is closed
 	stopping bool          // the harness ended it; guarded by mu
 	mu       sync.Mutex
 }
 
-// startQEMU starts QEMU with more environment. It inherits the files, which become its descriptors
-// 3 and so on.
+// startQEMU starts QEMU with additional environment variables. QEMU inherits the files as its
+// descriptors 3 and up.
 func startQEMU(files []*os.File, env ...string) (*qemu, error) {
 	dir, err := os.MkdirTemp("", "rddp-guest-")
 	if err != nil {

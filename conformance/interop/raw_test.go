@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// A raw is a TCP connection on which a test speaks MPA octet by octet, so that siw can be shown
-// what no proper stack would send.
+// A raw is a TCP connection on which a test writes MPA octet by octet, so that it can send siw what
+// no correct stack would send.
 type raw struct {
 	t    *testing.T
 	c    net.Conn
@@ -31,21 +31,21 @@ const (
 	requestKey = "MPA ID Req Frame"
 	replyKey   = "MPA ID Rep Frame"
 	rawPort    = 7300
-	rawLimit   = 20 * time.Second // longest wait for siw to say something or to close
+	rawLimit   = 20 * time.Second // longest wait for siw to send something or to close
 )
 
-// startup is an MPA Request or Reply.
+// startup returns an MPA Request or Reply.
 func startup(key string, flags, revision byte, private []byte) []byte {
 	b := append([]byte(key), flags, revision)
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(private))), private...)
 }
 
-// enhanced is the header of an enhanced frame: IRD and ORD with the flags above them.
+// enhanced returns the header of an enhanced frame: IRD and ORD with the flags above them.
 func enhanced(ird, ord uint16) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, ird), ord)
 }
 
-// fpdu is one FPDU without markers; its CRC field is 0 with CRCs off, as siw sends it.
+// fpdu returns one FPDU without markers. Its CRC field is 0 with CRCs off, as in siw's FPDUs.
 func (r *raw) fpdu(ulpdu []byte) []byte {
 	b := append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...)
 	b = append(b, make([]byte, (-len(b))&3)...)
@@ -69,7 +69,7 @@ const (
 	ctlSend     = 0x4143
 )
 
-// send is the next Send of the connection, in one segment.
+// send returns the next Send of the connection, in one segment.
 func (r *raw) send(payload []byte) []byte {
 	r.msns[0]++
 	return untagged(ctlSend, 0, r.msns[0], 0, payload)
@@ -93,7 +93,7 @@ func (r *raw) read(n int) []byte {
 	return b
 }
 
-// rest reads until siw closes, or says nothing for rawLimit.
+// rest reads until siw closes, or sends nothing for rawLimit.
 func (r *raw) rest() []byte {
 	_ = r.c.SetReadDeadline(time.Now().Add(rawLimit))
 	b, err := io.ReadAll(r.c)
@@ -125,9 +125,9 @@ func (r *raw) nudge() (stop func()) {
 	}
 }
 
-// terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw
-// closes without one, and "reset" when siw's reset may have destroyed it: siw closes with octets
-// that it has not read.
+// terminate reads one FPDU and returns the first three octets of the Terminate in it. It returns ""
+// if siw closes without one, and "reset" if siw's reset may have destroyed it because siw closed
+// with unread octets.
 func (r *raw) terminate() string {
 	r.t.Helper()
 	_ = r.c.SetReadDeadline(time.Now().Add(rawLimit))
@@ -147,8 +147,8 @@ func (r *raw) terminate() string {
 	return hex.EncodeToString(b[20:23])
 }
 
-// dialSiw connects to a siwpeer as the Initiator: after it siw is in full operation. The peer has a
-// region "a" (remote Reads and Writes), the pattern 1, and 16 receives of 1000 octets.
+// dialSiw connects to a siwpeer as the Initiator. Afterwards siw is in full operation. The peer has
+// a region "a" (remote Reads and Writes) with the pattern 1, and 16 receives of 1000 octets.
 func dialSiw(t *testing.T, g *Guest, crc bool) (*raw, *Peer, Region) {
 	t.Helper()
 	p := g.Peer(t)
@@ -186,7 +186,7 @@ func dialRaw(t *testing.T, g *Guest) *raw {
 	return &raw{t: t, c: c}
 }
 
-// A Send, a Write and a Read by hand: what the tests below rely on.
+// A Send, a Write and a Read by hand. The tests below rely on them.
 func TestRawSpeaksMPA(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CRC=%t", crc), func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestRawSpeaksMPA(t *testing.T) {
 	}
 }
 
-// siw's Reply to all kinds of Requests: octets 16 and 17 and the Private Data; "" where it just
+// siw's Reply to all kinds of Requests: octets 16 and 17 and the Private Data, or "" if it just
 // closes.
 func TestSiwReply(t *testing.T) {
 	for _, tt := range []struct {
@@ -250,7 +250,7 @@ func TestSiwReply(t *testing.T) {
 					t.Errorf("siw's Reply is %x, want %x", got[16:], want[16:])
 				}
 				if want[16]&0x20 == 0 {
-					// Peer-to-peer connections must have their RTR, or siw may crash the kernel.
+					// Peer-to-peer connections must get their RTR, or siw may crash the kernel.
 					stop := r.nudge()
 					defer stop()
 					p.MustReply()

@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/toe/kernel"
 )
 
-// A showsEarly is the operating system's TCP, which declares that it may show bytes early.
+// A showsEarly is the operating system's TCP, but it declares that it may show bytes early.
 type showsEarly struct {
 	kernel.Backend
 	dials int

@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// lentLen is the length of the region that the faulty requests are about.
+// lentLen is the length of the region for the faulty requests.
 const lentLen = 8192
 
 // codes are a Terminate's layer, error type and error code.
@@ -31,14 +31,14 @@ func (c codes) code16() rdmap.TerminateCode {
 	return rdmap.TerminateCode(uint16(c.layer)<<12 | uint16(c.etype)<<8 | uint16(c.code))
 }
 
-// codesOf takes a code apart.
+// codesOf splits a code.
 func codesOf(c rdmap.TerminateCode) codes {
 	return codes{uint8(c >> 12), uint8(c>>8) & 0xF, uint8(c)}
 }
 
-// wantTheirs checks that this stack's connection has ended with err by siw's Terminate, that it has
-// understood it, and which octets siw sent: those of the Terminate Control, without the reserved
-// one.
+// wantTheirs checks that siw's Terminate has ended this stack's connection with err, that this
+// stack has understood it, and that siw sent these octets of the Terminate Control, without the
+// reserved one.
 func (l *link) wantTheirs(err error, want codes, octets string) {
 	l.t.Helper()
 	var e *rdmap.TerminateError
@@ -57,8 +57,8 @@ func (l *link) wantTheirs(err error, want codes, octets string) {
 	}
 }
 
-// wantOurs checks that this stack's connection has ended with err, and that it has sent a Terminate
-// that says so.
+// wantOurs checks that this stack's connection has ended with err, and that it has sent a matching
+// Terminate.
 func (l *link) wantOurs(err error, want codes) {
 	l.t.Helper()
 	var e interface {
@@ -73,7 +73,7 @@ func (l *link) wantOurs(err error, want codes) {
 		found = codes{1, uint8(de.Code >> 8), uint8(de.Code)}
 	} else if errors.As(err, &e) {
 		found.layer, found.etype, found.code = e.TerminateCode()
-	} else if te != nil && !te.Remote { // RDMAP has found it
+	} else if te != nil && !te.Remote { // RDMAP found the error
 		found = codesOf(te.Terminate.Code)
 	} else {
 		l.t.Fatalf("the connection ends with %v, want an error that a Terminate stands for", err)
@@ -87,7 +87,7 @@ func (l *link) wantOurs(err error, want codes) {
 	}
 }
 
-// terminate is the Terminate Header that one end has sent as its last message.
+// terminate returns the Terminate Header that one end has sent as its last message.
 func (l *link) terminate(sent bool) []byte {
 	l.t.Helper()
 	list := l.seen.fpdus(sent)
@@ -97,7 +97,7 @@ func (l *link) terminate(sent bool) []byte {
 	return list[len(list)-1].octets[2+ddp.UntaggedHeaderLen:]
 }
 
-// flushed waits for a receive of this stack to be flushed and returns why.
+// flushed waits until a receive of this stack is flushed, and returns the reason.
 func (l *link) flushed() error {
 	l.t.Helper()
 	c := l.completion(l.conn.RecvCQ())
@@ -107,11 +107,11 @@ func (l *link) flushed() error {
 	return c.Err
 }
 
-// This stack asks for what it must not, and siw ends the connection: its Terminate has to be
-// understood in spite of siw's bit order. siw's codes are not always the RFC's, see README.md.
+// This stack makes forbidden requests, and siw ends the connection. This stack must understand
+// siw's Terminate in spite of siw's bit order. siw's codes are not always the RFC's, see README.md.
 func TestRddpTerminatedBySiw(t *testing.T) {
-	// As the Initiator siw gets the CRC it requires, as the Responder it follows this stack, which
-	// wants none.
+	// As the Initiator siw gets the CRC that it requires. As the Responder it follows this stack,
+	// which wants none.
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 	data := Pattern(ownSeed, 20000)
 	at := func(l *link, b Region, stag uint32, off uint64, n int) rdmap.Handle {
@@ -134,14 +134,14 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		desc       string
-		access     string // of siw's region; "" is rw
+		access     string // of siw's region; "" means rw
 		prepare    string // a command to siw
 		invalidate bool   // this stack invalidates siw's STag first
 		recvs      string // of siw
 		wr         func(*link, Region) rdmap.WorkRequest
 		want       codes
 		octets     string       // siw's, of the Terminate Control
-		status     rdmap.Status // of this stack's request, if it is a Read: others complete when sent
+		status     rdmap.Status // of this stack's request if it is a Read; others complete when sent
 		placed     bool         // the segments before the faulty one reach siw's memory
 	}{
 		{desc: "Write, no such STag", wr: write(0x5500, 0, 100), want: codes{1, 1, 0}, octets: "110003"},
@@ -193,8 +193,8 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 	}
 }
 
-// What no proper stack sends is put into the TCP connection below this one, which gets siw's
-// answer.
+// The test writes FPDUs that no correct stack sends to the TCP connection below this stack. This
+// stack gets siw's answer.
 func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 	Start(t).SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"
 	payload := []byte("12345678")
@@ -216,8 +216,8 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 		{"Read Response that nobody asked for", func(r *raw, a Region) []byte { return tagged(ctlReadResp, a.STag, a.TO, payload) }, codes{1, 0, 0}, "010003"},
 		{"ULPDU shorter than its header", func(r *raw, a Region) []byte { return tagged(ctlWrite, a.STag, a.TO, nil)[:10] }, codes{2, 0, 3}, "020300"},
 		{"CRC", nil, codes{2, 0, 2}, "020200"},
-		// Its octets, 20 05 00 and 20 06 00, are what the RFC's order has for MPA's errors 5 and 6,
-		// which a Responder never sends.
+		// Its octets, 20 05 00 and 20 06 00, are MPA's errors 5 and 6 in the RFC's order, which a
+		// Responder never sends.
 		{"RDMAP version", func(r *raw, a Region) []byte { return tagged(0xc180, a.STag, a.TO, payload) }, codes{0, 2, 5}, "200500"},
 		{"opcode", func(r *raw, a Region) []byte { return untagged(0x4149, 0, 1, 0, payload) }, codes{0, 2, 6}, "200600"},
 	} {
@@ -232,7 +232,7 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 			} else {
 				b = r.fpdu(tt.ulpdu(r, l.region))
 			}
-			if tt.want == (codes{2, 0, 3}) { // siw may read on for the header first
+			if tt.want == (codes{2, 0, 3}) { // siw may first wait for the header
 				b = append(b, r.fpdu(r.send(nil))...)
 			}
 			r.write(b) // all at once: siw may close the connection after the first FPDU
@@ -243,9 +243,9 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 	}
 }
 
-// In revision 1 nobody tells this stack that siw's IRD is less than its ORD. siw ends the
-// connection, with a Terminate unless it is just sending an answer, and each Read completes all the
-// same, once.
+// In revision 1 this stack does not learn that siw's IRD is less than its ORD. siw ends the
+// connection, with a Terminate unless it is sending an answer at that moment. Each Read still
+// completes exactly once.
 func TestRddpTooManyReads(t *testing.T) {
 	const n, size = 16, 4000
 	g := Start(t)
@@ -281,20 +281,20 @@ func TestRddpTooManyReads(t *testing.T) {
 	wantLog(t, g, "init TERM: layer 0, type 2, code 7", 1)
 }
 
-// siw asks for what it must not, and this stack ends the connection. siw reads the codes in its own
-// bit order: what it calls the layer is the error type, and the other way round.
+// siw makes forbidden requests, and this stack ends the connection. siw reads the codes in its own
+// bit order, with layer and error type exchanged.
 func TestRddpTerminatesSiw(t *testing.T) {
 	// CRC is on with siw as the Initiator only, see TestRddpTerminatedBySiw.
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 	for _, tt := range []struct {
 		desc       string
-		access     ddp.Access // of this stack's region; 0 is both Reads and Writes
+		access     ddp.Access // of this stack's region; 0 means both Reads and Writes
 		deregister bool
-		recvs      int    // this stack's; 0 is some, negative none
-		recvLen    int    // 0 is longest
+		recvs      int    // this stack's; 0 means some, negative none
+		recvLen    int    // 0 means longest
 		command    string // siw's; STAG and TO stand for the region's, whose length is lentLen
 		want       codes
-		status     string // of siw's request; "" is any: a Write or Send completes when sent, or not at all
+		status     string // of siw's request; "" means any: a Write or Send completes when sent, or not at all
 		placed     bool   // the segments before the faulty one reach this stack's memory
 	}{
 		{desc: "Write, no such STag", command: "do op=write len=100 stag=STAG+0x5500 to=TO", want: codes{1, 1, 0}},
@@ -350,10 +350,10 @@ func TestRddpTerminatesSiw(t *testing.T) {
 	}
 }
 
-// untilHeard runs a test until siw has taken notice of our Terminate, at most five times. siw's
-// fault, seen twice under load: its own request ended with loc_qp_op_err, and it dropped the
-// connection without having read the Terminate, which was on the wire. All that the test says of
-// this stack holds each time.
+// untilHeard runs a test until siw has noticed our Terminate, at most five times. A fault of siw,
+// seen twice under load: its own request ended with loc_qp_op_err, and it dropped the connection
+// without having read the Terminate, which was on the wire. The checks of this stack apply each
+// time.
 func untilHeard(t *testing.T, name string, test func(t *testing.T) (heard bool)) {
 	t.Helper()
 	const tries = 5

@@ -36,11 +36,11 @@ type pingSetting struct {
 	siw    []string // parameters
 	client []string // arguments of rddp ping
 	server []string // arguments of rddp ping --listen
-	crc    bool     // what has to come of it
+	crc    bool     // expected in the result
 }
 
-// pingSettings are the ways that both directions of ping are tried over, the last one for the
-// server of rddp ping only.
+// pingSettings are the settings with which both directions of ping are tested. The last one is only
+// for the server of rddp ping.
 var pingSettings = []pingSetting{
 	{desc: "CRC off", client: []string{"--no-crc"}, server: []string{"--no-crc"}},
 	// The server does not want CRC, but siw requires it. As the Responder siw follows the client.
@@ -49,7 +49,7 @@ var pingSettings = []pingSetting{
 		client: []string{"--no-crc", "--p2p"}, server: []string{"--no-crc"}},
 	{desc: "peer-to-peer, CRC required", crc: true, siw: []string{"peer_to_peer=1", "mpa_crc_required=1"},
 		client: []string{"--p2p"}, server: []string{"--no-crc"}},
-	// Neither requires what the other does not offer.
+	// Neither end requires anything that the other does not offer.
 	{desc: "CRC wanted by rddp only", crc: true},
 	{desc: "peer-to-peer with RTR Read, CRC", crc: true, siw: []string{"peer_to_peer=1", "rtr_kinds=0x4000"},
 		client: []string{"--p2p", "--rtr", "read"}, server: []string{"--rtr", "read"}},
@@ -84,9 +84,9 @@ func eachPing(t *testing.T, settings []pingSetting, f func(t *testing.T, g *Gues
 	}
 }
 
-// rddp ping against rping -s. siw is the Responder. Not with revision 1: rping's server takes
-// its depths from what siw says of the Request, which are 0 then (siw's fault "Revision 1 and
-// depths"), and can't read. It fails with rping's client in the same way.
+// rddp ping against rping -s. siw is the Responder. Revision 1 is not tested: rping's server takes
+// its depths from siw's report of the Request, which then has 0 (siw's fault "Revision 1 and
+// depths"), so it can't read. It fails with rping's client in the same way.
 func TestRddpPingToRping(t *testing.T) {
 	rddp := rddpBinary(t)
 	eachPing(t, pingSettings[:len(pingSettings)-1], func(t *testing.T, g *Guest, s pingSetting, size int) {
@@ -160,7 +160,7 @@ var built struct {
 	err       error
 }
 
-// rddpBinary builds cmd/rddp, once for the run, and returns its path.
+// rddpBinary builds cmd/rddp, once per test run, and returns its path.
 func rddpBinary(t testing.TB) string {
 	t.Helper()
 	built.Do(func() {
@@ -206,7 +206,7 @@ func startRddp(t *testing.T, path string, args ...string) *command {
 	return c
 }
 
-// wait waits for its end and returns the exit status, -1 when it had to be killed.
+// wait waits for its end and returns the exit status, or -1 if it had to be killed.
 func (c *command) wait(ctx context.Context) int {
 	select {
 	case <-c.done:
@@ -217,7 +217,7 @@ func (c *command) wait(ctx context.Context) int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// said is what it wrote, but for what concerns single pings. It must have ended.
+// said returns its output without the lines about single pings. The command must have ended.
 func (c *command) said() string {
 	var b strings.Builder
 	for line := range strings.Lines(c.stderr.String() + c.stdout.String()) {
@@ -228,7 +228,7 @@ func (c *command) said() string {
 	return b.String()
 }
 
-// wantStartup checks what rddp says that MPA startup came to.
+// wantStartup checks rddp's report of the result of MPA startup.
 func (c *command) wantStartup(t *testing.T, crc bool) {
 	t.Helper()
 	if want := fmt.Sprintf("crc=%t tx_markers=false rx_markers=false", crc); strings.Count(c.stderr.String(), want) != 1 {
@@ -236,7 +236,7 @@ func (c *command) wantStartup(t *testing.T, crc bool) {
 	}
 }
 
-// freePort is a port of the host on which nothing listens.
+// freePort returns a port of the host on which nothing listens.
 func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -247,8 +247,8 @@ func freePort(t testing.TB) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// awaitHostListener waits until something on the host listens on port. It does not connect: that
-// would be the one connection that rddp's server takes.
+// awaitHostListener waits until something on the host listens on port. It does not connect, because
+// rddp's server accepts only one connection.
 func awaitHostListener(t *testing.T, ctx context.Context, port string) {
 	t.Helper()
 	n, err := strconv.Atoi(port)

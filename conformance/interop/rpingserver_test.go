@@ -16,8 +16,8 @@ import (
 // rpingMessageLen is the length of every message of rping's protocol, either way.
 const rpingMessageLen = 16
 
-// An rpingServer is the server's end of one rping connection. Its messages from the client are
-// handles: first of the source of the ping data, which the server reads, and then of the sink,
+// An rpingServer is the server's end of one rping connection. The client's messages are handles:
+// first that of the source of the ping data, which the server reads, and then that of the sink,
 // which the server writes. The server answers each with a message of zeros.
 type rpingServer struct {
 	conn *extsock.Conn
@@ -25,7 +25,7 @@ type rpingServer struct {
 }
 
 // serveRping accepts req and answers the pings of c until the client closes the connection. It
-// calls ping with the number and the data of each one, before the client is told to go on. c is
+// calls ping with the number and the data of each one, before it tells the client to go on. c is
 // closed when serveRping returns.
 func serveRping(ctx context.Context, c *extsock.Conn, req *extsock.Request, ping func(n int, data []byte)) error {
 	defer c.Close()

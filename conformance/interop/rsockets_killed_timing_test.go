@@ -38,7 +38,8 @@ func preloadInGuest(t *testing.T, ctx context.Context, g *Guest) func(load rsock
 }
 
 // TestRSocketsKilledSiw: when a C program over siw is killed while both ends send, Read and Write
-// of the other end fail within a second, and not with io.EOF, whichever end has connected.
+// of the other end fail within a second with an error other than io.EOF, whichever end has
+// connected.
 func TestRSocketsKilledSiw(t *testing.T) {
 	for _, role := range []string{"connect", "listen"} {
 		t.Run("the one that "+role+"s", func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestRSocketsKilledSiw(t *testing.T) {
 			p.Kill() // returns when the process has ended
 			ended := time.Now()
 			err := <-transferred
-			terminated := (*rdmap.TerminateError)(nil) // siw may have a message half sent
+			terminated := (*rdmap.TerminateError)(nil) // siw may have sent part of a message
 			rsockpeer.CheckLost(t, err, errors.As(err, &terminated) && terminated.Remote)
 			if took := failed.Sub(ended); took > killedLimit {
 				t.Errorf("the error came %v after the end of the program", took)

@@ -29,14 +29,15 @@ var rsocketsLoads = []struct {
 	{"listens, is spoken to, CRC", "mpa_crc_required=1", extsock.Config{}, rsockpeer.Load{Role: "listen", Conns: 2, First: "client", Ends: "server"}},
 }
 
-// rsocketsConns is how many connections there are at a time. A listening program has two of them,
+// rsocketsConns is the number of connections at a time. A listening program has two of them,
 // because librdmacm 44 fails with four.
 const rsocketsConns = 8
 
-// rsocketsLoadBytes are the bytes each way of each connection: 2 GiB in all with full counts.
+// rsocketsLoadBytes returns the bytes in each direction of each connection: 2 GiB in total with
+// full counts.
 func rsocketsLoadBytes() int64 { return int64(testmode.Count(32<<20, 1<<20)) }
 
-// TestRSocketsLoadSiw has each load checked byte by byte at both ends.
+// TestRSocketsLoadSiw checks each load byte by byte at both ends.
 func TestRSocketsLoadSiw(t *testing.T) {
 	for _, tt := range rsocketsLoads {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestRSocketsLoadSiw(t *testing.T) {
 	}
 }
 
-// A loadConns starts a program, number i of them, and returns its connections.
+// A loadConns starts program number i and returns its connections.
 type loadConns = func(t *testing.T, ctx context.Context, i int, cfg *extsock.Config, conns int, start func(string, int) *Process) (*Process, []net.Conn)
 
 // acceptLoad is for a program that connects.

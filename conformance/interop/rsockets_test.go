@@ -14,13 +14,12 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// This test has rstream of librdmacm over siw talk to this stack by rsockets: an implementation of
-// the byte stream by others, over an iWARP by others. rstream connects, so this end sends the last
-// bytes.
+// In these tests rstream of librdmacm over siw talks to this stack by rsockets: another
+// implementation of the byte stream, over another implementation of iWARP.
 
 const (
 	rsocketsSize = 4096
-	// rsocketsCount transfers one way are more than both receive buffers hold.
+	// rsocketsCount transfers in one direction are more than both receive buffers hold.
 	rsocketsCount = 150
 )
 
@@ -34,7 +33,7 @@ var rsocketsConfigs = []struct {
 	{"small buffers", extsock.Config{RecvSize: 1000}},
 }
 
-// TestRSocketsToSiw: rstream connects over siw, and this end gives back what comes, transfer by
+// TestRSocketsToSiw: rstream connects over siw, and this end returns the bytes, transfer by
 // transfer.
 func TestRSocketsToSiw(t *testing.T) {
 	for _, tt := range rsocketsConfigs {
@@ -64,8 +63,8 @@ func TestRSocketsToSiw(t *testing.T) {
 	}
 }
 
-// serveRStream is rstream's server for one connection. It answers each direction's transfers with
-// the bytes that they had.
+// serveRStream is rstream's server for one connection. It answers the transfers with the same
+// bytes.
 func serveRStream(ctx context.Context, l *extsock.Listener) error {
 	c, err := l.Accept()
 	if err != nil {
@@ -91,8 +90,8 @@ func serveRStream(ctx context.Context, l *extsock.Listener) error {
 }
 
 // TestRSocketsFromSiw: a Go program connects to rstream over siw, several times for each setting,
-// because siw may leave the first bytes unread. rstream closes after its last transfer. At times
-// siw then sends a FIN in the middle of what rstream has sent, which this end must notice.
+// because siw may leave the first bytes unread. rstream closes after its last transfer. Sometimes
+// siw then sends a FIN in the middle of rstream's bytes, which this end must notice.
 func TestRSocketsFromSiw(t *testing.T) {
 	for _, tt := range rsocketsConfigs {
 		for i := range 4 {
@@ -109,7 +108,7 @@ func TestRSocketsFromSiw(t *testing.T) {
 					t.Fatal(err)
 				}
 				missing, err := driveRStream(ctx, c)
-				var read *net.OpError // a plain end of stream is none
+				var read *net.OpError // a plain end of stream is not one
 				if missing > 0 && missing < rsocketsSize*rsocketsCount && errors.As(err, &read) && errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Logf("siw has closed %d bytes before the end: %v", missing, err)
 					p.Kill()
@@ -127,8 +126,8 @@ func TestRSocketsFromSiw(t *testing.T) {
 	}
 }
 
-// driveRStream is rstream's client for one connection: it checks that the server gives each
-// direction's transfers back. missing is how many bytes of the last transfers have not come.
+// driveRStream is rstream's client for one connection: it checks that the server returns the
+// transfers. missing is the number of bytes of the last transfers that have not arrived.
 func driveRStream(ctx context.Context, c *extsock.Conn) (missing int, err error) {
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.Close() })

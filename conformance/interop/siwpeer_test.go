@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// peerPort is where the listening siwpeer of a test listens.
+// peerPort is the port on which a test's listening siwpeer listens.
 const peerPort = 7200
 
 // pair is two siwpeers of one guest with a connection between them: client connected to server.
@@ -19,7 +19,7 @@ type pair struct {
 	toServer       Region // the server's region, for the client's Reads and Writes
 }
 
-// pairConfig says how a pair connects. What is "" is left to siwpeer.
+// pairConfig says how a pair connects. "" means siwpeer's default.
 type pairConfig struct {
 	server, client string // arguments of accept and connect
 	recvs          string // arguments of the server's recv; "" is "n=8 len=65536", "none" posts none
@@ -50,7 +50,7 @@ func newPair(t *testing.T, g *Guest, c pairConfig) *pair {
 	return p
 }
 
-// end disconnects in an orderly way: both sides see it and flush what was posted.
+// end disconnects in an orderly way: both sides see it and flush posted requests.
 func (p *pair) end(t *testing.T) {
 	t.Helper()
 	p.client.Do("disconnect")
@@ -60,9 +60,9 @@ func (p *pair) end(t *testing.T) {
 	p.server.Do("close")
 }
 
-// A completion wakes a receiver that asked for it. siw never wakes one that asked for solicited
-// ones only, so the SE of a Send can be seen in a capture only, not at a siw receiver; should it
-// ever do so, it must be the Send with SE that does it.
+// A completion wakes a receiver that asked for it. siw never wakes a receiver that asked only for
+// solicited completions, so the SE of a Send is visible only in a capture, not at a siw receiver.
+// If siw ever does so, only a Send with SE may wake it.
 func TestPeerWake(t *testing.T) {
 	g := Start(t)
 	p := newPair(t, g, pairConfig{})
@@ -81,8 +81,8 @@ func TestPeerWake(t *testing.T) {
 	p.end(t)
 }
 
-// Many requests of all kinds at once: all complete, those of a kind in order. (siw lets a Write or
-// Send complete ahead of an earlier Read.)
+// Many requests of all kinds at once: all complete, and requests of one kind in order. (siw lets a
+// Write or Send complete ahead of an earlier Read.)
 func TestPeerMixed(t *testing.T) {
 	g := Start(t)
 	p := newPair(t, g, pairConfig{recvs: "n=40 len=2000", server: "ird=8 ord=8", client: "ird=8 ord=8"})
@@ -138,7 +138,7 @@ func TestPeerDisconnectFlushes(t *testing.T) {
 	}
 }
 
-// What siw does not have: each is refused when it is posted.
+// Operations that siw does not support are refused when they are posted.
 func TestPeerUnsupported(t *testing.T) {
 	g := Start(t)
 	p := newPair(t, g, pairConfig{})

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkSocketLatency prints how long RDMA Reads and Writes of 64 bytes take while the program
-// whose memory it is does nothing, computes, collects garbage, or is stopped: p50 / p99 in
+// that owns the memory does nothing, computes, collects garbage, or is stopped: p50 / p99 in
 // microseconds. It runs each pair once.
 func BenchmarkSocketLatency(b *testing.B) {
 	s := newSocketStage(b)

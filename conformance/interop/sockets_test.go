@@ -11,14 +11,14 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// These tests have the program socketpeer at each end, whose extended sockets run on a device by
-// Config.Backend, or in its own process.
+// These tests run the program socketpeer at each end. Its extended sockets use a device by
+// Config.Backend, or its own process.
 
-// newSocketStage is a stage of socketpeer.
+// newSocketStage returns a stage of socketpeer.
 func newSocketStage(t testing.TB) *stage { return newStage(t, "socketpeer", " succeeded on ") }
 
-// socketSessions are the sessions of socketpeer, with N of the tag conformance, and without it N on
-// the host, and N with an end in the emulated guest.
+// socketSessions are the sessions of socketpeer, each with N for the tag conformance, and without
+// the tag N on the host and N with an end in the emulated guest.
 var socketSessions = []struct {
 	desc, name           string
 	full, onHost, guests int
@@ -33,7 +33,8 @@ var socketSessions = []struct {
 	{"connections", "crowd", 1000, 250, 50},
 }
 
-// socketPairs are the places that talk to each other: the one that listens, and the one that dials.
+// socketPairs returns the pairs of places that talk to each other: the listening one, and the
+// dialing one.
 func socketPairs() (pairs [][2]place) {
 	for _, listens := range iwarp {
 		for _, dials := range iwarp {
@@ -43,7 +44,7 @@ func socketPairs() (pairs [][2]place) {
 	return append(pairs, [2]place{overRxe, overRxe}, [2]place{joinedRun, joinedRun})
 }
 
-// Every place meets every other one, as the end that listens and as the one that dials.
+// Every place meets every other one, as the listening end and as the dialing end.
 func TestSocketPairs(t *testing.T) {
 	s := newSocketStage(t)
 	table := strings.Builder{}
@@ -77,7 +78,7 @@ func TestSocketPairs(t *testing.T) {
 }
 
 // When a program is killed, while bytes flow or while both ends wait, the other end's Read and
-// Write return a typed error, which is no end of the stream.
+// Write return a typed error, not an end of the stream.
 func TestSocketProgramKilled(t *testing.T) {
 	s := newSocketStage(t)
 	for _, pair := range testmode.Share(t, socketPairs()) {

@@ -16,16 +16,15 @@ import (
 
 const (
 	specPort    = 7400
-	specTimeout = 6 * time.Second // of a case; siw closes a startup that does not go on after 5 s
+	specTimeout = 6 * time.Second // of a case; siw closes a stalled startup after 5 s
 )
 
-// rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and
-// nothing else is wrong.
+// rddp spec asks siw all cases, in both parts. siw fails only as its profile says.
 func TestSpecSiw(t *testing.T) {
 	for _, part := range testmode.Share(t, []spec.Part{spec.Responder, spec.Initiator}) {
 		t.Run(part.String(), func(t *testing.T) {
 			g := Start(t)
-			g.SetSiw(t, "fix_split_trailer=1") // else the NAT decides where this fault is seen
+			g.SetSiw(t, "fix_split_trailer=1") // otherwise the NAT decides where this fault appears
 			cfg := spec.Config{Part: part, Profile: spec.Profiles()["siw"], Timeout: specTimeout, Done: logResult(t)}
 			var p *Peer
 			if part == spec.Responder {
@@ -71,8 +70,8 @@ func TestSpecSiw(t *testing.T) {
 	}
 }
 
-// logResult reports what has failed. With -v it also logs what else has not passed, and what has
-// taken long; of what is known also what came.
+// logResult reports failures. With -v it also logs other cases that have not passed, and slow
+// cases. For known deviations it includes the answer.
 func logResult(t *testing.T) func(spec.Result) {
 	return func(r spec.Result) {
 		slow := r.Elapsed > specTimeout/4

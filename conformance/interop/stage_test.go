@@ -20,16 +20,16 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// The tests of this file's stage have a program at each end that can use a device by package
+// The tests that use this file's stage run a program at each end that can use a device by package
 // toe/verbs: over siw and over rxe of the guest's kernel, over the device of rddp run, and in its
-// own process. Guests do not reach each other's rxe, and no TCP does, so it meets itself. So does
+// own process. rxe is reachable neither from other guests nor by TCP, so it meets itself. So does
 // the device of rddp run without --iwarp.
 
-// sessionLimit is how long the longest session may take. A gigabyte each way within the emulated
-// guest takes minutes.
+// sessionLimit is how long the longest session may take. A gigabyte in each direction within the
+// emulated guest takes minutes.
 var sessionLimit = time.Duration(testmode.Count(30, 3)) * time.Minute
 
-// A place is where a program runs, and by which engine.
+// A place says where a program runs, and with which engine.
 type place string
 
 const (
@@ -45,31 +45,31 @@ const (
 // inGuest reports whether the place is in the guest.
 func (p place) inGuest() bool { return p == overSiw || p == overRxe }
 
-// iwarp are the places that speak iWARP, so each of them can meet each other one.
+// iwarp are the places that use iWARP, so each of them can meet each other one.
 var iwarp = []place{inProcess, underRun, overSiw}
 
-// A party is a program that runs.
+// A party is a running program.
 type party struct {
 	place place
 	wait  func() (code int, said string)
-	heard func(want string) bool // waits until it has said so
-	kill  func(t testing.TB)     // kills the program, not what supervises it
+	heard func(want string) bool // waits until the program has printed want
+	kill  func(t testing.TB)     // kills the program, not its supervisor
 }
 
-// A stage is where sessions of one program with itself take place.
+// A stage runs sessions of one program with itself.
 type stage struct {
 	g       *Guest
 	program string // on the host
-	success string // what it says at the end
+	success string // printed at the end
 }
 
-// newStage builds the program of a folder, as a static one, and puts it into the guest too.
+// newStage builds the program of a folder statically, and also puts it into the guest.
 func newStage(t testing.TB, program, success string) *stage {
 	t.Helper()
 	return builtStage(t, program, success, "build", "./"+program)
 }
 
-// builtStage is newStage with what the go command is to build.
+// builtStage is newStage with the arguments of go build.
 func builtStage(t testing.TB, program, success string, what ...string) *stage {
 	t.Helper()
 	g := superviseGuest(t)
@@ -88,7 +88,7 @@ func builtStage(t testing.TB, program, success string, what ...string) *stage {
 		t.Fatal(err)
 	}
 	g.Put(t, "/bin/"+program, b, 0o755)
-	for dir := filepath.Dir(s.program); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) { // another user runs it
+	for dir := filepath.Dir(s.program); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) { // another user must be able to run it
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func (s *stage) start(t testing.TB, ctx context.Context, p place, args string) *
 	}, hears(c.Stdout, &said), func(testing.TB) { c.Kill() }}
 }
 
-// hears returns a party's heard.
+// hears returns the heard function of a party.
 func hears(r io.Reader, said *strings.Builder) func(want string) bool {
 	lines := bufio.NewReader(r)
 	return func(want string) bool {
@@ -157,7 +157,7 @@ func (s *stage) startHost(t testing.TB, ctx context.Context, args string) *party
 	}, heard, func(testing.TB) { _ = c.Process.Kill() }}
 }
 
-// begin has one party listen and another one dial. The arguments are those behind the address.
+// begin starts one party that listens and another one that dials. args follow the address.
 func (s *stage) begin(t testing.TB, ctx context.Context, listens, dials place, args string) (l, d *party) {
 	t.Helper()
 	address, port := "127.0.0.1", fmt.Sprint(sessionPort)
@@ -184,7 +184,7 @@ func (s *stage) begin(t testing.TB, ctx context.Context, listens, dials place, a
 	return l, s.start(t, ctx, dials, fmt.Sprintf("dial %s %s", to, args))
 }
 
-// meet has two parties meet, and returns what the one that dials has said.
+// meet makes two parties meet, and returns the output of the dialing one.
 func (s *stage) meet(t testing.TB, listens, dials place, args string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), sessionLimit)
@@ -195,7 +195,7 @@ func (s *stage) meet(t testing.TB, listens, dials place, args string) string {
 	return said
 }
 
-// ends waits until a party has ended, with success, and returns what it has said.
+// ends waits until a party has ended, with success, and returns its output.
 func (s *stage) ends(t testing.TB, p *party) string {
 	t.Helper()
 	code, said := p.wait()

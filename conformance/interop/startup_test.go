@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// capabilityRecord is how a Request of this stack's defaults begins to siw's program: the record by
-// which two rddp ends know each other, with this at its front.
+// capabilityRecord is the beginning of a default Request of this stack, as siw's program sees it.
+// It begins the record by which two rddp ends recognize each other.
 const (
 	capabilityRecord    = "rddp"
 	capabilityRecordLen = 20 // octets
@@ -35,11 +35,11 @@ func TestRddpStartup(t *testing.T) {
 		siw          string // arguments of siwpeer's accept or connect
 		revision     uint8
 		crc          bool
-		rtr          rdmap.Opcode // of the Initiator's first FPDU; OpTerminate is any
+		rtr          rdmap.Opcode // of the Initiator's first FPDU; OpTerminate means any
 	}{
 		{"CRC wanted by nobody", false, nil, extsock.Config{NoCRC: true}, "", 2, false, rdmap.OpTerminate},
 		{"CRC wanted by this stack", false, nil, extsock.Config{}, "", 2, true, rdmap.OpTerminate},
-		// siw as the Responder does not insist on what mpa_crc_required says.
+		// As the Responder siw does not enforce mpa_crc_required.
 		{"CRC required by siw, not wanted", false, []string{"mpa_crc_required=1"}, extsock.Config{NoCRC: true}, "", 2, false, rdmap.OpTerminate},
 		{"CRC wanted by nobody", true, nil, extsock.Config{NoCRC: true}, "", 2, false, write},
 		{"CRC wanted by this stack", true, nil, extsock.Config{}, "", 2, true, write},
@@ -104,7 +104,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// Private data of all lengths that siw's programs can have, both ways, in both roles.
+// Private data of all lengths that siw's programs can send, in both directions and roles.
 func TestRddpPrivateData(t *testing.T) {
 	for _, tt := range []struct {
 		desc         string
@@ -138,7 +138,7 @@ func TestRddpPrivateData(t *testing.T) {
 	}
 }
 
-// A program rejects the other's, with private data that says why.
+// A program rejects the other one's Request, with private data that says why.
 func TestRddpReject(t *testing.T) {
 	please, no := []byte("please"), []byte("no, thank you")
 	for _, revision := range []int{1, 2} {
@@ -188,7 +188,7 @@ func TestRddpReject(t *testing.T) {
 	}
 }
 
-// acceptFromSiw has siw connect with this command, whose answer is left to the caller.
+// acceptFromSiw makes siw connect with this command. The caller reads the answer.
 func acceptFromSiw(t *testing.T, g *Guest, cfg extsock.Config, connect string) (*extsock.Conn, *Peer) {
 	t.Helper()
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &cfg)
@@ -208,9 +208,9 @@ func acceptFromSiw(t *testing.T, g *Guest, cfg extsock.Config, connect string) (
 	return conn, siw
 }
 
-// Where the two ends have no common ground, both say so and neither is left hanging. Not tried:
-// this stack as an Initiator that gets no RTR it can do. It ends the connection with a Terminate
-// then, as it must, and that crashes the guest's kernel (siw's fault "panic").
+// If the two ends cannot agree, both report it and neither hangs. One case is not tested: this
+// stack as an Initiator that is offered no RTR that it supports. It must then end the connection
+// with a Terminate, and that crashes the guest's kernel (siw's fault "panic").
 func TestRddpStartupFails(t *testing.T) {
 	t.Run("siw does no markers/siw is Responder", func(t *testing.T) {
 		g := Start(t)
@@ -251,8 +251,8 @@ func TestRddpStartupFails(t *testing.T) {
 		if r := siw.Reply(); r.OK {
 			t.Errorf("siw is connected: %s", r)
 		}
-		// Its octets, 02 07 00, are what the RFC's order has for an error of RDMAP, which can't be
-		// an Initiator's first word.
+		// In the RFC's order, its octets 02 07 00 are an error of RDMAP, which can't be the first
+		// message of an Initiator.
 		_, err := conn.Read(make([]byte, 1))
 		var e *rdmap.TerminateError
 		if !errors.As(err, &e) || !e.Remote {
@@ -265,7 +265,7 @@ func TestRddpStartupFails(t *testing.T) {
 	})
 }
 
-// This stack as the Responder holds back what its program sends until siw's first FPDU. "MPA
+// This stack as the Responder holds back its program's messages until siw's first FPDU. "MPA
 // Responder mode implementations MUST receive and validate at least one FPDU before sending any
 // FPDUs or Markers." (RFC 5044 §7.1.2)
 func TestRddpIsFenced(t *testing.T) {
@@ -291,7 +291,8 @@ func TestRddpIsFenced(t *testing.T) {
 	}
 }
 
-// Each end closes in an orderly way, and the other sees it as that; what was posted is flushed.
+// Each end closes in an orderly way, and the other end sees an orderly close. Posted requests are
+// flushed.
 func TestRddpClose(t *testing.T) {
 	for _, siwInitiates := range []bool{false, true} {
 		t.Run("by this stack/"+roleOfSiw(siwInitiates), func(t *testing.T) {

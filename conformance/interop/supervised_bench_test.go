@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// guestDevices are the devices of the guest, by what is in front of a program's name.
+// guestDevices are the devices of the guest, each with the words before a program's name.
 var guestDevices = []struct{ desc, prefix string }{
 	{"siw", ""},
 	{"iwarp", "rddp run --iwarp --address " + GuestIP + " "},
 	{"joined", "rddp run --address " + GuestIP + " "},
 }
 
-// BenchmarkNextToSiw runs perftest in the guest: with both ends over siw, and with both ends under
-// rddp run, with each face, in turns. Each metric is a median over the rounds. Without KVM, the
+// BenchmarkNextToSiw runs perftest in the guest, in turns: with both ends over siw, and with both
+// ends under rddp run, with each face. Each metric is a median over the rounds. Without KVM, the
 // guest's processors are emulated.
 func BenchmarkNextToSiw(b *testing.B) {
 	g := Start(b)
 	putRddp(b, g)
 	for _, program := range []struct {
 		line   string
-		column int // of the result that counts
+		column int // of the relevant result
 		unit   string
 	}{
 		{"ib_write_bw -F -R -s 65536 -n 300", 3, "MB/s"},

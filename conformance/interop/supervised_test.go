@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// These tests have an unchanged program of rdma-core or perftest at each end: one over siw in the
+// These tests run an unchanged program of rdma-core or perftest at each end: one over siw in the
 // guest, and one on the host under rddp run --iwarp, as a user without privilege.
 
 const (
@@ -27,12 +27,12 @@ const (
 	supervisedLimit = time.Minute // longest run of a pair of programs
 )
 
-// connectedPrograms are programs that come in pairs: the one that listens, and the one that
-// connects. The two arguments of each line are the address and the port.
+// connectedPrograms are pairs of programs: one listens, and the other connects. The two arguments
+// of each line are the address and the port.
 //
-// At its end perftest measures the processor's frequency. On a busy machine that may fail, when the
-// processor is taken away between two looks at its clocks. With -F perftest then reports 0 MB/s,
-// and without it fails.
+// At its end perftest measures the processor's frequency. On a busy machine that may fail if
+// perftest is preempted between two readings of the clocks. Then perftest reports 0 MB/s with -F,
+// and fails without it.
 var connectedPrograms = []struct{ desc, listen, connect string }{
 	{"rping", "rping -s -a %s -p %s -C 20 -S 4000 -V", "rping -c -a %s -p %s -C 20 -S 4000 -V -v"},
 	{"ib_write_bw", "ib_write_bw -F -R -p %[2]s -n 100 -s 65536", "ib_write_bw -F -R %s -p %s -n 100 -s 65536"},
@@ -46,8 +46,8 @@ type supervised struct {
 
 	mu   sync.Mutex
 	cond *sync.Cond
-	text strings.Builder // what the program and rddp run have said; guarded by mu
-	over bool            // nothing more comes; guarded by mu
+	text strings.Builder // output of the program and of rddp run; guarded by mu
+	over bool            // the output has ended; guarded by mu
 }
 
 // supervise starts a program under rddp run --iwarp, and kills it when t ends.
@@ -89,7 +89,7 @@ func superviseAs(t testing.TB, options, line string) *supervised {
 	return s
 }
 
-// listen collects what is said until all processes that hold the other end of r have ended.
+// listen collects the output until all processes that hold the other end of r have ended.
 func (s *supervised) listen(r io.ReadCloser) {
 	defer r.Close()
 	for lines := bufio.NewReader(r); ; {
@@ -106,7 +106,7 @@ func (s *supervised) listen(r io.ReadCloser) {
 	}
 }
 
-// said waits for the end, and returns all that was said.
+// said waits for the end, and returns the whole output.
 func (s *supervised) said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *supervised) said() string {
 	return s.text.String()
 }
 
-// says waits until want has been said. It returns false if the end comes first.
+// says waits until the output contains want. It returns false if the output ends first.
 func (s *supervised) says(want string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,14 +147,14 @@ func startGuest(t testing.TB, ctx context.Context, g *Guest, line string) *Proce
 	return p
 }
 
-// text waits for the end of p, and returns all that it has said.
+// text waits for the end of p, and returns its whole output.
 func text(p *Process) string {
 	a, _ := io.ReadAll(p.Stdout)
 	b, _ := io.ReadAll(p.Stderr)
 	return string(a) + string(b)
 }
 
-// superviseGuest returns the shared guest, which repairs what the NAT may do to FPDUs.
+// superviseGuest returns the shared guest, in which siw can handle FPDUs that the NAT has split.
 func superviseGuest(t testing.TB) *Guest {
 	g := Start(t)
 	g.SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"
@@ -167,7 +167,7 @@ type encounter struct {
 	siw  *Process
 }
 
-// meet starts the listening program at one end, and then the one that connects at the other end.
+// meet starts the listening program at one end, and then the connecting one at the other end.
 func meet(t *testing.T, ctx context.Context, g *Guest, siwListens bool, listen, connect string) *encounter {
 	t.Helper()
 	e := new(encounter)
@@ -188,18 +188,18 @@ func meet(t *testing.T, ctx context.Context, g *Guest, siwListens bool, listen, 
 	return e
 }
 
-// eachRole runs f with siw as the one that listens, and as the one that connects.
+// eachRole runs f with siw as the listening end, and as the connecting end.
 func eachRole(t *testing.T, f func(t *testing.T, siwListens bool)) {
 	t.Run("siw listens", func(t *testing.T) { f(t, true) })
 	t.Run("siw connects", func(t *testing.T) { f(t, false) })
 }
 
-// Programs under rddp run and programs over siw end well with each other.
+// Programs under rddp run and programs over siw work with each other and succeed.
 func TestSupervisedPrograms(t *testing.T) {
 	for _, tt := range connectedPrograms {
 		t.Run(tt.desc, func(t *testing.T) {
 			eachRole(t, func(t *testing.T, siwListens bool) {
-				g := superviseGuest(t) // on a busy machine it takes its time
+				g := superviseGuest(t) // this may be slow on a busy machine
 				ctx, cancel := context.WithTimeout(t.Context(), supervisedLimit)
 				defer cancel()
 				wasReset := func() bool { return false }
@@ -232,8 +232,8 @@ func TestSupervisedPrograms(t *testing.T) {
 	}
 }
 
-// watchResets captures what the guest sends. The returned function reports whether a reset of siw
-// was among it.
+// watchResets captures the guest's packets. The returned function reports whether they contain a
+// reset of siw.
 func watchResets(t *testing.T, g *Guest) (wasReset func() bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pcap")
@@ -262,12 +262,12 @@ func watchResets(t *testing.T, g *Guest) (wasReset func() bool) {
 	}
 }
 
-// closedEarly is what perftest says when siw fails its last Send, although siw has sent it and the
-// peer has received it and closed: siw's fault "last Send" in README.md. perftest goes on with "to
-// socket/rdma_cm" in one place and "from socket/rdma_cm" in another: both were seen.
+// closedEarly is perftest's message if siw fails its last Send, although siw has sent it and the
+// peer has received it and closed: siw's fault "last Send" in README.md. The message continues with
+// "to socket/rdma_cm" or "from socket/rdma_cm"; both were seen.
 const closedEarly = "Bad wc status 2\n Unable to write "
 
-// late reports whether the guest was too slow for perftest, and ends both programs then. With -R,
+// late reports whether the guest was too slow for perftest. If so, it ends both programs. With -R,
 // perftest's client connects a second time one second after the first, and fails if the server does
 // not listen again by then.
 func (e *encounter) late(ctx context.Context) bool {
@@ -278,8 +278,8 @@ func (e *encounter) late(ctx context.Context) bool {
 	return true
 }
 
-// The peer of a program that is killed learns of it. rping over siw may not end then, since siw may
-// not flush its receives (README.md, "Close").
+// The peer of a killed program learns of it. rping over siw may not end then, since siw may not
+// flush its receives (README.md, "Close").
 func TestSupervisedProgramKilled(t *testing.T) {
 	const learned = "DISCONNECT EVENT"
 	for _, tt := range []struct {
@@ -312,7 +312,7 @@ func TestSupervisedProgramKilled(t *testing.T) {
 	}
 }
 
-// says reads until want comes. It returns false if the end comes first.
+// says reads until want appears. It returns false if r ends first.
 func says(r io.Reader, want string) bool {
 	for s := bufio.NewScanner(r); s.Scan(); {
 		if strings.Contains(s.Text(), want) {

@@ -10,8 +10,8 @@ import (
 )
 
 // TestSupervisedYama runs two programs under rddp run in the guest, as a user without privilege,
-// while the kernel's Yama restricts who may reach the memory of a process: to ancestors (1), or to
-// those with a capability (2).
+// while the kernel's Yama restricts access to the memory of a process: to its ancestors (1), or to
+// processes with a capability (2).
 func TestSupervisedYama(t *testing.T) {
 	const file = "/proc/sys/kernel/yama/ptrace_scope"
 	g := Start(t)

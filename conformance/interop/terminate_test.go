@@ -21,9 +21,9 @@ func checkTerminate(t *testing.T, g *Guest, want string) {
 	}
 }
 
-// siw's two omissions: neither a Read without the right to, nor a Send that invalidates what it
-// cannot, ends the connection. Should it learn to, it must be by the Terminate that the RFC asks
-// for.
+// siw's two omissions: neither a Read without the access right, nor a Send that invalidates an STag
+// that it may not, ends the connection. If siw ever ends it, it must send the Terminate that the
+// RFC requires.
 func TestPeerNoTerminate(t *testing.T) {
 	t.Run("Read, no right", func(t *testing.T) {
 		g := Start(t)

@@ -14,9 +14,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A wiretap sees all octets of this stack's end and cuts them into frames, in the order of the
-// connection's life: first one startup frame each way, then FPDUs, without markers, which siw does
-// not know.
+// A wiretap sees all octets of this stack's end and cuts them into frames: first one startup frame
+// in each direction, then FPDUs. There are no markers, because siw does not support them.
 type wiretap struct {
 	mu     sync.Mutex
 	rest   [2][]byte
@@ -25,7 +24,7 @@ type wiretap struct {
 
 // A frame is a startup frame or an FPDU.
 type frame struct {
-	sent   bool   // by this stack; else by siw
+	sent   bool   // by this stack, otherwise by siw
 	octets []byte // all of it
 }
 
@@ -48,7 +47,7 @@ func (w *wiretap) add(way int, p []byte) {
 	w.rest[way] = b
 }
 
-// frameLen is the length of the frame that b begins with; 0 when too little of it is there.
+// frameLen returns the length of the frame at the beginning of b, or 0 if b is too short to tell.
 func frameLen(b []byte) int {
 	const key = "MPA ID Re"
 	switch {
@@ -63,14 +62,14 @@ func frameLen(b []byte) int {
 	return (2+n+3)&^3 + 4 // ULPDU_Length, the ULPDU and PAD are a multiple of 4; then the CRC
 }
 
-// all is what has been seen so far.
+// all returns the frames seen so far.
 func (w *wiretap) all() []frame {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]frame(nil), w.frames...)
 }
 
-// startup is the Request or Reply of one end.
+// startup returns the Request or Reply of one end.
 func (w *wiretap) startup(t *testing.T, sent bool) mpa.Frame {
 	t.Helper()
 	for _, f := range w.all() {
@@ -86,7 +85,7 @@ func (w *wiretap) startup(t *testing.T, sent bool) mpa.Frame {
 	return mpa.Frame{}
 }
 
-// fpdus are the FPDUs of one end.
+// fpdus returns the FPDUs of one end.
 func (w *wiretap) fpdus(sent bool) []frame {
 	var list []frame
 	startup := true
@@ -120,19 +119,20 @@ func (w *wiretap) last(n int) string {
 	return fmt.Sprintf("%s%d in all", &b, len(all))
 }
 
-// opcode is that of an FPDU.
+// opcode returns the RDMAP opcode of an FPDU.
 func (f frame) opcode() rdmap.Opcode {
 	op, _ := rdmap.ParseControl(f.octets[3])
 	return op
 }
 
-// last tells whether the FPDU ends its message.
+// last reports whether the FPDU ends its message.
 func (f frame) last() bool { return f.octets[2]&0x40 != 0 }
 
-// hasCRC tells whether the FPDU's CRC field is in use: siw and this stack leave it 0 with CRCs off.
+// hasCRC reports whether the FPDU's CRC field is in use: siw and this stack leave it 0 with CRCs
+// off.
 func (f frame) hasCRC() bool { return binary.BigEndian.Uint32(f.octets[len(f.octets)-4:]) != 0 }
 
-// logWrongCRCs logs the FPDUs whose CRC is wrong as the tap saw them. If a Terminate speaks of a
+// logWrongCRCs logs the FPDUs whose CRC is wrong as the tap saw them. If a Terminate reports a
 // wrong CRC and there is none, the Terminate's sender has damaged the octets itself.
 func (w *wiretap) logWrongCRCs(t *testing.T) {
 	for _, sent := range []bool{true, false} {
@@ -153,13 +153,13 @@ func (w *wiretap) logWrongCRCs(t *testing.T) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// String is the FPDU's opcode and length.
+// String returns the FPDU's opcode and length.
 func (f frame) String() string {
 	return fmt.Sprintf("%v of %d octets", f.opcode(), binary.BigEndian.Uint16(f.octets))
 }
 
-// mostReads is the most Read Requests of one end that were unanswered at a time, as this stack's
-// end saw it.
+// mostReads returns the maximum number of unanswered Read Requests of one end at a time, as seen at
+// this stack's end.
 func (w *wiretap) mostReads(sent bool) int {
 	now, most := 0, 0
 	started := map[bool]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// keyValue has the end that dials SET N entries of the store of the other one, and GET each by an
-// RDMA Read.
+// keyValue makes the dialing end SET N entries of the other end's store, and GET each by an RDMA
+// Read.
 func keyValue(p *peer) (string, error) {
 	if !p.dials {
 		return "served", errors.Join(p.store.Serve(&single{c: p.first}), p.store.Close())

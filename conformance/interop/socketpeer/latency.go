@@ -19,8 +19,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// occupations are what the end that listens does while the other one uses its memory, each besides
-// those before. The last one stops it for good.
+// occupations are the activities of the listening end while the other end uses its memory. Each is
+// added to the previous ones. The last one stops the process for good.
 var occupations = []struct {
 	name string
 	do   func()
@@ -45,16 +45,16 @@ var occupations = []struct {
 	{"stopped", func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) }},
 }
 
-var turns atomic.Int64 // of what keeps the program busy
+var turns atomic.Int64 // iterations of the loop that keeps the program busy
 
 const (
 	lentLen = 64              // bytes of memory that are read
-	patient = 2 * time.Second // an operation that takes longer is not served
+	patient = 2 * time.Second // an operation that takes longer counts as not served
 )
 
-// latency measures N RDMA Reads of 64 bytes, one after the other, and as many RDMA Writes with a
-// Read behind each, in each occupation of the end whose memory it is. The end that dials prints a
-// line for each.
+// latency measures N RDMA Reads of 64 bytes, one after the other, and as many RDMA Writes, each
+// followed by a Read, in each occupation of the end that owns the memory. The dialing end prints a
+// line for each occupation.
 func latency(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, lentLen, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -80,7 +80,7 @@ func latency(p *peer) (string, error) {
 		}
 		o.do()
 	}
-	select {} // it is stopped, and then killed
+	select {} // this process is stopped, and then killed
 }
 
 func latencyOf(c *extsock.Conn, n int) (string, error) {
@@ -99,7 +99,7 @@ func latencyOf(c *extsock.Conn, n int) (string, error) {
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 			return "", err
 		}
-		time.Sleep(100 * time.Millisecond) // it is what it is to be
+		time.Sleep(100 * time.Millisecond) // let the occupation take effect
 		m, p := c.Remote(h), make([]byte, lentLen)
 		read := func(ctx context.Context) error {
 			_, err := m.Read(ctx, p, 0)

@@ -6,8 +6,8 @@
 //	socketpeer DEVICE listen ADDRESS SESSION N
 //	socketpeer DEVICE dial ADDRESS SESSION N
 //
-// DEVICE is a name such as siw0, "any" for the first one, or "process". What SESSION and N mean is
-// in sessions.go.
+// DEVICE is a name such as siw0, "any" for the first one, or "process". sessions.go explains
+// SESSION and N.
 package main
 
 import (
@@ -30,8 +30,8 @@ import (
 // limit ends a session that hangs, and shows where.
 const limit = 30 * time.Minute
 
-// nudgeAfter is when an end that dials in process nudges the other one, by an RDMA Write of length
-// 0. siw may leave unread what arrives right behind its answer, until more arrives.
+// nudgeAfter is the delay after which a dialing end in process sends the other end an RDMA Write of
+// length 0. siw may leave octets that arrive right after its answer unread until more arrive.
 const nudgeAfter = 100 * time.Millisecond
 
 func main() {
@@ -51,12 +51,12 @@ func main() {
 // A peer is this end.
 type peer struct {
 	cfg    *extsock.Config
-	device bool // connections must run on one
+	device bool // connections must run on a device
 	dials  bool
 	to     string            // the address
 	l      *extsock.Listener // nil if the peer dials
-	store  *kvcache.Server   // nil if the peer dials, or the session is another
-	first  *extsock.Conn     // the connection that is there when the session begins
+	store  *kvcache.Server   // nil if the peer dials, or the session does not use it
+	first  *extsock.Conn     // the connection with which the session begins
 	n      int
 }
 
@@ -117,7 +117,7 @@ func (p *peer) listen(store bool) (*extsock.Listener, error) {
 	return p.store.Listen(p.to)
 }
 
-// connect makes one connection more, while the other end does.
+// connect makes one more connection, and so must the other end.
 func (p *peer) connect() (c *extsock.Conn, err error) {
 	if p.dials {
 		c, err = (&extsock.Dialer{Config: p.cfg}).DialDDP(context.Background(), "tcp", p.to)
@@ -138,7 +138,7 @@ func (p *peer) connect() (c *extsock.Conn, err error) {
 	return c, nil
 }
 
-// connectAll makes connections until there are n, all at the same time.
+// connectAll makes connections until n are open at the same time.
 func (p *peer) connectAll(n int) ([]*extsock.Conn, error) {
 	all := []*extsock.Conn{p.first}
 	for len(all) < n {

@@ -14,12 +14,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// postLen is the length of either end's memory for post, in bytes. The first half is the peer's,
-// and the second the own.
+// postLen is the length of either end's memory for post, in bytes. The first half is for the peer,
+// and the second for this end.
 const postLen = 1 << 20
 
-// post has each end post N rounds of Work Requests of all kinds, one end after the other, in
-// message mode. At last the end that dials posts one that the peer refuses.
+// post makes each end post N rounds of Work Requests of all kinds, one end after the other, in
+// message mode. Finally the dialing end posts one that the peer refuses.
 func post(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, postLen, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -89,8 +89,8 @@ func exchange(p *peer, c *extsock.Conn, m *extsock.Memory) (h rdmap.Handle, err 
 	return h, err
 }
 
-// postRounds writes the peer's memory by a gather list and by copies of the heap, reads it back,
-// and says so with two messages, of which the first is solicited.
+// postRounds writes the peer's memory from a gather list and from inline heap memory, reads it
+// back, and announces this with two messages, of which the first is solicited.
 func postRounds(c *extsock.Conn, memory []byte, h rdmap.Handle, rounds int) error {
 	mine, back := memory[postLen/2:][:postLen/4], memory[3*postLen/4:]
 	copy(mine, contents(len(mine)))
@@ -176,7 +176,8 @@ func postRound(c *extsock.Conn, mine, back []byte, h rdmap.Handle, i int) error 
 	return nil
 }
 
-// answerRounds waits for the peer's two messages. A device does not tell what is solicited.
+// answerRounds waits for the peer's two messages. A device does not report which messages are
+// solicited.
 func answerRounds(p *peer, c *extsock.Conn) error {
 	for _, want := range []string{"solicited", "inline"} {
 		b := make([]byte, 64)

@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// remote has each end write the other one's memory by RDMA Writes and read it by RDMA Reads, one
-// end after the other. The end whose memory it is takes part only to compare it.
+// remote makes each end write the other end's memory by RDMA Writes and read it by RDMA Reads, one
+// end after the other. The end that owns the memory only compares it.
 func remote(p *peer) (string, error) {
 	m, err := extsock.NewMemory(p.cfg.Backend, p.n, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
@@ -54,7 +54,7 @@ func withMemory(p *peer, m *extsock.Memory) error {
 	return nil
 }
 
-// contents are what the memory of an end has at the end.
+// contents returns the final contents of an end's memory.
 func contents(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{9}).Read(b) // it never fails

@@ -17,25 +17,25 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// sessions has what the two ends do. A session says what it has done.
+// sessions are the sessions by name. Each returns a description of what it has done.
 var sessions = map[string]func(*peer) (string, error){
 	"stream":   stream,      // N bytes go each way at the same time
-	"half":     half,        // the end that dials says N bytes and half-closes, and is answered then
-	"deadline": deadlines,   // deadlines pass, of a Read and of a Write, and the connection goes on
-	"crowd":    crowd,       // N connections are there at the same time, and each is used
-	"remote":   remote,      // each end writes and reads N bytes of the other one's memory
+	"half":     half,        // the dialing end sends N bytes and half-closes, and then gets an answer
+	"deadline": deadlines,   // deadlines of a Read and of a Write pass, and the connection continues
+	"crowd":    crowd,       // N connections are open at the same time, and each is used
+	"remote":   remote,      // each end writes and reads N bytes of the other end's memory
 	"keyvalue": keyValue,    // N entries of a store are set and read
-	"latency":  latency,     // N RDMA Reads are measured, whatever the end that listens does
+	"latency":  latency,     // N RDMA Reads are measured during all occupations of the listening end
 	"endless":  endless,     // bytes go both ways until the other end is killed
 	"silent":   silent,      // no bytes go until the other end is killed
 	"post":     post,        // each end posts N rounds of Work Requests, in message mode
-	"early":    serverFirst, // the end that accepts says N bytes first
+	"early":    serverFirst, // the accepting end sends N bytes first
 }
 
 // most is the length in bytes of the longest Read and Write.
 const most = 256 << 10
 
-// produce writes n bytes that nobody can guess, with calls of all lengths, then their SHA-256, and
+// produce writes n pseudorandom bytes with calls of various lengths, then their SHA-256, and
 // half-closes.
 func produce(c *extsock.Conn, seed byte, n int) error {
 	bytes, calls := rand.NewChaCha8([32]byte{seed}), rand.New(rand.NewPCG(uint64(seed), 1))
@@ -55,7 +55,7 @@ func produce(c *extsock.Conn, seed byte, n int) error {
 	return c.CloseWrite()
 }
 
-// consume reads to the end of what produce has written, and compares the SHA-256.
+// consume reads the bytes of produce to the end, and compares the SHA-256.
 func consume(c *extsock.Conn, n int) error {
 	sum := sha256.New()
 	if got, err := io.CopyN(sum, struct{ io.Reader }{c}, int64(n)); err != nil {
@@ -111,8 +111,8 @@ func serverFirst(p *peer) (string, error) {
 	return "spoke first", errors.Join(produce(p.first, p.seed(), p.n), p.first.Close())
 }
 
-// deadlines has deadlines pass at the end that dials. The other one speaks when it is told to, on a
-// second connection, and reads only then.
+// deadlines lets deadlines pass at the dialing end. The other end sends, and then reads, only after
+// a request on a second connection.
 func deadlines(p *peer) (string, error) {
 	all, err := p.connectAll(2)
 	if err != nil {
@@ -193,7 +193,7 @@ func crowd(p *peer) (string, error) {
 }
 
 // endless succeeds if both the Read and the Write that are under way when the other end is killed
-// return an error that a program can test for. It is no end of the stream.
+// return an error that a program can test for, and not an end of the stream.
 func endless(p *peer) (string, error) {
 	c := p.first
 	var errs [2]error
@@ -232,15 +232,15 @@ func silent(p *peer) (string, error) {
 	fmt.Println("flowing")
 	_, read := c.Read(make([]byte, 1))
 	var write error
-	for write == nil { // the first one may be as far as the peer's last system
+	for write == nil { // the first Write may succeed
 		_, write = c.Write([]byte{1})
 	}
 	return p.bereaved(write, read)
 }
 
-// bereaved succeeds if a Write and a Read have failed as they do when a peer is gone in the middle:
-// as over TCP, but that a Read of a connection in process tells a FIN that comes too early from the
-// end of the stream.
+// bereaved succeeds if a Write and a Read have failed as they do when a peer disappears in the
+// middle: as over TCP, except that a Read of a connection in process distinguishes an early FIN
+// from the end of the stream.
 func (p *peer) bereaved(write, read error) (string, error) {
 	if early := !p.device && errors.Is(read, io.ErrUnexpectedEOF); !isReset(write) || !isReset(read) && !early {
 		return "", fmt.Errorf("the Write: %w, the Read: %w", write, read)

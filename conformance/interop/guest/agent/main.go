@@ -124,8 +124,7 @@ func run(c net.Conn, req wire.Request, send func(wire.Kind, []byte) error) wire.
 	return wire.Result{Code: status.ExitStatus()}
 }
 
-// feed carries out what the harness sends until the connection ends; then it kills the process
-// group.
+// feed executes the harness's frames until the connection ends. Then it kills the process group.
 func feed(c net.Conn, stdin io.WriteCloser, g *group) {
 	defer g.signal(syscall.SIGKILL)
 	for {
@@ -177,8 +176,8 @@ type output struct {
 	from    io.ReadCloser
 	send    func(wire.Kind, []byte) error
 	sending atomic.Bool   // a frame is on its way
-	moved   chan struct{} // has a value when something was sent since wait has looked
-	done    chan struct{} // closed when all has been sent, or the harness has gone
+	moved   chan struct{} // has a value if something was sent since wait looked
+	done    chan struct{} // closed when everything has been sent, or the harness has gone
 }
 
 func (o *output) copy() {
@@ -198,8 +197,8 @@ func (o *output) copy() {
 	}
 }
 
-// wait waits until all has been sent, however long that takes, but at most drain for another
-// process that holds the output and writes nothing.
+// wait waits until everything has been sent, however long that takes. It waits at most drain for
+// another process that holds the output and writes nothing.
 func (o *output) wait() {
 	defer o.from.Close()
 	for {
