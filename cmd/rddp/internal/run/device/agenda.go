@@ -17,6 +17,7 @@ const (
 	alarmReceives // frames that wait look for receives
 	alarmDue      // an acknowledgement has waited for long enough
 	alarmRefuse   // a refusal looks whether the answers in front of it have left
+	alarmOwnWork  // work requests have waited for receives of their own program for long enough
 	alarms
 )
 
@@ -136,5 +137,6 @@ func init() {
 		alarmReceives: func(_ *queuePair, l *link, _ uint64) { l.receiver.lookForReceives() },
 		alarmDue:      func(_ *queuePair, l *link, _ uint64) { l.receiver.lookAtDue() },
 		alarmRefuse:   func(_ *queuePair, l *link, _ uint64) { l.receiver.refuseLater() },
+		alarmOwnWork:  func(_ *queuePair, l *link, _ uint64) { l.receiver.stop() },
 	}
 }

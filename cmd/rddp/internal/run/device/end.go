@@ -288,30 +288,25 @@ func (l *link) close() {
 // acknowledgements nor answers. If there are any, the program may post receives only once they have
 // completed. So the frames do not wait for long then.
 func (l *link) settleDebts() {
-	ended := make(chan struct{})
+	gone := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(gone)
 		_ = l.serving.Wait(l.ctx) // the peer may be gone before the program has posted a receive
 	}()
-	l.receiver.awaitIdle(ended, l.busy())
+	idle := l.receiver.awaitIdle()
+	if !l.isSelf() { // its work requests are the peer's
+		l.q.mu.Lock()
+		if l.out.owes() {
+			l.alarmLocked(alarmOwnWork, ownWork)
+		}
+		l.q.mu.Unlock()
+	}
+	select {
+	case <-idle:
+	case <-gone:
+	}
 	_ = l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}) // if it fails, the peer is gone
 }
 
 // ownWork is how long a work request of the program waits for receives of the same program.
 const ownWork = 100 * time.Millisecond
-
-// busy returns a channel that is closed once the program has a work request under way. Those of a
-// queue pair that is joined with itself are the peer's.
-func (l *link) busy() <-chan struct{} {
-	l.q.mu.Lock()
-	defer l.q.mu.Unlock()
-	busy := make(chan struct{})
-	switch {
-	case l.isSelf():
-	case !l.out.isIdle():
-		close(busy)
-	default:
-		l.begun = busy
-	}
-	return busy
-}

@@ -231,7 +231,9 @@ func (h *half) shuts(how connectionEnd, blamed *flight) {
 
 // ends is link.receive behind the end of the connection.
 func (h *half) ends(how connectionEnd, blamed *flight) {
-	h.ended = true
+	if h.ended = true; how == endOurs && h.kind != joinedPlain {
+		h.out.owes()
+	}
 	c := closing{how: how, managed: h.kind != joinedAlone, plain: h.kind == joinedPlain}
 	h.e.goes(testEnding{h: h, steps: c.steps(), closing: c, blamed: blamed})
 }

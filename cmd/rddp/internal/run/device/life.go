@@ -119,6 +119,11 @@ func (v *life) setState(to uverbs.State) {
 	v.attrs.SQDNotify = v.attrs.SQDNotify && to == uverbs.SQD // a later stay in SQD may be without the event
 }
 
+// hears reports whether a datagram with the given key goes to a receive.
+func (v *life) hears(key uint32) bool {
+	return key == v.attrs.QKey && v.attrs.State >= uverbs.RTR && v.attrs.State <= uverbs.SQD
+}
+
 // A turn says what becomes of the work requests in the send queue.
 type turn uint8
 

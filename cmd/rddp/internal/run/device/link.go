@@ -34,8 +34,6 @@ type link struct {
 
 	// The mu of q guards what follows.
 	out outgoing // +checklocks:q.mu
-	// closed, and nil again, when a flight begins; nil unless settleDebts waits for that
-	begun chan struct{} // +checklocks:q.mu
 	// the buffers in use, by the ID of their request
 	chunks    map[uint64]*chunk // +checklocks:q.mu
 	lastChunk uint64            // +checklocks:q.mu

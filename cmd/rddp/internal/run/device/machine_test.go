@@ -174,7 +174,7 @@ var endEvents = []endEvent{
 	}},
 	{"work in front of something wrong has waited", func(e *testEnd) bool {
 		for _, x := range e.tasks {
-			if x.steps[0] == stepSettleDebts && !x.h.out.isIdle() && !x.h.patient {
+			if x.steps[0] == stepSettleDebts && x.h.out.indebted && !x.h.out.isIdle() && !x.h.patient {
 				x.h.patient = true
 				return true
 			}

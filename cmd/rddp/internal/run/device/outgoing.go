@@ -79,6 +79,8 @@ type outgoing struct {
 	notReady uint32
 	// the work request that the peer has refused; nil if there is none
 	culprit *flight
+	// indebted says that nothing of the peer is read any more: see owes.
+	indebted bool
 	// for the log: how it was refused
 	why string
 }
@@ -113,6 +115,14 @@ func (o *outgoing) dooms() {
 	if o.state != outOver {
 		outgoingNext.Become(&o.state, outDoomed)
 	}
+}
+
+// owes is the event that frames of the peer wait for receives, and that nothing else of it is read.
+// It reports whether work requests are under way, which get no answers then. Those that begin later
+// get none either.
+func (o *outgoing) owes() bool {
+	o.indebted = true
+	return !o.isIdle()
 }
 
 // isIdle reports whether no work request is on its way.

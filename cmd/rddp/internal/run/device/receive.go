@@ -24,7 +24,7 @@ type receiver struct {
 	// how long it is to the next look for receives. After a while, late looks; it is nil before
 	every time.Duration // +checklocks:l.q.recvMu
 	late  *lateReceive  // +checklocks:l.q.recvMu
-	// closed, and nil again, once no frame waits; nil unless awaitIdle waits
+	// closed, and nil again, once no frame waits; nil unless settleDebts waits
 	idle chan struct{} // +checklocks:l.q.recvMu
 	// the refusal that waits for answers, and its two statuses
 	answers      answerWait      // +checklocks:l.q.recvMu
@@ -283,40 +283,40 @@ func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 	q.failLater(r.l, uverbs.FlushErr, "a receive has failed: "+status.String())
 }
 
-// noteIdleLocked wakes awaitIdle if no frame waits any more.
+// noteIdleLocked wakes settleDebts if no frame waits any more.
 //
 // +checklocks:r.l.q.recvMu
 func (r *receiver) noteIdleLocked() {
-	if r.idle != nil && r.in.isSettled() {
+	if r.in.isSettled() {
+		r.wakeLocked()
+	}
+}
+
+// +checklocks:r.l.q.recvMu
+func (r *receiver) wakeLocked() {
+	if r.idle != nil {
 		close(r.idle)
 		r.idle = nil
 	}
 }
 
-// awaitIdle waits until the receiver has acted on the frames that wait, or ended has been closed.
-// No further frame may come. Once busy has been closed, it waits for ownWork at most, and what
-// waits then is not acted upon.
-func (r *receiver) awaitIdle(ended, busy <-chan struct{}) {
+// awaitIdle returns a channel that is closed once the receiver has acted on the frames that wait,
+// or stop has been called. No further frame may come.
+func (r *receiver) awaitIdle() <-chan struct{} {
 	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
 	idle := make(chan struct{})
 	r.idle = idle
 	r.noteIdleLocked()
-	r.l.q.recvMu.Unlock()
-	select {
-	case <-idle:
-		return
-	case <-ended:
-		return
-	case <-busy:
-	}
-	select {
-	case <-idle:
-	case <-ended:
-	case <-time.After(ownWork):
-		r.l.q.recvMu.Lock()
-		defer r.l.q.recvMu.Unlock()
-		r.in.stops()
-	}
+	return idle
+}
+
+// stop acts on no frame that waits.
+func (r *receiver) stop() {
+	r.l.q.recvMu.Lock()
+	defer r.l.q.recvMu.Unlock()
+	r.in.stops()
+	r.wakeLocked()
 }
 
 // close ends the receiver. If flush is set, the receive that is being filled is flushed.

@@ -116,9 +116,8 @@ func (s *sender) decide(q *queuePair, l *link, begin bool) (p piece) {
 			return p
 		}
 		begun := s.begins(&l.out)
-		if l.begun != nil {
-			close(l.begun)
-			l.begun = nil
+		if l.out.indebted && !l.q.agenda.has(alarmOwnWork) {
+			l.alarmLocked(alarmOwnWork, ownWork)
 		}
 		if l.watchLocked(s.patience); !begun {
 			l.retireLocked()

@@ -35,6 +35,8 @@ const (
 	// chunkLen is the maximum length in bytes of an RDMA Write or Read on the wire. It bounds the
 	// memory that a link needs.
 	chunkLen = 128 << 10
+	// maxDatagram is the maximum length in bytes of a datagram's payload: the MTU of the port.
+	maxDatagram = 4096
 )
 
 // A pieceKind says what goes out.
@@ -81,7 +83,7 @@ func (s *sending) takes(w uverbs.SendWR, err error, kind uverbs.QPType, signalAl
 		f.status, f.why = uverbs.RemoteInvalidErr, "an atomic Write of a word that is not aligned"
 	case isLocal(w.Op):
 		f.n = 0
-	case n > uverbs.MaxMessage, isAtomic(w.Op) && n < 8:
+	case n > uverbs.MaxMessage, kind == uverbs.UD && n > maxDatagram, isAtomic(w.Op) && n < 8:
 		f.status = uverbs.LocalLengthErr
 	}
 	if isAtomic(w.Op) {
@@ -97,7 +99,10 @@ func isRead(o uverbs.SendOp) bool   { return o == uverbs.OpRead || isAtomic(o) }
 
 // known reports whether the device has the operation for queue pairs of a type.
 func known(o uverbs.SendOp, t uverbs.QPType) bool {
-	if t == uverbs.UC && (isRead(o) || o == uverbs.OpSendInval || o == uverbs.OpAtomicWrite) {
+	switch {
+	case t == uverbs.UD:
+		return o == uverbs.OpSend || o == uverbs.OpSendImm
+	case t == uverbs.UC && (isRead(o) || o == uverbs.OpSendInval || o == uverbs.OpAtomicWrite):
 		return false // these have answers, or need one to be safe
 	}
 	return o <= uverbs.OpSendInval || o == uverbs.OpAtomicWrite

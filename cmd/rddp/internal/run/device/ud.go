@@ -13,9 +13,6 @@ import (
 // Unreliable datagrams are UDP between two devices: iWARP has none. As verbs say, a datagram may be
 // lost, and one that finds no receive is.
 
-// maxDatagram is the maximum length in bytes of a datagram's payload: the MTU of the port.
-const maxDatagram = 4096
-
 // A datagram is the header of a UDP datagram.
 //
 //	 0            4            8            12           16           20           36
@@ -145,17 +142,14 @@ func (s *sender) sendDatagrams(q *queuePair) {
 	}
 }
 
-// errDatagram is the error of a work request that a UD queue pair does not have.
-var errDatagram = errors.New("device: not an operation of datagrams")
+// errDatagram is the error of a datagram that goes nowhere.
+var errDatagram = errors.New("device: no destination")
 
 // sendDatagram sends the datagram of the work request that s has taken, in the memory of b.
 func (s *sender) sendDatagram(q *queuePair, own uint32, b []byte) error {
 	to, err := uverbs.ParseDestination(s.entry)
-	switch {
-	case err != nil || s.wr.Op != uverbs.OpSend && s.wr.Op != uverbs.OpSendImm:
+	if err != nil {
 		return errDatagram
-	case s.flight.n > maxDatagram:
-		return errLocalLength
 	}
 	d := datagram{to: to.QPN, from: q.num, key: to.QKey, flags: s.solicited(), immediate: s.wr.Immediate, gid: to.DGID}
 	if to.AH != 0 {
@@ -223,9 +217,9 @@ func (q *queuePair) receiveDatagram(h *datagram, payload []byte, from netip.Addr
 	q.recvMu.Lock()
 	defer q.recvMu.Unlock()
 	q.mu.Lock()
-	state, key := q.life.attrs.State, q.life.attrs.QKey
+	hears := q.life.hears(h.key)
 	q.mu.Unlock()
-	if key != h.key || state != uverbs.RTR && state != uverbs.RTS && state != uverbs.SQD {
+	if !hears {
 		return
 	}
 	entry, low, ok := q.recv.take()
