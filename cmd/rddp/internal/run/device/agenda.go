@@ -84,8 +84,7 @@ func (q *queuePair) clearLocked() {
 	}
 }
 
-// alarm puts an alarm on the agenda, if the queue pair still has the link. once says that an alarm
-// that is there already stays.
+// alarm is alarmLocked. once says that an alarm that is there already stays.
 func (l *link) alarm(k alarm, d time.Duration, once bool) {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
@@ -94,10 +93,21 @@ func (l *link) alarm(k alarm, d time.Duration, once bool) {
 	}
 }
 
+// alarmLocked puts an alarm on the agenda, if the queue pair still has the link.
+//
 // +checklocks:l.q.mu
 func (l *link) alarmLocked(k alarm, d time.Duration) {
 	if l.q.link == l {
 		l.q.alarmLocked(k, d)
+	}
+}
+
+// calmLocked takes an alarm from the agenda, if the queue pair still has the link.
+//
+// +checklocks:l.q.mu
+func (l *link) calmLocked(k alarm) {
+	if l.q.link == l {
+		l.q.agenda.clear(k)
 	}
 }
 

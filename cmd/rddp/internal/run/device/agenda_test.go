@@ -51,3 +51,26 @@ func TestAgenda(t *testing.T) {
 		}
 	}
 }
+
+// TestAlarmsOfLink: a link that is not the queue pair's any more neither gets alarms nor ends those
+// of the next one.
+func TestAlarmsOfLink(t *testing.T) {
+	q := &queuePair{}
+	old, next := &link{q: q}, &link{q: q}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.link = old
+	old.alarmLocked(alarmNotReady, time.Hour)
+	q.link = next
+	q.clearLocked()
+	old.alarmLocked(alarmVigil, time.Hour)
+	next.alarmLocked(alarmNotReady, time.Hour)
+	old.calmLocked(alarmNotReady)
+	if q.agenda.has(alarmVigil) || !q.agenda.has(alarmNotReady) {
+		t.Errorf("the agenda is %v", q.agenda)
+	}
+	next.calmLocked(alarmNotReady)
+	if q.clearLocked(); q.agenda.has(alarmNotReady) {
+		t.Errorf("the agenda is %v", q.agenda)
+	}
+}

@@ -142,7 +142,7 @@ func (l *link) advanceLocked(err error) error {
 		return err
 	}
 	if !l.out.isWaiting() {
-		l.q.agenda.clear(alarmNotReady)
+		l.calmLocked(alarmNotReady)
 	}
 	l.retireLocked()
 	return nil

@@ -114,39 +114,21 @@ var plainBuffers = sync.Pool{New: func() any { b := make([]byte, chunkLen); retu
 // awaitReceive waits for a receive of the program, and makes it the one that is being filled. It
 // returns false if the link has ended, or ends because of the receive.
 func (r *receiver) awaitReceive() bool {
-	for d := lookEvery; ; d = min(d+d/8, lookSlowly) {
-		r.l.q.recvMu.Lock()
-		found := r.in.meets((*receiverHands)(r))
-		closed := r.in.state == inClosed
+	r.l.q.recvMu.Lock()
+	if !r.in.meets((*receiverHands)(r)) {
+		met := make(chan struct{})
+		r.met = met
+		r.waitLocked(lookEvery)
 		r.l.q.recvMu.Unlock()
-		if found {
-			return !closed
-		}
-		if !r.awaitLate(d) {
-			return false
-		}
-	}
-}
-
-// awaitLate waits for d, or for a receive if d is long. It returns false if the link has ended.
-func (r *receiver) awaitLate(d time.Duration) bool {
-	if d < lookSlowly {
 		select {
-		case <-time.After(d):
-			return true
+		case <-met:
 		case <-r.l.ctx.Done():
 			return false
 		}
+		r.l.q.recvMu.Lock()
 	}
-	found := make(chan struct{})
-	w := r.l.q.ctx.late.add(r.l.q.recv, func() { close(found) })
-	defer r.l.q.ctx.late.remove(w)
-	select {
-	case <-found:
-		return true
-	case <-r.l.ctx.Done():
-		return false
-	}
+	defer r.l.q.recvMu.Unlock()
+	return r.in.state != inClosed
 }
 
 // plainMessage copies a message to the receive, and completes it. The first n bytes of the message

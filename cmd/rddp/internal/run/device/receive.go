@@ -24,6 +24,8 @@ type receiver struct {
 	// how long it is to the next look for receives. After a while, late looks; it is nil before
 	every time.Duration // +checklocks:l.q.recvMu
 	late  *lateReceive  // +checklocks:l.q.recvMu
+	// closed, and nil again, once a message has met a receive; nil unless awaitReceive waits
+	met chan struct{} // +checklocks:l.q.recvMu
 	// closed, and nil again, once no frame waits; nil unless settleDebts waits
 	idle chan struct{} // +checklocks:l.q.recvMu
 	// the refusal that waits for answers, and its two statuses
@@ -127,16 +129,19 @@ func (r *receiver) waitLocked(d time.Duration) {
 	r.l.alarm(alarmReceives, d, false)
 }
 
-// lookForReceives acts on the frames that wait, if there are receives now.
+// lookForReceives acts on the frames, or on the message, that wait, if there are receives now.
 func (r *receiver) lookForReceives() {
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
+	if r.met != nil && r.in.meets((*receiverHands)(r)) {
+		wake(&r.met)
+	}
 	acted, again := r.in.looks((*receiverHands)(r))
 	d := r.every
 	if acted {
 		d = lookEvery
 	}
-	if !again {
+	if !again && r.met == nil {
 		r.late = nil
 		r.noteIdleLocked()
 		return
@@ -288,15 +293,15 @@ func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 // +checklocks:r.l.q.recvMu
 func (r *receiver) noteIdleLocked() {
 	if r.in.isSettled() {
-		r.wakeLocked()
+		wake(&r.idle)
 	}
 }
 
-// +checklocks:r.l.q.recvMu
-func (r *receiver) wakeLocked() {
-	if r.idle != nil {
-		close(r.idle)
-		r.idle = nil
+// wake closes a channel that somebody waits for.
+func wake(c *chan struct{}) {
+	if *c != nil {
+		close(*c)
+		*c = nil
 	}
 }
 
@@ -316,7 +321,7 @@ func (r *receiver) stop() {
 	r.l.q.recvMu.Lock()
 	defer r.l.q.recvMu.Unlock()
 	r.in.stops()
-	r.wakeLocked()
+	wake(&r.idle)
 }
 
 // close ends the receiver. If flush is set, the receive that is being filled is flushed.
@@ -325,6 +330,7 @@ func (r *receiver) close(flush bool) {
 	defer r.l.q.recvMu.Unlock()
 	m := r.in.closes()
 	r.noteIdleLocked()
+	wake(&r.met)
 	if r.late != nil {
 		r.l.q.ctx.late.remove(r.late)
 		r.late = nil

@@ -70,7 +70,7 @@ func (l *link) round() {
 	limit := l.q.life.patience()
 	timeout, retries := l.q.life.attrs.Timeout, l.q.life.attrs.Retry
 	if l.out.state == outOver || l.out.isIdle() || limit == 0 {
-		l.q.agenda.clear(alarmVigil)
+		l.calmLocked(alarmVigil)
 		l.q.mu.Unlock()
 		return
 	}
