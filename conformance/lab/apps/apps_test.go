@@ -1,4 +1,4 @@
-// Package apps_test runs whole programs, as they were written for TCP, over extended sockets in DDP
+// Package apps_test runs whole programs that were written for TCP over extended sockets in DDP
 // mode: the standard library's HTTP client and server, and gRPC.
 package apps_test
 
@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// largeBudget returns how many bytes the bodies of more than 64 KiB have together, in each
-// protocol, the longest apart.
+// largeBudget returns the total number of bytes of the bodies of more than 64 KiB in each protocol,
+// without the longest one.
 func largeBudget() int {
 	if testmode.Race {
 		return 24 << 20
@@ -32,7 +32,7 @@ func largeBudget() int {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
-// atStart has every connection in DDP mode from its start, or not at all: nothing here falls back
+// atStart requires DDP mode from the start of every connection, so that no connection falls back
 // unnoticed.
 var atStart = &extsock.Config{Startup: extsock.StartupRequire}
 
@@ -42,7 +42,7 @@ const (
 	largest    = 16 << 20
 )
 
-// listen returns a listener on loopback whose connections come in DDP mode.
+// listen returns a listener on loopback whose connections are in DDP mode.
 func listen(t *testing.T) *extsock.Listener {
 	t.Helper()
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", atStart)
@@ -55,7 +55,7 @@ func listen(t *testing.T) *extsock.Listener {
 
 // A dialer dials extended sockets and remembers them.
 type dialer struct {
-	enough atomic.Bool // no more connections are made
+	enough atomic.Bool // make no more connections
 
 	mu    sync.Mutex
 	conns []*extsock.Conn
@@ -92,8 +92,8 @@ func (d *dialer) wantDDP(t *testing.T, limit int) {
 	}
 }
 
-// A source is octets to send. A run of them is known by where it begins: two that are mixed up, or
-// one that is shifted, are not what they should be.
+// A source contains octets to send. Each run of them is identified by its offset, so exchanged or
+// shifted runs are detected.
 type source []byte
 
 func newSource(random *rand.Rand, n int) source {
@@ -106,8 +106,8 @@ func newSource(random *rand.Rand, n int) source {
 	return s
 }
 
-// sizes draws n lengths, spread evenly over the orders of magnitude between the bounds, which are
-// both among them. Those of more than 64 KiB are as many as the budget allows, in octets.
+// sizes draws n lengths, spread evenly over the orders of magnitude between the bounds, including
+// both bounds. budget limits the total octets of lengths above 64 KiB.
 func sizes(random *rand.Rand, n, from, to, budget int) []int {
 	const large = 64 << 10
 	s := []int{from, to}
@@ -131,11 +131,11 @@ func newRandom(t *testing.T, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// settled waits until all goroutines but those of the test have ended.
+// settled waits until all goroutines except those of the test have ended.
 func settled(t *testing.T) {
 	t.Helper()
 	end := prototest.Deadline(t)
-	for err := goleak.Find(); err != nil; err = goleak.Find() { // which waits for less than half a second
+	for err := goleak.Find(); err != nil; err = goleak.Find() { // Find waits for less than half a second
 		if time.Now().After(end) {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// gRPC with a service as it always was; this one is part of gRPC.
+// gRPC with an unchanged service, which is part of gRPC.
 func Example_grpc() {
 	cfg := &extsock.Config{Startup: extsock.StartupRequire}
 	server := grpc.NewServer()

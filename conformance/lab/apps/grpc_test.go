@@ -22,15 +22,15 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// A service is gRPC's own service for tests. It knows nothing of what carries it.
+// A service is gRPC's own service for tests. It does not depend on the transport.
 type service struct {
 	pb.UnimplementedTestServiceServer
 	src   source
-	began chan struct{} // an EmptyCall has come
-	over  chan error    // how the context ended of a call that waits for it
+	began chan struct{} // an EmptyCall has arrived
+	over  chan error    // how the context of a waiting call ended
 }
 
-// UnaryCall sends back what it got.
+// UnaryCall returns the request's payload.
 func (s *service) UnaryCall(_ context.Context, r *pb.SimpleRequest) (*pb.SimpleResponse, error) {
 	return &pb.SimpleResponse{Payload: r.Payload}, nil
 }
@@ -43,8 +43,9 @@ func (s *service) EmptyCall(ctx context.Context, _ *pb.Empty) (*pb.Empty, error)
 	return nil, ctx.Err()
 }
 
-// StreamingOutputCall sends octets of the source in messages as long as asked for. Where the first
-// begins is the request's payload; without any lengths it sends until the client has had enough.
+// StreamingOutputCall sends octets of the source in messages of the requested lengths. The
+// request's payload is the offset of the first one. Without lengths it sends until the client ends
+// the call.
 func (s *service) StreamingOutputCall(r *pb.StreamingOutputCallRequest, stream grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error {
 	from := int(binary.BigEndian.Uint64(r.Payload.Body))
 	for _, p := range r.ResponseParameters {
@@ -62,7 +63,7 @@ func (s *service) StreamingOutputCall(r *pb.StreamingOutputCallRequest, stream g
 	return nil
 }
 
-// StreamingInputCall counts the octets it gets.
+// StreamingInputCall counts the octets that it receives.
 func (s *service) StreamingInputCall(stream grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error {
 	n := 0
 	for {
@@ -77,7 +78,7 @@ func (s *service) StreamingInputCall(stream grpc.ClientStreamingServer[pb.Stream
 	}
 }
 
-// FullDuplexCall sends back each message as it comes.
+// FullDuplexCall returns each message as it arrives.
 func (s *service) FullDuplexCall(stream grpc.BidiStreamingServer[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]) error {
 	for {
 		r, err := stream.Recv()
@@ -96,7 +97,7 @@ func (s *service) FullDuplexCall(stream grpc.BidiStreamingServer[pb.StreamingOut
 
 func payload(b []byte) *pb.Payload { return &pb.Payload{Body: b} }
 
-// An accepting is a listener that remembers what it has accepted.
+// An accepting is a listener that remembers the connections that it has accepted.
 type accepting struct {
 	*extsock.Listener
 	mu    sync.Mutex
@@ -114,7 +115,7 @@ func (l *accepting) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// newService starts the service and returns clients of it, each with a connection of its own.
+// newService starts the service and returns clients of it, each with its own connection.
 func newService(t *testing.T, src source, n int) (*service, []pb.TestServiceClient) {
 	l := &accepting{Listener: listen(t)}
 	s := &service{src: src, began: make(chan struct{}, 16), over: make(chan error, 16)}
@@ -155,7 +156,7 @@ func newService(t *testing.T, src source, n int) (*service, []pb.TestServiceClie
 	return s, clients
 }
 
-// TestGRPC makes 1,000 calls, of each kind there is, with messages of 1 B to 1 MiB.
+// TestGRPC makes 1,000 calls of all kinds, with messages of 1 B to 1 MiB.
 func TestGRPC(t *testing.T) {
 	const longest = 1 << 20
 	random := newRandom(t, 4)
@@ -168,8 +169,8 @@ func TestGRPC(t *testing.T) {
 	_, clients := newService(t, src, 4)
 	ctx := prototest.TimeLimit(t)
 	each(t, len(lengths), func(i int) error {
-		// A stream's messages are, together, as long as a unary call's one; some of them have no
-		// octets at all.
+		// A stream's messages are together as long as the message of a unary call. Some of them
+		// have no octets.
 		c, body := clients[i%len(clients)], src[from[i]:][:lengths[i]]
 		parts := [][]byte{body[:len(body)/7], body[len(body)/7 : len(body)/2], nil, body[len(body)/2:]}
 		switch i / len(clients) % 4 {
@@ -238,7 +239,7 @@ func upload(ctx context.Context, c pb.TestServiceClient, parts [][]byte) error {
 	return err
 }
 
-// converse is a call in which each message is answered by itself.
+// converse is a call in which each message gets its own answer.
 func converse(ctx context.Context, c pb.TestServiceClient, parts [][]byte) error {
 	stream, err := c.FullDuplexCall(ctx)
 	if err != nil {
@@ -269,7 +270,7 @@ func wantEnd(_ any, err error) error {
 	return nil
 }
 
-// TestGRPCEnds has calls end before they are over: by their deadline, and by their client.
+// TestGRPCEnds ends calls early: by their deadline, and by their client.
 func TestGRPCEnds(t *testing.T) {
 	src := newSource(newRandom(t, 5), 64<<10)
 	start := &pb.StreamingOutputCallRequest{Payload: payload(make([]byte, 8))}
@@ -280,7 +281,7 @@ func TestGRPCEnds(t *testing.T) {
 		server error // what ends the server's context
 	}{
 		{"deadline", func(ctx context.Context, _ context.CancelFunc, c pb.TestServiceClient, s *service) error {
-			for d := 20 * time.Millisecond; ; d *= 2 { // until one gets as far as the server
+			for d := 20 * time.Millisecond; ; d *= 2 { // until one reaches the server
 				short, cancel := context.WithTimeout(ctx, d)
 				_, err := c.EmptyCall(short, &pb.Empty{})
 				cancel()
@@ -338,7 +339,7 @@ func TestGRPCEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			s, clients := newService(t, src, 1)
-			if err := converse(prototest.TimeLimit(t), clients[0], [][]byte{src}); err != nil { // the connection is there
+			if err := converse(prototest.TimeLimit(t), clients[0], [][]byte{src}); err != nil { // makes the connection
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(prototest.TimeLimit(t))

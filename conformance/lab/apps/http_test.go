@@ -27,11 +27,11 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// handlers are those of any HTTP server: nothing here knows what carries them.
+// handlers are ordinary HTTP handlers that do not depend on the transport.
 func handlers(src source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 1 { // the server reads the whole body before it answers, unless it is told not to
+		if r.ProtoMajor == 1 { // by default the server reads the whole body before it answers
 			if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
@@ -58,7 +58,7 @@ func handlers(src source) http.Handler {
 		w.Write(src[from : from+n])
 	})
 	mux.HandleFunc("GET /endless", func(w http.ResponseWriter, r *http.Request) {
-		for { // until the client has had enough
+		for { // until the client closes the connection
 			if _, err := w.Write(src[:64<<10]); err != nil {
 				return
 			}
@@ -74,7 +74,7 @@ func handlers(src source) http.Handler {
 	return mux
 }
 
-// A protocol is how HTTP goes over the extended socket.
+// A protocol is a version of HTTP over extended sockets.
 type protocol struct {
 	name  string
 	major int
@@ -96,12 +96,12 @@ type site struct {
 	client *http.Client
 	served chan error
 	dialer dialer
-	// answered, if not nil, has a value for each connection that the server may close. It never
-	// changes.
+	// answered, if not nil, gets a value for each connection that the server may close. The field
+	// never changes.
 	answered chan struct{}
 
 	mu       sync.Mutex
-	accepted map[*extsock.Conn]bool // whether it was in DDP mode when its first request came
+	accepted map[*extsock.Conn]bool // whether it was in DDP mode at its first request
 }
 
 func newSite(t *testing.T, p protocol, src source, answered chan struct{}) *site {
@@ -117,7 +117,7 @@ func newSite(t *testing.T, p protocol, src source, answered chan struct{}) *site
 	}
 	transport := &http.Transport{
 		DialContext: s.dialer.DialContext, Protocols: &speaks,
-		MaxConnsPerHost: inParallel, MaxIdleConnsPerHost: inParallel, // else a request dials whenever no connection is idle yet
+		MaxConnsPerHost: inParallel, MaxIdleConnsPerHost: inParallel, // otherwise a request dials whenever no connection is idle yet
 	}
 	s.client = &http.Client{Transport: transport}
 	s.url = "http://" + l.Addr().String()
@@ -145,14 +145,15 @@ func (l waitingListener) Accept() (net.Conn, error) {
 	return &waiting{Conn: c.(*extsock.Conn), s: l.s}, nil
 }
 
-// A waiting is a connection of the server, whose Close waits as its site says.
+// A waiting is a connection of the server whose Close waits for its site's answered.
 type waiting struct {
 	*extsock.Conn
 	s    *site
 	once sync.Once
 }
 
-// Close closes the connection, once the client has an answer if the site says when that is.
+// Close closes the connection. If the site has answered, it first waits until the client has its
+// answer.
 func (c *waiting) Close() error {
 	c.once.Do(func() {
 		if c.s.answered != nil {
@@ -179,7 +180,7 @@ func (s *site) note(c net.Conn, state http.ConnState) {
 	s.accepted[e] = e.ConnectionState().DDPMode
 }
 
-// shutdown ends the server in an orderly way and checks what its connections were.
+// shutdown ends the server in an orderly way and checks the number and the mode of its connections.
 func (s *site) shutdown(limit int) {
 	s.t.Helper()
 	ctx := prototest.TimeLimit(s.t)
@@ -204,7 +205,7 @@ func (s *site) shutdown(limit int) {
 	settled(s.t)
 }
 
-// do makes a request and returns the answer, whose status and protocol it checks.
+// do makes a request, checks the status and protocol of the answer, and returns it.
 func (s *site) do(ctx context.Context, method, path string, body io.Reader, status int) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *site) do(ctx context.Context, method, path string, body io.Reader, stat
 }
 
 // awaitShared waits until other requests find the connection of the first one. With HTTP/2 the
-// client shares a connection some time after the first request has got it, tells nobody when, and
+// client shares a connection some time after the first request has got it, without notice, and
 // dials for other requests until then. So the requests of awaitShared may not dial.
 func (s *site) awaitShared(ctx context.Context) {
 	s.t.Helper()
@@ -259,8 +260,8 @@ func want(resp *http.Response, p []byte) error {
 	return nil
 }
 
-// TestHTTP has the standard library's client and server exchange 1,000 requests of 1 B to 16 MiB,
-// and checks every octet.
+// TestHTTP exchanges 1,000 requests of 1 B to 16 MiB between the standard library's client and
+// server, and checks every octet.
 func TestHTTP(t *testing.T) {
 	for i, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
@@ -308,7 +309,7 @@ func TestHTTP(t *testing.T) {
 					return want(resp, body)
 				}
 			}
-			if err := exchange(0); err != nil { // else each of the first ones would dial
+			if err := exchange(0); err != nil { // otherwise each of the first ones would dial
 				t.Fatal(err)
 			}
 			s.awaitShared(prototest.TimeLimit(t))
@@ -326,7 +327,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestHTTPCancel has clients go away in the middle of a download that has no end.
+// TestHTTPCancel cancels requests in the middle of an endless download.
 func TestHTTPCancel(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
@@ -352,8 +353,8 @@ func TestHTTPCancel(t *testing.T) {
 	}
 }
 
-// TestHTTPPanic has a handler give up in the middle of its answer. The client hears that it was not
-// whole.
+// TestHTTPPanic makes a handler panic in the middle of its answer. The client learns that the
+// answer is incomplete.
 func TestHTTPPanic(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
@@ -363,7 +364,7 @@ func TestHTTPPanic(t *testing.T) {
 			for range 8 {
 				resp, err := s.do(ctx, "GET", "/panic", nil, http.StatusOK)
 				if err != nil {
-					continue // it may hear it before the header
+					continue // the client may learn it before the header
 				}
 				if err := want(resp, src[:100]); err == nil {
 					t.Error("the answer came to its proper end")
@@ -381,9 +382,9 @@ func TestHTTPPanic(t *testing.T) {
 	}
 }
 
-// TestHTTPEarlyResponse has the server refuse an upload before it has come. The answer arrives all
-// the same. The server of HTTP/1.1 ends its direction and closes the connection half a second
-// later, whether the client has read the answer or not; here it waits until the client has read it.
+// TestHTTPEarlyResponse makes the server refuse an upload before it has arrived. The answer arrives
+// anyway. The server of HTTP/1.1 ends its direction and closes the connection half a second later,
+// even if the client has not read the answer. Here Close waits until the client has read it.
 func TestHTTPEarlyResponse(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
@@ -405,7 +406,7 @@ func TestHTTPEarlyResponse(t *testing.T) {
 	}
 }
 
-// endless is octets without end, the same again and again.
+// endless is an endless reader that repeats the same octets.
 type endless []byte
 
 func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }

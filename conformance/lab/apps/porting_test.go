@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPortingGuide checks that each block of Go in PORTING.md is code that runs: it names a
-// function of the examples and stands in it, but for indentation.
+// TestPortingGuide checks that each block of Go in PORTING.md is code that runs: the block names a
+// function of the examples and is part of it, except for indentation.
 func TestPortingGuide(t *testing.T) {
 	functions := functionsOf(t, filepath.Join(root, "extsock", "example_porting_test.go"), "example_test.go")
 	shown := map[string]bool{}
@@ -51,7 +51,7 @@ func TestReadme(t *testing.T) {
 
 var root = filepath.Join("..", "..", "..")
 
-// A block is a block of Go in a document. The name behind the word go is that of a function.
+// A block is a block of Go in a document. The name after the word go is that of a function.
 type block struct{ name, code string }
 
 // blocks returns the blocks of Go in a document.
@@ -74,7 +74,7 @@ func blocks(t *testing.T, document string) (all []block) {
 	return all
 }
 
-// check checks that the block stands in the function that it names.
+// check checks that the block is part of the function that it names.
 func (b block) check(t *testing.T, functions map[string]string) bool {
 	f, there := functions[b.name]
 	switch {
@@ -104,11 +104,11 @@ func functionsOf(t *testing.T, files ...string) map[string]string {
 	return functions
 }
 
-// lines is a file's text, with the same line ends on every system.
+// lines returns a file's text, with the same line ends on every system.
 func lines(b []byte) string { return strings.ReplaceAll(string(b), "\r\n", "\n") }
 
-// containsBlock reports whether the lines of block follow one another in code, indented by the same
-// tabs more.
+// containsBlock reports whether the lines of block are consecutive lines of code, all indented by
+// the same number of additional tabs.
 func containsBlock(code, block string) bool {
 	for indent := ""; len(indent) < 5; indent += "\t" {
 		var b strings.Builder

@@ -20,7 +20,7 @@ type row struct {
 	Post  string `json:"post,omitempty"`
 }
 
-// rows are those of the check. Each one is a promise about speed that users rely on.
+// rows returns the rows of the check. Users rely on the speed of each.
 func rows() []row {
 	const one, batch = "one", "batch"
 	return []row{
@@ -60,7 +60,8 @@ const (
 	checkRing       = 16 << 20
 )
 
-// A baseline is what the rows of the check were at an earlier time. The check compares with it.
+// A baseline contains earlier results of the rows of the check. The check compares new results with
+// it.
 type baseline struct {
 	Date       time.Time     `json:"date"`
 	System     string        `json:"system"`
@@ -71,14 +72,14 @@ type baseline struct {
 	Rows       []baselineRow `json:"rows"`
 }
 
-// A baselineRow is a row with the ratios to plain TCP that it had.
+// A baselineRow is a row with its earlier ratios to plain TCP.
 type baselineRow struct {
 	row
 	Ratio     float64    `json:"ratio"`     // the median of the rounds
 	Quartiles [2]float64 `json:"quartiles"` // the first and the third quartile of the rounds
 }
 
-// A BaselineError means that a baseline cannot be compared with. Another one must be written.
+// A BaselineError means that a baseline does not fit the check. A new one must be written.
 type BaselineError struct {
 	Reason string
 }
@@ -113,7 +114,7 @@ func find(results []result, w row) (v baselineRow, err error) {
 	return baselineRow{w, rounded(results[i].RatioToTCP), [2]float64{rounded(q[0]), rounded(q[1])}}, nil
 }
 
-// rounded returns v with four digits behind the point. More would only be noise in the file.
+// rounded returns v with four digits after the point. More would only be noise in the file.
 func rounded(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 // write writes the baseline as JSON with one line for each row, so that a change is easy to read.
@@ -137,8 +138,8 @@ func (b *baseline) write(w io.Writer) error {
 	return err
 }
 
-// readBaseline reads what write has written. If its rows or its settings are not those of the
-// check, the error is a *BaselineError.
+// readBaseline reads a baseline that write has written. If its rows or its settings differ from
+// those of the check, the error is a *BaselineError.
 func readBaseline(r io.Reader) (*baseline, error) {
 	b := new(baseline)
 	dec := json.NewDecoder(r)

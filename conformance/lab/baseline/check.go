@@ -14,8 +14,8 @@ const tolerance = 0.05
 // A verdict says how a row compares with its baseline.
 type verdict string
 
-// The verdicts. The spread of a row is half the distance between the quartiles of its rounds, that
-// of the baseline and that of the new measurement added.
+// The verdicts. The spread of a row is half the distance between the quartiles of its rounds, added
+// up for the baseline and the new measurement.
 const (
 	same    verdict = "same"    // within the tolerance
 	faster  verdict = "faster"  // more than the baseline, beyond the tolerance and beyond the spread
@@ -85,7 +85,7 @@ func (e *LossError) Error() string {
 }
 
 // decide compares what measure measures with the baseline, and writes tables to w. It measures rows
-// that seem slower once more. If they are again, the error is a *LossError.
+// that seem slower once more. If they are slower again, the error is a *LossError.
 func (b *baseline) decide(measure func(rows []row) ([]result, error), w io.Writer) error {
 	once := func(asked []row) (lost []comparison, number map[verdict]int, err error) {
 		results, err := measure(asked)

@@ -88,8 +88,8 @@ func TestCheckFindsLosses(t *testing.T) {
 	noisy := func(_ row, r *result) { r.times(0.8, 0.5) }
 	tests := []struct {
 		desc       string
-		runs       []func(row, *result) // what each measurement shows
-		again      []row                // what the second one must measure
+		runs       []func(row, *result) // results of each measurement
+		again      []row                // rows that the second one must measure
 		lost       []row
 		want, omit string // in the output
 	}{
@@ -133,7 +133,7 @@ func TestCheckFindsLosses(t *testing.T) {
 	}
 }
 
-// A measurement that fails, or that lacks a row, fails the check.
+// The check fails if a measurement fails or lacks a row.
 func TestCheckErrors(t *testing.T) {
 	b := testBaseline(t)
 	if err := b.decide(func(asked []row) ([]result, error) { return madeUp(asked[1:], nil), nil }, io.Discard); !errors.Is(err, errNoRow) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A program is the command that measures, and how long it does.
+// A program is the command that measures, and its settings.
 type program struct {
 	path   string
 	rounds int
@@ -23,7 +23,7 @@ type program struct {
 	stderr io.Writer
 }
 
-// A measurement is what rddp perf --json prints: its settings and its results.
+// A measurement is the output of rddp perf --json: its settings and its results.
 type measurement struct {
 	Date       time.Time
 	System     string
@@ -37,7 +37,7 @@ type measurement struct {
 	results    []result
 }
 
-// A result is what was measured of a row, or of plain TCP.
+// A result is the measurement of a row, or of plain TCP.
 type result struct {
 	row
 	RatioToTCP     float64   `json:"ratio_to_tcp"`
@@ -93,7 +93,8 @@ func parse(out []byte) (*measurement, error) {
 	}
 }
 
-// tell says what was measured on what, and whether that can be compared with the baseline.
+// tell writes what was measured and on which machine, and whether it can be compared with the
+// baseline.
 func (m *measurement) tell(w io.Writer, b *baseline) {
 	fmt.Fprintf(w, "%s, %s, %s; medians of %d rounds of %v; %s; pinned to CPU %d\n",
 		m.Date.Format(time.RFC3339), m.machine(), m.System, m.Rounds, m.Time, m.Congestion, m.CPU)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestMeasure builds the command and measures real connections, shortly: once to write a file, and
-// once to compare with it. What that says about their speed depends on the machine.
+// TestMeasure builds the command and measures real connections briefly: once to write a file, and
+// once to compare with it. The verdict about their speed depends on the machine.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	rddp, file := filepath.Join(dir, "rddp.exe"), filepath.Join(dir, "baseline.json")
@@ -42,7 +42,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestTell: who compares with another machine's baseline learns it.
+// TestTell: a comparison with another machine's baseline is reported as such.
 func TestTell(t *testing.T) {
 	b := testBaseline(t)
 	m := &measurement{Date: time.Unix(2e9, 0).UTC(), System: "test/none, go2", Machine: "Abacus", Rounds: 15, Time: time.Second, Congestion: "cubic"}
@@ -58,8 +58,8 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestWrongFiles: a file that is missing or does not fit fails the program before it measures
-// anything, and so does a command that does not run.
+// TestWrongFiles: the program fails before it measures anything if the file is missing or does not
+// fit, or if the command does not run.
 func TestWrongFiles(t *testing.T) {
 	dir := t.TempDir()
 	wrong, right := filepath.Join(dir, "wrong.json"), filepath.Join(dir, "right.json")

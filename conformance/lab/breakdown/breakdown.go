@@ -14,10 +14,10 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers
+// A Breakdown shows where the time of a message goes, step by step. One goroutine drives the layers
 // of both ends by hand, as the driver of package extsock does, over one connection of the loopback
-// interface. No step waits for another goroutine. So the steps are the work of one message, and
-// what the whole takes beyond them is the driver's, the scheduler's, and the time of wake-ups.
+// interface. No step waits for another goroutine. So the steps are the work for one message. The
+// rest of the time is that of the driver, the scheduler and wake-ups.
 type Breakdown struct {
 	Op    string  `json:"breakdown"` // write, read or send
 	Size  int     `json:"size"`
@@ -25,17 +25,17 @@ type Breakdown struct {
 	Steps []Step  `json:"steps"`
 	Sum   float64 `json:"sum_ns"`     // of the steps
 	TCP   float64 `json:"tcp_ns"`     // plain TCP driven in the same way: the same bytes written and read
-	Count int     `json:"operations"` // that were measured
+	Count int     `json:"operations"` // number of measured operations
 	// Sockets is the time of a Write and the Read of its message, by two extended sockets in one
 	// goroutine. 0 for other operations than send.
 	Sockets float64 `json:"sockets_ns,omitempty"`
 
-	// What the whole stack takes for one operation, from the results of the same run: processor
+	// The time of the whole stack for one operation, from the results of the same run: processor
 	// time of both ends, and elapsed time. 0 if the run did not measure WholeOp.
 	WholeOp   string  `json:"whole_op"`
 	WholeCPU  float64 `json:"whole_cpu_ns,omitempty"`
 	WholeTime float64 `json:"whole_ns,omitempty"`
-	// The same of plain TCP, the reference of WholeOp.
+	// The same times of plain TCP, the reference of WholeOp.
 	TCPCPU  float64 `json:"tcp_cpu_ns,omitempty"`
 	TCPTime float64 `json:"tcp_whole_ns,omitempty"`
 }
@@ -85,8 +85,8 @@ var stepNames = [steps]Step{
 	stepComplete: {Layer: "rdmap", Side: sender, What: "take the Completion"},
 }
 
-// A stopwatch measures the steps of one operation after the other. Its clock is the command's: the
-// layers have none.
+// A stopwatch measures the steps of one operation after the other. The clock belongs to this
+// command: the layers have none.
 type stopwatch struct {
 	base  time.Time
 	last  time.Duration
@@ -142,7 +142,7 @@ func lapCost() time.Duration {
 	return cost
 }
 
-// breakdowns measures a breakdown of each size, CRC and operation that a measurement has at depth
+// breakdowns measures a breakdown for each size, CRC and operation that a measurement has at depth
 // 1.
 func breakdowns(ctx context.Context, m *measurement) (all []Breakdown, err error) {
 	for _, j := range m.jobs() {
@@ -183,8 +183,8 @@ func breakdown(ctx context.Context, s *settings, j job) (b Breakdown, err error)
 	return b, nil
 }
 
-// whole enters what the whole stack and plain TCP take, if results have it. A one-way message is
-// half of an echo.
+// whole enters the times of the whole stack and of plain TCP, if results contain them. A one-way
+// message is half of an echo.
 func (b *Breakdown) whole(results []result, j job) {
 	half := 1.0
 	if b.WholeOp = j.op; j.op == opSend {
@@ -208,12 +208,12 @@ func (b *Breakdown) whole(results []result, j job) {
 // scheduler and the poller. It is negative if TCP handles several operations at once.
 func (b *Breakdown) TCPRest() float64 { return b.TCPCPU - b.TCP }
 
-// Rest returns the processor time of the whole stack that neither a step nor TCPRest explains. That
-// is the driver's, and that of wake-ups beyond plain TCP's. It is negative if the whole stack
+// Rest returns the processor time of the whole stack that neither a step nor TCPRest explains. It
+// is the time of the driver, and of wake-ups beyond plain TCP's. It is negative if the whole stack
 // handles several operations at once.
 func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum - b.TCPRest() }
 
-// lines returns all lines of the breakdown: the steps, and what they are compared with.
+// lines returns all lines of the breakdown: the steps, and the times for comparison.
 func (b *Breakdown) lines() []Step {
 	all := append(slices.Clone(b.Steps),
 		Step{"all", "both", "the steps together", b.Sum}, Step{opTCP, "both", "plain TCP alone, driven in the same way", b.TCP})

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// input is what rddp perf would print of three operations.
+// input is an output of rddp perf for three operations.
 const input = `{"kind":"settings","rounds":2,"time_ns":1000000,"ring":1048576,"conns":[2],"one_cpu":false,"cpu":1}
 {"kind":"result","op":"tcp-echo","size":1,"depth":1,"conns":2,"msgs_per_s":20000,"cpu_us_per_msg":20}
 {"kind":"result","op":"message","crc":"on","size":1,"depth":1,"conns":2,"reference":"tcp-echo","msgs_per_s":10000,"cpu_us_per_msg":30}
@@ -19,7 +19,8 @@ const input = `{"kind":"settings","rounds":2,"time_ns":1000000,"ring":1048576,"c
 {"kind":"result","op":"read","crc":"on","size":300000,"depth":1,"post":"one","conns":4,"reference":"tcp-echo","msgs_per_s":5}
 `
 
-// TestBreakdown: every step of every operation is taken, also of messages that need several FPDUs.
+// TestBreakdown: every step of every operation is executed, including messages that need several
+// FPDUs.
 func TestBreakdown(t *testing.T) {
 	m, err := parse([]byte(input))
 	if err != nil {
@@ -67,7 +68,7 @@ func TestText(t *testing.T) {
 }
 
 // TestJSON: -json prints the input, and then the breakdowns. On one CPU the program runs itself
-// again, for which TestMain is the program.
+// again, with TestMain as the program.
 func TestJSON(t *testing.T) {
 	in := input
 	if _, err := exec.LookPath("taskset"); err == nil {
@@ -120,7 +121,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What the hand-driven layers write arrives: bytes of one ring are in the other one afterwards.
+// The bytes that the hand-driven layers write arrive: afterwards bytes of one ring are in the other
+// one.
 func TestHandPairMovesBytes(t *testing.T) {
 	for _, name := range []string{opWrite, opSend, opRead} {
 		p, err := newHandPair(t.Context(), &settings{Ring: 1 << 20}, job{name, 200_000, "on"})

@@ -151,7 +151,7 @@ func (p *handPair) close() {
 	}
 }
 
-// operations returns what a round runs.
+// operations returns the operations of a round.
 func (p *handPair) operations() []func() error {
 	if p.sockets != nil {
 		return []func() error{p.plain, p.operate, p.message}

@@ -25,7 +25,7 @@ const off = "off"
 // timeout bounds each step.
 const timeout = 30 * time.Second
 
-// A measurement is what rddp perf --json prints.
+// A measurement is the output of rddp perf --json.
 type measurement struct {
 	settings
 	results []result
@@ -34,7 +34,7 @@ type measurement struct {
 type settings struct {
 	Rounds     int
 	Time       time.Duration `json:"time_ns"` // of one run
-	Ring       int           // bytes that the data walks through, at each end
+	Ring       int           // length in bytes of the ring of data at each end
 	Congestion string        // "" means the system's
 	Buffer     int           // 0 means automatic
 	OneCPU     bool          `json:"one_cpu"`
@@ -49,7 +49,7 @@ type result struct {
 	CPUPerOp           float64 `json:"cpu_us_per_msg"`
 }
 
-// A job is what one breakdown is of.
+// A job selects the operation of one breakdown.
 type job struct {
 	op   string // opWrite, opRead or opSend
 	size int
@@ -97,7 +97,7 @@ func parse(input []byte) (*measurement, error) {
 	return m, nil
 }
 
-// jobs returns what to measure, each once.
+// jobs returns the operations to measure, each once.
 func (m *measurement) jobs() (all []job) {
 	for _, r := range m.results {
 		j := job{r.Op, r.Size, r.CRC}

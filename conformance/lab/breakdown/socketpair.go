@@ -13,8 +13,8 @@ import (
 )
 
 // A socketPair is two extended sockets with a connection between them, in message mode. One
-// goroutine writes a message to one of them and reads it from the other. What that takes beyond the
-// steps of a Breakdown is the driver's.
+// goroutine writes a message to one of them and reads it from the other. The time that this takes
+// beyond the steps of a Breakdown is that of the driver.
 type socketPair struct {
 	a, b  *extsock.Conn
 	times *hdrhistogram.Histogram

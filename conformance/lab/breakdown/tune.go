@@ -18,8 +18,8 @@ func tune(c net.Conn, buffer int) error {
 }
 
 // beginWith returns a function that sets the congestion control of a socket before the socket
-// connects or listens, or nil if congestion is empty. A connection that begins with another one may
-// keep some of its ways. What a listener accepts inherits its congestion control.
+// connects or listens, or nil if congestion is empty. A connection that changes it later may keep
+// some behavior of the old one. Accepted connections inherit the listener's congestion control.
 func beginWith(congestion string) func(network, address string, raw syscall.RawConn) error {
 	if congestion == "" {
 		return nil

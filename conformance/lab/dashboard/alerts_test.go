@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 )
 
-// TestAlerts: Prometheus's own parser takes the rules, expressions and templates included. Each
-// alert says how urgent it is and what has happened, and the document about monitoring tells what
-// to do about these alerts, in this order, and no other.
+// TestAlerts: Prometheus's own parser accepts the rules, including expressions and templates. Each
+// alert has a severity and a summary. The document about monitoring explains exactly these alerts,
+// in this order.
 func TestAlerts(t *testing.T) {
 	groups, errs := rulefmt.ParseFile("../../../docs/alerts.yaml", false)
 	for _, err := range errs {
@@ -45,7 +45,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestBadAlerts: what Prometheus would not load is found.
+// TestBadAlerts: rules that Prometheus would not load are detected.
 func TestBadAlerts(t *testing.T) {
 	for _, bad := range []string{
 		"groups: [{name: a, rules: [{alert: A, expr: 'rate(x[5m)'}]}]",

@@ -100,7 +100,7 @@ func ticker(label func(float64) string) plot.TickerFunc {
 	}
 }
 
-// units are what comes behind a value of a unit of Grafana.
+// units are the texts after a value, by Grafana's name of the unit.
 var units = map[string]string{"bytes": "B", "Bps": "B/s", "ops": "/s", "cps": "/s", "short": ""}
 
 func label(v float64, unit string) string {

@@ -1,10 +1,11 @@
-// Dashboard draws the panels of a Grafana dashboard from what a Prometheus has stored, as a picture
-// for a document:
+// Dashboard draws the panels of a Grafana dashboard from the data of a Prometheus server, as a
+// picture for a document:
 //
 //	go run -C conformance/lab ./dashboard -since 10m -svg "$PWD/docs/dashboard.svg" "$PWD/docs/dashboard.json"
 //
 // It sends the queries of the dashboard as they are, with all instances and a rate interval of 20
-// s. What Grafana adds, such as its colors and the last value of each line, is not in the picture.
+// s. Grafana's additions, such as its colors and the last value of each line, are not in the
+// picture.
 package main
 
 import (
@@ -59,7 +60,7 @@ func run(args []string, stdout io.Writer) error {
 	return os.WriteFile(*file, svg, 0o644)
 }
 
-// A dashboard is what we need of Grafana's.
+// A dashboard contains the parts of a Grafana dashboard that we need.
 type dashboard struct {
 	Title  string
 	Panels []panel
@@ -107,7 +108,7 @@ type query struct {
 // points are the points of a line.
 const points = 120
 
-// variables are Grafana's, and what they are in the picture.
+// variables are Grafana's variables with their values in the picture.
 var variables = strings.NewReplacer("$instance", ".*", "$__rate_interval", "20s")
 
 // panel sets the lines of p.

@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// An axis is what the x of a figure stands for.
+// An axis is the meaning of the x of a figure.
 type axis struct {
 	name string
 	of   func(p *point) float64 // 0 has no place on a logarithmic axis
@@ -21,7 +21,7 @@ var (
 	}}
 )
 
-// A drawing is a figure, and what ends the name of its file.
+// A drawing is a figure, and the end of its file name.
 type drawing struct {
 	file   string
 	figure *plot.Figure
@@ -76,8 +76,8 @@ func (a axis) figure(title, unit string, panels ...plot.Panel) *plot.Figure {
 	}
 }
 
-// line returns the line of a value, and of what its bars go up to. Both axes are logarithmic, so
-// the line leaves out what is 0.
+// line returns the line of a value with bars up to high. Both axes are logarithmic, so the line
+// leaves out values of 0.
 func (a axis) line(name string, look plot.Look, points []point, value func(*point) (y, high float64)) plot.Line {
 	l := plot.Line{Name: name, Look: look}
 	for i := range points {

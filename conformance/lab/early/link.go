@@ -11,7 +11,7 @@ import (
 // A segment is the payload of a TCP segment that has reached the receiving host.
 type segment struct {
 	at    time.Duration
-	delay time.Duration // on the way; 0 if the way has cut it out of another segment
+	delay time.Duration // on the way; 0 if the link has cut it out of another segment
 	seq   uint32
 	n     int // bytes
 }
@@ -95,7 +95,7 @@ func (w *wire) received(p []byte) {
 	f.segments = append(f.segments, s)
 }
 
-// A header has what the wire needs of a TCP segment.
+// A header contains the fields of a TCP segment that the wire needs.
 type header struct {
 	port  uint16 // of the sender
 	seq   uint32

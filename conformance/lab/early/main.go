@@ -25,7 +25,8 @@ func main() {
 	}
 }
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	s, document, err := parseArgs(args, log)
 	if errors.Is(err, flag.ErrHelp) {
@@ -51,7 +52,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	return page.Write(text.String(), plots)
 }
 
-// parseArgs returns what to measure, and the file to write to.
+// parseArgs returns the study to run, and the file to write to.
 func parseArgs(args []string, log io.Writer) (s *study, document string, err error) {
 	s = &study{networks: networks, log: log}
 	f := flag.NewFlagSet("early", flag.ContinueOnError)

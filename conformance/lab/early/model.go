@@ -34,8 +34,8 @@ type fullLink struct {
 // number of these segments in that time.
 //
 // A segment that is a slots old, counted from when it would arrive, is missing with the probability
-// q(a) = loss^(⌊a/perRTT⌋+1), whatever became of the others. It waits if it is there and an older
-// one is missing. There is no gap if the newest j are missing and all others are there, for any j.
+// q(a) = loss^(⌊a/perRTT⌋+1), independently of the others. It waits if it is there and an older one
+// is missing. There is no gap if the newest j are missing and all others are there, for any j.
 func (l fullLink) gap() (open, segments float64) {
 	const negligible = 1e-15
 	var missing []float64 // by age
@@ -62,8 +62,9 @@ func (l fullLink) gap() (open, segments float64) {
 	return open, waiting / open
 }
 
-// k returns the mean value of K of so many connections together, while one of them has a gap: what
-// waits, in parts of what a round trip carries. The connections are independent of one another.
+// k returns the mean value of K of that many connections together, while one of them has a gap: the
+// bytes that wait, divided by the bytes of a round trip. The connections are independent of one
+// another.
 func (l fullLink) k(connections int) float64 {
 	open, segments := l.gap()
 	oneOpen := 1 - math.Pow(1-open, float64(connections)) // the probability that one of them has a gap

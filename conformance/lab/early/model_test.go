@@ -86,8 +86,8 @@ func share(waiting []int) (open, segments float64) {
 	return float64(gaps) / float64(len(waiting)), float64(sum) / float64(gaps)
 }
 
-// TestFullLinkLimits: a single loss lets on the average half of a round trip's segments wait, so K
-// is a half where losses are rare. Without loss there is no gap.
+// TestFullLinkLimits: after a single loss, on average half of a round trip's segments wait, so K is
+// a half if losses are rare. Without loss there is no gap.
 func TestFullLinkLimits(t *testing.T) {
 	if k := (fullLink{1e-9, 1000}).k(1); math.Abs(k-0.5) > 0.001 {
 		t.Errorf("K is %v where losses are rare, want 0.5", k)

@@ -54,8 +54,8 @@ func (p *pair) start(ctx context.Context) error {
 	return nil
 }
 
-// write posts Writes for the time d, but at least so many, and waits until their payload is in
-// place.
+// write posts Writes for the time d, and at least the given number of them, and waits until their
+// payload is in place.
 func (p *pair) write(ctx context.Context, d time.Duration, least int) error {
 	source := make([]byte, depth*writeSize)
 	writes := 0
@@ -94,8 +94,8 @@ func (p *pair) write(ctx context.Context, d time.Duration, least int) error {
 const standstill = 2 * time.Second
 
 // arrive waits until all payload is in place. gVisor's TCP stalls in rare cases after a loss, with
-// no timer set: see package usertcp. It goes on when it gets something to send, which is an empty
-// RDMA Write here. That comes after the window in which the trial measures.
+// no timer set: see package usertcp. It continues when it gets something to send, which here is an
+// empty RDMA Write. That comes after the window in which the trial measures.
 func (p *pair) arrive(ctx context.Context) error {
 	still := time.NewTicker(standstill)
 	defer still.Stop()

@@ -21,8 +21,8 @@ type written struct {
 	done   bool // the payload is in place, since the time placed
 }
 
-// A record has the FPDUs that the sender has given to TCP, in stream order. The Streams of both
-// ends share it.
+// A record contains the FPDUs that the sender has passed to TCP, in stream order. The Streams of
+// both ends share it.
 type record struct {
 	begin  time.Time
 	memory []byte        // the Region; only the goroutine that places may read it until done is closed
@@ -43,7 +43,7 @@ func newRecord(begin time.Time) *record {
 	return &record{begin: begin, memory: make([]byte, slots*writeSize), done: make(chan struct{})}
 }
 
-// start says what TO the Region has. It comes before the first Write.
+// start sets the TO of the Region. It is called before the first Write.
 func (r *record) start(base uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *record) add(u *mpa.ULPDU) {
 	r.left++
 }
 
-// end says that there will be no more FPDUs.
+// end declares that there will be no more FPDUs.
 func (r *record) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +85,7 @@ func (r *record) checkEndLocked() {
 	}
 }
 
-// look looks which FPDUs are in place now, among those that end in a run that the connection has
+// look checks which FPDUs are in place now, among those that end in a run that the connection has
 // processed. The goroutine that places calls it.
 func (r *record) look(run span) {
 	now := time.Since(r.begin)
@@ -101,14 +101,14 @@ func (r *record) look(run span) {
 	r.checkEndLocked()
 }
 
-// follow follows the connection, whose segments have arrived as list says.
+// follow follows the connection with the arrivals in list.
 func (r *record) follow(list []arrival, w window) *timeline {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return follow(list, r.fpdus, w)
 }
 
-// check compares the Region with the last Writes, of which there were so many in all.
+// check compares the Region with the last Writes. writes is the number of all Writes.
 func (r *record) check(writes int) error {
 	want := make([]byte, writeSize)
 	for k := max(0, writes-slots); k < writes; k++ {
@@ -120,7 +120,7 @@ func (r *record) check(writes int) error {
 	return nil
 }
 
-// behind returns the index of the first FPDU that ends behind stream offset off.
+// behind returns the index of the first FPDU that ends after stream offset off.
 func behind(fpdus []written, off uint64) int {
 	i, _ := slices.BinarySearchFunc(fpdus, off, func(f written, off uint64) int {
 		if f.to <= off {
@@ -131,7 +131,7 @@ func behind(fpdus []written, off uint64) int {
 	return i
 }
 
-// fill fills p with bytes that tell Write number k from the Writes to the same slot before it.
+// fill fills p with bytes that distinguish Write number k from earlier Writes to the same slot.
 func fill(p []byte, k int) {
 	h := uint32(k+1) * 2654435761 // a prime, so that the high bits depend on k
 	h ^= h >> 15

@@ -10,7 +10,7 @@ func (s span) len() uint64 { return s.to - s.from }
 // spans are ranges in rising order that neither overlap nor touch.
 type spans []span
 
-// add adds s, and returns the parts of s that were not there.
+// add adds s, and returns the parts of s that are new.
 func (l *spans) add(s span) (added []span) {
 	first, _ := slices.BinarySearchFunc(*l, s.from, func(t span, from uint64) int {
 		if t.to < from {

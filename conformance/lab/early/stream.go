@@ -16,8 +16,8 @@ type sendingStream struct {
 
 	startup atomic.Uint64 // bytes of MPA startup
 	// Only the goroutine that writes uses these. They are stream offsets.
-	taken  uint64 // below it TCP has taken the bytes
-	parsed uint64 // below it the parser has got the bytes
+	taken  uint64 // TCP has accepted the bytes before it
+	parsed uint64 // the parser has got the bytes before it
 }
 
 func newSendingStream(s toe.Stream, r *record) *sendingStream {
@@ -33,7 +33,8 @@ func (s *sendingStream) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// TryWriteBatch gives TCP what it takes. What TCP does not take comes again with the next call.
+// TryWriteBatch passes to TCP as many bytes as it accepts. The others come again with the next
+// call.
 func (s *sendingStream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	off := s.taken
 	for _, b := range bufs {
@@ -66,7 +67,7 @@ func (s *sendingStream) parse(p []byte) {
 type receivingStream struct {
 	toe.Stream
 	record *record
-	run    span // what ReadSegment returned last
+	run    span // last result of ReadSegment
 }
 
 func (s *receivingStream) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {

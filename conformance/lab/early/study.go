@@ -96,7 +96,7 @@ func addStats(s, other *stats.Counts) {
 	s.BufferedOctets += other.BufferedOctets
 }
 
-// k returns what K is in the model of a full link.
+// k returns the value of K in the model of a full link.
 func (p *point) k() float64 { return p.fullLink().k(p.connections) }
 
 // roundTrip returns the mean round trip in seconds, with the wait in the link's queue. An ACK takes

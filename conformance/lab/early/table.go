@@ -105,7 +105,7 @@ func times(sorted []time.Duration) string {
 	return strings.Join(text, ", ")
 }
 
-// constants prints a mean and a maximum as multiples of a size, or a dash where nothing is lost.
+// constants prints a mean and a maximum as multiples of a size, or a dash if nothing is lost.
 func (p *point) constants(mean float64, most uint64, size float64) string {
 	if p.loss == 0 {
 		return "–"

@@ -13,9 +13,9 @@ type arrival struct {
 	span
 }
 
-// A result is what trials have found in their windows, and the maximum values in slow start. The
-// bytes of all connections of a trial count together. Results of trials of the same kind can be
-// added.
+// A result contains the measurements of trials in their windows, and the maximum values in slow
+// start. The bytes of all connections of a trial count together. Results of trials of the same kind
+// can be added.
 type result struct {
 	elapsed time.Duration
 	bytes   uint64        // of the stream
@@ -60,8 +60,8 @@ func (r *result) delay() time.Duration {
 	return time.Duration(ratio(float64(r.delays), float64(r.delayed)))
 }
 
-// held returns the mean number of bytes behind a gap while there is one, and waiting that of those
-// that are not in place.
+// held returns the mean number of bytes behind a gap while there is one, and waiting the mean
+// number of those that are not in place.
 func (r *result) held() float64    { return ratio(r.heldTime, r.open.Seconds()) }
 func (r *result) waiting() float64 { return ratio(r.waitingTime, r.open.Seconds()) }
 
@@ -76,7 +76,8 @@ func ratio(a, b float64) float64 {
 // A window is the part of a trial that counts: slow start is over, and the sender has not ended.
 type window struct{ begin, end time.Duration }
 
-// A level is the number of bytes behind a gap from a time on, and that of those not in place.
+// A level is the number of bytes behind a gap from a time on, and how many of them are not in
+// place.
 type level struct {
 	at            time.Duration
 	held, waiting uint64

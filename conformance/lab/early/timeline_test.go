@@ -31,7 +31,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestEvaluate follows four segments of 100 bytes, each an FPDU. The second one is lost and comes
+// TestEvaluate follows four segments of 100 bytes, each an FPDU. The second one is lost and arrives
 // 20 ms later, with a copy of the third.
 func TestEvaluate(t *testing.T) {
 	arrivals := []arrival{
@@ -70,8 +70,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestWindow leaves out what is not in the window, and keeps the maximum values of slow start
-// apart.
+// TestWindow leaves out everything outside the window, and keeps the maximum values of slow start
+// separate.
 func TestWindow(t *testing.T) {
 	arrivals := []arrival{
 		{0, 9 * ms, span{0, 100}}, {ms, 9 * ms, span{200, 500}}, {7 * ms, 9 * ms, span{100, 200}},

@@ -13,15 +13,15 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// The Writes of a trial. A Write goes to the slot behind that of the Write before it, and the first
-// slot follows the last. So no slot is written twice within a window of TCP.
+// The Writes of a trial. Each Write goes to the slot after that of the previous Write, and the
+// first slot follows the last. So no slot is written twice within a window of TCP.
 const (
 	writeSize = 16 << 10
 	depth     = 4   // Writes under way
 	slots     = 256 // of the Region
 )
 
-// The sizes in bytes that the buffers of TCP begin with. TCP enlarges them as the window grows.
+// The initial sizes in bytes of TCP's buffers. TCP enlarges them as the window grows.
 const sendBuffer, receiveBuffer = 256 << 10, 256 << 10
 
 // patience is how long a trial may take beyond its time.
@@ -30,7 +30,7 @@ const patience = 30 * time.Second
 // A network is a link of the study. Its losses are probabilities.
 type network struct {
 	name        string
-	file        string // the files of its plots begin with it
+	file        string // beginning of the file names of its plots
 	rate        int64  // bits per second
 	delay       time.Duration
 	split       float64 // probability that a segment is cut in pieces
@@ -71,7 +71,7 @@ type trial struct {
 	least       int // Writes of each connection, however long they take
 }
 
-// An outcome is what a trial has found.
+// An outcome is the result of a trial.
 type outcome struct {
 	result
 	stats stats.Counts // of the receivers
@@ -123,7 +123,7 @@ func newStack(l usertcp.Link, address string) (*usertcp.Stack, error) {
 }
 
 // connect makes the connections from one Stack to the other, and switches them to DDP mode. With an
-// error, it returns the connections that there are.
+// error, it returns the connections made so far.
 func (t trial) connect(ctx context.Context, from, to *usertcp.Stack, begin time.Time) (pairs []*pair, err error) {
 	l, err := to.Listen(ctx, "tcp", receiver+":7174")
 	if err != nil {
@@ -170,7 +170,7 @@ func each(n int, f func(i int) error) error {
 	return first
 }
 
-// outcome returns what the trial has found. The window begins after the first quarter of the time,
+// outcome returns the result of the trial. The window begins after the first quarter of the time,
 // in which slow start is over and its losses are repaired. It ends when the first connection has
 // posted its last Write.
 func (t trial) outcome(pairs []*pair, wire *wire) (o outcome) {

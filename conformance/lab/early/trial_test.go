@@ -24,8 +24,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Ex
 
 // TestTrial runs short trials. Whatever the speed of the machine: the bytes arrive, the record and
 // the link agree about them, and payload behind a gap is in place before the gap closes exactly if
-// early placement is on. A gap is there for at least two delays of the link, and a receiver that
-// the machine holds up for longer finds it closed, so such a trial runs again over a slower link.
+// early placement is on. A gap exists for at least two delays of the link. If the machine delays
+// the receiver for longer, the receiver finds the gap closed, so such a trial runs again over a
+// slower link.
 func TestTrial(t *testing.T) {
 	const slowest = 50 * time.Millisecond // the last delay is at most twice that, and a trial ends within its bound
 	for _, early := range []bool{false, true} {
@@ -73,7 +74,7 @@ func (r *record) inPlace() (list []bool) {
 	return list
 }
 
-// TestRecord notices payload that is not in place, and a Region with wrong bytes.
+// TestRecord: a record detects payload that is not in place, and a Region with wrong bytes.
 func TestRecord(t *testing.T) {
 	const base = 1 << 40
 	r := newRecord(time.Now())
@@ -165,7 +166,7 @@ func checkTables(t *testing.T, text string) {
 	}
 }
 
-// TestFigures writes the tables and plots of results that are given.
+// TestFigures writes the tables and plots of given results.
 func TestFigures(t *testing.T) {
 	without := outcome{emss: 1400, result: result{
 		elapsed: 2 * time.Second, bytes: 250_000, open: time.Second, delays: 24 * ms, delayed: 2, heldTime: 3000, waitingTime: 3000,

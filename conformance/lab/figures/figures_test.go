@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// write runs the program on an input, and returns the document and the figures by what ends the
-// names of their files.
+// write runs the program on an input, and returns the document and the figures by the ends of their
+// file names.
 func write(t *testing.T, input string) (html string, figures map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,8 +40,8 @@ func write(t *testing.T, input string) (html string, figures map[string]string) 
 	return string(text), figures
 }
 
-// elements returns how many elements of each name are in a document that is well formed and refers
-// to nothing outside.
+// elements returns the number of elements of each name in a document. It checks that the document
+// is well formed and refers to nothing outside.
 func elements(t *testing.T, text string) map[string]int {
 	t.Helper()
 	count := make(map[string]int)
@@ -118,7 +118,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestTextIsEscaped: what a peer or a machine is called does not become an element.
+// TestTextIsEscaped: the name of a peer or a machine does not become an element.
 func TestTextIsEscaped(t *testing.T) {
 	html, _ := write(t, `{"kind":"settings","machine":"<script>x</script>","servers":["<b>&host</b>:1"],"conns":[1]}
 {"kind":"result","op":"<b>","size":64,"msgs_per_s":5,"bytes_per_s":320,"reference":"tcp"}`)
@@ -127,8 +127,8 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
-// TestEngineDocument: the plots of docs/engine.md show what the command computes. They are compared
-// by their values.
+// TestEngineDocument: the plots of docs/engine.md show the command's results. The test compares
+// their values.
 func TestEngineDocument(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	cmd := exec.Command("go", "run", "./conformance/lab/model", "-json")

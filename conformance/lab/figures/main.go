@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// A drawing is a figure, and what ends the name of its file.
+// A drawing is a figure, and the end of its file name.
 type drawing struct {
 	file   string
 	figure *plot.Figure

@@ -6,13 +6,13 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// The kinds of the objects of model, as its package says what is in them.
+// The kinds of objects in model's output. Its package documents them.
 const (
 	kindParameters = "parameters" // of a link
 	kindResult     = "result"
 )
 
-// A computed is what model prints.
+// A computed is the output of model.
 type computed struct {
 	links   []modelLink
 	results []modelResult
@@ -54,7 +54,7 @@ func (c *computed) drawings() []drawing {
 	}
 }
 
-// figure has a panel for each link, with both kinds of pipelining.
+// figure returns a figure with a panel for each link, with both kinds of pipelining.
 func (c *computed) figure(title, unit string, y func(modelResult) float64) *plot.Figure {
 	f := &plot.Figure{Title: title, X: plot.Axis{Title: "bytes of a message", Text: plot.Size}, Y: plot.Axis{Title: unit, Text: plot.Number}}
 	for _, link := range c.links {

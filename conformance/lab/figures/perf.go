@@ -15,8 +15,8 @@ const (
 	kindBreakdown = "breakdown"
 )
 
-// A measured is what rddp perf prints. The documentation of the command's package perf says what
-// the values are.
+// A measured is the output of rddp perf. The documentation of the command's package perf explains
+// the values.
 type measured struct {
 	settings   settings
 	results    []result
@@ -105,10 +105,10 @@ func (m *measured) add(kind string, line []byte) (known bool, err error) {
 	return false, nil
 }
 
-// isTCP reports whether the result is plain TCP's.
+// isTCP reports whether the result is for plain TCP.
 func (r *result) isTCP() bool { return r.Reference == "" }
 
-// name is what the results of one operation and its parameters share over all sizes.
+// name returns the common name of the results of one operation and its parameters over all sizes.
 func (r *result) name() string {
 	parts := []string{r.Op}
 	if r.Post != "" {
@@ -146,7 +146,7 @@ func (s *settings) summary() string {
 	return strings.Join(parts, "; ") + ". Servers: " + strings.Join(s.Servers, ", ") + "."
 }
 
-// page has the tables of all values.
+// page returns a page with the tables of all values.
 func (m *measured) page() *page {
 	p := &page{Title: "rddp next to plain TCP", Texts: []string{m.settings.summary(),
 		"Each figure is the median of the rounds, over all connections together. “x TCP” is the rate divided by that of plain TCP in the " +
@@ -205,7 +205,7 @@ func (m *measured) idleTable() table {
 	return t
 }
 
-// table shows where the time of a message goes. The last rows are what its steps are compared with.
+// table shows where the time of a message goes. The last rows are for comparison with the steps.
 func (b *breakdown) table() table {
 	t := table{
 		Title: fmt.Sprintf("Where the time of a message goes: %s of %d bytes, CRC %s", b.Op, b.Size, b.CRC),
@@ -234,7 +234,7 @@ func (b *breakdown) table() table {
 	return t
 }
 
-// cell prints a value. 0 is none.
+// cell prints a value. 0 means none.
 func cell(format string, v float64) string {
 	if v == 0 {
 		return "-"

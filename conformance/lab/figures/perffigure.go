@@ -8,11 +8,11 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// A quantity is what the y of a figure shows.
+// A quantity is the meaning of the y of a figure.
 type quantity struct {
 	file, title, unit string
 	mark              float64
-	value             func(r *result) plot.Point // without X; a Y of 0 is no value
+	value             func(r *result) plot.Point // without X; a Y of 0 means no value
 }
 
 var quantities = []quantity{
@@ -35,7 +35,7 @@ var quantities = []quantity{
 	{"cpu", "Processor time, both ends", "seconds per GB", 0, func(r *result) plot.Point { return plot.Point{Y: r.CPUPerGB} }},
 }
 
-// scaled returns y, which grows as the rate does, with the rates of the rounds as its bar.
+// scaled returns y, which is proportional to the rate, with a bar from the rates of the rounds.
 func scaled(r *result, y float64) plot.Point {
 	if r.MsgsPerS == 0 {
 		return plot.Point{}

@@ -9,7 +9,7 @@ import (
 // longestLine bounds a line of the input.
 const longestLine = 1 << 20
 
-// read reads the objects, one per line. The first one tells what they are about.
+// read reads the objects, one per line. The first one determines their kind.
 func read(r io.Reader) (source, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, longestLine)

@@ -49,7 +49,7 @@ func answer(c net.Conn, s *state) {
 	}
 }
 
-// echoes returns the number of round trips per second on so many connections.
+// echoes returns the number of round trips per second on conns connections.
 func echoes(conns, lines int, d time.Duration) (float64, error) {
 	addr, stop, err := start(fmt.Sprint("echo ", lines))
 	if err != nil {

@@ -1,16 +1,16 @@
-// Floor measures what plain TCP lets a program do that has an extra round trip, or extra state, for
-// each connection. It has none of rddp's code. Its figures are the floor under the figures of
-// rddp perf --scale: how fast many connections can be, and how fast a connection can be opened.
+// Floor measures plain TCP with an extra round trip, or extra state, for each connection. It uses
+// none of rddp's code. Its figures are a lower bound for those of rddp perf --scale: how fast many
+// connections can be, and how fast a connection can be opened.
 //
 // Usage: floor [-conns list] [-lines list] [-opened n] [-rounds n] [-time duration]
 //
 // The first table has round trips of 1 KiB on many connections. Before each message, each end
-// changes one byte in each of so many cache lines, which belong to that connection alone. The
-// ratio is to the same program without such lines.
+// changes one byte in each of a number of cache lines that belong to that connection alone. The
+// ratio compares with the same program without such lines.
 //
 // The second table has the opening of a connection, one after another. "exchange" is a connect and
-// what an MPA startup needs at least: a request, a reply, and the first FPDU of the Initiator, for
-// which nobody waits. The ratio is to connect alone.
+// the minimum of an MPA startup: a request, a reply, and the first FPDU of the Initiator, for which
+// neither end waits. The ratio compares with connect alone.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// numbers is a flag of numbers that stand between commas.
+// numbers is a flag with a comma-separated list of numbers.
 type numbers []int
 
 func (n *numbers) String() string {

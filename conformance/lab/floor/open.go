@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// What an MPA startup sends between two ends of rddp, in bytes.
+// The lengths in bytes of the messages of an MPA startup between two ends of rddp.
 const (
 	startupFrame = 44 // 20 of the frame, 4 of enhanced connection setup, and a record of 20
 	firstFPDU    = 20
 )
 
-// answerOpening answers a startup frame, if there is one, and takes what follows.
+// answerOpening answers a startup frame, if there is one, and reads the rest.
 func answerOpening(c net.Conn) {
 	defer c.Close()
 	b := make([]byte, startupFrame)
@@ -25,7 +25,7 @@ func answerOpening(c net.Conn) {
 	io.Copy(io.Discard, c)
 }
 
-// openings opens so many connections one after another, and returns the seconds for one.
+// openings opens n connections one after another, and returns the seconds for one.
 func openings(n int, exchange bool) (float64, error) {
 	addr, stop, err := start("open")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// docs/engine.md shows what the command prints. A test of the laboratory compares its plots.
+// docs/engine.md contains the command's output. A test of package figures compares its plots.
 func TestDocument(t *testing.T) {
 	const document = "../../../docs/engine.md"
 	r, err := Run(t.Context(), Options{})

@@ -10,8 +10,8 @@ import (
 // MaxSize is the maximum size of a message, in bytes.
 const MaxSize = 64 << 20
 
-// Options say what to compute. The zero value means the five links of 1 to 400 Gb/s, sizes from 1 B
-// to 1 MiB, and a checksum in the DMA.
+// Options select the results to compute. The zero value means the five links of 1 to 400 Gb/s,
+// sizes from 1 B to 1 MiB, and a checksum in the DMA.
 type Options struct {
 	Links    []string // names, of those that Links returns
 	Sizes    []int    // of messages, in bytes, 1 to MaxSize; in the order of the tables

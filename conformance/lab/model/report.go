@@ -13,13 +13,14 @@ import (
 	"github.com/rddp/rddp/conformance/lab/pipeline"
 )
 
-// A Report is the outcome of Run.
+// A Report is the result of Run.
 type Report struct {
 	Links   []pipeline.Params
 	Results []Result // by link, by size, and by pipelining
 }
 
-// A Result is what the model and the simulation say of one link, one size and one pipelining.
+// A Result contains the values of the model and the simulation for one link, one size and one
+// pipelining.
 type Result struct {
 	Link       string `json:"link"`
 	Size       int    `json:"size"`       // bytes of a message
@@ -39,7 +40,8 @@ type Result struct {
 	Difference float64 `json:"difference_percent"`
 }
 
-// Run computes and simulates what o asks for. Its errors are *OptionErrors, and that of ctx.
+// Run computes and simulates the results that o selects. Its errors are *OptionErrors, and that of
+// ctx.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	links, err := o.links()
 	if err != nil {
@@ -67,7 +69,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// result asks the model and the simulation.
+// result computes one Result with the model and the simulation.
 func result(p pipeline.Params, pipelining pipeline.Pipelining, n int) (Result, error) {
 	m, err := pipeline.NewModel(p, pipelining)
 	if err != nil {
@@ -163,7 +165,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// columns are those of a link's table. A row has both pipelinings of one size.
+// columns are the columns of a link's table. A row has both pipelinings of one size.
 var columns = []string{"size", "coarse µs", "fine µs", "saved", "coarse Gb/s", "fine Gb/s", "of the link", "limit", "threshold", "simulation"}
 
 // WriteText writes a table for each link.

@@ -34,7 +34,7 @@ func TestOptions(t *testing.T) {
 }
 
 // Without options there are five links, eleven sizes and both pipelinings, and the simulation
-// agrees with the model within 5 %, which is what the E-UDP paper reports of its hardware.
+// agrees with the model within 5 %, as the E-UDP paper reports for its hardware.
 func TestDefaults(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		r, err := Run(t.Context(), Options{Separate: separate})

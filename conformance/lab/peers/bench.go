@@ -25,12 +25,12 @@ type bench struct {
 
 	counts   map[countKey]int
 	values   map[key][]float64 // one for each round; NaN if the run failed
-	absent   map[string]string // why a series has no figures: notInstalled, otherMode
+	absent   map[string]string // reasons why a series has no figures: notInstalled, otherMode
 	loads    []float64         // shares of processor time that others used; see look
 	failures []error           // runs of peers that failed
 }
 
-// A key names the figures of a series.
+// A key identifies the figures of a series.
 type key struct {
 	op     operation
 	series string
@@ -58,9 +58,9 @@ func (b *bench) pinned(argv []string) []string {
 	return append([]string{toolTaskset.command, "-c", strconv.Itoa(b.cpu)}, argv...)
 }
 
-// run runs all rounds. Its error is a *notInstalledError if a tool of Debian's is missing, or a
-// *runError if rddp itself fails. Failures of peers are counted instead: their other runs are still
-// worth something.
+// run runs all rounds. Its error is a *notInstalledError if a Debian tool is missing, or a
+// *runError if rddp itself fails. Failures of peers are only counted: their other runs are still
+// useful.
 func (b *bench) run(ctx context.Context) error {
 	b.counts, b.values, b.absent = make(map[countKey]int), make(map[key][]float64), make(map[string]string)
 	all := make(map[operation][]*contender)
@@ -99,7 +99,7 @@ func (b *bench) run(ctx context.Context) error {
 	return nil
 }
 
-// others returns the mode that b is not in.
+// others returns the other mode.
 func (b *bench) others() modes {
 	if b.cpu >= 0 {
 		return allCPUs
@@ -170,9 +170,9 @@ const (
 	most   = 1 << 30
 )
 
-// counted runs a contender whose number of operations is an argument. The first time that it meets
-// a size, it looks for the number that takes about the time of a run. run returns the figures and
-// the seconds that n operations took. Each call of run has its own deadline.
+// counted runs a contender whose number of operations is an argument. For each new size, it first
+// looks for the number that takes about the time of a run. run returns the figures and the seconds
+// that n operations took. Each call of run has its own deadline.
 func (b *bench) counted(ctx context.Context, c *contender, size int, run func(ctx context.Context, n int) (f figures, took float64, err error)) (figures, error) {
 	bounded := func(n int) (f figures, took float64, err error) {
 		ctx, cancel := context.WithTimeout(ctx, b.timeout)

@@ -87,7 +87,7 @@ func TestLargestSize(t *testing.T) {
 	}
 }
 
-// A run is as long as its time asks for, at least as large as its volume, and never too short.
+// A run takes about its time, moves at least its volume, and is never too short.
 func TestCounted(t *testing.T) {
 	b := &bench{time: time.Second, timeout: time.Minute, counts: make(map[countKey]int)}
 	for _, c := range []struct {
@@ -153,7 +153,7 @@ func TestToolMissing(t *testing.T) {
 // On one CPU, taskset starts all processes, and peers sleep instead of polling.
 func TestOneCPU(t *testing.T) {
 	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3", "taskset"))
-	b.cpu = 1 << 20 // the one that plays taskset ignores it
+	b.cpu = 1 << 20 // the fake taskset ignores it
 	b.rounds = 1
 	if err := b.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// A run that does not end fails at its deadline, and leaves no process behind.
+// A run that does not end fails at its deadline, and leaves no process.
 func TestDeadline(t *testing.T) {
 	tools(t, "iperf3")
 	t.Setenv("PEERS_STALL", "iperf3")
@@ -234,7 +234,7 @@ func TestClientFails(t *testing.T) {
 	noChildren(t, "the client fails")
 }
 
-// noChildren checks that this process has no children, alive or not.
+// noChildren checks that this process has no children, not even ended ones.
 func noChildren(t *testing.T, desc string) {
 	t.Helper()
 	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
@@ -242,7 +242,7 @@ func noChildren(t *testing.T, desc string) {
 	}
 }
 
-// A server that ends without listening is not waited for.
+// If a server ends without listening, the run does not wait for it.
 func TestServerEnds(t *testing.T) {
 	tools(t, "ucx_perftest")
 	t.Setenv("PEERS_FAIL", "ucx_perftest")

@@ -8,8 +8,8 @@ import (
 )
 
 // chart draws the medians of an operation by size, with the lowest and the highest round. The
-// panels have first each way of rddp's, and then each program that it is compared with, next to
-// rddp as programs use it.
+// panels show first each of rddp's series, and then each program that rddp is compared with, next
+// to rddp as programs use it.
 func (b *bench) chart(op operation) *plot.Figure {
 	f := &plot.Figure{
 		Title: "Throughput of " + string(op), X: plot.Axis{Title: "bytes of an operation", Text: plot.Size}, Y: plot.Axis{Title: "MB/s", Text: plot.Number},
@@ -51,8 +51,8 @@ func (b *bench) line(op operation, name string) plot.Line {
 	return l
 }
 
-// A panel names the series of a panel. The first own of them are what it is about; the others are
-// what these are compared with.
+// A panel names the series of a panel. The first own of them are its subject, and the others are
+// for comparison.
 type panel struct {
 	title  string
 	series []string
@@ -74,7 +74,7 @@ func base(name string) string {
 	return name
 }
 
-// ourPanels returns a panel for each way of rddp's, with all its settings.
+// ourPanels returns a panel for each of rddp's series, with all its settings.
 func ourPanels(op operation) (all []panel) {
 	for _, name := range ourSeries[op] {
 		at := slices.IndexFunc(all, func(p panel) bool { return p.title == "rddp: "+base(name) })
@@ -90,8 +90,8 @@ func ourPanels(op operation) (all []panel) {
 	return all
 }
 
-// peerPanels returns a panel for each program that rddp is compared with. Peers poll, so where rddp
-// can, it does so too.
+// peerPanels returns a panel for each program that rddp is compared with. Peers poll, so rddp also
+// polls if it can.
 func peerPanels(op operation) (all []panel) {
 	var ours []string
 	for _, name := range ourSeries[op] {
@@ -123,8 +123,8 @@ func peerPanels(op operation) (all []panel) {
 // peerColors has one for each series of another program in a panel.
 var peerColors = []plot.Color{plot.Orange, plot.Green, plot.Red, plot.Brown, plot.Purple, plot.Gray}
 
-// look returns the look of the series at index i of its panel. That of ours says what its settings
-// are, and is the same in all panels.
+// look returns the look of the series at index i of its panel. The look of our series shows its
+// settings, and is the same in all panels.
 func look(name string, i int) plot.Look {
 	if name == plainTCP {
 		return plot.Look{Color: plot.Text}

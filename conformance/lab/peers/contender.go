@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An operation is what contenders are compared in.
+// An operation is one in which contenders are compared.
 type operation string
 
 const (
@@ -27,7 +27,7 @@ var operations = []operation{opWrite, opRead, opSend, opLatency, opStream}
 func (op operation) isTime() bool { return op == opLatency }
 
 // depth is the number of operations under way at once in the operations that measure throughput. It
-// is the window that ucx_perftest has for ucp_put_bw and tag_bw unless told otherwise.
+// is the default window of ucx_perftest for ucp_put_bw and tag_bw.
 const depth = 32
 
 // A contender is one program with one operation.
@@ -35,29 +35,29 @@ type contender struct {
 	name   string
 	op     operation
 	tool   *tool
-	series []string // what run returns
+	series []string // results of run
 	modes  modes
-	volume int // at least so many bytes in each run, once the number of operations has been chosen
+	volume int // minimum number of bytes in each run, once the number of operations has been chosen
 	most   int // the largest size with which the contender runs; 0 means that there is no limit
 	run    func(ctx context.Context, b *bench, size int) (figures, error)
 }
 
-// modes are those in which a contender takes part.
+// modes are the modes in which a contender takes part.
 type modes int
 
 const (
 	bothModes modes = iota
-	allCPUs         // its processes poll, so on one CPU they take the time from each other
-	oneCPU          // its processes sleep while they wait; where there are CPUs enough it is faster to poll
+	allCPUs         // its processes poll, so on one CPU they would take time from each other
+	oneCPU          // its processes sleep while they wait; with enough CPUs, polling is faster
 )
 
 // sleeps ends the name of a contender that polls unless it is told to sleep.
 const sleeps = ", sleeping"
 
-// figures are what a run has measured, by the name of the series.
+// figures are the measurements of a run, by the name of the series.
 type figures map[string]float64
 
-// The series of `rddp perf`. Their names are in the tables.
+// The series of `rddp perf`. Their names appear in the tables.
 const (
 	plainTCP = "plain TCP in Go"
 	noCRC    = ", CRC off"
@@ -69,7 +69,7 @@ const (
 // maximum of `rddp perf`. The peers that poll never sleep.
 const pollTime = "1ms"
 
-// ours returns the contender that is rddp itself, with its reference over plain TCP.
+// ours returns the contender for rddp itself, with its reference over plain TCP.
 func ours(op operation, about map[string]string) *contender {
 	c := &contender{name: "rddp " + string(op), op: op, tool: toolRDDP}
 	for _, name := range about {
@@ -83,8 +83,8 @@ func ours(op operation, about map[string]string) *contender {
 	return c
 }
 
-// polling returns the contender that is rddp itself when its Reads poll. It takes no part in the
-// mode of one CPU, as the peers that poll.
+// polling returns the contender for rddp itself when its Reads poll. Like the polling peers, it
+// does not take part in the mode of one CPU.
 func polling(op operation, about map[string]string) *contender {
 	c := &contender{name: "rddp " + string(op) + polls, op: op, tool: toolRDDP, modes: allCPUs}
 	named := make(map[string]string)
@@ -130,8 +130,8 @@ func contenders(op operation) []*contender {
 // deadline of its own.
 const perfRuns = 40
 
-// perf runs `rddp perf` once, with more options if there are any. about has a series' name for each
-// of perf's operations.
+// perf runs `rddp perf` once, with more options if there are any. about contains the name of the
+// series for each of perf's operations.
 func (b *bench) perf(ctx context.Context, c *contender, about map[string]string, size int, more ...string) (figures, error) {
 	argv := []string{
 		b.rddp, "perf", "--self", "--json", "--no-gate", "--rounds", "1", "--ring", "1m", "--crc", "on,off",
@@ -191,8 +191,8 @@ func (c *contender) perfFigures(about map[string]string, size int, results []per
 
 var ucxEnv = []string{"UCX_TLS=tcp", "UCX_NET_DEVICES=lo"}
 
-// ucx returns the contender that is one test of ucx_perftest. It sleeps if it takes part in the
-// mode of one CPU. ucp_get does not work so: its target sleeps and does not answer.
+// ucx returns the contender for one test of ucx_perftest. It sleeps if it takes part in the mode of
+// one CPU. This does not work for ucp_get: its target sleeps and does not answer.
 func ucx(op operation, test string, in modes) *contender {
 	name, wait := "UCX "+test, "poll"
 	if in != allCPUs {
@@ -227,21 +227,21 @@ func ucx(op operation, test string, in modes) *contender {
 }
 
 // unread is the volume of a run whose time ends before the receiver has everything. It is several
-// times what the buffers of TCP hold by default, 4 to 6 MB at each end.
+// times the default capacity of TCP's buffers, 4 to 6 MB at each end.
 const unread = 16 << 20
 
 // injected ends the name of an operation of libfabric that has no completion: the data are copied
-// at once. The window of fi_rma_bw does not bound such operations, so their depth is not that of
-// others. libfabric's TCP injects at most maxInject bytes, and fi_rma_bw less than that.
+// at once. The window of fi_rma_bw does not bound such operations, so their depth differs from that
+// of others. libfabric's TCP injects at most maxInject bytes, and fi_rma_bw less than that.
 const (
 	injected  = " injected"
 	maxInject = 128
 )
 
-// rma returns the contender that is one operation of fi_rma_bw. It sleeps if it takes part in the
-// mode of one CPU. Its Writes and Reads go both ways at once, and there are two series: what the
-// client prints, and the sum of both ends. Only writedata, a Write with immediate data, goes one
-// way. There the client waits for a message of the server after each window.
+// rma returns the contender for one operation of fi_rma_bw. It sleeps if it takes part in the mode
+// of one CPU. Its Writes and Reads go in both directions at once, and there are two series: the
+// client's figure, and the sum of both ends. Only writedata, a Write with immediate data, goes in
+// one direction. There the client waits for a message of the server after each window.
 func rma(op operation, what string, in modes) *contender {
 	c := &contender{name: "fi_rma_bw " + what, op: op, tool: toolRMA, modes: in}
 	wait, mode := "spin", ""
@@ -296,7 +296,7 @@ func rma(op operation, what string, in modes) *contender {
 	return c
 }
 
-// pingpong returns the contender that is fi_pingpong. It cannot sleep.
+// pingpong returns the contender for fi_pingpong. It cannot sleep.
 func pingpong() *contender {
 	const name = "fi_pingpong"
 	c := &contender{name: name, op: opLatency, tool: toolPingpong, series: []string{name}, modes: allCPUs}
@@ -321,7 +321,7 @@ func pingpong() *contender {
 	return c
 }
 
-// iperf returns the contender that is iperf3. Its runs take a second, the shortest that it offers.
+// iperf returns the contender for iperf3. Its runs take a second, the shortest time that it offers.
 func iperf() *contender {
 	const name = "iperf3"
 	c := &contender{name: name, op: opStream, tool: toolIperf, series: []string{name}}

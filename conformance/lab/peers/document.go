@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// figuresOf writes the generated part of the document: what was measured on what, the tables of
-// each mode, and the charts. A chart is a file next to the document; figuresOf returns the files by
-// name.
+// figuresOf writes the generated part of the document: the conditions of the measurement, the
+// tables of each mode, and the charts. A chart is a file next to the document; figuresOf returns
+// the files by name.
 func figuresOf(ctx context.Context, date time.Time, all []*bench, host string) (text string, files map[string]string) {
 	var w bytes.Buffer
 	b := all[0]
@@ -30,7 +30,7 @@ func figuresOf(ctx context.Context, date time.Time, all []*bench, host string) (
 	return w.String(), files
 }
 
-// writeMode writes the tables of one mode, and the charts if the CPUs are all in use.
+// writeMode writes the tables of one mode, and the charts if all CPUs are in use.
 func (b *bench) writeMode(w *bytes.Buffer, files map[string]string) {
 	if b.cpu < 0 {
 		fmt.Fprint(w, "\n## All CPUs: rddp's figure divided by the peer's\n\n")

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// A notInstalledError names a tool that is needed and is not there.
+// A notInstalledError names a missing tool that is needed.
 type notInstalledError struct {
 	Tool    string
 	Package string // of Debian

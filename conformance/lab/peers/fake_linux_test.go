@@ -14,9 +14,9 @@ import (
 	"github.com/rddp/rddp/internal/testkit/testmode"
 )
 
-// The test binary under the name of a tool plays that tool: the server listens, and ends after one
-// connection, and the client prints what the real tool printed. The files that make it do so are
-// symbolic links in a folder that is the whole PATH. Variables of the environment make a tool fail.
+// The test binary under the name of a tool imitates that tool: the server listens, and ends after
+// one connection, and the client prints a recorded output of the real tool. The names are symbolic
+// links in a folder that is the whole PATH. Environment variables make a tool fail.
 func TestMain(m *testing.M) {
 	if os.Getenv("PEERS_TESTDATA") == "" {
 		testmode.Hurry()
@@ -128,7 +128,7 @@ func connectTo(port string) error {
 	return err
 }
 
-// fakePerf prints results with rates that say which series they belong to.
+// fakePerf prints results with rates that identify their series.
 func fakePerf(args []string) error {
 	after := func(flag string) (value string) {
 		if i := slices.Index(args, flag); i >= 0 {

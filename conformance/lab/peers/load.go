@@ -11,17 +11,18 @@ import (
 )
 
 // Contenders that poll are slowed down by any other work, far more than those that block. So a
-// bench looks at the load before each size of each round, while nothing of its own runs, and
+// bench measures the load before each size of each round, while none of its own processes run, and
 // reports it.
 
-// lookTime is the time of one look. The kernel counts in units of 10 ms on each CPU.
+// lookTime is the time of one measurement of the load. The kernel counts in units of 10 ms on each
+// CPU.
 const lookTime = 200 * time.Millisecond
 
-// tooBusy is the share of processor time from which the document warns, and judges no goals.
+// tooBusy is the share of processor time from which on the document warns and does not judge goals.
 const tooBusy = 0.1
 
 // look records the share of processor time that others use during a short time, on the CPUs that
-// the bench uses. It records nothing if the operating system does not tell.
+// the bench uses. It records nothing if the operating system does not provide it.
 func (b *bench) look(ctx context.Context) error {
 	before, known := parseStat(report.ReadText("/proc/stat"), b.cpu)
 	if !known {

@@ -26,7 +26,8 @@ func main() {
 	}
 }
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	b, cpus, document, err := parseArgs(args, log)
 	if errors.Is(err, flag.ErrHelp) {
@@ -64,7 +65,7 @@ func hostText() string {
 	return report.Host() + ", congestion control " + strings.TrimSpace(report.ReadText("/proc/sys/net/ipv4/tcp_congestion_control"))
 }
 
-// parseArgs returns what to measure, the CPU of each mode (-1 for all), and the file to write to.
+// parseArgs returns the bench, the CPU of each mode (-1 for all), and the file to write to.
 func parseArgs(args []string, log io.Writer) (b *bench, cpus []int, document string, err error) {
 	b = &bench{log: log, lookTime: lookTime}
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)

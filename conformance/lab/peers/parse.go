@@ -11,11 +11,12 @@ import (
 	"strings"
 )
 
-// Parsers of what the tools print. Each returns finite numbers above 0, or an *outputError.
+// This file has the parsers of the tools' output. Each returns finite numbers above 0, or an
+// *outputError.
 
 // A ucxResult is a line of ucx_perftest.
 type ucxResult struct {
-	Latency float64 // of one operation in seconds; half a round trip where it is a ping-pong
+	Latency float64 // of one operation in seconds; half a round trip for a ping-pong
 	Rate    float64 // operations per second
 }
 
@@ -44,7 +45,7 @@ func parseUCX(out []byte) (r ucxResult, err error) {
 // A fabricResult is a line of fi_pingpong or of a benchmark of fabtests.
 type fabricResult struct {
 	Rate    float64 // bytes per second
-	Latency float64 // of one transfer in seconds; half a round trip where it is a ping-pong
+	Latency float64 // of one transfer in seconds; half a round trip for a ping-pong
 }
 
 // parseFabric parses the output of one end of fi_pingpong or fi_rma_bw for one size: a line of

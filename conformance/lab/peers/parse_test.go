@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The files in testdata are what the tools printed: ucx_perftest 1.13.1, fi_pingpong 1.17.0,
+// The files in testdata are outputs of the tools: ucx_perftest 1.13.1, fi_pingpong 1.17.0,
 // fi_rma_bw of fabtests 1.17.0, iperf3 3.12, and rddp perf.
 func recorded(t testing.TB, name string) []byte {
 	t.Helper()
@@ -73,14 +73,14 @@ func TestParsePerf(t *testing.T) {
 	if want := (perfResult{"write", "off", 64, 32, "batch", 1774303.3103422543}); results[4] != want {
 		t.Errorf("%+v, want %+v", results[4], want)
 	}
-	// Other objects come before the results and after them.
+	// Other objects may come before and after the results.
 	more := append([]byte(`{"kind":"report","date":"2026-01-02T03:04:05Z","cpus":2}`+"\n"), recorded(t, "perf-write.json")...)
 	if again, err := parsePerf(more); err != nil || len(again) != 5 {
 		t.Errorf("behind another object: %d results, %v", len(again), err)
 	}
 }
 
-// A cut output is an error, or, of a program that prints one object per line, fewer results.
+// A truncated output is an error, or fewer results for a program that prints one object per line.
 func TestParseTruncated(t *testing.T) {
 	for _, c := range []struct {
 		file  string

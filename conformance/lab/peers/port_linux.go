@@ -48,7 +48,7 @@ func listening(pid int) (port int, err error) {
 	}
 	own := make(map[string]bool)
 	for _, e := range entries {
-		if to, err := os.Readlink(filepath.Join(folder, "fd", e.Name())); err == nil { // else it was closed meanwhile
+		if to, err := os.Readlink(filepath.Join(folder, "fd", e.Name())); err == nil { // otherwise it was closed meanwhile
 			own[to] = true
 		}
 	}
@@ -68,8 +68,8 @@ func listening(pid int) (port int, err error) {
 	return 0, nil
 }
 
-// ends reports whether the process of a folder of /proc ends or has ended. From the moment that it
-// has no memory any more until its parent has waited for it, its folder belongs to root.
+// ends reports whether the process of a folder of /proc is ending or has ended. From the moment
+// that it has released its memory until its parent has waited for it, its folder belongs to root.
 func ends(folder string) bool {
 	memory, err := os.ReadFile(filepath.Join(folder, "statm"))
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || strings.HasPrefix(string(memory), "0 ")

@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 )
 
-// Of two sockets at a reserved port, one that sets SO_REUSEADDR may listen there, and another one
-// may not even be bound. Go's net sets it.
+// A socket with SO_REUSEADDR may listen at a reserved port. A socket without it may not even be
+// bound to it. Go's net sets SO_REUSEADDR.
 func TestReserve(t *testing.T) {
 	port, release, err := reserve()
 	if err != nil {
@@ -63,8 +63,8 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// TestListeningOfEnded: a process that has ended listens nowhere, also before its parent has waited
-// for it. What /proc has of it then belongs to root, so the test asks as somebody else.
+// TestListeningOfEnded: a process that has ended listens nowhere, even before its parent has waited
+// for it. Its files in /proc then belong to root, so the test runs as another user.
 func TestListeningOfEnded(t *testing.T) {
 	tools(t, "iperf3")
 	t.Setenv("PEERS_FAIL", "iperf3")

@@ -20,16 +20,16 @@ type process struct {
 	status error // how the process ended; written before ended is closed
 }
 
-// An output keeps the first bytes of what a process writes.
+// An output keeps the first bytes that a process writes.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer // +checklocks:mu
 }
 
-// maxOutput is the number of bytes that an output keeps. The largest one, iperf3's, has 3 KiB.
+// maxOutput is the number of bytes that an output keeps. The largest output, iperf3's, has 3 KiB.
 const maxOutput = 1 << 20
 
-// Write keeps what there is room for. It never fails.
+// Write keeps the bytes for which there is room. It never fails.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,7 +37,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// bytes returns a copy of what was written so far.
+// bytes returns a copy of the output so far.
 func (o *output) bytes() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,13 +74,13 @@ func (p *process) fail(err error) error {
 	return &processError{strings.Join(p.cmd.Args, " "), err, p.errs.lastLine()}
 }
 
-// wait waits for the end of the process, which the context of start bounds.
+// wait waits for the end of the process. The context of start bounds the wait.
 func (p *process) wait() error {
 	<-p.ended
 	return p.status
 }
 
-// poll is the time between two looks at whether a server listens.
+// poll is the time between two checks whether a server listens.
 const poll = 2 * time.Millisecond
 
 // awaitPort waits until the process listens at a TCP port, and returns the port.
@@ -112,8 +112,8 @@ type pair struct {
 	reserve bool
 }
 
-// run runs the server and the client until both have ended, and returns what they wrote. No process
-// of the run is left when run returns.
+// run runs the server and the client until both have ended, and returns their output. No process of
+// the run is left when run returns.
 func (r *pair) run(ctx context.Context) (server, client []byte, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

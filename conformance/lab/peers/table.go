@@ -20,7 +20,7 @@ type row struct {
 // A goal is a limit for the ratio.
 type goal struct {
 	limit   float64
-	atMost  bool // else the ratio must exceed the limit
+	atMost  bool // otherwise the ratio must exceed the limit
 	largest int  // the goal holds for sizes up to this one
 }
 
@@ -46,7 +46,7 @@ func peerSeries(op operation) (names []string) {
 	return append(names, plainTCP)
 }
 
-// ourSeries are ours, in the order of the tables.
+// ourSeries are our series, in the order of the tables.
 var ourSeries = map[operation][]string{
 	opWrite: {"RDMA Write" + noCRC, "RDMA Write" + batch + noCRC, "RDMA Write", "RDMA Write" + batch},
 	opRead:  {"RDMA Read" + noCRC, "RDMA Read"},
@@ -58,8 +58,8 @@ var ourSeries = map[operation][]string{
 	opStream: {"byte stream" + noCRC, "byte stream"},
 }
 
-// rows returns the rows of the table of ratios. There is none for two that wait in different ways,
-// if ours is the one that polls.
+// rows returns the rows of the table of ratios. There is none if our series polls and the peer
+// sleeps.
 func rows(ops []operation) (all []row) {
 	for _, op := range ops {
 		for _, our := range ourSeries[op] {
@@ -112,7 +112,7 @@ func (b *bench) ratio(op operation, ours, peer string, size int) spread {
 	return spreadOf(ratios)
 }
 
-// cell prints a spread, or why the series k has no figures.
+// cell prints a spread, or the reason why the series k has no figures.
 func (b *bench) cell(s spread, k key) string {
 	switch {
 	case s.rounds > 0:
@@ -143,7 +143,8 @@ func short(v float64) string {
 	return fmt.Sprintf("%.4f", v)
 }
 
-// outcome says whether a row reaches its goal. A peer that other work slows down proves nothing.
+// outcome says whether a row reaches its goal. If other work slows down a peer, the comparison
+// proves nothing.
 func (b *bench) outcome(r row) string {
 	if r.goal == nil {
 		return ""
@@ -195,7 +196,7 @@ func (b *bench) writeRatios(w io.Writer) {
 	}
 }
 
-// title says in which direction the ratios of an operation are good.
+// title returns the title of an operation. It says in which direction ratios are good.
 func title(op operation) string {
 	if op.isTime() {
 		return string(op) + " (less is better)"

@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// In each round every contender runs once; over the rounds each one is at each place, and each pair
+// In each round every contender runs once. Over the rounds each one takes each place, and each pair
 // of neighbors runs in both orders.
 func TestOrder(t *testing.T) {
 	all := contenders(opWrite)
@@ -142,7 +142,7 @@ func TestGoalAtLimit(t *testing.T) {
 	}
 }
 
-// On a busy machine nothing is reached, and nothing missed.
+// On a busy machine no goal counts as reached or missed.
 func TestGoalBusy(t *testing.T) {
 	b := sample()
 	b.loads = []float64{0, 0.5, 0.6}
@@ -152,7 +152,7 @@ func TestGoalBusy(t *testing.T) {
 	}
 }
 
-// TestChart: each series that has figures is in a panel, with its spread, and no two of a panel
+// TestChart: each series with figures is in a panel, with its spread, and no two series of a panel
 // look alike.
 func TestChart(t *testing.T) {
 	b := sample()
@@ -176,7 +176,7 @@ func TestChart(t *testing.T) {
 			for i, name := range p.series {
 				seen[name] = true
 				if strings.HasSuffix(name, sleeps) {
-					continue // only in the other mode, which has no figures
+					continue // only in the other mode, so it has no figures
 				}
 				l := look(name, i)
 				if other, taken := looks[l]; taken {

@@ -9,7 +9,7 @@ import (
 
 // A tool is a program that contenders use.
 type tool struct {
-	name     string // as people call it
+	name     string // common name
 	command  string
 	pkg      string // Debian's package
 	optional bool   // Debian has no package: without the tool, the tables say "not installed"
@@ -25,7 +25,7 @@ var (
 	toolTaskset  = &tool{name: "taskset", command: "taskset", pkg: "util-linux"}
 )
 
-// installed reports whether the tool is there. The error is a *notInstalledError if the tool is
+// installed reports whether the tool is installed. The error is a *notInstalledError if the tool is
 // missing and needed.
 func (t *tool) installed() (bool, error) {
 	if t.command == "" {

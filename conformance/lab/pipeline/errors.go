@@ -2,8 +2,8 @@ package pipeline
 
 import "fmt"
 
-// A QueueFullError says that the host queue holds as many descriptors as it may. Nothing was
-// posted. It is the engine's back-pressure: a completion makes room.
+// A QueueFullError means that the host queue is full. Nothing was posted. It is the engine's
+// back-pressure: a completion makes room.
 type QueueFullError struct {
 	Host, Engine int // descriptors in the host queue and in the engine queue, which are both full
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/conformance/lab/pipeline"
 )
 
-// What cut-through saves of the latency of 32 KiB on the E-UDP testbed.
+// The effect of cut-through on the latency of 32 KiB on the E-UDP testbed.
 func ExampleModel() {
 	testbed := pipeline.Presets()[0]
 	for _, pipelining := range []pipeline.Pipelining{pipeline.Coarse, pipeline.Fine} {
@@ -24,7 +24,7 @@ func ExampleModel() {
 	// fine: 320 µs, 951 Mb/s, limited by SDMA
 }
 
-// A Sim shows each message's way, event by event.
+// A Sim shows the progress of each message, event by event.
 func ExampleSim() {
 	s, err := pipeline.NewSim(pipeline.Presets()[5], pipeline.Fine)
 	if err != nil {
@@ -54,7 +54,7 @@ func ExampleSim() {
 	// 2292 ns: message 1 delivered, 10000 bytes
 }
 
-// The host queue takes what the engine queue cannot, until it is full too.
+// The host queue takes descriptors when the engine queue is full, until it is also full.
 func ExampleQueue() {
 	q := pipeline.NewQueue[string](1, 1)
 	for _, d := range []string{"first", "second", "third"} {

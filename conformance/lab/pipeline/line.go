@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Line says when the bytes of one direction of a byte stream arrive. It implements the interface
-// Timing of package simtoe. The bytes of each Send are one message. Messages for which the queue
-// has no room wait until it has.
+// A Line determines when the bytes of one direction of a byte stream arrive. It implements the
+// interface Timing of package simtoe. The bytes of each Send are one message. Messages for which
+// the queue has no room wait until it has.
 type Line struct {
 	sim     *Sim
 	waiting []int     // messages that are not posted
@@ -15,7 +15,7 @@ type Line struct {
 	arrived uint64
 }
 
-// visible says that a packet of n bytes is the program's at a point in time.
+// visible is a packet of n bytes that the program sees at the time at.
 type visible struct {
 	at Time
 	n  int
@@ -34,7 +34,7 @@ func NewLine(p Params, pipelining Pipelining) (*Line, error) {
 	return &Line{sim: s}, nil
 }
 
-// Send sends n bytes at the time now, which never goes back.
+// Send sends n bytes at the time now, which never decreases.
 func (l *Line) Send(now time.Duration, n int) {
 	l.advance(Duration(now))
 	l.waiting = append(l.waiting, n)

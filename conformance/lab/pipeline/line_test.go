@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The bytes of a Line arrive in order, completely, and when the model says.
+// The bytes of a Line arrive in order, completely, and at the times of the model.
 func TestLine(t *testing.T) {
 	for _, p := range Presets() {
 		p.HostQueue, p.EngineQueue = 1, 1 // so that messages wait
@@ -53,7 +53,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// It does not matter in which steps time goes on.
+// The steps in which time advances do not matter.
 func TestLineSteps(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

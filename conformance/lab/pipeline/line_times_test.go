@@ -58,8 +58,8 @@ func TestEngineTimes(t *testing.T) {
 	}
 }
 
-// A Write of more than the window goes on as bytes are read, and what was written before the end
-// arrives before the end.
+// A Write of more than the window continues as bytes are read, and bytes written before the end
+// arrive before the end.
 func TestEngineWindowAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := simtoe.Config{Timing: line(t, 3), Window: 10_000}
@@ -84,7 +84,7 @@ func TestEngineWindowAndEnd(t *testing.T) {
 	})
 }
 
-// A connection whose times are a Line's is a Stream.
+// A connection with the times of a Line meets the contract of a Stream.
 func TestContract(t *testing.T) {
 	for desc, cfg := range map[string]simtoe.Config{
 		"engine":               {Timing: line(t, 4)},

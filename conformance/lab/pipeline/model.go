@@ -1,7 +1,7 @@
 package pipeline
 
-// A Model is the closed form of what a Sim does: the time of one message on idle engines, and the
-// rate of many. It is a value; all its methods compute from the parameters alone.
+// A Model is the closed form of a Sim: the time of one message on idle engines, and the rate of
+// many. It is a value; all its methods compute from the parameters alone.
 //
 // Number the stages 0 to 4. Stage i takes oᵢ for a packet, gᵢ for each byte, and dᵢ of delay. A
 // packet of n bytes passes in k fragments of c bytes, of which the last one has r. With Coarse, k
@@ -39,8 +39,8 @@ type Model struct {
 }
 
 // NewModel returns the Model of a Sim with the same arguments. The error is that of
-// Params.Validate. The Model does not look at underruns: if the threshold is too low, its results
-// mean nothing.
+// Params.Validate. The Model does not detect underruns: if the threshold is too low, its results
+// are meaningless.
 func NewModel(p Params, pipelining Pipelining) (Model, error) {
 	if err := p.Validate(); err != nil {
 		return Model{}, err
@@ -65,7 +65,7 @@ func (m Model) Bandwidth(n int) float64 {
 	return rate(n, period)
 }
 
-// Bottleneck returns what limits the Bandwidth of messages of n bytes: the name of a Stage, "host"
+// Bottleneck returns the limit of the Bandwidth of messages of n bytes: the name of a Stage, "host"
 // for the host that writes descriptors, or "queue" for an engine queue that is too short.
 func (m Model) Bottleneck(n int) string {
 	_, name := m.period(n)
@@ -73,10 +73,11 @@ func (m Model) Bottleneck(n int) string {
 }
 
 // FinePackets returns how many packets of a long message the link sends before all of a packet has
-// arrived, with Fine. A slow link falls behind the DMA, so more and more of the next packet is
-// there when the link turns to it: after so many packets the pipelining is coarse. ok is false if
-// that never happens, because the link is not the slowest stage of the sender. The number is that
-// of the Sim, unless the first fragment of a packet arrives in the same moment as the last one.
+// arrived, with Fine. A slow link falls behind the DMA, so more and more of the next packet has
+// arrived when the link begins it. After this number of packets the pipelining is coarse. ok is
+// false if that never happens, because the link is not the slowest stage of the sender. The number
+// is that of the Sim, unless the first fragment of a packet arrives in the same moment as the last
+// one.
 func (m Model) FinePackets() (packets int, ok bool) {
 	n := m.params.MaxPacket
 	whole, begin := m.packet(n, SDMA, Transmit), m.head(n, Send)
@@ -93,9 +94,9 @@ func (m Model) FinePackets() (packets int, ok bool) {
 	return int((whole - begin + gain - 1) / gain), true
 }
 
-// period returns the time between two messages of a long stream, in picoseconds, and what sets it.
-// The engine queue sets it if its messages are too few to fill the time from one refill to the
-// next.
+// period returns the time between two messages of a long stream, in picoseconds, and the name of
+// its limit. The engine queue is the limit if its messages are too few to fill the time from one
+// refill to the next.
 func (m Model) period(n int) (period float64, name string) {
 	count, last := m.params.packets(n)
 	for i, c := range m.cost {

@@ -35,8 +35,8 @@ func compare(t *testing.T, p Params, pipelining Pipelining, n int) {
 	}
 }
 
-// Simulation and model agree for each preset, with the checksum in the DMA and apart from it, for
-// sizes from 1 B to 1 MiB.
+// Simulation and model agree for each preset, with the checksum in the DMA and separate from it,
+// for sizes from 1 B to 1 MiB.
 func TestModelOfPresets(t *testing.T) {
 	for _, p := range Presets() {
 		for _, separate := range []bool{false, true} {
@@ -103,9 +103,9 @@ func randomParams(r *rand.Rand, small bool) Params {
 	return p
 }
 
-// Results computed by hand, so that simulation and model are not wrong together. With Coarse a
-// message of 6 bytes takes 13, 1, 19, 1 and 13 ps in the stages. With Fine and fragments of 2 bytes
-// the three fragments pass
+// Results computed by hand, to detect common errors of simulation and model. With Coarse a message
+// of 6 bytes takes 13, 1, 19, 1 and 13 ps in the stages. With Fine and fragments of 2 bytes the
+// three fragments pass
 //
 //	SDMA      at  5,  9, 13
 //	transmit  at  6,  9, 13
@@ -138,8 +138,8 @@ func TestResultsByHand(t *testing.T) {
 		{"a checksum in the DMA", func(p *Params) { p.Checksum, p.EngineQueue = 4, 9 }, 6, Coarse, 47, 19, "SEND"},
 		{"a separate checksum", func(p *Params) { p.Checksum, p.SeparateChecksum, p.EngineQueue = 4, true, 9 }, 6, Coarse, 47 + 2*24, 25, "transmit"},
 		// The link begins when two fragments have arrived, at 9. They pass it at 12, 14 and 16, and
-		// RDMA at 18, 22 and 26. Had it begun at 6, it would have needed the third one at 11, and
-		// that arrives at 13.
+		// RDMA at 18, 22 and 26. If it had begun at 6, it would have needed the third one at 11,
+		// but that arrives at 13.
 		{"without gaps", func(p *Params) { p.Gapless, p.Link.PerByte = true, 1 }, 6, Fine, 26, 16, "queue"},
 	} {
 		t.Run(fmt.Sprintf("%s/%v", test.desc, test.pipelining), func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestResultsByHand(t *testing.T) {
 	}
 }
 
-// The presets show what was measured on the hardware that they describe, within 5 %.
+// The presets reproduce the measurements of the hardware that they describe, within 5 %.
 func TestPublishedFigures(t *testing.T) {
 	for _, test := range []struct {
 		preset       int
@@ -251,8 +251,8 @@ func finePackets(t *testing.T, p Params) {
 	}
 }
 
-// What the E-UDP paper concludes from its model: the bandwidth of both pipelinings is the same, and
-// the latency of Fine is lower, and for long packets grows with the slowest stage alone.
+// The conclusions of the E-UDP paper from its model: the bandwidth of both pipelinings is the same,
+// and the latency of Fine is lower and, for long packets, grows only with the slowest stage.
 func TestFineAgainstCoarse(t *testing.T) {
 	for _, p := range Presets() {
 		coarse, err := NewModel(p, Coarse)

@@ -2,19 +2,20 @@ package pipeline
 
 import "fmt"
 
-// A Cost is what one stage of the pipeline costs.
+// A Cost is the cost of one stage of the pipeline.
 type Cost struct {
 	// PerPacket is the time for which a packet occupies the stage before its first byte.
 	PerPacket Time
 	// PerByte is the time for which each byte of payload occupies the stage.
 	PerByte Time
 	// Delay is the time between a byte's leaving the stage and its arrival at the next stage. It
-	// occupies nothing: others follow meanwhile. It stands for the round trip of a DMA read, and
-	// for the length of a cable.
+	// occupies nothing: other bytes follow meanwhile. It models the round trip of a DMA read, or
+	// the length of a cable.
 	Delay Time
 }
 
-// of returns how long n bytes occupy the stage, and the packet too if they are its first bytes.
+// of returns how long n bytes occupy the stage, including PerPacket if they are the first bytes of
+// the packet.
 func (c Cost) of(n int, first bool) Time {
 	t := Time(n) * c.PerByte
 	if first {
@@ -66,8 +67,8 @@ func (s Stage) String() string {
 	return [stages]string{"SDMA", "transmit", "SEND", "receive", "RDMA"}[s]
 }
 
-// Params describes two engines and the link between them. Both ends are alike. A message is what
-// one descriptor describes. The engine cuts it into packets.
+// Params describes two engines and the link between them. Both ends are alike. A descriptor
+// describes one message. The engine cuts it into packets.
 //
 // The checksum is one that follows the data, as the CRC of MPA does: with Fine the first bytes of a
 // packet leave before the last ones have been summed. A checksum in front of the data, as TCP's,

@@ -2,7 +2,7 @@ package pipeline
 
 import "fmt"
 
-// A Level says in which queue a descriptor is.
+// A Level is one of the two queues of a Queue.
 type Level uint8
 
 const (
@@ -32,13 +32,13 @@ func (l Level) String() string {
 //     once;
 //   - descriptors are taken, and completed, in the order in which they were posted.
 //
-// A Queue knows no lock: one goroutine at a time may use it.
+// A Queue has no lock: only one goroutine at a time may use it.
 type Queue[T any] struct {
 	hostDepth, engineDepth int
 
 	waiting []T // posted and not completed; the first ones are in the engine queue
 	engine  int // number of descriptors in the engine queue
-	taken   int // of those, the ones that the engine has begun
+	taken   int // number of these that the engine has begun
 }
 
 // NewQueue returns an empty Queue. hostDepth is the maximum number of descriptors in the host

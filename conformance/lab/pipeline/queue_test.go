@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A Queue keeps its invariants, whatever the order of calls.
+// A Queue keeps its invariants in any order of calls.
 func TestQueueInvariants(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

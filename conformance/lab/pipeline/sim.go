@@ -23,7 +23,7 @@ type Outcome struct {
 	Kind    OutcomeKind
 	From    int // the end that sent
 	Message int // the number that Post returned
-	Bytes   int // of the packet if Kind is Arrived, and else of the message
+	Bytes   int // of the packet if Kind is Arrived, otherwise of the message
 	At      Time
 }
 
@@ -43,7 +43,7 @@ func (k OutcomeKind) String() string {
 	return [...]string{"completed", "arrived", "delivered"}[k]
 }
 
-// A message is what a descriptor describes.
+// A message is the message of one descriptor.
 type message struct {
 	number, n int
 	left      int // bytes that are not cut into packets
@@ -96,7 +96,7 @@ func (s *Sim) Post(from, n int) (number int, err error) {
 	return s.messages - 1, nil
 }
 
-// ring makes the engine see one more descriptor. The host hears of it after the time d, and then
+// ring makes the engine see one more descriptor. The host notices it after the time d, and then
 // posts it. It posts one descriptor after the other.
 func (s *Sim) ring(l *lane, d Time) {
 	l.host = max(l.host, s.events.now+d) + s.params.Post
@@ -149,7 +149,7 @@ func (s *Sim) Queued(end int) (host, engine int) { return s.lanes[end].queue.Len
 // Room returns how many messages Post would take at an end now.
 func (s *Sim) Room(end int) int { return s.lanes[end].queue.Room() }
 
-// Stats returns what a stage of the direction from that end has done.
+// Stats returns the statistics of a stage of the direction from that end.
 func (s *Sim) Stats(from int, stage Stage) StageStats { return s.lanes[from].threads[stage].stats }
 
 func (s *Sim) handle(v event) {
@@ -200,7 +200,7 @@ func (s *Sim) cut(l *lane) {
 	s.dispatch(l, SDMA)
 }
 
-// arrived says that a fragment of p is in the memory before a stage.
+// arrived handles the arrival of a fragment of p in the memory before a stage.
 func (s *Sim) arrived(l *lane, p *packet, stage Stage) {
 	t := &l.threads[stage]
 	if p.arrived[stage] == 0 {
@@ -247,7 +247,7 @@ func (s *Sim) pass(l *lane, t *thread, p *packet) {
 	s.events.after(d, event{kind: passed, lane: l, p: p, s: t.stage})
 }
 
-// passed says that a fragment of p has passed a stage.
+// passed handles a fragment of p that has passed a stage.
 func (s *Sim) passed(l *lane, p *packet, stage Stage) {
 	t := &l.threads[stage]
 	p.passed[stage]++
@@ -291,7 +291,7 @@ func (s *Sim) complete(l *lane) {
 	}
 }
 
-// landed says that all of p is in the receiver's host memory.
+// landed handles the arrival of all of p in the receiver's host memory.
 func (s *Sim) landed(l *lane, p *packet) {
 	m := p.message
 	s.outcomes = append(s.outcomes, Outcome{Arrived, l.from, m.number, p.n, s.events.now})

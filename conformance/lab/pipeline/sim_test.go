@@ -18,7 +18,7 @@ func outcomes(s *Sim, kind OutcomeKind) (list []Outcome) {
 }
 
 // With MinThreshold a link without gaps never underruns, whatever is under way, and the bytes
-// arrive once, in order and not before they could.
+// arrive once, in order and not too early.
 func TestEverythingArrives(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -115,7 +115,7 @@ func TestUnderrun(t *testing.T) {
 	}
 }
 
-// A fragment that arrives in the moment in which the link needs it is in time. The fragments arrive
+// A fragment that arrives at the moment at which the link needs it is in time. The fragments arrive
 // at 2, 4 and 6. The link begins when two are there, at 4, and needs the third at 6.
 func TestFragmentInTheLastMoment(t *testing.T) {
 	p := Params{MaxPacket: 3, Fragment: 1, EngineQueue: 1, ReadHost: Cost{PerByte: 2}, Link: Cost{PerByte: 1}, Gapless: true}
@@ -127,8 +127,8 @@ func TestFragmentInTheLastMoment(t *testing.T) {
 	}
 }
 
-// The transfers are those that the pipelining allows, and a stage that is faster than the one
-// before it makes more of them.
+// Only transfers that the pipelining allows occur, and a stage that is faster than the one before
+// it makes more of them.
 func TestTransfers(t *testing.T) {
 	p := Presets()[0]
 	n := 8 * p.Fragment
@@ -236,7 +236,7 @@ func TestPostFull(t *testing.T) {
 	}
 }
 
-// A Sim moves to the times that it is told, and no further.
+// A Sim advances exactly to the given times.
 func TestAdvance(t *testing.T) {
 	p := Presets()[4]
 	s, err := NewSim(p, Fine)

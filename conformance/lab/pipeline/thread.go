@@ -67,7 +67,7 @@ func (p *packet) bytes(i int) int {
 	return p.size
 }
 
-// A thread is what one stage of a lane does.
+// A thread is the activity of one stage of a lane.
 type thread struct {
 	stage Stage
 	cost  Cost
@@ -137,12 +137,12 @@ func (d *dma) release() (next *lane, stage Stage) {
 	return next, d.stage
 }
 
-// StageStats counts what a stage has done.
+// StageStats contains the statistics of a stage.
 type StageStats struct {
-	Busy     Time // in which a packet occupied the stage
+	Busy     Time // time in which a packet occupied the stage
 	Coarse   int  // transfers of whole packets
 	Fine     int  // transfers of parts of packets, the last ones included
-	Packets  int  // that have passed
-	Bytes    int  // of payload that have passed
+	Packets  int  // packets that have passed
+	Bytes    int  // bytes of payload that have passed
 	MaxQueue int  // maximum number of packets in the stage, or waiting for it
 }

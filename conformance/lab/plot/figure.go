@@ -25,7 +25,7 @@ type Figure struct {
 	Panels []Panel
 }
 
-// An Axis says what a coordinate is. Axes are logarithmic.
+// An Axis describes a coordinate. Axes are logarithmic.
 type Axis struct {
 	Title string
 	Text  func(v float64) string // prints a value
@@ -37,7 +37,7 @@ type Panel struct {
 	Lines []Line
 }
 
-// A Line is the values of one thing.
+// A Line is a named series of values.
 type Line struct {
 	Name   string
 	Look   Look
@@ -55,7 +55,7 @@ type Look struct {
 	Faint  bool
 }
 
-// A Color is one that can be told from the others, on white and on black.
+// A Color is distinct from the others, on white and on black.
 type Color int
 
 // The colors. Text is that of the text: dark on a light page, and light on a dark one.
@@ -152,7 +152,8 @@ func (p *Panel) empty() bool {
 	return !slices.ContainsFunc(p.Lines, func(l Line) bool { return len(l.Points) > 0 })
 }
 
-// columnsOf returns how many of n panels stand side by side: as few rows as possible, and as even.
+// columnsOf returns how many of n panels are side by side. The number of rows is minimal, and the
+// rows are as even as possible.
 func columnsOf(n int) int {
 	rows := (n + columns - 1) / columns
 	return (n + rows - 1) / rows
@@ -232,7 +233,7 @@ func (f *Figure) chart(p Panel, xs, ys []plot.Tick) *plot.Plot {
 	return c
 }
 
-// plotters returns what draws a line: its error bars, the line, and a dot for each value.
+// plotters returns the plotters of a line: its error bars, the line, and a dot for each value.
 func (l *Line) plotters() []plot.Plotter {
 	var points plotter.XYs
 	bars := &plotter.YErrorBars{LineStyle: draw.LineStyle{Color: l.Look.color(), Width: 0.8}, CapWidth: 5}
@@ -278,7 +279,7 @@ func (t thumbnail) Thumbnail(c *draw.Canvas) {
 }
 
 // ticks returns the ticks of both axes, which go from the first to the last. The x of each point
-// has one; a label is left out where it would not fit.
+// has one. Labels that would not fit are left out.
 func (f *Figure) ticks(panels []Panel) (xs, ys []plot.Tick) {
 	var all []float64
 	low, high := math.Inf(1), 0.0
@@ -337,13 +338,13 @@ func (f *Figure) description(panels []Panel) string {
 	return b.String()
 }
 
-// sheet is the style sheet of a figure. The file that an <img> shows knows whether the reader wants
-// a dark page, too, so it brings its own background.
+// sheet is the style sheet of a figure. A file that an <img> shows also follows the reader's choice
+// of a dark page, so it has its own background.
 const sheet = `.figure { color: #222; fill: currentColor; font-family: "Liberation Sans", Arial, Helvetica, sans-serif; } .page { fill: #fff; }
 @media (prefers-color-scheme: dark) { .figure { color: #d8dadf; } .page { fill: #16181d; } }`
 
 // finish replaces the head of an SVG file by one with a size in pixels, a viewport, a style sheet,
-// a title and a description, and what is black by the color of the text.
+// a title and a description, and replaces black by the color of the text.
 func finish(svg, title, description string, width, height float64) string {
 	_, body, _ := strings.Cut(svg, "<svg ")
 	_, body, _ = strings.Cut(body, ">\n")

@@ -12,8 +12,8 @@ import (
 	gonum "gonum.org/v1/plot"
 )
 
-// TestFigureOfAnyValues: whatever the values are, the axes begin and end at round values that hold
-// all of them, with few ticks.
+// TestFigureOfAnyValues: for any values, the axes begin and end at round values that enclose all of
+// them, with few ticks.
 func TestFigureOfAnyValues(t *testing.T) {
 	for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}, {2e3}, {1e3, 9.99e3}, {7, 101}, {99, 1e7}} {
 		f := Figure{Mark: 1, X: Axis{"size", Size}, Y: Axis{"MB/s", Number}, Panels: []Panel{{"p", []Line{{Name: "a"}}}}}

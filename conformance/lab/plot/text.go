@@ -17,8 +17,8 @@ func style(size vg.Length) text.Style {
 	return text.Style{Color: colors[Text], Font: f, Handler: plot.DefaultTextHandler}
 }
 
-// rounds returns round values, of which the first is not above low, and the last not below high:
-// the series 1, 2, 5, 10 …, or the powers of ten if those are too many.
+// rounds returns round values. The first is at most low, and the last at least high: the series 1,
+// 2, 5, 10 …, or the powers of ten if those are too many.
 func rounds(low, high float64) (values []float64) {
 	const most = 9
 	values = []float64{roundDown(low)}
@@ -35,7 +35,7 @@ func rounds(low, high float64) (values []float64) {
 	return values
 }
 
-// roundDown returns the largest 1, 2 or 5 times a power of ten that is not above v.
+// roundDown returns the largest 1, 2 or 5 times a power of ten that is at most v.
 func roundDown(v float64) float64 {
 	decade := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{5, 2} {
@@ -46,7 +46,7 @@ func roundDown(v float64) float64 {
 	return decade
 }
 
-// above returns the value that follows v in the series 1, 2, 5, 10 …
+// above returns the value after v in the series 1, 2, 5, 10 …
 func above(v float64) float64 {
 	decade := math.Pow(10, math.Floor(math.Log10(v*1.0001)))
 	switch m := v / decade; {

@@ -1,4 +1,4 @@
-// Package report writes measured figures into documents: a program generates what is between two
+// Package report writes measured figures into documents: a program generates the part between two
 // marker lines, and files of plots next to the document.
 package report
 
@@ -24,14 +24,14 @@ func (d Document) beginMarker() string {
 	return fmt.Sprintf("<!-- begin figures: make %s writes them -->", d.Make)
 }
 
-// A MarkerError says that a document lacks the markers between which the figures belong.
+// A MarkerError means that a document lacks the markers for the figures.
 type MarkerError struct{ File, Begin, End string }
 
 func (e *MarkerError) Error() string {
 	return fmt.Sprintf("%s does not have the lines %q and %q, each once and in this order", e.File, e.Begin, e.End)
 }
 
-// Replace returns the text of the document with another generated part, or a *MarkerError.
+// Replace returns the text of the document with part as its generated part, or a *MarkerError.
 func (d Document) Replace(document, part string) (string, error) {
 	begin := d.beginMarker()
 	before, rest, found := strings.Cut(document, begin+"\n")
@@ -60,7 +60,7 @@ func (d Document) Write(part string, files map[string]string) error {
 	return os.WriteFile(d.File, []byte(document), 0o644)
 }
 
-// Check reports whether Write could write the document, before anything is measured.
+// Check reports whether Write could write the document. Programs call it before they measure.
 func (d Document) Check() error {
 	old, err := os.ReadFile(d.File)
 	if err == nil {

@@ -31,8 +31,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestWrite writes a document and a plot. A document without markers remains as it is, and Check
-// says so before.
+// TestWrite writes a document and a plot. A document without markers stays unchanged, and Check
+// reports it before.
 func TestWrite(t *testing.T) {
 	p := page
 	p.File = filepath.Join(t.TempDir(), "page.md")

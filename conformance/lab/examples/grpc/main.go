@@ -1,6 +1,6 @@
-// Command grpc is a gRPC service whose large answers are not in its answers. The server has texts
-// in memory. The method Find returns a Handle of 16 bytes, and the client reads the text by RDMA
-// Read, on the same connection that carries the calls: gRPC's bytes and one-sided operations do not
+// Command grpc is a gRPC service that transfers large results by RDMA. The server has texts in
+// memory. The method Find returns a Handle of 16 bytes, and the client reads the text by RDMA Read,
+// on the same connection that carries the calls: gRPC's bytes and one-sided operations do not
 // disturb each other.
 //
 //	go run -C conformance/lab ./examples/grpc -listen 127.0.0.1:7000
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// Texts are what the server has in memory, by name. All of its connections may read them.
+// texts are the server's texts in memory, by name. All of its connections may read them.
 type texts map[string]*ddp.Region
 
 func newTexts(domain *ddp.Domain) (texts, error) {
@@ -81,7 +81,7 @@ const (
 	findMethod  = "/" + serviceName + "/Find"
 )
 
-// service is what protoc-gen-go-grpc would make of a .proto file with one method.
+// service is the code that protoc-gen-go-grpc would generate from a .proto file with one method.
 var service = grpc.ServiceDesc{
 	ServiceName: serviceName,
 	HandlerType: (*any)(nil),
@@ -97,8 +97,7 @@ var service = grpc.ServiceDesc{
 	}},
 }
 
-// newServer returns the gRPC server and its listener. The listener is all that makes it one over
-// rddp.
+// newServer returns the gRPC server and its listener. Only the listener is specific to rddp.
 func newServer(address string) (*grpc.Server, net.Listener, error) {
 	domain := new(ddp.Domain)
 	t, err := newTexts(domain)

@@ -40,8 +40,8 @@ func TestFetchAll(t *testing.T) {
 	}
 }
 
-// TestOneConnection: the calls and the RDMA Reads are on one connection, and the texts are in no
-// answer. An error of the service leaves both.
+// TestOneConnection: the calls and the RDMA Reads use one connection, and no answer contains a
+// text. Both still work after an error of the service.
 func TestOneConnection(t *testing.T) {
 	c, err := newClient(serveForTest(t))
 	if err != nil {

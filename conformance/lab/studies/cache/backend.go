@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/verbs"
 )
 
-// What a proxy asks of the back end: 1 byte that says what, and 4 with the number of the page. The
-// answer is the version, in 8 bytes, and for opGet the page.
+// A proxy's request to the back end has 1 byte with the operation, and 4 with the number of the
+// page. The answer is the version, in 8 bytes, and for opGet the page.
 const (
 	opGet    = 'g'
 	opUpdate = 'u'
@@ -70,8 +70,8 @@ func compute() {
 	}
 }
 
-// lendHere makes n counters, and listens for connections that may read them, which this process
-// serves. greet sends them the Handle.
+// lendHere makes n counters, and listens for connections that may read them. This process serves
+// the Reads. greet sends them the Handle.
 func lendHere(n int) (versions counters, l net.Listener, greet func(net.Conn) error, err error) {
 	versions = make(counters, n)
 	domain := new(ddp.Domain)

@@ -27,11 +27,11 @@ func few(way string, busy int) trial {
 	return trial{Way: way, Updates: 0.3, Busy: busy, Pages: 4, Work: 1, Proxies: 2, Clients: 3, Count: 300, Seed: 1}
 }
 
-// hasRun says that rddp run works on this system.
+// hasRun reports whether rddp run works on this system.
 const hasRun = runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64")
 
-// TestNoStalePage: whoever validates serves no stale page, with an idle back end and with a busy
-// one. The trial itself checks that each response has the bytes of its version.
+// TestNoStalePage: a proxy that validates serves no stale page, with an idle back end and with a
+// busy one. The trial itself checks that each response has the bytes of its version.
 func TestNoStalePage(t *testing.T) {
 	command, err := harness.BuildCommand(t.Context(), t.TempDir())
 	if err != nil {
@@ -64,7 +64,7 @@ func TestNoStalePage(t *testing.T) {
 	}
 }
 
-// TestStalePageIsFound: the check finds stale pages where a proxy does not validate.
+// TestStalePageIsFound: the check finds stale pages if a proxy does not validate.
 func TestStalePageIsFound(t *testing.T) {
 	o, err := few(wayUnchecked, 0).Run(t.Context())
 	if err != nil {
@@ -75,7 +75,7 @@ func TestStalePageIsFound(t *testing.T) {
 	}
 }
 
-// TestPage: a page has the bytes of its version alone, and a changed byte is found.
+// TestPage: a page has only the bytes of its version, and a changed byte is detected.
 func TestPage(t *testing.T) {
 	p, other := make([]byte, pageLen), make([]byte, pageLen)
 	makePage(p, 7, 3, 2)

@@ -18,7 +18,7 @@ var (
 	errReadOnly = errors.New("counters are not written by peers")
 )
 
-// ReadAt implements io.ReaderAt. The layers above check the range.
+// ReadAt implements io.ReaderAt. The callers check the range.
 func (c counters) ReadAt(p []byte, off int64) (int, error) {
 	if off%counterLen != 0 || len(p)%counterLen != 0 {
 		return 0, errAlign

@@ -21,7 +21,7 @@ var looks = map[string]plot.Look{
 	wayDevice: {Color: plot.Green}, wayUnchecked: {Color: plot.Text, Dashes: plot.Dotted},
 }
 
-// A point is where a trial stands in the study.
+// A point is a combination of parameters in the study, with its results.
 type point struct {
 	way    string
 	share  float64
@@ -29,7 +29,7 @@ type point struct {
 	rounds []outcome
 }
 
-// summarize puts the rounds of each trial together.
+// summarize combines the rounds of each trial.
 func summarize(outcomes []outcome) (points []*point) {
 	for _, o := range outcomes {
 		i := slices.IndexFunc(points, func(p *point) bool { return p.way == o.Way && p.share == o.UpdateShare && p.busy == o.Busy })
@@ -106,7 +106,7 @@ func table(points []*point, first string, of func(*point) string) string {
 	return harness.Table(head, rows)
 }
 
-// zeroShare is where a share of 0 stands on the logarithmic axis.
+// zeroShare is the position of a share of 0 on the logarithmic axis.
 const zeroShare = 0.003
 
 func shareLabel(x float64) string {
@@ -130,7 +130,7 @@ func rates(points []*point) string {
 	return f.SVG()
 }
 
-// zeroLoad is where an idle back end stands on the logarithmic axis.
+// zeroLoad is the position of an idle back end on the logarithmic axis.
 const zeroLoad = 0.5
 
 func loadLabel(x float64) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 )
 
-// A tally counts what clients did in the measured time. Times are of requests.
+// A tally counts the operations of clients in the measured time. Times are those of requests.
 type tally struct {
 	requests, updates, hits, stale int
 	times                          harness.Times
@@ -103,7 +103,7 @@ func runProxies(ctx context.Context, t trial) error {
 	if err != nil {
 		return err
 	}
-	// With full caches and no updates no other question may ever come.
+	// With full caches and no updates there may never be another request.
 	if _, err := clients[0].link.ask(clients[0].link.plain, opPoll, 0, counterLen); err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func runProxies(ctx context.Context, t trial) error {
 	})
 }
 
-// clients returns the connected clients of all proxies. With an error it returns those that there
-// are.
+// clients returns the connected clients of all proxies. With an error it returns those connected so
+// far.
 func (t trial) clients() (clients []*client, err error) {
 	acked, pages := make(ledger, t.Pages), firstPages(t.Pages, t.Work)
 	for range t.Proxies {
@@ -141,8 +141,8 @@ func (t trial) clients() (clients []*client, err error) {
 	return clients, nil
 }
 
-// runClients forgets what the clients have counted, and lets them run for a time, or for count
-// operations each if count is not 0. It returns the time that all of them took.
+// runClients resets the clients' counts, and lets them run for a time, or for count operations each
+// if count is not 0. It returns the time that all of them took.
 func runClients(ctx context.Context, clients []*client, limit time.Duration, count int) (time.Duration, error) {
 	if count == 0 {
 		var cancel context.CancelFunc

@@ -14,13 +14,14 @@ func main() { harness.Main(name, parts, run) }
 
 const name = "cache"
 
-// A study is what to measure.
+// A study selects the measurements.
 type study struct {
 	harness.Options
-	trial trial // what is the same in all trials
+	trial trial // the common parameters of all trials
 }
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	s := &study{trial: trial{Pages: 1000, Proxies: 2, Clients: 4}}
 	var err error
@@ -41,13 +42,14 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	return harness.Study[trial, outcome]{Name: name, Trials: s.trials, Figures: s.figures}.Measure(ctx, &s.Options, err, out)
 }
 
-// What the trials go through.
+// The values that the trials go through.
 var (
 	updateShares = []float64{0, 0.01, 0.05, 0.2, 0.5}
 	loads        = []int{0, 1, 2, 4, 8} // goroutines
 )
 
-// The load and the share of updates that the trials of the other one have.
+// The load for the trials that vary the share of updates, and the share for those that vary the
+// load.
 const (
 	loaded    = 4
 	usedShare = 0.05

@@ -19,7 +19,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// firstBlock returns the first bytes of a page, which no other version has.
+// firstBlock returns the first bytes of a page, which differ for each version.
 func firstBlock(page uint32, version uint64) [firstLen]byte {
 	var seed [seedLen]byte
 	binary.BigEndian.PutUint32(seed[:], page)
@@ -27,8 +27,8 @@ func firstBlock(page uint32, version uint64) [firstLen]byte {
 	return sha256.Sum256(seed[:])
 }
 
-// makePage fills p, which has pageLen bytes, with a version of a page. The time that it takes grows
-// with work.
+// makePage fills p, which has pageLen bytes, with a version of a page. The time that this takes
+// grows with work.
 func makePage(p []byte, page uint32, version uint64, work int) {
 	block := firstBlock(page, version)
 	n := copy(p[:pageBody], block[:])

@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A proxy has a cache of pages, which its clients share.
+// A proxy has a cache of pages that its clients share.
 type proxy struct {
 	mu    sync.RWMutex
 	pages []cached // +checklocks:mu
@@ -121,7 +121,7 @@ func (l *link) dialExtended(way, address string) error {
 	return nil
 }
 
-// close closes the connections properly, so that the back end does not take it for a failure.
+// close closes the connections properly, so that the back end does not see a failure.
 func (l *link) close() error {
 	err := l.plain.Close()
 	if l.check != nil {
@@ -130,7 +130,8 @@ func (l *link) close() error {
 	return err
 }
 
-// ask asks the back end, and returns the version in the answer, which stays in l.answer.
+// ask sends a request to the back end, and returns the version in the answer, which stays in
+// l.answer.
 func (l *link) ask(c net.Conn, op byte, page uint32, answer int) (uint64, error) {
 	var ask [askLen]byte
 	ask[0] = op

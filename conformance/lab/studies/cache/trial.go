@@ -11,12 +11,12 @@ import (
 
 // The ways in which a proxy learns whether its page is current.
 const (
-	wayNone      = "none"      // there is no cache
+	wayNone      = "none"      // no cache
 	wayTCP       = "tcp"       // a request over TCP
 	wayStream    = "stream"    // a request over an extended socket's byte stream
 	wayRead      = "read"      // an RDMA Read, served in the back end's process
 	wayDevice    = "device"    // an RDMA Read, served by the device of rddp run on the back end's CPU
-	wayUnchecked = "unchecked" // it does not
+	wayUnchecked = "unchecked" // it does not learn it
 )
 
 var ways = []string{wayNone, wayTCP, wayStream, wayRead, wayDevice, wayUnchecked}
@@ -41,8 +41,8 @@ type trial struct {
 // addresses are where a back end listens.
 type addresses struct{ Plain, Extended string }
 
-// An outcome is what one trial found in the measured time. P50 and P99 are percentiles of the time
-// of a request, in microseconds.
+// An outcome is the result of one trial in the measured time. P50 and P99 are percentiles of the
+// time of a request, in microseconds.
 type outcome struct {
 	Way                            string
 	UpdateShare                    float64
@@ -78,7 +78,7 @@ func (t *trial) startBackend(ctx context.Context) (*harness.Process, error) {
 	return harness.StartUnder(ctx, under, harness.CPUOf(t.Pin, backendCPU), partBackend, t)
 }
 
-// errStale means that a contender which validates has served a page that it must not serve.
+// errStale means that a contender that validates has served a stale page.
 var errStale = errors.New("a stale page was served")
 
 // Run runs a trial. All its processes have ended when it returns.
@@ -96,7 +96,8 @@ func (t trial) Run(ctx context.Context) (o outcome, err error) {
 	return o, nil
 }
 
-// serveBackend starts the back end, and calls do. It returns the processor time of what it started.
+// serveBackend starts the back end, and calls do. It returns the processor time of the processes
+// that it started.
 func (t *trial) serveBackend(ctx context.Context, do func() error) (cpu time.Duration, err error) {
 	b, err := t.startBackend(ctx)
 	if err != nil {

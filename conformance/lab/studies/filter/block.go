@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// A block has its number and its length in front: 8 bytes each. The filter inverts the number.
+// A block begins with its number and its length, 8 bytes each. The filter inverts the number.
 const headerLen = 16
 
 // maxBlock is the maximum length of a block with its header, in bytes.
@@ -22,7 +22,7 @@ var (
 	errBytes  = errors.New("a block came back with other bytes")
 )
 
-// newBlock returns a block of n bytes, and the CRC32C of all behind its header.
+// newBlock returns a block of n bytes, and the CRC32C of everything after its header.
 func newBlock(n int, seed uint64) (block []byte, sum uint32) {
 	block = make([]byte, n)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -33,7 +33,7 @@ func newBlock(n int, seed uint64) (block []byte, sum uint32) {
 	return block, crc32.Checksum(block[headerLen:], castagnoli)
 }
 
-// setNumber makes block the one with this number.
+// setNumber sets the number of a block.
 func setNumber(block []byte, number uint64) { binary.BigEndian.PutUint64(block, number) }
 
 // readBlock reads a block into memory that has maxBlock bytes.
@@ -52,7 +52,7 @@ func readBlock(r io.Reader, memory []byte) ([]byte, error) {
 // filter inverts the number of a block.
 func filter(block []byte) { setNumber(block, ^binary.BigEndian.Uint64(block)) }
 
-// check reports whether block is the filtered one with this number.
+// check reports whether block is the filtered block with this number.
 func check(block []byte, number uint64, n int, sum uint32) error {
 	switch {
 	case len(block) != n:

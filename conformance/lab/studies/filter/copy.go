@@ -15,11 +15,11 @@ import (
 const (
 	wayTCP    = "tcp"
 	wayStream = "stream" // the byte stream of an extended socket
-	wayPlaced = "placed" // the same, and RDMA Writes place what is long
+	wayPlaced = "placed" // the same, and RDMA Writes place long Writes
 )
 
 // crossover is the length in bytes from which a Write is placed by RDMA Write, by wayPlaced alone.
-// By itself a connection does so only with Writes that are longer than all blocks of this study.
+// By default a connection does so only for Writes that are longer than all blocks of this study.
 const crossover = 64 << 10
 
 // config returns the settings of an extended socket, or nil for TCP.
@@ -59,7 +59,7 @@ type arrived struct {
 	at    time.Time
 }
 
-// filterAll filters the blocks of c until its peer has sent all.
+// filterAll filters the blocks of c until its peer has sent all of them.
 func (t *trial) filterAll(c net.Conn) error {
 	queue, free := make(chan arrived, t.Window), make(chan []byte, t.Window+1)
 	for range t.Window + 1 {
@@ -77,7 +77,7 @@ func (t *trial) filterAll(c net.Conn) error {
 			queue <- arrived{block, time.Now()}
 		}
 	}()
-	var ready time.Time // when the filter has done the block before
+	var ready time.Time // when the filter is finished with the previous block
 	for a := range queue {
 		if a.at.After(ready) {
 			ready = a.at

@@ -10,12 +10,12 @@ import (
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 )
 
-// A lane is the way through one copy of the filter.
+// A lane is the path through one copy of the filter.
 type lane struct {
 	c     net.Conn
 	times harness.Times
 	sent  chan sent // blocks on their way, in order
-	share int       // blocks that went this way
+	share int       // number of blocks that used this lane
 }
 
 // A sent block has left the source.
@@ -52,7 +52,7 @@ func newEnds(t trial) (*ends, error) {
 	return e, nil
 }
 
-// close closes the connections, and waits until the copies know.
+// close closes the connections, and waits until the copies have noticed.
 func (e *ends) close() (err error) {
 	for _, l := range e.lanes {
 		err = errors.Join(err, harness.Close(l.c))
@@ -81,7 +81,7 @@ func (e *ends) next(number uint64) (int, error) {
 	}
 }
 
-// back notes that a block came back, or that the lane has failed.
+// back records that a block came back, or that the lane has failed.
 func (e *ends) back(i int, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

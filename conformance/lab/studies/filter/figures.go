@@ -13,7 +13,7 @@ var names = map[string]string{wayTCP: "TCP", wayStream: "byte stream", wayPlaced
 
 var looks = map[string]plot.Look{wayTCP: {Color: plot.Red}, wayStream: {Color: plot.Blue}, wayPlaced: {Color: plot.Orange}}
 
-// title says what a plan measures.
+// title describes the measurement of a plan.
 func (t *trial) title() string {
 	schedule := "round-robin"
 	if t.Demand {
@@ -30,7 +30,7 @@ func (t *trial) title() string {
 	return fmt.Sprintf("%d copies, one %g times slower, %s", t.Copies, t.Uneven, schedule)
 }
 
-// is reports whether an outcome is one of this plan.
+// is reports whether an outcome belongs to this plan.
 func (t *trial) is(o *outcome) bool {
 	return o.Copies == t.Copies && o.Window == t.Window && o.Cost == t.Cost && o.Uneven == t.Uneven && o.Demand == t.Demand
 }
@@ -131,7 +131,7 @@ func guarantees(outcomes []outcome) string {
 
 func best(outcomes []outcome, way string, bound float64) string {
 	text, most := "none", 0.0
-	for i := range plans[:2] { // those without computation
+	for i := range plans[:2] { // the plans without computation
 		for _, size := range sizes {
 			_, rate, _ := spread(outcomes, &plans[i], way, size, (*outcome).rate)
 			if _, time, _ := spread(outcomes, &plans[i], way, size, p99); time <= bound && rate > most {

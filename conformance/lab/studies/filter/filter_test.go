@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// TestAllBlocksComeBack: each block comes back once, in order and with its bytes, which source and
-// sink check themselves. Round-robin shares the blocks evenly, however slow a copy is.
+// TestAllBlocksComeBack: each block comes back once, in order and with its bytes. Source and sink
+// check this themselves. Round-robin shares the blocks evenly, however slow a copy is.
 func TestAllBlocksComeBack(t *testing.T) {
 	const count = 40
 	for _, way := range ways {
@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestReadBlock: the length in a header is not believed.
+// TestReadBlock: the length in a header is not trusted.
 func TestReadBlock(t *testing.T) {
 	for _, header := range [][]byte{
 		{15: 0},

@@ -12,7 +12,8 @@ func main() { harness.Main(name, parts, run) }
 
 const name = "filter"
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	o, err := harness.Parse(name, args, log, func(*flag.FlagSet) {})
 	s := harness.Study[trial, outcome]{Name: name, Trials: trials, Figures: figures}
@@ -24,7 +25,7 @@ var (
 	sizes = []int{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
 )
 
-// cost is the time that the filter needs for a byte, in ns: that of the research.
+// cost is the time that the filter needs for a byte, in ns, as in the research.
 const cost = 18
 
 // plans are the trials of each way and size.

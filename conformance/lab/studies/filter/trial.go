@@ -12,7 +12,7 @@ import (
 // A trial is one stream of blocks.
 type trial struct {
 	Way    string
-	Demand bool // demand-driven, or else round-robin
+	Demand bool // demand-driven, otherwise round-robin
 	Copies int
 	Window int     // blocks on their way through each copy
 	Size   int     // of a block with its header, in bytes
@@ -28,8 +28,8 @@ type trial struct {
 	Slow      float64  // the factor of this copy
 }
 
-// An outcome is what one trial found. P50 and P99 are percentiles of the time of a block from the
-// source to the sink, in microseconds.
+// An outcome is the result of one trial. P50 and P99 are percentiles of the time of a block from
+// the source to the sink, in microseconds.
 type outcome struct {
 	Way                        string
 	Demand                     bool

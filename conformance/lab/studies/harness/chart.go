@@ -14,7 +14,7 @@ type Line[Outcome any] struct {
 	Fits func(*Outcome) bool // whether an outcome is the contender's
 }
 
-// A Value is one of the figures in an outcome.
+// A Value selects one of the figures in an outcome.
 type Value[Outcome any] struct {
 	Name string
 	Of   func(*Outcome) float64
@@ -25,7 +25,7 @@ type Chart[Outcome any] struct {
 	Title string
 	Fits  func(*Outcome) bool // whether an outcome is shown
 	X     func(*Outcome) float64
-	Head  string               // what X is
+	Head  string               // name of X
 	Text  func(float64) string // prints an X
 	Lines []Line[Outcome]
 }

@@ -50,7 +50,7 @@ func Accept(l net.Listener, serve func(net.Conn) error) {
 }
 
 // Close closes a connection to a part that closes its end when it has read everything. It waits for
-// that, so that no Write of the part meets a connection that is gone.
+// that, so that the part never writes to a closed connection.
 func Close(c net.Conn) error {
 	half, ok := c.(interface{ CloseWrite() error })
 	if !ok {

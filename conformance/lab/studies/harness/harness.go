@@ -1,5 +1,5 @@
-// Package harness has what all studies need: it starts the processes of a trial, and summarizes
-// times.
+// Package harness has the common code of all studies: it starts the processes of a trial, and
+// summarizes times.
 package harness
 
 import (
@@ -43,7 +43,8 @@ func Start(ctx context.Context, cpu int, part string, argument any) (*Process, e
 	return StartUnder(ctx, nil, cpu, part, argument)
 }
 
-// StartUnder is Start for a part that the command under runs, which goes on after its options.
+// StartUnder is Start for a part that runs under another command. under is that command with its
+// options.
 func StartUnder(ctx context.Context, under []string, cpu int, part string, argument any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -73,7 +74,7 @@ func StartUnder(ctx context.Context, under []string, cpu int, part string, argum
 	return p, nil
 }
 
-// Line returns the next line that the process prints, without its end.
+// Line returns the next line that the process prints, without the newline.
 func (p *Process) Line() (string, error) {
 	line, err := p.out.ReadString('\n')
 	if err != nil {
@@ -133,8 +134,8 @@ func (g *Group) Stop() (cpu time.Duration, err error) {
 	return cpu, err
 }
 
-// Outcome runs a part to its end, puts what it reports into outcome, and returns the processor time
-// that it took.
+// Outcome runs a part to its end, puts its report into outcome, and returns the processor time that
+// it took.
 func Outcome(ctx context.Context, cpu int, part string, argument, outcome any) (time.Duration, error) {
 	p, err := Start(ctx, cpu, part, argument)
 	if err != nil {
@@ -160,7 +161,8 @@ func BuildCommand(ctx context.Context, dir string) (string, error) {
 	return name, nil
 }
 
-// SharedDir returns a directory whose files are memory, or "" for that of temporary files.
+// SharedDir returns a directory whose files are in memory, or "" for the directory of temporary
+// files.
 func SharedDir() string {
 	const shm = "/dev/shm"
 	if _, err := os.Stat(shm); errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +171,7 @@ func SharedDir() string {
 	return shm
 }
 
-// CanPin reports whether processes of a trial can have a CPU each, and why not.
+// CanPin returns nil if each process of a trial can have its own CPU, and otherwise the reason.
 func CanPin() error {
 	if runtime.NumCPU() < 2 {
 		return errors.New("there is one CPU")
@@ -184,13 +186,13 @@ type Times struct{ h *hdrhistogram.Histogram }
 // NewTimes returns an empty histogram.
 func NewTimes() Times { return Times{hdrhistogram.New(1, int64(time.Minute), 2)} }
 
-// Add adds a time. One above a minute counts as a minute.
+// Add adds a time. A time above a minute counts as a minute.
 func (t Times) Add(d time.Duration) { _ = t.h.RecordValue(int64(min(max(d, 1), time.Minute))) }
 
 // Merge adds the times of another histogram.
 func (t Times) Merge(other Times) { t.h.Merge(other.h) }
 
-// At returns a percentile, or 0 of no times.
+// At returns a percentile, or 0 if there are no times.
 func (t Times) At(percent float64) time.Duration { return time.Duration(t.h.ValueAtQuantile(percent)) }
 
 // Table returns a Markdown table.

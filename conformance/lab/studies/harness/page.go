@@ -15,24 +15,24 @@ import (
 	"github.com/rddp/rddp/conformance/lab/report"
 )
 
-// Options are the options that all studies have.
+// Options are the common options of all studies.
 type Options struct {
 	Revision string // of rddp
-	Document string // whose generated part the study writes; "": it prints the tables
+	Document string // whose generated part the study writes; "" means that it prints the tables
 	Rounds   int
-	More     bool // the rounds of the raw results that the document has count, too
+	More     bool // also count the rounds in the document's raw results
 	Seed     uint64
 	Time     time.Duration // of each trial
-	Pin      bool          // the two sides of a trial have a CPU each
+	Pin      bool          // each side of a trial has its own CPU
 	log      io.Writer
 
-	// What was measured, for Head.
+	// The measurement, for Head.
 	day      string // of the first round
 	measured string // the conditions
 }
 
 // Parse parses the arguments of a study. define adds its own options. The error is flag.ErrHelp if
-// the arguments ask for help only.
+// the arguments only ask for help.
 func Parse(name string, args []string, log io.Writer, define func(*flag.FlagSet)) (Options, error) {
 	o := Options{log: log}
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
@@ -68,7 +68,7 @@ func (o *Options) Page(name string) report.Document {
 	return report.Document{File: o.Document, Make: "study-" + name}
 }
 
-// conditions says at which revision, where and how a study is measured.
+// conditions describes at which revision, where and how a study is measured.
 func (o *Options) conditions() string {
 	where := fmt.Sprintf("The two sides share %d CPUs", runtime.NumCPU())
 	if o.Pin {
@@ -78,8 +78,7 @@ func (o *Options) conditions() string {
 	return fmt.Sprintf("%s, %s; TCP over 127.0.0.1, congestion control %s. %s. %v for each trial", o.Revision, report.Host(), control, where, o.Time)
 }
 
-// Head returns the sentences that a generated part begins with: when, where and how it was
-// measured.
+// Head returns the first sentences of a generated part: when, where and how it was measured.
 func (o *Options) Head() string {
 	return fmt.Sprintf("Measured on %s at %s; %d rounds: the median, or the lower one of two (lowest–highest). ", o.day, o.measured, o.Rounds)
 }
@@ -98,8 +97,8 @@ func (o *Options) Publish(name, text string, plots map[string]string, out io.Wri
 	return o.Page(name).Write(pictures.String()+text+fmt.Sprintf("\nRaw results: [%s.json](%s.json).\n", name, name), plots)
 }
 
-// Spread returns the lowest value, the median (the lower one of two) and the highest, or zeros of
-// no values.
+// Spread returns the lowest value, the median (the lower one of two) and the highest, or zeros if
+// there are no values.
 func Spread(values []float64) (low, median, high float64) {
 	if len(values) == 0 {
 		return 0, 0, 0

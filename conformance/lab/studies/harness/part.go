@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// A Part runs in a process of its own. Its argument is what the study gave Start, as JSON.
+// A Part runs in its own process. Its argument is the argument of Start, as JSON.
 type Part func(ctx context.Context, argument []byte) error
 
 // PartOf returns a part whose argument is a T.
@@ -30,12 +30,12 @@ func PartOf[T any](run func(ctx context.Context, argument T) error) Part {
 // argument follow.
 const partMark = "study-part"
 
-// IsPart reports whether this process is to run a part, and not the study: its main function, or
-// its TestMain, must call Main.
+// IsPart reports whether this process must run a part instead of the study. Then its main function,
+// or its TestMain, must call Main.
 func IsPart() bool { return len(os.Args) == 4 && os.Args[1] == partMark }
 
-// Main is the main function of a study with this name. It runs the part that the process is for, or
-// else the study itself.
+// Main is the main function of a study with this name. It runs the part of this process, or
+// otherwise the study itself.
 func Main(name string, parts map[string]Part, study func(ctx context.Context, args []string, out, log io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -53,14 +53,14 @@ func Main(name string, parts map[string]Part, study func(ctx context.Context, ar
 	}
 }
 
-// Fail ends the process with an error. The study fails, too.
+// Fail ends the process with an error. The study fails too.
 func Fail(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-// Serve is the end of a part that serves: it prints where the part listens, one address in a line,
-// and returns when Process.Stop is called.
+// Serve is the last call of a part that serves. It prints the addresses at which the part listens,
+// one per line, and returns when Process.Stop is called.
 func Serve(addresses ...net.Addr) error {
 	for _, a := range addresses {
 		fmt.Println(a)
@@ -69,10 +69,10 @@ func Serve(addresses ...net.Addr) error {
 	return err
 }
 
-// Report is the end of a part that has found something, for Process.Report.
+// Report is the last call of a part with a result. Process.Report receives it.
 func Report(outcome any) error { return json.NewEncoder(os.Stdout).Encode(outcome) }
 
-// Report waits for what a part reports, puts it into outcome, and stops the process.
+// Report waits for the report of a part, puts it into outcome, and stops the process.
 func (p *Process) Report(outcome any) error {
 	line, err := p.Line()
 	if err = errors.Join(err, p.Stop()); err != nil {

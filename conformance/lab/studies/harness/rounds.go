@@ -18,7 +18,7 @@ type Runner[Outcome any] interface {
 	Run(ctx context.Context) (Outcome, error)
 }
 
-// A Study measures trials, whose outcomes are the raw results.
+// A Study measures trials. Their outcomes are the raw results.
 type Study[Trial Runner[Outcome], Outcome any] struct {
 	Name   string
 	Trials func(o *Options, seed uint64) []Trial // of a round
@@ -26,14 +26,14 @@ type Study[Trial Runner[Outcome], Outcome any] struct {
 	Figures func(o *Options, outcomes []Outcome) (text string, plots map[string]string)
 }
 
-// A record is the raw results as they stand next to the document, in the order of the trials.
+// A record contains the raw results in the file next to the document, in the order of the trials.
 type record[Outcome any] struct {
 	Day        string // of the first round
 	Conditions string // the same for all rounds
 	Outcomes   []Outcome
 }
 
-// Measure runs a study whose options were parsed, and publishes what it finds. err is the error of
+// Measure runs a study whose options were parsed, and publishes the results. err is the error of
 // Parse. With a document the raw results are kept after each round, so that a study may be measured
 // in parts.
 func (s Study[Trial, Outcome]) Measure(ctx context.Context, o *Options, err error, out io.Writer) error {
@@ -104,7 +104,7 @@ func (s *Study[Trial, Outcome]) keep(o *Options, r *record[Outcome]) error {
 	return os.WriteFile(s.file(o), append(b, '\n'), 0o644)
 }
 
-// earlier returns the raw results that the file has, or fresh if there is no file and something to
+// earlier returns the raw results in the file, or fresh if there is no file and there are rounds to
 // measure. Rounds that are added must have the same conditions.
 func earlier[Outcome any](o *Options, file string, fresh record[Outcome]) (r record[Outcome], err error) {
 	b, err := os.ReadFile(file)

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// A seeded trial finds its seed and its number.
+// A seeded trial returns its seed and its number.
 type seeded struct{ Seed, Number int }
 
 func (s seeded) Run(context.Context) (seeded, error) { return s, nil }
 
-// TestRoundsAddUp: rounds are added to those before, with new seeds, in the order of the trials. No
-// rounds draw the raw results as they are. Without -more they are measured anew.
+// TestRoundsAddUp: rounds are added to earlier ones, with new seeds, in the order of the trials.
+// With 0 rounds the existing raw results are drawn. Without -more everything is measured again.
 func TestRoundsAddUp(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "some.md")
 	if err := os.WriteFile(document, []byte("<!-- begin figures: make study-some writes them -->\n<!-- end figures -->\n"), 0o600); err != nil {
@@ -66,7 +66,7 @@ func TestRoundsAddUp(t *testing.T) {
 	}
 }
 
-// TestParse: arguments that ask for nothing are refused.
+// TestParse: invalid arguments are refused.
 func TestParse(t *testing.T) {
 	for _, args := range [][]string{{"-rounds=0"}, {"-rounds=-1"}, {"-time=0"}, {"-more"}, {"file"}} {
 		if _, err := Parse("some", args, io.Discard, func(*flag.FlagSet) {}); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/conformance/lab/studies/harness"
 )
 
-// per returns the value of so many bytes for each byte delivered.
+// per returns the value of bytes divided by the bytes delivered.
 func per(name string, bytes func(o *outcome) int) harness.Value[outcome] {
 	return harness.Value[outcome]{Name: name, Of: func(o *outcome) float64 { return float64(bytes(o)) / float64(o.Bytes) }}
 }

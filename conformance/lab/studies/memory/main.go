@@ -15,7 +15,8 @@ func main() { harness.Main(name, parts, run) }
 
 const name = "memory"
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) (err error) {
 	o, parsed := harness.Parse(name, args, log, func(f *flag.FlagSet) { _ = f.Set("time", "100ms") })
 	var t *tracer
@@ -43,7 +44,7 @@ type trial struct {
 	tracer  *tracer // nil: nothing is counted
 }
 
-// An outcome is what one transfer has moved: bytes in each side's kernel and program.
+// An outcome contains the bytes that one transfer has moved in each side's kernel and program.
 type outcome struct {
 	Way          string
 	Size, Bytes  int

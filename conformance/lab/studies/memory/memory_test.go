@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// TestAllBlocksArrive: the sink gets as many bytes as the source sends, and checks them itself.
+// TestAllBlocksArrive: the sink receives as many bytes as the source sends, and checks them itself.
 func TestAllBlocksArrive(t *testing.T) {
 	for _, way := range ways {
 		for _, size := range []int{1 << 10, 1 << 20} {

@@ -2,8 +2,8 @@
 
 package main
 
-// probes are for amd64, without the race detector, with which rddp copies in another way. A
-// function in Go's assembly has its arguments on the stack, and memmove in registers.
+// probes are for amd64 without the race detector, since with it rddp copies in another way.
+// Functions in Go's assembly have their arguments on the stack, but memmove has them in registers.
 var probes = []probe{
 	{"runtime.memmove", eventCopy, "%cx"},
 	{"/crc32c.copyAVX512", eventCopy, "+32(%sp)"},

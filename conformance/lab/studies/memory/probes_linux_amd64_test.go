@@ -4,7 +4,7 @@ package main
 
 import "testing"
 
-// TestFindFunctions: each probe has a place of its own.
+// TestFindFunctions: each probe has its own place.
 func TestFindFunctions(t *testing.T) {
 	places, _, err := findFunctions()
 	if err != nil {

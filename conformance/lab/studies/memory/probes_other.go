@@ -2,5 +2,5 @@
 
 package main
 
-// probes are known for one kind of processor only, and not under the race detector.
+// probes are known only for amd64, and not under the race detector.
 var probes []probe

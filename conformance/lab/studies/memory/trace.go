@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// What the tracer counts.
+// The events that the tracer counts.
 const (
 	eventCopy = "copy" // a copy in a program
 	eventCRC  = "crc"  // a CRC that does not copy
@@ -21,9 +21,9 @@ const (
 	eventRecv = "sock_recv_length"
 )
 
-// A probe counts the bytes that a function is called with.
+// A probe counts the bytes of the calls of a function.
 type probe struct {
-	function string // in the text of this program, the end of its name
+	function string // the end of its name in this program
 	event    string
 	length   string // where the function finds its length
 }
@@ -35,7 +35,7 @@ const (
 	bufferKB = 64 << 10    // for each CPU
 )
 
-// A tracer counts what this program's threads do, and the parts that it starts.
+// A tracer counts the events of this program's threads, and of the parts that it starts.
 type tracer struct{ dir string }
 
 // newTracer sets the probes. The caller must call close.
@@ -64,7 +64,7 @@ func newTracer() (_ *tracer, err error) {
 	return t, nil
 }
 
-// arm selects what is counted.
+// arm selects the events to count.
 func (t *tracer) arm() error {
 	if err := os.Mkdir(t.dir, 0o700); err != nil {
 		return err
@@ -113,12 +113,12 @@ func appendTo(file, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// begin forgets all that was counted, and counts from now on.
+// begin resets the counts and starts counting.
 func (t *tracer) begin() error { return errors.Join(t.set("trace", ""), t.set("tracing_on", "1")) }
 
-// end returns what was counted since begin.
+// end returns the counts since begin.
 func (t *tracer) end() (counts, error) {
-	if err := t.set("tracing_on", "0"); err != nil { // reading would add to what is read
+	if err := t.set("tracing_on", "0"); err != nil { // reading would add to the trace
 		return nil, err
 	}
 	f, err := os.Open(filepath.Join(t.dir, "trace"))
@@ -165,7 +165,8 @@ func parseTrace(r io.Reader) (counts, error) {
 	}
 }
 
-// parseEvent returns the event of a line, and its bytes. An event of TCP only counts.
+// parseEvent returns the event of a line, and its bytes. It returns 0 bytes for sockets other than
+// TCP's.
 func parseEvent(line string) (p place, n int, err error) {
 	_, rest, found := strings.Cut(line, "[")
 	cpu, rest, ended := strings.Cut(rest, "]")
@@ -190,8 +191,8 @@ func parseEvent(line string) (p place, n int, err error) {
 	return p, n, nil
 }
 
-// findFunctions returns the offsets in the file of this program at which the functions of the
-// probes begin. The file needs no symbols.
+// findFunctions returns the offsets of the probes' functions in the file of this program. The file
+// needs no symbols.
 func findFunctions() (places map[string]uint64, file string, err error) {
 	if file, err = os.Executable(); err != nil {
 		return nil, "", err

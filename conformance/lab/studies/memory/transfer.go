@@ -37,7 +37,7 @@ func config(way string, size int) *extsock.Config {
 // fill gives a block its number, which is its first 8 bytes.
 func fill(block []byte, number uint64) { binary.BigEndian.PutUint64(block, number) }
 
-// newBlock returns the source's block. All of it but the number stays the same.
+// newBlock returns the source's block. Only the number changes.
 func newBlock(size int) []byte {
 	block := make([]byte, size)
 	for i := range block[8:] {
@@ -48,7 +48,7 @@ func newBlock(size int) []byte {
 
 var errBytes = errors.New("the sink has other bytes than the source")
 
-// check looks at a few bytes of a block, so that it moves next to nothing itself.
+// check checks only a few bytes of a block, so that it moves almost nothing itself.
 func check(block []byte, number uint64) error {
 	last := len(block) - 1
 	if binary.BigEndian.Uint64(block) != number || block[last/2] != byte(last/2) || block[last] != byte(last) {
@@ -72,7 +72,7 @@ func serveSource(_ context.Context, t trial) error {
 	return harness.Serve(l.Addr())
 }
 
-// send is the source's side of a transfer.
+// send runs the source's side of a transfer.
 func (t *trial) send(c net.Conn, more func(number uint64) bool) error {
 	block := newBlock(t.Size)
 	out := func(p []byte) error { _, err := c.Write(p); return err }
@@ -117,7 +117,7 @@ func runSink(_ context.Context, t trial) error {
 	return harness.Report(outcome{Bytes: n})
 }
 
-// receive is the sink's side. It returns the number of bytes that have arrived.
+// receive runs the sink's side. It returns the number of bytes that have arrived.
 func (t *trial) receive(c net.Conn) (n int, err error) {
 	block := make([]byte, t.Size)
 	switch t.Way {
@@ -131,7 +131,7 @@ func (t *trial) receive(c net.Conn) (n int, err error) {
 		if _, err := c.Write(region.Handle().AppendTo(nil)); err != nil {
 			return 0, err
 		}
-		if _, err := io.Copy(io.Discard, c); err != nil { // until the source has sent all
+		if _, err := io.Copy(io.Discard, c); err != nil { // until the source has sent everything
 			return 0, err
 		}
 		number := binary.BigEndian.Uint64(block)
@@ -149,7 +149,7 @@ func (t *trial) receive(c net.Conn) (n int, err error) {
 	}
 }
 
-// fetch reads the source's block again and again.
+// fetch reads the source's block repeatedly.
 func (t *trial) fetch(c *extsock.Conn, block []byte) (n int, err error) {
 	handle, err := harness.Granted(c)
 	if err != nil {
@@ -157,7 +157,7 @@ func (t *trial) fetch(c *extsock.Conn, block []byte) (n int, err error) {
 	}
 	memory, end := c.Remote(handle), time.Now().Add(t.Time)
 	for i := 0; t.Count > 0 && i < t.Count || t.Count == 0 && time.Now().Before(end); i++ {
-		block[len(block)-1]++ // a Read must put it right
+		block[len(block)-1]++ // a Read must correct it
 		if _, err := memory.ReadAt(block, 0); err != nil {
 			return 0, err
 		}

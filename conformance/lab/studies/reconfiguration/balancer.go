@@ -13,15 +13,15 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// shared is what a load balancer does with the shared state.
+// shared is a load balancer's access to the shared state.
 type shared interface {
 	read(ctx context.Context) (state, error)
-	// swap replaces a word that has an old value, and reports whether it had it.
+	// swap replaces a word if its value is old, and reports whether it was.
 	swap(ctx context.Context, word int, old, new uint64) (bool, error)
 	add(ctx context.Context, word int, delta uint64) error
 }
 
-// remote is the state by RDMA.
+// remote accesses the state by RDMA.
 type remote struct{ *extsock.RemoteMemory }
 
 func (r remote) read(ctx context.Context) (s state, err error) {
@@ -41,7 +41,7 @@ func (r remote) add(ctx context.Context, word int, delta uint64) error {
 	return err
 }
 
-// messages is the state by messages.
+// messages accesses the state by messages.
 type messages struct{ net.Conn }
 
 func (m messages) ask(op byte, word int, first, second uint64, answer []byte) error {
@@ -73,7 +73,7 @@ func (m messages) add(_ context.Context, word int, delta uint64) error {
 	return m.ask(opAdd, word, delta, 0, make([]byte, wordLen))
 }
 
-// A move is a server that works for another site from now on.
+// A move assigns a server to another site.
 type move struct {
 	server int
 	site   uint64
@@ -86,14 +86,14 @@ type balancer struct {
 	number  int
 	c       net.Conn
 	shared  shared
-	counted uint64    // its counter, as it has seen it
+	counted uint64    // the last value of its counter that it has seen
 	settled time.Time // when the load is balanced after the last move
 	moves   []move
 }
 
 const (
-	interval = 2 * time.Millisecond  // from one look at the state to the next
-	settle   = 40 * time.Millisecond // for which the load gets balanced after a move
+	interval = 2 * time.Millisecond  // between two reads of the state
+	settle   = 40 * time.Millisecond // time in which the load becomes balanced after a move
 	high     = 5000                  // load of a site that needs a server, in µs of work
 	low      = 2000                  // load of a server that its site can spare
 )
@@ -116,7 +116,7 @@ func newBalancer(t trial, number int) (*balancer, error) {
 
 func (b *balancer) site() uint64 { return uint64(b.number % sites) }
 
-// run looks at the state until ctx is done.
+// run checks the state periodically until ctx is done.
 func (b *balancer) run(ctx context.Context) error {
 	for tick := time.Tick(interval); ; {
 		select {
@@ -158,7 +158,8 @@ func (b *balancer) look(ctx context.Context, s *state) error {
 	return errors.Join(b.locked(ctx), b.unlock(ctx))
 }
 
-// locked looks at the state once more, because another load balancer may have moved a server since.
+// locked checks the state once more, because another load balancer may have moved a server
+// meanwhile.
 func (b *balancer) locked(ctx context.Context) error {
 	s, err := b.shared.read(ctx)
 	if err != nil || s[counters+b.number] != b.counted {
@@ -187,7 +188,7 @@ func (b *balancer) unlock(ctx context.Context) error {
 	return err
 }
 
-// take makes a server work for the site of the load balancer, unless another one has taken it.
+// take assigns a server to the load balancer's site, unless another load balancer has taken it.
 func (b *balancer) take(ctx context.Context, s *state, server int) (took bool, err error) {
 	took, err = b.shared.swap(ctx, sitesAt+server, s[sitesAt+server], b.site())
 	if took {
@@ -196,7 +197,7 @@ func (b *balancer) take(ctx context.Context, s *state, server int) (took bool, e
 	return took, err
 }
 
-// spare returns a server of the other site that a site should get, or -1.
+// spare returns a server of the other site that this site should get, or -1.
 func spare(s *state, site uint64) int {
 	server, others, loaded := -1, 0, false
 	for i := range nodes {
@@ -254,7 +255,7 @@ func runBalancers(ctx context.Context, t trial) (err error) {
 	return harness.Report(judge(t, moves))
 }
 
-// warm asks the program once, which makes it busy.
+// warm sends the program one message, which makes it busy.
 func (t *trial) warm() error {
 	c, err := harness.Dial(t.Addresses[wayTCP], nil)
 	if err != nil {

@@ -19,7 +19,8 @@ func main() { harness.Main(name, parts, run) }
 
 const name = "reconfiguration"
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	o, err := harness.Parse(name, args, log, func(f *flag.FlagSet) { _ = f.Set("time", "2s") })
 	s := harness.Study[trial, outcome]{Name: name, Trials: trials, Figures: figures}
@@ -52,7 +53,7 @@ type trial struct {
 	Addresses map[string]string
 }
 
-// An outcome is what one trial found. Times are in milliseconds. They are the medians of all
+// An outcome is the result of one trial. Times are in milliseconds. They are the medians of all
 // bursts.
 type outcome struct {
 	Way          string
@@ -60,7 +61,7 @@ type outcome struct {
 	Moves, Wrong int
 	Bursts, Met  int     // bursts for which the site got the servers that it needs
 	First, All   float64 // from a burst until the first of these servers was moved, and all of them
-	Lost         float64 // share of the work that was offered
+	Lost         float64 // share of the offered work
 	Seconds      float64
 }
 
@@ -74,8 +75,8 @@ func trials(o *harness.Options, _ uint64) (trials []trial) {
 	return trials
 }
 
-// judge replays the moves. A move is wrong if the site does not have the burst, or has all servers
-// already that the burst needs.
+// judge replays the moves. A move is wrong if the site does not have the burst, or already has all
+// servers that the burst needs.
 func judge(t trial, moves []move) outcome {
 	slices.SortFunc(moves, func(a, b move) int { return a.at.Compare(b.at) })
 	m, o := newModel(t.Begin), outcome{Moves: len(moves), Bursts: int(t.Time / period)}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// TestTrial: in each way the load balancers see the state, and the outcome fits its moves.
+// TestTrial: with each way the load balancers see the state, and the outcome matches the moves.
 func TestTrial(t *testing.T) {
 	for _, way := range ways {
 		o, err := trial{Way: way, Busy: 1, Time: 2 * period}.Run(t.Context())
@@ -37,7 +37,8 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// TestSpare: a site gets a server without load, if it has load itself, and never the last one.
+// TestSpare: a site with load gets a server without load, but never the last server of the other
+// site.
 func TestSpare(t *testing.T) {
 	var s state
 	for i := range nodes {
@@ -58,7 +59,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestJudge: moves are judged by the site that has the burst, and by what it needs.
+// TestJudge: moves are judged by the site that has the burst, and by the servers that it needs.
 func TestJudge(t *testing.T) {
 	begin := time.Unix(0, 0)
 	after := func(d time.Duration) time.Time { return begin.Add(d) }
@@ -76,7 +77,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestMessages: each operation answers with the word from before, and others are refused.
+// TestMessages: each operation answers with the word's previous value, and unknown operations are
+// refused.
 func TestMessages(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "state"))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A message asks for an operation on a word: 1 byte that says what, and 3 words: the number of the
-// word and two operands. The answer is the word from before, or the whole state.
+// A message requests an operation on a word. It has 1 byte with the operation and 3 words: the
+// number of the word and two operands. The answer is the word's previous value, or the whole state.
 const (
 	opState   = 's'
 	opSwap    = 'c' // compare with the first operand, and swap for the second
@@ -26,7 +26,7 @@ const (
 
 var errMessage = errors.New("no such operation or word")
 
-// listen listens for load balancers. Those with extended sockets may use the state by themselves.
+// listen listens for load balancers. Those with extended sockets may access the state directly.
 func listen(f *os.File, extended bool, serve func(net.Conn) error) (net.Addr, error) {
 	var cfg *extsock.Config
 	greet := func(net.Conn) error { return nil }
@@ -52,7 +52,7 @@ func listen(f *os.File, extended bool, serve func(net.Conn) error) (net.Addr, er
 }
 
 // serveProgram is the process of the program. It answers messages, and computes meanwhile. The file
-// ends with the process: until then goroutines use it.
+// stays open until the process ends, because goroutines use it.
 func serveProgram(_ context.Context, t trial) error {
 	f, err := os.OpenFile(t.Shared, os.O_RDWR, 0)
 	if err != nil {
@@ -132,8 +132,8 @@ func compute() {
 	}
 }
 
-// serveNodes is the process of the nodes. It writes the loads, and serves RDMA to the state beside
-// the program. The file ends with the process, too.
+// serveNodes is the process of the nodes. It writes the loads, and serves RDMA access to the state
+// as a second process. The file stays open until the process ends.
 func serveNodes(ctx context.Context, t trial) error {
 	f, err := os.OpenFile(t.Shared, os.O_RDWR, 0)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The model: so many servers, which work for two sites. A burst needs most of them.
+// The model: servers work for two sites, and a burst needs most of them.
 const (
 	sites     = 2
 	nodes     = 8
@@ -13,8 +13,8 @@ const (
 	many      = 6 // servers that the site with the burst needs
 	few       = nodes - many
 	period    = 500 * time.Millisecond // from one burst to the next
-	switching = 10 * time.Millisecond  // for which a server that was moved works for nobody
-	patience  = 10 * time.Millisecond  // of requests: what would wait longer is lost
+	switching = 10 * time.Millisecond  // time for which a moved server works for neither site
+	patience  = 10 * time.Millisecond  // of requests: those that would wait longer are lost
 )
 
 // The words of the shared state, in this order.
@@ -50,7 +50,7 @@ func first() (b []byte) {
 	return b
 }
 
-// A model is the requests that wait for each site, in seconds of one server's work.
+// A model tracks the requests that wait for each site, in seconds of one server's work.
 type model struct {
 	begin   time.Time // of the first burst, which goes to site 0
 	at      time.Time
@@ -72,7 +72,7 @@ func newModel(begin time.Time) *model {
 // hot returns the site that has the burst.
 func hot(begin, at time.Time) uint64 { return uint64(at.Sub(begin)/period) % sites }
 
-// step is the time in which nothing changes in the model.
+// step is the resolution of the model.
 const step = 100 * time.Microsecond
 
 // run runs the model until a time.
@@ -89,7 +89,7 @@ func (m *model) run(until time.Time) {
 			if uint64(s) == hot(m.begin, m.at) {
 				need = many
 			}
-			arrived := float64(need-1) * step.Seconds() // so that a backlog gets less
+			arrived := float64(need-1) * step.Seconds() // so that a backlog shrinks
 			done := min(m.waiting[s]+arrived, float64(working[s])*step.Seconds())
 			most := float64(max(working[s], 1)) * patience.Seconds()
 			m.lost += max(m.waiting[s]+arrived-done-most, 0)
@@ -99,7 +99,7 @@ func (m *model) run(until time.Time) {
 	}
 }
 
-// move notes that a server works for another site.
+// move records that a server works for another site.
 func (m *model) move(server int, site uint64, at time.Time) {
 	m.run(at)
 	m.site[server], m.ready[server] = site, at.Add(switching)

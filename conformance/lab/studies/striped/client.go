@@ -38,7 +38,7 @@ func (c *client) close() (err error) {
 	return err
 }
 
-// do moves the pieces of a list, from or to all servers at once.
+// do moves the pieces of a list from or to all servers at once.
 func (c *client) do(op byte, list []piece) error {
 	extents := split(list, len(c.links))
 	for i, l := range c.links {

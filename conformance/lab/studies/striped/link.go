@@ -94,7 +94,7 @@ func (a *asker) close() error { return harness.Close(a.Conn) }
 type placer struct {
 	c    *extsock.Conn
 	file rdmap.Handle
-	last [1]byte // what the Read behind Writes reads
+	last [1]byte // target of the Read after Writes
 }
 
 func (p *placer) begin(op byte, extents []extent) error {

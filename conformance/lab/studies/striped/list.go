@@ -5,7 +5,7 @@ import (
 )
 
 const (
-	stripe  = 64 << 10 // bytes that adjoin on one server
+	stripe  = 64 << 10 // contiguous bytes on one server
 	fileLen = 64 << 20 // of the striped file
 	listLen = 1 << 20  // of the pieces of an operation, unless they are contiguous
 	perNode = 2 << 20  // of a contiguous operation, for each server, as in the test of PVFS
@@ -19,7 +19,7 @@ const (
 	random     = "random"  // one piece at a random place in each part of the file
 )
 
-// spacing is the number of pieces of which a client with the pattern regular has one.
+// A client with the pattern regular uses one of every spacing pieces.
 const spacing = 4
 
 // A piece is a range of the striped file and the memory that belongs to it.
@@ -84,7 +84,8 @@ func (l *layout) next() (list []piece) {
 	return list
 }
 
-// split returns the extents of each server. Ranges that adjoin in the file of a server are one.
+// split returns the extents of each server. Adjacent ranges in the file of a server form one
+// extent.
 func split(list []piece, servers int) [][]extent {
 	extents := make([][]extent, servers)
 	for _, p := range list {

@@ -15,7 +15,8 @@ func main() { harness.Main(name, parts, run) }
 
 const name = "striped"
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	o, err := harness.Parse(name, args, log, func(*flag.FlagSet) {})
 	s := harness.Study[trial, outcome]{Name: name, Trials: trials, Figures: figures}
@@ -37,8 +38,8 @@ type trial struct {
 	Addresses []string // of the servers
 }
 
-// An outcome is what one trial found. P50 and P99 are percentiles of the time of an operation, in
-// microseconds.
+// An outcome is the result of one trial. P50 and P99 are percentiles of the time of an operation,
+// in microseconds.
 type outcome struct {
 	Way, Pattern            string
 	Write                   bool
@@ -55,7 +56,7 @@ var (
 	pieces   = []int{512, 4 << 10, 16 << 10, 64 << 10}
 )
 
-// What the trials have in which it does not vary.
+// The values of parameters in the trials that do not vary them.
 const (
 	fewServers  = 4
 	usedPiece   = 4 << 10

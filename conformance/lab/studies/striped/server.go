@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// A request is 1 byte that says what, 4 with the number of extents, and 12 for each extent: offset
-// and length. The bytes of a write follow. The answer is the bytes, or 1 byte for a write.
+// A request has 1 byte with the operation, 4 with the number of extents, and 12 for each extent:
+// offset and length. The bytes of a write follow. The answer is the bytes, or 1 byte for a write.
 const (
 	opRead    = 'r'
 	opWrite   = 'w'

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// TestPiecesComeBack: whatever the pattern is, clients read back what they have written, which they
-// check themselves, and each operation moves all its bytes.
+// TestPiecesComeBack: with each pattern, clients read back the bytes that they have written and
+// check them, and each operation moves all its bytes.
 func TestPiecesComeBack(t *testing.T) {
 	for _, way := range ways {
 		for _, pattern := range patterns {
@@ -42,8 +42,7 @@ func TestPiecesComeBack(t *testing.T) {
 	}
 }
 
-// TestLists: the lists of all clients are disjoint, within the file, and lose no byte when they are
-// split.
+// TestLists: the lists of all clients are disjoint, within the file, and complete after a split.
 func TestLists(t *testing.T) {
 	for _, pattern := range patterns {
 		for _, servers := range []int{1, 3, 8} {
@@ -74,7 +73,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestSplit: ranges that adjoin in a server's file are one extent with several pieces of memory.
+// TestSplit: adjacent ranges in a server's file form one extent with several pieces of memory.
 func TestSplit(t *testing.T) {
 	memory := make([]byte, 3*stripe)
 	got := split([]piece{{stripe / 2, memory[:2*stripe]}}, 2)

@@ -18,19 +18,20 @@ func main() { harness.Main(name, parts, run) }
 
 const name = "web"
 
-// run measures what the arguments ask for. It writes the figures to the document, or to out.
+// run runs the measurements that the arguments select. It writes the figures to the document, or to
+// out.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	o, err := harness.Parse(name, args, log, func(*flag.FlagSet) {})
 	s := harness.Study[trial, outcome]{Name: name, Trials: trials, Figures: figures}
 	return s.Measure(ctx, &o, err, out)
 }
 
-// A trial is a number of clients that get one page again and again.
+// A trial is a number of clients that get one page repeatedly.
 type trial struct {
 	Way     string
 	Kept    bool // the proxy keeps its connections
 	Size    int  // of the page, in bytes
-	Work    int  // of a dynamic page: checksums; a static one has none
+	Work    int  // checksums for a dynamic page; 0 for a static one
 	Clients int
 
 	Time  time.Duration
@@ -40,7 +41,7 @@ type trial struct {
 	Address string // of the web server, and then of the proxy
 }
 
-// An outcome is what one trial found. P50 and P99 are percentiles of the time of a response, in
+// An outcome is the result of one trial. P50 and P99 are percentiles of the time of a response, in
 // microseconds.
 type outcome struct {
 	Way                 string
@@ -56,7 +57,7 @@ var (
 	sizes   = []int{1 << 10, 16 << 10, 128 << 10, 1 << 20}
 )
 
-// What the trials have in which it does not vary.
+// The values of parameters in the trials that do not vary them.
 const (
 	usedSize    = 16 << 10
 	usedClients = 10

@@ -34,8 +34,8 @@ const filler = 'x'
 // work is the number of checksums of a dynamic page of 1 KiB.
 const work = 5000
 
-// serveWeb is the process of the web server. A request says how long the page is, and how much
-// work.
+// serveWeb is the process of the web server. A request states the length of the page and the amount
+// of work.
 func serveWeb(_ context.Context, t trial) error {
 	l, err := harness.Listen(config(t.Way))
 	if err != nil {
@@ -48,7 +48,7 @@ func serveWeb(_ context.Context, t trial) error {
 			crc32.ChecksumIEEE(page[:min(1<<10, len(page))])
 		}
 		w.Header().Set("Content-Length", length)
-		_, _ = w.Write(page) // net/http ends the connection of a client that is gone
+		_, _ = w.Write(page) // if the client is gone, net/http ends the connection
 	}
 	go serve(&http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: time.Minute}, l)
 	return harness.Serve(l.Addr())

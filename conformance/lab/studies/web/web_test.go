@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	nopanic.Exit(m.Run())
 }
 
-// TestAllPagesArrive: each client gets each page whole, which it checks itself.
+// TestAllPagesArrive: each client gets each page complete, and checks it itself.
 func TestAllPagesArrive(t *testing.T) {
 	for _, way := range ways {
 		for _, kept := range []bool{true, false} {
