@@ -10,7 +10,7 @@ import (
 // hash says, in any slot, and a slot is, in network byte order:
 //
 //	  0  Version   8 bytes; odd while the slot is being written, 0 while it never was
-//	  8  Checksum  4 bytes: CRC32C of what stands from 12 to the end, the second Version included
+//	  8  Checksum  4 bytes: CRC32C of bytes 12 to the end, including the second Version
 //	 12  Key Len   2 bytes
 //	 14  Value Len 2 bytes
 //	 16  Key       40 bytes

@@ -21,11 +21,11 @@ import (
 // and the length of the argument (4 octets). They are padded to minMessage, because very short
 // Sends confuse Wireshark's RPC-over-RDMA heuristics.
 //
-//	client: offer    size(8)   the server registers so many octets
+//	client: offer    size(8)   the server registers that many octets
 //	server:          handle(16)
-//	client: stored             the octets are there: store them in the file storedName
+//	client: stored             the octets have been written: store them in the file storedName
 //	server:          sha256(32)
-//	client: echo     any       the same octets come back
+//	client: echo     any       the server returns the same octets
 //	client: counter            the server registers a word for atomics
 //	server:          handle(16)
 //

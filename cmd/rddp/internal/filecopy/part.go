@@ -19,7 +19,7 @@ const resumeMin = 1 << 20
 // A disk contains the state that the parts of one root share.
 type disk struct {
 	names *names                    // records new names
-	limit func(io.Writer) io.Writer // stands before the disk; nil is none
+	limit func(io.Writer) io.Writer // wraps the writer to the file, if not nil
 }
 
 // A part is a file that is being received. Its content is collected under another name. The methods

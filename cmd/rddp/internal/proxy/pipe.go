@@ -22,9 +22,9 @@ const drainTimeout = 5 * time.Second
 // A pipe carries octets between two ends, in both directions.
 //
 //	a Read fails       both ends are aborted: nothing more can come of them
-//	a Write fails      this direction stops; the other one hands on what the peer had sent, up to the
-//	                   failure, which a Read sees too
-//	a Read sees EOF    the other end's direction is ended; the opposite one goes on
+//	a Write fails      this direction stops; the other one still forwards the data that the peer
+//	                   sent before the failure, which a Read sees too
+//	a Read sees EOF    the other end's direction is ended; the opposite one continues
 //
 // When both directions are over without a failure, the ends are closed.
 type pipe struct {

@@ -38,7 +38,7 @@ import (
 const deferFor = 1
 
 // listen answers a listen: it prepares the listener if a rule has chosen it.
-func (t *connections) listen(c *seccomp.Call) {
+func (t *tcpRelay) listen(c *seccomp.Call) {
 	fd, err := borrow(c)
 	if err != nil {
 		t.notLent("listen", c.Thread, err)
@@ -65,7 +65,7 @@ func (t *connections) listen(c *seccomp.Call) {
 
 // untouchedListener logs that a listener chosen by a rule cannot be taken over. If connections
 // without TLS are not allowed, it answers the call with an error and returns true.
-func (t *connections) untouchedListener(c *seccomp.Call, at netip.AddrPort, why error) (answered bool) {
+func (t *tcpRelay) untouchedListener(c *seccomp.Call, at netip.AddrPort, why error) (answered bool) {
 	if t.plainToo {
 		t.log.Warn("listener stays untouched", "at", at, "why", why)
 		return false
@@ -79,7 +79,7 @@ var errBeyond = errors.New("other hosts could connect without TLS: give --tls-se
 
 // listener returns the address of a TCP listener, and whether a rule has chosen it. The error says
 // why such a listener cannot be taken over.
-func (t *connections) listener(fd int) (at netip.AddrPort, chosen bool, err error) {
+func (t *tcpRelay) listener(fd int) (at netip.AddrPort, chosen bool, err error) {
 	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	if err != nil || p != unix.IPPROTO_TCP && p != unix.IPPROTO_MPTCP {
 		return at, false, nil
@@ -103,7 +103,7 @@ func deferAccept(fd int) error {
 }
 
 // accept answers an accept.
-func (t *connections) accept(c *seccomp.Call) {
+func (t *tcpRelay) accept(c *seccomp.Call) {
 	thread, err := openProcess(c.Thread)
 	if err != nil {
 		t.notLent("accept", c.Thread, err)
@@ -143,7 +143,7 @@ func acceptFlags(c *seccomp.Call) int {
 
 // acceptFrom accepts a connection from a listener and gives it to the program. If there is none, it
 // waits as the kernel would. It returns 0 if it has answered the call.
-func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.Errno {
+func (t *tcpRelay) acceptFrom(c *seccomp.Call, listener, thread int) syscall.Errno {
 	var deadline time.Time
 	s := t.sourceOf(listener)
 	for {
@@ -172,7 +172,7 @@ func (t *connections) acceptFrom(c *seccomp.Call, listener, thread int) syscall.
 
 // acceptOnce accepts a connection if there is one. blocks says whether the program would wait for
 // one. acceptOnce changes the listener's O_NONBLOCK flag for a moment, so it holds the lock.
-func (t *connections) acceptOnce(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
+func (t *tcpRelay) acceptOnce(listener int) (fd int, from netip.AddrPort, blocks bool, errno syscall.Errno) {
 	t.accepting.Lock()
 	defer t.accepting.Unlock()
 	return acceptNow(listener)
@@ -210,9 +210,9 @@ func acceptDeadline(listener int) time.Time {
 
 // awaitConnection waits until a listener has a connection, or one is kept for it. If the thread's
 // accept must end first, it returns the error for it.
-func (t *connections) awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
-	t.looks.enter()
-	defer t.looks.leave()
+func (t *tcpRelay) awaitConnection(tid, listener, thread int, deadline time.Time, isKept func() bool) syscall.Errno {
+	t.pollers.enter()
+	defer t.pollers.leave()
 	looked := time.Now()
 	p := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(thread), Events: unix.POLLIN}}
 	for {
@@ -229,7 +229,7 @@ func (t *connections) awaitConnection(tid, listener, thread int, deadline time.T
 		case n > 0, isKept():
 			return 0
 		}
-		if time.Since(looked) < t.looks.interval() {
+		if time.Since(looked) < t.pollers.interval() {
 			continue
 		}
 		if errno := interruption(tid); errno != 0 {
@@ -308,7 +308,7 @@ func judge(b []byte, secure bool) protocol {
 
 // give passes a connection to the program that called accept. It returns 0 if it has answered the
 // call.
-func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
+func (t *tcpRelay) give(c *seccomp.Call, a *arrival) syscall.Errno {
 	fd, near, err := t.programEnd(a)
 	if err != nil {
 		t.log.Warn("connection cannot be taken over", "from", a.peer, "err", err)
@@ -326,12 +326,12 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 		return errnoOf(err)
 	}
 	if c.Args[1] != 0 {
-		if errno := writeAddress(waitingIn(t.program, c), a.peer, a.domain, c.Args[1], c.Args[2]); errno != 0 {
+		if errno := writeAddress(threadMemoryOf(t.program, c), a.peer, a.domain, c.Args[1], c.Args[2]); errno != 0 {
 			a.drop(near)
 			return errno
 		}
 	}
-	var k *taken
+	var k *programConn
 	if near != nil {
 		if k, err = t.enterAccepted(fd, a); err != nil {
 			a.drop(near)
@@ -356,7 +356,7 @@ func (t *connections) give(c *seccomp.Call, a *arrival) syscall.Errno {
 
 // whyPlain returns, for the log, the reason why the program gets a connection in plain TCP. If the
 // peer began TLS, it may be the program's own TLS, or this end has none configured.
-func (t *connections) whyPlain(a *arrival) error {
+func (t *tcpRelay) whyPlain(a *arrival) error {
 	switch {
 	case a.speaks != plain || !t.log.Enabled(t.ctx, slog.LevelInfo):
 		return nil
@@ -370,7 +370,7 @@ var errNoDDP = errors.New("the peer does not begin in DDP")
 
 // notGiven handles a connection that the program could not receive. If the program was out of
 // descriptors, the connection goes back to the queue; otherwise it is closed.
-func (t *connections) notGiven(a *arrival, near *net.TCPConn, k *taken, err error) syscall.Errno {
+func (t *tcpRelay) notGiven(a *arrival, near *net.TCPConn, k *programConn, err error) syscall.Errno {
 	if near != nil {
 		t.forget(k)
 		abort(near)
@@ -386,7 +386,7 @@ func (t *connections) notGiven(a *arrival, near *net.TCPConn, k *taken, err erro
 
 // programEnd returns the descriptor for the program. If the connection is over DDP, the descriptor
 // is one end of a loopback connection, and near is this process's end.
-func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err error) {
+func (t *tcpRelay) programEnd(a *arrival) (fd int, near *net.TCPConn, err error) {
 	if a.speaks == plain {
 		return a.fd, nil, nil
 	}
@@ -399,7 +399,7 @@ func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err err
 		// The meeting place has an IPv4 address, which an IPV6_V6ONLY socket cannot reach.
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // if it fails, so does the next call
 	}
-	if near, err = t.place4.meet(fd, false); err != nil {
+	if near, err = t.loopback4.meet(fd, false); err != nil {
 		unix.Close(fd)
 		return -1, nil, err
 	}
@@ -408,21 +408,21 @@ func (t *connections) programEnd(a *arrival) (fd int, near *net.TCPConn, err err
 
 // enterAccepted records the addresses of a connection over DDP, for the program's getpeername and
 // getsockname.
-func (t *connections) enterAccepted(fd int, a *arrival) (k *taken, err error) {
+func (t *tcpRelay) enterAccepted(fd int, a *arrival) (k *programConn, err error) {
 	cookie, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
 	if err != nil {
 		return nil, err
 	}
-	k = &taken{cookie: cookie, decided: make(chan struct{}), local: a.local, peer: a.peer, carried: true}
+	k = &programConn{cookie: cookie, decided: make(chan struct{}), local: a.local, peer: a.peer, carried: true}
 	close(k.decided)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.taken[cookie] = k
+	t.conns[cookie] = k
 	return k, nil
 }
 
 // carryAccepted carries the bytes of a connection over DDP.
-func (t *connections) carryAccepted(a *arrival, near *net.TCPConn, k *taken) {
+func (t *tcpRelay) carryAccepted(a *arrival, near *net.TCPConn, k *programConn) {
 	defer t.forget(k)
 	if err := t.startUp(t.begin, a); err != nil {
 		t.log.Info("no connection over DDP", "from", a.peer, "at", a.local, "err", err)
@@ -446,7 +446,7 @@ func endOf(s *proxy.Summary, end string, peer any) []any {
 }
 
 // startUp runs the startup of DDP on the connection, unless it is already done.
-func (t *connections) startUp(ctx context.Context, a *arrival) (err error) {
+func (t *tcpRelay) startUp(ctx context.Context, a *arrival) (err error) {
 	if a.half != nil {
 		return nil
 	}

@@ -36,12 +36,12 @@ type arrival struct {
 	speaks      protocol
 	half        *proxy.Half   // nil until startup is over
 	from        source        // the listener
-	taken       chan struct{} // closed when the program accepts it while it is kept
+	accepted    chan struct{} // closed when the program accepts it while it is kept
 }
 
 // arrived handles a connection from a listener's queue. It returns nil if the program must not get
 // the connection now.
-func (t *connections) arrived(fd int, from netip.AddrPort, listener source) *arrival {
+func (t *tcpRelay) arrived(fd int, from netip.AddrPort, listener source) *arrival {
 	if a := t.claim(from); a != nil {
 		unix.Close(fd)
 		return a
@@ -85,7 +85,7 @@ func hasEnded(fd int) bool {
 }
 
 // arrive returns a connection to its listener's queue once its protocol is known.
-func (t *connections) arrive(a *arrival) {
+func (t *tcpRelay) arrive(a *arrival) {
 	select {
 	case t.arrivals <- a:
 	case <-t.begin.Done():
@@ -94,7 +94,7 @@ func (t *connections) arrive(a *arrival) {
 }
 
 // serveArrivals handles arrivals until the program has ended.
-func (t *connections) serveArrivals() {
+func (t *tcpRelay) serveArrivals() {
 	l := accept.Loop[*arrival]{
 		Accept: func() (*arrival, error) {
 			select {
@@ -118,7 +118,7 @@ func (t *connections) serveArrivals() {
 
 // decide determines the protocol of a connection and puts it back into its listener's queue. With
 // TLS, the handshake comes first, so the peer is already authenticated.
-func (t *connections) decide(ctx context.Context, a *arrival, place *accept.Place) {
+func (t *tcpRelay) decide(ctx context.Context, a *arrival, place *accept.Place) {
 	if a.speaks == unknown {
 		a.speaks = t.sniff(ctx, a.fd)
 	}
@@ -139,7 +139,7 @@ func (t *connections) decide(ctx context.Context, a *arrival, place *accept.Plac
 }
 
 // sniff waits for the first bytes of a connection.
-func (t *connections) sniff(ctx context.Context, fd int) protocol {
+func (t *tcpRelay) sniff(ctx context.Context, fd int) protocol {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return plain
@@ -170,7 +170,7 @@ var errListenerGone = errors.New("its listener has been closed")
 
 // queue puts a connection into the queue of its listener, and waits until the program has accepted
 // it. If a token could reach another process, the connection waits here instead.
-func (t *connections) queue(ctx context.Context, a *arrival) error {
+func (t *tcpRelay) queue(ctx context.Context, a *arrival) error {
 	for {
 		switch t.groupOf(a.from) {
 		case onlyOurs:
@@ -192,7 +192,7 @@ func (t *connections) queue(ctx context.Context, a *arrival) error {
 // putToken puts a token for a connection into the queue of its listener. The token is a connection
 // from this process, known by its source address. It carries one byte, because the kernel waits for
 // first bytes.
-func (t *connections) putToken(ctx context.Context, a *arrival) error {
+func (t *tcpRelay) putToken(ctx context.Context, a *arrival) error {
 	to := netip.AddrPortFrom(a.local.Addr().Unmap(), a.local.Port())
 	var name netip.AddrPort
 	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
@@ -219,7 +219,7 @@ func (t *connections) putToken(ctx context.Context, a *arrival) error {
 
 // bindToken binds the socket of a token to a source address, and records the address as the token
 // of a.
-func (t *connections) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPort, error) {
+func (t *tcpRelay) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPort, error) {
 	var to unix.Sockaddr
 	if ip.Is4() {
 		to = &unix.SockaddrInet4{Addr: ip.As4()}
@@ -245,7 +245,7 @@ func (t *connections) bindToken(fd int, ip netip.Addr, a *arrival) (netip.AddrPo
 
 // claim returns the arrival whose token has this source address, or nil. It returns each arrival
 // once.
-func (t *connections) claim(from netip.AddrPort) *arrival {
+func (t *tcpRelay) claim(from netip.AddrPort) *arrival {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	t.mu.Lock()
 	defer t.mu.Unlock()

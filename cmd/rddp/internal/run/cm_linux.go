@@ -166,7 +166,7 @@ func (s *supervisor) write(c *seccomp.Call) {
 		s.program.Continue(c) // a file of something else
 		return
 	}
-	opener := waitingIn(s.program, c)
+	opener := threadMemoryOf(s.program, c)
 	n := c.Args[2]
 	var b [ucma.HeaderLen + ucma.MaxIn]byte
 	in := b[:min(n, uint64(len(b)))]
@@ -235,7 +235,7 @@ func (s *supervisor) getEvent(c *seccomp.Call, f *channelFile, in []byte, room i
 func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room int) bool {
 	done, e := f.channel.Take(func(v *ucma.Event) syscall.Errno {
 		b := v.AppendTo(nil)
-		if waitingIn(s.program, c).Write(b[:min(len(b), room)], at) != nil {
+		if threadMemoryOf(s.program, c).Write(b[:min(len(b), room)], at) != nil {
 			return syscall.EFAULT
 		}
 		if !s.program.Answer(c, int64(c.Args[2]), 0) {
@@ -251,9 +251,9 @@ func (s *supervisor) deliver(c *seccomp.Call, f *channelFile, at uint64, room in
 
 // awaitEvent answers GET_EVENT when an event or a signal arrives.
 func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room int) {
-	looks := s.looks.enter()
-	defer s.looks.leave()
-	timer := time.NewTimer(looks)
+	every := s.pollers.enter()
+	defer s.pollers.leave()
+	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
 		added := f.channel.Added()
@@ -269,7 +269,7 @@ func (s *supervisor) awaitEvent(c *seccomp.Call, f *channelFile, at uint64, room
 			s.program.Answer(c, 0, syscall.EINTR)
 			return
 		}
-		timer.Reset(s.looks.interval())
+		timer.Reset(s.pollers.interval())
 	}
 }
 

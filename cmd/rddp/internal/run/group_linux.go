@@ -28,7 +28,7 @@ type source struct {
 
 // sourceOf returns the source for a listener's descriptor. If the listener may share its port, it
 // records the listener as the program's.
-func (t *connections) sourceOf(fd int) (s source) {
+func (t *tcpRelay) sourceOf(fd int) (s source) {
 	var st unix.Stat_t
 	at, err := localAddress(fd)
 	if err != nil || unix.Fstat(fd, &st) != nil {
@@ -47,7 +47,7 @@ func (t *connections) sourceOf(fd int) (s source) {
 	return s
 }
 
-// ownMost is the maximum number of listeners in connections.own.
+// ownMost is the maximum number of listeners in tcpRelay.own.
 const ownMost = 4096
 
 // A group says who owns the sockets that listen at a listener's port.
@@ -66,7 +66,7 @@ func (g group) mayBeShared() bool { return g == mixed || g == unclear }
 
 // groupOf returns the group of a listener. It takes a socket for another process's if the program
 // has neither listened with it nor accepted from it since it started.
-func (t *connections) groupOf(s source) group {
+func (t *tcpRelay) groupOf(s source) group {
 	if !s.reuses {
 		return onlyOurs
 	}
@@ -90,7 +90,7 @@ func (t *connections) groupOf(s source) group {
 // decideNow decides on the protocol of a connection whose group may be shared. The kernel has
 // already waited for the first bytes, and nothing could wake the program later. With TLS, the
 // program gets the connection before startup.
-func (t *connections) decideNow(a *arrival, g group) {
+func (t *tcpRelay) decideNow(a *arrival, g group) {
 	t.sharedOnce[g].Do(func() {
 		why := "other processes listen at the same port"
 		if g == unclear {
@@ -111,14 +111,14 @@ const lookAgain = time.Second
 // keep holds a connection, without a token, until the program happens to call accept. It returns
 // true when the program has accepted the connection. It returns false when the connection may have
 // a token, its listener is closed, or ctx is done.
-func (t *connections) keep(ctx context.Context, a *arrival) (accepted bool) {
-	a.taken = make(chan struct{})
+func (t *tcpRelay) keep(ctx context.Context, a *arrival) (accepted bool) {
+	a.accepted = make(chan struct{})
 	t.mu.Lock()
 	t.kept[a.from.inode] = append(t.kept[a.from.inode], a)
 	t.mu.Unlock()
 	for t.groupOf(a.from).mayBeShared() && ctx.Err() == nil {
 		select {
-		case <-a.taken:
+		case <-a.accepted:
 			return true
 		case <-ctx.Done():
 		case <-time.After(lookAgain):
@@ -138,14 +138,14 @@ func (t *connections) keep(ctx context.Context, a *arrival) (accepted bool) {
 }
 
 // hasKept reports whether a connection is kept for a listener.
-func (t *connections) hasKept(s source) bool {
+func (t *tcpRelay) hasKept(s source) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.kept[s.inode]) > 0
 }
 
 // takeKept returns the oldest connection that is kept for a listener, or nil.
-func (t *connections) takeKept(s source) *arrival {
+func (t *tcpRelay) takeKept(s source) *arrival {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.kept[s.inode]
@@ -156,6 +156,6 @@ func (t *connections) takeKept(s source) *arrival {
 	if t.kept[s.inode] = kept[1:]; len(kept) == 1 {
 		delete(t.kept, s.inode)
 	}
-	close(a.taken)
+	close(a.accepted)
 	return a
 }

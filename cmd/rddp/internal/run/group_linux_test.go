@@ -136,7 +136,7 @@ func TestKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			tr, err := newConnections(Config{Log: slog.New(slog.DiscardHandler), TCPListen: []rules.Rule{{}}})
+			tr, err := newTCPRelay(Config{Log: slog.New(slog.DiscardHandler), TCPListen: []rules.Rule{{}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestKept(t *testing.T) {
 // the warning says so.
 func TestGroupUnclear(t *testing.T) {
 	var log bytes.Buffer
-	tr, err := newConnections(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), TCPListen: []rules.Rule{{}}})
+	tr, err := newTCPRelay(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), TCPListen: []rules.Rule{{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (s *supervisor) ioctl(c *seccomp.Call) {
 
 // invoke executes the command of an ioctl.
 func (s *supervisor) invoke(c *seccomp.Call, f *openFile) syscall.Errno {
-	thread := &memory{waitingIn(s.program, c), f.opener}
+	thread := &memory{threadMemoryOf(s.program, c), f.opener}
 	var b [uverbs.HeaderLen + uverbs.MaxAttrs*uverbs.AttrLen]byte
 	// One read is enough for nearly every command, unless the mapped memory ends soon after the
 	// header.
@@ -111,7 +111,7 @@ func (c *caller) Process() (device.Process, error) {
 	if err == nil && !c.s.program.Waits(c.call) { // the thread may have been killed and another process may have its number
 		return nil, syscall.ESRCH
 	}
-	return &registered{Process: p, file: c.file}, err
+	return &registrant{Process: p, file: c.file}, err
 }
 
 // NewChannel makes a channel.
@@ -143,7 +143,7 @@ func (c *caller) FindChannel(fd int32) device.Channel {
 // A memory is the memory of a thread that waits for an answer. If the process no longer allows
 // access, opener still does: it was opened earlier.
 type memory struct {
-	thread waiting
+	thread threadMemory
 	opener *process.Process
 }
 

@@ -90,11 +90,11 @@ func acceptFrom(l *net.TCPListener, fd int) (*net.TCPConn, error) {
 }
 
 // place returns the meeting place for the address family of a.
-func (t *connections) place(a netip.AddrPort) *meetingPlace {
+func (t *tcpRelay) place(a netip.AddrPort) *meetingPlace {
 	if a.Addr().Unmap().Is4() {
-		return &t.place4
+		return &t.loopback4
 	}
-	return &t.place6
+	return &t.loopback6
 }
 
 // isBlocking reports whether calls on a socket block.

@@ -112,7 +112,7 @@ func appendAddress(b []byte, a netip.AddrPort, domain int) []byte {
 
 // writeAddress answers a call that asks for an address. It writes as much as fits into the
 // program's buffer, and the full length.
-func writeAddress(t waiting, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
+func writeAddress(t threadMemory, a netip.AddrPort, domain int, addr, length uint64) syscall.Errno {
 	var n [4]byte
 	if err := t.Read(n[:], length); err != nil {
 		return errnoOf(err)

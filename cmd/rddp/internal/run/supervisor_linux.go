@@ -36,8 +36,8 @@ type supervisor struct {
 	channels channels
 	events   eventChannels
 	numbers  numbers
-	looks    looks
-	tcp      *connections // nil if there are no rules
+	pollers  signalPollers
+	tcp      *tcpRelay // nil if there are no rules
 
 	closeOnce sync.Once
 	blindOnce sync.Once // logs the first process whose memory cannot be read
@@ -67,7 +67,7 @@ func Run(ctx context.Context, c Config) (status int, err error) {
 		return 0, err
 	}
 	defer s.close()
-	if s.tcp, err = newConnections(c); err != nil {
+	if s.tcp, err = newTCPRelay(c); err != nil {
 		return 0, err
 	}
 	// A daemon that the program leaves behind becomes a child of the guardian, or of this process
@@ -157,7 +157,7 @@ const pathLimit = 4096
 
 // answer answers one call. Calls that do not concern the device continue unchanged.
 func (s *supervisor) answer(c *seccomp.Call) {
-	thread := waitingIn(s.program, c)
+	thread := threadMemoryOf(s.program, c)
 	path := func(arg int) (string, bool) {
 		p, err := process.ReadString(thread, c.Args[arg], pathLimit)
 		if errors.Is(err, syscall.EPERM) {
@@ -290,7 +290,7 @@ func (s *supervisor) access(path string, mode uint32) syscall.Errno {
 }
 
 // stat answers stat and similar calls for a path in the tree.
-func (s *supervisor) stat(t waiting, path string, buffer uint64) syscall.Errno {
+func (s *supervisor) stat(t threadMemory, path string, buffer uint64) syscall.Errno {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
 		return errnoOf(err)
@@ -301,7 +301,7 @@ func (s *supervisor) stat(t waiting, path string, buffer uint64) syscall.Errno {
 	return errnoOf(t.Write(unsafe.Slice((*byte)(unsafe.Pointer(&st)), unsafe.Sizeof(st)), buffer))
 }
 
-func (s *supervisor) statx(t waiting, path string, c *seccomp.Call) syscall.Errno {
+func (s *supervisor) statx(t threadMemory, path string, c *seccomp.Call) syscall.Errno {
 	var st unix.Statx_t
 	flags := int(c.Args[2]) &^ unix.AT_EMPTY_PATH
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, int(c.Args[3]), &st); err != nil {

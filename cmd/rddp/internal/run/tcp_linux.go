@@ -40,14 +40,14 @@ const (
 	drainFor = time.Minute
 )
 
-// connections carries TCP connections of the program over DDP: those that it makes, and, in
+// A tcpRelay carries TCP connections of the program over DDP: those that the program makes and, in
 // accept_linux.go, those that it accepts.
 //
 // The program's connect waits while this process asks the peer for DDP. If the peer does not speak
 // it, the call continues, and the socket is untouched. Otherwise this process connects the
 // program's socket to itself over loopback and copies the bytes, so the program keeps its
 // descriptor.
-type connections struct {
+type tcpRelay struct {
 	program   *seccomp.Program
 	rules     []rules.Rule // for connections that the program makes
 	listeners []rules.Rule // for the program's listeners
@@ -70,15 +70,15 @@ type connections struct {
 	deciding sync.WaitGroup // arrivals
 	arrivals chan *arrival
 
-	place4 meetingPlace
-	place6 meetingPlace
+	loopback4 meetingPlace
+	loopback6 meetingPlace
 
-	looks     looks
+	pollers   signalPollers
 	accepting locks.Mutex[locks.Leaf] // held while acceptNow may have changed a listener's O_NONBLOCK flag
 
 	mu locks.Mutex[locks.Leaf]
 	// by the cookie of the program's socket
-	taken map[uint64]*taken // +checklocks:mu
+	conns map[uint64]*programConn // +checklocks:mu
 	// peers that do not speak DDP, and when to ask again
 	plain map[netip.AddrPort]time.Time // +checklocks:mu
 	// by the source address of the token: the arrivals in the queues of listeners
@@ -93,8 +93,9 @@ type connections struct {
 	allListeners func() ([]user.Listener, error)
 }
 
-// A taken is a connection that goes over DDP, or may turn out to.
-type taken struct {
+// A programConn is a connection of the program that goes over DDP, or may do so once that is
+// decided.
+type programConn struct {
 	cookie      uint64         // of the program's socket
 	decided     chan struct{}  // closed when that is decided
 	local, peer netip.AddrPort // as the program sees them
@@ -105,8 +106,8 @@ type taken struct {
 	errno    syscall.Errno
 }
 
-// newConnections returns nil if there are no rules.
-func newConnections(cfg Config) (*connections, error) {
+// newTCPRelay returns nil if there are no rules.
+func newTCPRelay(cfg Config) (*tcpRelay, error) {
 	if len(cfg.TCP) == 0 && len(cfg.TCPListen) == 0 {
 		return nil, nil
 	}
@@ -115,13 +116,13 @@ func newConnections(cfg Config) (*connections, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	t := &connections{
+	t := &tcpRelay{
 		rules: cfg.TCP, listeners: cfg.TCPListen, log: cfg.Log, timeout: cmp.Or(cfg.TCPTimeout, DefaultTCPTimeout),
 		sniffFor: cmp.Or(cfg.sniffFor, sniffFor),
 		tls:      cfg.ClientTLS, secure: cfg.ClientTLS != nil || cfg.ServerTLS != nil, insecure: cfg.Insecure,
-		taken: make(map[uint64]*taken), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
+		conns: make(map[uint64]*programConn), plain: make(map[netip.AddrPort]time.Time), tokens: make(map[netip.AddrPort]*arrival),
 		own: make(map[uint32]struct{}), kept: make(map[uint32][]*arrival),
-		place4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, place6: meetingPlace{ip: net.IPv6loopback},
+		loopback4: meetingPlace{ip: net.IPv4(127, 0, 0, 1)}, loopback6: meetingPlace{ip: net.IPv6loopback},
 		arrivals: make(chan *arrival), allListeners: user.Listeners, counts: cmp.Or(cfg.TCPCounts, new(TCPCounts)),
 	}
 	t.plainToo = !t.secure || cfg.PlainToo
@@ -138,7 +139,7 @@ func newConnections(cfg Config) (*connections, error) {
 }
 
 // calls returns the kinds of connections whose calls must be intercepted.
-func (t *connections) calls() (of seccomp.TCP) {
+func (t *tcpRelay) calls() (of seccomp.TCP) {
 	if t != nil && len(t.rules) > 0 {
 		of |= seccomp.Made
 	}
@@ -149,7 +150,7 @@ func (t *connections) calls() (of seccomp.TCP) {
 }
 
 // answer answers a call for TCP connections. It returns false if the call must continue.
-func (t *connections) answer(c *seccomp.Call) bool {
+func (t *tcpRelay) answer(c *seccomp.Call) bool {
 	switch c.Kind {
 	case seccomp.Connect:
 		to, ok, err := readAddress(process.Thread(c.Thread), c.Args[1], uint32(c.Args[2]))
@@ -182,7 +183,7 @@ func (t *connections) answer(c *seccomp.Call) bool {
 
 // notLent logs a call of a process whose descriptors or memory this process may not access. It is
 // then not even known whether a rule has chosen the connection.
-func (t *connections) notLent(call string, thread int, err error) {
+func (t *tcpRelay) notLent(call string, thread int, err error) {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.log.Warn("the kernel does not let this process look, so the connection stays untouched", "call", call, "thread", thread, "err", err)
 	}
@@ -199,7 +200,7 @@ func match(all []rules.Rule, a netip.AddrPort) bool {
 
 // chosen reports whether a rule has chosen connections to an address. It also returns the address
 // to connect to: the unspecified address means loopback.
-func (t *connections) chosen(to netip.AddrPort) (netip.AddrPort, bool) {
+func (t *tcpRelay) chosen(to netip.AddrPort) (netip.AddrPort, bool) {
 	if !to.Addr().Unmap().IsUnspecified() {
 		return to, match(t.rules, to)
 	}
@@ -208,7 +209,7 @@ func (t *connections) chosen(to netip.AddrPort) (netip.AddrPort, bool) {
 }
 
 // connect answers a connect to an address that a rule has chosen.
-func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
+func (t *tcpRelay) connect(c *seccomp.Call, to netip.AddrPort) {
 	fd, err := borrow(c)
 	if err != nil {
 		if errno, refused := t.untouched(to, err); refused {
@@ -229,7 +230,7 @@ func (t *connections) connect(c *seccomp.Call, to netip.AddrPort) {
 
 // take connects the socket over DDP, if that is possible. It returns false if the call must
 // continue.
-func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answered bool) {
+func (t *tcpRelay) take(fd int, to netip.AddrPort) (errno syscall.Errno, answered bool) {
 	fresh, err := t.check(fd)
 	var cookie uint64
 	if err == nil && fresh {
@@ -261,7 +262,7 @@ func (t *connections) take(fd int, to netip.AddrPort) (errno syscall.Errno, answ
 
 // without decides how a connect ends that cannot go over DDP because of err. It returns false if
 // the call must continue.
-func (t *connections) without(to netip.AddrPort, err error) (errno syscall.Errno, answered bool) {
+func (t *tcpRelay) without(to netip.AddrPort, err error) (errno syscall.Errno, answered bool) {
 	if reject := (*mpa.RejectError)(nil); errors.As(err, &reject) {
 		t.log.Warn("the peer rejects the connection", "to", to, "err", err)
 		return syscall.ECONNREFUSED, true
@@ -294,36 +295,36 @@ func refusal(err error) syscall.Errno {
 // enter records that a socket may become a connection over DDP. It replaces over, an earlier
 // connection of the same socket that has ended. If another connection is already recorded, enter
 // returns that, and first is false.
-func (t *connections) enter(cookie uint64, to netip.AddrPort, over *taken) (k *taken, first bool) {
+func (t *tcpRelay) enter(cookie uint64, to netip.AddrPort, over *programConn) (k *programConn, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k := t.taken[cookie]; k != nil && k != over {
+	if k := t.conns[cookie]; k != nil && k != over {
 		return k, false
 	}
-	k = &taken{cookie: cookie, decided: make(chan struct{}), peer: to}
-	t.taken[cookie] = k
+	k = &programConn{cookie: cookie, decided: make(chan struct{}), peer: to}
+	t.conns[cookie] = k
 	return k, true
 }
 
 // leave removes a socket that has not become a connection over DDP. The caller has set in k the
 // result of connect.
-func (t *connections) leave(k *taken) {
+func (t *tcpRelay) leave(k *programConn) {
 	t.forget(k)
 	close(k.decided)
 }
 
 // forget removes a connection, unless its socket already has another one.
-func (t *connections) forget(k *taken) {
+func (t *tcpRelay) forget(k *programConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.taken[k.cookie] == k {
-		delete(t.taken, k.cookie)
+	if t.conns[k.cookie] == k {
+		delete(t.conns, k.cookie)
 	}
 }
 
 // untouched logs that a connection chosen by a rule cannot be taken over. It refuses the connection
 // if TLS is required.
-func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Errno, refused bool) {
+func (t *tcpRelay) untouched(to netip.AddrPort, why error) (errno syscall.Errno, refused bool) {
 	t.counts.Untouched.Add(1)
 	if t.plainToo {
 		t.log.Warn("connection stays untouched", "to", to, "why", why)
@@ -334,7 +335,7 @@ func (t *connections) untouched(to netip.AddrPort, why error) (errno syscall.Err
 }
 
 // dial connects to a peer over DDP. It remembers peers that don't speak DDP.
-func (t *connections) dial(to netip.AddrPort) (*proxy.Half, error) {
+func (t *tcpRelay) dial(to netip.AddrPort) (*proxy.Half, error) {
 	t.mu.Lock()
 	until, known := t.plain[to]
 	t.mu.Unlock()
@@ -373,7 +374,7 @@ func isTimeout(err error) bool {
 
 // join connects the program's socket with the connection over DDP, and starts to copy bytes between
 // them.
-func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, bool) {
+func (t *tcpRelay) join(fd int, k *programConn, half *proxy.Half) (syscall.Errno, bool) {
 	blocks, err := isBlocking(fd)
 	var near *net.TCPConn
 	if err == nil {
@@ -404,9 +405,9 @@ func (t *connections) join(fd int, k *taken, half *proxy.Half) (syscall.Errno, b
 }
 
 // name answers getpeername and getsockname for a connection over DDP.
-func (t *connections) name(c *seccomp.Call) bool {
+func (t *tcpRelay) name(c *seccomp.Call) bool {
 	t.mu.Lock()
-	none := len(t.taken) == 0
+	none := len(t.conns) == 0
 	t.mu.Unlock()
 	if none {
 		return false
@@ -421,7 +422,7 @@ func (t *connections) name(c *seccomp.Call) bool {
 		return false
 	}
 	t.mu.Lock()
-	k := t.taken[cookie]
+	k := t.conns[cookie]
 	t.mu.Unlock()
 	if k == nil {
 		return false
@@ -442,19 +443,19 @@ func (t *connections) name(c *seccomp.Call) bool {
 	if err != nil {
 		return false
 	}
-	t.program.Answer(c, 0, writeAddress(waitingIn(t.program, c), a, domain, c.Args[1], c.Args[2]))
+	t.program.Answer(c, 0, writeAddress(threadMemoryOf(t.program, c), a, domain, c.Args[1], c.Args[2]))
 	return true
 }
 
 // drain waits until all that the program has written has been delivered, and logs the counts.
-func (t *connections) drain() {
+func (t *tcpRelay) drain() {
 	t.ended()
 	timer := time.AfterFunc(drainFor, t.end)
 	t.relays.Wait()
 	timer.Stop()
 	t.end()
 	t.deciding.Wait()
-	t.place4.close()
-	t.place6.close()
+	t.loopback4.close()
+	t.loopback6.close()
 	t.log.Info("TCP connections", "ddp", t.counts.DDP.Load(), "plain", t.counts.Plain.Load(), "untouched", t.counts.Untouched.Load())
 }

@@ -19,7 +19,7 @@ var err32Bit = errors.New("it is a 32-bit program")
 
 // call32 answers connect and listen of a 32-bit program, which cannot be taken over. It returns
 // false if the call must continue.
-func (t *connections) call32(c *seccomp.Call) bool {
+func (t *tcpRelay) call32(c *seccomp.Call) bool {
 	call := *c
 	isListen := c.Kind == seccomp.Listen32
 	if c.Kind == seccomp.SocketCall32 {
@@ -47,7 +47,7 @@ func (t *connections) call32(c *seccomp.Call) bool {
 const sysConnect = 3
 
 // listen32 handles a listener of a 32-bit program, which cannot be taken over.
-func (t *connections) listen32(c *seccomp.Call) {
+func (t *tcpRelay) listen32(c *seccomp.Call) {
 	fd, err := borrow(c)
 	if err == nil {
 		defer unix.Close(fd)
@@ -63,7 +63,7 @@ func (t *connections) listen32(c *seccomp.Call) {
 // fastOpen answers a send with MSG_FASTOPEN, which connects, to an address that a rule has chosen.
 // It answers as a kernel with fast open disabled, so the program calls connect, which can be taken
 // over. It returns false if the call must continue.
-func (t *connections) fastOpen(c *seccomp.Call) bool {
+func (t *tcpRelay) fastOpen(c *seccomp.Call) bool {
 	addr, n := c.Args[4], uint32(c.Args[5])
 	switch c.Kind {
 	case seccomp.SendMMsg: // the first message connects
@@ -88,7 +88,7 @@ func (t *connections) fastOpen(c *seccomp.Call) bool {
 // ifChosen answers a call that connects a TCP socket, its first argument, to an address in the
 // program's memory, if a rule has chosen that address. do returns the answer, or false if the call
 // must continue. ifChosen returns false if the caller must continue the call.
-func (t *connections) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to netip.AddrPort) (syscall.Errno, bool)) bool {
+func (t *tcpRelay) ifChosen(c *seccomp.Call, addr uint64, n uint32, do func(to netip.AddrPort) (syscall.Errno, bool)) bool {
 	to, ok, err := readAddress(process.Thread(c.Thread), addr, n)
 	if err != nil {
 		t.notLent("connect", c.Thread, err)

@@ -277,12 +277,12 @@ func (x *trial) words(s string) string {
 	return strings.NewReplacer("HOST", x.at.Addr().String(), "PORT", fmt.Sprint(x.at.Port()), "DIR", x.dir, "PGBIN", strings.Join(bin, "")).Replace(s)
 }
 
-// A trialResult is what a trial has brought.
+// A trialResult is the result of a trial.
 type trialResult struct {
 	outputs        [][]byte
 	status         string
 	made, accepted int  // over DDP
-	others         bool // were there, which a supervisor counts
+	others         bool // a supervisor has counted other connections
 	log            string
 }
 
@@ -352,7 +352,7 @@ func (r *trialResult) client(t *testing.T, x *trial, c tcpClient, supervised boo
 
 var countsLine = regexp.MustCompile(`"TCP connections" ddp=(\d+) plain=(\d+) untouched=(\d+)`)
 
-// counts returns what a supervisor has counted.
+// counts returns the counts of a supervisor.
 func counts(t *testing.T, log string) (ddp int, others bool) {
 	t.Helper()
 	m := countsLine.FindStringSubmatch(log)
@@ -381,7 +381,7 @@ func isListening(t *testing.T, at netip.AddrPort) bool {
 // TestTCPListeners has a thousand connections at a time, of one program to another one.
 func TestTCPListeners(t *testing.T) {
 	l := startListening(t, nil, "accept-echo", "127.0.0.1:0")
-	go func() { _, _ = io.Copy(io.Discard, l.out) }() // what it prints about each connection
+	go func() { _, _ = io.Copy(io.Discard, l.out) }() // its output about each connection
 	var log bytes.Buffer
 	mustSucceed(t, underTCP(t, l.address, &log, "tcp-echo", "1000", "10000"), &log, `"TCP connections" ddp=1000 plain=0 untouched=0`)
 	l.end(t, `"TCP connections" ddp=1000 plain=0 untouched=0`)

@@ -19,7 +19,7 @@ var (
 
 // check reports whether the socket is a TCP socket that is not connected yet. The error says why
 // such a socket cannot be taken over.
-func (t *connections) check(fd int) (fresh bool, err error) {
+func (t *tcpRelay) check(fd int) (fresh bool, err error) {
 	p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	switch {
 	case err == nil && p == unix.IPPROTO_MPTCP:
@@ -76,7 +76,7 @@ func isClosed(fd int) (bool, error) {
 }
 
 // isHere returns an error if the socket cannot reach this process's loopback.
-func (t *connections) isHere(fd int) error {
+func (t *tcpRelay) isHere(fd int) error {
 	network, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 	if err != nil {
 		return err

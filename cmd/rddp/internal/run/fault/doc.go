@@ -6,14 +6,14 @@
 //	WHAT[=VALUE][@WHEN]
 //
 //	loss=1%               this share of the packets is lost and sent again
-//	delay=5ms             each packet travels so long; jitter=1ms adds up to so much at random
+//	delay=5ms             each packet is delayed; jitter=1ms adds a random delay up to this
 //	rate=100M             bits per second
-//	cut@1MiB   cut@2s     a connection is reset after so many bytes, or after so long
+//	cut@1MiB   cut@2s     a connection is reset after this number of bytes, or after this time
 //	send=STATUS@WHEN      a work request of a send queue completes with this error status
 //	receive=STATUS@WHEN   so does a receive
 //	register=ERRNO@WHEN   the registration of memory fails
-//	qp-error@2s           a queue pair turns to error so long after it has come to RTS
-//	event=NAME@2s         the device raises an asynchronous event so long after it was opened
+//	qp-error@2s           a queue pair enters the error state this long after it has reached RTS
+//	event=NAME@2s         the device raises an asynchronous event this long after it was opened
 //	seed=7                of everything that is random; without it 1
 //
 // STATUS, ERRNO and NAME are the names in verbs and Linux, without IBV_WC_ and IBV_EVENT_, such as

@@ -30,7 +30,7 @@ func TestWaiting(t *testing.T) {
 			break // the program has ended
 		}
 		calls++
-		w := waiting{process.Thread(os.Getpid()), p.Listener, c}
+		w := threadMemory{process.Thread(os.Getpid()), p.Listener, c}
 		if err := w.Write([]byte("yes"), at); err != nil || !bytes.HasPrefix(b, []byte("yes")) {
 			t.Errorf("a thread that waits: %v, %q", err, b)
 		}

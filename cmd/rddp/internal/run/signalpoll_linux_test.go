@@ -10,11 +10,11 @@ import (
 // The waiting calls together look for signals equally often, however many there are, and none more
 // often than every 50 ms.
 func TestLooks(t *testing.T) {
-	var l looks
-	const calls = 100 * looksMost
+	var l signalPollers
+	const calls = 100 * pollersMost
 	for n := 1; n <= calls; n++ {
 		got := l.enter()
-		if got < signalPoll || n > looksMost && time.Duration(n)*signalPoll/got > looksMost {
+		if got < signalPoll || n > pollersMost && time.Duration(n)*signalPoll/got > pollersMost {
 			t.Fatalf("%d calls look every %v", n, got)
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/run/process"
 )
 
-// A registered is a process that has registered memory. A NIC keeps registered pages after their
-// process has ended, and a program that becomes a daemon relies on that if its parent has
-// registered MAP_SHARED memory. Here, private memory ends with its process, but shared memory
-// remains accessible through any other process that has the device open and the same memory mapped
-// at the same address. That process's memory map is read for each access, because it may change.
-type registered struct {
+// A registrant is a process that has registered memory, and gives access to that memory. A NIC
+// keeps registered pages after their process has ended, and a program that becomes a daemon relies
+// on that if its parent has registered MAP_SHARED memory. Here, private memory ends with its
+// process, but shared memory remains accessible through any other process that has the device open
+// and the same memory mapped at the same address. That process's memory map is read for each
+// access, because it may change.
+type registrant struct {
 	*process.Process
 	file *openFile
 	// the shared parts of the memory; Check sets it before the device uses the memory
@@ -22,12 +23,12 @@ type registered struct {
 }
 
 // Check checks that the process may access the memory, and records which parts are shared.
-func (r *registered) Check(addr, n uint64, write bool) (err error) {
+func (r *registrant) Check(addr, n uint64, write bool) (err error) {
 	r.shared, err = r.Process.Shared(addr, n, write)
 	return err
 }
 
-func (r *registered) Read(b []byte, addr uint64) error {
+func (r *registrant) Read(b []byte, addr uint64) error {
 	err := r.Process.Read(b, addr)
 	if err != nil && r.throughAnother(addr, len(b), false, func(p *process.Process) error { return p.Read(b, addr) }) {
 		return nil
@@ -35,7 +36,7 @@ func (r *registered) Read(b []byte, addr uint64) error {
 	return err
 }
 
-func (r *registered) Write(b []byte, addr uint64) error {
+func (r *registrant) Write(b []byte, addr uint64) error {
 	err := r.Process.Write(b, addr)
 	if err != nil && r.throughAnother(addr, len(b), true, func(p *process.Process) error { return p.Write(b, addr) }) {
 		return nil
@@ -46,7 +47,7 @@ func (r *registered) Write(b []byte, addr uint64) error {
 // throughAnother calls do with other processes that have the same n bytes at addr, until a call
 // succeeds. It reports whether one did. A process may unmap the memory at any time, so its map is
 // checked each time.
-func (r *registered) throughAnother(addr uint64, n int, write bool, do func(*process.Process) error) bool {
+func (r *registrant) throughAnother(addr uint64, n int, write bool, do func(*process.Process) error) bool {
 	if len(r.shared) == 0 {
 		return false
 	}

@@ -104,7 +104,7 @@ func TestMemoryOutlivesProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer device.Close()
-	r := &registered{Process: p, file: f}
+	r := &registrant{Process: p, file: f}
 	at := uint64(sharedAt + page - 4) // across a page
 	if err := r.Check(sharedAt, uint64(2*page), true); err != nil {
 		t.Fatal(err)
