@@ -183,7 +183,7 @@ var runFaults = []Fault{
 		Old: "if r.l.isSelf() {", New: "if false {",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestSelfRefused$"},
 	{Name: "no event about what a queue pair refuses itself", File: "cmd/rddp/internal/run/device/ending.go",
-		Old: "case c.how == endTheirs && c.self:", New: "case c.how == endOurs && c.self:",
+		Old: "case c.how == endTheirs && c.kind == linkSelf:", New: "case c.how == endOurs && c.kind == linkSelf:",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestSelfRefused$"},
 	{Name: "a window of a queue pair that only others use", File: "cmd/rddp/internal/run/device/send.go",
 		Old: "s.at.pd.bind(&s.wr.Bind, l.serving.QPNum())", New: "s.at.pd.bind(&s.wr.Bind, l.conn.QPNum())",

@@ -124,7 +124,14 @@ func (p *Pair) Start(c *conn.Conn, w Wire, initiator bool, peer uint32, attrs *u
 	if err != nil {
 		return err
 	}
-	l := q.newLink(c, peer, w)
+	kind := linkJoined
+	switch {
+	case w == Plain:
+		kind = linkPlain
+	case ended != nil:
+		kind = linkManaged
+	}
+	l := q.newLink(c, peer, kind)
 	l.ended = ended
 	if attrs == nil { // as siw has them
 		s := c.Peer().Agreement
@@ -144,7 +151,7 @@ func (q *queuePair) manage(l *link, life uint64, attrs *uverbs.Attributes) bool 
 	if !q.life.mayManage(life) || !q.ctx.dev.begin(2) { // receive and complete
 		return false
 	}
-	q.life.manages(attrs, l.plain)
+	q.life.manages(attrs, l.kind == linkPlain)
 	q.setLinkLocked(l)
 	q.beginFaultsLocked()
 	return true

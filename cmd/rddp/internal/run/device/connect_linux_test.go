@@ -86,7 +86,7 @@ func TestManagedRefuses(t *testing.T) {
 	q.mu.Lock()
 	life := q.life.number
 	q.mu.Unlock()
-	l := q.newLink(pairOfConns(t), 0, Frames)
+	l := q.newLink(pairOfConns(t), 0, linkJoined)
 	if !l.run(q.manage(l, life, &uverbs.Attributes{})) {
 		t.Fatal("it is not connected")
 	}

@@ -187,14 +187,14 @@ func (e *end) blame() {
 
 // closing returns how the connection of the link has ended.
 func (l *link) closing(err error) closing {
-	return closing{endOf(err), l.plain, l.ended != nil, l.q.srq != nil, l.isSelf()}
+	return closing{endOf(err), l.kind, l.q.srq != nil}
 }
 
 // receive reads frames until the connection ends.
 func (l *link) receive() {
 	defer l.q.ctx.dev.work.Done()
 	var err error
-	if l.plain {
+	if l.kind == linkPlain {
 		err = l.receiver.runPlain()
 	} else {
 		err = l.receiver.run(l.conn)
@@ -206,7 +206,7 @@ func (l *link) receive() {
 // shut closes the connection. That flushes all its requests, so complete finds their Completions.
 func (l *link) shut() {
 	_ = l.conn.Close()
-	if l.isSelf() {
+	if l.kind == linkSelf {
 		<-l.served
 	}
 	l.cancel()
@@ -266,7 +266,7 @@ func forgetLater(c *conn.Conn, forget func()) {
 // sayBye tells the peer what has been received, and that nothing follows. A program may end as soon
 // as it has received a Send, and the peer's program must not take that Send for lost.
 func (l *link) sayBye() {
-	if l.plain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
+	if l.kind == linkPlain || l.post(frame{kind: frameAck, number: l.receiver.consumedNumber()}, frame{kind: frameBye}) != nil {
 		l.close()
 		return
 	}
@@ -294,7 +294,7 @@ func (l *link) settleDebts() {
 		_ = l.serving.Wait(l.ctx) // the peer may be gone before the program has posted a receive
 	}()
 	idle := l.receiver.awaitIdle()
-	if !l.isSelf() { // its work requests are the peer's
+	if l.kind != linkSelf { // its work requests are the peer's
 		l.q.mu.Lock()
 		if l.out.owes() {
 			l.alarmLocked(alarmOwnWork, ownWork)

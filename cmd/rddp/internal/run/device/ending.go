@@ -67,13 +67,9 @@ var (
 
 // A closing is how the connection of a link has ended, and whose it is.
 type closing struct {
-	how connectionEnd
-	// plain says that it has no frames, and managed that a connection manager has made it: the
-	// manager tells the program of any end. So the program's receives are flushed, too, however the
-	// connection has ended: it may wait for them alone.
-	plain, managed bool
-	// shared says that the receives are not the queue pair's own, and self that it is its own peer.
-	shared, self bool
+	how    connectionEnd
+	kind   linkKind
+	shared bool // the receives are not the queue pair's own
 }
 
 // A connectionEnd says how a connection has ended.
@@ -90,7 +86,7 @@ const (
 // leave before this end knows what has left, so the judgment comes after that.
 func (c *closing) steps() []step {
 	s := []step{stepSettleDebts, stepClose, stepDrain, stepJudge}
-	if c.how != endOurs || c.plain {
+	if c.how != endOurs || c.kind == linkPlain {
 		return s[1:]
 	}
 	return s
@@ -112,7 +108,7 @@ const (
 // steps returns what follows from a verdict.
 func (v verdict) steps(c *closing) (s []step) {
 	flush, last := stepFlush, []step(nil)
-	if c.managed && !c.shared { // after the last receive, the program hears nothing any more
+	if c.kind.isManaged() && !c.shared { // after the last receive, the program hears nothing any more
 		flush, last = stepButLast, []step{stepLast}
 	}
 	switch v {
@@ -125,7 +121,7 @@ func (v verdict) steps(c *closing) (s []step) {
 		s = []step{stepFail, flush, stepRaise}
 	case verdictFails:
 		switch {
-		case c.how == endTheirs && c.self:
+		case c.how == endTheirs && c.kind == linkSelf:
 			s = []step{stepBlame, stepFail, flush, stepRaise}
 		case c.how == endTheirs:
 			s = []step{stepBlame, stepFail, flush}
@@ -135,7 +131,7 @@ func (v verdict) steps(c *closing) (s []step) {
 	default:
 		s = []step{stepFail, flush}
 	}
-	if c.managed {
+	if c.kind.isManaged() {
 		s = slices.Concat(s, []step{stepTell}, last)
 	}
 	return s

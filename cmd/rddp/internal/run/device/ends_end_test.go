@@ -159,7 +159,7 @@ func (x *testEnding) unlinks(s step) {
 		x.then(h.out.leaves())
 		x.e.settling = false
 	case stepBye:
-		if h.kind == joinedPlain {
+		if h.kind == linkPlain {
 			h.shuts(endOrderly, nil)
 			break
 		}
@@ -175,7 +175,7 @@ func (x *testEnding) settles() {
 	e, h := x.e, x.h
 	culprit, front, failures := h.out.culprit, true, 0
 	for _, f := range h.out.settles(x.status) {
-		if front = front && f != culprit; front && culprit != nil && h.kind != joinedPlain && f.status == uverbs.FlushErr && h.peer.has(f) {
+		if front = front && f != culprit; front && culprit != nil && h.kind != linkPlain && f.status == uverbs.FlushErr && h.peer.has(f) {
 			e.blame("the peer has got %d, which gets %v", f.id, f.status)
 		}
 		front = front && f.status == uverbs.Success
@@ -231,10 +231,10 @@ func (h *half) shuts(how connectionEnd, blamed *flight) {
 
 // ends is link.receive behind the end of the connection.
 func (h *half) ends(how connectionEnd, blamed *flight) {
-	if h.ended = true; how == endOurs && h.kind != joinedPlain {
+	if h.ended = true; how == endOurs && h.kind != linkPlain {
 		h.out.owes()
 	}
-	c := closing{how: how, managed: h.kind != joinedAlone, plain: h.kind == joinedPlain}
+	c := closing{how: how, kind: h.kind}
 	h.e.goes(testEnding{h: h, steps: c.steps(), closing: c, blamed: blamed})
 }
 

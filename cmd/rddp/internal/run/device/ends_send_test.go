@@ -117,7 +117,7 @@ func (h *half) post(b *[]packet, p piece) bool {
 		h.e.blame("%d ends behind %d of %d bytes", w.id, h.s.done+p.n, w.n)
 	}
 	h.s.sent(&h.out, p)
-	if h.kind == joinedPlain && p.kind != pieceRead {
+	if h.kind == linkPlain && p.kind != pieceRead {
 		h.taken = append(h.taken, f)
 	}
 	*b = append(*b, out)
@@ -187,7 +187,7 @@ func (h *half) deliver() bool {
 // it.
 func (e *testEnd) checkOrder(h *half, p packet) {
 	for _, w := range h.peer.e.posted {
-		if h.kind != joinedPlain && w.id < p.id && (w.op == uverbs.OpSend || w.isReceived() && p.kind == packetQuestion) && !w.isLocal(h.kind) && !slices.Contains(e.received, w.id) {
+		if h.kind != linkPlain && w.id < p.id && (w.op == uverbs.OpSend || w.isReceived() && p.kind == packetQuestion) && !w.isLocal(h.kind) && !slices.Contains(e.received, w.id) {
 			e.blame("%d reaches the memory before %d", p.id, w.id)
 		}
 	}

@@ -64,8 +64,8 @@ func (w *wish) wr() uverbs.SendWR {
 }
 
 // isLocal reports whether the work request fails at this end.
-func (w *wish) isLocal(k joiningKind) bool {
-	return w.local != wishRight || k == joinedPlain && !isPlain(w.op)
+func (w *wish) isLocal(k linkKind) bool {
+	return w.local != wishRight || k == linkPlain && !isPlain(w.op)
 }
 
 // isReceived reports whether the peer's program takes part in it.
@@ -78,7 +78,7 @@ type half struct {
 	out      outgoing
 	in       incoming
 	wire     []packet // to the peer
-	kind     joiningKind
+	kind     linkKind
 	shut     bool // this end sends nothing more
 	ended    bool // this end reads nothing more
 	discards bool // what comes to this end's memory does not get there
@@ -152,11 +152,11 @@ func (e *testEnd) complete(id uint64, s uverbs.WCStatus) {
 	switch {
 	case e.failed:
 		e.blame("work request %d has success behind a failure", id)
-	case w.isLocal(e.last.kind), w.remote && e.last.kind != joinedPlain:
+	case w.isLocal(e.last.kind), w.remote && e.last.kind != linkPlain:
 		e.blame("work request %d is wrong, and has success", id)
 	case w.op == uverbs.OpRead && !e.answered[id]:
 		e.blame("Read %d has success without its answer", id)
-	case e.last.kind == joinedPlain: // TCP has taken it
+	case e.last.kind == linkPlain: // TCP has taken it
 	case w.op == uverbs.OpWrite && !peer.done[id]:
 		e.blame("Write %d has success, and has not come", id)
 	case w.isReceived() && !slices.Contains(peer.received, id):

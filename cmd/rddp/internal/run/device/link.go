@@ -23,6 +23,7 @@ type link struct {
 	serving *conn.Conn
 	served  chan struct{}
 	peer    uint32 // QPN
+	kind    linkKind
 
 	// ctx is done when the connection has ended.
 	ctx    context.Context
@@ -49,7 +50,6 @@ type link struct {
 	// ends the Discard of what the peer writes; nil if there is none
 	forget func() // +checklocks:q.mu
 
-	plain bool   // without frames: see plain.go
 	ended func() // of a connection manager: called when the connection has ended; nil if there is none
 
 	receiver receiver
@@ -156,7 +156,7 @@ func (q *queuePair) giveUp(c *conn.Conn) {
 // start makes c the connection of q, and starts the goroutines of the link. It returns false if q
 // is not waiting for it any more. life is that of q when the connection was begun.
 func (q *queuePair) start(c *conn.Conn, peer uint32, life uint64) bool {
-	return q.startLink(q.newLink(c, peer, Frames), life)
+	return q.startLink(q.newLink(c, peer, linkJoined), life)
 }
 
 // startLink is start with a link that newLink has returned.
@@ -172,8 +172,8 @@ func (q *queuePair) startLink(l *link, life uint64) bool {
 }
 
 // newLink returns a link that q does not have yet.
-func (q *queuePair) newLink(c *conn.Conn, peer uint32, w Wire) *link {
-	l := &link{q: q, conn: c, serving: c, peer: peer, plain: w == Plain, out: outgoing{plain: w == Plain, serves: c.Peer().Agreement.ORD}, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
+func (q *queuePair) newLink(c *conn.Conn, peer uint32, k linkKind) *link {
+	l := &link{q: q, conn: c, serving: c, peer: peer, kind: k, out: outgoing{kind: k, serves: c.Peer().Agreement.ORD}, chunks: make(map[uint64]*chunk), drained: make(chan struct{}), settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(q.ctx.dev.ctx)
 	l.receiver.l, l.receiver.in.unreliable = l, q.kind == uverbs.UC
 	return l
@@ -195,7 +195,7 @@ func (l *link) run(started bool) bool {
 		return false
 	}
 	l.q.ctx.dev.log.Info("joined", "qpn", l.q.num, "peer", l.peer, "address", l.conn.RemoteAddr().String(), "over", l.way())
-	if l.isSelf() {
+	if l.kind == linkSelf {
 		go l.serve()
 	}
 	go l.receive()
@@ -214,15 +214,12 @@ func (l *link) post(frames ...frame) error {
 	return err
 }
 
-// isSelf reports whether the link joins a queue pair with itself.
-func (l *link) isSelf() bool { return l.serving != l.conn }
-
 // way says what the connection goes over, for people.
 func (l *link) way() string {
 	switch {
-	case l.plain:
+	case l.kind == linkPlain:
 		return "plain iWARP"
-	case l.isSelf():
+	case l.kind == linkSelf:
 		return "the device itself"
 	case isNear(l.conn):
 		return "memory"

@@ -10,18 +10,11 @@ import (
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 )
 
-// A joiningKind says how two queue pairs are joined.
-type joiningKind uint8
-
-const (
-	joinedAlone   joiningKind = iota // by their attributes
-	joinedManaged                    // by a connection manager
-	joinedPlain                      // by a connection manager, without frames
-	joiningKinds
-)
+// linkKinds are the kinds of link that the tests try.
+var linkKinds = [...]linkKind{linkJoined, linkManaged, linkPlain}
 
 // newEnds returns two queue pairs that are joined.
-func newEnds(k joiningKind) [2]*testEnd {
+func newEnds(k linkKind) [2]*testEnd {
 	ends := [2]*testEnd{{name: "a"}, {name: "b"}}
 	for _, e := range ends {
 		e.v.kind = uverbs.RC
@@ -33,13 +26,13 @@ func newEnds(k joiningKind) [2]*testEnd {
 }
 
 // joinEnds joins two queue pairs in RESET.
-func joinEnds(ends [2]*testEnd, k joiningKind) {
+func joinEnds(ends [2]*testEnd, k linkKind) {
 	var halves [2]*half
 	for i, e := range ends {
-		halves[i] = &half{e: e, kind: k, out: outgoing{plain: k == joinedPlain, serves: 4}}
+		halves[i] = &half{e: e, kind: k, out: outgoing{kind: k, serves: 4}}
 		e.h, e.last = halves[i], halves[i]
-		if k != joinedAlone {
-			e.v.manages(&uverbs.Attributes{Timeout: 14}, k == joinedPlain)
+		if k != linkJoined {
+			e.v.manages(&uverbs.Attributes{Timeout: 14}, k == linkPlain)
 			continue
 		}
 		for _, s := range []uverbs.State{uverbs.Init, uverbs.RTR, uverbs.RTS} {
@@ -313,7 +306,7 @@ func finish(ends [2]*testEnd) error {
 		if e.v.attrs.State == uverbs.Err && len(e.recvs) > 0 {
 			return fmt.Errorf("%s: receives wait in ERR", e.name)
 		}
-		if h := e.last; h.ended && h.kind != joinedAlone && !h.told {
+		if h := e.last; h.ended && h.kind != linkJoined && !h.told {
 			return fmt.Errorf("%s: the connection has ended, and the manager does not know", e.name)
 		}
 		if len(e.tasks) > 0 {
@@ -338,7 +331,7 @@ func (x happening) String() string {
 
 // play has events happen to two new ends, and everything come to its end. It returns the events
 // that could happen.
-func play(k joiningKind, schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
+func play(k linkKind, schedule []happening) (happened []happening, ends [2]*testEnd, err error) {
 	ends = newEnds(k)
 	defer func() {
 		if r := recover(); r != nil {
@@ -372,7 +365,7 @@ func TestSchedules(t *testing.T) {
 		for i := range schedule {
 			schedule[i] = randomHappening(r)
 		}
-		k := joiningKind(seed % uint64(joiningKinds))
+		k := linkKinds[seed%uint64(len(linkKinds))]
 		happened, _, err := play(k, schedule)
 		steps += len(happened)
 		if err != nil {
@@ -392,7 +385,7 @@ func randomHappening(r *rand.Rand) happening {
 }
 
 // shrink returns a short part of a schedule that still fails.
-func shrink(k joiningKind, s []happening) []happening {
+func shrink(k linkKind, s []happening) []happening {
 	for size := len(s) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(s); {
 			less := slices.Delete(slices.Clone(s), i, i+size)
@@ -408,7 +401,7 @@ func shrink(k joiningKind, s []happening) []happening {
 
 // An endKey is what matters of an end for what may happen next.
 type endKey struct {
-	kind                                      joiningKind
+	kind                                      linkKind
 	join                                      joinState
 	state                                     uverbs.State
 	out                                       outgoingState
@@ -442,7 +435,7 @@ func TestPairsOfEvents(t *testing.T) {
 		for i := range schedule {
 			schedule[i] = randomHappening(r)
 		}
-		k := joiningKind(seed % uint64(joiningKinds))
+		k := linkKinds[seed%uint64(len(linkKinds))]
 		prefix, ends := begin(k, schedule)
 		key := [2]endKey{ends[0].key(), ends[1].key()}
 		if seen[key] {
@@ -470,7 +463,7 @@ func TestPairsOfEvents(t *testing.T) {
 }
 
 // begin has events happen to two new ends, and returns those that could.
-func begin(k joiningKind, schedule []happening) (happened []happening, ends [2]*testEnd) {
+func begin(k linkKind, schedule []happening) (happened []happening, ends [2]*testEnd) {
 	ends = newEnds(k)
 	for _, x := range schedule {
 		if x.apply(ends) {

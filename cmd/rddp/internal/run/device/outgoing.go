@@ -57,13 +57,26 @@ func (f *flight) isDone(acked uint32) bool {
 	return f.isWrite || f.isOver(acked)
 }
 
+// A linkKind says who has joined the two queue pairs of a link, and what its connection carries.
+type linkKind uint8
+
+const (
+	linkJoined  linkKind = iota // the programs, by attributes; it carries frames
+	linkSelf                    // the program, a queue pair with itself
+	linkManaged                 // a connection manager, with frames
+	// A connection manager, without frames: a flight ends with the Completions of its pieces.
+	linkPlain
+)
+
+// isManaged reports whether a connection manager tells the program of any end of the link. So the
+// program's receives are flushed, too, however it has ended: the program may wait for them alone.
+func (k linkKind) isManaged() bool { return k >= linkManaged }
+
 // An outgoing is the half of a link that sends: the work requests on their way, and the frames that
 // are not acknowledged. It is a value without lock, goroutine or clock, as a life is.
 type outgoing struct {
 	state outgoingState
-	// plain says that the connection has no frames. Then a flight ends with the Completions of its
-	// pieces.
-	plain bool
+	kind  linkKind
 	// serves is how many Reads and atomics the peer serves at a time. The connection keeps that
 	// depth.
 	serves int
@@ -343,9 +356,9 @@ func (o *outgoing) ended(c *closing) verdict {
 		return verdictRefused
 	case c.how == endOurs:
 		return verdictOurs
-	case c.managed && c.how == endOrderly && o.isIdle():
+	case c.kind.isManaged() && c.how == endOrderly && o.isIdle():
 		return verdictLeft
-	case c.managed || c.how == endTheirs:
+	case c.kind.isManaged() || c.how == endTheirs:
 		return verdictFails
 	case c.how == endOrderly:
 		return verdictMiss

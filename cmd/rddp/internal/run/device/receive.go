@@ -279,7 +279,7 @@ func (r *receiverHands) fail(m *inbound, status uverbs.WCStatus) {
 	(*receiver)(r).noteIdleLocked()
 	q := r.l.q
 	q.recvCQ.complete(&uverbs.WC{ID: m.id, Status: status, Op: uverbs.WCRecv, QPN: q.num}, true)
-	if r.l.isSelf() {
+	if r.l.kind == linkSelf {
 		return // the refusal is on its way to this queue pair, and fails it with the reason
 	}
 	r.l.q.mu.Lock()

@@ -48,7 +48,7 @@ func (q *queuePair) tryJoinSelf(ctx context.Context, life uint64) error {
 	cfg := nearConfig(q.config())
 	asking, serving := conn.New(conn.StreamOf(a), true, cfg, nil), conn.New(conn.StreamOf(b), false, cfg, nil)
 	if err = q.startUpSelf(ctx, asking, serving, cfg, life); err == nil {
-		l := q.newLink(asking, q.num, Frames)
+		l := q.newLink(asking, q.num, linkSelf)
 		l.serving, l.served = serving, make(chan struct{})
 		if q.startLink(l, life) {
 			return nil

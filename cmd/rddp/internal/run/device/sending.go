@@ -123,15 +123,15 @@ func (s *sending) begins(o *outgoing) bool {
 	f := s.flight
 	switch reads := isRead(s.wr.Op); {
 	case f.status != uverbs.Success:
-	case o.plain && (!isPlain(s.wr.Op) || reads && o.serves == 0):
+	case o.kind == linkPlain && (!isPlain(s.wr.Op) || reads && o.serves == 0):
 		f.status = uverbs.LocalQPErr
-	case o.plain || !reads:
+	case o.kind == linkPlain || !reads:
 	case s.depth == 0:
 		f.status, f.why = uverbs.LocalQPErr, "a Read or an atomic, and max_rd_atomic of the queue pair is 0"
 	case o.serves == 0: // a NIC would send it, and hear that the request is invalid
 		f.status, f.why = uverbs.RemoteInvalidErr, "a Read or an atomic, and max_dest_rd_atomic of the peer's queue pair is 0"
 	}
-	f.isRead = f.isRead || o.plain // it ends with the Completions of its pieces
+	f.isRead = f.isRead || o.kind == linkPlain // it ends with the Completions of its pieces
 	if o.begins(f); f.status != uverbs.Success {
 		s.awaited = true // it completes behind those in front of it, which may be unsignaled
 		return false
@@ -149,11 +149,11 @@ func (s *sending) next(o *outgoing) piece {
 	switch {
 	case isLocal(op):
 		p.kind, p.last = pieceLocal, true
-	case o.plain && !isRead(op) && !f.isWrite:
+	case o.kind == linkPlain && !isRead(op) && !f.isWrite:
 		p.kind, p.n, p.last = pieceMessage, f.n, true
 	case !isRead(op) && !f.writes:
 		return s.nextOfSend(o, p)
-	case s.first && !o.isInOrder(f), s.first && isRead(op) && !o.plain && !o.mayRead(s.depth):
+	case s.first && !o.isInOrder(f), s.first && isRead(op) && o.kind != linkPlain && !o.mayRead(s.depth):
 	case isAtomic(op):
 		p.kind, p.n, p.last = pieceAtomic, 8, true
 	case isRead(op):
@@ -250,7 +250,7 @@ const (
 // follows at once.
 func (s *sending) asks(o *outgoing, framed, more bool) (a asking) {
 	due := s.flights >= askEvery || s.frames >= window/2 || !more && (s.awaited || s.active)
-	if o.plain || !due {
+	if o.kind == linkPlain || !due {
 		return askNot
 	}
 	a = askLast

@@ -56,7 +56,7 @@ func (v *vigil) look(now, heard time.Time, limit time.Duration) (ask, lost bool)
 //
 // +checklocks:l.q.mu
 func (l *link) watchLocked(limit time.Duration) {
-	if !l.q.agenda.has(alarmVigil) && limit > 0 && !l.plain && l.q.kind == uverbs.RC && !isNear(l.conn) && !l.isSelf() {
+	if !l.q.agenda.has(alarmVigil) && limit > 0 && l.q.kind == uverbs.RC && l.kind != linkPlain && !isNear(l.conn) && l.kind != linkSelf {
 		l.vigil = vigil{last: time.Now()}
 		l.alarmLocked(alarmVigil, roundOf(limit))
 	}
