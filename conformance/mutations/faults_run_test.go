@@ -180,7 +180,7 @@ var runFaults = []Fault{
 		Old: "q.ctx.dev.has(q.life.attrs.Address.DGID)", New: "q.gidLocked() == q.life.attrs.Address.DGID",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestSelfAddresses$"},
 	{Name: "a refusal to oneself that flushes what it refuses", File: "cmd/rddp/internal/run/device/receive.go",
-		Old: "if r.l.isSelf() {", New: "if false {",
+		Old: "if r.l.kind == linkSelf {", New: "if false {",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestSelfRefused$"},
 	{Name: "no event about what a queue pair refuses itself", File: "cmd/rddp/internal/run/device/ending.go",
 		Old: "case c.how == endTheirs && c.kind == linkSelf:", New: "case c.how == endOurs && c.kind == linkSelf:",
