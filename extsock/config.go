@@ -3,6 +3,7 @@ package extsock
 import (
 	"crypto/tls"
 	"log/slog"
+	"math"
 	"net"
 	"time"
 
@@ -347,6 +348,9 @@ const (
 	responderTimeout    = 5 * time.Second
 	defaultPrefer       = 2 * time.Second
 	defaultCloseTimeout = 5 * time.Second
+
+	maxRecvDepth = math.MaxUint16
+	maxRecvSize  = math.MaxInt32 // fits an int of 32 bits and the capability record
 )
 
 func (c *Config) recvDepth() int {

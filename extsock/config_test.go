@@ -26,14 +26,15 @@ func TestConfigTooLarge(t *testing.T) {
 			t.Run(fmt.Sprintf("size %d, depth %d", size, depth), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{RecvSize: size, RecvDepth: depth}}, side{})
-					if i, r := option(t, ci, extsock.DDP_MESSAGES), option(t, cr, extsock.DDP_MESSAGES); i != 0 || r != 0 {
-						t.Errorf("DDP_MESSAGES: %d at one end, %d at the other", i, r)
+					if !ci.ConnectionState().ByteStream || !cr.ConnectionState().ByteStream {
+						t.Error("not a byte stream at both ends")
 					}
-					if got := option(t, ci, extsock.DDP_RECV_SIZE); got != math.MaxInt32 {
-						t.Errorf("DDP_RECV_SIZE is %d, want %d", got, math.MaxInt32)
+					gotDepth, gotSize := extsock.RecvLimits(ci)
+					if gotSize != math.MaxInt32 {
+						t.Errorf("RecvSize means %d, want %d", gotSize, math.MaxInt32)
 					}
-					if got := option(t, ci, extsock.DDP_RECV_DEPTH); depth > 0 && got != math.MaxUint16 {
-						t.Errorf("DDP_RECV_DEPTH is %d, want %d", got, math.MaxUint16)
+					if depth > 0 && gotDepth != math.MaxUint16 {
+						t.Errorf("RecvDepth means %d, want %d", gotDepth, math.MaxUint16)
 					}
 					go func() {
 						for range 3 {
@@ -71,9 +72,8 @@ func TestConfigNegative(t *testing.T) {
 		}
 		wire := simtoe.Config{Delay: 100 * time.Millisecond}
 		ci, cr := simPair(t, wire, side{cfg: cfg}, side{cfg: cfg})
-		depth, size := option(t, ci, extsock.DDP_RECV_DEPTH), option(t, ci, extsock.DDP_RECV_SIZE)
-		if depth != 32 || size != 64<<10 {
-			t.Errorf("DDP_RECV_DEPTH is %d, DDP_RECV_SIZE is %d, want the defaults", depth, size)
+		if depth, size := extsock.RecvLimits(ci); depth != 32 || size != 64<<10 {
+			t.Errorf("RecvDepth means %d, RecvSize %d, want the defaults", depth, size)
 		}
 		// As many requests as the send queue takes have room in the completion queue.
 		posted := 0

@@ -39,7 +39,7 @@ type Conn struct {
 
 	stream toe.Stream
 	under  net.Conn // the net.Conn that the stream was made from, or the stream itself
-	cfg    *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
+	cfg    *Config  // never changes
 	trace  *observe.Trace
 	door   *startup.Door // of the Listener that accepted the connection; nil: none
 
@@ -116,13 +116,6 @@ func (c *Conn) ok() bool { return c != nil && c.startup != nil }
 
 // unknownPeer is the peer of connections before startup.
 var unknownPeer startup.Peer
-
-// config returns the settings of the connection. The Config that it points to never changes.
-func (c *Conn) config() *Config {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cfg
-}
 
 // Read reads up to len(p) bytes into p.
 //

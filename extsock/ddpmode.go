@@ -41,7 +41,7 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	if err := privateDataError(c.config(), privateData, true); err != nil { // before startup begins
+	if err := privateDataError(c.cfg, privateData, true); err != nil { // before startup begins
 		return c.opError("ddp", err)
 	}
 	if !c.initiator {
@@ -129,7 +129,7 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 
 // requireRequest is ReceiveRequest for a peer that must send a Request.
 func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
-	err := privateDataError(c.config(), nil, true)
+	err := privateDataError(c.cfg, nil, true)
 	if err == nil {
 		err = c.startup.Begin()
 	}

@@ -128,25 +128,8 @@
 // # Options
 //
 // [Config] has the settings with which connections begin, in groups; the ten that programs set most
-// come first. [Conn.SetsockoptInt] changes those of one connection, at level [SOL_DDP], until the
-// switch to DDP mode begins. After that the error is [ErrMode], or [ErrBusy] while the switch is
-// under way. [Conn.GetsockoptInt] returns the setting. In DDP mode it returns what startup agreed
-// on, if the ends agree on that option.
-//
-//	option            value
-//	DDPMODE           1: DDP mode, 0: TCP mode; setting it to 1 calls Conn.EnableDDP
-//	DDP_MARKERS       1: markers in the FPDUs that this end receives
-//	DDP_CRC           1: CRC32C in each FPDU; 0 has an effect only if the peer agrees
-//	DDP_MPA_REVISION  newest revision of MPA, 1 or 2
-//	DDP_MAX_FPDU      maximum bytes of an FPDU that this end sends, 136 to 64776; 0: automatic
-//	DDP_IRD, DDP_ORD  maximum RDMA Reads in flight to this end and from it, 0 to 16382
-//	DDP_RECV_DEPTH    receive buffers for Read, 1 to 65535; see the constant
-//	DDP_RECV_SIZE     bytes of each receive buffer for Read; a byte stream uses at least 512
-//	DDP_CROSSOVER     bytes from which a Write is placed by RDMA Write; 0: chosen, -1: never
-//	DDP_MESSAGES      1: message mode, 0: Read and Write are a byte stream
-//
-// An option or level that does not exist gives errors.ErrUnsupported. A value that the option
-// cannot have gives syscall.EINVAL.
+// come first. [DDPMODE] is a socket option, as in C: [Conn.SetsockoptInt] sets it, and
+// [Conn.GetsockoptInt] returns it. [Conn.ConnectionState] has what startup has agreed on.
 //
 // # Ownership of memory
 //

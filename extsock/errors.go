@@ -28,8 +28,8 @@ var (
 	// ErrMode means that the connection is not in the mode that the call needs:
 	//
 	//   - The verbs need DDP mode.
-	//   - EnableDDP and the socket options need TCP mode, and so does the Write of
-	//     SyscallConn. A connection in DDP mode does not return to it.
+	//   - EnableDDP needs TCP mode, and so does the Write of SyscallConn. A connection in DDP mode
+	//     does not return to it.
 	//   - Sends and Immediate Data need message mode (Config.Messages), because they would disturb
 	//     a byte stream.
 	//   - Read needs receive buffers that the connection posts, and PostRecv needs a receive queue

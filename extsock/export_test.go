@@ -159,3 +159,6 @@ func BacklogHasRoom(shared bool, calls, seated int) bool {
 	b.shared, b.calls, b.seated = shared, calls, seated
 	return b.hasRoom()
 }
+
+// RecvLimits returns what RecvDepth and RecvSize of the Config mean.
+func RecvLimits(c *Conn) (depth, size int) { return c.cfg.recvDepth(), c.cfg.recvSize() }

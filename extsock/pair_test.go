@@ -234,16 +234,6 @@ func peerDepthsOf(c *extsock.Conn) (ird, ord int) {
 	return s.PeerIRD, s.PeerORD
 }
 
-// option returns the value of a socket option of c.
-func option(t testing.TB, c *extsock.Conn, opt int) int {
-	t.Helper()
-	v, err := c.GetsockoptInt(extsock.SOL_DDP, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // postSend posts a Send of data.
 func postSend(c *extsock.Conn, data []byte) error {
 	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data})

@@ -247,7 +247,7 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 			i.cfg.MaxFPDU, r.cfg.MaxFPDU = 200, 200 // the message takes several segments
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			ci, cr := switched(t, a, b, i, r)
-			mi, mr := option(t, ci, extsock.DDP_MPA_REVISION), option(t, cr, extsock.DDP_MPA_REVISION)
+			mi, mr := ci.ConnectionState().Revision, cr.ConnectionState().Revision
 			if mi != revision || mr != revision {
 				t.Errorf("revision of MPA: %d and %d, want %d", mi, mr, revision)
 			}

@@ -37,7 +37,7 @@ func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	return newRawPeer(t, s, mpa.Agreement{CRC: true, TxMarkers: option(t, c, extsock.DDP_MARKERS) == 1, RxMarkers: markers})
+	return newRawPeer(t, s, mpa.Agreement{CRC: true, TxMarkers: c.ConnectionState().ReceivesMarkers, RxMarkers: markers})
 }
 
 // message returns the lengths of the ULPDUs of the next Send.

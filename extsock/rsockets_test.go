@@ -200,7 +200,7 @@ func TestRSocketsEndDuringWrite(t *testing.T) {
 func TestRSocketsVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, speaksRSockets, speaksRSockets)
 	bounded(t, ci, cr)
-	if !ci.ConnectionState().ByteStream || option(t, cr, extsock.DDP_MESSAGES) != 0 {
+	if !ci.ConnectionState().ByteStream || !cr.ConnectionState().ByteStream {
 		t.Error("not a byte stream")
 	}
 	h := register(t, cr, make([]byte, 8), ddp.RemoteRead|ddp.RemoteWrite).Handle()

@@ -66,7 +66,7 @@ type verbs struct {
 func (c *Conn) endpoint() *verbs {
 	v := &c.verbs
 	c.verbsOnce.Do(func() {
-		cfg := c.config()
+		cfg := c.cfg
 		v.stream = conn.NewNumber()
 		v.domain = cfg.Domain
 		if v.domain == nil {

@@ -92,19 +92,3 @@ func (p Phase) isUnderWay() bool {
 
 // isSwitching reports whether MPA startup is under way.
 func (p Phase) isSwitching() bool { return p.isUnderWay() && p != Sniffing }
-
-// Configure calls set, which changes settings of the connection, unless MPA startup has begun.
-// Startup cannot begin meanwhile, and it sees the settings that set has made. set must not use h.
-// The error is ErrSwitched or ErrBusy.
-func (h *Handshake) Configure(set func()) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch p := h.Phase(); {
-	case p == DDP || p == Terminating:
-		return ErrSwitched
-	case p.isSwitching():
-		return ErrBusy
-	}
-	set()
-	return nil
-}
