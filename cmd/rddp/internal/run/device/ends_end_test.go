@@ -20,6 +20,9 @@ type testEnding struct {
 	command bool    // the program waits for it
 }
 
+// carried counts the steps that were carried out in all tests.
+var carried [len(stepNames)]int
+
 // next carries out a step. It returns false if the step has to wait.
 func (x *testEnding) next() bool {
 	s := x.steps[0]
@@ -27,6 +30,7 @@ func (x *testEnding) next() bool {
 		return false
 	}
 	x.steps = x.steps[1:]
+	carried[s]++
 	switch {
 	case s < stepFail:
 		x.closes(s)

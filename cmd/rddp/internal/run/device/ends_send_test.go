@@ -66,6 +66,9 @@ func (h *half) sends(begin bool) (worked bool) {
 	return worked || len(b) > 0
 }
 
+// left counts the pieces that have gone out in all tests.
+var left [pieceLocal + 1]int
+
 // decide is sender.decide. worked says that something has happened.
 func (h *half) decide(begin, worked bool) (piece, bool) {
 	if !h.s.active {
@@ -97,7 +100,7 @@ func (h *half) post(b *[]packet, p piece) bool {
 	switch p.kind {
 	case pieceWrite:
 		out.kind = packetWrite
-	case pieceRead:
+	case pieceRead, pieceAtomic:
 		out.kind = packetQuestion
 	case pieceMessage:
 		out.kind = packetMessage
@@ -107,6 +110,12 @@ func (h *half) post(b *[]packet, p piece) bool {
 		if w.remote && p.last {
 			out.payload[8] = 1
 		}
+	}
+	left[p.kind]++
+	if p.kind == pieceLocal {
+		h.s.ends()
+		h.retires()
+		return true
 	}
 	if w.local == wishMemory && p.kind != pieceRead && p.kind != pieceFrame {
 		h.s.fails(&h.out, uverbs.LocalProtErr)

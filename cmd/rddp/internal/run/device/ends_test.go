@@ -69,7 +69,9 @@ func (w *wish) isLocal(k linkKind) bool {
 }
 
 // isReceived reports whether the peer's program takes part in it.
-func (w *wish) isReceived() bool { return w.op != uverbs.OpWrite && w.op != uverbs.OpRead }
+func (w *wish) isReceived() bool {
+	return w.op == uverbs.OpSend || w.op == uverbs.OpSendInval || w.op == uverbs.OpWriteImm
+}
 
 // A half is one end's half of a connection.
 type half struct {
@@ -154,7 +156,7 @@ func (e *testEnd) complete(id uint64, s uverbs.WCStatus) {
 		e.blame("work request %d has success behind a failure", id)
 	case w.isLocal(e.last.kind), w.remote && e.last.kind != linkPlain:
 		e.blame("work request %d is wrong, and has success", id)
-	case w.op == uverbs.OpRead && !e.answered[id]:
+	case isRead(w.op) && !e.answered[id]:
 		e.blame("Read %d has success without its answer", id)
 	case e.last.kind == linkPlain: // TCP has taken it
 	case w.op == uverbs.OpWrite && !peer.done[id]:

@@ -105,6 +105,8 @@ var endEvents = []endEvent{
 	{"post a Write with immediate data", posts(wish{op: uverbs.OpWriteImm, n: 8})},
 	{"post a Read", posts(wish{op: uverbs.OpRead, n: 8})},
 	{"post a long Read", posts(wish{op: uverbs.OpRead, n: 2 * chunkLen})},
+	{"post an atomic", posts(wish{op: uverbs.OpFetchAdd, n: 8})},
+	{"bind a window", posts(wish{op: uverbs.OpBindMW})},
 	{"post what nobody knows", posts(wish{op: uverbs.OpSend, local: wishUnknown})},
 	{"post what is wrong here", posts(wish{op: uverbs.OpSend, n: 8, local: wishMemory})},
 	{"post a Send that is too long", posts(wish{op: uverbs.OpSend, n: 2 * maxPiece, remote: true})},
@@ -373,6 +375,16 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules with %d events", n, steps)
+	for s, times := range carried {
+		if times == 0 {
+			t.Errorf("no schedule comes to the step %q", step(s))
+		}
+	}
+	for k, times := range left {
+		if times == 0 && pieceKind(k) != pieceNone {
+			t.Errorf("in no schedule goes out a piece of kind %d", k)
+		}
+	}
 }
 
 // randomHappening returns an event. What goes on by itself is more probable than what ends
@@ -423,7 +435,7 @@ func (e *testEnd) key() endKey {
 
 // TestPairsOfEvents: from many states of two ends, all pairs of events in both orders.
 func TestPairsOfEvents(t *testing.T) {
-	most := 30
+	most := 60
 	if testing.Short() {
 		most = 10
 	}

@@ -74,6 +74,16 @@ func hold(t *testing.T, mu sync.Locker) (release func()) {
 // completes before the reset is over, and a receive that is posted later stays.
 func TestFlushBeforeReset(t *testing.T) {
 	p := newProgram(t, newDevice(t))
+	fd, err := p.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.cq, err = p.CQ(10, fd, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Arm(p.cq, 0); err != nil {
+		t.Fatal(err)
+	}
 	qp := p.qp(nil)
 	q := p.dev.find(qp.Num)
 	init := func() {
@@ -85,7 +95,7 @@ func TestFlushBeforeReset(t *testing.T) {
 	init()
 	qp.PostRecv(1, p.mr.Part(0, 8))
 	qp.PostRecv(2, p.mr.Part(0, 8))
-	release := hold(t, &q.recvCQ.mu)
+	release := hold(t, &p.channels[fd].mu) // the first completion waits for its event to be sent
 	var ends sync.WaitGroup
 	ends.Go(func() { q.fail(nil, uverbs.FlushErr, "test") })
 	prototest.Wait(t, "the flush begins", func() bool { return q.recv.takenNow() == 1 })
