@@ -19,7 +19,7 @@ func (m slowMemory) WriteAt(p []byte, off int64) (int, error) {
 	return m.farMemory.WriteAt(p, off)
 }
 
-// TestDiscard: what a stream writes after Discard changes nothing and is not an error, but real
+// TestDiscard: a Write of a stream after Discard changes nothing and is not an error, but real
 // errors are still found. Other streams continue.
 func TestDiscard(t *testing.T) {
 	p := newPair(t)
@@ -58,7 +58,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestDiscardWaits: Discard returns when no copy is in progress any more.
+// TestDiscardWaits: Discard returns when no copy is in progress.
 func TestDiscardWaits(t *testing.T) {
 	p := newPair(t)
 	m := slowMemory{&farMemory{b: make([]byte, 10), bad: -1}, make(chan struct{}), make(chan struct{})}

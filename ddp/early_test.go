@@ -82,7 +82,7 @@ func (s *script) spoil(t *rapid.T) {
 type world struct {
 	*pair
 	memory []guarded
-	log    []string // what was delivered
+	log    []string // delivered messages
 }
 
 func newWorld(t testing.TB) *world {
@@ -105,7 +105,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// deliver logs what is delivered below edge.
+// deliver logs the messages that are delivered below edge.
 func (w *world) deliver(edge uint64) {
 	for w.r.Deliver(edge) {
 		m := *w.r.Message()
@@ -203,7 +203,7 @@ func TestTryPlaceChangesNothing(t *testing.T) {
 }
 
 // With faults in the stream the deliveries, their contents and the error are still the same, and no
-// octet outside the buffers changes. (What has been placed beyond the fault may differ.)
+// octet outside the buffers changes. (Octets placed after the fault may differ.)
 func TestTryPlaceChangesNoFault(t *testing.T) {
 	for range rapidRounds() {
 		rapid.Check(t, func(rt *rapid.T) {

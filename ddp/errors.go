@@ -78,8 +78,8 @@ func (c Code) String() string {
 	return fmt.Sprintf("error type 0x%X code 0x%02X", uint8(c>>8), uint8(c))
 }
 
-// An Error says that DDP refused an inbound segment, and why. None of the segment's payload has
-// been placed, and the stream has ended.
+// An Error describes why DDP refused an inbound segment. None of the segment's payload has been
+// placed, and the stream has ended.
 type Error struct {
 	Code       Code
 	Header     []byte // a copy of the segment's DDP Header; nil if the segment is too short to have one
@@ -99,7 +99,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// An AccessError says that a Region does not allow an access, or that there is no such Region.
+// An AccessError means that a Region does not allow an access, or that there is no such Region.
 type AccessError struct {
 	// Code is the first check that failed, in this order: whether there is the Region (0x100), its
 	// stream (0x102), its rights (Denied), wrap-around of the TO (0x103), bounds (0x101).

@@ -58,7 +58,7 @@ func (w *world) checkDeliveries(t *testing.T, delivered map[uint64]bool) {
 	}
 }
 
-// checkSilence checks, if there was an error, that good segments have no effect any more.
+// checkSilence checks, if there was an error, that good segments no longer have any effect.
 func (w *world) checkSilence(t *testing.T) {
 	if w.r.Err() == nil {
 		return

@@ -35,12 +35,12 @@ type Message struct {
 	ID uint64
 
 	// From a Receiver, untagged only. Buffer is the buffer without its head, cut to the bytes that
-	// the message has written. Bound says that the buffer came from Receiver.Bind. Otherwise the
+	// the message has written. Bound means that the buffer came from Receiver.Bind. Otherwise the
 	// buffer was posted to the Queue, and ID is the ID with which it was posted.
 	Buffer []byte
 	Bound  bool
 
-	// From a Receiver, tagged only. Contiguous says that every segment with payload followed the
+	// From a Receiver, tagged only. Contiguous means that every segment with payload followed the
 	// one before it, with the same STag and the next TO. So the whole payload is in STag from TO
 	// on.
 	Contiguous bool

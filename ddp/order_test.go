@@ -143,7 +143,7 @@ func newOrderWorld(t testing.TB, buffers int) *orderWorld {
 	return w
 }
 
-// drain logs what is delivered, and the error.
+// drain logs the delivered messages, and the error.
 func (w *orderWorld) drain() {
 	for w.r.Deliver(w.off) {
 		m := w.r.Message()
@@ -178,7 +178,7 @@ func (w *orderWorld) same(desc string, segments [][]byte) bool {
 			return false
 		}
 	}
-	for qn, q := range w.model.queues { // no hint changes what has arrived
+	for qn, q := range w.model.queues { // no hint changes the arrived segments
 		for off, o := range q.octets {
 			if got := w.buffers[fmt.Sprintf("%d/%d", qn, q.delivered)].mem[off]; got != o {
 				w.Errorf("%s: octet %d of queue %d's buffer %d is %#x, in the model %#x", desc, off, qn, q.delivered, got, o)
@@ -260,7 +260,7 @@ func TestOrderAllPermutations(t *testing.T) {
 			}
 			// As hints: the same segments in their own order, after some were shown in this one.
 			for turn := range 2 * (len(set) + 1) {
-				shown, first := turn/2, turn%2 // how many are shown, behind how many that have come
+				shown, first := turn/2, turn%2 // the number of shown segments, and of arrived ones before them
 				w := newOrderWorld(t, 6)
 				at := make([]uint64, len(set))
 				for i := range set[1:] {
@@ -308,7 +308,7 @@ func TestOrderRandomScripts(t *testing.T) {
 		}
 		taken := make([]bool, len(script))
 		for i, s := range script {
-			if rnd.IntN(4) == 0 { // a hint of what comes later
+			if rnd.IntN(4) == 0 { // a hint of later segments
 				k := i + rnd.IntN(len(script)-i)
 				if !taken[k] && w.r.TryPlace(at[k], bytes.Clone(script[k])) {
 					taken[k] = true

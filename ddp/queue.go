@@ -124,8 +124,8 @@ func (q *Queue) Len() int {
 }
 
 // Flush takes back all buffers and returns their IDs, oldest first. That includes buffers whose
-// message has not been delivered. When Flush returns, no byte is copied into any of these buffers
-// any more. The Queue is then closed: Post returns false, and a message finds no posted buffer.
+// message has not been delivered. When Flush returns, all copies into these buffers have ended. The
+// Queue is then closed: Post returns false, and a message finds no posted buffer.
 func (q *Queue) Flush() []uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A ReceiverConfig says what an inbound stream may reach.
+// A ReceiverConfig describes what an inbound stream may reach.
 type ReceiverConfig struct {
 	// Domain holds the Regions, and Stream is the number of the stream in Domain. A nil Domain
 	// means that there are no Regions.
@@ -27,8 +27,8 @@ type ReceiverConfig struct {
 
 	// InMessage reports whether an untagged message that Admit accepts brings its payload, of at
 	// most 8 bytes, in the Message itself. Message.Buffer is then not the message's buffer. Such a
-	// message uses up a buffer all the same, whose length does not matter (RFC 7306 §6: Immediate
-	// Data). A nil InMessage means that there are no such messages.
+	// message still uses up a buffer, whose length does not matter (RFC 7306 §6: Immediate Data). A
+	// nil InMessage means that there are no such messages.
 	InMessage func(rsvdULP uint8, qn QN) bool
 }
 
@@ -46,7 +46,7 @@ type ReceiverConfig struct {
 // NewReceiver makes a Receiver: the methods of the zero value panic.
 type Receiver struct {
 	// SavedCopies is the number of segments that TryPlace has placed and whose turn in the stream
-	// has come since: their payload was not copied again. A segment's turn comes when Place gets a
+	// has since come: their payload was not copied again. A segment's turn comes when Place gets a
 	// later segment, or Deliver an edge behind it. Only the Receiver changes it.
 	SavedCopies uint64
 
@@ -101,9 +101,9 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 
 // Destination returns the memory where Place would put the payload of a tagged ULPDU now, or nil.
 // It is for a caller that wants the CPU to fetch that memory in advance. The caller must neither
-// read nor write it, because it may belong to somebody else already. Destination changes nothing,
-// and the ULPDU need not be verified: a wrong one has the destination that its header names, or
-// none. The goroutine that uses the Receiver calls Destination.
+// read nor write it, because it may already have another owner. Destination changes nothing, and
+// the ULPDU need not be verified: a wrong one has the destination that its header names, or none.
+// The goroutine that uses the Receiver calls Destination.
 func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if !IsTagged(ulpdu) {
 		return nil

@@ -243,7 +243,7 @@ func TestReceiverInMessage(t *testing.T) {
 	p.wantFailure(bad, CodeTooLong)
 }
 
-// TestReceiverForgetsBuffer: what has been delivered is not kept for longer than the Message.
+// TestReceiverForgetsBuffer: a delivered buffer is not kept for longer than the Message.
 func TestReceiverForgetsBuffer(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 100, 1)

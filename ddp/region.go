@@ -77,7 +77,7 @@ func (r *Region) TO() uint64 { return r.base }
 func (r *Region) Len() int { return r.size }
 
 // Deregister ends all access through the STag. When Deregister returns, no copy into or out of the
-// memory is in progress, and no peer changes a byte through the STag any more. The windows of the
+// memory is in progress, and peers can no longer change bytes through the STag. The windows of the
 // Region end, too. A program may call Deregister more than once. On the zero Region it does
 // nothing.
 //

@@ -16,7 +16,7 @@ type placer struct {
 	good   atomic.Int64 // segments that were placed
 	over   atomic.Bool
 	bad    int    // attempts that were refused
-	failed string // what is wrong
+	failed string // the failure
 }
 
 // An advertisement is what the peer knows about a Region.

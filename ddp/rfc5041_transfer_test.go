@@ -326,7 +326,7 @@ func TestRFC5041_5_4_MessageLength(t *testing.T) {
 	}
 }
 
-// What is placed before its turn is a message like any other: "DDP MUST Place the ULP Payload
+// A message placed before its turn is a message like any other: "DDP MUST Place the ULP Payload
 // contained in all valid incoming DDP Segments", and "DDP MUST provide" STag, RsvdULP and length
 // "when the DDP Message is delivered". Every other segment comes early, the last one of the message
 // included or not. DDP-5041-5.2-5, DDP-5041-4.2-8, DDP-5041-4.2-13, DDP-5041-4.3-8, DDP-5041-5.4-3,

@@ -58,8 +58,8 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	return w, err
 }
 
-// windows holds the windows of one Region. A window stays here until nothing is copied through it
-// any more. So if several goroutines deregister the Region, each of them waits for that.
+// windows holds the windows of one Region. A window stays here until the last copy through it has
+// ended. So if several goroutines deregister the Region, each of them waits for that.
 type windows struct {
 	mu  locks.Mutex[locks.Windows]
 	all map[*Region]struct{} // +checklocks:mu

@@ -17,8 +17,8 @@
 // # Startup
 //
 // Before the first record each end sends one frame ([Frame]): the Initiator sends a Request, then
-// the Responder sends a Reply. A [Config] says what an end wants. Its methods implement the rules
-// of both roles, and an [Agreement] is the result:
+// the Responder sends a Reply. A [Config] describes what an end wants. Its methods implement the
+// rules of both roles, and an [Agreement] is the result:
 //
 //	Initiator                           Responder
 //	req := Config.Request

@@ -262,7 +262,7 @@ func TestEarlyRunOfAnotherWindow(t *testing.T) {
 	}
 	s := newSink(true, true)
 	s.feed(stream, 0)
-	s.show(1<<32, stream, never) // what has arrived and is delivered
+	s.show(1<<32, stream, never) // bytes that have arrived and are delivered
 	s.want(t, worked(), begins)
 }
 

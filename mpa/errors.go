@@ -57,7 +57,7 @@ func (c Code) String() string {
 	return fmt.Sprintf("Code(%d)", uint8(c))
 }
 
-// An Error says why an MPA connection, or one direction of it, has ended.
+// An Error describes why an MPA connection, or one direction of it, has ended.
 type Error struct {
 	Code   Code
 	Off    uint64 // with CodeCRC, CodeMarker or CodeClosed: stream offset where the FPDU begins

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A Config says what one end wants from MPA startup. Its methods implement the rules of both roles,
-// and do no I/O. The zero value is right for a client-server connection without RDMA Reads.
+// A Config describes what one end wants from MPA startup. Its methods implement the rules of both
+// roles, and do no I/O. The zero value is right for a client-server connection without RDMA Reads.
 type Config struct {
 	// Revision is the highest revision that this end accepts, 1 or 2. It is also the revision that
 	// an Initiator sends. Zero means 2.
@@ -15,7 +15,7 @@ type Config struct {
 	// treats an enhanced Request as improperly formatted (RFC 6581 §10).
 	NoEnhanced bool
 
-	// NoCRC says that this end does not want CRCs. If the peer wants them, both ends use them
+	// NoCRC means that this end does not want CRCs. If the peer wants them, both ends use them
 	// anyway. Set NoCRC only for connections that have other protection as good as an end-to-end
 	// CRC32C (RFC 5044 §4.4).
 	NoCRC bool
@@ -129,7 +129,7 @@ func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
 }
 
 // Accept returns the Reply with which a Responder accepts req, and the resulting Agreement. An
-// [*Error] with CodeFrame says that this end can't serve the Request, or that req is a Reply. In
+// [*Error] with CodeFrame means that this end can't serve the Request, or that req is a Reply. In
 // the second case the error wraps [ErrSameRole]. In both cases the caller must close the TCP
 // connection without a Reply. Other errors are about the Config.
 func (c Config) Accept(req Frame) (Frame, Agreement, error) {

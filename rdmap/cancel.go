@@ -27,9 +27,9 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.sq.early++
 			q.abandonLocked(e)
-		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody reads the caller's memory
+		case e.done && (e.progress != given || e.op.awaitsResponse()): // the caller's memory is no longer read
 			q.deregisterLocked(pos)      // this may wait for a copy, while the stream ends
-			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it meanwhile
+			if pos >= q.sq.ring.Head() { // otherwise the end of the stream has completed it meanwhile
 				q.sq.completeEarly(q, e)
 			}
 		case e.progress != queued:
@@ -37,7 +37,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		default:
 			q.sq.end(e, StatusFlushed, ErrCanceled)
 			q.deregisterLocked(pos)
-			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it just now
+			if pos >= q.sq.ring.Head() { // otherwise the end of the stream has just completed it
 				q.sq.completeEarly(q, e)
 			}
 		}

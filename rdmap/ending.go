@@ -22,7 +22,7 @@ func (q *QP) Fail(err error) {
 	q.failLocked(err, answering)
 }
 
-// failLocked is Fail. answering says that this end could not answer a request, so it answers no
+// failLocked is Fail. answering means that this end could not answer a request, so it answers no
 // later request either.
 //
 // +checklocks:q.mu

@@ -66,7 +66,7 @@ func ParseReadRequest(b []byte) (r ReadRequest, rest []byte, err error) {
 	return r, b[ReadRequestLen:], nil
 }
 
-// An AtomicOp says what an Atomic Request does (RFC 7306 figure 5).
+// An AtomicOp is the operation of an Atomic Request (RFC 7306 figure 5).
 type AtomicOp uint8
 
 // The Atomic Operation Codes. 0x1 is reserved, the others are not assigned (RFC 7306 §10.1).

@@ -6,8 +6,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// An Opcode says what an RDMA Message is: the low 4 bits of the RDMAP Control Field
-// (RFC 5040 §4.1, RFC 7306 §4.1).
+// An Opcode is the kind of an RDMA Message: the low 4 bits of the RDMAP Control Field (RFC 5040
+// §4.1, RFC 7306 §4.1).
 type Opcode uint8
 
 // The opcodes. 0x8 to 0xB are RFC 7306's; 0xC to 0xF are not assigned (RFC 6580 §3.4).

@@ -14,7 +14,7 @@ type output struct {
 	payload   [1][]byte    // of the Terminate's message
 }
 
-// An outputKind says where a message came from.
+// An outputKind is the origin of a message.
 type outputKind uint8
 
 const (
@@ -45,8 +45,7 @@ func (q *QP) NextMessage() bool {
 			q.sq.give(&q.msg)
 		case answer:
 			if q.cfg.Domain.Discards(q.cfg.QPNum) {
-				// Nothing is read for the peer any more, and the stream carries what this end has
-				// sent.
+				// The peer's reads are dropped, and the stream carries only this end's messages.
 				q.responder.drop()
 				q.moveOnLocked()
 				q.unlock()

@@ -166,7 +166,7 @@ func (s *side) injectHex(text string) {
 	s.inject(unhex(text))
 }
 
-// receive takes what the peer has sent.
+// receive reads everything that the peer has sent.
 func (s *side) receive() {
 	for len(s.peer.wire) > 0 {
 		u := s.peer.wire[0]

@@ -13,14 +13,14 @@ import (
 // order (a canceled one ahead of its turn), and the result of a successful one is correct.
 type ledger struct {
 	side   *side
-	region *ddp.Region // what the peer reads and writes
+	region *ddp.Region // the memory that the peer reads and writes
 	nextID uint64
 	open   []WorkRequest   // requests without their Completion, oldest first
 	recvs  []uint64        // IDs of receives without their Completion, oldest first
 	ahead  map[uint64]bool // IDs that Cancel was called with: they complete ahead of their turn
 }
 
-// take polls both queues and checks what comes out.
+// take polls both queues and checks the Completions.
 func (l *ledger) take(t *rapid.T) {
 	for _, c := range done(l.side.sendCQ) {
 		i := 0

@@ -37,13 +37,13 @@ type Config struct {
 	// Denied is the set of rights that the peer of this queue pair does not have, whatever a Region
 	// grants.
 	Denied ddp.Access
-	// Terminate says when to send the Terminate for an error in the peer's data.
+	// Terminate determines when to send the Terminate for an error in the peer's data.
 	Terminate TerminateTime
 }
 
-// A TerminateTime says what the Terminate for an error in the peer's data waits for. In every case,
-// nothing that the peer sends after the error is handled. RFC 5040 §7.1 wants the Terminate "at the
-// earliest possible opportunity, preferably in the next outgoing RDMA Message".
+// A TerminateTime determines what the Terminate for an error in the peer's data waits for. In every
+// case, nothing that the peer sends after the error is handled. RFC 5040 §7.1 wants the Terminate
+// "at the earliest possible opportunity, preferably in the next outgoing RDMA Message".
 type TerminateTime uint8
 
 const (
@@ -185,8 +185,8 @@ type StartParams struct {
 	// the Responder may send at all (RFC 6581 §9): WorkSend, WorkWrite or WorkRead. Zero means
 	// none. The operation has no Completion.
 	SendRTR WorkOp
-	// ExpectRTRSend says that the peer's first Send is its RTR. A buffer of the QP's own takes that
-	// Send.
+	// ExpectRTRSend means that the peer's first Send is its RTR. A buffer of the QP's own takes
+	// that Send.
 	ExpectRTRSend bool
 }
 

@@ -11,7 +11,7 @@ import (
 // memory for a request, or performs the request, only when the answer is the next message. A
 // responder is a ring in which
 //
-//	[oldest, next)  are answered by messages that TCP may not have taken in full yet
+//	[oldest, next)  are answered by messages that TCP may not have accepted in full
 //	[next, tail)    wait; they are at most as many as the IRD
 //
 // It is not a ring.Ring, because an answer must keep its place: a message that is on its way refers

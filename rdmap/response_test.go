@@ -21,7 +21,7 @@ type slowRead struct {
 // Terminate is due.
 type slowSink struct {
 	reads  []slowRead
-	octets map[ddp.STag]map[uint64]byte // what the sinks hold, by TO
+	octets map[ddp.STag]map[uint64]byte // contents of the sinks, by TO
 	begun  bool
 	stag   ddp.STag // of the current response: where its first octet went
 	to     uint64
@@ -214,7 +214,7 @@ func tamper(rnd *rand.Rand, script []tampered, stags []ddp.STag) []tampered {
 			script[i], script[k] = script[k], script[i]
 		case 9: // about to wrap
 			s.h.TO = -rnd.Uint64N(uint64(len(s.payload)) + 4)
-		case 10: // one more, which nobody has asked for
+		case 10: // one more, which was not requested
 			h := script[len(script)-1].h
 			script = append(script, tampered{h: h})
 		}

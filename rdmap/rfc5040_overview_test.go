@@ -30,7 +30,7 @@ func lastSegments(segments [][]byte) (n int) {
 func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
 	for _, tt := range []struct {
 		op          kind
-		there, back string // what the two sides send
+		there, back string // the bytes of the two sides
 	}{
 		{kind{WorkSend, false}, "Send", ""},
 		{kind{WorkSendInvalidate, false}, "Send with Invalidate", ""},

@@ -175,7 +175,7 @@ func wantTaken(t *testing.T, layer, etype, code uint8, want string) {
 // RDMAP-5040-4.8-9 to RDMAP-5040-4.8-15
 func TestRFC5040_4_8_RemoteProtectionErrors(t *testing.T) {
 	type cause struct {
-		read       bool // else a Send with Invalidate
+		read       bool // otherwise a Send with Invalidate
 		access     ddp.Access
 		otherOwner bool
 		gone       bool

@@ -195,7 +195,7 @@ func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
 						t.Errorf("the stream's error is %v", err)
 					}
 					if off != 0 {
-						header := x.b.wantTerminate("") // whoever finds it, DDP or RDMAP
+						header := x.b.wantTerminate("") // DDP or RDMAP may find the error
 						if got, want := int(header[4])<<8|int(header[5]), 18+tt.n+off-cut; got != want {
 							t.Errorf("the Terminate tells of a segment of %d octets, want %d", got, want)
 						}

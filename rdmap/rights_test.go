@@ -197,7 +197,7 @@ func TestZeroLengthOperations(t *testing.T) {
 	t.Logf("%d operations of length 0 with random STags: all succeed, 0 Regions, 0 completions left over", n)
 }
 
-// forget drops the log of what was sent.
+// forget clears the log of sent segments.
 func (s *side) forget() { s.out, s.first = s.out[:0], s.first[:0] }
 
 // TestReadRequestBounds lets a peer ask for octets anywhere. The verdict about the source of an

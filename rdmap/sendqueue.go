@@ -329,7 +329,7 @@ func (s *sendQueue) flush(err error, which func(*sendEntry) bool) {
 
 func everyRequest(*sendEntry) bool { return true }
 
-// letGo records that nothing refers to the memory of the messages given out any more.
+// letGo records that nothing refers to the memory of the messages given out.
 func (s *sendQueue) letGo() {
 	for ; s.sent < s.next; s.sent++ {
 		if e := s.at(s.sent); e.progress == given {
@@ -339,8 +339,8 @@ func (s *sendQueue) letGo() {
 }
 
 // flushedSink returns the first request at pos or later that is done and whose sink is still
-// registered, and its position. It returns nil if there is none. A caller that goes on from the
-// last position looks at each request once.
+// registered, and its position. It returns nil if there is none. A caller that continues from the
+// last position sees each request once.
 func (s *sendQueue) flushedSink(pos uint64) (*sendEntry, uint64) {
 	for pos = max(pos, s.ring.Head()); pos < s.ring.Tail(); pos++ {
 		if e := s.at(pos); e.done && e.sink != nil {

@@ -602,7 +602,7 @@ func TestSharedConcurrentEnd(t *testing.T) {
 		for range round {
 			runtime.Gosched()
 		}
-		// The stream ends by this, or by a Send that finds no buffer, whichever comes first.
+		// Either this or a Send that finds no buffer ends the stream.
 		first.x.b.qp.Fail(errTest)
 		second.x.b.qp.Abort(errTest)
 		wg.Wait()

@@ -139,7 +139,7 @@ func hostOrder(control [3]byte, reserved byte) bool {
 
 // inContext corrects a Terminate without headers whose control has two readings, one in the RFC's
 // bit order and another in siw's. These are MPA's errors 5 to 7 and RDMAP's remote operation errors
-// 5 to 7. firstOfInitiator says that the Terminate is the first message from an Initiator. Then
+// 5 to 7. firstOfInitiator means that the Terminate is the first message from an Initiator. Then
 // inContext returns MPA's error, otherwise RDMAP's.
 //
 // An Initiator sends MPA's error as its first FPDU, in place of everything else (RFC 6581 §8). At

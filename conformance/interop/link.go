@@ -56,7 +56,7 @@ type link struct {
 	tcp  net.Conn // under conn
 }
 
-// LinkConfig says how siw and this stack connect.
+// LinkConfig describes how siw and this stack connect.
 type LinkConfig struct {
 	siwInitiates bool           // otherwise this stack is the Initiator
 	own          extsock.Config // of this stack; Tap is the link's

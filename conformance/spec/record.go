@@ -30,7 +30,7 @@ type Region struct {
 	Len  uint32 // octets
 }
 
-// Flags says which parts of the contract the peer keeps.
+// Flags are the parts of the contract that the peer keeps.
 type Flags uint32
 
 // The flags. Bits without a name here are ignored.

@@ -85,7 +85,7 @@ func answer(req frame) frame {
 	return f
 }
 
-// agree sets what the two frames agree on.
+// agree sets the result of the two frames.
 func (s *session) agree() {
 	if s.err != nil {
 		return
@@ -170,7 +170,7 @@ func (s *session) readRTR() {
 	}
 }
 
-// came describes what has arrived, for a failure.
+// came describes the peer's message or silence, for a failure.
 func (s *session) came(m message, ok bool) string {
 	if !ok {
 		return s.silence(nil)

@@ -71,7 +71,7 @@ type half struct {
 func (c *connection) replacedBy(from int, seq uint32) bool {
 	h := &c.halves[from]
 	if h.syn {
-		return h.isn != seq // else it is a retransmission
+		return h.isn != seq // otherwise it is a retransmission
 	}
 	return c.over || h.tcp.known
 }
@@ -368,7 +368,7 @@ func (c *connection) gap(i int, seq uint32) {
 	c.lose(i, fmt.Sprintf("%s %d bytes of this direction: the rest is not decoded", why, h.tcp.missing(seq)))
 }
 
-// finish reports what is unfinished when the connection or the capture ends.
+// finish reports unfinished frames, startup and FPDUs when the connection or the capture ends.
 func (c *connection) finish(event string) {
 	if c.over {
 		return

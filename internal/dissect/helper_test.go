@@ -120,7 +120,7 @@ func diff(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// ops returns a short form of records: the op of an FPDU with its CRC, else the kind.
+// ops returns a short form of records: the op of an FPDU with its CRC, otherwise the kind.
 func ops(records []Record) []string {
 	var out []string
 	for _, r := range records {

@@ -57,7 +57,7 @@ func To[S State](next ...S) (set Set) {
 	return set
 }
 
-// A Table says which states may follow each state.
+// A Table lists the states that may follow each state.
 type Table[S State] []Set
 
 // Has reports whether the state may go from now to next.

@@ -1,5 +1,6 @@
 // Package badlink is a bad network to test on: a link that loses, reorders, duplicates, corrupts,
-// cuts and delays IP packets. Its [Config] says how, and a seed determines which packets.
+// cuts and delays IP packets. Its [Config] describes the faults, and a seed determines the affected
+// packets.
 //
 // [Pipe] makes a link in memory between two ends, each of which carries whole IP packets, for a TCP
 // that runs in the process. [Join] makes one between two devices, such as the TUN devices of two

@@ -2,8 +2,8 @@ package badlink
 
 import "math/bits"
 
-// A purpose says what a random number is for. Each purpose has its own numbers, so adding or
-// removing a fault changes no decision about the others.
+// A purpose is a use of random numbers. Each purpose has its own numbers, so adding or removing a
+// fault changes no decision about the others.
 type purpose uint64
 
 const (

@@ -91,7 +91,7 @@ func (e *End) SetFaults(f Faults) error {
 	return nil
 }
 
-// Stats returns what has happened to the packets that were written to this end.
+// Stats returns the counts of the packets that were written to this end.
 func (e *End) Stats() Stats { return e.out.snapshot() }
 
 // isClosed reports whether err says that a device was closed.

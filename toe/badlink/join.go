@@ -114,5 +114,5 @@ func (j *Joint) SetFaults(ab, ba Faults) error {
 	return nil
 }
 
-// Stats returns what has happened to the packets from x to y, and to those from y to x.
+// Stats returns the counts of the packets from x to y, and of those from y to x.
 func (j *Joint) Stats() (ab, ba Stats) { return j.ends[0].Stats(), j.ends[1].Stats() }

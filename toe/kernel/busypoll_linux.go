@@ -25,7 +25,7 @@ type busyPoll struct {
 	left   time.Duration // how long the reader may look; 0 if it may not, or no longer
 	since  int64         // when the first look of this ReadSegment was over, in ns since started
 	looks  int32         // looks of this ReadSegment that have found nothing
-	vain   int32         // recent looks in vain minus successes; at least 0
+	vain   int32         // recent unsuccessful looks minus successes; at least 0
 	yields int32         // ReadSegments that still yield the processor
 	marks  bool          // the kernel takes SO_RCVLOWAT, as far as we know
 	marked bool          // SO_RCVLOWAT is highMark

@@ -91,8 +91,8 @@ func TestBusyPollMarksNoUnixSocket(t *testing.T) {
 	}
 }
 
-// TestBusyPollYields checks that the reader yields the processor for a while if it looked in vain
-// several times without yielding, and that a success offsets one look in vain.
+// TestBusyPollYields checks that the reader yields the processor for a while after several
+// unsuccessful looks without yielding, and that a success offsets one unsuccessful look.
 func TestBusyPollYields(t *testing.T) {
 	var p busyPoll // of no socket: nothing is marked
 	inVain := func() (looks int) {

@@ -12,7 +12,7 @@ import (
 func raceRead([]byte) {}
 
 // read reads once. It does not wait, even if another process that shares the socket has switched
-// O_NONBLOCK off. short says that few bytes are expected: the scheduler then does not learn of the
+// O_NONBLOCK off. short means that few bytes are expected: the scheduler then does not learn of the
 // system call, because telling it costs a tenth of the call. Meanwhile the thread's other
 // goroutines wait, so read must not take long.
 func read(fd int, p []byte, short bool) (n int, errno syscall.Errno) {

@@ -53,7 +53,7 @@ const (
 	remove // make the kernel forget the socket
 )
 
-// A watchState says what a watch has outside the socket:
+// A watchState is the state of a watch outside the socket:
 //
 //	unwatched ──Watch──▶ registered ──Close──▶ closed
 //	    │  └────Watch──▶ refused ──────Close─────▲
@@ -122,7 +122,7 @@ func (s *socket) Watch(g *toe.Gate) bool {
 	return true
 }
 
-// controlWatch does what the watch's order says.
+// controlWatch executes the watch's order.
 //
 // +checklocksignore: its callers hold watch.mu, which the checker does not see through controlFunc
 func (s *socket) controlWatch(fd uintptr) {

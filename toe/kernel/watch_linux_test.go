@@ -264,7 +264,7 @@ func TestWatchEndsWithTheStream(t *testing.T) {
 	}
 }
 
-// registrations returns what is registered with the watcher, a line for each descriptor.
+// registrations returns the registrations with the watcher, a line for each descriptor.
 func registrations(t *testing.T) (lines int) {
 	t.Helper()
 	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", current().epfd))

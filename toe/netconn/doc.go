@@ -29,9 +29,8 @@
 // handshake done and the send buffer empty, records go to TCP in the goroutine that writes, and TLS
 // never waits. Bytes that TCP does not take are kept, at most 64 KiB, and only they need a
 // goroutine. ReadSegment returns all records that have arrived at once, waits without the caller's
-// memory, and has patience. Watch works if the Stream below supports it. A peer that asks for new
-// keys again and again, and reads none of the answers, ends its connection when they fill the
-// buffer.
+// memory, and has patience. Watch works if the Stream below supports it. If a peer repeatedly asks
+// for new keys and does not read the answers, its connection ends when they fill the buffer.
 //
 // EMSS is the length of the longest record, because a receiver gets whole records, however TCP cuts
 // them. Shorter FPDUs would only be more FPDUs.

@@ -32,7 +32,7 @@ func (c *failsOnce) Read([]byte) (int, error) {
 	return 0, c.second
 }
 
-// TestWatchKeepsTheError: an error that Watch has read ahead is what the next read returns.
+// TestWatchKeepsTheError: the next read returns an error that Watch has read ahead.
 func TestWatchKeepsTheError(t *testing.T) {
 	x, _ := wires(t)
 	first, second := errors.New("first"), errors.New("second")

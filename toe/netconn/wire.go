@@ -40,7 +40,7 @@ type wire struct {
 	buf      *[wireSize]byte // nil while there is nothing unread
 	unread   []byte          // the part of buf that TLS has not taken
 	room     int             // the length of the memory lent last; 0 if not known
-	err      error           // what comes after unread
+	err      error           // the error after unread
 	off      uint64          // bytes that ReadSegment has returned
 	lender   toe.Lender      // of the call under way
 	first    [1]byte         // a byte that Watch has read ahead

@@ -66,7 +66,7 @@ type QPConfig struct {
 	// Segments is the maximum number of Segments of one work request.
 	Sends, Receives, Segments int
 	Reads                     int // RDMA Reads that each end may have outstanding
-	// NoFlush says that the program does not need the Completions of work requests that are
+	// NoFlush means that the program does not need the Completions of work requests that are
 	// outstanding when the connection ends. Wait then returns the reason as soon as no Completion
 	// is left.
 	NoFlush bool

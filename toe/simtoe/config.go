@@ -63,19 +63,19 @@ func (c Config) emss() int {
 	return toe.DefaultEMSS
 }
 
-// A Timing says when the bytes of one direction arrive: a *pipeline.Line of package
+// A Timing determines when the bytes of one direction arrive: a *pipeline.Line of package
 // conformance/lab/pipeline, for example. Times are counted from the making of the connection, and
 // never go back. The methods are called with the connection's lock held, so they must not use the
 // connection.
 type Timing interface {
-	// Send says that n more bytes, which the sender has written with one call, begin their way.
+	// Send announces n more bytes, which the sender has written with one call.
 	Send(now time.Duration, n int)
 	// Advance returns how many bytes have arrived in all at the time now. If ok is set, Advance is
 	// called again at the time next, or earlier.
 	Advance(now time.Duration) (arrived uint64, next time.Duration, ok bool)
 }
 
-// CutHow is what the two sides see of a cut.
+// CutHow is the effect of a cut on the two sides.
 type CutHow uint8
 
 const (

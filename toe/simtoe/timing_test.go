@@ -31,8 +31,8 @@ func (r *recorder) Advance(now time.Duration) (arrived uint64, next time.Duratio
 	return arrived, 0, false
 }
 
-// A Timing is told of each write once, and of a write that waits for the window each time that it
-// waits. After the reader has closed, it is not told of writes.
+// A Timing learns of each write once, and of a write that waits for the window each time that it
+// waits. After the reader has closed, it learns of no writes.
 func TestTimingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}

@@ -2,7 +2,7 @@ package tun
 
 import "fmt"
 
-// A ConfigError says which field of a Config has a value that no device can have.
+// A ConfigError names the field of a Config whose value no device can have.
 type ConfigError struct {
 	Field  string // the name of the field
 	Reason string // the value, and what is wrong with it
@@ -10,7 +10,7 @@ type ConfigError struct {
 
 func (e *ConfigError) Error() string { return "tun: " + e.Field + ": " + e.Reason }
 
-// A PrivilegeError says which privilege the process lacks.
+// A PrivilegeError names the privilege that the process lacks.
 type PrivilegeError struct {
 	Op         string // the system call that failed
 	Capability string // the capability that it needs, such as CAP_NET_ADMIN

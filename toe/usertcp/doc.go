@@ -82,7 +82,7 @@
 //   - A segment that the tap drops gets no ACK. RFC 5961 §5.2 wants one for a segment with a wrong
 //     ACK, and RFC 7323 §5.3 for one with an old timestamp.
 //   - In SYN-RECEIVED any RST in the window ends the handshake. RFC 5961 §3.2 wants the exact
-//     number, as gVisor has it in the later states.
+//     number, as gVisor does in the later states.
 //   - In TIME-WAIT a SYN with an old number gets no ACK (RFC 9293 §3.10.7.4). A RST there is
 //     ignored, as RFC 1337 wants.
 //   - Without an MSS option the MSS is 536 over IPv6, too, where RFC 9293 §3.7.1 says 1220.

@@ -17,7 +17,7 @@ import (
 )
 
 // joined is two Stacks with a Pipe between them, and a Listener of the second one. Their clock
-// stands still unless the test turns it.
+// advances only when the test turns it.
 type joined struct {
 	t        *testing.T
 	clock    *turned.Clock

@@ -317,7 +317,7 @@ func (c *Stream) beginWrite(wait bool) error {
 // errBusy means that another write is in progress.
 var errBusy = errors.New("another write is under way")
 
-// endWrite releases the turn to write. full says that the send buffer had no room for the rest.
+// endWrite releases the turn to write. full means that the send buffer had no room for the rest.
 func (c *Stream) endWrite(full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -64,7 +64,7 @@ type end struct {
 	state state
 	why   error // why it is no longer live
 	met   bool  // a channel adapter's peer has answered: a rejection is now the end of the connection
-	// isOnDevice says that the device of the id is known to be d.
+	// isOnDevice means that the device of the id is known to be d.
 	isOnDevice bool
 
 	closing sync.Once
@@ -241,7 +241,7 @@ func (e *end) route() (ucma.Route, error) {
 		return r, &DeviceError{"QUERY", err}
 	}
 	if r.GUID != e.d.limits.GUID && !r.Src.Addr().IsUnspecified() {
-		return r, unavailable(NotSupported, fmt.Errorf("the way to %v is not through %s", r.Dst, e.d.name))
+		return r, unavailable(NotSupported, fmt.Errorf("the route to %v does not use %s", r.Dst, e.d.name))
 	}
 	e.mu.Lock()
 	e.isOnDevice = r.GUID == e.d.limits.GUID

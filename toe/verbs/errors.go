@@ -183,7 +183,7 @@ func left(err error) error {
 // refused returns the error for an event other than the expected one.
 func refused(e ucma.Event) error {
 	if e.Type == ucma.AddrError && e.Status == -int32(syscall.ENODEV) {
-		return unavailable(NotSupported, errors.New("the way to the peer is through no device"))
+		return unavailable(NotSupported, errors.New("the route to the peer uses no device"))
 	}
 	switch e.Type {
 	case ucma.AddrError, ucma.RouteError, ucma.ConnectError, ucma.Unreachable, ucma.Rejected, ucma.Disconnected:

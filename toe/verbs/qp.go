@@ -26,7 +26,7 @@ type Config struct {
 	// Reads is the maximum number of RDMA Reads that each end serves at a time, and has
 	// outstanding; default 16, maximum 255.
 	Reads int
-	// NoFlush says that the program does not need the completions of work requests that are
+	// NoFlush means that the program does not need the completions of work requests that are
 	// outstanding when the connection ends. Wait then does not wait until the device has flushed
 	// them.
 	NoFlush bool

@@ -1,4 +1,4 @@
-// Package apps_test runs whole programs that were written for TCP over extended sockets in DDP
+// Package apps_test runs whole programs, as they were written for TCP, over extended sockets in DDP
 // mode: the standard library's HTTP client and server, and gRPC.
 package apps_test
 

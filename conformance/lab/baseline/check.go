@@ -11,7 +11,7 @@ import (
 // ratios repeat within 2 % on a quiet machine.
 const tolerance = 0.05
 
-// A verdict says how a row compares with its baseline.
+// A verdict is the result of a comparison of a row with its baseline.
 type verdict string
 
 // The verdicts. The spread of a row is half the distance between the quartiles of its rounds, added

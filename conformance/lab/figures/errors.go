@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// An InputError says which line of the input is wrong.
+// An InputError identifies the wrong line of the input.
 type InputError struct {
 	Line   int // from 1; 0 if it is about the whole input
 	Reason string

@@ -18,7 +18,7 @@ type Options struct {
 	Separate bool     // the engine sums the bytes apart from the DMA
 }
 
-// An OptionError says which option is wrong.
+// An OptionError names the wrong option.
 type OptionError struct {
 	Option string // the name of the flag, without the dash
 	Reason string

@@ -12,7 +12,7 @@ func (e *notInstalledError) Error() string {
 	return fmt.Sprintf("%s is not installed; Debian's package %s has it", e.Tool, e.Package)
 }
 
-// An outputError says that the output of a tool was not understood.
+// An outputError means that the output of a tool was not understood.
 type outputError struct {
 	Tool   string
 	Reason string
@@ -41,7 +41,7 @@ func (e *processError) Error() string {
 
 func (e *processError) Unwrap() error { return e.Err }
 
-// A runError says which run failed.
+// A runError identifies the run that failed.
 type runError struct {
 	Contender string
 	Size      int

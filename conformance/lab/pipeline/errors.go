@@ -12,7 +12,7 @@ func (e *QueueFullError) Error() string {
 	return fmt.Sprintf("pipeline: the queues are full: %d descriptors in the host queue, %d in the engine queue", e.Host, e.Engine)
 }
 
-// An UnderrunError says that a link without gaps needed bytes that had not arrived in the engine's
+// An UnderrunError means that a link without gaps needed bytes that had not arrived in the engine's
 // memory: the threshold is too low. The frame is broken, and the simulation ends.
 type UnderrunError struct {
 	From      int // the end that sent
@@ -28,7 +28,7 @@ func (e *UnderrunError) Error() string {
 		e.Message, e.From, e.Sent, e.Threshold, e.Least)
 }
 
-// A ParamError says which parameter is wrong.
+// A ParamError names the wrong parameter.
 type ParamError struct {
 	Field, Reason string
 }

@@ -88,8 +88,8 @@ type Params struct {
 
 	// ReadHost is the DMA from host memory, and WriteHost the DMA to it.
 	ReadHost, WriteHost Cost
-	// SharedDMA says that each end has one DMA engine for both directions, as on a PCI bus. Without
-	// it the directions do not disturb each other, as with PCI Express.
+	// SharedDMA means that each end has one DMA engine for both directions, as on a PCI bus.
+	// Without it the directions do not disturb each other, as with PCI Express.
 	SharedDMA bool
 
 	// Engine is the processing of packets, at either end. Its PerByte is 0 in most engines, because
@@ -103,7 +103,7 @@ type Params struct {
 	// Link is the link. PerPacket is the time of headers, preamble and gap, and Delay that of the
 	// cable and the switches.
 	Link Cost
-	// Gapless says that the bytes of a packet must follow one another on the link without a pause,
+	// Gapless means that the bytes of a packet must follow one another on the link without a pause,
 	// as in an Ethernet frame. Without it the sender may pause within a packet.
 	Gapless bool
 

@@ -35,7 +35,7 @@ const (
 	Completed OutcomeKind = iota
 	// Arrived: all of a packet is in the receiver's host memory. Packets arrive in order.
 	Arrived
-	// Delivered: all of the message is, and the receiving program knows of it.
+	// Delivered: all of the message is there, and the receiving program knows of it.
 	Delivered
 )
 

@@ -129,7 +129,7 @@ func TestLongerDestination(t *testing.T) {
 	})
 }
 
-// TestPanicsIfShort: no kernel writes behind dst, even if its array goes on.
+// TestPanicsIfShort: no kernel writes beyond dst, even if its array is longer.
 func TestPanicsIfShort(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernel) {
 		for _, n := range []int{1, 300, least, least + 1} {

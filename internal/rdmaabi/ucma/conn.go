@@ -190,7 +190,7 @@ const (
 	QueryGID  = 2
 )
 
-// noIndex says that the device has no index, so that librdmacm uses the GUID.
+// noIndex means that the device has no index, so that librdmacm uses the GUID.
 const noIndex = 0xffffffff
 
 // AppendAddr appends the answer to QUERY with QueryAddr.

@@ -140,7 +140,7 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// A Mask says which attributes of a QP a MODIFY_QP sets.
+// A Mask selects the attributes of a QP that a MODIFY_QP sets.
 type Mask uint32
 
 // The attributes.

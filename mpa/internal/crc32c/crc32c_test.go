@@ -210,7 +210,7 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// TestCopyPanicsIfShort: no kernel writes behind dst, even if its array goes on.
+// TestCopyPanicsIfShort: no kernel writes beyond dst, even if its array is longer.
 func TestCopyPanicsIfShort(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernel) {
 		for _, n := range []int{1, 300, 5000} {

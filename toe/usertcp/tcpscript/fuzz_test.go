@@ -159,7 +159,7 @@ func (v *victim) end(t testing.TB) {
 }
 
 // attack makes packets from in and sends them. in consists of records. The first two bytes of a
-// record are its length, and the third byte says what the rest is: a complete packet; a packet
+// record are its length, and the third byte is the kind of the rest: a complete packet; a packet
 // whose checksums attack corrects; the flags, numbers, window, options and payload of a segment of
 // the connection; or changes to the peer's last segment.
 func (v *victim) attack(in []byte) {

@@ -131,7 +131,7 @@ func tooBig(src, dst netip.Addr, mtu int, quoted []byte) []byte {
 	return serialize(true, ip, icmp, gopacket.Payload(append(binary.BigEndian.AppendUint32(nil, uint32(mtu)), quoted...)))
 }
 
-// unreachable returns an ICMP message which says that nobody listens at the destination port of
+// unreachable returns an ICMP message which says that no socket listens at the destination port of
 // quoted.
 func unreachable(src, dst netip.Addr, quoted []byte) []byte {
 	if src.Is4() {

@@ -147,7 +147,7 @@ func feed(c net.Conn, stdin io.WriteCloser, g *group) {
 	}
 }
 
-// A group is a process group. Once it has ended, its id must not be used any more.
+// A group is a process group. Once it has ended, its id must not be used.
 type group struct {
 	mu    sync.Mutex
 	id    int

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp/internal/clock"
 )
 
-// A Clock stands still except during Turn. It is the clock of all Stacks, and of all links of
+// A Clock advances only during Turn. It is the clock of all Stacks, and of all links of
 // [usertcp.Pipe], that are made before the test ends. Only one test at a time has a Clock.
 type Clock struct {
 	*faketime.ManualClock
