@@ -21,7 +21,7 @@ import (
 )
 
 // untilTrusted is a number of exchanges after which a Read is trusted to come back soon: while none
-// is under way, the role is vacant, and nobody is told of what arrives.
+// is under way, nobody reads, and nobody is told of what arrives.
 const untilTrusted = 300
 
 // echo answers every message until the peer closes.

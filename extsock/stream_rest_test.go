@@ -67,7 +67,7 @@ func TestShortReadsOfLongMessages(t *testing.T) {
 func TestRestOfAMessage(t *testing.T) {
 	for name, f := range map[string]func(t *testing.T, ci, cr *extsock.Conn, rest []byte){
 		"late": func(t *testing.T, ci, cr *extsock.Conn, rest []byte) {
-			time.Sleep(time.Second) // the sentinel has called the home goroutine
+			time.Sleep(time.Second) // the alarm has called home
 			if held := extsock.Unread(cr); held < int64(len(rest)) {
 				t.Errorf("the memory of %d bytes counts as %d", len(rest), held)
 			}

@@ -89,8 +89,8 @@ func echoFirst(c *extsock.Conn, count int) error {
 	return nil
 }
 
-// TestStreamWriteInAVacantRole: a reader that has received for itself leaves the role vacant, and
-// its program begins a long Write. The credits it needs are received at once.
+// TestStreamWriteInAVacantRole: a reader that has received for itself leaves the role to nobody,
+// and its program begins a long Write. The credits it needs are received at once.
 func TestStreamWriteInAVacantRole(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const total = 10 << 20

@@ -27,7 +27,7 @@ var memoryFaults = []Fault{
 		Old: "		if _, err := s.conn.Read(p[:]); err != nil {\n			return err\n		}\n", New: "		_, err := s.conn.Read(p[:])\n		return err\n",
 		Package: "toe/netconn", Tests: "^TestCloseReadsOn$"},
 	{Name: "the home goroutine misses a holder that is about to leave", File: "internal/conn/driver/role.go",
-		Old: "		if !r.leaving.Load() {\n			return r.isVacant()", New: "		if true {\n			return r.isVacant()",
+		Old: "		case lookAgain:\n			runtime.Gosched()\n", New: "		case lookAgain:\n			runtime.Gosched()\n			return false\n",
 		Package: "internal/conn/driver", Tests: "^TestStandByWaitsForAHolderThatLeaves$"},
 	{Name: "Writes after Close say that CloseWrite came", File: "internal/conn/driver/stream.go",
 		Old: "if s.writeErr == nil || err == net.ErrClosed {", New: "if _ = net.ErrClosed; s.writeErr == nil {",

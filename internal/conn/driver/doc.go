@@ -42,6 +42,8 @@
 //	bind.go, grant.go, rest.go, taking.go, delivery.go, deliverystates.go
 //	             where messages for Read go, within the memory of memory.go, allowance.go and
 //	             window.go; package inbox keeps the unread ones
+//	reading.go, trust.go
+//	             who reads, and whether the next Read will be back soon
 //	life.go      how far the connection has come
 //
 // # Figures behind the decisions
@@ -51,9 +53,9 @@
 //
 //   - A Read that receives by itself: 29 to 32 µs for a round trip on one core, and 50 to 57 µs
 //     when one goroutine received and woke the reader (plain TCP: 21 µs; cubic).
-//   - The watch of a vacant role: a peer's RDMA Read after a few messages took 37 to 109 µs
+//   - The watch while nobody reads: a peer's RDMA Read after a few messages took 37 to 109 µs
 //     (median), and 15 to 20 ms with a timer in its place (BenchmarkOneSidedAfterMessages, bbr).
-//   - The sentinel is due after 5 ms, because a timer that is due soon makes each wait of the
+//   - The alarm is due after 5 ms, because a timer that is due soon makes each wait of the
 //     process's threads more expensive: the 29 to 32 µs were 36 µs with a timer of 1 ms.
 //   - A late Read takes at most half of its kind's streak. When each late Read took half, an echo
 //     of 64 KiB on two busy CPUs had 0.6 to 0.8 of the rate. With one streak for filled and

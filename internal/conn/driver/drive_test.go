@@ -50,7 +50,7 @@ func TestDriveAfterClose(t *testing.T) {
 			answered <- nil
 		}()
 		p := make([]byte, 8)
-		for range 50 { // until the role is left vacant
+		for range 50 { // until nobody reads
 			if _, err := ci.Write(p, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestDriveAfterClose(t *testing.T) {
 		go func() { closed <- end(ci) }()
 		synctest.Wait()
 		if !ci.role.isVacant() {
-			t.Fatal("the role is not vacant")
+			t.Fatal("somebody reads")
 		}
 		ci.drive(1, &never)
 		if d := time.Since(begin); d > 0 {

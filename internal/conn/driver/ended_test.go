@@ -8,30 +8,31 @@ import (
 	"testing/synctest"
 
 	"github.com/rddp/rddp/internal/conn/wait"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // TestStandByWaitsForAHolderThatLeaves: the home goroutine is called a moment before the role is
-// vacant. It must not take that for a call that is over.
+// given up. It must not take that for a call that is over.
 func TestStandByWaitsForAHolderThatLeaves(t *testing.T) {
 	var r role
-	r.holder.Init(roleReader)
-	if r.isVacantSoon() {
-		t.Error("the role is vacant soon, and its holder does not leave")
+	r.gate = toe.NewGate(toe.WatchInside)
+	r.now.Store(uint32(byRead))
+	if r.comesHome() {
+		t.Error("home reads while a Read does")
 	}
-	r.leaving.Store(true)
-	begun, vacant := make(chan struct{}), make(chan bool, 1)
+	r.happens(leavesWatch)
+	begun, home := make(chan struct{}), make(chan bool, 1)
 	go func() {
 		close(begun)
-		vacant <- r.isVacantSoon()
+		home <- r.comesHome()
 	}()
 	<-begun
 	for range 1000 {
 		runtime.Gosched()
 	}
-	r.holder.Init(roleVacant)
-	r.leaving.Store(false)
-	if !<-vacant {
+	r.happens(watchFails)
+	if !<-home {
 		t.Error("the home goroutine does not wait for a holder that leaves")
 	}
 }

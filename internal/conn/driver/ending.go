@@ -46,7 +46,7 @@ func (d *Driver) fin() {
 	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
 	d.setReadUntil(time.Now().Add(d.end.timeout))
 	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to
-	// it, and if the role is vacant, it is called.
+	// it, and if nobody reads, it is called.
 	d.Interrupt()
 	d.role.callHome()
 	if d.end.life.finish() {

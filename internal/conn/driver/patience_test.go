@@ -160,7 +160,7 @@ func TestNoPatienceForBulkData(t *testing.T) {
 	d, _, _ := idleDriver(&s.script)
 	d.rx.stream = s
 	d.rx.patience = *alone(t)
-	d.role.holder.Init(roleReader)
+	d.role.now.Store(uint32(byRead))
 	for _, n := range []int{100, bulkFrom, 100, 100} {
 		s.in = make([]byte, n)
 		if k, _, err := d.rx.readSegment(); k != n || err != nil {

@@ -158,7 +158,7 @@ func (d *Driver) placed() {
 	}
 }
 
-// drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
+// drive takes the role, if nobody has it, and receives until the inbox has something or the wait is
 // interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
 // what the Read has got.
 func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readResult) {
@@ -166,7 +166,7 @@ func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readR
 	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the
 	// role, and drive takes the role before it looks at the conditions. So one of the two sees the
 	// other.
-	if !r.lends || !r.take(roleReader) {
+	if !r.lends || !r.take() {
 		return false, readResult{}
 	}
 	if d.in.has() || d.end.closing() || d.end.closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
@@ -181,7 +181,7 @@ func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readR
 	return true, result
 }
 
-// leaveRole makes the role vacant after a Read had it.
+// leaveRole ends the reading of a Read.
 func (d *Driver) leaveRole() {
 	d.role.leaveRead(d.rx.needsHome())
 	d.endVacancy()

@@ -6,205 +6,126 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/conn/wait"
-	"github.com/rddp/rddp/internal/states"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
-// A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
-// the connection's home goroutine, in Receive. But a Read that waits may take the role while it
-// waits. It then reads from the stream itself, and a message reaches it without a hand-over between
-// goroutines, which costs more than everything else in a short message.
+// A role is the right to receive on a connection: one goroutine at a time has it. Its reading says
+// which one, and what is to be done when something happens, and its readHistory says whether a Read
+// will be back soon. The role carries out what they say: it has the watch of the Stream, the alarm,
+// and the gate behind which home waits.
 //
-//	home ──has served a Read──▶ vacant ──a Read waits──▶ reader
-//	  ▲                          │ ▲                       │
-//	  └───── watch, sentinel ────┘ └────── is served ──────┘
+// The alarm is late on purpose: a timer that is due soon makes every wait of the process's threads
+// more expensive. If bytes have waited for it, trust was wrong, and the next trust takes many more
+// quick waits. So bytes wait for it only a few times in the life of a connection. A Stream without
+// a watch leaves the role to home until a Read is trusted.
 //
-// While the role is vacant, nobody receives, and the program may turn to anything else. Yet no
-// operation of the peer may wait for the program. So the goroutine that leaves the role vacant arms
-// the stream's watch (toe.Stream.Watch), which calls the home goroutine as soon as something
-// arrives, and the Read that takes the role disarms it.
-//
-// These are two system calls for each wait of a Read, and too much for a program that does nothing
-// but answer short messages. So a Read is trusted once Reads have come back quickly very many
-// times: then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes
-// have waited for the sentinel, trust was wrong, and the next trust takes many more quick waits. So
-// bytes wait for it only a few times in the life of a connection. Reads that were filled and Reads
-// that were not have a trust each. A stream without a watch leaves the role to the home goroutine
-// until a Read is trusted.
-//
-// The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
-// threads more expensive.
-//
-// The holder of the role calls missed, calm, leave, leaveRead and yield, and the Read that waits
-// calls beginWait and endWait. Any goroutine may call the other methods.
+// Who reads calls missed, calm, leave, leaveRead and yield, and the Read that waits calls beginWait
+// and endWait. Any goroutine may call the other methods.
 type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
-	lends  bool
-	holder states.Atomic[holder]
+	lends bool
+	now   atomic.Uint32 // the reading
 
 	stream  toe.Stream
-	owner   *ending     // counts panics of the stream
-	watches bool        // the stream can be watched
-	armed   atomic.Bool // the stream may be watched
-	gate    *toe.Gate   // the home goroutine stands by behind it
-	leaving atomic.Bool // the holder has armed the watch and is about to leave
+	owner   *ending   // counts panics of the stream
+	watches bool      // the stream can be watched
+	gate    *toe.Gate // home stands by behind it
 
 	patience *patience // of the way in, see isSparse
 
 	offer chan struct{} // capacity 1: the waiting Read looks
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
-	writing atomic.Bool  // a Write needs the peer to go on: the role must not stay vacant
+	readHistory
 
-	left  atomic.Int64 // when the last wait of a Read ended, as sinceStart in ns
-	waits atomic.Int64 // the number of waits that have ended
-	bulk  atomic.Bool  // the last read of the stream has brought bulk data: such a wait counts more
-	trust [2]trust     // of Reads that were filled, and of Reads that were not
-	short atomic.Int32 // 1 if the last Read was not filled, else 0: an index of trust
-
-	guarded  atomic.Bool // the sentinel is set
-	sentinel *time.Timer
-	late     atomic.Bool  // the sentinel has called the home goroutine
-	waited   atomic.Int64 // how long the last wait of a Read was, in ns
-}
-
-// A trust is what the last Reads have shown of the next one. Reads that return less than was asked
-// for and Reads that are filled have one each: a program that reads a long message in pieces is
-// back at once after each piece, and long after the last one.
-type trust struct {
-	// streak is how many waits began quickly, at most about streakCap times after. A quick wait
-	// counts in the streaks of both kinds. A wait that begins late undoes lateWaits quick ones of
-	// its kind, and at most half of the streak, because on a busy machine the scheduler makes quick
-	// Reads late, several in a row. A one-sided operation that no Read receives sets both to 0.
-	streak atomic.Int32
-	after  atomic.Int32 // with so many quick waits a Read is trusted
-}
-
-// grow counts a quick wait.
-func (t *trust) grow(step int32) {
-	if streak := t.streak.Load(); streak < streakCap*t.after.Load() {
-		t.streak.CompareAndSwap(streak, streak+step)
-	}
-}
-
-// shrink counts a late wait.
-func (t *trust) shrink(step int32) {
-	streak := t.streak.Load()
-	t.streak.CompareAndSwap(streak, max(streak/2, streak-lateWaits*step))
-}
-
-// A holder is what has the role.
-type holder uint8
-
-const (
-	roleVacant holder = iota // nothing
-	roleHome                 // the connection's home goroutine
-	roleReader               // a Read
-)
-
-var holderNames = [...]string{"vacant", "home", "reader"}
-
-func (h holder) String() string { return holderNames[h] }
-
-var holderNext = states.Table[holder]{
-	roleVacant: states.To(roleHome, roleReader),
-	roleHome:   states.To(roleVacant),
-	roleReader: states.To(roleVacant),
+	alarm *time.Timer
+	late  atomic.Bool // the alarm has called home
 }
 
 const (
-	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
-	trustFirst = 64                     // trust.after at the beginning
-	trustMore  = 16                     // it is multiplied by this when trust was wrong
-	trustMost  = 1 << 24                // and never more than this
-	streakCap  = 4
-	lateWaits  = 16 // so many quick waits a late one undoes
-	// A wait for bulk data counts as so many waits. While the home goroutine receives such data,
-	// each byte is copied twice, so Reads must be trusted soon.
-	bulkStep   = trustFirst / 4
-	sentinelIn = 5 * time.Millisecond
-	slowWait   = sentinelIn / 4
+	alarmTime  = 5 * time.Millisecond
+	slowWait   = alarmTime / 4
 	sparseWait = 4 * quick
 )
 
-// init gives the role to the home goroutine. p is the patience of the way in.
+// init gives the role to home. p is the patience of the way in.
 func (r *role) init(s toe.Stream, owner *ending, p *patience) {
 	r.owner, r.patience = owner, p
 	can := s.Capabilities()
 	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
 	r.gate = toe.NewGate(can.Watch)
-	r.holder.Init(roleHome)
 	r.offer = make(chan struct{}, 1)
-	for i := range r.trust {
-		r.trust[i].after.Store(trustFirst)
+	r.readHistory.init(sinceStart())
+}
+
+// reading returns who reads at present.
+func (r *role) reading() reading { return reading(r.now.Load()) }
+
+// isVacant reports whether nobody reads, and isReaders whether a Read does.
+func (r *role) isVacant() bool  { return r.reading().isVacant() }
+func (r *role) isReaders() bool { return r.reading().isReads() }
+
+// happens notes an event, and does what follows from it, but for what the caller does: arm, refuse
+// and lookAgain.
+func (r *role) happens(e readEvent) (do readActions) {
+	for {
+		s := r.reading()
+		next, do := s.next(e)
+		if next != s && !r.now.CompareAndSwap(uint32(s), uint32(next)) {
+			continue
+		}
+		if do != noActions {
+			r.act(do)
+		}
+		return do
 	}
-	r.left.Store(int64(sinceStart()))
 }
 
-// isVacant reports whether no goroutine has the role, and isReaders whether a Read has it.
-func (r *role) isVacant() bool  { return r.holder.Load() == roleVacant }
-func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
-
-// isTrusted reports whether the Read will probably be back soon, and nobody needs to receive
-// meanwhile.
-func (r *role) isTrusted() bool {
-	t := r.lastRead()
-	return t.streak.Load() >= t.after.Load()
+func (r *role) act(do readActions) {
+	if do&disarm != 0 {
+		r.endWatch()
+	}
+	if do&setAlarm != 0 {
+		r.alarm.Reset(alarmTime)
+	}
+	if do&postpone != 0 {
+		r.alarm.Reset(alarmTime - r.pause(sinceStart()))
+	}
+	if do&wasLate != 0 {
+		r.late.Store(true)
+	}
+	if do&callHome != 0 {
+		r.gate.Open()
+	}
 }
 
-// isSparse reports whether the watch is cheaper than the sentinel although the Read is trusted:
-// messages come seldom, so the sentinel would be set, and wake a thread for that, almost each time.
-// Beside other connections, whose messages keep the threads awake, the sentinel is cheaper. The
-// holder of the role calls isSparse.
+// isSparse reports whether the watch is cheaper than the alarm although the Read is trusted:
+// messages come seldom, so the alarm would be set, and wake a thread for that, almost each time.
+// Beside other connections, whose messages keep the threads awake, the alarm is cheaper. Who reads
+// calls isSparse.
 func (r *role) isSparse() bool {
 	return r.watches && r.lastWait() > sparseWait && r.patience != nil && r.patience.isAlone()
 }
-
-// lastRead returns the trust in Reads like the last one.
-func (r *role) lastRead() *trust { return &r.trust[r.short.Load()] }
 
 // beginWait begins the wait of a Read, and returns when that was.
 func (r *role) beginWait() (began time.Duration) {
 	r.waiting.Add(1)
 	began = sinceStart()
-	step := int32(1)
-	if r.bulk.Load() {
-		step = bulkStep
-	}
-	if began-time.Duration(r.left.Load()) >= quick {
-		r.lastRead().shrink(step)
-		return began
-	}
-	for i := range r.trust {
-		r.trust[i].grow(step)
-	}
+	r.begins(began)
 	return began
 }
 
 // endWait ends the wait of a Read that began then.
 func (r *role) endWait(began time.Duration) {
-	now := sinceStart()
-	r.waited.Store(int64(now - began))
-	r.left.Store(int64(now))
-	r.waits.Add(1)
+	r.ends(began, sinceStart())
 	r.waiting.Add(-1)
 }
 
-// noteRead notes whether a Read that asked for so many bytes was filled.
-func (r *role) noteRead(result readResult, want int) {
-	if result.over && result.n < want {
-		r.short.Store(1)
-	} else {
-		r.short.Store(0)
-	}
-}
-
 // oneSided notes that an operation has come, or will come, that the program takes no part in. A
-// Read that has the role at this moment receives it like a message, so it says nothing about the
-// times when no Read has the role. Otherwise no Read is trusted, and the home goroutine gets the
-// role.
+// Read that reads at this moment receives it like a message, so it says nothing about the times
+// when nobody reads. Otherwise no Read is trusted, and home reads.
 func (r *role) oneSided() {
 	if r.isReaders() {
 		return
@@ -213,7 +134,7 @@ func (r *role) oneSided() {
 	r.callHome()
 }
 
-// awaitAnswer calls the home goroutine if op has an answer that somebody must receive.
+// awaitAnswer calls home if op has an answer that somebody must receive.
 func (r *role) awaitAnswer(op rdmap.WorkOp) {
 	switch op {
 	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
@@ -221,32 +142,22 @@ func (r *role) awaitAnswer(op rdmap.WorkOp) {
 	}
 }
 
-// distrust forgets all quick Reads.
-func (r *role) distrust() {
-	for i := range r.trust {
-		r.trust[i].streak.Store(0)
-	}
-}
-
-// callHome gives the role to the home goroutine if it is vacant.
-func (r *role) callHome() {
-	if r.isVacant() {
-		r.gate.Open()
-	}
-}
+// callHome has home read if nobody does.
+func (r *role) callHome() { r.happens(homeWanted) }
 
 // setWriting notes whether a Write waits that needs the peer to go on, for credits or for the
 // answer to an offer. One Write waits at a time.
 func (r *role) setWriting(waits bool) {
-	r.writing.Store(waits)
 	if waits {
-		r.callHome()
+		r.happens(writeBegins)
+	} else {
+		r.happens(writeEnds)
 	}
 }
 
-// yields reports whether the home goroutine gives the role up: what it has received since waits was
-// the number of waits has served a Read, or will serve one from the inbox, and nothing will be
-// missed while the role is vacant.
+// yields reports whether home stops reading: what it has received since waits was the number of
+// waits has served a Read, or will serve one from the inbox, and nothing will be missed while
+// nobody reads.
 func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
@@ -254,84 +165,71 @@ func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	return r.waits.Load() != waits || r.waiting.Load() > 0 && in.has()
 }
 
-// makeSentinel makes the sentinel, which is not set.
-func (r *role) makeSentinel() {
-	r.sentinel = time.AfterFunc(time.Hour, r.look)
-	r.sentinel.Stop()
+// makeAlarm makes the alarm, which is not set.
+func (r *role) makeAlarm() {
+	r.alarm = time.AfterFunc(time.Hour, r.ring)
+	r.alarm.Stop()
 }
 
-// end stops the sentinel when the connection has ended.
+// ring is called by the alarm.
+func (r *role) ring() {
+	if r.pause(sinceStart()) < slowWait {
+		r.happens(alarmEarly) // it was set for an earlier time in which nobody has read
+	} else {
+		r.happens(alarmRings)
+	}
+}
+
+// end stops the alarm when the connection has ended.
 func (r *role) end() {
-	if r.sentinel != nil {
-		r.sentinel.Stop()
+	if r.alarm != nil {
+		r.alarm.Stop()
 	}
 }
 
-// take gives the role to h if it is vacant.
-func (r *role) take(h holder) bool {
-	if !r.holder.Move(roleVacant, h, holderNext) {
-		return false
-	}
-	if r.armed.Load() {
-		r.armed.Store(false)
-		r.disarm()
-	}
-	return true
-}
+// take gives the role to a Read, and reports whether it had nobody.
+func (r *role) take() bool { return r.happens(readComes)&refuse == 0 }
 
-// lastWait returns how long the last wait of a Read was.
-func (r *role) lastWait() time.Duration { return time.Duration(r.waited.Load()) }
-
-// calm stops the sentinel for a Read that has the role and will probably wait for long. Otherwise
-// the sentinel would go off meanwhile, find nothing to do, and be set again when the Read leaves.
-// For a quick Read it is cheaper to leave it set.
+// calm stops the alarm for a Read that reads and will probably wait for long. Otherwise the alarm
+// would ring meanwhile, find nothing to do, and be set again when the Read leaves. For a quick Read
+// it is cheaper to leave it set.
 func (r *role) calm() {
-	if r.lastWait() > slowWait && r.guarded.Load() && r.sentinel.Stop() {
-		r.guarded.Store(false)
+	if r.lastWait() > slowWait && r.reading()&alarmSet != 0 && r.alarm.Stop() {
+		r.happens(alarmStops)
 	}
 }
 
-// leave makes the role vacant. If hurry is set, or a Write waits, the home goroutine takes the role
-// now. The watch is armed while this goroutine still has the role, so the home goroutine may be
-// called a moment before the role is vacant: see isVacantSoon.
+// leave ends the reading of the caller. If hurry is set, or a Write waits, home reads now. The
+// watch is armed before nobody reads, so home may be called a moment too early: see standBy.
 func (r *role) leave(hurry bool) {
-	call, guard, watch := false, false, false
+	e := leavesWatch
 	switch {
-	case hurry || r.writing.Load():
-		call = true
+	case hurry:
+		e = leavesCalls
 	case r.isTrusted() && !r.isSparse():
-		guard = true
-	default:
-		watch, call = r.watches, !r.watches
+		e = leavesAlarm
+	case !r.watches:
+		e = leavesCalls
 	}
-	if watch {
-		r.leaving.Store(true)
-		if r.arm() {
-			r.armed.Store(true)
-		} else { // what is refused once is refused for good
-			r.watches, call = false, true
-		}
+	if r.happens(e)&arm == 0 {
+		return
 	}
-	r.holder.Become(roleVacant, holderNext)
-	if watch {
-		r.leaving.Store(false)
-	}
-	if guard {
-		r.guard()
-	}
-	if call {
-		r.gate.Open()
+	if r.watch() {
+		r.happens(watchArmed)
+	} else { // what is refused once is refused for good
+		r.watches = false
+		r.happens(watchFails)
 	}
 }
 
-// arm arms the watch of the stream, and disarm ends it. The role must not stay with a goroutine in
-// which the program's Stream panics; the watch is then refused.
-func (r *role) arm() (armed bool) {
+// watch arms the watch of the stream, and endWatch ends it. The role must not stay with a goroutine
+// in which the program's Stream panics; the watch is then refused.
+func (r *role) watch() (armed bool) {
 	defer r.recovered(&armed)
 	return r.stream.Watch(r.gate)
 }
 
-func (r *role) disarm() {
+func (r *role) endWatch() {
 	var armed bool
 	defer r.recovered(&armed)
 	r.stream.Unwatch()
@@ -344,68 +242,29 @@ func (r *role) recovered(armed *bool) {
 	}
 }
 
-// guard sets the sentinel, unless it is set, because the role is vacant.
-func (r *role) guard() {
-	if r.guarded.CompareAndSwap(false, true) {
-		r.sentinel.Reset(sentinelIn)
-	}
-}
-
-// unguard notes that the sentinel is not set any more, because a Read has the role. If the Read has
-// left meanwhile, it may have found the sentinel set, so unguard sets it again: leave makes the
-// role vacant before it looks at guarded, and unguard changes guarded before it looks at the role.
-func (r *role) unguard() {
-	r.guarded.Store(false)
-	if r.isVacant() {
-		r.guard()
-	}
-}
-
-// look is called by the sentinel. If the role is vacant, look calls the home goroutine. If a Read
-// has the role, the sentinel is set again when that Read leaves. If a Read has left a moment ago,
-// the sentinel was set for an earlier vacancy. Then look sets it for the present one.
-func (r *role) look() {
-	if !r.isVacant() {
-		r.unguard()
-		return
-	}
-	if age := sinceStart() - time.Duration(r.left.Load()); age < slowWait {
-		r.sentinel.Reset(sentinelIn - age)
-		return
-	}
-	r.guarded.Store(false)
-	r.late.Store(true)
-	r.gate.Open()
-}
-
-// missed notes that bytes have waited for the sentinel.
-func (r *role) missed() {
-	after := &r.lastRead().after
-	after.Store(min(trustMore*after.Load(), trustMost))
-}
-
-// standBy waits until the home goroutine is called and has the role again.
+// standBy waits until home is called, and reads again.
 func (r *role) standBy() {
 	for {
 		r.gate.Wait()
-		if !r.isVacantSoon() {
-			continue // a Read was faster, and arms the watch again when it leaves
-		}
-		if r.take(roleHome) {
+		if r.comesHome() {
 			return
 		}
 	}
 }
 
-// isVacantSoon reports whether the role is vacant, or is about to be.
-func (r *role) isVacantSoon() bool {
-	for !r.isVacant() {
-		if !r.leaving.Load() {
-			return r.isVacant() // it may have become so between the two looks
+// comesHome gives the role to home, which has been called. It reports false if a Read was faster,
+// which leaves something behind that calls home again.
+func (r *role) comesHome() bool {
+	for {
+		switch r.happens(homeComes) {
+		case lookAgain:
+			runtime.Gosched()
+		case refuse:
+			return false
+		default:
+			return true
 		}
-		runtime.Gosched()
 	}
-	return true
 }
 
 // leaveRead is leave for a Read. The inbox lets the next Read wait before this one leaves the role.
@@ -417,11 +276,11 @@ func (r *role) leaveRead(hurry bool) {
 	}
 }
 
-// yield is leave for the home goroutine: the role is for the Read, which may already wait again.
-// Before the first yield no sentinel is needed.
+// yield is leave for home: the role is for the Read, which may already wait again. Before the first
+// yield no alarm is needed.
 func (r *role) yield() {
-	if r.sentinel == nil {
-		r.makeSentinel()
+	if r.alarm == nil {
+		r.makeAlarm()
 	}
 	r.leave(false)
 	wait.Wake(r.offer)

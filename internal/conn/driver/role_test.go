@@ -23,7 +23,7 @@ func (s noDeadlines) Capabilities() toe.Capabilities {
 func (noDeadlines) SetReadDeadline(time.Time) error { return errors.ErrUnsupported }
 
 // TestRoleStaysHomeWithoutDeadlines: if no Read may take the role, the home goroutine keeps it,
-// however quick the Reads are. An echo then never waits for the sentinel.
+// however quick the Reads are. An echo then never waits for the alarm.
 func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -49,7 +49,7 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if d := time.Since(begin); d >= sentinelIn {
+		if d := time.Since(begin); d >= alarmTime {
 			t.Errorf("%d echoes took %v", echoes, d)
 		}
 		end(a)
@@ -59,7 +59,7 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 }
 
 // TestRoleIsOfferedToTheNextRead: a Read that begins to wait while the one before it still has the
-// role learns that the role is vacant.
+// role learns that nobody has it.
 func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -68,11 +68,11 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 		exchange(t, a, b, 4)
 		synctest.Wait()
 		began := r.beginWait()
-		if !r.take(roleReader) {
-			t.Fatal("the role is not vacant")
+		if !r.take() {
+			t.Fatal("somebody reads")
 		}
 		r.beginWait() // the second Read, which the inbox has let wait
-		if r.take(roleReader) {
+		if r.take() {
 			t.Fatal("two Reads have the role")
 		}
 		select {
@@ -84,7 +84,7 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 		select {
 		case <-r.offer:
 		default:
-			t.Error("the second Read does not look whether the role is vacant")
+			t.Error("the second Read does not look whether nobody reads")
 		}
 		if n := r.waiting.Load(); n != 1 {
 			t.Errorf("%d Reads wait, want 1", n)
@@ -96,14 +96,14 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	})
 }
 
-// TestRoleWhileAWriteWaits: a Write that waits for TCP calls no goroutine to the vacant role,
+// TestRoleWhileAWriteWaits: a Write that waits for TCP calls nobody to the role that nobody has,
 // because nothing that it waits for comes from the peer. A Write that is longer than its credits
-// does, even if it waits for TCP at first, so it does not wait for the sentinel.
+// does, even if it waits for TCP at first, so it does not wait for the alarm.
 func TestRoleWhileAWriteWaits(t *testing.T) {
 	const size, window = 64 << 10, 32 // of streamPair
 	for _, tt := range []struct {
 		desc              string
-		messages          int // that make the role vacant
+		messages          int // after which nobody reads
 		sendDepth, length int
 		home              bool // the home goroutine is called before the peer reads
 	}{
@@ -121,7 +121,7 @@ func TestRoleWhileAWriteWaits(t *testing.T) {
 				exchange(t, a, b, tt.messages)
 				synctest.Wait()
 				if !a.role.isVacant() {
-					t.Fatal("the role is not vacant")
+					t.Fatal("somebody reads")
 				}
 				begin := time.Now()
 				var never wait.Deadline

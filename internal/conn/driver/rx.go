@@ -21,7 +21,7 @@ type rx struct {
 	parked   *bufpool.Chunk
 	patience patience
 	result   readResult // what the Read that held the role has got, once its wait is over
-	late     bool       // the sentinel has called the home goroutine, which has not yet come to the stream
+	late     bool       // the alarm has called home, which has not yet come to the stream
 	waited   bool       // nothing was there when it came
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes

@@ -30,7 +30,6 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 		p := &Driver{in: in, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(counters.Counters)}}
 		p.end.silent.Init()
 		p.end.closed = &closed
-		p.role.holder.Init(roleHome)
 		inboxes[i] = in
 		drivers[i] = p
 	}

@@ -296,7 +296,7 @@ func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err err
 }
 
 // await waits until something has changed for the Write under way. asks says that the Write needs
-// the peer to go on: then the receive role must not stay vacant. A Write that waits for TCP only
+// the peer to go on: then somebody must have the receive role. A Write that waits for TCP only
 // needs nobody who receives. When the connection ends, await returns at once, unless requests refer
 // to the Write's memory, which owns says: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, asks, owns bool) error {

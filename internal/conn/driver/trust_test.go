@@ -62,16 +62,16 @@ func TestTrustOutlivesLateWaits(t *testing.T) {
 		}
 		r.distrust()
 		wait(trustFirst, quick/2)
-		r.holder.Init(roleReader)
+		r.now.Store(uint32(byRead))
 		r.oneSided()
 		want("a one-sided operation that a Read receives", trustFirst, true)
-		r.holder.Init(roleHome)
+		r.now.Store(uint32(byHome))
 		r.oneSided()
 		want("a one-sided operation", 0, false)
 		wait(trustFirst, quick/2)
 		want("quick waits again", trustFirst, true)
 		r.missed()
-		want("bytes have waited for the sentinel", trustFirst, false)
+		want("bytes have waited for the alarm", trustFirst, false)
 		for range 20 {
 			r.missed()
 		}
@@ -109,78 +109,45 @@ func TestTrustInParts(t *testing.T) {
 	})
 }
 
-// TestSentinelComesAgain: the sentinel calls the home goroutine each time when the role has stayed
-// vacant, and not while a Read has the role. A Read that will wait for long stops it meanwhile.
-func TestSentinelComesAgain(t *testing.T) {
+// TestAlarmRingsAgain: the alarm calls home each time when nobody has read for its time, and not
+// while a Read has the role. A Read that will wait for long stops it meanwhile.
+func TestAlarmRingsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s, nil, nil)
-		r.makeSentinel()
+		r.makeAlarm()
 		defer r.end()
 		r.lastRead().streak.Store(trustFirst)
 		for round := range 4 {
 			begin := time.Now()
 			r.leave(false)
-			r.take(roleReader)
+			r.take()
 			if round%2 == 1 {
 				r.waited.Store(int64(2 * slowWait))
 			}
 			r.calm()
-			time.Sleep(2 * sentinelIn) // it finds the Read, unless it was stopped
+			time.Sleep(2 * alarmTime) // it finds the Read, unless it was stopped
 			synctest.Wait()
 			r.leave(false)
 			r.gate.Wait()
-			r.take(roleHome)
-			if d := time.Since(begin); d != 3*sentinelIn {
-				t.Errorf("round %d: the home goroutine was called after %v, want %v", round, d, 3*sentinelIn)
+			r.comesHome()
+			if d := time.Since(begin); d != 3*alarmTime {
+				t.Errorf("round %d: the home goroutine was called after %v, want %v", round, d, 3*alarmTime)
 			}
 			r.waited.Store(0)
 		}
 	})
 }
 
-// TestSentinelWhileReadLeaves: the sentinel goes off when a Read has the role, which leaves it at
-// that moment. Whichever of the two comes first, the sentinel is set afterwards: otherwise nobody
-// would be called while the role is vacant.
-func TestSentinelWhileReadLeaves(t *testing.T) {
-	for _, leavesFirst := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			r := role{gate: toe.NewGate(toe.WatchInside)}
-			r.makeSentinel()
-			defer r.end()
-			for i := range r.trust {
-				r.trust[i].streak.Store(trustFirst)
-				r.trust[i].after.Store(trustFirst)
-			}
-			r.holder.Init(roleReader)
-			r.guarded.Store(true) // from an earlier vacancy
-			// look has found that the role is not vacant
-			if leavesFirst {
-				r.leave(false)
-				r.unguard()
-			} else {
-				r.unguard()
-				r.leave(false)
-			}
-			begin := time.Now()
-			r.left.Store(int64(sinceStart()) - int64(slowWait))
-			r.gate.Wait()
-			if d := time.Since(begin); d != sentinelIn {
-				t.Errorf("the Read leaves first: %t: the home goroutine is called after %v, want %v", leavesFirst, d, sentinelIn)
-			}
-		})
-	}
-}
-
-// TestSparseReads: a trusted Read that has waited for long leaves the watch, and the sentinel
+// TestSparseReads: a trusted Read that has waited for long leaves the watch, and the alarm
 // beside other connections.
 func TestSparseReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s, nil, nil)
-		r.makeSentinel()
+		r.makeAlarm()
 		defer r.end()
 		r.patience = &patience{id: waiters.Add(2)}
 		r.lastRead().streak.Store(trustFirst)
@@ -194,35 +161,35 @@ func TestSparseReads(t *testing.T) {
 			if !tt.alone {
 				lastWaiter.Store(r.patience.id - 1)
 			}
-			r.guarded.Store(false)
-			r.holder.Init(roleReader)
+			r.now.Store(uint32(byRead))
 			r.leave(false)
-			if watch := r.armed.Load(); watch != tt.watch || r.guarded.Load() == tt.watch {
+			watch := r.reading().by() == byWatched
+			if alarm := r.reading()&alarmSet != 0; watch != tt.watch || alarm == tt.watch {
 				t.Errorf("waited %v, alone %v: the watch is armed: %v, want %v", tt.waited, tt.alone, watch, tt.watch)
 			}
 		}
 	})
 }
 
-// TestSentinelOfAnEarlierVacancy: a sentinel that was set before a Read came and left again is due
-// when the role has been vacant for its time since then.
-func TestSentinelOfAnEarlierVacancy(t *testing.T) {
+// TestAlarmOfAnEarlierTime: an alarm that was set before a Read came and left again rings when
+// nobody has read for its time since then.
+func TestAlarmOfAnEarlierTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s, nil, nil)
-		r.makeSentinel()
+		r.makeAlarm()
 		defer r.end()
 		r.lastRead().streak.Store(2 * trustFirst)
 		r.leave(false)
-		time.Sleep(sentinelIn - slowWait/2)
-		r.take(roleReader)
+		time.Sleep(alarmTime - slowWait/2)
+		r.take()
 		r.endWait(r.beginWait())
 		begin := time.Now()
 		r.leave(false)
 		r.gate.Wait()
-		if d := time.Since(begin); d != sentinelIn {
-			t.Errorf("the home goroutine was called %v after the Read had left, want %v", d, sentinelIn)
+		if d := time.Since(begin); d != alarmTime {
+			t.Errorf("the home goroutine was called %v after the Read had left, want %v", d, alarmTime)
 		}
 	})
 }
@@ -244,7 +211,7 @@ func (refusing) Watch(*toe.Gate) bool { return false }
 
 // TestNoOperationWaits: after so many quick messages the program turns to something else, and the
 // peer's operation is carried out at once. The time of the bubble goes on only when nothing is left
-// to do, so an operation that takes any time has waited for a timer. The exception is the sentinel,
+// to do, so an operation that takes any time has waited for a timer. The exception is the alarm,
 // once for a program that has been trusted.
 func TestNoOperationWaits(t *testing.T) {
 	for _, tt := range []struct {
@@ -274,7 +241,7 @@ func TestNoOperationWaits(t *testing.T) {
 						}
 						time.Sleep(time.Second) // the program computes
 					}
-					if want := messages >= trustFirst; len(waited) > 1 || (len(waited) == 1) != want || want && waited[0] > sentinelIn {
+					if want := messages >= trustFirst; len(waited) > 1 || (len(waited) == 1) != want || want && waited[0] > alarmTime {
 						t.Errorf("operations waited for %v", waited)
 					}
 					end(a)
@@ -423,7 +390,7 @@ func TestTrustInBatches(t *testing.T) {
 		mayPost := func(*rdmap.WorkRequest) error { return nil }
 		post := func(op rdmap.WorkOp) {
 			a.role.lastRead().streak.Store(trustFirst)
-			a.role.holder.Init(roleVacant) // as after a Read that is trusted
+			a.role.now.Store(uint32(byNobody)) // as after a Read that is trusted
 			a.PostBatch([]rdmap.WorkRequest{{Op: op}}, mayPost)
 		}
 		synctest.Wait()
@@ -433,7 +400,7 @@ func TestTrustInBatches(t *testing.T) {
 		if post(rdmap.WorkRead); a.role.isTrusted() {
 			t.Error("a Read is trusted after a batch with an answer")
 		}
-		a.role.holder.Init(roleHome)
+		a.role.now.Store(uint32(byHome))
 		end(a)
 		end(b)
 	})

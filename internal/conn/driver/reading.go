@@ -1,0 +1,164 @@
+package driver
+
+import "fmt"
+
+// This file says who reads from the Stream: home (the goroutine in Receive), a Read of the program,
+// or nobody.
+//
+// Handing a message from one goroutine to another costs 20 of the 50 µs of a short round trip, so a
+// Read that waits reads from the Stream itself. Between two Reads of a program that answers
+// messages nobody reads, because calling home each time would cost as much. But the peer's RDMA
+// Reads and Writes must not wait for the program. So whoever stops reading leaves something behind
+// that calls home: a watch of the Stream, which does so when bytes come and takes two system calls,
+// or an alarm, a timer that costs nothing and is late. A program whose Reads come back quickly gets
+// the alarm, and everything else gets the watch.
+
+// A reading is who reads, and what else decides what happens next. It is a value without a clock or
+// a goroutine, in one word, so that it changes at one stroke: role has it, and carries out what
+// next says.
+type reading uint32
+
+// A readBy is who reads.
+//
+//	home, Read ──leaves──▶ nobody ──────────────── home or a Read comes ──▶ home, Read
+//	    │                    ▲                              │
+//	    └──────leaves──▶ leaving ──▶ watched ───────────────┘
+type readBy uint8
+
+const (
+	byHome    readBy = iota
+	byRead           // a Read that waits
+	byLeaving        // home or the Read, which reads no more and is having the Stream watched
+	byNobody
+	byWatched // nobody, and the Stream's watch calls home
+)
+
+var readByNames = [...]string{"home", "Read", "leaving", "nobody", "watched"}
+
+func (b readBy) String() string { return readByNames[b] }
+
+// Above readBy, a reading has two bits.
+const (
+	readByBits         = 1<<3 - 1
+	alarmSet   reading = 1 << 3 // the alarm will ring. It stays set while a Read reads
+	writeWaits reading = 1 << 4 // a Write waits that needs the peer to go on: somebody must read
+)
+
+func (s reading) by() readBy { return readBy(s & readByBits) }
+
+// isVacant reports whether nobody reads, and isReads whether a Read does.
+func (s reading) isVacant() bool { return s.by() >= byNobody }
+func (s reading) isReads() bool  { return s.by() == byRead }
+
+func (s reading) String() string {
+	return fmt.Sprintf("%v (alarm %t, Write %t)", s.by(), s&alarmSet != 0, s&writeWaits != 0)
+}
+
+// A readEvent is what can happen to a reading.
+type readEvent uint8
+
+const (
+	readComes   readEvent = iota // a Read waits, and would read
+	homeComes                    // home has been called
+	homeWanted                   // somebody needs home, unless somebody reads
+	writeBegins                  // a Write waits that needs the peer
+	writeEnds                    // it has ended
+	leavesCalls                  // who reads stops; home must go on at once
+	leavesAlarm                  // the same, and the alarm is enough
+	leavesWatch                  // the same, and the Stream is to be watched
+	watchArmed                   // it is watched
+	watchFails                   // it cannot be watched
+	alarmRings                   // the alarm has rung
+	alarmEarly                   // the same, but somebody has read a moment ago
+	alarmStops                   // a Read that reads has stopped the alarm
+)
+
+var readEventNames = [...]string{
+	"a Read comes", "home comes", "home is wanted", "a Write begins to wait", "the Write ends", "leaves and calls home",
+	"leaves to the alarm", "leaves to the watch", "watched", "not watched", "the alarm rings", "the alarm rings early", "the alarm is stopped",
+}
+
+func (e readEvent) String() string { return readEventNames[e] }
+
+// readActions is what an event has role do, and what it tells the goroutine to which it happened.
+type readActions uint8
+
+const (
+	refuse    readActions = 1 << iota // somebody reads already
+	lookAgain                         // somebody is leaving: ask again
+	callHome
+	arm                   // have the Stream watched, and say how that went
+	disarm                // end the watch
+	setAlarm              // it rings after alarmTime
+	postpone              // it rings alarmTime after somebody has read last
+	wasLate               // bytes may have waited for the alarm
+	noActions readActions = 0
+)
+
+// A readStep is what follows from an event: who reads then, and what is to be done.
+type readStep struct {
+	by readBy
+	do readActions
+	ok bool // otherwise the event cannot happen
+}
+
+// readSteps has each event in each state. A state that is left out cannot have the event.
+var readSteps = [...][len(readByNames)]readStep{
+	readComes: {
+		byHome: {byHome, refuse, true}, byRead: {byRead, refuse, true}, byLeaving: {byLeaving, refuse, true},
+		byNobody: {byRead, noActions, true}, byWatched: {byRead, disarm, true},
+	},
+	homeComes: {
+		byRead: {byRead, refuse, true}, byLeaving: {byLeaving, lookAgain, true},
+		byNobody: {byHome, noActions, true}, byWatched: {byHome, disarm, true},
+	},
+	homeWanted:  whileNobody(callHome),
+	writeBegins: whileNobody(callHome),
+	writeEnds:   whileNobody(noActions),
+	leavesCalls: {byHome: {byNobody, callHome, true}, byRead: {byNobody, callHome, true}},
+	leavesAlarm: {byHome: {byNobody, setAlarm, true}, byRead: {byNobody, setAlarm, true}},
+	leavesWatch: {byHome: {byLeaving, arm, true}, byRead: {byLeaving, arm, true}},
+	watchArmed:  {byLeaving: {byWatched, noActions, true}},
+	watchFails:  {byLeaving: {byNobody, callHome, true}},
+	alarmRings:  whileNobody(callHome | wasLate),
+	alarmEarly:  whileNobody(postpone),
+	alarmStops:  {byRead: {byRead, noActions, true}},
+}
+
+// whileNobody is the row of an event that changes nobody who reads, and is acted on if nobody does.
+func whileNobody(do readActions) (row [len(readByNames)]readStep) {
+	for by := range row {
+		row[by] = readStep{by: readBy(by), ok: true}
+	}
+	row[byNobody].do, row[byWatched].do = do, do
+	return row
+}
+
+// next returns the reading after an event, and what is to be done. It panics if the event cannot
+// happen.
+func (s reading) next(e readEvent) (reading, readActions) {
+	if s&writeWaits != 0 && (e == leavesAlarm || e == leavesWatch) {
+		e = leavesCalls
+	}
+	step := &readSteps[e][s.by()]
+	if !step.ok {
+		panic(fmt.Sprintf("BUG: %v: %v", s, e))
+	}
+	do := step.do
+	bits := s &^ readByBits
+	switch {
+	case e == writeBegins:
+		bits |= writeWaits
+	case e == writeEnds:
+		bits &^= writeWaits
+	case e == watchArmed && s&writeWaits != 0: // it has come since
+		do |= callHome
+	case e == leavesAlarm && s&alarmSet != 0:
+		do &^= setAlarm
+	case e == leavesAlarm:
+		bits |= alarmSet
+	case e == alarmRings, e == alarmStops, e == alarmEarly && do == noActions:
+		bits &^= alarmSet // the next to leave sets it again
+	}
+	return bits | reading(step.by), do
+}
