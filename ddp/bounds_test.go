@@ -132,7 +132,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 		which = max(which, 0)
 	} else {
 		r := w.regions[which]
-		copy(w.model[which][64+r.offset+to-r.base:], payload[:n]) // behind 64 guard octets
+		copy(w.model[which][64+r.offset+to-r.base:], payload[:n]) // after 64 guard octets
 	}
 	// Each case compares only the Region that it aims at. The end of the test compares all.
 	if !bytes.Equal(w.memory[which].all, w.model[which]) {

@@ -47,7 +47,7 @@ func (a span) overlaps(b span) bool { return a.buffer == b.buffer && a.from < b.
 // pieces that it cuts.
 type earlySpans []span
 
-// search returns the index of the first span that ends behind the beginning of s, or the index at
+// search returns the index of the first span that ends after the beginning of s, or the index at
 // which s would be inserted if it overlaps none.
 func (e earlySpans) search(s span) int {
 	i, _ := slices.BinarySearchFunc(e, s, func(e, s span) int {

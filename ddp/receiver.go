@@ -47,7 +47,7 @@ type ReceiverConfig struct {
 type Receiver struct {
 	// SavedCopies is the number of segments that TryPlace has placed and whose turn in the stream
 	// has since come: their payload was not copied again. A segment's turn comes when Place gets a
-	// later segment, or Deliver an edge behind it. Only the Receiver changes it.
+	// later segment, or Deliver an edge after it. Only the Receiver changes it.
 	SavedCopies uint64
 
 	config ReceiverConfig

@@ -228,7 +228,7 @@ func (r *Receiver) stepOver() bool {
 // If the bytes in order are not a valid FPDU, they are a damaged copy of the FPDU that was shown,
 // and the Receiver skips them: "any TCP segments that duplicate data already received and processed
 // [...] do not overwrite already received and processed FPDUs" (RFC 5044 §A.3). A longer FPDU that
-// has not arrived completely also counts as not valid: the bytes behind s will then not be FPDUs.
+// has not arrived completely also counts as not valid: the bytes after s will then not be FPDUs.
 func (r *Receiver) contradicts(s span) bool {
 	b := r.buf[r.r:r.w]
 	f, _ := parseFPDU(b, r.off, r.markers)

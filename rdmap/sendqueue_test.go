@@ -384,7 +384,7 @@ func TestCancelAheadOfTurn(t *testing.T) {
 }
 
 // TestCancelMakesRoom: a canceled request makes room for another one, unless the peer still owes
-// its answer. It does so also behind a request that continues. The remaining requests keep their
+// its answer. It does so also after a request that continues. The remaining requests keep their
 // order.
 func TestCancelMakesRoom(t *testing.T) {
 	x := newPair(t, params{depth: 6, ord: 2})

@@ -53,7 +53,7 @@ type Faults struct {
 	// CorruptRepaired is the probability that one bit of a TCP segment's payload is inverted and
 	// its checksum is adapted, so TCP does not notice. Packets without TCP payload are not changed.
 	CorruptRepaired float64
-	// Duplicate is the probability that a second copy of the packet is sent right behind it. The
+	// Duplicate is the probability that a second copy of the packet is sent right after it. The
 	// copy is neither cut nor held back, so it may come first.
 	Duplicate float64
 	// Split is the probability that a TCP segment is cut in 2 to 4 segments, at random places of

@@ -324,7 +324,7 @@ func TestOthersPass(t *testing.T) {
 	}
 }
 
-// TestExtensionHeaders: a segment behind IPv6 options is cut like any other, and each piece has the
+// TestExtensionHeaders: a segment after IPv6 options is cut like any other, and each piece has the
 // options.
 func TestExtensionHeaders(t *testing.T) {
 	f := flows()["IPv6"]

@@ -12,7 +12,7 @@ type transit struct {
 	timing Timing // if not nil, delay, random, runs and flight are not used
 	begin  time.Time
 	sent   uint64 // stream offset below which the Timing knows of all bytes
-	unsent int    // number of bytes behind sent
+	unsent int    // number of bytes after sent
 
 	delay  time.Duration // the maximum; if zero, everything arrives at once
 	random *rand.Rand

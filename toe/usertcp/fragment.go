@@ -70,7 +70,7 @@ func partsHeader6(p []byte) bool {
 }
 
 // endsInHeader reports whether b, which begins with a header of this protocol, ends before the
-// header does. An extension header behind a fragment header counts as incomplete.
+// header does. An extension header after a fragment header counts as incomplete.
 func endsInHeader(protocol uint8, b []byte) bool {
 	switch uint32(protocol) {
 	case uint32(header.TCPProtocolNumber):

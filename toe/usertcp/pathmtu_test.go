@@ -125,7 +125,7 @@ func TestForgedPathMTU(t *testing.T) {
 				if _, err := y.Write(p); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := r.Write([]byte{1}); err != nil { // comes behind the message
+				if _, err := r.Write([]byte{1}); err != nil { // comes after the message
 					t.Fatal(err)
 				}
 				if _, err := s.Read(make([]byte, 1)); err != nil {

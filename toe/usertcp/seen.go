@@ -15,7 +15,7 @@ type seqRange struct{ start, end uint32 }
 type seenState struct {
 	next   uint32 // everything before has been seen, or TCP has acknowledged it
 	known  bool
-	ranges []seqRange // behind next: sorted, disjoint, and not adjacent
+	ranges []seqRange // after next: sorted, disjoint, and not adjacent
 }
 
 // acknowledged learns from an ACK of our TCP. ack is RCV.NXT. If TCP acknowledges the same number

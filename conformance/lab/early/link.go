@@ -117,7 +117,7 @@ func headerOf(p []byte) (h header, ok bool) {
 	return header{binary.BigEndian.Uint16(t), binary.BigEndian.Uint32(t[4:]), len(t) - 4*int(t[12]>>4), t[13]&flagSYN != 0}, true
 }
 
-// arrivals returns the segments of a connection with bytes at stream offset 0 or behind. Before
+// arrivals returns the segments of a connection with bytes at stream offset 0 or later. Before
 // offset 0 the stream has the skipped bytes of MPA startup.
 func (w *wire) arrivals(port uint16, skipped uint64) (list []arrival) {
 	w.mu.Lock()

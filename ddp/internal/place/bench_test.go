@@ -12,7 +12,7 @@ var benchAreas = []struct {
 }{{"hot", 0}, {"1MiB", 1 << 20}, {"16MiB", 16 << 20}, {"cold", 256 << 20}}
 
 // BenchmarkCopy measures each kernel with a source in the cache, as the receive buffer is, whose
-// payload begins 18 bytes behind a line. The benchmarks of package ddp measure the cost of reading
+// payload begins 18 bytes after a line. The benchmarks of package ddp measure the cost of reading
 // such a copy again.
 func BenchmarkCopy(b *testing.B) {
 	mem, src := make([]byte, 256<<20), make([]byte, 256<<10)

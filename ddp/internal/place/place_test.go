@@ -41,7 +41,7 @@ func newCopyTest(src []byte, most int) *copyTest {
 	return &copyTest{src: src, area: area[align(area):]}
 }
 
-// check copies n bytes from offset from of src to the place that is to bytes behind a multiple of
+// check copies n bytes from offset from of src to the place that is to bytes after a multiple of
 // line, and checks the copy and the bytes around it.
 func (c *copyTest) check(t *testing.T, f func(dst, src []byte), n, from, to int) {
 	t.Helper()
@@ -112,7 +112,7 @@ func TestLongCopies(t *testing.T) {
 	t.Run("Copy", func(t *testing.T) { check(t, Copy) })
 }
 
-// TestLongerDestination: the bytes of dst behind the copy do not change.
+// TestLongerDestination: the bytes of dst after the copy do not change.
 func TestLongerDestination(t *testing.T) {
 	src, _ := random(t, 2*least)
 	eachKernel(t, func(t *testing.T, k kernel) {

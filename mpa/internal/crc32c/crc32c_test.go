@@ -181,7 +181,7 @@ func TestLongBuffers(t *testing.T) {
 	})
 }
 
-// TestCopy checks the copy, its CRC, and that nothing before and behind the copy changes.
+// TestCopy checks the copy, its CRC, and that nothing before and after the copy changes.
 func TestCopy(t *testing.T) {
 	src, r := random(t, 70_000)
 	dst := make([]byte, len(src))

@@ -4,7 +4,7 @@ package crc32c
 
 // fold has the constants of folding. Row D folds a lane of 128 bits over D bits of data: the kernel
 // multiplies the first 64 bits of the lane by the first number, the last 64 bits by the second, and
-// adds (XOR) both products to the 128 bits that lie D bits behind the lane.
+// adds (XOR) both products to the 128 bits that are D bits after the lane.
 //
 // Let P be the polynomial. The first 64 bits of the lane are D+64 bits before the end of those 128
 // bits, and the last 64 bits are D bits before it. So the factors are x^(D+64) and x^D modulo P.

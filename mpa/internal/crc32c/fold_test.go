@@ -46,7 +46,7 @@ func multiply(a, b uint64) (high, low uint64) {
 }
 
 // TestFoldMovesALane checks what fold is for, without a kernel: a lane in front of zeros has the
-// same CRC as the folded lane behind them.
+// same CRC as the folded lane after them.
 func TestFoldMovesALane(t *testing.T) {
 	p, _ := random(t, 16)
 	for i, d := range []int{3968, 2944, 2432, 2048, 1536, 1280, 1024, 768, 640, 512, 384, 256, 128} {

@@ -49,7 +49,7 @@ func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 	p.tx = mpa.NewSender(mpa.Agreement{CRC: reply.CRC, TxMarkers: reply.Markers})
 	p.like = p.out.template()
 	p.begin = endOf(p.like)
-	stamp := p.like[ipHeaderLen+tcpHeaderLen+4:]                             // the value of the timestamps option, behind two NOPs
+	stamp := p.like[ipHeaderLen+tcpHeaderLen+4:]                             // the value of the timestamps option, after two NOPs
 	binary.BigEndian.PutUint32(stamp, binary.BigEndian.Uint32(stamp)+10_000) // later than the peer's other timestamps
 	p.in.mute(p.begin)
 	return p

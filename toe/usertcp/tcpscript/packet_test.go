@@ -89,7 +89,7 @@ func (s *segment) withOptions(b []byte) []byte {
 func (s *segment) sourceRouted(b []byte) []byte {
 	ip, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolTCP)
 	const looseSourceRoute = 131
-	route := append([]byte{8}, s.src.Addr().AsSlice()...) // the pointer is behind the only address
+	route := append([]byte{8}, s.src.Addr().AsSlice()...) // the pointer is after the only address
 	ip.(*layers.IPv4).Options = []layers.IPv4Option{{OptionType: looseSourceRoute, OptionLength: 7, OptionData: route}, {OptionType: 0}}
 	return serialize(true, ip, gopacket.Payload(b))
 }
