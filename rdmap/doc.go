@@ -40,13 +40,13 @@
 //
 // # Completions
 //
-// An accepted request has exactly one Completion, whatever happens to the stream. The request
-// reserves its entry in the completion queue when it is posted, so no Completion is ever lost. The
-// send queue completes requests in posting order, except that Cancel completes its request at once.
-// Sends, Writes and Immediate Data complete when TCP has their last byte, which says nothing about
-// the peer. Reads and atomics complete when their response is delivered. Until then payload and
-// sinks belong to the QP. When a program sees a Completion, everything that the peer sent before
-// the Completion's message is in place.
+// An accepted request has exactly one Completion, whatever happens to the stream, but an unsignaled
+// one that succeeds has none. The request reserves its entry in the completion queue when it is
+// posted, so no Completion is ever lost. The send queue completes requests in posting order, except
+// that Cancel completes its request at once. Sends, Writes and Immediate Data complete when TCP has
+// their last byte, which says nothing about the peer. Reads and atomics complete when their
+// response is delivered. Until then payload and sinks belong to the QP. When a program sees a
+// Completion, everything that the peer sent before the Completion's message is in place.
 //
 // RFC 5040 does not order a Send or Write after the execution of an earlier Read at the peer.
 // WorkRequest.Fence does. The order in which overlapping Writes are placed is not defined (RFC 5040

@@ -93,7 +93,7 @@ var order = [...]any{
 	RNICCompletions{}, // device, completionQueue.mu
 	RNICReceives{},    // device, receiveQueue.mu: the receives of a queue pair, or of many
 	RNICAsync{},       // device, Context.asyncMu: the channel of asynchronous events
-	RNICCopying{},     // device, memoryRegion.copying: held for reading while bytes are copied
+	RNICCopying{},     // device, memoryRegion.copying: held for reading while the device copies for its own program
 
 	// Of everything else.
 	Leaf{}, // a mutex whose holder locks no other one
