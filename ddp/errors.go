@@ -9,7 +9,7 @@ var (
 	// ErrMisaligned means that the address of a 64-bit word is not a multiple of 8.
 	ErrMisaligned = errors.New("ddp: 64-bit word is not aligned to 8 bytes")
 
-	errModel            = errors.New("ddp: T bit says that the header is one of the other buffer model")
+	errModel            = errors.New("ddp: T bit announces a header of the other buffer model")
 	errRsvdULPChanged   = errors.New("ddp: RsvdULP changes inside a message")
 	errRegionLength     = errors.New("ddp: a Region has 1 to 2^32-1 bytes")
 	errNotInvalidatable = errors.New("ddp: STag is not one that a peer may invalidate")

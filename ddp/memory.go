@@ -55,7 +55,7 @@ func (d *Domain) RegisterMemory(m interface {
 // code of the program.
 func (d *Domain) HasMemory() bool { return d.hasMemory.Load() }
 
-var errSTagInUse = errors.New("ddp: STag is that of another Region")
+var errSTagInUse = errors.New("ddp: STag belongs to another Region")
 
 var errMemoryRange = errors.New("ddp: a Region of RegisterMemory has at least 1 byte, and ends at 2^63-1 or before")
 

@@ -180,10 +180,10 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 		return operationError(codeOpcode, "%v that answers no RDMA Read", OpReadResponse)
 	case m.STag != e.sinkSTag:
 		return &streamError{Code: codeOfDDP(ddp.CodeInvalidSTag),
-			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
+			Reason: "RDMA Read Response to an STag other than the oldest RDMA Read's"}
 	case m.TO != e.sinkTO || m.Len != e.n || !m.Contiguous:
 		return &streamError{Code: codeOfDDP(ddp.CodeBounds),
-			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
+			Reason: "RDMA Read Response that does not match the oldest RDMA Read"}
 	}
 	if e.sink != nil {
 		// Deregister does not wait here, because only the caller's goroutine copies into the sink.

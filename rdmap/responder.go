@@ -144,7 +144,7 @@ func (a *response) message(m *ddp.Message, c *Config) error {
 }
 
 // errDiscarded is the error of a request that gets no answer: see [ddp.Domain.Discard].
-var errDiscarded = errors.New("rdmap: the owner of the memory discards what the peer asks for")
+var errDiscarded = errors.New("rdmap: the owner of the memory discards the requests of the peer")
 
 // error returns the *streamError for a Terminate about the request. err is the error of the memory
 // that the request names.

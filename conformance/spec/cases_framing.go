@@ -133,7 +133,7 @@ func padOfZero(s *session) {
 		}
 		for _, g := range m.segments {
 			if g.padSet {
-				s.fail("pad bytes of zero", "a pad byte that is not, behind a payload of %d bytes", n)
+				s.fail("pad bytes of zero", "a pad byte that is not zero, after a payload of %d bytes", n)
 			}
 		}
 	}

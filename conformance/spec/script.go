@@ -98,7 +98,7 @@ func (s *session) agree() {
 	s.txMarkers, s.rxMarkers = theirs.flags&flagM != 0, ours.flags&flagM != 0
 	r, _, err := ParseRecord(theirs.ulp())
 	if errors.Is(err, ErrBadRecord) {
-		s.fail("a record as the contract has it, or none", "%v", err)
+		s.fail("a record that follows the contract, or none", "%v", err)
 	}
 	s.record, s.known = r, err == nil
 	if !s.known {

@@ -147,7 +147,7 @@ func (s *session) write(b []byte) {
 	if _, err := s.conn.Write(b); err != nil && s.ended == stillOpen {
 		// If the peer has closed, reading shows what it sent last.
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			s.fail("the peer to take what is sent to it", "it takes nothing more within %v", s.cfg.timeout())
+			s.fail("the peer to read everything sent to it", "it reads nothing more within %v", s.cfg.timeout())
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (s *session) read(n int) []byte {
 		return nil
 	}
 	if s.received += n; s.received > maxReceived {
-		s.fail("an end of what the peer sends", "more than %d bytes", maxReceived)
+		s.fail("an end of the stream", "more than %d bytes", maxReceived)
 		return nil
 	}
 	b := make([]byte, n)

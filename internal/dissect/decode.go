@@ -143,7 +143,7 @@ func (f *FPDU) setHeader(op rdmap.Opcode, b []byte) error {
 
 func noMore(rest []byte) error {
 	if len(rest) != 0 {
-		return fmt.Errorf("%d bytes behind the RDMAP header", len(rest))
+		return fmt.Errorf("%d bytes after the RDMAP header", len(rest))
 	}
 	return nil
 }

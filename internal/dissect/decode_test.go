@@ -138,7 +138,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"untagged Write", "414000000000000000000000000100000000", "rdma-write", "rdma-write in a segment of the wrong buffer model"},
 		{"short header", "4143000000000000", "", "a ULPDU of 8 bytes is shorter than its DDP header"},
 		{"short Read Request", "41410000000000000001000000010000000000", "rdma-read-request", "Read Request"},
-		{"long Read Request", "414100000000000000010000000100000000" + strings.Repeat("00", 29), "rdma-read-request", "1 bytes behind the RDMAP header"},
+		{"long Read Request", "414100000000000000010000000100000000" + strings.Repeat("00", 29), "rdma-read-request", "1 bytes after the RDMAP header"},
 		{"short Immediate Data", "41480000000000000000000000010000000001", "immediate", "1 bytes of Immediate Data, want 8"},
 		{"short Terminate", "41470000000000000002000000010000000001", "terminate", "Terminate"},
 	} {

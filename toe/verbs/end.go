@@ -347,7 +347,7 @@ func (d *Device) Listen(addr netip.AddrPort) (*Listener, error) {
 	b := ucma.BindRequest{ID: e.id, Addr: ucma.Address{AddrPort: addr}}
 	err = e.send(ucma.Bind, b.AppendTo(nil))
 	if errors.Is(err, syscall.ENODEV) {
-		err = unavailable(NotSupported, fmt.Errorf("%v is an address of no device", addr))
+		err = unavailable(NotSupported, fmt.Errorf("%v is not the address of a device", addr))
 	}
 	if err == nil {
 		err = e.send(ucma.Listen, ucma.Numbers{ID: e.id, Other: backlog}.AppendPlain(nil))
