@@ -175,7 +175,7 @@ var runDeviceFaults = []Fault{
 		Old: "	o.numbers(kind, s.unnumbered)\n", New: "	if kind == frameSend && s.done < s.flight.n {\n		o.numbers(kind, nil)\n	} else {\n		o.numbers(kind, s.unnumbered)\n	}\n",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedPiece$"},
 	{Name: "a Write flushed that the peer has placed", File: "cmd/rddp/internal/run/device/outgoing.go",
-		Old: "return f.isWrite || f.isOver(acked)", New: "return f.isOver(acked)",
+		Old: "return f.isWrite() || f.isOver(acked)", New: "return f.isOver(acked)",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestRefusedBehindOthers$"},
 	{Name: "a Write taken for placed because one behind it is wrong", File: "cmd/rddp/internal/run/device/outgoing.go",
 		Old: "	if o.culprit == nil {\n		return 0\n	}\n", New: "",

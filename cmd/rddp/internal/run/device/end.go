@@ -178,7 +178,7 @@ func (e *end) blame() {
 	e.q.mu.Lock()
 	defer e.q.mu.Unlock()
 	for _, f := range e.l.out.flights {
-		if f.writes && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
+		if f.writes() && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
 			e.l.out.blames(f)
 			return
 		}
@@ -230,7 +230,7 @@ func (l *link) settle(status uverbs.WCStatus) {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	for _, f := range l.out.settles(status) {
-		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: f.op, Len: f.n, QPN: l.q.num}, false)
+		l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Status: f.status, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: l.q.num}, false)
 	}
 	l.q.life.settled()
 	close(l.settled)

@@ -197,7 +197,7 @@ func (x *testEnding) settles() {
 
 // has reports whether a Send or a Write of the peer has come.
 func (h *half) has(f *flight) bool {
-	return slices.Contains(h.e.received, f.id) || f.isWrite && h.e.done[f.id]
+	return slices.Contains(h.e.received, f.id) || f.isWrite() && h.e.done[f.id]
 }
 
 // unlink is unlinkLocked.

@@ -212,7 +212,7 @@ func (h *half) receives(p packet) {
 		if h.advances(h.out.reached(n)) && h.out.waits(n) {
 			h.rnr = append(h.rnr, n)
 		}
-		if f := h.out.of(n); f != nil && f.isWrite && f == h.out.flights[0] && h.out.state == outFlowing {
+		if f := h.out.of(n); f != nil && f.isWrite() && f == h.out.flights[0] && h.out.state == outFlowing {
 			h.e.blame("Write %d waits for a receive", f.id)
 		}
 	case frameRefuse:

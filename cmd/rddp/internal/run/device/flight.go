@@ -163,7 +163,7 @@ func (l *link) retireLocked() {
 			return
 		}
 		if f.signaled {
-			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: f.op, Len: f.n, QPN: l.q.num}, false)
+			l.q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: l.q.num}, false)
 		}
 	}
 }

@@ -12,14 +12,10 @@ import (
 // A flight is a work request on its way.
 type flight struct {
 	id       uint64
-	op       uverbs.WCOp
+	op       uverbs.SendOp
 	n        uint32
 	signaled bool
-	// isWrite says that the flight is a Write without immediate data: the peer's program takes no
-	// part in it.
-	isWrite bool
-	writes  bool         // it has a Write, with or without immediate data
-	remote  rdmap.Handle // where it begins in the peer's memory
+	remote   rdmap.Handle // where it begins in the peer's memory
 	// number is that of the frame with whose acknowledgement the flight is over, once it is known.
 	number   uint32
 	numbered bool
@@ -43,6 +39,13 @@ const (
 	maxFlights = 128
 )
 
+// isWrite reports whether the flight is a Write without immediate data: the peer's program takes no
+// part in it.
+func (f *flight) isWrite() bool { return f.op == uverbs.OpWrite || f.op == uverbs.OpAtomicWrite }
+
+// writes reports whether it has a Write, with or without immediate data.
+func (f *flight) writes() bool { return f.isWrite() || f.op == uverbs.OpWriteImm }
+
 // isOver reports whether the flight has got all answers, or its acknowledgement. acked is the last
 // frame that the peer has acknowledged.
 func (f *flight) isOver(acked uint32) bool {
@@ -54,7 +57,7 @@ func (f *flight) isOver(acked uint32) bool {
 
 // isDone reports whether the peer has carried out a flight in front of one that it has refused.
 func (f *flight) isDone(acked uint32) bool {
-	return f.isWrite || f.isOver(acked)
+	return f.isWrite() || f.isOver(acked)
 }
 
 // A linkKind says who has joined the two queue pairs of a link, and what its connection carries.
@@ -226,7 +229,7 @@ func (o *outgoing) reached(number uint32) error {
 		return err
 	}
 	for _, f := range o.flights {
-		if f.isWrite && f.numbered && f.number == number {
+		if f.isWrite() && f.numbered && f.number == number {
 			f.number-- // a Write is in front of the frame that it has its number from
 		}
 	}

@@ -158,7 +158,7 @@ func (s *sender) flush(q *queuePair) {
 
 // complete completes the work request that s has taken, and that is not a flight of a link.
 func (s *sender) complete(q *queuePair, status uverbs.WCStatus) {
-	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: s.flight.op, QPN: q.num}, false)
+	q.sendCQ.complete(&uverbs.WC{ID: s.flight.id, Status: status, Op: uverbs.WCOpOf(s.flight.op), QPN: q.num}, false)
 }
 
 // fail completes the work request that s has taken with a status, and flushes those behind it.

@@ -70,9 +70,7 @@ func (s *sending) takes(w uverbs.SendWR, err error, kind uverbs.QPType, signalAl
 		n = total(w.SGEs)
 	}
 	f := &flight{
-		id: w.ID, op: uverbs.WCOpOf(w.Op), n: uint32(n), signaled: signalAll || w.Flags&uverbs.Signaled != 0, isRead: isRead(w.Op) || isLocal(w.Op),
-		isWrite: w.Op == uverbs.OpWrite || w.Op == uverbs.OpAtomicWrite,
-		writes:  w.Op == uverbs.OpWrite || w.Op == uverbs.OpAtomicWrite || w.Op == uverbs.OpWriteImm,
+		id: w.ID, op: w.Op, n: uint32(n), signaled: signalAll || w.Flags&uverbs.Signaled != 0, isRead: isRead(w.Op) || isLocal(w.Op),
 	}
 	s.wr, s.flight, s.done, s.first = w, f, 0, true
 	f.remote = s.remote()
@@ -149,9 +147,9 @@ func (s *sending) next(o *outgoing) piece {
 	switch {
 	case isLocal(op):
 		p.kind, p.last = pieceLocal, true
-	case o.kind == linkPlain && !isRead(op) && !f.isWrite:
+	case o.kind == linkPlain && !isRead(op) && !f.isWrite():
 		p.kind, p.n, p.last = pieceMessage, f.n, true
-	case !isRead(op) && !f.writes:
+	case !isRead(op) && !f.writes():
 		return s.nextOfSend(o, p)
 	case s.first && !o.isInOrder(f), s.first && isRead(op) && o.kind != linkPlain && !o.mayRead(s.depth):
 	case isAtomic(op):
@@ -161,7 +159,7 @@ func (s *sending) next(o *outgoing) piece {
 		p.last = p.n == left
 	case left > 0 || s.first: // 8 bytes are one segment, and the kernel copies an aligned word at once
 		p.kind, p.n = pieceWrite, min(left, chunkLen)
-		p.last = p.n == left && f.isWrite
+		p.last = p.n == left && f.isWrite()
 	case o.mayNumber():
 		p.kind, p.last = pieceFrame, true
 		p.frame = frame{kind: frameWritten, flags: flagImmediate | s.solicited(), immediate: s.wr.Immediate, length: f.n}

@@ -133,7 +133,7 @@ func (s *sender) sendDatagrams(q *queuePair) {
 			return
 		}
 		if f.signaled {
-			q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: f.op, Len: f.n, QPN: q.num}, false)
+			q.sendCQ.complete(&uverbs.WC{ID: f.id, Op: uverbs.WCOpOf(f.op), Len: f.n, QPN: q.num}, false)
 		}
 		if left == 0 {
 			q.kickLater()
