@@ -45,7 +45,6 @@ type Device struct {
 	missMost    time.Duration
 	managerTime time.Duration
 	userOf      func(*conn.Conn) user.Relation // userOf, if no test has another one
-	refusals    refusedPeers
 	guid        [8]byte
 	// ctx is done when the device closes.
 	ctx    context.Context
@@ -56,7 +55,8 @@ type Device struct {
 	// queue pairs by QPN
 	pairs map[uint32]*queuePair // +checklocks:mu
 	// how often a connection manager expects a peer
-	expected map[far]int // +checklocks:mu
+	expected map[far]int  // +checklocks:mu
+	refusals refusedPeers // +checklocks:mu
 	// the open contexts; nil once the device is closed
 	contexts map[*Context]struct{} // +checklocks:mu
 }
@@ -83,7 +83,7 @@ func New(c Config) (*Device, error) {
 	d := &Device{
 		addresses: c.Addresses, log: c.Log, faults: c.Faults, onlyTCP: c.OnlyTCP, noAtomics: c.NoAtomics,
 		rnrTick: rnrTick, missMost: missMost, managerTime: managerTime, userOf: userOf,
-		pairs: make(map[uint32]*queuePair), contexts: make(map[*Context]struct{}),
+		pairs: make(map[uint32]*queuePair), refusals: make(refusedPeers), contexts: make(map[*Context]struct{}),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	_, _ = rand.Read(d.guid[:])

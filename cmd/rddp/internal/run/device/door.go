@@ -11,7 +11,6 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/run/user"
 	"github.com/rddp/rddp/internal/conn"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/mpa"
 )
@@ -109,22 +108,14 @@ func (q *queuePair) confirm(ctx context.Context, p *request) error {
 const refusalsEvery = time.Minute
 
 // refusedPeers say when a refused peer was last logged, by the reason.
-type refusedPeers struct {
-	mu   locks.Mutex[locks.Leaf]
-	told map[error]time.Time // +checklocks:mu
-}
+type refusedPeers map[error]time.Time
 
 // isDue reports whether a refusal is to be logged.
-func (r *refusedPeers) isDue(why error, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last, known := r.told[why]; known && now.Sub(last) < refusalsEvery {
+func (r refusedPeers) isDue(why error, now time.Time) bool {
+	if last, known := r[why]; known && now.Sub(last) < refusalsEvery {
 		return false
 	}
-	if r.told == nil {
-		r.told = make(map[error]time.Time)
-	}
-	r.told[why] = now
+	r[why] = now
 	return true
 }
 
@@ -136,9 +127,11 @@ func (q *queuePair) refuses(peer net.Addr, from uint32, why error) {
 			reason = known
 		}
 	}
-	level := slog.LevelDebug
-	if q.ctx.dev.refusals.isDue(reason, time.Now()) {
+	level, d := slog.LevelDebug, q.ctx.dev
+	d.mu.Lock()
+	if d.refusals.isDue(reason, time.Now()) {
 		level = slog.LevelWarn
 	}
-	q.ctx.dev.log.Log(context.Background(), level, "peer refused", "qpn", q.num, "peer", from, "address", peer.String(), "why", why)
+	d.mu.Unlock()
+	d.log.Log(context.Background(), level, "peer refused", "qpn", q.num, "peer", from, "address", peer.String(), "why", why)
 }

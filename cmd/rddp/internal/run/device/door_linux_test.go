@@ -447,7 +447,7 @@ func TestForgedDatagram(t *testing.T) {
 
 // TestRefusalsInLog checks how often a refusal is logged.
 func TestRefusalsInLog(t *testing.T) {
-	var r refusedPeers
+	r := make(refusedPeers)
 	begin := time.Now()
 	for _, tt := range []struct {
 		why   error
