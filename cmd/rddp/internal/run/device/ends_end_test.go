@@ -68,7 +68,9 @@ func (x *testEnding) closes(s step) {
 	switch s {
 	case stepSettleDebts:
 		h.in.stops()
-		h.say(frame{kind: frameAck, number: h.in.consumed})
+		if h.say(frame{kind: frameAck, number: h.in.consumed}); h.kind == linkSelf {
+			h.shuts(endTheirs, x.blamed)
+		}
 	case stepClose:
 		if h.discards = true; x.closing.how == endOurs {
 			h.shuts(endTheirs, x.blamed)

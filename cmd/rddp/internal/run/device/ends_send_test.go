@@ -162,6 +162,12 @@ func (h *half) deliver() bool {
 		if h.discards {
 			return true
 		}
+		if p.wrong && h.kind == linkSelf { // see link.serve
+			h.deaf = true
+			h.wire = slices.DeleteFunc(h.wire, func(p packet) bool { return p.isRequest() })
+			e.goes(testEnding{h: h, steps: []step{stepSettleDebts}, blamed: p.flight})
+			return true
+		}
 		if p.wrong {
 			h.peer.wire = nil
 			h.ends(endOurs, p.flight)

@@ -37,6 +37,11 @@ const (
 	packetEnd
 )
 
+// isRequest reports whether the end that serves takes the packet.
+func (p *packet) isRequest() bool {
+	return p.kind == packetWrite || p.kind == packetQuestion || p.kind == packetFrame && p.frame.kind <= frameProbe
+}
+
 // A wish is a work request of a test's program.
 type wish struct {
 	id     uint64
@@ -90,6 +95,7 @@ type half struct {
 	rnr      []uint32  // the frames whose RNR timers may still fire
 	late     bool      // the timer of acknowledgements runs
 	refusing func()    // what to do once the answers have left
+	deaf     bool      // of a self link: what it sends does not come to its end that serves
 	patient  bool      // work in front of something wrong has waited for long enough
 	told     bool      // the connection manager has heard of the end
 	filled   uint64    // what comes to the present receive
@@ -174,7 +180,7 @@ func (e *testEnd) completeRecv(id uint64) {
 }
 
 func (h *half) send(p packet) {
-	if !h.shut {
+	if !h.shut && !(h.deaf && p.isRequest()) {
 		h.wire = append(h.wire, p)
 	}
 }
@@ -222,6 +228,9 @@ func (h *half) refuse(ours, theirs uverbs.WCStatus) {
 
 func (h *half) fail(m *inbound, status uverbs.WCStatus) {
 	h.e.completeRecv(m.id)
+	if h.kind == linkSelf {
+		return // the refusal is on its way to this queue pair
+	}
 	h.out.ends()
 	h.fails(uverbs.FlushErr)
 }

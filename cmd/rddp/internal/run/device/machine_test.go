@@ -11,15 +11,18 @@ import (
 )
 
 // linkKinds are the kinds of link that the tests try.
-var linkKinds = [...]linkKind{linkJoined, linkManaged, linkPlain}
+var linkKinds = [...]linkKind{linkJoined, linkSelf, linkManaged, linkPlain}
 
-// newEnds returns two queue pairs that are joined.
+// newEnds returns two queue pairs that are joined, or twice one that is joined with itself.
 func newEnds(k linkKind) [2]*testEnd {
 	ends := [2]*testEnd{{name: "a"}, {name: "b"}}
 	for _, e := range ends {
 		e.v.kind = uverbs.RC
 		e.v.attrs.Timeout = 14
 		e.done, e.answered = make(map[uint64]bool), make(map[uint64]bool)
+	}
+	if k == linkSelf {
+		ends[1] = ends[0]
 	}
 	joinEnds(ends, k)
 	return ends
@@ -29,9 +32,13 @@ func newEnds(k linkKind) [2]*testEnd {
 func joinEnds(ends [2]*testEnd, k linkKind) {
 	var halves [2]*half
 	for i, e := range ends {
+		if i == 1 && k == linkSelf {
+			halves[1] = halves[0]
+			break
+		}
 		halves[i] = &half{e: e, kind: k, out: outgoing{kind: k, serves: 4}}
 		e.h, e.last = halves[i], halves[i]
-		if k != linkJoined {
+		if k.isManaged() {
 			e.v.manages(&uverbs.Attributes{Timeout: 14}, k == linkPlain)
 			continue
 		}
@@ -261,7 +268,7 @@ func check(ends [2]*testEnd) error {
 			return fmt.Errorf("%s: frame %d waits for a receive, and %d is acknowledged", e.name, h.out.notReady, h.out.acked)
 		case int32(peer.in.consumed-h.out.acked) < 0:
 			return fmt.Errorf("%s: frame %d is acknowledged, and %d was consumed", e.name, h.out.acked, peer.in.consumed)
-		case !h.shut && peer.in.state == inOpen && !peer.ended && h.out.sent != peer.in.consumed+uint32(len(peer.in.held))+counted:
+		case !h.shut && peer.in.state == inOpen && !peer.ended && !h.deaf && h.out.sent != peer.in.consumed+uint32(len(peer.in.held))+counted:
 			return fmt.Errorf("%s: %d frames sent, %d on their way, %d held, %d consumed", e.name, h.out.sent, counted, len(peer.in.held), peer.in.consumed)
 		case !e.command && e.v.attrs.State != uverbs.Reset && working != len(e.posted):
 			return fmt.Errorf("%s: %d work requests, and %d are known", e.name, len(e.posted), working)
@@ -308,7 +315,7 @@ func finish(ends [2]*testEnd) error {
 		if e.v.attrs.State == uverbs.Err && len(e.recvs) > 0 {
 			return fmt.Errorf("%s: receives wait in ERR", e.name)
 		}
-		if h := e.last; h.ended && h.kind != linkJoined && !h.told {
+		if h := e.last; h.ended && h.kind.isManaged() && !h.told {
 			return fmt.Errorf("%s: the connection has ended, and the manager does not know", e.name)
 		}
 		if len(e.tasks) > 0 {
