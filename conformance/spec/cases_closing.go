@@ -4,14 +4,14 @@ package spec
 func closing() []Case {
 	return []Case{
 		question("5044/7.2/fin", both, 0, "MPA-5044-7.2-1 DDP-5041-3-12",
-			"A FIN between two FPDUs is answered by the end of the other half.", func(s *session) {
+			"A FIN between two FPDUs ends the other half too.", func(s *session) {
 				s.start()
 				s.alive()
 				s.finish()
 				s.wantClosed("the end of the connection")
 			}),
 		question("5044/7.2/fin-behind-send", both, 0, "MPA-5044-7.2-1 DDP-5041-6.2.1-5 DDP-5041-6.2.1-4",
-			"A message with a FIN right behind it may be answered, as only one half is closed, or not; then the connection ends.", func(s *session) {
+			"A message with a FIN right after it may be answered or not, because only one half is closed. Then the connection ends.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(s.sends("last words"))
@@ -23,13 +23,13 @@ func closing() []Case {
 				}
 			}),
 		question("5044/7.2/fin-behind-startup", both, 0, "MPA-5044-7.2-1 MPA-5044-7.1.2-16",
-			"A FIN before the first message is the end of the connection; nothing is sent for it.", func(s *session) {
+			"A FIN before the first message ends the connection, and nothing is sent for it.", func(s *session) {
 				s.start()
 				s.finish()
 				s.wantClosed("the end of the connection")
 			}),
 		question("5044/8/reset", both, 0, "MPA-5044-8-1 DDP-5041-6.2.2-1",
-			"A reset ends a connection, and that connection only.", func(s *session) {
+			"A reset ends only its own connection.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(s.pieces("never to be finished", "")[0])
@@ -38,7 +38,7 @@ func closing() []Case {
 				s.alive()
 			}),
 		question("5044/8/reset-in-startup", both, 0, "MPA-5044-8-1",
-			"A reset in startup ends that connection only.", func(s *session) {
+			"A reset in startup ends only its own connection.", func(s *session) {
 				s.open()
 				if s.err == nil && s.initiator() {
 					s.write(frame{key: keyRequest, flags: flagC, revision: 1}.octets()[:10])
@@ -48,7 +48,7 @@ func closing() []Case {
 				s.alive()
 			}),
 		question("5040/7/next-connection", both, 0, "RDMAP-5040-7-1 RDMAP-5040-7-4",
-			"A stream that has failed ends alone: the next connection is as good as any.", func(s *session) {
+			"A failed stream ends alone: the next connection works.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(badQueue(s))
@@ -57,7 +57,7 @@ func closing() []Case {
 				s.alive()
 			}),
 		question("5044/7.2/many-connections", both, 0, "MPA-5044-7.2-1",
-			"Connections that come and go leave nothing behind that the next one would see.", func(s *session) {
+			"Connections that open and close do not affect the next one.", func(s *session) {
 				for range 8 {
 					s.start()
 					s.alive()

@@ -61,7 +61,7 @@ func orHeld(make func(*session) segment, codes ...code) func(*session) {
 func segments() []Case {
 	list := []Case{
 		question("5041/4.1/reserved-bits", both, 0, "DDP-5041-4.1-16",
-			"The reserved bits of the DDP Control Field are not looked at.", func(s *session) {
+			"The reserved bits of the DDP Control Field are ignored.", func(s *session) {
 				s.start()
 				g := s.sends("reserved")
 				g.ddp |= ddpRsvd
@@ -69,7 +69,7 @@ func segments() []Case {
 				s.wantSend("reserved")
 			}),
 		question("5041/4.1/last-decides", both, 0, "DDP-5041-4.1-14 DDP-5041-5.4-2 DDP-5041-4.1-13",
-			"A message is delivered when its segment with L is there, not before.", func(s *session) {
+			"A message is delivered when its segment with L has arrived, not before.", func(s *session) {
 				s.start()
 				g := s.pieces("first part, ", "last part")
 				s.send(g[0])
@@ -84,10 +84,10 @@ func segments() []Case {
 			"An MSN whose message has been delivered is out of range.",
 			wrong(func(s *session) segment { return untagged(opSend, qnSend, s.txMSN[qnSend], []byte("again")) }, ddpMSNRange)),
 		question("5041/4.3/msn-far-ahead", both, 0, "DDP-5041-7.1-10 DDP-5041-7.2-10",
-			"An MSN far beyond the buffers there are is out of range, or has no buffer.",
+			"An MSN far beyond the posted buffers is out of range, or has no buffer.",
 			wrong(func(s *session) segment { return untagged(opSend, qnSend, 0x40000000, []byte("far")) }, ddpMSNRange, ddpNoBuffer)),
 		question("5041/4.3/msn-gap", both, 0, "DDP-5041-4.3-15 DDP-5041-7.2-10 DDP-5041-5.3-7",
-			"A message behind a gap in the MSNs is not delivered. Its buffer may be there, so a receiver may hold it or find it out of range.",
+			"A message after a gap in the MSNs is not delivered. Its buffer may be posted, so a receiver may hold it or find it out of range.",
 			orHeld(func(s *session) segment { return untagged(opSend, qnSend, s.txMSN[qnSend]+2, []byte("gap")) }, ddpMSNRange)),
 		question("5041/4.3/mo-not-zero", both, 0, "DDP-5041-4.3-22 DDP-5041-7.2-11",
 			"A message that does not begin at MO 0 is not delivered; a receiver may hold it or find its MO invalid.",
@@ -118,7 +118,7 @@ func segments() []Case {
 				s.wantSend(strings.Repeat("b", n))
 			}),
 		question("5041/7.1/too-long", both, 0, "DDP-5041-1.2-3 DDP-5041-7.2-12 RDMAP-5040-5.3-6",
-			"A message of one byte more than the receive buffer has is an error.", func(s *session) {
+			"A message one byte longer than the receive buffer is an error.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(s.cut(s.receiveSize() + 1)...)
@@ -132,7 +132,7 @@ func segments() []Case {
 				s.wantSend(text)
 			}),
 		question("5041/5.2/empty-segments", both, 0, "DDP-5041-7.1-18 DDP-5041-5.4-4",
-			"Segments without payload, also the last one, add nothing to a message.", func(s *session) {
+			"Segments without payload add nothing to a message, not even the last one.", func(s *session) {
 				s.start()
 				s.send(s.pieces("", "some", "", "thing", "")...)
 				s.wantSend("something")
@@ -177,7 +177,7 @@ func segments() []Case {
 	}
 	for _, qn := range []uint32{4, 255, 0xFFFFFFFF} {
 		list = append(list, question(fmt.Sprintf("5041/7.1/qn-%d", qn), both, 0, "DDP-5041-7.1-2 DDP-5041-7.2-8",
-			"A segment for a queue that there is not is an error.",
+			"A segment for a queue that does not exist is an error.",
 			wrong(func(s *session) segment { return untagged(opSend, qn, 1, []byte("no such queue")) }, ddpInvalidQN)))
 	}
 	return list

@@ -47,16 +47,16 @@ func enhancedResponder() []Case {
 			"A Request of revision 2 without S gets a Reply without S.",
 			accepted(func(f *frame) { plain(f); f.revision = 2 }, wantPlain)),
 		question("6581/6/s-in-revision-1", Responder, 0, "MPA-6581-6-7 MPA-5044-7.1.1-22",
-			"In revision 1 the S bit is a reserved one, which a Responder does not look at: the Reply is not enhanced.",
+			"In revision 1 the S bit is reserved, and a Responder ignores it: the Reply is not enhanced.",
 			accepted(func(f *frame) { plain(f); f.flags |= flagS; f.private = enhanced(depths(4, 4)) }, wantPlain)),
 		question("6581/6/reserved-bits", Responder, 0, "MPA-6581-6-4 MPA-6581-6-5",
-			"A Responder does not look at the four bits that RFC 6581 has left reserved.",
+			"A Responder ignores the four bits that RFC 6581 leaves reserved.",
 			accepted(func(f *frame) { withWord(depths(4, 4))(f); f.flags |= flagRes }, wantEnhanced)),
 		question("6581/6/enhanced-data-cut", Responder, 0, "MPA-6581-6-11 MPA-5044-7.1.2-26",
 			"An enhanced Request with less than four bytes of Private Data is improperly formatted: the Responder closes the connection.",
 			refused(func(f *frame) { f.flags |= flagS; f.revision = 2; f.private = []byte{0, 4} })),
 		question("6581/6/private-data-512", Responder, 0, "MPA-6581-6-10 MPA-6581-9-4",
-			"The enhanced data count in PD_Length: with them there are 508 bytes for the program.",
+			"The enhanced data count in PD_Length: they leave 508 bytes for the program.",
 			accepted(func(f *frame) {
 				withWord(depths(4, 4))(f)
 				f.private = append(f.private, make([]byte, 508)...)
@@ -77,7 +77,7 @@ func enhancedResponder() []Case {
 				}
 			})),
 		question("6581/9.2/client-server", Responder, 0, "MPA-6581-9.2-17 MPA-6581-9.2-18 MPA-6581-9.2-19",
-			"Without A the other three flags of a Request are not looked at, and the Reply has none of the four.",
+			"Without A the other three flags of a Request are ignored, and the Reply has none of the four.",
 			accepted(withWord(depths(4, 4)|bitB|bitC|bitD), func(s *session, f frame) {
 				if f.word()&(bitA|bitB|bitC|bitD) != 0 {
 					s.fail("a Reply with A, B, C and D of zero", "%v", f)
@@ -96,11 +96,11 @@ func enhancedResponder() []Case {
 				s.rtr(s.reply.word())
 			}),
 		question("6581/9.2/rtr-write", Responder, 0, "MPA-6581-9.2-7 MPA-6581-1.1-1 MPA-6581-9.3-1",
-			"A Responder that has agreed to it takes a Write of length 0 as the Ready to Receive indication.", rtrCase(bitC)),
+			"A Responder that has agreed to it accepts a Write of length 0 as the Ready to Receive indication.", rtrCase(bitC)),
 		question("6581/9.2/rtr-read", Responder, 0, "MPA-6581-9.2-7 MPA-6581-1.1-1 RDMAP-5040-5.2.1-18",
-			"A Responder that has agreed to it takes a Read of length 0 as the Ready to Receive indication, and answers it.", rtrCase(bitD)),
+			"A Responder that has agreed to it accepts a Read of length 0 as the Ready to Receive indication, and answers it.", rtrCase(bitD)),
 		question("6581/9.2/rtr-send", Responder, 0, "MPA-6581-9.2-7 MPA-6581-1.1-1",
-			"A Responder that has agreed to it takes a Send of length 0 as the Ready to Receive indication; its program may see it or not.", rtrCase(bitB)),
+			"A Responder that has agreed to it accepts a Send of length 0 as the Ready to Receive indication; its program may see it or not.", rtrCase(bitB)),
 	}
 }
 
@@ -193,13 +193,13 @@ func enhancedInitiator() []Case {
 				}
 			}),
 		question("6581/9.1/reply-depths-zero", Initiator, 0, "MPA-6581-9.1-13",
-			"An Initiator goes on with a Reply whose IRD and ORD are 0: it then sends no Reads.",
+			"An Initiator continues after a Reply whose IRD and ORD are 0: it then sends no Reads.",
 			answerWith(nil, func(r frame) uint32 { return flagsOf(r) &^ bitD }, goesOn)),
 		question("6581/9.1/reply-left-to-ulp", Initiator, 0, "MPA-6581-9.1-17 MPA-6581-9.1-19 MPA-6581-9.1-21",
-			"An Initiator goes on with a Reply that leaves IRD and ORD to the programs.",
+			"An Initiator continues after a Reply that leaves IRD and ORD to the programs.",
 			answerWith(nil, func(r frame) uint32 { return flagsOf(r) | depths(depthULP, depthULP) }, goesOn)),
 		question("6581/9.1/reply-ord-too-big", Initiator, 0, "MPA-6581-9.1-12 MPA-6581-9.1-14 MPA-6581-9.1-15",
-			"An Initiator raises its IRD to the Reply's ORD and goes on, or sends the Terminate for insufficient resources.",
+			"An Initiator raises its IRD to the Reply's ORD and continues, or sends the Terminate for insufficient resources.",
 			answerWith(nil, func(r frame) uint32 { return flagsOf(r) | depths(ourDepth, depthULP-1) }, func(s *session) {
 				o := s.outcomeOf(1)
 				switch {
@@ -209,7 +209,7 @@ func enhancedInitiator() []Case {
 				}
 			})),
 		question("6581/9.2/reply-flags-without-a", Initiator, 0, "MPA-6581-9.2-19",
-			"Without A the other three flags of a Reply are not looked at.",
+			"Without A the other three flags of a Reply are ignored.",
 			answerWith(func(s *session) {
 				if s.request.word()&bitA != 0 {
 					s.skip("the peer asks for the peer-to-peer model")
@@ -217,7 +217,7 @@ func enhancedInitiator() []Case {
 			}, func(frame) uint32 { return depths(ourDepth, 1) | bitB | bitC | bitD }, goesOn)),
 		kindCase("send", bitB), kindCase("write", bitC), kindCase("read", bitD),
 		question("6581/9.2/no-matching-rtr", Initiator, 0, "MPA-6581-9.2-13 MPA-6581-9.2-14 MPA-6581-9.3-2",
-			"An Initiator whose RTR kinds the Reply does not have sends the Terminate for that, and nothing else.",
+			"If the Reply has none of the Initiator's RTR kinds, the Initiator sends the Terminate for that, and nothing else.",
 			answerWith(needA, func(r frame) uint32 {
 				return depths(ourDepth, 1) | bitA | ^r.word()&(bitB|bitC|bitD)
 			}, func(s *session) { s.wantTerminate(noMatchingRTR) })),

@@ -86,27 +86,27 @@ func atomics() []Case {
 	}
 	return []Case{
 		question("7306/5.1.1/fetch-add", both, able, "RDMAPX-7306-5.1.1-1 RDMAPX-7306-5.1.1-3 RDMAPX-7306-5.2.1-12 RDMAPX-7306-5.2.2-1 RDMAPX-7306-5.2.2-6",
-			"FetchAdd gives the value from before, under the identifier of the request, and adds modulo 2^64.",
+			"FetchAdd returns the previous value, with the identifier of the request, and adds modulo 2^64.",
 			steps(1<<64-3, 7, step(add(64, 10, 0), 1<<64-3))),
 		question("7306/5.1.1/fetch-add-fields", both, able, "RDMAPX-7306-5.1.1-2 RDMAPX-7306-5.1.1-4",
-			"A bit of the mask marks the top of a field: no carry goes beyond it.",
+			"A bit of the mask marks the top of a field: no carry crosses it.",
 			steps(0x00000001_FFFFFFFF, 0x00000002_00000001, step(add(64, 0x00000001_00000002, 1<<31), 0x00000001_FFFFFFFF))),
 		question("7306/5.1.1/fetch-add-nothing", both, able, "RDMAPX-7306-1.1-4",
 			"FetchAdd of 0 changes nothing.", steps(42, 42, step(add(64, 0, 0), 42))),
 		question("7306/5.1.2/cmp-swap-match", both, able, "RDMAPX-7306-5.1.2-1 RDMAPX-7306-5.1.2-4 RDMAPX-7306-5.1.2-5",
-			"CmpSwap stores its data where the word is as expected.",
+			"CmpSwap stores its data if the word is as expected.",
 			steps(5, 6, step(compare(5, all, 6, all), 5))),
 		question("7306/5.1.2/cmp-swap-mismatch", both, able, "RDMAPX-7306-5.1.2-3 RDMAPX-7306-5.1.2-4",
-			"CmpSwap stores nothing where the word is not as expected, and gives its value.",
+			"CmpSwap stores nothing if the word is not as expected, and returns its value.",
 			steps(5, 5, step(compare(4, all, 6, all), 5))),
 		question("7306/5.1.2/cmp-swap-masks", both, able, "RDMAPX-7306-5.1.2-1 RDMAPX-7306-5.1.2-2",
 			"CmpSwap compares the bits of one mask and stores those of the other.",
 			steps(0xAAAA_BBBB, 0xAAAA_CCBB, step(compare(0x0000_BB00, 0xFF00, 0xFFFF_CCFF, 0xFF00), 0xAAAA_BBBB))),
 		question("7306/5.2.1/ignored-fields", both, able, "RDMAPX-7306-5.2.1-9 RDMAPX-7306-5.2.1-15",
-			"The reserved bits of an Atomic Request are not looked at, nor is what a FetchAdd would compare.",
+			"The reserved bits of an Atomic Request are ignored, and so are the compare fields of a FetchAdd.",
 			steps(1, 3, step(atomic{op: fetchAdd | 0xFFFFFFF0, to: 64, data: 2, compare: 99, compMask: 1}, 1))),
 		question("7306/5.4/in-order", both, able, "RDMAPX-7306-5.2.1-26 RDMAPX-7306-5.2.2-12 RDMAPX-7306-5.4-9 RDMAPX-7306-5.2-1",
-			"Atomics, and Reads among them, are done and answered in the order in which they came.", func(s *session) {
+			"Atomics, and Reads among them, are executed and answered in the order of their arrival.", func(s *session) {
 				s.start()
 				s.sets(64, 100)
 				n := min(4, s.peerIRD())
@@ -125,16 +125,16 @@ func atomics() []Case {
 			"An atomic on an address that is not a multiple of 8 is an error.",
 			wrongAtomic(func(_ *session, a *atomic) { a.to += 4 }, rdmapCatastrophic)),
 		question("7306/8.2/invalid-stag", both, able, "RDMAPX-7306-8.2-8",
-			"An atomic on an STag that there is not is an error.",
+			"An atomic on an STag that does not exist is an error.",
 			wrongAtomic(func(s *session, a *atomic) { a.stag = s.otherSTag() }, rdmapInvalidSTag)),
 		question("7306/8.2/beyond-end", both, able, "RDMAPX-7306-8.2-8",
-			"An atomic behind the end of the region is an error.",
+			"An atomic beyond the end of the region is an error.",
 			wrongAtomic(func(s *session, a *atomic) { a.to = s.record.Region.TO + uint64(s.record.Region.Len+7)&^7 }, rdmapBounds)),
 		question("7306/8.2/no-right", both, able|FlagReadOnly, "RDMAPX-7306-8.2-8",
 			"An atomic on memory that allows only Reads is an error.",
 			wrongAtomic(func(s *session, a *atomic) { a.stag, a.to = s.record.ReadOnly.STag, s.record.ReadOnly.TO }, rdmapAccess)),
 		question("7306/5.2.1/reserved-operation", both, able, "RDMAPX-7306-5.2.1-22 RDMAPX-7306-5.2.1-11",
-			"An atomic operation that there is not is an error, for which the RFC has no code.",
+			"An atomic operation that does not exist is an error, for which the RFC has no code.",
 			wrongAtomic(func(_ *session, a *atomic) { a.op = 1 })),
 		question("7306/4.1/atomics-not-offered", both, 0, "RDMAPX-7306-1.1-3",
 			"A peer that offers no atomics has no such opcode.", func(s *session) {
@@ -200,7 +200,7 @@ func immediate() []Case {
 				s.wantSend("after")
 			}),
 		question("7306/6.3/behind-write", both, FlagImmediate|FlagMemory, "RDMAPX-7306-6-2 RDMAPX-7306-7-6",
-			"Immediate Data behind a Write is delivered, and the Write is placed.", func(s *session) {
+			"Immediate Data after a Write is delivered, and the Write is placed.", func(s *session) {
 				s.start()
 				s.send(s.put(0, pattern(32)), s.immediately(opImmediate, "written."))
 				s.wantSend("written.")

@@ -40,7 +40,7 @@ func framing() []Case {
 		question("5044/4.1/pad-of-zero", both, 0, "MPA-5044-4.1-5",
 			"Pad bytes are sent as zero.", padOfZero),
 		question("5044/4.1/pad-ignored", both, 0, "MPA-5044-4.1-6",
-			"Received pad bytes are not looked at, but for the CRC.", func(s *session) {
+			"Received pad bytes are ignored except in the CRC.", func(s *session) {
 				s.start()
 				for _, p := range []string{"", "1", "333", "7777777"} {
 					s.sendFPDUs(fpdu{ulpdu: s.sends(p).octets(), pad: 0xA5})
@@ -58,7 +58,7 @@ func framing() []Case {
 			"An untagged ULPDU of 17 bytes holds no DDP header: the stream ends, with any Terminate or none.",
 			tooShort(untagged(opSend, qnSend, 1, nil).octets()[:untaggedLen-1])),
 		question("5044/4.1/split-anywhere", both, 0, "MPA-5044-1.2-3 DDP-5041-3-5",
-			"An FPDU that comes in two pieces is the same FPDU, wherever it is split.", func(s *session) {
+			"An FPDU that arrives in two pieces is the same FPDU, wherever it is split.", func(s *session) {
 				s.start()
 				for i := 1; s.err == nil; i++ {
 					b := s.octets(fpdu{ulpdu: s.sends("split").octets()})
@@ -72,13 +72,13 @@ func framing() []Case {
 				}
 			}),
 		question("5044/4.1/octet-by-octet", both, 0, "MPA-5044-1.2-3 DDP-5041-3-5",
-			"An FPDU that comes in single bytes is the same FPDU.", func(s *session) {
+			"An FPDU that arrives in single bytes is the same FPDU.", func(s *session) {
 				s.start()
 				s.trickle(s.octets(fpdu{ulpdu: s.sends("crumbs").octets()}))
 				s.wantSend("crumbs")
 			}),
 		question("5044/4.1/many-in-one-write", both, 0, "MPA-5044-1.2-3 MPA-5044-4.3-17",
-			"FPDUs that come together are taken one by one, in order.", func(s *session) {
+			"FPDUs that arrive together are handled one by one, in order.", func(s *session) {
 				s.start()
 				var list []segment
 				for i := range MinReceives {
@@ -90,18 +90,18 @@ func framing() []Case {
 				}
 			}),
 		question("5044/4.1/long-fpdu", both, 0, "MPA-5044-4.1-2",
-			"An FPDU that is longer than a TCP segment is taken.", func(s *session) {
+			"An FPDU that is longer than a TCP segment is accepted.", func(s *session) {
 				s.start()
 				s.echo(strings.Repeat("long", MinReceive/4))
 			}),
 		question("5044/4.4/crc-payload", both, 0, crcIDs,
-			"An FPDU with a wrong bit in its payload is not delivered, nor is anything behind it.", damaged(7)),
+			"An FPDU with a wrong bit in its payload is not delivered, nor is anything after it.", damaged(7)),
 		question("5044/4.4/crc-header", both, 0, crcIDs,
-			"An FPDU with a wrong bit in its DDP header is not delivered, nor is anything behind it.", damaged(17)),
+			"An FPDU with a wrong bit in its DDP header is not delivered, nor is anything after it.", damaged(17)),
 		question("5044/4.4/crc-pad", both, 0, crcIDs+" MPA-5044-4.1-6",
 			"An FPDU with a wrong bit in its pad is not delivered: the pad is part of the CRC.", damaged(5)),
 		question("5044/4.4/crc-field", both, 0, crcIDs,
-			"An FPDU with a wrong bit in its CRC field is not delivered, nor is anything behind it.", damaged(1)),
+			"An FPDU with a wrong bit in its CRC field is not delivered, nor is anything after it.", damaged(1)),
 		question("5044/4.4/wrong-length", both, 0, crcIDs,
 			"An FPDU whose ULPDU_Length is too small fails its CRC check.", func(s *session) {
 				s.start()
@@ -168,7 +168,7 @@ var marked = strings.Repeat("in the midst of it ", 40)
 func markers() []Case {
 	return []Case{
 		question("5044/4.3/sent", both, 0, "MPA-5044-4.3-1 MPA-5044-4.3-2 MPA-5044-4.3-3 MPA-5044-4.3-9 MPA-5044-4.3-14 MPA-5044-7.1.1-10",
-			"A peer that is asked for Markers puts one at every 512th byte of its stream, which points back to its FPDU.", func(s *session) {
+			"A peer that is asked for Markers puts one at every 512th byte of its stream, and each points back to its FPDU.", func(s *session) {
 				withMarkers(s)
 				for range 3 {
 					s.echo(strings.Repeat("m", 1500))
@@ -182,7 +182,7 @@ func markers() []Case {
 				}
 			}),
 		question("5044/4.3/received", both, 0, "MPA-5044-4.3-4 MPA-5044-4.3-18 MPA-5044-4.3-19",
-			"A peer that has asked for Markers takes them out.", func(s *session) {
+			"A peer that has asked for Markers removes them.", func(s *session) {
 				toMarkers(s)
 				for range 3 {
 					s.echo(marked)
@@ -192,13 +192,13 @@ func markers() []Case {
 				}
 			}),
 		question("5044/4.2/reserved-ignored", both, 0, "MPA-5044-4.2-3",
-			"The reserved bytes of a Marker are not looked at, but for the CRC.", func(s *session) {
+			"The reserved bytes of a Marker are ignored except in the CRC.", func(s *session) {
 				toMarkers(s)
 				s.sendFPDUs(fpdu{ulpdu: s.sends(marked).octets(), markerRes: 0xFFFF})
 				s.wantSend(marked)
 			}),
 		question("5044/4.2/low-bits-ignored", both, 0, "MPA-5044-4.2-6 MPA-5044-4.3-8",
-			"The two low bits of FPDUPTR are taken as zero.", func(s *session) {
+			"The two low bits of FPDUPTR are treated as zero.", func(s *session) {
 				toMarkers(s)
 				s.sendFPDUs(fpdu{ulpdu: s.sends(marked).octets(), ptrXor: 3})
 				s.wantSend(marked)

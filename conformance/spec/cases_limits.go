@@ -15,17 +15,17 @@ const maxIRD = 128
 func limits() []Case {
 	return []Case{
 		question("5041/7.1/no-buffer", both, 0, "DDP-5041-7.1-3 DDP-5041-7.1-5 DDP-5041-7.1-7 DDP-5041-7.2-9",
-			"Sends for which no buffer is posted are not lost: the peer reads them later, or its stream ends; RFC 5041 §7.1 has both.", noBuffer),
+			"Sends for which no buffer is posted are not lost: the peer reads them later, or its stream ends; RFC 5041 §7.1 allows both.", noBuffer),
 		question("5040/6.1/reads-beyond-ird", both, FlagMemory, "RDMAP-5040-6.1-9 RDMAP-5040-5.2.2-4",
-			"Reads beyond the IRD are not lost: the peer answers each in order, as there are never so many, or its stream ends.", readsBeyondIRD),
+			"Reads beyond the IRD are not lost: the peer answers all of them in order, or its stream ends.", readsBeyondIRD),
 		question("5044/7.1.2/no-request", Responder, FlagStartup, "MPA-5044-7.1.2-22",
 			"A Responder does not wait for a Request forever.", impatient("")),
 		question("5044/7.1.2/request-too-slow", Responder, FlagStartup, "MPA-5044-7.1.2-27",
-			"A Responder's timeout is for the whole Request, and not begun again with each byte.", impatient(keyRequest)),
+			"A Responder's timeout is for the whole Request, and does not restart with each byte.", impatient(keyRequest)),
 		question("5044/7.1.2/no-reply", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
 			"An Initiator does not wait for a Reply forever.", impatient("")),
 		question("5044/7.1.2/reply-too-slow", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
-			"An Initiator's timeout is for the whole Reply, and not begun again with each byte.", impatient(keyReply)),
+			"An Initiator's timeout is for the whole Reply, and does not restart with each byte.", impatient(keyReply)),
 	}
 }
 

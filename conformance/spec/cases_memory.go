@@ -104,7 +104,7 @@ func placement() []Case {
 				s.wantMemory(0, pattern(MinRegion))
 			}),
 		question("5041/5.2/write-of-length-0", both, FlagMemory, "DDP-5041-5.2-12 DDP-5041-5.2-13 DDP-5041-5.2-14 RDMAP-5040-5.1-11",
-			"STag and TO of a Write of length 0 are not looked at.", func(s *session) {
+			"STag and TO of a Write of length 0 are ignored.", func(s *session) {
 				s.start()
 				for _, to := range []uint64{0, s.record.Region.TO - 1, 1<<64 - 1} {
 					s.send(tagged(opWrite, s.otherSTag(), to, nil))
@@ -112,20 +112,20 @@ func placement() []Case {
 				}
 			}),
 		question("5041/7.2/invalid-stag", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3 DDP-5041-4.2-11",
-			"A Write to an STag that there is not is an error.",
+			"A Write to an STag that does not exist is an error.",
 			wrongWrite(func(s *session, g *segment) { g.stag = s.otherSTag() }, ddpInvalidSTag)),
 		question("5041/7.2/stag-first-bit", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3",
-			"An STag that differs from that of a region in its first bit is another one.", otherBit(1<<31)),
+			"An STag that differs from a region's in its first bit does not name that region.", otherBit(1<<31)),
 		question("5041/7.2/stag-last-bit", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3",
-			"An STag that differs from that of a region in its last bit is another one.", otherBit(1)),
+			"An STag that differs from a region's in its last bit does not name that region.", otherBit(1)),
 		question("5041/7.2/stag-zero", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3",
 			"A Write to STag 0 is an error.",
 			wrongWrite(func(_ *session, g *segment) { g.stag = 0 }, ddpInvalidSTag)),
 		question("5041/7.2/beyond-end", both, FlagMemory, "DDP-5041-7.1-15 DDP-5041-7.2-4 DDP-5041-8.3.1-4",
-			"A Write behind the end of the region is an error.",
+			"A Write beyond the end of the region is an error.",
 			wrongWrite(func(s *session, g *segment) { g.to += uint64(s.record.Region.Len) }, ddpBounds)),
 		question("5041/7.2/across-end", both, FlagMemory, "DDP-5041-7.1-16 DDP-5041-7.2-4",
-			"A Write whose last byte alone is behind the end of the region is an error.",
+			"A Write with only its last byte beyond the end of the region is an error.",
 			wrongWrite(func(s *session, g *segment) { g.to += uint64(s.record.Region.Len) - 7 }, ddpBounds)),
 		question("5041/7.2/before-start", both, FlagMemory, "DDP-5041-7.1-15 DDP-5041-7.2-4",
 			"A Write that begins one byte before the region is an error.", func(s *session) {
@@ -137,10 +137,10 @@ func placement() []Case {
 				}, ddpBounds)(s)
 			}),
 		question("5041/7.2/to-wraps", both, FlagMemory, "DDP-5041-7.1-17 DDP-5041-7.2-6",
-			"A Write whose TO wraps with its length is an error: of the wrap, or of the bounds, for the RFC puts neither first.",
+			"A Write whose TO wraps with its length is an error, of the wrap or of the bounds: the RFC gives neither precedence.",
 			wrongWrite(func(_ *session, g *segment) { g.to = 1<<64 - 4 }, ddpWrap, ddpBounds)),
 		question("5041/7.1/no-right-to-write", both, FlagReadOnly, "DDP-5041-7.1-14",
-			"A Write to memory that does not allow it is an error: RDMAP's for the right, or DDP's for the STag.",
+			"A Write to memory that does not allow it is an error: RDMAP's for the access right, or DDP's for the STag.",
 			wrong(func(s *session) segment {
 				return tagged(opWrite, s.record.ReadOnly.STag, s.record.ReadOnly.TO, []byte("no right"))
 			}, rdmapAccess, ddpInvalidSTag)),
@@ -154,7 +154,7 @@ func placement() []Case {
 				s.wantTerminate(ddpBounds)
 			}),
 		question("5041/7.1/dropped-after-error", both, FlagMemory, "DDP-5041-7.1-22 DDP-5041-7.1-23 RDMAP-5040-7.1-7",
-			"Behind an error nothing is looked at: a second error is not reported, and a Send is not delivered.", func(s *session) {
+			"After an error everything is ignored: a second error is not reported, and a Send is not delivered.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(tagged(opWrite, s.otherSTag(), 0, []byte("first")), s.sends("not delivered"),
@@ -190,18 +190,18 @@ func reads() []Case {
 		question("5040/5.2.1/length-0", both, FlagMemory, "RDMAP-5040-5.2.1-15 RDMAP-5040-5.2.1-18",
 			"A Read of length 0 is answered by a Read Response of length 0.", reading(0, 0, 0x11223344, 0x55)),
 		question("5040/5.2.1/length-0-of-no-stag", both, 0, "RDMAP-5040-5.2.1-17 RDMAP-5040-5.2.1-18",
-			"STag and TO of a Read of length 0 are not looked at.", func(s *session) {
+			"STag and TO of a Read of length 0 are ignored.", func(s *session) {
 				s.start()
 				s.send(s.readOf(5, 6, 0, 0xFFFFFFFF, 1<<64-1))
 				s.wantResponse(5, 6, nil)
 				s.alive()
 			}),
 		question("5040/4.4/sink-copied", both, FlagMemory, "RDMAP-5040-4.4-7 RDMAP-5040-4.4-8",
-			"STag and TO of the sink come back as they were, whatever they are.", reading(8, 40, 0xFFFFFFFF, 0xFEDCBA9876543210)),
+			"STag and TO of the sink come back unchanged, whatever they are.", reading(8, 40, 0xFFFFFFFF, 0xFEDCBA9876543210)),
 		question("5040/4.4/odd-offsets", both, FlagMemory, "RDMAP-5040-4.4-9 RDMAP-5040-4.4-10",
 			"A Read may begin at any TO of source and sink.", reading(1019, 31, 9, 13)),
 		question("5040/5.2.2/in-order", both, FlagMemory, "RDMAP-5040-5.2.1-10 RDMAP-5040-5.2.2-8 RDMAP-5040-5.5-22",
-			"Reads are answered in the order in which they came.", func(s *session) {
+			"Reads are answered in the order of their arrival.", func(s *session) {
 				s.start()
 				r := s.record.Region
 				s.send(s.put(0, pattern(MinRegion)))
@@ -216,7 +216,7 @@ func reads() []Case {
 				}
 			}),
 		question("5040/5.5/read-after-write", both, FlagMemory, "RDMAP-5040-5.5-12 RDMAP-5040-5.5-19",
-			"A Read that follows a Write sees what the Write has placed.", func(s *session) {
+			"A Read that follows a Write sees the bytes of the Write.", func(s *session) {
 				s.start()
 				r := s.record.Region
 				for i := range 10 {
@@ -226,7 +226,7 @@ func reads() []Case {
 				}
 			}),
 		question("5040/5.2.1/takes-no-receive", both, FlagMemory, "RDMAP-5040-5.2.1-3 RDMAP-5040-5.2.1-4 RDMAP-5040-5.2.1-5 DDP-5041-4.3-17",
-			"Read Requests are numbered by themselves and take no receive buffer of the program's.", func(s *session) {
+			"Read Requests have their own numbers and use no receive buffer of the program.", func(s *session) {
 				s.start()
 				for range 3 * MinReceives {
 					s.wantMemory(0, s.filled(16))
@@ -234,13 +234,13 @@ func reads() []Case {
 				s.alive()
 			}),
 		question("5040/7.2/read-invalid-stag", both, FlagMemory, "RDMAP-5040-4.8-9 RDMAP-5040-5.2.1-16 RDMAP-5040-7.2-9",
-			"A Read of an STag that there is not is an error.",
+			"A Read of an STag that does not exist is an error.",
 			wrongRead(func(s *session, r *Region) { r.STag = s.otherSTag() }, rdmapInvalidSTag)),
 		question("5040/7.2/read-beyond-end", both, FlagMemory, "RDMAP-5040-4.8-10 RDMAP-5040-7.2-11",
-			"A Read behind the end of the region is an error.",
+			"A Read beyond the end of the region is an error.",
 			wrongRead(func(_ *session, r *Region) { r.TO += uint64(r.Len) }, rdmapBounds)),
 		question("5040/7.2/read-across-end", both, FlagMemory, "RDMAP-5040-4.8-10 RDMAP-5040-7.2-12",
-			"A Read whose last byte alone is behind the end of the region is an error.",
+			"A Read with only its last byte beyond the end of the region is an error.",
 			wrongRead(func(_ *session, r *Region) { r.TO += uint64(r.Len) - 7 }, rdmapBounds)),
 		question("5040/7.2/read-before-start", both, FlagMemory, "RDMAP-5040-4.8-10 RDMAP-5040-7.2-11",
 			"A Read that begins one byte before the region is an error.",
@@ -251,7 +251,7 @@ func reads() []Case {
 				r.TO--
 			}, rdmapBounds)),
 		question("5040/7.2/read-wraps", both, FlagMemory, "RDMAP-5040-4.8-13 RDMAP-5040-7.2-13",
-			"A Read whose source TO wraps with its length is an error: of the wrap, or of the bounds, for the RFC puts neither first.",
+			"A Read whose source TO wraps with its length is an error, of the wrap or of the bounds: the RFC gives neither precedence.",
 			wrongRead(func(_ *session, r *Region) { r.TO = 1<<64 - 4 }, rdmapWrap, rdmapBounds)),
 		question("5040/7.2/no-right-to-read", both, FlagWriteOnly, "RDMAP-5040-4.8-11 RDMAP-5040-7.2-14",
 			"A Read of memory that does not allow it is an error.",
@@ -265,7 +265,7 @@ func reads() []Case {
 				return g
 			}, ddpMSNRange, ddpNoBuffer)),
 		question("5040/4.4/short-header", both, FlagMemory, "RDMAP-5040-4.4-1 RDMAP-5040-5.2.1-6",
-			"A Read Request of 27 bytes is no Read Request: the stream ends; no RFC says with which code.",
+			"A Read Request of 27 bytes is malformed: the stream ends; no RFC states the code.",
 			endsWith(func(s *session) segment {
 				r := s.record.Region
 				g := s.readOf(1, 0, 8, r.STag, r.TO)
@@ -282,7 +282,7 @@ func reads() []Case {
 	for _, n := range []int{1, 3, 1000, MinRegion} {
 		list = append(list, question(fmt.Sprintf("5040/5.2.2/length-%d", n), both, FlagMemory,
 			"RDMAP-5040-5.2-1 RDMAP-5040-5.2.1-14 RDMAP-5040-4.5-1 RDMAP-5040-5.2.2-3 RDMAP-5040-5.2.2-10",
-			"A Read is answered by one Read Response with exactly the bytes asked for.", reading(0, n, 0x5EC7A601, 0x1122334455667788)))
+			"A Read is answered by one Read Response with exactly the requested bytes.", reading(0, n, 0x5EC7A601, 0x1122334455667788)))
 	}
 	return list
 }
@@ -321,13 +321,13 @@ func endsWith(make func(*session) segment) func(*session) {
 func invalidation() []Case {
 	return []Case{
 		question("5040/5.3/send-with-invalidate", both, FlagMemory|FlagInvalidate, "RDMAP-5040-1.2-3 RDMAP-5040-5.3-17 RDMAP-5040-4.1-3",
-			"A Send with Invalidate is delivered, and its STag is invalid for Writes then.", func(s *session) {
+			"A Send with Invalidate is delivered, and then its STag is invalid for Writes.", func(s *session) {
 				invalidates(s, opSendInv)
 				s.send(s.put(0, []byte("revoked")))
 				s.wantTerminate(ddpInvalidSTag)
 			}),
 		question("5040/5.3/send-with-se-and-invalidate", both, FlagMemory|FlagInvalidate, "RDMAP-5040-1.2-3 RDMAP-5040-5.3-17 RDMAP-5040-4.1-12",
-			"A Send with Solicited Event and Invalidate is delivered, and its STag is invalid for Reads then.", func(s *session) {
+			"A Send with Solicited Event and Invalidate is delivered, and then its STag is invalid for Reads.", func(s *session) {
 				invalidates(s, opSendSEInv)
 				r := s.record.Region
 				s.send(s.readOf(1, 0, 8, r.STag, r.TO))
@@ -342,7 +342,7 @@ func invalidation() []Case {
 				s.alive()
 			}),
 		question("5040/5.3/invalidate-unknown", both, 0, "RDMAP-5040-5.3-18 RDMAP-5040-7.2-4 RDMAP-5040-4.8-14 RDMAP-5040-4.8-20",
-			"A Send with Invalidate of an STag that there is not ends the stream with the code 0x09; RFC 5040 has it in two error types.", func(s *session) {
+			"A Send with Invalidate of an STag that does not exist ends the stream with the code 0x09; RFC 5040 has it in two error types.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(s.invalidate(opSendInv, s.otherSTag()))

@@ -23,7 +23,7 @@ func operations() []Case {
 				s.wantSend("solicited")
 			}),
 		question("5040/4.1/reserved-bits", both, 0, "RDMAP-5040-4.1-19",
-			"The reserved bits of the RDMAP Control Field are not looked at.", func(s *session) {
+			"The reserved bits of the RDMAP Control Field are ignored.", func(s *session) {
 				s.start()
 				g := s.sends("reserved")
 				g.rdmap |= rdmapRsv
@@ -31,7 +31,7 @@ func operations() []Case {
 				s.wantSend("reserved")
 			}),
 		question("5040/4.1/invalidate-field-ignored", both, FlagMemory, "RDMAP-5040-4.1-21",
-			"The Invalidate STag field of a plain Send is not looked at: nothing is invalidated.", func(s *session) {
+			"The Invalidate STag field of a plain Send is ignored: nothing is invalidated.", func(s *session) {
 				s.start()
 				g := s.sends("just a Send")
 				g.inv = s.record.Region.STag
@@ -66,19 +66,19 @@ func operations() []Case {
 			"A Send on the queue of Read Requests is an opcode in the wrong place.",
 			wrong(func(s *session) segment { return untagged(opSend, qnRead, s.msn(qnRead), []byte("misplaced")) }, rdmapOpcode, ddpInvalidQN)),
 		question("5040/5.2.2/unasked-response", both, FlagMemory, "RDMAP-5040-5.2.2-6 RDMAP-5040-7.2-2",
-			"A Read Response that answers no Read is an error: of the opcode, or of the STag, which is no Read's sink.",
+			"A Read Response that answers no Read is an error, of the opcode or of the STag, which is no Read's sink.",
 			wrong(func(s *session) segment {
 				g := s.put(0, []byte("not asked"))
 				g.rdmap = version<<6 | opReadResponse
 				return g
 			}, rdmapOpcode, ddpInvalidSTag, rdmapInvalidSTag, rdmapAccess)),
 		question("5040/5.2.2/unasked-response-of-length-0", both, 0, "RDMAP-5040-5.2.2-6",
-			"A Read Response of length 0 that answers no Read is an error, too; its STag is not looked at.",
+			"A Read Response of length 0 that answers no Read is also an error; its STag is ignored.",
 			wrong(func(*session) segment { return tagged(opReadResponse, 1, 0, nil) }, rdmapOpcode, ddpInvalidSTag, rdmapInvalidSTag, rdmapAccess)),
 	}
 	for _, rv := range []byte{2, 3} {
 		list = append(list, question(fmt.Sprintf("5040/4.1/version-%d", rv), both, 0, "RDMAP-5040-4.8-16 RDMAP-5040-7.2-3",
-			"A message of an RDMAP version that there is not is an error.",
+			"A message of an RDMAP version that does not exist is an error.",
 			wrong(func(s *session) segment {
 				g := s.sends("version")
 				g.rdmap = g.rdmap&^rdmapRV | rv<<6
@@ -151,16 +151,16 @@ func terminates() []Case {
 	whole := append([]byte{0x11, 0x01, termM | termD, 0, 0, 20}, tagged(opWrite, 0x12345678, 0, nil).octets()...)
 	return []Case{
 		question("5040/4.8/header-of-tagged", both, FlagMemory, "RDMAP-5040-4.8-5 RDMAP-5040-4.8-27 RDMAP-5040-4.8-29 RDMAP-5040-4.8-31 RDMAP-5040-7.1-4 DDP-5041-7.1-21",
-			"The Terminate for a Write has the DDP header of the segment at fault, and its length.",
+			"The Terminate for a Write has the DDP header and the length of the incorrect segment.",
 			judged(func(s *session) segment { return tagged(opWrite, s.otherSTag(), 0x1020304050607080, []byte("six by")) }, wantHeaders, ddpInvalidSTag)),
 		question("5040/4.8/header-of-untagged", both, 0, "RDMAP-5040-4.8-5 RDMAP-5040-4.8-27 RDMAP-5040-4.8-29 RDMAP-5040-7.1-4 DDP-5041-7.1-21",
-			"The Terminate for a Send has the DDP header of the segment at fault, and its length.",
+			"The Terminate for a Send has the DDP header and the length of the incorrect segment.",
 			judged(badQueue, wantHeaders, ddpInvalidQN)),
 		question("5040/4.8/header-of-read", both, FlagMemory, "RDMAP-5040-4.8-7 RDMAP-5040-4.8-32 RDMAP-5040-4.8-33 RDMAP-5040-7.1-5",
 			"The Terminate for a Read Request has the DDP header and the RDMAP header, and the length of the segment.",
 			judged(func(s *session) segment { return s.readOf(7, 8, 9, s.otherSTag(), 10) }, wantHeaders, rdmapInvalidSTag)),
 		question("5040/4.8/control", both, 0, "RDMAP-5040-4.8-2 RDMAP-5040-4.8-24 RDMAP-5040-4.8-4",
-			"The Terminate Control has layer, error type, code and flags in their places, and all else is zero.",
+			"The Terminate Control has layer, error type, code and flags in their places, and everything else is zero.",
 			judged(badQueue, func(s *session, _ segment, o outcome) {
 				if o.term.reserved {
 					s.fail("reserved bits of zero", "%v", o.term)
@@ -174,22 +174,22 @@ func terminates() []Case {
 				}
 			})),
 		question("5040/5.4/nothing-behind", both, 0, "RDMAP-5040-5.4-11 RDMAP-5040-6.2.1-4 RDMAP-5040-6.2.1-1",
-			"Behind its Terminate a peer sends a FIN and nothing else.",
+			"After its Terminate a peer sends a FIN and nothing else.",
 			judged(badQueue, func(s *session, _ segment, _ outcome) {
 				if s.ended != byFIN {
 					s.fail("a FIN behind the Terminate", "%v", s.ended)
 				}
 			})),
 		question("5040/5.4/received", both, 0, "RDMAP-5040-5.4-7 RDMAP-5040-5.4-12 RDMAP-5040-5.4-5",
-			"A peer that gets a Terminate ends the connection, and sends nothing more, no Terminate either.", hears(whole...)),
+			"A peer that gets a Terminate ends the connection and sends nothing more, not even a Terminate.", hears(whole...)),
 		question("5040/4.8/received-without-headers", both, 0, "RDMAP-5040-4.8-8 RDMAP-5040-5.4-7",
 			"A Terminate for a catastrophic error has no headers, and any code.", hears(0x00, 0xAB, 0, 0)),
 		question("5040/4.8/received-reserved-bits", both, 0, "RDMAP-5040-4.8-25",
-			"The reserved bits of a Terminate are not looked at.", hears(0x02, 0xFF, 0x1F, 0xFF)),
+			"The reserved bits of a Terminate are ignored.", hears(0x02, 0xFF, 0x1F, 0xFF)),
 		question("5040/4.8/received-unknown-code", both, 0, "RDMAP-5040-4.8-15 RDMAP-5040-4.8-21",
-			"A Terminate of a layer, type and code that nobody has laid down is a Terminate.", hears(0xFE, 0xDC, 0, 0)),
+			"A Terminate with an undefined layer, type and code is still a Terminate.", hears(0xFE, 0xDC, 0, 0)),
 		question("5040/5.4/received-cut", both, 0, "RDMAP-5040-5.4-9",
-			"A Terminate of 3 bytes is malformed: the stream ends all the same, with a Terminate or without.", func(s *session) {
+			"A Terminate of 3 bytes is malformed: the stream still ends, with a Terminate or without.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(ourTerminate(0, 0, 0))

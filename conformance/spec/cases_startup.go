@@ -56,7 +56,7 @@ func responderStartup() []Case {
 			"A Responder closes the connection when it cannot serve the revision.",
 			refused(func(f *frame) { f.revision = 3 })),
 		question("5044/7.1.1/revision-255", Responder, 0, "MPA-5044-7.1.1-24 MPA-5044-7.1.1-25",
-			"A Responder closes the connection when it cannot serve the revision, also the greatest there can be.",
+			"A Responder closes the connection when it cannot serve the revision, including the greatest possible one.",
 			refused(func(f *frame) { f.revision = 255 })),
 		question("5044/7.1.1/revision-0", Responder, 0, "MPA-5044-7.1.1-24 MPA-5044-7.1.1-25",
 			"Revision 0 is the RDMA Consortium's: a Responder that does not serve it closes the connection; one that does answers in it.",
@@ -69,19 +69,19 @@ func responderStartup() []Case {
 				}
 			})),
 		question("5044/7.1.1/reserved-bits", Responder, 0, "MPA-5044-7.1.1-22 MPA-5044-7.1.1-21",
-			"A Responder does not look at the reserved bits of a Request, and sends its own as zero.",
+			"A Responder ignores the reserved bits of a Request, and sends its own as zero.",
 			accepted(func(f *frame) { plain(f); f.flags |= flagRes }, nil)),
 		question("5044/7.1.1/r-bit-in-request", Responder, 0, "MPA-5044-7.1.1-19 MPA-5044-7.1.1-20",
-			"A Responder does not look at the R bit of a Request.",
+			"A Responder ignores the R bit of a Request.",
 			accepted(func(f *frame) { plain(f); f.flags |= flagR }, nil)),
 		question("5044/7.1.1/private-data-513", Responder, 0, "MPA-5044-7.1.1-29 MPA-5044-7.1.2-23 MPA-5044-7.1.2-26",
 			"A Responder closes the connection when PD_Length is more than 512.",
 			refused(func(f *frame) { f.private = make([]byte, 513) })),
 		question("5044/7.1.1/private-data-65535", Responder, 0, "MPA-5044-7.1.1-29 MPA-5044-7.1.2-25",
-			"A Responder closes the connection when PD_Length is more than 512, and does not wait for so many bytes.",
+			"A Responder closes the connection when PD_Length is more than 512, and does not wait for that many bytes.",
 			refused(func(f *frame) { f.length = 65535 })),
 		question("5044/7.1.1/private-data-512", Responder, 0, "MPA-5044-7.1.1-31 MPA-5044-7.1.2-24",
-			"A Responder takes 512 bytes of Private Data.",
+			"A Responder accepts 512 bytes of Private Data.",
 			accepted(func(f *frame) { plain(f); f.private = make([]byte, 512) }, nil)),
 		question("5044/7.1.1/no-private-data", Responder, 0, "MPA-5044-7.1.1-28",
 			"A Request without Private Data has 20 bytes, and a Responder does not wait for more.",
@@ -90,12 +90,12 @@ func responderStartup() []Case {
 			"With C in the Request the Responder's FPDUs have a CRC, whatever its Reply says.",
 			accepted(plain, nil)),
 		question("5044/7.1.1/crc-off", Responder, 0, "MPA-5044-7.1.1-12 MPA-5044-7.1.1-17 MPA-5044-4.1-10",
-			"With C in neither frame the CRC field is not looked at.", func(s *session) {
+			"With C in neither frame the CRC field is ignored.", func(s *session) {
 				s.startWith(func(f *frame) { plain(f); f.flags = 0 })
 				crcOff(s)
 			}),
 		question("5044/7.1.2/octet-by-octet", Responder, 0, "MPA-5044-7.1.2-3",
-			"A Request that comes in single bytes is the same Request.", func(s *session) {
+			"A Request that arrives in single bytes is the same Request.", func(s *session) {
 				s.open()
 				s.request = frame{key: keyRequest, flags: flagC, revision: 1, private: []byte("slowly")}
 				s.trickle(s.request.octets())
@@ -116,7 +116,7 @@ func responderStartup() []Case {
 				s.alive()
 			}),
 		question("5044/7.1.2/silent-with-markers", Responder, 0, "MPA-5044-7.1.2-16 MPA-5044-4.3-22",
-			"A Responder that is to send Markers sends none before it has the Initiator's first FPDU.", func(s *session) {
+			"A Responder that must send Markers sends none before it has the Initiator's first FPDU.", func(s *session) {
 				s.startWith(func(f *frame) { f.flags |= flagM })
 				s.wantNothing("no byte before the Initiator's first FPDU")
 				s.alive()
@@ -200,7 +200,7 @@ func fill(n int) func(*frame) {
 func initiatorStartup() []Case {
 	return []Case{
 		question("5044/7.1.1/request-format", Initiator, 0, "MPA-5044-7.1.1-2 MPA-5044-7.1.1-18 MPA-5044-7.1.1-21 MPA-5044-7.1.1-27 MPA-5044-7.1.2-1 MPA-5044-7.1.2-11",
-			"An Initiator sends a Request that is as the RFC has it, and nothing behind it before the Reply.", func(s *session) {
+			"An Initiator sends a correct Request, and nothing after it before the Reply.", func(s *session) {
 				s.open()
 				s.request, _ = s.readFrame(keyRequest, false)
 				if s.err == nil && s.request.flags&flagR != 0 {
@@ -224,16 +224,16 @@ func initiatorStartup() []Case {
 			"An Initiator closes the connection when PD_Length is more than 512.",
 			misanswered(fill(513))),
 		question("5044/7.1.1/reply-private-data-65535", Initiator, 0, "MPA-5044-7.1.1-29 MPA-5044-7.1.2-25",
-			"An Initiator closes the connection when PD_Length is more than 512, and does not wait for so many bytes.",
+			"An Initiator closes the connection when PD_Length is more than 512, and does not wait for that many bytes.",
 			misanswered(func(f *frame) { f.length = 65535 })),
 		question("5044/7.1.1/reply-private-data-512", Initiator, 0, "MPA-5044-7.1.1-31 MPA-5044-7.1.2-24",
-			"An Initiator takes 512 bytes of Private Data.",
+			"An Initiator accepts 512 bytes of Private Data.",
 			answered(fill(512))),
 		question("5044/7.1.1/reply-reserved-bits", Initiator, 0, "MPA-5044-7.1.1-22 MPA-6581-6-5",
-			"An Initiator does not look at the reserved bits of a Reply.",
+			"An Initiator ignores the reserved bits of a Reply.",
 			answered(func(f *frame) { f.flags |= flagRes })),
 		question("5044/7.1.1/reply-crc-off", Initiator, 0, "MPA-5044-7.1.1-12 MPA-5044-7.1.1-17",
-			"With C in neither frame the CRC field is not looked at.", func(s *session) {
+			"With C in neither frame the CRC field is ignored.", func(s *session) {
 				s.startWith(func(f *frame) { f.flags &^= flagC })
 				crcOff(s)
 			}),
@@ -247,7 +247,7 @@ func initiatorStartup() []Case {
 			"An Initiator that is rejected with Private Data sends no FPDU either.",
 			misanswered(func(f *frame) { f.flags |= flagR; fill(64)(f) })),
 		question("5044/7.1.2/reply-octet-by-octet", Initiator, 0, "MPA-5044-7.1.2-12",
-			"A Reply that comes in single bytes is the same Reply.", func(s *session) {
+			"A Reply that arrives in single bytes is the same Reply.", func(s *session) {
 				s.open()
 				s.request, _ = s.readFrame(keyRequest, false)
 				s.reply = answer(s.request)
@@ -260,7 +260,7 @@ func initiatorStartup() []Case {
 		question("5044/7.1.2/cut-reply", Initiator, 0, "MPA-5044-7.1.2-13 MPA-5044-7.1.1-29",
 			"An Initiator closes the connection when the Reply ends too soon, by a FIN.", cutReply),
 		question("5044/7.1.2/reply-in-two-parts", Initiator, 0, "MPA-5044-7.1.2-12",
-			"A Reply whose Private Data comes later than its first 20 bytes is waited for.", func(s *session) {
+			"An Initiator waits for Private Data that arrives later than the first 20 bytes of a Reply.", func(s *session) {
 				s.open()
 				s.request, _ = s.readFrame(keyRequest, false)
 				s.reply = answer(s.request)

@@ -7,20 +7,20 @@ const (
 	siwBusy = "siw closes without its Terminate when it takes a message of its own to be in progress still."
 	siwBits = "siw lays out the Terminate Control in its host's bit order: on a little-endian machine layer and error type are exchanged, " +
 		"and the flags are in the low bits."
-	siwOverrun    = "siw reports what it has no room for in its bit order, or not at all while it sends an answer."
-	siwMirrors    = "siw sends back the flags of the Request as they were, those it should not look at included."
-	siwMarkers    = "siw has no Markers: as Responder it rejects a Request that asks for them, as Initiator it closes."
-	siwPrivate    = "siw takes 256 bytes of Private Data at most, the enhanced data included, and closes the connection for more."
-	siwFirst      = "siw may leave the first FPDU unread, until more bytes come."
-	siwStall      = "siw may leave the rest of a startup frame that comes in pieces unread, until more bytes come."
-	siwTrailer    = "siw fails the CRC of an FPDU whose pad and CRC field come in two pieces."
-	siwDepths     = "siw takes 0x3FFF for a depth and answers with one of its own."
-	siwKey        = "siw answers a Reply with a wrong key by a Terminate, where the connection is to be closed at once."
+	siwOverrun    = "siw reports messages for which it has no room in its bit order, or not at all while it sends an answer."
+	siwMirrors    = "siw returns the flags of the Request unchanged, including those that it should ignore."
+	siwMarkers    = "siw does not support Markers: as Responder it rejects a Request that asks for them, as Initiator it closes."
+	siwPrivate    = "siw accepts at most 256 bytes of Private Data, including the enhanced data, and closes the connection for more."
+	siwFirst      = "siw may leave the first FPDU unread until more bytes arrive."
+	siwStall      = "siw may leave the rest of a startup frame that arrives in pieces unread until more bytes arrive."
+	siwTrailer    = "siw fails the CRC check of an FPDU whose pad and CRC field arrive in two pieces."
+	siwDepths     = "siw treats 0x3FFF as a depth and answers with a depth of its own."
+	siwKey        = "siw answers a Reply with a wrong key by a Terminate, but the connection must be closed at once."
 	siwCRC        = "siw reports a depth that is too big by a Terminate, but without the CRC that the Reply has asked for."
-	siwOpcode     = "siw goes by the opcode for the kind and the queue of a segment, and reports another fault of it than the opcode, in its bit order."
-	siwStale      = "siw may answer a Read of length 0 with bytes of the message that it has sent before."
+	siwOpcode     = "siw expects the kind and the queue of a segment that its opcode requires, and reports an error other than that of the opcode, in its bit order."
+	siwStale      = "siw may answer a Read of length 0 with bytes of its previous message."
 	siwLongReply  = "A Reply with 512 bytes of Private Data or more crashes siw's kernel: it reads through a null pointer."
-	siwCutRequest = "Connections that end inside their Request put siw's listener out of use: it resets all further ones, and its kernel " +
+	siwCutRequest = "Connections that end inside their Request make siw's listener unusable: it resets all further ones, and its kernel " +
 		"warns of a use after free when it is closed."
 )
 
