@@ -106,7 +106,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 			return nil
 		}},
 		{"Read", func(c *extsock.Conn) error {
-			c.SetReadDeadline(time.Now().Add(1)) // less than the net
+			c.SetReadDeadline(time.Now().Add(1)) // less than the timer
 			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 				return err
 			}
@@ -243,7 +243,7 @@ func TestPostDoesNotPutOffOne(t *testing.T) {
 	})
 }
 
-// The net catches what is put off each time, not only the first, whether the program has posted
+// The timer sends what is put off each time, not only the first, whether the program has posted
 // something just before or not.
 func TestPutOffIsCaughtEachTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestPutOffIsCaughtEachTime(t *testing.T) {
 		for round := range 5 {
 			b.post(t, 10)
 			if round%2 == 1 {
-				time.Sleep(150 * time.Microsecond) // less than the net: it comes, and waits on
+				time.Sleep(150 * time.Microsecond) // less than the timer: it comes, and waits on
 				b.post(t, 10)
 				n += 10
 			}

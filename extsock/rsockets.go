@@ -296,7 +296,7 @@ func (s *rsocket) queueData(c *bufpool.Chunk) (queued, answers bool, err error) 
 // await waits until wake or full says that the caller must look again, or until the caller or
 // another call has received something since received was the number of times.
 func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait.Deadline) error {
-	s.Driver.FlushPutOff()
+	s.Driver.FlushPostponed()
 	receiving := s.receiving
 	if full != nil { // what the peer says would not help
 		receiving = nil

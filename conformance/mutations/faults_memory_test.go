@@ -56,7 +56,7 @@ var memoryFaults = []Fault{
 	{Name: "one address takes all the memory of a server", File: "cmd/rddp/internal/accept/memory.go",
 		Old: "n > (m.most-others)/2-mine", New: "n > m.most-others-mine",
 		Package: "cmd/rddp/internal/accept", Tests: "^TestMemory$"},
-	{Name: "the STag that a message for Read invalidates is not reported", File: "internal/conn/driver/wayin.go",
+	{Name: "the STag that a message for Read invalidates is not reported", File: "internal/conn/driver/receiver.go",
 		Old: "			w.noteInvalidated(m)\n			continue\n", New: "			continue\n",
 		Package: "internal/conn/driver", Tests: "^TestInvalidatedByAMessage$"},
 	{Name: "a slow peer gets the time of a Request again for each byte of the key", File: "internal/conn/startup/sniff.go",

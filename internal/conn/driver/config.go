@@ -21,7 +21,7 @@ type Config struct {
 	Taps      *observe.Taps // nil: none
 	MaxFPDU   int           // as Config.MaxFPDU of package extsock
 	LargeFPDU bool          // the peer takes FPDUs longer than its segments
-	Fenced    bool          // this end is the Responder: see tx.fenced
+	Fenced    bool          // this end is the Responder: see streamSender
 	// NoEarlyPlacement is that of Config of package extsock.
 	NoEarlyPlacement bool
 	Shared           bool          // the application's receive buffers come from a shared receive queue

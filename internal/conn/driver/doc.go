@@ -20,13 +20,15 @@
 //
 //	streamwrite.go
 //	             Write on a byte stream
-//	rx.go        reads the Stream, for the goroutine with the receive role
-//	tx.go        writes to the Stream, for the holder of the transmit token
+//	streamreceiver.go
+//	             reads the Stream, for the goroutine with the receive role
+//	streamsender.go
+//	             writes to the Stream, for the holder of the transmit token
 //	role.go, token.go
 //	             which goroutine that is
 //	reader.go, lockeddelivery.go
 //	             the Reads that wait, and the lock of the delivery
-//	putoff.go, doorbell.go
+//	postponed.go, doorbell.go
 //	             the Work Requests that wait for more of them
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways
 //	reason.go, recovery.go
@@ -37,8 +39,8 @@
 // Its logic is in values that start no goroutine, read no clock and never wait, so a test calls
 // them in any order:
 //
-//	wayin.go     from bytes that have arrived to messages that are delivered
-//	wayout.go    from Work Requests to FPDUs
+//	receiver.go  from bytes that have arrived to messages that are delivered
+//	sender.go    from Work Requests to FPDUs
 //	bind.go, grant.go, rest.go, taking.go, delivery.go, deliverystates.go
 //	             where messages for Read go, within the memory of memory.go, allowance.go and
 //	             window.go; package inbox keeps the unread ones

@@ -34,13 +34,13 @@ type Driver struct {
 	in    *lockedDelivery // messages that wait for Read; nil if the application posts the buffers
 	bytes *byteStream     // nil in message mode
 
-	rx     rx   // the way in; the goroutine with the receive role owns it
-	role   role // which goroutine that is
-	tx     tx   // the way out; the holder of the transmit token owns it
+	rx     streamReceiver // the way in; the goroutine with the receive role owns it
+	role   role           // which goroutine that is
+	tx     streamSender   // the way out; the holder of the transmit token owns it
 	count  counters.Counters
 	writer streamWriter           // Write in stream mode
 	freed  wait.Signal            // Work Requests have completed, so a queue may have room
-	later  putOff                 // what Post does not send at once
+	later  postponed              // what Post does not send at once
 	end    ending                 // whether the connection ends, and why
 	bound  readBound              // how long receiving goes on
 	asking atomic.Pointer[asking] // a Look that waits for the home goroutine; nil: none

@@ -247,7 +247,7 @@ func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 // message mode does. The application posts the receive buffers. What has arrived before is in its
 // completion queue.
 func (d *Driver) AwaitEnd(limit *wait.Deadline) error {
-	d.FlushPutOff()
+	d.FlushPostponed()
 	if !d.end.endsReads() {
 		select {
 		case <-d.end.silent.Done():

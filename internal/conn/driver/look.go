@@ -35,7 +35,7 @@ func (d *Driver) Look(p []byte, limit *wait.Deadline, show Show) error {
 	}
 	defer d.in.nextTurn()
 	defer d.in.leave()
-	d.FlushPutOff()
+	d.FlushPostponed()
 	d.askHome(limit)
 	for seen := -1; ; {
 		if d.end.closed.IsSet() {

@@ -15,7 +15,7 @@ func New(cfg Config) *Driver {
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.bound.stream = cfg.Stream
 	d.role.init(cfg.Stream, &d.end, &d.rx.patience)
-	d.later.init(d.Flush, d.catch, cfg.SendBells, cfg.RecvBells)
+	d.later.init(d.Flush, d.flushIfIdle, cfg.SendBells, cfg.RecvBells)
 	if r := cfg.Receive; r != nil {
 		d.in = deliveryOf(r)
 		if r.Stream != nil {

@@ -65,23 +65,23 @@ func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
 		p.takeDown()
 	}
-	p.cast(netIn)
+	p.setTimer(flushAfter)
 }
 
 // FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message
 // belongs to a burst, it waits as with Post: until the caller calls Flush, at the latest when
-// nothing else can follow, or until the net does. answers says that data has come from the peer
+// nothing else can follow, or until the timer does. answers says that data has come from the peer
 // since the last message.
 func (d *Driver) FlushLater(n int, answers bool) {
 	if !d.later.add(n, answers) {
 		d.Flush()
 		return
 	}
-	d.later.cast(netIn)
+	d.later.setTimer(flushAfter)
 }
 
-// FlushPutOff is Flush if something has been put off.
-func (d *Driver) FlushPutOff() {
+// FlushPostponed is Flush if something has been put off.
+func (d *Driver) FlushPostponed() {
 	if d.later.waits() {
 		d.Flush()
 	}
@@ -94,14 +94,14 @@ func (d *Driver) Flush() {
 	d.later.resume()
 }
 
-// catch is called by the net.
-func (d *Driver) catch() {
+// flushIfIdle is called by the timer.
+func (d *Driver) flushIfIdle() {
 	p := &d.later
-	p.armed.Store(false) // from here on, the next Work Request that waits sets the net
+	p.timed.Store(false) // from here on, the next Work Request that waits sets the timer
 	switch pause := time.Duration(p.now() - p.last.Load()); {
 	case !d.tx.wanted():
-	case pause < netIn: // the program has posted something meanwhile
-		p.cast(netIn - pause)
+	case pause < flushAfter: // the program has posted something meanwhile
+		p.setTimer(flushAfter - pause)
 	default:
 		d.Flush()
 	}

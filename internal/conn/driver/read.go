@@ -46,7 +46,7 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, note *rdmap.Completion
 	if found != waits {
 		return t.n, false, err
 	}
-	d.FlushPutOff()
+	d.FlushPostponed()
 	result, err := d.await(len(b), limit)
 	return result.n, !result.ok && err == nil, err
 }

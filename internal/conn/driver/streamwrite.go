@@ -17,7 +17,7 @@ import (
 type streamWriter struct {
 	out       transmitter
 	bytes     *byteStream
-	tx        *tx
+	tx        *streamSender
 	role      *role
 	end       *ending
 	crossover int // Config.Crossover
@@ -34,7 +34,7 @@ type transmitter interface {
 	detach(data []byte, id uint64) bool
 }
 
-func (w *streamWriter) init(crossover int, out transmitter, bytes *byteStream, tx *tx, role *role) {
+func (w *streamWriter) init(crossover int, out transmitter, bytes *byteStream, tx *streamSender, role *role) {
 	w.out, w.bytes, w.tx, w.role, w.end = out, bytes, tx, role, tx.end
 	w.crossover, w.turn = crossover, make(chan struct{}, 1)
 	w.wrote.Store(int64(sinceStart()))

@@ -1,7 +1,7 @@
 package driver
 
 // This file is the driver's way out: from the queue pair to TCP. What the holder of the token does
-// is in tx.go.
+// is in streamsender.go.
 
 // maxTurns is the number of batches that a goroutine writes for others after it has posted or
 // received. Then another goroutine takes the token over.

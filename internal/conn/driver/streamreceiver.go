@@ -10,10 +10,11 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// An rx is the way in, from the stream to messages: the wayIn, and what has to do with the stream.
-// The goroutine with the receive role owns it, and only that goroutine calls its methods.
-type rx struct {
-	wayIn
+// A streamReceiver is the way in, from the stream to messages: the receiver, and what has to do
+// with the stream. The goroutine with the receive role owns it, and only that goroutine calls its
+// methods.
+type streamReceiver struct {
+	receiver
 	free []byte // the part of the buffer to read to; nil while the connection holds no buffer
 	loan loan   // the loan of that buffer
 	// parked holds the beginning of an FPDU, in place of a whole buffer, while no bytes arrive. It
@@ -28,7 +29,7 @@ type rx struct {
 	recorded uint64 // stream offset up to which the bytes are in the capture
 	err      error  // why the intake is over
 
-	// The parts that it reads from and reports to, but for those of wayIn.
+	// The parts that it reads from and reports to, but for those of receiver.
 	stream  toe.Stream
 	quieter quieter     // of stream; nil: none
 	domain  *ddp.Domain // of the queue pair
@@ -38,9 +39,9 @@ type rx struct {
 	markers bool           // the peer sends Markers
 }
 
-// init makes the way in: see wayIn.init. role is that of the connection.
-func (r *rx) init(cfg *Config, started ddp.ReceiverConfig, to reports, role *role) {
-	r.wayIn.init(cfg, started, to)
+// init makes the way in: see receiver.init. role is that of the connection.
+func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to reports, role *role) {
+	r.receiver.init(cfg, started, to)
 	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		r.mpa.IgnoreEarly()
 		if s, ok := cfg.Stream.(earlyShower); ok {
@@ -54,7 +55,7 @@ func (r *rx) init(cfg *Config, started ddp.ReceiverConfig, to reports, role *rol
 }
 
 // filled passes n bytes to MPA, which the stream has read to free. They begin at off in the stream.
-func (r *rx) filled(off uint64, n int) {
+func (r *streamReceiver) filled(off uint64, n int) {
 	r.captureRun(off, r.free[:n])
 	r.mpa.Fill(off, n)
 	r.countArrived(off, off+uint64(n))
@@ -63,7 +64,7 @@ func (r *rx) filled(off uint64, n int) {
 
 // step takes what has arrived as far as possible without waiting. It reports whether the stream is
 // still sound.
-func (r *rx) step(reader bool) (sound bool) {
+func (r *streamReceiver) step(reader bool) (sound bool) {
 	if reader {
 		r.in.hold()
 	}
@@ -82,7 +83,7 @@ func (r *rx) step(reader bool) (sound bool) {
 }
 
 // setQuiet tells the stream whether what it reads concerns the peer alone.
-func (r *rx) setQuiet(quiet bool) {
+func (r *streamReceiver) setQuiet(quiet bool) {
 	if r.quieter != nil {
 		r.quieter.SetQuiet(quiet)
 	}
@@ -90,10 +91,10 @@ func (r *rx) setQuiet(quiet bool) {
 
 // callsProgram reports whether the answer to a request of the peer may call code of the program: a
 // Tap, or memory of ddp.Domain.RegisterMemory.
-func (r *rx) callsProgram() bool { return r.taps.On() || r.domain.HasMemory() }
+func (r *streamReceiver) callsProgram() bool { return r.taps.On() || r.domain.HasMemory() }
 
 // release releases the inbox if a Read holds its lock.
-func (r *rx) release() {
+func (r *streamReceiver) release() {
 	if r.in != nil && r.in.held {
 		r.result = r.in.release()
 	}
@@ -101,7 +102,7 @@ func (r *rx) release() {
 
 // readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
 // no buffer, unless the buffer contains much of an FPDU that has only begun.
-func (r *rx) readSegment() (n int, off uint64, err error) {
+func (r *streamReceiver) readSegment() (n int, off uint64, err error) {
 	var patience time.Duration
 	if r.role.isReaders() {
 		patience = r.patience.begin(r.role.lastWait())
@@ -120,11 +121,11 @@ func (r *rx) readSegment() (n int, off uint64, err error) {
 	return n, off, err
 }
 
-var _ toe.Lender = (*rx)(nil)
+var _ toe.Lender = (*streamReceiver)(nil)
 
 // Lend returns the free part of the receive buffer, which the stream reads to. It borrows a buffer
 // first if the connection holds none.
-func (r *rx) Lend() []byte {
+func (r *streamReceiver) Lend() []byte {
 	if r.free == nil {
 		b := r.loan.get()
 		r.mpa.SetBuffer(b) // copies the parked bytes to b
@@ -139,7 +140,7 @@ func (r *rx) Lend() []byte {
 
 // TakeBack returns the buffer to the pool before the stream waits. It reports whether the
 // connection keeps the buffer because the buffer contains much of an FPDU.
-func (r *rx) TakeBack() (kept bool) {
+func (r *streamReceiver) TakeBack() (kept bool) {
 	r.waited = true
 	r.giveBack()
 	r.park()
@@ -154,7 +155,7 @@ const parkedMost = 16 << 10
 
 // park returns the buffer to the pool when giveBack has not done so and the buffer contains little
 // of an FPDU.
-func (r *rx) park() {
+func (r *streamReceiver) park() {
 	if r.free == nil || r.intake.isHeld() {
 		return
 	}
@@ -167,7 +168,7 @@ func (r *rx) park() {
 
 // giveBack returns the buffer to the pool, unless the buffer contains an incomplete FPDU, or an
 // FPDU that waits for memory or for a Read.
-func (r *rx) giveBack() {
+func (r *streamReceiver) giveBack() {
 	if r.free == nil || r.intake.isHeld() || r.parked != nil || r.mpa.HasRest() {
 		return
 	}
@@ -179,7 +180,7 @@ func (r *rx) giveBack() {
 
 // drop gives up the buffer, and what of an FPDU is in it, at the end of the way in. The collector
 // frees the buffer: after a panic nobody knows who still refers to it.
-func (r *rx) drop() {
+func (r *streamReceiver) drop() {
 	r.mpa.Drop()
 	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of messages that are not whole
 	r.free, r.parked = nil, nil
@@ -188,7 +189,7 @@ func (r *rx) drop() {
 
 // countArrived counts the bytes of the stream from off to end, which have arrived, unless there is
 // a gap before them. The bytes of an early run arrive again.
-func (r *rx) countArrived(off, end uint64) {
+func (r *streamReceiver) countArrived(off, end uint64) {
 	before := r.count.Load(counters.Received + counters.Octets)
 	if off <= before && end > before {
 		r.count.Set(counters.Received+counters.Octets, end)
@@ -200,7 +201,7 @@ func (r *rx) countArrived(off, end uint64) {
 
 // countBuffered counts the bytes of an early run that were not placed. They wait in TCP until the
 // gap closes.
-func (r *rx) countBuffered() {
+func (r *streamReceiver) countBuffered() {
 	if r.waiting > 0 {
 		r.count.Add(counters.Buffered, uint64(r.waiting))
 		r.waiting = 0
@@ -208,14 +209,14 @@ func (r *rx) countBuffered() {
 }
 
 // ends reports whether a Read that has the role gives it up.
-func (r *rx) ends(interrupted bool) bool {
+func (r *streamReceiver) ends(interrupted bool) bool {
 	return interrupted || r.intake.isHeld() || r.result.over || r.in.has()
 }
 
 // needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only
 // it may wait for memory and carry out the end, and what stays in the receive buffer for the next
 // Read must not hold up what has arrived behind it.
-func (r *rx) needsHome() bool {
+func (r *streamReceiver) needsHome() bool {
 	switch {
 	case r.intake.isHomes():
 		return true
@@ -232,7 +233,7 @@ const discardSize = 16 << 10
 
 // discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
 // unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
-func (r *rx) discard(bound *readBound) {
+func (r *streamReceiver) discard(bound *readBound) {
 	c := bufpool.GetChunk(discardSize)
 	defer c.Put()
 	for {
@@ -260,7 +261,7 @@ type quieter interface{ SetQuiet(quiet bool) }
 
 // captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early
 // arrive a second time, and captureRun skips them then.
-func (r *rx) captureRun(off uint64, run []byte) {
+func (r *streamReceiver) captureRun(off uint64, run []byte) {
 	if r.taps != nil && off == r.seen {
 		r.seen += uint64(len(run))
 		r.taps.Read(run)
@@ -270,7 +271,7 @@ func (r *rx) captureRun(off uint64, run []byte) {
 // captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
 // the middle of an FPDU. At the end of the connection, captureArrived also records the last FPDU if
 // only a part of it has arrived.
-func (r *rx) captureArrived(end bool) {
+func (r *streamReceiver) captureArrived(end bool) {
 	f := r.taps.Recording()
 	if f == nil {
 		return

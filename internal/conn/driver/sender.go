@@ -8,10 +8,10 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A wayOut is the way from posted Work Requests to FPDUs that TCP may take: the state of MPA and
+// A sender is the way from posted Work Requests to FPDUs that TCP may take: the state of MPA and
 // DDP, and what of the present message is still on its way. It is a value without a goroutine or a
 // clock, and never waits. The holder of the transmit token owns it.
-type wayOut struct {
+type sender struct {
 	batch *mpa.Batch // lent while the token is held and there is output
 	stage stage
 	done  int // messages whose last byte is in the batch
@@ -63,11 +63,11 @@ func (s stage) isMiddle() bool { return s == stageBegun || s == stagePart }
 func (s stage) isUnsent() bool { return s >= stageWhole }
 
 // setStage is the only place where the stage changes, apart from abandon.
-func (w *wayOut) setStage(next stage) { stageNext.Become(&w.stage, next) }
+func (w *sender) setStage(next stage) { stageNext.Become(&w.stage, next) }
 
 // abandon gives up what TCP has not taken, because the way out ends. After that nothing refers to
 // the memory of a message, and the queue pair may end all of them.
-func (w *wayOut) abandon() {
+func (w *sender) abandon() {
 	if w.batch != nil {
 		w.batch.Reset()
 	}
@@ -77,13 +77,13 @@ func (w *wayOut) abandon() {
 }
 
 // hasOutput reports whether there is something to cut.
-func (w *wayOut) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput() }
+func (w *sender) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput() }
 
 // cut cuts messages into segments of at most mulpdu octets, and makes FPDUs of the segments, until
 // the batch is full or nothing is left to send. It reports whether the batch holds anything. With
 // snapshots, the batch holds copies of the payload. A Read Response whose Region is gone ends the
 // queue pair.
-func (w *wayOut) cut(mulpdu int, snapshots bool) bool {
+func (w *sender) cut(mulpdu int, snapshots bool) bool {
 	for !w.batch.Full() && (w.stage.isMiddle() || w.start()) {
 		if !w.ddp.Next(mulpdu) { // the Region of a Read Response is gone
 			w.setStage(stageIdle)
@@ -112,7 +112,7 @@ func (w *wayOut) cut(mulpdu int, snapshots bool) bool {
 }
 
 // start begins the next message, and reports whether there is one.
-func (w *wayOut) start() bool {
+func (w *sender) start() bool {
 	if !w.qp.NextMessage() {
 		return false
 	}
@@ -121,14 +121,14 @@ func (w *wayOut) start() bool {
 }
 
 // begun begins the message that the queue pair has given out.
-func (w *wayOut) begun() {
+func (w *sender) begun() {
 	w.ddp.Start(w.qp.Message())
 	w.count.Message(counters.Sent, w.qp.Message().RsvdULP)
 	w.setStage(stageBegun)
 }
 
 // emptied empties the batch, all of which TCP has taken.
-func (w *wayOut) emptied() {
+func (w *sender) emptied() {
 	w.batch.Reset()
 	if w.stage.isMiddle() {
 		w.setStage(stageBegun)
@@ -138,7 +138,7 @@ func (w *wayOut) emptied() {
 }
 
 // sent completes the Work Requests whose last byte TCP has taken.
-func (w *wayOut) sent() {
+func (w *sender) sent() {
 	done := w.done
 	w.done = 0
 	w.qp.Sent(done)
@@ -147,7 +147,7 @@ func (w *wayOut) sent() {
 // detach copies the payload that has been given out, so that nothing refers to data any more. The
 // Work Request has this ID, and data as its payload; another one may have the same ID, or the same
 // payload. If its message has begun, and the rest is too long to copy, detach reports false.
-func (w *wayOut) detach(data []byte, id uint64) bool {
+func (w *sender) detach(data []byte, id uint64) bool {
 	if w.stage.isUnsent() {
 		w.batch.Detach()
 	}

@@ -20,11 +20,11 @@ const (
 	concernsProgram                // another message, after which the program may go on
 )
 
-// A wayIn is the way from bytes that have arrived to messages that are delivered: the state of MPA
-// and DDP, and how far both have come. It is a value without a goroutine or a clock, and never
+// A receiver is the way from bytes that have arrived to messages that are delivered: the state of
+// MPA and DDP, and how far both have come. It is a value without a goroutine or a clock, and never
 // waits. Each call takes what is there as far as possible, and leaves the intake in the state that
 // says why it has stopped. The goroutine with the receive role owns it.
-type wayIn struct {
+type receiver struct {
 	mpa    mpa.Receiver
 	ddp    *ddp.Receiver
 	intake intake
@@ -37,7 +37,7 @@ type wayIn struct {
 	awaitsRTR bool
 	shared    bool    // the application's receive buffers come from a shared receive queue
 	oneSided  bool    // an operation has come that the program takes no part in
-	concerns  concern // reset by rx.step
+	concerns  concern // reset by streamReceiver.step
 	// waiting is the number of bytes of the present early run that have not been placed.
 	waiting int
 
@@ -46,16 +46,16 @@ type wayIn struct {
 	reports
 }
 
-// The reports are the parts that a wayIn reports to.
+// The reports are the parts that a receiver reports to.
 type reports struct {
 	in     *lockedDelivery // nil if the application posts the buffers
 	bytes  *byteStream     // nil in message mode
 	count  *counters.Counters
-	fenced *atomic.Bool // that of tx
+	fenced *atomic.Bool // that of the streamSender
 }
 
 // init makes the way in of a connection whose queue pair has been started, with this result.
-func (w *wayIn) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
+func (w *receiver) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
 	w.mpa, w.ddp = *mpa.NewReceiver(cfg.Agreement), ddp.NewReceiver(started)
 	w.mpa.Destination = w.ddp.Destination
 	w.awaitsRTR, w.shared = cfg.Start.ExpectRTRSend, cfg.Shared
@@ -106,7 +106,7 @@ func (i intake) isHeld() bool { return i == intakeStalled || i == intakePaused |
 func (i intake) isHomes() bool { return i == intakeStalled || i == intakeOver }
 
 // setIntake is the only place where the intake changes.
-func (w *wayIn) setIntake(next intake) {
+func (w *receiver) setIntake(next intake) {
 	if next != w.intake {
 		intakeNext.Become(&w.intake, next)
 	}
@@ -118,7 +118,7 @@ func (w *wayIn) setIntake(next intake) {
 // Read has the role, and its memory has no room for data of a byte stream, the intake is paused
 // afterwards, or resting if there was room for the beginning of a message. The next call goes on
 // from there.
-func (w *wayIn) place() (sound bool) {
+func (w *receiver) place() (sound bool) {
 	if w.intake == intakeResting && !w.rest() {
 		return true
 	}
@@ -171,7 +171,7 @@ func (w *wayIn) place() (sound bool) {
 }
 
 // placeEarly places a ULPDU that lies behind a gap, if that is allowed before its turn.
-func (w *wayIn) placeEarly(u *mpa.ULPDU) {
+func (w *receiver) placeEarly(u *mpa.ULPDU) {
 	if !w.ddp.TryPlace(u.Off, u.Data) {
 		w.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 		return
@@ -184,7 +184,7 @@ func (w *wayIn) placeEarly(u *mpa.ULPDU) {
 
 // rest goes on with the message that stays in the receive buffer, and reports whether nothing is
 // left of it.
-func (w *wayIn) rest() (over bool) {
+func (w *receiver) rest() (over bool) {
 	over, freed, back := w.in.takeRest()
 	if over {
 		w.setIntake(intakeOpen)
@@ -197,7 +197,7 @@ func (w *wayIn) rest() (over bool) {
 
 // deliver handles the messages whose last byte lies below the edge. It reports whether the stream
 // is still sound.
-func (w *wayIn) deliver(edge uint64) (sound bool) {
+func (w *receiver) deliver(edge uint64) (sound bool) {
 	w.edge = edge
 	sound = w.handle()
 	if w.in != nil {
@@ -206,7 +206,7 @@ func (w *wayIn) deliver(edge uint64) (sound bool) {
 	return sound
 }
 
-func (w *wayIn) handle() (sound bool) {
+func (w *receiver) handle() (sound bool) {
 	if w.edge > 0 {
 		w.fenced.Store(false)
 	}
@@ -248,7 +248,7 @@ func (w *wayIn) handle() (sound bool) {
 }
 
 // noteInvalidated reports the STag that m, which has been handled, has invalidated.
-func (w *wayIn) noteInvalidated(m *ddp.Message) {
+func (w *receiver) noteInvalidated(m *ddp.Message) {
 	if op, _ := rdmap.ParseControl(m.RsvdULP); op.Invalidates() && w.invalidated != nil {
 		w.invalidated(ddp.STag(m.RsvdULP32))
 	}
@@ -257,7 +257,7 @@ func (w *wayIn) noteInvalidated(m *ddp.Message) {
 // bind gives DDP a buffer if the segment begins a Send and the connection provides the receive
 // buffers. In DDP mode the ULP must provide them (RFC 5041 §7.2), and here the driver is the ULP.
 // bind reports false if the message must wait.
-func (w *wayIn) bind(ulpdu []byte) bool {
+func (w *receiver) bind(ulpdu []byte) bool {
 	if w.in == nil && !w.shared || ddp.IsTagged(ulpdu) {
 		return true
 	}
@@ -284,7 +284,7 @@ func (w *wayIn) bind(ulpdu []byte) bool {
 }
 
 // receiveMessage passes a message that has arrived in a bound buffer to the inbox.
-func (w *wayIn) receiveMessage(m *ddp.Message) error {
+func (w *receiver) receiveMessage(m *ddp.Message) error {
 	c, ok := w.qp.Receive(m)
 	if !ok { // the stream has ended
 		w.in.drop()
@@ -299,7 +299,7 @@ func (w *wayIn) receiveMessage(m *ddp.Message) error {
 }
 
 // arrived acts on a message that has been placed.
-func (w *wayIn) arrived(head, body []byte) error {
+func (w *receiver) arrived(head, body []byte) error {
 	s, in := w.bytes, w.in
 	if s.rx.OutOfCredits() {
 		s.countCredits()

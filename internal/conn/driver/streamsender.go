@@ -14,11 +14,12 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A tx is the way out, from messages to the stream: the wayOut, and what has to do with the stream.
+// A streamSender is the way out, from messages to the stream: the sender, and what has to do with
+// the stream.
 // The holder of the transmit token owns it, but for token, fenced and taken, which are for any
 // goroutine.
-type tx struct {
-	wayOut
+type streamSender struct {
+	sender
 	// fenced holds back all output until the Initiator's first FPDU has arrived. "MPA Responder
 	// mode implementations MUST receive and validate at least one FPDU before sending any FPDUs or
 	// Markers." (RFC 5044 §7.1.2) The fence is not a state of the connection's life: Close may come
@@ -31,7 +32,7 @@ type tx struct {
 
 	goOn func() // starts a goroutine that calls sendRest; made once, because making it allocates
 
-	// The parts that it takes from and writes to, but for those of wayOut.
+	// The parts that it takes from and writes to, but for those of sender.
 	stream toe.Stream
 	bytes  *byteStream // nil in message mode
 	end    *ending
@@ -52,7 +53,7 @@ type tx struct {
 
 // init makes the way out of a connection. bytes is nil in message mode. goOn starts a goroutine
 // that calls sendRest.
-func (t *tx) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
+func (t *streamSender) init(cfg *Config, bytes *byteStream, count *counters.Counters, end *ending, goOn func()) {
 	t.qp, t.bytes, t.count, t.end, t.goOn = cfg.QP, bytes, count, end, goOn
 	t.mpa = *mpa.NewSender(cfg.Agreement)
 	t.token.init()
@@ -66,7 +67,7 @@ func (t *tx) init(cfg *Config, bytes *byteStream, count *counters.Counters, end 
 // Any goroutine may call the methods from here to transmitAside.
 
 // wanted reports whether there is something to send: output, or the FIN after it.
-func (t *tx) wanted() bool {
+func (t *streamSender) wanted() bool {
 	if t.end.finDue() || t.end.abortDue() {
 		return true
 	}
@@ -74,12 +75,12 @@ func (t *tx) wanted() bool {
 }
 
 // streamDue reports whether the byte stream has something to post.
-func (t *tx) streamDue() bool {
+func (t *streamSender) streamDue() bool {
 	return t.bytes != nil && t.bytes.due.Load() && t.qp.IsReady()
 }
 
 // reapStream is reap of the byte stream, if there is one.
-func (t *tx) reapStream() {
+func (t *streamSender) reapStream() {
 	if t.bytes != nil {
 		t.bytes.reap()
 	}
@@ -87,12 +88,12 @@ func (t *tx) reapStream() {
 
 // tryToken takes the transmit token if it is free and output may go out. The caller then calls
 // transmitHeld or passOn.
-func (t *tx) tryToken() bool {
+func (t *streamSender) tryToken() bool {
 	return !t.fenced.Load() && t.end.life.maySend() && t.token.tryTake()
 }
 
 // transmitAside starts a goroutine that transmits.
-func (t *tx) transmitAside() {
+func (t *streamSender) transmitAside() {
 	if t.wanted() && t.token.tryTake() {
 		t.passOn()
 	}
@@ -101,13 +102,13 @@ func (t *tx) transmitAside() {
 // The methods from here on are for the holder of the token.
 
 // passOn gives the token to a new goroutine, which may wait for TCP.
-func (t *tx) passOn() {
+func (t *streamSender) passOn() {
 	t.token.handOver()
 	t.goOn()
 }
 
 // beginBatch borrows the batch.
-func (t *tx) beginBatch() {
+func (t *streamSender) beginBatch() {
 	if t.batch == nil {
 		t.batch = t.loan.getBatch()
 		t.batch.Apart = t.isAligned()
@@ -115,13 +116,13 @@ func (t *tx) beginBatch() {
 }
 
 // endBatch returns the batch, which is empty.
-func (t *tx) endBatch() {
+func (t *streamSender) endBatch() {
 	t.loan.putBatch(t.batch)
 	t.batch = nil
 }
 
 // drop gives up all that is on its way, after a panic. The bytes of the batch are lost.
-func (t *tx) drop() {
+func (t *streamSender) drop() {
 	t.ddp.Release() // the Region that it may hold is not used any more
 	t.batch = nil
 	t.abandon()
@@ -131,7 +132,7 @@ func (t *tx) drop() {
 // fill makes FPDUs of what is to be sent, until the batch is full or nothing is left. It reports
 // whether the batch holds anything. While the connection has a Tap, the batch holds copies of the
 // payload.
-func (t *tx) fill() (filled bool) {
+func (t *streamSender) fill() (filled bool) {
 	if !t.end.life.maySend() || t.fenced.Load() {
 		return false
 	}
@@ -153,7 +154,7 @@ func (t *tx) fill() (filled bool) {
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants
 // Markers wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a
 // segment.
-func (t *tx) mulpdu() int {
+func (t *streamSender) mulpdu() int {
 	if t.maxFPDU > 0 {
 		return mpa.MULPDU(t.maxFPDU, t.markers)
 	}
@@ -165,13 +166,13 @@ func (t *tx) mulpdu() int {
 
 // isAligned reports whether FPDUs go out as entries of their own, so that TCP segments end where
 // FPDUs end: if TCP can do that, and the FPDUs fit segments.
-func (t *tx) isAligned() bool {
+func (t *streamSender) isAligned() bool {
 	return t.aligns && (!t.largeFPDU || t.markers)
 }
 
 // writeBatch gives the rest of the batch to TCP. If wait is not set, it reports false if TCP did
 // not take all of the batch.
-func (t *tx) writeBatch(wait bool) (whole bool, err error) {
+func (t *streamSender) writeBatch(wait bool) (whole bool, err error) {
 	var since time.Time // when TCP has last taken something
 	for {
 		n, whole, err := t.tryWrite()
@@ -191,7 +192,7 @@ func (t *tx) writeBatch(wait bool) (whole bool, err error) {
 
 // batchSent completes the messages of a batch that TCP has taken. The byte stream learns under the
 // same lock whether that was before the end of the connection.
-func (t *tx) batchSent() {
+func (t *streamSender) batchSent() {
 	s := t.bytes
 	if s == nil || !s.waiting.Load() {
 		t.sent()
@@ -208,7 +209,7 @@ func (t *tx) batchSent() {
 
 // awaitWritable waits until TCP may take more. The token is down, so detach can copy payload
 // meanwhile.
-func (t *tx) awaitWritable() error {
+func (t *streamSender) awaitWritable() error {
 	t.token.setDown()
 	defer t.token.pickUp()
 	t.boundWrite(t.writeLook)
@@ -217,7 +218,7 @@ func (t *tx) awaitWritable() error {
 
 // tryWrite gives TCP as much of the batch as it takes at once. If that is all, tryWrite empties the
 // batch.
-func (t *tx) tryWrite() (n int, whole bool, err error) {
+func (t *streamSender) tryWrite() (n int, whole bool, err error) {
 	t.open = t.end.life.state() == lifeOpen
 	n, err = t.stream.TryWriteBatch(t.batch.Bufs())
 	t.batch.Take(n)
@@ -229,7 +230,7 @@ func (t *tx) tryWrite() (n int, whole bool, err error) {
 }
 
 // postStream posts the requests that the byte stream has.
-func (t *tx) postStream() {
+func (t *streamSender) postStream() {
 	s := t.bytes
 	if s == nil || !s.due.Load() {
 		return
@@ -246,7 +247,7 @@ func (t *tx) postStream() {
 // queued, postLocked begins the first message under the same lock of the queue pair.
 //
 // +checklocks:s.mu
-func (t *tx) postLocked(s *byteStream) {
+func (t *streamSender) postLocked(s *byteStream) {
 	w := &s.request
 	for s.tx.Next(w) {
 		w.CQ = s.queueLocked(w.ID)
@@ -262,7 +263,7 @@ func (t *tx) postLocked(s *byteStream) {
 
 // postNext posts w. If nothing else is queued, postNext begins w's message under the same lock of
 // the queue pair.
-func (t *tx) postNext(w *rdmap.WorkRequest) error {
+func (t *streamSender) postNext(w *rdmap.WorkRequest) error {
 	if t.stage.isMiddle() {
 		return t.qp.PostSend(w)
 	}
@@ -283,7 +284,7 @@ func writeLook(cfg *Config) time.Duration {
 }
 
 // boundWrite bounds how long the next write, or the wait for it, may take. 0 means no bound.
-func (t *tx) boundWrite(limit time.Duration) {
+func (t *streamSender) boundWrite(limit time.Duration) {
 	if limit > 0 {
 		// The stream may be closed, and then the next call returns the same error. Or it has no
 		// deadlines.
@@ -292,7 +293,7 @@ func (t *tx) boundWrite(limit time.Duration) {
 }
 
 // writeError returns the error that a Write reports for an error of a bounded write.
-func (t *tx) writeError(err error) error {
+func (t *streamSender) writeError(err error) error {
 	if t.writeTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		t.count.Add(counters.WriteLimits, 1)
 		return ErrWriteTimeout
@@ -302,7 +303,7 @@ func (t *tx) writeError(err error) error {
 
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
 // own memory. captureSent sets the token down while a slow Tap looks.
-func (t *tx) captureSent() {
+func (t *streamSender) captureSent() {
 	t.token.setDown()
 	defer t.token.pickUp()
 	t.taps.Sent(t.batch.Bufs(), t.mpa.Off()-uint64(t.batch.Len()), t.markers)
