@@ -87,6 +87,32 @@ func TestFaultOfAPlainReceive(t *testing.T) {
 	})
 }
 
+// TestPlainLateReceive: without frames, a Send waits for a receive that is posted late: soon, so that
+// an alarm finds it, or after a while, so that the lookout does.
+func TestPlainLateReceive(t *testing.T) {
+	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
+	qa, qb := a.qp(nil), b.qp(nil)
+	pa := a.pairOf(t, qa)
+	c := b.connectPlain(t, qb, pa.Config(Plain, 1, 1))
+	if err := pa.Start(c, Plain, true, 0, nil, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	l := b.linkOf(t, qb)
+	for id, slowly := range []bool{false, true} {
+		if err := qa.Post(guest.WR{ID: uint64(id), Op: guest.OpSend, Flags: guest.Signaled, List: []guest.SGE{a.mr.Part(0, 8)}}); err != nil {
+			t.Fatal(err)
+		}
+		a.want("the Send", uint64(id), uverbs.Success) // TCP has taken it
+		prototest.Wait(t, "the Send waits", func() bool {
+			l.q.recvMu.Lock()
+			defer l.q.recvMu.Unlock()
+			return l.receiver.met != nil && (l.receiver.late != nil || !slowly)
+		})
+		qb.PostRecv(uint64(id), b.mr.Part(0, 8))
+		b.want("the receive", uint64(id), uverbs.Success)
+	}
+}
+
 // pairOf returns the Pair of a new queue pair of p.
 func (p *program) pairOf(t *testing.T, q *guest.QP) *Pair {
 	if err := q.Modify(guest.Init, p.gid, 0, nil); err != nil {
