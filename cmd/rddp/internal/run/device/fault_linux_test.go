@@ -87,8 +87,8 @@ func TestFaultOfAPlainReceive(t *testing.T) {
 	})
 }
 
-// TestPlainLateReceive: without frames, a Send waits for a receive that is posted late: soon, so that
-// an alarm finds it, or after a while, so that the lookout does.
+// TestPlainLateReceive: without frames, a Send waits for a receive that is posted late: soon, so
+// that an alarm finds it, or after a while, so that the lookout does.
 func TestPlainLateReceive(t *testing.T) {
 	a, b := newProgram(t, newDevice(t)), newProgram(t, newDevice(t))
 	qa, qb := a.qp(nil), b.qp(nil)
