@@ -39,7 +39,7 @@ func localStatus(err error) uverbs.WCStatus {
 }
 
 // endStatus returns the status of the work request to blame for err, with which its connection has
-// ended: see link.end.
+// ended.
 func endStatus(err error) uverbs.WCStatus {
 	var t *rdmap.TerminateError
 	if !errors.As(err, &t) {
