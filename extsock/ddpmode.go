@@ -253,7 +253,7 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	if closed := c.startup.Switched(err); closed && err == nil {
 		err = net.ErrClosed
 	}
-	c.ddp.Start(c)
+	c.ddp.Start(owner{c})
 	if !stays || err != nil {
 		c.background.Go(c.ddp.Receive)
 	}

@@ -176,7 +176,7 @@ func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 	c.ddp = &onDevice{Engine: e.engine, c: c, name: e.dev.Name()}
 	told := guarded(func() error { c.traceSwitch(nil); return nil })
 	c.startup.Joined()
-	e.engine.Start(c)
+	e.engine.Start(owner{c})
 	if told != nil {
 		e.engine.Kill(told)
 	}

@@ -49,7 +49,7 @@ type ddpEngine interface {
 
 	// Start is called once, and Receive once after it, in a goroutine that may stay there until the
 	// connection is over. owner is what counters.AllOpen returns for the connection.
-	Start(owner any)
+	Start(owner counters.Owner)
 	Receive()
 
 	// Post and PostBatch are those of Conn, and do runs one operation of a RemoteMemory.

@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/conn/bytestream"
 	"github.com/rddp/rddp/internal/conn/bytestream/rsockets"
+	"github.com/rddp/rddp/internal/conn/counters"
 	"github.com/rddp/rddp/internal/conn/driver"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/rdmap"
@@ -118,7 +119,7 @@ func (s *rsocket) begin(cfg driver.Config) {
 }
 
 // Start starts the driver. From now on an Initiator nudges its peer.
-func (s *rsocket) Start(owner any) {
+func (s *rsocket) Start(owner counters.Owner) {
 	s.Driver.Start(owner)
 	if !s.c.initiator {
 		return

@@ -46,13 +46,9 @@ func TotalStats() stats.Process {
 func Connections() iter.Seq[stats.Connection] {
 	return func(yield func(stats.Connection) bool) {
 		for _, o := range counters.AllOpen() {
-			c, ok := o.Owner.(*Conn)
-			if !ok { // of the RNIC of rddp run
-				continue
-			}
 			s := stats.Connection{
-				Number: o.Number, Since: o.Since, Local: c.LocalAddr(), Remote: c.RemoteAddr(),
-				Initiator: c.initiator, ByteStream: c.isByteStream(), Counts: statsOf(o.Counts.Sums()),
+				Number: o.Number, Since: o.Since, Local: o.Owner.LocalAddr(), Remote: o.Owner.RemoteAddr(),
+				Initiator: o.Owner.IsInitiator(), ByteStream: o.Owner.IsByteStream(), Counts: statsOf(o.Counts.Sums()),
 			}
 			if !yield(s) {
 				return
@@ -60,6 +56,12 @@ func Connections() iter.Seq[stats.Connection] {
 		}
 	}
 }
+
+// An owner is the Conn that has counts.
+type owner struct{ *Conn }
+
+func (o owner) IsInitiator() bool  { return o.initiator }
+func (o owner) IsByteStream() bool { return o.isByteStream() }
 
 // statsOf returns the counts of a connection, or of several, as Counts.
 func statsOf(s counters.Sums) stats.Counts {

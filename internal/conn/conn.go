@@ -339,6 +339,11 @@ func (c *Conn) QPNum() uint64 { return c.number }
 func (c *Conn) LocalAddr() net.Addr  { return c.stream.LocalAddr() }
 func (c *Conn) RemoteAddr() net.Addr { return c.stream.RemoteAddr() }
 
+// IsInitiator reports whether this end is the Initiator. IsByteStream returns false: messages are
+// what the connection carries.
+func (c *Conn) IsInitiator() bool  { return c.initiator }
+func (c *Conn) IsByteStream() bool { return false }
+
 // Stream returns the stream, which belongs to the connection: the caller may look at its settings.
 func (c *Conn) Stream() toe.Stream { return c.stream }
 

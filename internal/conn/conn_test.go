@@ -256,6 +256,33 @@ func TestMessages(t *testing.T) {
 	})
 }
 
+// TestIsListed: a connection is among those of the process, as long as it lasts.
+func TestIsListed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		listed := func() (initiators, all int) {
+			for c := range extsock.Connections() {
+				if c.Local == nil || c.Remote == nil || c.ByteStream {
+					t.Errorf("a connection is listed as %+v", c)
+				}
+				if all++; c.Initiator {
+					initiators++
+				}
+			}
+			return initiators, all
+		}
+		ci, cr := pair(t, config())
+		if initiators, all := listed(); initiators != 1 || all != 2 {
+			t.Errorf("%d connections are listed, %d of them initiators; want both ends", all, initiators)
+		}
+		ci.Close()
+		cr.Close()
+		synctest.Wait()
+		if _, all := listed(); all != 0 {
+			t.Errorf("%d connections are listed after the end", all)
+		}
+	})
+}
+
 // TestDenied: a peer cannot do on one connection what the memory allows on all connections of the
 // Domain. What is not denied goes on.
 func TestDenied(t *testing.T) {

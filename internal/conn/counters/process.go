@@ -2,6 +2,7 @@ package counters
 
 import (
 	"cmp"
+	"net"
 	"slices"
 	"time"
 
@@ -144,9 +145,18 @@ func Totals() (sum Sums, begun, open, failed uint64) {
 	return live.sum, live.begun, uint64(len(live.open)), live.failed
 }
 
+// An Owner is the connection that has Counters: a socket, or one of the RNIC of `rddp run`.
+// Any goroutine may call its methods.
+type Owner interface {
+	LocalAddr() net.Addr
+	RemoteAddr() net.Addr
+	IsInitiator() bool  // in MPA startup
+	IsByteStream() bool // otherwise Read and Write carry messages
+}
+
 // An Open is a connection of the process that is in DDP mode and has not ended.
 type Open struct {
-	Owner  any       // as Enlist has it
+	Owner  Owner     // the argument of Enlist
 	Number uint64    // counts the connections of the process, from 1
 	Since  time.Time // when the connection was started
 	Counts *Counters // which the connection continues to change
@@ -154,7 +164,7 @@ type Open struct {
 
 // An enlisted is an Open in less memory, without what the map's key says.
 type enlisted struct {
-	owner  any
+	owner  Owner
 	number uint64
 	since  time.Duration // since start
 }
@@ -174,7 +184,7 @@ func AllOpen() []Open {
 }
 
 // Enlist adds the counts of a connection to those of the process. AllOpen returns owner for it.
-func (c *Counters) Enlist(owner any) {
+func (c *Counters) Enlist(owner Owner) {
 	since := time.Since(start)
 	live.mu.Lock()
 	defer live.mu.Unlock()

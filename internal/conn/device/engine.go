@@ -127,7 +127,7 @@ func (e *Engine) Begin(l Link) {
 }
 
 // Start makes the connection one of the process, and posts what is due.
-func (e *Engine) Start(owner any) {
+func (e *Engine) Start(owner counters.Owner) {
 	e.count.Enlist(owner)
 	e.flush()
 }

@@ -1,6 +1,9 @@
 package driver
 
-import "github.com/rddp/rddp/internal/conn/wait"
+import (
+	"github.com/rddp/rddp/internal/conn/counters"
+	"github.com/rddp/rddp/internal/conn/wait"
+)
 
 // New joins the layers of a connection as startup has agreed. From then on the trace is called in
 // goroutines of its own. Start and Receive must be called next.
@@ -47,7 +50,7 @@ func (d *Driver) goOn() func() {
 
 // Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
 // then have a goroutine call Receive. AllOpen returns owner for this connection.
-func (d *Driver) Start(owner any) {
+func (d *Driver) Start(owner counters.Owner) {
 	d.count.Enlist(owner)
 	d.idle.start(d.lookIdle)
 	d.transmit()

@@ -153,7 +153,7 @@ func TestRoleWhileAWriteWaits(t *testing.T) {
 func TestCountsOfALateRead(t *testing.T) {
 	d := &Driver{}
 	before, _, _, _ := counters.Totals()
-	d.count.Enlist(d)
+	d.count.Enlist(nil)
 	d.count.Retire(false)
 	d.count.Add(counters.Direct, 100)
 	d.count.Add(counters.Copied, 10)
