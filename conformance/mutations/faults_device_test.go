@@ -160,7 +160,7 @@ var runDeviceFaults = []Fault{
 		Old: "	v.managed = false\n", New: "",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestManagedOnce$"},
 	{Name: "a queue drained with a Send on its way", File: "cmd/rddp/internal/run/device/qp.go",
-		Old: "if l != nil && !l.out.isIdle() {\n", New: "if l != nil && l.q == nil {\n",
+		Old: "if l != nil && !l.out.isIdle() {", New: "if l != nil && l.q == nil {",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestDrained$"},
 	{Name: "what is done waits for a receive behind it", File: "cmd/rddp/internal/run/device/outgoing.go",
 		Old: "o.acknowledged(number - 1)", New: "o.acknowledged(min(number-1, 0))",

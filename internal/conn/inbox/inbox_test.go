@@ -15,7 +15,7 @@ type model struct {
 	messages          []modelMessage
 	behind, ended     bool
 	discards, lost    bool
-	memories, freed   int // memories that were given to messages, and those that are free again
+	memories          int // memories that were given to messages
 	notesOf, notesEnd int // messages whose note was added, and taken
 }
 

@@ -89,6 +89,3 @@ func (p Phase) isUnderWay() bool {
 	}
 	return false
 }
-
-// isSwitching reports whether MPA startup is under way.
-func (p Phase) isSwitching() bool { return p.isUnderWay() && p != Sniffing }

@@ -115,19 +115,19 @@ func (l *link) calmLocked(k alarm) {
 func (q *queuePair) rang() {
 	q.mu.Lock()
 	due, again := q.agenda.ring(time.Now())
-	l, life, has := q.link, q.life.number, func(k alarm) bool { return due>>k&1 != 0 }
+	l, life := q.link, q.life.number
 	if again {
 		q.timer.Reset(time.Until(q.agenda.rings))
 	}
-	if has(alarmVigil) { // a work request that begins meanwhile begins no rounds of its own
+	if due>>alarmVigil&1 != 0 { // a work request that begins meanwhile begins no rounds of its own
 		q.alarmLocked(alarmVigil, roundOf(q.life.patience()))
 	}
-	if has(alarmNotReady) {
-		l.notReadyLocked()
+	if due>>alarmNotReady&1 != 0 {
+		l.notReadyLocked() // +checklocksignore: the link's queue pair is locked
 	}
 	q.mu.Unlock()
 	for k, do := range alarmed {
-		if do != nil && has(alarm(k)) {
+		if do != nil && due>>k&1 != 0 {
 			do(q, l, life)
 		}
 	}

@@ -60,16 +60,16 @@ func TestAlarmsOfLink(t *testing.T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.link = old
-	old.alarmLocked(alarmNotReady, time.Hour)
+	old.alarmLocked(alarmNotReady, time.Hour) // +checklocksignore: the link's queue pair is locked
 	q.link = next
 	q.clearLocked()
-	old.alarmLocked(alarmVigil, time.Hour)
-	next.alarmLocked(alarmNotReady, time.Hour)
-	old.calmLocked(alarmNotReady)
+	old.alarmLocked(alarmVigil, time.Hour)     // +checklocksignore: the link's queue pair is locked
+	next.alarmLocked(alarmNotReady, time.Hour) // +checklocksignore: the link's queue pair is locked
+	old.calmLocked(alarmNotReady)              // +checklocksignore: the link's queue pair is locked
 	if q.agenda.has(alarmVigil) || !q.agenda.has(alarmNotReady) {
 		t.Errorf("the agenda is %v", q.agenda)
 	}
-	next.calmLocked(alarmNotReady)
+	next.calmLocked(alarmNotReady) // +checklocksignore: the link's queue pair is locked
 	if q.clearLocked(); q.agenda.has(alarmNotReady) {
 		t.Errorf("the agenda is %v", q.agenda)
 	}

@@ -91,7 +91,7 @@ func TestAheadOfRefusedLate(t *testing.T) {
 	prototest.Wait(t, "the refusal", func() bool {
 		lb.q.recvMu.Lock()
 		defer lb.q.recvMu.Unlock()
-		return lb.receiver.idle != nil || lb.ctx.Err() != nil
+		return lb.receiver.idle != nil || lb.ctx.Err() != nil // +checklocksignore: the link's queue pair is locked
 	})
 	if w, ok := a.cq.Poll(); ok {
 		t.Fatalf("completion %+v before there is a receive", w)
@@ -116,7 +116,7 @@ func TestEndWhileRefusalWaits(t *testing.T) {
 	prototest.Wait(t, "the refusal", func() bool {
 		lb.q.recvMu.Lock()
 		defer lb.q.recvMu.Unlock()
-		return lb.receiver.idle != nil
+		return lb.receiver.idle != nil // +checklocksignore: the link's queue pair is locked
 	})
 	if err := qa.Modify(uint8(uverbs.Reset), b.gid, qb.Num, nil); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestOwnWorkBesideRefusal(t *testing.T) {
 				prototest.Wait(t, "the refusal", func() bool {
 					lb.q.recvMu.Lock()
 					defer lb.q.recvMu.Unlock()
-					return lb.receiver.idle != nil
+					return lb.receiver.idle != nil // +checklocksignore: the link's queue pair is locked
 				})
 				send()
 			}

@@ -103,7 +103,7 @@ func (e *end) part() {
 	e.q.mu.Lock()
 	defer e.q.mu.Unlock()
 	e.status, e.why = endStatus(e.err), connectionEnded(e.err)
-	e.then(e.l.out.goes())
+	e.then(e.l.out.goes()) // +checklocksignore: the link's queue pair is locked
 }
 
 // lose notes that the peer is gone. Work requests fail from now on.
@@ -149,11 +149,11 @@ func (e *end) judge() {
 	e.q.mu.Lock()
 	defer e.q.mu.Unlock()
 	c := e.l.closing(e.err)
-	v := e.l.out.ended(&c)
+	v := e.l.out.ended(&c) // +checklocksignore: the link's queue pair is locked
 	e.status, e.why = endStatus(e.err), connectionEnded(e.err)
 	switch v {
 	case verdictRefused:
-		e.why = e.l.out.why
+		e.why = e.l.out.why // +checklocksignore: the link's queue pair is locked
 	case verdictOurs:
 		e.why = "the peer has done what it must not: " + e.err.Error()
 	case verdictLeft:
@@ -177,9 +177,9 @@ func (e *end) blame() {
 	}
 	e.q.mu.Lock()
 	defer e.q.mu.Unlock()
-	for _, f := range e.l.out.flights {
+	for _, f := range e.l.out.flights { // +checklocksignore: the link's queue pair is locked
 		if f.writes() && f.remote.STag == h.STag && h.TO-f.remote.TO < uint64(f.n) {
-			e.l.out.blames(f)
+			e.l.out.blames(f) // +checklocksignore: the link's queue pair is locked
 			return
 		}
 	}

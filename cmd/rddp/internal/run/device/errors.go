@@ -14,7 +14,6 @@ var (
 	errLocalProtection = errors.New("device: a scatter/gather entry names memory that is not registered so")
 	errBind            = errors.New("device: a memory window that cannot be bound or invalidated so")
 	errLocalLength     = errors.New("device: longer than the scatter/gather list")
-	errNoOperation     = errors.New("device: an operation that the connection does not have")
 )
 
 // Errors of a connection.

@@ -106,7 +106,7 @@ func TestPlainLateReceive(t *testing.T) {
 		prototest.Wait(t, "the Send waits", func() bool {
 			l.q.recvMu.Lock()
 			defer l.q.recvMu.Unlock()
-			return l.receiver.met != nil && (l.receiver.late != nil || !slowly)
+			return l.receiver.met != nil && (l.receiver.late != nil || !slowly) // +checklocksignore: the link's queue pair is locked
 		})
 		qb.PostRecv(uint64(id), b.mr.Part(0, 8))
 		b.want("the receive", uint64(id), uverbs.Success)

@@ -49,7 +49,7 @@ func TestReadAfterImmediate(t *testing.T) {
 		prototest.Wait(t, "the immediate data", func() bool {
 			lb.q.recvMu.Lock()
 			defer lb.q.recvMu.Unlock()
-			return len(lb.receiver.in.held) > 0
+			return len(lb.receiver.in.held) > 0 // +checklocksignore: the link's queue pair is locked
 		})
 		a.dev.find(qa.Num).look() // after the goroutine that has sent the immediate data
 		la.q.mu.Lock()

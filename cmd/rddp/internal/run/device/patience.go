@@ -45,7 +45,7 @@ func (q *queuePair) miss(l *link, err error) {
 	if q.life.attrs.Timeout != 0 {
 		d = min(d, q.life.retryTime())
 	}
-	l.cause = err
+	l.cause = err // +checklocksignore: the link's queue pair is locked
 	q.alarmLocked(alarmMissed, d)
 }
 

@@ -345,7 +345,7 @@ func (c *Context) destroyQPLocked(q *queuePair) {
 // +checklocks:q.sendMu
 func (q *queuePair) sayDrained(l *link) {
 	q.mu.Lock()
-	if l != nil && !l.out.isIdle() {
+	if l != nil && !l.out.isIdle() { // +checklocksignore: the link's queue pair is locked
 		q.mu.Unlock()
 		return
 	}
