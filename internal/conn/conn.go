@@ -330,7 +330,13 @@ func (c *Conn) closeStream() error {
 
 // Wait waits until the connection is over and nothing works for it any more. The only error is
 // ctx.Err().
-func (c *Conn) Wait(ctx context.Context) error { return c.background.Wait(ctx) }
+func (c *Conn) Wait(ctx context.Context) error {
+	err := c.background.Wait(ctx)
+	if s, ok := c.stream.(interface{ Wait(context.Context) error }); ok && err == nil {
+		err = s.Wait(ctx) // the Stream may go on in the background after Close
+	}
+	return err
+}
 
 // QPNum returns the number of the queue pair, which is also the number of its stream in the Domain.
 func (c *Conn) QPNum() uint64 { return c.number }

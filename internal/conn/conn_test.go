@@ -21,6 +21,7 @@ import (
 	"github.com/rddp/rddp/internal/testkit/prototest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -279,6 +280,38 @@ func TestIsListed(t *testing.T) {
 		synctest.Wait()
 		if _, all := listed(); all != 0 {
 			t.Errorf("%d connections are listed after the end", all)
+		}
+	})
+}
+
+// A slowStream goes on after Close until it is released.
+type slowStream struct {
+	toe.Stream
+	released chan struct{}
+}
+
+func (s slowStream) Wait(context.Context) error {
+	<-s.released
+	return nil
+}
+
+// TestWait: Wait returns when the Stream has ended as well.
+func TestWait(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		defer b.Close()
+		s := slowStream{a, make(chan struct{})}
+		c := conn.New(s, true, config(), nil)
+		c.Close()
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait(t.Context()) }()
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Error("Wait returns before the Stream has ended")
+		}
+		close(s.released)
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }
