@@ -338,7 +338,7 @@ var extsockFaults = []Fault{
 		New:     "return max(positive(c.RecvSize, defaultRecvSize), fewest)",
 		Package: "extsock", Tests: "^TestConfigTooLarge$"},
 	{Name: "the Config of Accept comes too late", File: "internal/conn/conn.go",
-		Old: "	c.cfg = *cfg // startup reads nothing of it, because it waits for the answer\n	mine := c.offer(privateData, r.FromRDDP)\n", New: "	mine := c.offer(privateData, r.FromRDDP)\n	c.cfg = *cfg\n",
+		Old: "	mine := cfg.offer(privateData, r.FromRDDP)\n", New: "	mine := c.cfg.offer(privateData, r.FromRDDP)\n",
 		Package: "internal/conn", Tests: "^TestRequest$"},
 	{Name: "Close leaves startup alone", File: "internal/conn/conn.go",
 		Old: "	case startup.Interrupt: // the goroutine that runs startup does the rest\n		return c.stream.Close()\n", New: "	case startup.Interrupt:\n		return nil\n",

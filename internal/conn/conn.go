@@ -96,7 +96,7 @@ func New(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Conn {
 // an *mpa.RejectError, the peer has rejected the connection. After any error the caller must call
 // Close.
 func (c *Conn) Connect(ctx context.Context, privateData []byte) error {
-	mine := c.offer(privateData, true)
+	mine := c.cfg.offer(privateData, true)
 	if len(mine.PrivateData) > startup.MaxPrivateData {
 		return syscall.EMSGSIZE
 	}
@@ -158,11 +158,11 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 // caller must call Close.
 func (r *Request) Accept(ctx context.Context, cfg *Config, privateData []byte) error {
 	c := r.c
-	c.cfg = *cfg // startup reads nothing of it, because it waits for the answer
-	mine := c.offer(privateData, r.FromRDDP)
+	mine := cfg.offer(privateData, r.FromRDDP)
 	if err := c.answer(r, &mine); err != nil {
 		return err
 	}
+	c.cfg = *cfg // from the answer on, Close leaves the rest to this goroutine
 	c.makeQP()
 	return c.end(panics.Guard(func() error {
 		peer, err := c.startup.Accept(ctx, c.cfg.StartupTimeout, r.r, &mine)
@@ -176,7 +176,7 @@ func (r *Request) Accept(ctx context.Context, cfg *Config, privateData []byte) e
 // Reject rejects the Request. privateData goes to the peer's program. The caller must call Close.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
-	mine := c.offer(privateData, r.FromRDDP)
+	mine := c.cfg.offer(privateData, r.FromRDDP)
 	if err := c.answer(r, &mine); err != nil {
 		return err
 	}
@@ -199,12 +199,12 @@ func (c *Conn) answer(r *Request, mine *mpa.Config) error {
 
 // offer returns what this end offers in MPA startup. announce says that the peer gets a capability
 // record, unless the Config leaves it out.
-func (c *Conn) offer(privateData []byte, announce bool) mpa.Config {
-	if announce && !c.cfg.NoCapabilities {
-		own := startup.Capabilities{Extensions: true, LargeFPDU: true, MaxMessage: uint32(c.cfg.RecvSize), Credits: uint16(c.cfg.RecvDepth)}
+func (c *Config) offer(privateData []byte, announce bool) mpa.Config {
+	if announce && !c.NoCapabilities {
+		own := startup.Capabilities{Extensions: true, LargeFPDU: true, MaxMessage: uint32(c.RecvSize), Credits: uint16(c.RecvDepth)}
 		privateData = own.WithPrivateData(privateData)
 	}
-	return mpa.Config{NoCRC: c.cfg.NoCRC, IRD: c.cfg.IRD, ORD: c.cfg.ORD, PrivateData: privateData}
+	return mpa.Config{NoCRC: c.NoCRC, IRD: c.IRD, ORD: c.ORD, PrivateData: privateData}
 }
 
 // makeQP makes the queue pair.

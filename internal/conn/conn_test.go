@@ -284,6 +284,30 @@ func TestIsListed(t *testing.T) {
 	})
 }
 
+// TestCloseWhileAccepting: Close may come while another goroutine answers the Request.
+func TestCloseWhileAccepting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci, cr := conn.New(a, true, config(), nil), conn.New(b, false, config(), nil)
+		defer ci.Close()
+		go ci.Connect(t.Context(), nil)
+		r, err := cr.ReceiveRequest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- cr.Close() }()
+		_ = r.Accept(t.Context(), config(), nil) // either may be first
+		if err := <-closed; err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Close: %v", err)
+		}
+		cr.Close()
+		if err := cr.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A slowStream goes on after Close until it is released.
 type slowStream struct {
 	toe.Stream
