@@ -38,6 +38,9 @@ var runFaults = []Fault{
 	{Name: "a timeout of 0 is not for ever", File: "cmd/rddp/internal/run/device/life.go",
 		Old: "		return 0\n	}\n	return max(leastPatience", New: "	}\n	return max(leastPatience",
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestVigilForever$"},
+	{Name: "a connection without a queue pair whose end nobody hears of", File: "cmd/rddp/internal/run/device/contact.go",
+		Old: "		ended()\n", New: "",
+		Package: "cmd/rddp/internal/run/cm", Tests: "^TestWithoutQueuePair$"},
 	{Name: "ids of two families in each other's way", File: "cmd/rddp/internal/run/cm/command.go",
 		Old: "return a.Is4() || i.afOnly", New: "return i.afOnly",
 		Package: "cmd/rddp/internal/run/cm", Tests: "^TestConflict$"},
@@ -240,7 +243,7 @@ var runFaults = []Fault{
 		Package: "cmd/rddp/internal/run/device", Tests: "^TestManagedNear$"},
 
 	{Name: "what becomes of a destroyed id ends the connection of another one", File: "cmd/rddp/internal/run/cm/connect.go",
-		Old: "	if err == nil {\n		i.pair.Disconnect()", New: "	if true {\n		i.pair.Disconnect()",
+		Old: "	if err == nil {\n		i.end.Disconnect()", New: "	if true {\n		i.end.Disconnect()",
 		Package: "cmd/rddp/internal/run", Tests: "^TestQueuePairOfAnotherID$"},
 	{Name: "the answer to another question", File: "cmd/rddp/internal/run/cm/datagram.go",
 		Old: " && a.number == m.number", New: "",

@@ -491,12 +491,16 @@ func errnoProgram([]string) error {
 	if err := d.cm.Bind(second, port); err != syscall.EADDRINUSE {
 		return fmt.Errorf("BIND to a port in use: %w", err)
 	}
-	// A queue pair that does not exist.
+	// A queue pair of a kind that rdma_cm does not connect.
 	if id, err = d.routed(3, port); err != nil {
 		return err
 	}
-	if err := d.cm.Connect(id, guest.Param{QPN: 77}); err != syscall.EINVAL {
-		return fmt.Errorf("CONNECT of a queue pair that there is not: %w", err)
+	uc, err := d.QP(guest.QPConfig{PD: d.pd, Send: d.cq, Recv: d.cq, Depth: 1, SGEs: 1, Type: 3})
+	if err != nil {
+		return err
+	}
+	if err := d.cm.Connect(id, guest.Param{QPN: uc.Num}); err != syscall.EINVAL {
+		return fmt.Errorf("CONNECT of a UC queue pair: %w", err)
 	}
 	// Events move with the id.
 	if id, err = d.cm.ID(4, guest.TCPSpace); err != nil {

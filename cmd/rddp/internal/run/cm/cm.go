@@ -97,7 +97,7 @@ type id struct {
 	peerQPN         uint32
 	expected        func()             // makes the device forget the request; nil without one
 	datagramRequest *datagramRequest   // for datagrams
-	pair            *device.Pair       // nil for datagrams
+	end             end                // nil for datagrams
 	cancel          context.CancelFunc // cancels connecting
 	ended           bool               // the connection has ended before the id became connected
 	wasThere        bool               // the id has been connected
@@ -173,7 +173,7 @@ func (i *id) destroy() {
 	if was == requested {
 		i.refuse(nil)
 	}
-	if was == connected && i.pair != nil {
-		i.pair.Disconnect()
+	if was == connected && i.end != nil {
+		i.end.Disconnect()
 	}
 }

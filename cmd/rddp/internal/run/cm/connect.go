@@ -18,6 +18,7 @@ import (
 	"github.com/rddp/rddp/internal/conn"
 	"github.com/rddp/rddp/internal/conn/startup"
 	"github.com/rddp/rddp/internal/rdmaabi/ucma"
+	"github.com/rddp/rddp/internal/rdmaabi/uverbs"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -72,6 +73,26 @@ func peerParam(private []byte, ird, ord int) ucma.ConnParam {
 	}
 }
 
+// An end is this end of a connection: with a queue pair, or without one.
+type end interface {
+	Config(w device.Wire, ird, ord int) *conn.Config
+	ConfigFor(peer *conn.Conn, w device.Wire, ird, ord int) *conn.Config
+	Accept(ctx context.Context, r *conn.Request, c *conn.Conn, cfg *conn.Config, private []byte) error
+	Start(c *conn.Conn, w device.Wire, initiator bool, peer uint32, attrs *uverbs.Attributes, ended func()) error
+	Disconnect()
+}
+
+// endFor returns the end for the number of a queue pair that a program passes to CONNECT or ACCEPT.
+// As in the kernel, the number need not be that of an RC queue pair: UCX reserves one with a UD
+// queue pair, and other programs make one up. ok is false if the device cannot connect the queue
+// pair.
+func (m *CM) endFor(qpn uint32, w device.Wire) (e end, ok bool) {
+	if w == device.Frames && m.dev.IsFree(qpn) {
+		return new(device.Contact), true
+	}
+	return m.dev.Pair(qpn)
+}
+
 // +checklocks:c.cm.mu
 func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall.Errno) {
 	r, err := ucma.ParseConnect(in)
@@ -82,7 +103,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	if i.space.Datagrams() && r.Param.Valid {
 		return a, i.connectDatagrams(r.Param.PrivateData)
 	}
-	pair, ok := c.cm.dev.Pair(r.Param.QPN)
+	end, ok := c.cm.endFor(r.Param.QPN, c.cm.wire)
 	if !r.Param.Valid || i.state != routed || i.space != ucma.TCP || !ok {
 		return a, syscall.EINVAL
 	}
@@ -91,7 +112,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	}
 	i.port.close()
 	i.port = nil
-	i.pair, i.own = pair, i.propose(&r.Param)
+	i.end, i.own = end, i.propose(&r.Param)
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel
@@ -100,7 +121,7 @@ func (c *Channel) connectLocked(_ Caller, in []byte, _ int) (a answer, e syscall
 	if c.cm.wire == device.Frames { // the peer's program decides
 		ird, ord = c.cm.dev.MaxRead(), c.cm.dev.MaxRead()
 	}
-	cfg := pair.Config(c.cm.wire, ird, ord)
+	cfg := end.Config(c.cm.wire, ird, ord)
 	cfg.StartupTimeout = patience
 	go i.initiate(ctx, dialer, i.src, i.dst, cfg, greet(c.cm.wire, r.Param.QPN, r.Param.PrivateData, i.own))
 	return a, 0
@@ -142,13 +163,13 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 		switch {
 		case w == device.Plain:
 			p = peerParam(peer.PrivateData, peer.Agreement.PeerIRD, peer.Agreement.PeerORD)
-			err = i.pair.Start(c, w, true, 0, nil, i.connectionEnded)
+			err = i.end.Start(c, w, true, 0, nil, i.connectionEnded)
 		case !ok || !peer.IsRDDP:
 			err = errNotOurs
 		default:
 			attrs, private := i.agree(qpn, b, &peer.Agreement)
 			p = i.peer.event(qpn, private, false)
-			err = i.pair.Start(c, w, true, qpn, &attrs, i.connectionEnded)
+			err = i.end.Start(c, w, true, qpn, &attrs, i.connectionEnded)
 		}
 		if err != nil {
 			_ = c.Close()
@@ -184,7 +205,7 @@ func (i *id) initiate(ctx context.Context, dialer net.Dialer, src, dst netip.Add
 // another id.
 func (i *id) late(err error) {
 	if err == nil {
-		i.pair.Disconnect()
+		i.end.Disconnect()
 	}
 }
 
@@ -280,7 +301,7 @@ func (c *Channel) disconnectLocked(_ Caller, in []byte, _ int) (a answer, e sysc
 	case !i.wasThere:
 		return a, syscall.EINVAL
 	case i.state == connected:
-		i.pair.Disconnect()
+		i.end.Disconnect()
 	}
 	return a, 0
 }

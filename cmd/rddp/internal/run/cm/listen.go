@@ -128,15 +128,15 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 	if i.space.Datagrams() {
 		return a, i.acceptDatagrams(r.UID, &r.Param)
 	}
-	pair, ok := c.cm.dev.Pair(r.Param.QPN)
-	if !r.Param.Valid || i.state != requested || !ok {
+	if !r.Param.Valid || i.state != requested {
 		return a, syscall.EINVAL
 	}
 	q := i.request
-	if !c.cm.fits(&r.Param, mostAcceptData, q.wire) {
+	end, ok := c.cm.endFor(r.Param.QPN, q.wire)
+	if !ok || !c.cm.fits(&r.Param, mostAcceptData, q.wire) {
 		return a, syscall.EINVAL
 	}
-	i.uid, i.pair, i.own = r.UID, pair, i.propose(&r.Param)
+	i.uid, i.end, i.own = r.UID, end, i.propose(&r.Param)
 	i.become(connecting)
 	ctx, cancel := context.WithTimeout(c.cm.ctx, patience)
 	i.cancel = cancel
@@ -147,16 +147,16 @@ func (c *Channel) acceptLocked(_ Caller, in []byte, _ int) (a answer, e syscall.
 		own := i.attributes()
 		attrs = &own
 	}
-	cfg := pair.ConfigFor(q.conn, q.wire, int(r.Param.Responder), ord)
+	cfg := end.ConfigFor(q.conn, q.wire, int(r.Param.Responder), ord)
 	go i.accept(ctx, q, cfg, greet(q.wire, r.Param.QPN, r.Param.PrivateData, i.own), attrs)
 	return a, 0
 }
 
 // accept sends the Reply, and waits for the peer if necessary.
 func (i *id) accept(ctx context.Context, q *request, cfg *conn.Config, private []byte, attrs *uverbs.Attributes) {
-	err := i.pair.Accept(ctx, q.r, q.conn, cfg, private)
+	err := i.end.Accept(ctx, q.r, q.conn, cfg, private)
 	if err == nil {
-		err = i.pair.Start(q.conn, q.wire, false, q.qpn, attrs, i.connectionEnded)
+		err = i.end.Start(q.conn, q.wire, false, q.qpn, attrs, i.connectionEnded)
 	}
 	i.cm.mu.Lock()
 	defer i.cm.mu.Unlock()

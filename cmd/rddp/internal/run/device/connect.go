@@ -31,6 +31,13 @@ func (d *Device) Pair(qpn uint32) (*Pair, bool) {
 	return &Pair{q, q.life.number}, q.life.attrs.State != uverbs.SQD && q.life.mayManage(q.life.number)
 }
 
+// IsFree reports whether a connection manager can use the number for a connection without a queue
+// pair: no queue pair has it, or one for datagrams.
+func (d *Device) IsFree(qpn uint32) bool {
+	q := d.find(qpn)
+	return q == nil || q.kind == uverbs.UD
+}
+
 // Addresses returns the addresses of the device. The caller must not modify them.
 func (d *Device) Addresses() []netip.Addr { return d.addresses }
 
