@@ -28,8 +28,8 @@ type backlog struct {
 	l        *Listener
 	deadline wait.Deadline // of accept
 
-	// Each goroutine waits for its own news only, because waking one for nothing costs as much as a
-	// good part of a connection's startup.
+	// Each goroutine waits for its own signal only, because waking one for nothing costs as much as
+	// a good part of a connection's startup.
 	arrived wait.Signal // for Accept: a connection has arrived
 	ended   wait.Signal // for AcceptDDP: the startup of a connection is over
 	room    wait.Signal // for run: awaitRoom must look again
@@ -37,11 +37,11 @@ type backlog struct {
 	mu locks.Mutex[locks.Backlog]
 	// the *entry values, oldest first
 	waiting list.List // +checklocks:mu
-	// those that ask, oldest first
+	// the entries that ask for a seat, oldest first
 	asking list.List // +checklocks:mu
-	// those in DDP mode, in the order in which their startup has ended
+	// the entries in DDP mode, in the order in which their startup ended
 	switched list.List // +checklocks:mu
-	// how many are seated
+	// the number of entries that have a seat: those in the stages seated and switched
 	seated int // +checklocks:mu
 	// the program's last call was AcceptDDP, not Accept
 	onlyDDP bool // +checklocks:mu
@@ -57,13 +57,13 @@ type backlog struct {
 	closed bool // +checklocks:mu
 }
 
-// backlogSize is the maximum number of seated connections. If there are so many, further
-// connections wait in the operating system's backlog, as they would without startup. Each
-// connection may hold unread messages of its peer, 384 KiB by default, so the maximum is lower than
-// the operating system's.
+// backlogSize is the maximum number of seated connections. Further connections wait in the
+// operating system's backlog, as they would without startup. The maximum is lower than the
+// operating system's, because each connection may hold unread messages of its peer: 384 KiB by
+// default, beyond its share of SetMemoryLimit.
 const backlogSize = 128
 
-// An entry is a connection in a backlog, whose mu guards all but c.
+// An entry is a connection in a backlog. The backlog's mu guards all fields but c.
 type entry struct {
 	c     *Conn
 	stage stage
@@ -72,7 +72,7 @@ type entry struct {
 	seat  chan struct{} // closed when the entry does not ask any more
 }
 
-// A stage is how far an entry has come. backlog.move changes it. Each but the last may become gone,
+// A stage is how far an entry has come. backlog.move changes it. Every other stage may become gone,
 // and an entry may begin as seated:
 //
 //	unseated ──the Request──▶ asking ──a seat is free──▶ seated ──DDP mode──▶ switched     gone
@@ -100,7 +100,7 @@ var stageNext = states.Table[stage]{
 	gone:     0,
 }
 
-// move brings an entry to another stage. The caller then calls settle.
+// move changes the stage of an entry. The caller must then call settle.
 //
 // +checklocks:b.mu
 func (b *backlog) move(e *entry, to stage) {
@@ -144,8 +144,8 @@ func (b *backlog) settle() {
 	}
 }
 
-// hasRoom says whether run may accept another connection. If another process may accept too, run
-// does so only for a call that waits.
+// hasRoom reports whether run may accept another connection. If another process may accept too, run
+// accepts only for a call that waits.
 //
 // +checklocks:b.mu
 func (b *backlog) hasRoom() bool {
@@ -198,7 +198,7 @@ func (b *backlog) awaitRoom() bool {
 	}
 }
 
-// beginAccept says whether awaitRoom is over.
+// beginAccept says whether awaitRoom is over, and why.
 func (b *backlog) beginAccept() (closed, room bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,13 +209,13 @@ func (b *backlog) beginAccept() (closed, room bool) {
 	return b.closed, b.accepting
 }
 
-// boundBelow sets the deadline of the listener below. If it has none, another process may wait in
-// vain for a connection that run accepts too early.
+// boundBelow sets the deadline of the listener below. If that listener has no deadlines, run may
+// accept a connection for which only another process waits.
 //
 // +checklocks:b.mu
 func (b *backlog) boundBelow(t time.Time) {
 	if l, ok := b.l.below().(interface{ SetDeadline(time.Time) error }); ok {
-		_ = guarded(func() error { return l.SetDeadline(t) }) // an error is that of a closed listener, and comes again
+		_ = guarded(func() error { return l.SetDeadline(t) }) // the next Accept returns the error of a closed listener
 	}
 }
 
@@ -274,7 +274,7 @@ func (b *backlog) enter(c *Conn) (e *entry, closed bool) {
 	return e, b.closed
 }
 
-// outlives has Listener.Wait wait for a connection that has left the backlog, and that the program
+// outlives makes Listener.Wait wait for a connection that has left the backlog and that the program
 // does not get.
 func (b *backlog) outlives(c *Conn) {
 	b.l.background.Begin()
@@ -301,7 +301,7 @@ func (b *backlog) started(e *entry) {
 	b.mu.Lock()
 	plain := false
 	switch {
-	case e.stage == gone: // Accept has returned it
+	case e.stage == gone: // Accept has returned the connection, or the backlog is closed
 	case phase == startup.DDP:
 		b.move(e, switched)
 	case phase == startup.Plain && b.onlyDDP:
@@ -320,8 +320,8 @@ func (b *backlog) started(e *entry) {
 	}
 }
 
-// accept waits until there is a connection for the program, and returns it. onlyDDP says that the
-// connection must be in DDP mode.
+// accept waits for a connection for the program and returns it. onlyDDP says that the connection
+// must be in DDP mode.
 func (b *backlog) accept(onlyDDP bool) (*Conn, error) {
 	news := &b.arrived
 	if onlyDDP {
@@ -343,8 +343,8 @@ func (b *backlog) accept(onlyDDP bool) (*Conn, error) {
 	}
 }
 
-// begin begins a call of accept, which ends when take returns a connection or an error. AcceptDDP
-// removes the connections that are plain TCP. The caller must close them.
+// begin begins a call of accept, which ends when take returns a connection or an error. For
+// AcceptDDP it removes the connections that are plain TCP, and the caller must close them.
 func (b *backlog) begin(onlyDDP bool) (plain []*Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,8 +15,7 @@ import (
 )
 
 // A Config says how connections behave. The zero value is ready to use, and a nil *Config means the
-// same. Most programs set one field or two, of the first ten; the others stand in groups after
-// these.
+// same. Most programs set one or two of the first ten fields. The other fields follow in groups.
 //
 // A Config may be shared by many connections. This package does not modify it, and the caller must
 // not modify it once a connection uses it.
@@ -83,11 +82,13 @@ type Config struct {
 	//	                                  tx_markers, rx_markers, ird, ord, peer_ird, peer_ord,
 	//	                                  peer_to_peer, rtr, rddp (the peer is rddp),
 	//	                                  extensions (RFC 7306), large_fpdus, emss (bytes)
-	//	rddp: byte stream          Info   send_credits and send_size: number of the peer's receive
-	//	                                  buffers, and bytes of each; recv_credits and recv_size:
-	//	                                  the same of this end
+	//	rddp: byte stream          Info   send_credits and send_size: number of the messages that
+	//	                                  the peer has room for, and maximum bytes of data in
+	//	                                  each; recv_credits and recv_size: number of this end's
+	//	                                  receive buffers, and bytes of each
 	//	rddp: rsockets             Info   the same keys; each size is that of half a buffer
-	//	rddp: messages             Info   the same keys; 0 if the peer has not said
+	//	rddp: messages             Info   the same keys; send_credits and send_size are 0 if the
+	//	                                  peer has not announced them
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program rejected the connection
 	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP
@@ -107,7 +108,8 @@ type Config struct {
 	//	rddp: closed               Debug  the last byte is sent, and the connection reads no more
 	//	rddp: capture starts       Info
 	//	rddp: capture stops        Info
-	//	rddp: events lost          Warn   n: a slow handler has not got so many events of level Debug
+	//	rddp: events lost          Warn   n: number of Debug events that were dropped because the
+	//	                                  handler is slow
 	Trace *slog.Logger
 
 	// How startup goes.
@@ -151,16 +153,17 @@ type Config struct {
 	// to its programs.
 	PrivateData []byte
 
-	// RSockets is for peers under librdmacm's rsockets, such as C programs under its preload
+	// RSockets is for peers that use librdmacm's rsockets, such as C programs under its preload
 	// library: Read and Write are the byte stream of rsockets. An Initiator with RSockets connects
-	// to such peers only. A Responder serves them beside all others: it knows them by their private
-	// data. Two rddp ends may speak rsockets too; their own byte stream is faster, and also what an
-	// Initiator without RSockets gets.
+	// to such peers only. A Responder with RSockets also serves all other peers; it recognizes
+	// rsockets by the private data. Two rddp ends can speak rsockets too, but their own byte stream
+	// is faster. An Initiator without RSockets gets that one.
 	//
-	// RecvSize is then half of the receive buffer, which the connection has from its startup to its
-	// end, rounded down to a length of which only one byte is not zero, such as 256, 3 << 8 or 64
-	// << 10. PrivateData is not sent. Writes are copied. The verbs return ErrMode, and CloseRead
-	// errors.ErrUnsupported. RSockets has no effect with Messages, RecvCQ or SRQ.
+	// RecvSize is then the length of each half of the receive buffer, which the connection has from
+	// its startup to its end. It is rounded down to a number with one byte that is not zero, such
+	// as 256, 3 << 8 or 64 << 10. PrivateData is not sent. Writes are copied. The verbs return
+	// ErrMode, and CloseRead errors.ErrUnsupported. RSockets has no effect with Messages, RecvCQ or
+	// SRQ.
 	RSockets bool
 
 	// IRD is the maximum number of the peer's RDMA Reads and atomics in flight, and ORD the maximum
@@ -207,12 +210,12 @@ type Config struct {
 	NoEnhanced bool
 
 	// NoCapabilities leaves out the capability record, by which two rddp ends recognize each other.
-	// The record precedes PrivateData, so the program of a foreign peer would see it there. Just so
-	// this end finds a peer's record in the private data if it has set NoCapabilities.
+	// The record precedes PrivateData, so the program of a foreign peer would see it there. An end
+	// with NoCapabilities likewise finds the peer's record in the peer's private data.
 	//
 	// Without the record, the accepting end cannot send before the dialing end has sent (RFC 5044
-	// §7.1.2), Read and Write carry messages, atomics and Immediate Data are off, and FPDUs are not
-	// longer than TCP segments.
+	// §7.1.2), Read and Write carry messages, atomics and Immediate Data need Extensions, and FPDUs
+	// are not longer than TCP segments.
 	NoCapabilities bool
 
 	// The queues and rights of verbs.
@@ -225,8 +228,8 @@ type Config struct {
 	// that each connection has a receive queue of its own. If SRQ is set, the program owns the
 	// receive queue. It posts buffers to SRQ instead of calling PostRecv, and takes their
 	// Completions from RecvCQ. RecvCQ must have an entry for each buffer that is not in SRQ. A Send
-	// that finds no buffer, or no entry, ends its connection. Conn.AwaitEnd tells that the peer has
-	// closed a connection.
+	// that finds no buffer, or no entry, ends its connection. Conn.AwaitEnd returns when the peer
+	// has closed a connection.
 	SRQ *rdmap.SharedReceiveQueue
 
 	// How bytes move.
@@ -252,7 +255,7 @@ type Config struct {
 	// needs Markers from the peer, and CRCs. So Dial asks for Markers on such a TCP, and if a peer
 	// that is not rddp rejects the Request, or closes the connection, Dial tries once more without
 	// Markers, on a new connection. For Dialer.FallbackFor it then asks that peer for none. A
-	// Responder asks every rddp for Markers.
+	// Responder asks every rddp peer for Markers.
 	NoEarlyPlacement bool
 
 	// The end, and limits on peers.
@@ -301,11 +304,11 @@ type Config struct {
 	//
 	// A Backend may also have an RDMA device (rnic.Deviced), as that of package verbs has. A
 	// connection that Dial, or Accept of a Listener made by Listen, brings into DDP mode then runs
-	// on the device, and Read and Write are its byte stream as in this process. If it can't, it
-	// runs in this process, over the Backend's TCP; ConnectionState says which, and why. Each
-	// setting that no device has is such a reason. In message mode RecvSize also bounds what Write
-	// sends. RecvDepth and RecvSize are 16 and 32 KiB unless set, because the memory for them is
-	// registered for as long as the connection lives.
+	// on the device, and Read and Write are its byte stream as in this process. If the device
+	// cannot run it, the connection runs in this process, over the Backend's TCP; ConnectionState
+	// says where it runs, and why. A setting that no device supports is such a reason. In message
+	// mode RecvSize also bounds what Write sends. RecvDepth and RecvSize are 16 and 32 KiB unless
+	// set, because the memory for them is registered for as long as the connection lives.
 	Backend toe.Backend
 
 	// Tap, if not nil, is called once for each connection. It returns the [toe.Tap] that sees all

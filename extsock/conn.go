@@ -24,7 +24,7 @@ import (
 // of a nil *Conn, return syscall.EINVAL, as those of the zero net.TCPConn do, or the zero values of
 // their results.
 type Conn struct {
-	// What each Read and Write uses is at the beginning.
+	// Fields used by every Read and Write come first.
 	startup *startup.Handshake // the phase that the connection has reached
 	closed  *wait.Latch        // startup sets it when the connection is closed
 	// ddp is the engine of DDP mode: see the method engine. start, or join, sets it before the
@@ -39,7 +39,7 @@ type Conn struct {
 
 	stream toe.Stream
 	under  net.Conn // the net.Conn that the stream was made from, or the stream itself
-	cfg    *Config  // never changes
+	cfg    *Config  // changes only in Dial, before any other goroutine has the Conn
 	trace  *observe.Trace
 	door   *startup.Door // of the Listener that accepted the connection; nil: none
 
@@ -63,7 +63,7 @@ type Conn struct {
 	// then.
 	closeCalled atomic.Bool
 	resetTold   atomic.Bool // a call has already returned the peer's reset as its error
-	resetRead   atomic.Bool // a Read has
+	resetRead   atomic.Bool // a Read has returned it
 
 	verbsOnce sync.Once
 
@@ -77,10 +77,10 @@ var _ net.Conn = (*Conn)(nil)
 // c, write to it or close it. initiator says whether this end is the Initiator in MPA startup.
 // Exactly one of the two ends must be. A nil cfg means the zero Config.
 //
-// A *tls.Conn returns io.EOF when the peer has ended TLS, and also at a FIN that anybody on the way
-// can have sent. The byte stream and rsockets have an end of their own, without which Read returns
-// io.ErrUnexpectedEOF. Message mode has none: there, make the *tls.Conn over a netconn.ForTLS, or
-// use Config.TLS.
+// A *tls.Conn returns io.EOF when the peer has ended TLS, and also at a FIN, which anybody on the
+// path may have forged. The byte stream and rsockets have an end of their own, without which Read
+// returns io.ErrUnexpectedEOF. Message mode has none: there, make the *tls.Conn over a
+// netconn.ForTLS, or use Config.TLS.
 func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 	return newNetConn(c, initiator, cfg, nil)
 }
@@ -122,14 +122,14 @@ var unknownPeer startup.Peer
 // In TCP mode Read is TCP's Read. In DDP mode between two rddp ends, Read and Write remain a byte
 // stream and Read behaves as over TCP. io.EOF means that the peer has closed its end, or called
 // CloseWrite, and that all its bytes have been read. If the connection was lost, the error is
-// another one. After a reset only the first Read returns that, and later ones io.EOF, as over TCP.
+// another one. After a reset, the first Read returns ECONNRESET and later Reads return io.EOF, as
+// over TCP.
 //
 // In message mode (Config.Messages, or a foreign peer) Read returns bytes of one message. If the
-// message is longer than p, the next Read returns the rest. Bytes of two messages never come
-// together. A message of length 0 gives 0 bytes and no error.
+// message is longer than p, the next Read returns the rest. One Read never returns bytes of two
+// messages. A message of length 0 gives 0 bytes and no error.
 //
-// Read needs the receive queue. If the program posts its own receive buffers (see PostRecv), the
-// error is ErrMode.
+// If the program posts its own receive buffers (see PostRecv), the error is ErrMode.
 func (c *Conn) Read(p []byte) (int, error) {
 	return c.read(p, nil)
 }
@@ -167,8 +167,8 @@ func (c *Conn) read(p []byte, m *rdmap.Completion) (int, error) {
 // peer's Config.RecvSize, the error is syscall.EMSGSIZE. A foreign peer would end the connection.
 //
 // When the peer has closed the connection in order, the first Write to a byte stream still
-// succeeds, as over TCP, and later Writes return EPIPE. The peer throws the bytes away. Data that
-// the peer has sent before can still be read. In message mode Writes succeed until the peer's TCP
+// succeeds, as over TCP, and later Writes return EPIPE. The peer discards the bytes. Data that the
+// peer has sent before can still be read. In message mode Writes succeed until the peer's TCP
 // refuses them.
 //
 // When the write deadline passes, Write takes back the bytes that have not begun to go out, and n
@@ -224,10 +224,10 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Wait waits until the connection is over and nothing works for it in the background any more.
-// Close leaves work behind: queued data of the layer below, the wait for the peer's FIN, and
-// startup that a Listener runs. The program calls Close first. Without Close, Wait returns only if
-// the connection fails.
+// Wait waits until the connection is over and no work for it remains in the background. Close
+// leaves work behind: queued data of the layer below, the wait for the peer's FIN, and startup that
+// a Listener runs. The program calls Close first. Without Close, Wait returns only if the
+// connection fails.
 //
 // Wait returns an error, ctx.Err(), only if ctx is done first. Close bounds what it leaves behind
 // by Config.CloseTimeout, and a layer with a send buffer of its own, such as TLS, may take 5 s
@@ -244,7 +244,7 @@ func (c *Conn) Wait(ctx context.Context) error {
 	return err
 }
 
-// An awaitable is a Stream that may go on in the background after Close. Wait waits for that.
+// An awaitable is a Stream whose work may go on in the background after Close. Wait waits for it.
 type awaitable interface{ Wait(context.Context) error }
 
 // close is Close for callers inside this package: the program's first Close succeeds after it. A

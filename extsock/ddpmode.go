@@ -28,9 +28,9 @@ func isByteStream(p *startup.Peer) bool {
 // EnableDDP does not keep it. Nil means Config.PrivateData.
 //
 // EnableDDP returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If
-// the peer's Reply is refused by a Terminate (RFC 6581 §8) and its TCP takes nothing, EnableDDP
-// waits for that as Close does, for at most Config.CloseTimeout. The error says what state the
-// connection is in:
+// this end answers the peer's Reply with a Terminate (RFC 6581 §8), EnableDDP waits until the
+// peer's TCP takes it, as Close does, for at most Config.CloseTimeout. The error says what state
+// the connection is in:
 //
 //   - *mpa.RejectError: the peer rejected the connection. The error has the peer's private data,
 //     and the connection is still in TCP mode (RFC 5044 §7.1.2).
@@ -58,7 +58,7 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	return c.opError("ddp", c.initiate(ctx, privateData, false))
 }
 
-// initiate is the Initiator's part of startup, after startup has begun. stays is that of endSwitch.
+// initiate is the Initiator's part of startup, after startup has begun. For stays, see endSwitch.
 func (c *Conn) initiate(ctx context.Context, privateData []byte, stays bool) error {
 	isRSockets := c.speaksRSockets()
 	mine := c.offer(privateData, !isRSockets)
@@ -171,7 +171,7 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	return r.accept(ctx, privateData, false)
 }
 
-// accept is Accept. stays is that of endSwitch.
+// accept is Accept. For stays, see endSwitch.
 func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) error {
 	c := r.c
 	mine, err := r.answer(privateData)
@@ -218,14 +218,14 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 func (r *Request) answer(privateData []byte) (offer, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
-	c.endpoint() // now, because silent peers must cost little
+	c.endpoint() // only now, because silent peers must cost little
 	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
 		return offer{}, err
 	}
 	return c.offer(privateData, isRDDP), nil
 }
 
-// endSwitch ends the switch, so that Read and Write go on: in DDP mode, or in TCP mode after a
+// endSwitch ends the switch, so that waiting calls go on: in DDP mode, or in TCP mode after a
 // rejection. After any other error it closes the connection. It returns err.
 //
 // stays says that the caller's goroutine is free to become the home goroutine of the connection: if
@@ -243,7 +243,7 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 		return err
 	}
 	var told error
-	if c.trace != nil { // traceSwitch needs much stack; it comes before the events of calls that wait for the switch
+	if c.trace != nil { // traceSwitch needs much stack. Its event must precede those of the calls that wait for the switch
 		why := err // Switched gets err itself: startup has not failed if the connection is closed
 		if err == nil && c.startup.IsClosed() {
 			why = net.ErrClosed
@@ -266,8 +266,8 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	return err
 }
 
-// isSwitched reports whether startup has led to an engine of DDP mode. Only startup asks, and what
-// ends a connection without such an engine.
+// isSwitched reports whether startup has led to an engine of DDP mode. It is for startup, and for
+// the end of a connection without such an engine.
 func (c *Conn) isSwitched() bool { return c.ddp != nil }
 
 // privateDataError returns an error if the private data of a Request or Reply is too long.
@@ -287,14 +287,14 @@ func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 	return nil
 }
 
-// An offer is what this end offers in MPA startup, and what it has ready for that.
+// An offer is what this end offers in MPA startup, and the resources that it holds for the offer.
 type offer struct {
 	mpa.Config
 	window  driver.Window // of a byte stream; start takes it
 	rsocket *rsocket      // nil unless the connection is to speak rsockets; start takes it
 }
 
-// drop gives back what start has not taken.
+// drop gives back the resources that start has not taken.
 func (o *offer) drop() {
 	o.window.Close()
 	if o.rsocket != nil {
@@ -348,7 +348,7 @@ func (c *Conn) learn(p *startup.Peer) {
 func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start connects the layers as the two ends agreed in startup. If cause is not nil, the connection
-// fails with it at once. start takes what it needs of the offer.
+// fails with it at once. start takes the resources that it needs from the offer.
 func (c *Conn) start(cause error, mine *offer) {
 	peer, v := c.peer.Load(), &c.verbs
 	a := peer.Agreement

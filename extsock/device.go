@@ -18,11 +18,11 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// This file has how connections come to run on the RDMA device of Config.Backend, and why they do
-// not.
+// This file decides whether a connection runs on the RDMA device of Config.Backend, and sets it up
+// there.
 
-// The depths and lengths of a connection on a device, for which Config says nothing. The memory is
-// registered as long as the connection lives, so it is less than in process.
+// These are the depths and lengths of a connection on a device, unless Config sets them. The memory
+// is registered for as long as the connection lives, so they are smaller than in process.
 const (
 	deviceRecvDepth = 16
 	deviceRecvSize  = 32 << 10
@@ -32,7 +32,7 @@ const (
 )
 
 // deviceFor returns the device of cfg.Backend, or an *rnic.UnavailableError that says why
-// connections with cfg cannot run on it. Both are nil if the Backend has none.
+// connections with cfg cannot run on the device. Both results are nil if the Backend has no device.
 func deviceFor(cfg *Config) (rnic.Device, error) {
 	b, ok := cfg.Backend.(rnic.Deviced)
 	if !ok {
@@ -48,7 +48,7 @@ func lacking(what string) error {
 	return &rnic.UnavailableError{Reason: rnic.NotSupported, Err: errors.New(what)}
 }
 
-// notOnDevice returns which setting of cfg no device has, or "".
+// notOnDevice returns the name of a setting of cfg that no device supports, or "".
 func notOnDevice(cfg *Config) string {
 	for _, f := range []struct {
 		name string
@@ -68,8 +68,8 @@ func notOnDevice(cfg *Config) string {
 	return ""
 }
 
-// withoutDevice notes that a new connection does not run on the device of Config.Backend, if why is
-// not nil.
+// withoutDevice records why a new connection does not run on the device of Config.Backend, unless
+// why is nil.
 func (c *Conn) withoutDevice(why error) {
 	if why == nil {
 		return
@@ -85,7 +85,7 @@ func (c *Conn) withoutDevice(why error) {
 }
 
 // notReached is the reason of a connection with StartupPrefer whose peer was not reached on the
-// device. The others are the rnic.Unavailability.
+// device. The other reasons are the values of rnic.Unavailability.
 const notReached = int(rnic.NotSupported) + 1
 
 // countsInProcess counts the connections of the process that do not run on the device of their
@@ -102,7 +102,7 @@ func inProcessReason(i int) string {
 	return rnic.Unavailability(i).String()
 }
 
-// A deviceEnd is one end of a connection on a device that comes about.
+// A deviceEnd is one end of a connection that is being set up on a device.
 type deviceEnd struct {
 	dev    rnic.Device
 	cfg    *Config
@@ -125,7 +125,7 @@ func newDeviceEnd(dev rnic.Device, cfg *Config, initiator bool) *deviceEnd {
 }
 
 // privateData returns the private data of a request, or of an answer, of at most most bytes.
-// announce says that it has the capability record.
+// announce asks for the capability record.
 func (e *deviceEnd) privateData(most int, announce bool) []byte {
 	if !announce || e.cfg.NoCapabilities {
 		return e.cfg.PrivateData
@@ -146,8 +146,8 @@ func (e *deviceEnd) peer(data []byte) (*startup.Peer, error) {
 	return &startup.Peer{IsRDDP: ok, Capabilities: caps, PrivateData: rest}, err
 }
 
-// rejection returns the error of a connection that the peer's program has rejected: that of a
-// connection in process, and the device's.
+// rejection returns the error of a connection that the peer's program has rejected. It wraps the
+// error that a connection in process would return, and the device's.
 func (e *deviceEnd) rejection(r *rnic.RejectError) error {
 	p, err := e.peer(r.PrivateData)
 	if err != nil {
@@ -162,7 +162,7 @@ func (e *deviceEnd) config() rnic.QPConfig {
 	return c
 }
 
-// join returns the connection of a queue pair that is connected.
+// join returns the Conn of a connected queue pair.
 func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 	c := newConn(&deviceStream{qp}, initiator, e.cfg, nil)
 	countOnDevice.Add(1)
@@ -184,8 +184,9 @@ func (e *deviceEnd) join(qp rnic.QP, p *startup.Peer, initiator bool) *Conn {
 	return c
 }
 
-// onDevice returns a connection on the device of Config.Backend. It returns nothing if the
-// connection must be in this process, and a.noDevice says why.
+// onDevice returns a connection on the device of Config.Backend. It returns neither a connection
+// nor an error if the connection must run in this process. Then a.noDevice says why, unless the
+// Backend has no device.
 func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 	dev, err := deviceFor(a.cfg)
 	var c *Conn
@@ -193,7 +194,7 @@ func (a *attempt) onDevice(ctx context.Context) (*Conn, error) {
 		c, err = a.dialDevice(ctx, dev)
 	}
 	var u *rnic.UnavailableError
-	var r *mpa.RejectError // an answer, and so an error in process too
+	var r *mpa.RejectError // the peer's answer, which would be the same in process
 	if errors.As(err, &u) || err != nil && !errors.As(err, &r) && a.cfg.Startup == StartupPrefer && ctx.Err() == nil {
 		a.noDevice = err
 		return nil, nil
@@ -234,8 +235,8 @@ func (a *attempt) dialDevice(ctx context.Context, dev rnic.Device) (*Conn, error
 	return nil, first
 }
 
-// maxPorts is how many ports of rdma_cm's choice a connection tries. Where TCP uses so many that
-// all of them may fail, hardly any port is left.
+// maxPorts is how many of the ports that rdma_cm chooses a connection tries. If TCP uses so many
+// ports that all of these fail, hardly any port is free.
 const maxPorts = 64
 
 // A notReachedError means that there was no connection with one address.
@@ -244,8 +245,8 @@ type notReachedError struct{ err error }
 func (e *notReachedError) Error() string { return e.err.Error() }
 func (e *notReachedError) Unwrap() error { return e.err }
 
-// dialAddress tries one address. It and the other untried ones, left in number, have equal shares
-// of the time that ctx leaves.
+// dialAddress tries one address. left is the number of untried addresses, this one included. They
+// have equal shares of the time that ctx leaves.
 func (a *attempt) dialAddress(ctx context.Context, dev rnic.Device, address string, left int) (*Conn, error) {
 	deadline, _ := ctx.Deadline() // dialDevice sets one
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
@@ -269,8 +270,7 @@ func (a *attempt) dialAddress(ctx context.Context, dev rnic.Device, address stri
 		if r := (*rnic.RejectError)(nil); errors.As(err, &r) {
 			return nil, e.rejection(r)
 		}
-		// siw: rdma_cm has chosen a port that TCP has in use. It has the same error if it has no
-		// port left.
+		// siw: rdma_cm has chosen a port that TCP uses. The error is the same if no port is left.
 		if !errors.Is(err, syscall.EADDRNOTAVAIL) || tries == maxPorts || ctx.Err() != nil {
 			return nil, &notReachedError{err}
 		}

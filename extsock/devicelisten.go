@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	deviceAcceptors = 4   // connections that may come about at a time
+	deviceAcceptors = 4   // connections that are set up at a time
 	deviceBacklog   = 128 // connections that may wait for Accept
 )
 
-// A deviceListener is the listener below a Listener whose connections run on a device. As the
-// operating system does, it accepts in the background. If one of its goroutines gets an error that
-// ends the listener, all of them end. Accept then returns the connections that have come about
-// before, and after them the error.
+// A deviceListener is the listener below a Listener whose connections run on a device. It accepts
+// in the background, as the operating system does. If one of its goroutines gets an error that ends
+// the listener, all of them end. Accept then returns the connections that were established before,
+// and then the error.
 type deviceListener struct {
 	l        rnic.QPListener
 	dev      rnic.Device
 	cfg      *Config
-	accepted chan *Conn         // in the order in which they came about; closed when nothing accepts any more
-	cancel   context.CancelFunc // ends what accepts
+	accepted chan *Conn         // in the order in which they were established; closed when no goroutine accepts any more
+	cancel   context.CancelFunc // ends the goroutines that accept
 	running  atomic.Int32       // goroutines that accept
 	closed   wait.Latch         // Close has been called
 	deadline wait.Deadline
-	outlives func(*Conn) // has Listener.Wait wait for a connection that the program does not get
+	outlives func(*Conn) // makes Listener.Wait wait for a connection that the program does not get
 
 	mu    locks.Mutex[locks.Backlog]
 	state listening // +checklocks:mu
-	// of failing
+	// why the state is listenFailing
 	err error // +checklocks:mu
 }
 
@@ -94,11 +94,12 @@ func listenOnDevice(network, address string, cfg *Config) (*deviceListener, erro
 	return d, nil
 }
 
-// run accepts until the listener ends. The last one to end has peers refused.
+// run accepts connections until the listener ends. The last goroutine to return closes the listener
+// below, so that further peers are refused.
 func (d *deviceListener) run(ctx context.Context) {
 	defer func() {
 		if d.running.Add(-1) == 0 {
-			_ = d.l.Close() // Close closes it again, and has the error
+			_ = d.l.Close() // Close closes it again, and returns the error
 			close(d.accepted)
 		}
 	}()
@@ -124,7 +125,7 @@ func (d *deviceListener) run(ctx context.Context) {
 	}
 }
 
-// errPeer is with what one peer has done wrong.
+// errPeer marks an error that one peer has caused.
 var errPeer = errors.New("refused")
 
 func (d *deviceListener) acceptOne(ctx context.Context) (c *Conn, err error) {
@@ -156,8 +157,8 @@ func (d *deviceListener) acceptOne(ctx context.Context) (c *Conn, err error) {
 	return e.join(qp, p, false), nil
 }
 
-// become takes the listener to another state, and is the only place that changes it. An error after
-// the first, or after Close, changes nothing, and neither does a second Close.
+// become changes the state of the listener. Nothing else does. An error after the first, or after
+// Close, changes nothing, and neither does a second Close.
 func (d *deviceListener) become(next listening, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -194,7 +195,7 @@ func (d *deviceListener) Accept() (net.Conn, error) {
 	}
 }
 
-// cause returns why nothing accepts any more.
+// cause returns why the listener accepts no more.
 func (d *deviceListener) cause() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,12 +216,12 @@ func (d *deviceListener) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// Close ends the listener. Connections that wait for Accept end without an end of their byte
-// stream.
+// Close ends the listener. Connections that wait for Accept are aborted: their peers see no end of
+// the byte stream.
 func (d *deviceListener) Close() error {
 	d.become(listenClosed, nil)
 	err := d.l.Close()
-	for c := range d.accepted { // until nothing accepts any more
+	for c := range d.accepted { // until no goroutine accepts any more
 		d.drop(c)
 	}
 	return err

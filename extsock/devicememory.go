@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A Memory is memory that peers may read or write, also where an RDMA device runs the connection: a
-// device reaches no memory of Go's heap. Any number of connections may share one. Its methods may
+// A Memory is memory that peers may read or write even if an RDMA device runs the connection. A
+// device cannot reach memory of Go's heap. Any number of connections may share one. Its methods may
 // be called from any goroutine. NewMemory makes a Memory. The zero Memory has no bytes, and Share
 // refuses it.
 type Memory struct {
@@ -27,14 +27,15 @@ type Memory struct {
 	access ddp.Access
 	dev    rnic.Device // of region
 	region rnic.Region // nil: no device reaches it
-	why    error       // then why
+	why    error       // why region is nil
 	closed atomic.Bool
 }
 
 // NewMemory returns n bytes of zeros, n > 0, for connections of Config.Backend b, which may be nil.
-// If b has a device, they are registered with it, and are none of Go's heap: no pointers may be in
-// them. If that is impossible, no error says so, because the connections may be in this process;
-// Share does.
+// If b has a device, the bytes are registered with it and are not in Go's heap, so they must not
+// contain pointers. If the device is unavailable (*rnic.UnavailableError), the bytes are in Go's
+// heap and NewMemory returns no error, because the connections may run in this process. Share
+// returns that error for a connection on the device.
 func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 	if n <= 0 || int64(n) > math.MaxUint32 {
 		return nil, fmt.Errorf("memory of %d bytes: %w", n, syscall.EINVAL)
@@ -62,8 +63,8 @@ func NewMemory(b toe.Backend, n int, access ddp.Access) (*Memory, error) {
 // Bytes returns the memory. Peers may change it at any time.
 func (m *Memory) Bytes() []byte { return m.b }
 
-// Share gives the peer of c the access that NewMemory was told. It is Conn.Register in this
-// process. On a device, every peer on the same device that knows the Region's Handle has the
+// Share gives the peer of c the access that was passed to NewMemory. In this process it is
+// Conn.Register. On a device, every peer on the same device that knows the Region's Handle has the
 // access, until Close, and Region.Deregister does nothing. If no device reaches the memory and c is
 // on one, the error is errors.ErrUnsupported, or the *rnic.UnavailableError of NewMemory. After
 // Close, it is net.ErrClosed.
@@ -92,8 +93,8 @@ func (m *Memory) Close() error {
 // handle returns the Handle of the memory on the device.
 func (m *Memory) handle() rdmap.Handle { return m.region.Handle() }
 
-// memories has the open Memory of all devices, in the order of its addresses, so that Post finds
-// the Region of its Data. Memory of a Region does not move.
+// memories holds the open Memory values of all devices in the order of their addresses, so that
+// Post finds the Region of its Data. Memory of a Region does not move.
 var memories memoryList
 
 type memoryList struct {
@@ -103,8 +104,8 @@ type memoryList struct {
 
 func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
-// find returns the place of the Memory that begins at the address at, or the place where it would
-// be.
+// find returns the index of the Memory that begins at the address at, or the index where it would
+// be inserted.
 //
 // +checklocks:l.mu
 func (l *memoryList) find(at uintptr) (int, bool) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/rnic"
 )
 
-// A deviceStream stands where a connection in this process has its Stream. Nobody but the device
-// sees the bytes, so there are only the addresses.
+// A deviceStream takes the place of the Stream that a connection in this process has. Only the
+// device sees the bytes, so a deviceStream has the addresses and Close, and little else.
 type deviceStream struct{ qp rnic.QP }
 
 var _ toe.Stream = (*deviceStream)(nil)

@@ -207,8 +207,8 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 }
 
 // agreed remembers what a connection in DDP mode shows of the peer, and forgets what it disproves.
-// cfg is that of the connection. That a peer refused Markers counts if it then agreed in the same
-// revision: otherwise it may have refused the revision.
+// cfg is the connection's Config. A refusal of Markers counts only if the peer then agreed in the
+// same revision: otherwise it may have refused the revision.
 func (a *attempt) agreed(cfg *Config, known startup.Record) {
 	learned := startup.Record{
 		Revision1: cfg.Revision != a.cfg.Revision,
@@ -306,8 +306,8 @@ func (a *attempt) fallBack(ctx context.Context, why *fallbackError) (*Conn, erro
 
 func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }
 
-// belowTLS returns what a *tls.Conn over c should be made of. TLS over a Stream needs no second
-// goroutine; a Stream of any other net.Conn would need one itself.
+// belowTLS returns the net.Conn to make a *tls.Conn of, for TLS over c. TLS over a Stream needs no
+// second goroutine, but a Stream over any other net.Conn would need one itself.
 func belowTLS(c net.Conn) net.Conn {
 	switch c.(type) {
 	case toe.Stream, *net.TCPConn, *net.UnixConn:

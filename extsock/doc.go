@@ -61,14 +61,14 @@
 //
 // # For whom
 //
-//   - Programs that use sockets: [Dial], [Dialer], [Listen], [Listener], [Conn] and [Config]. What
-//     replaces a net.Conn needs nothing else.
+//   - Programs that use sockets: [Dial], [Dialer], [Listen], [Listener], [Conn] and [Config]. A
+//     replacement for a net.Conn needs nothing else.
 //   - Programs that share memory: [Region], [Access] and [Handle], and for the peer's memory
 //     [RemoteMemory]. [Domain] is for memory that several connections share, and [Memory] for
 //     memory that an RDMA device reaches, too.
 //   - Programs that use verbs: [WorkRequest], [RecvRequest], [CompletionQueue] and [Completion].
 //   - Servers with foreign peers, which look at a connection before they accept it: [Request].
-//   - Whoever watches a process: [ConnectionState], [Connections], [TotalStats] and
+//   - Programs that monitor a process: [ConnectionState], [Connections], [TotalStats] and
 //     [SetMemoryLimit].
 //   - Programs written like C's: [SOL_DDP] and the options.
 //

@@ -11,12 +11,13 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An engine is what carries out the calls of the program on a connection. There are four: tcpMode,
-// and in DDP mode inProcess, onDevice and rsocket. Each returns the errors that the methods of Conn
-// return. What an engine cannot do is its method's answer. Any goroutine may call the methods.
+// An engine carries out the program's calls on a connection. There are four: tcpMode, and in DDP
+// mode inProcess, onDevice and rsocket. Each returns the errors that the methods of Conn return. If
+// an engine cannot do something, its method returns an error that says so. Any goroutine may call
+// the methods.
 //
-// Conn.enter returns the engine for a call that uses the connection. tcpMode then ends the call,
-// which startup counts.
+// Conn.enter returns the engine for a call that uses the connection. Startup counts the calls of
+// TCP mode, so the methods of tcpMode end them with startup.Leave.
 type engine interface {
 	// read is Conn.Read. If m is not nil, it gets what Conn.ReadMessage returns.
 	read(p []byte, m *rdmap.Completion) (int, error)
@@ -35,7 +36,7 @@ type engine interface {
 	// register is Conn.Register, and share is Memory.Share.
 	register(b []byte, access ddp.Access) (Region, error)
 	share(m *Memory) (Region, error)
-	// mayTap returns why nobody sees the bytes of the connection, or nil.
+	// mayTap returns why a Tap cannot see the bytes of the connection, or nil.
 	mayTap() error
 
 	device() string // the name of the RDMA device; "" in this process
@@ -58,7 +59,7 @@ type ddpEngine interface {
 	do(wr rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error)
 
 	// close is Conn.Close. With abort the peer learns that data is lost. Kill ends the connection
-	// at once: Reads in process still get what is unread, and on a device it is thrown away.
+	// at once: in process, Reads still get what is unread, and on a device it is discarded.
 	close(abort bool) error
 	Kill(err error)
 
@@ -91,7 +92,7 @@ func (c *Conn) inDDPMode() bool {
 // isByteStream reports whether Read and Write of a connection in DDP mode are a byte stream.
 func (c *Conn) isByteStream() bool { return c.engine().IsByteStream() }
 
-// readError and writeError make the error of a call of Conn from that of an engine in DDP mode.
+// readError and writeError turn an error of an engine in DDP mode into the error that Conn returns.
 func (c *Conn) readError(err error) error {
 	if err == nil {
 		return nil
@@ -111,8 +112,8 @@ func sends(op rdmap.WorkOp) bool {
 	return op == rdmap.WorkSend || op == rdmap.WorkSendInvalidate || op == rdmap.WorkImmediate
 }
 
-// describeStream is describe for a byte stream of package bytestream. longest is the length in
-// bytes of one of its messages, and window how many the peer may send.
+// describeStream is describe for a byte stream of package bytestream. longest is the maximum number
+// of bytes of data in one of its messages, and window is how many messages the peer may send.
 func (c *Conn) describeStream(t *observe.Trace, longest, window int) {
 	t.Info("byte stream", "send_credits", int(c.peer.Load().Capabilities.Credits), "send_size", longest,
 		"recv_credits", window, "recv_size", c.cfg.recvSize())

@@ -66,8 +66,8 @@ var (
 	//   - Config.WriteTimeout: the peer's TCP accepted no data for that long.
 	//   - Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had
 	//     waited longest at the address with most of them.
-	//   - Config.BadSTagDelay: connections of the peer's address used so many STags that they did
-	//     not have that the delay is longer than HandshakeTimeout.
+	//   - Config.BadSTagDelay: connections of the peer's address used so many bad STags that the
+	//     delay is longer than HandshakeTimeout.
 	//
 	// The first two also match os.ErrDeadlineExceeded, and are timeouts as net.Error defines them.
 	ErrLimit = wait.ErrLimit
@@ -79,8 +79,8 @@ var (
 	errReceiveOwner  = fmt.Errorf("%w: the receive queue has another owner: use either Read or PostRecv", ErrMode)
 	errPrivateData   = fmt.Errorf("private data: %w", syscall.EMSGSIZE)
 	errMessageLength = fmt.Errorf("for the peer's receive buffers: %w", syscall.EMSGSIZE)
-	// errMemory: a device reaches memory by its address, and Go's heap promises no address for
-	// longer than a call.
+	// errMemory: a device accesses memory by its address, and Go guarantees the address of heap
+	// memory for no longer than a call.
 	errMemory    = fmt.Errorf("a device does not reach memory of Go's heap: %w", errors.ErrUnsupported)
 	errRange     = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
 	errInitiator = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
@@ -123,8 +123,8 @@ func (c *Conn) network() string {
 
 // afterReset returns err as TCP reports a reset: the first call returns ECONNRESET, later Reads
 // return io.EOF, and later Writes EPIPE. But the first Read returns ECONNRESET in any case. Over
-// TCP it returns io.EOF if a Write came first, and a program that reads in another goroutine takes
-// what it has got for everything.
+// TCP it returns io.EOF if a Write came first, and a program that reads in another goroutine then
+// takes the bytes that it has read for all of them.
 func (c *Conn) afterReset(err error, write bool) error {
 	if !errors.Is(err, syscall.ECONNRESET) {
 		return err

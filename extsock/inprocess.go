@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A here is what the engines share that run in this process: they reach all memory of the program,
-// and see the bytes of the connection.
+// A here has the methods that the engines in this process share. These engines reach all memory of
+// the program, and see the bytes of the connection.
 type here struct{ c *Conn }
 
 func (here) device() string { return "" }
@@ -29,7 +29,7 @@ func (h here) register(b []byte, access ddp.Access) (Region, error) {
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
 	r, err := v.domain.Register(b, access, v.stream)
-	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // as is the address
+	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO is congruent to the address
 		r.Deregister()
 		err = ddp.ErrMisaligned
 	}
@@ -65,7 +65,7 @@ func (p *inProcess) write(b []byte) (int, error) {
 	return n, p.c.writeError(err)
 }
 
-// isTooLong reports whether the peer has said that it has no room for a message of n bytes.
+// isTooLong reports whether a message of n bytes is longer than the peer has announced to accept.
 func (c *Conn) isTooLong(n int) bool {
 	limit := c.peer.Load().Capabilities.MaxMessage
 	return limit > 0 && uint64(n) > uint64(limit)
@@ -74,7 +74,7 @@ func (c *Conn) isTooLong(n int) bool {
 func (p *inProcess) readFrom(r io.Reader) (int64, error) { return p.c.copyFrom(r) }
 func (p *inProcess) writeTo(w io.Writer) (int64, error)  { return p.c.copyTo(w) }
 
-// copyFrom is ReadFrom in DDP mode, and copyTo WriteTo.
+// copyFrom is ReadFrom in DDP mode, and copyTo is WriteTo.
 func (c *Conn) copyFrom(r io.Reader) (int64, error) {
 	n, err := copyThrough(onlyWriter{c}, r)
 	return n, c.copyError("readfrom", err)
@@ -146,7 +146,7 @@ func (p *inProcess) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	return p.Driver.PostBatch(wrs, p.mayPost)
 }
 
-// do gets wr as a value, because a pointer to it would have each caller's on the heap.
+// do takes wr by value: with a pointer, the WorkRequest of each caller would escape to the heap.
 func (p *inProcess) do(wr rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) (rdmap.Completion, error) {
 	return p.Do(&wr, limit, canceled)
 }

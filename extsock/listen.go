@@ -24,9 +24,9 @@ import (
 //
 // Unless Config.Startup is StartupOff, a Listener runs the startup of each connection in the
 // background as soon as the connection arrives, whatever the program does. At most 128 connections
-// wait for Accept in this way. The others wait in the operating system's backlog. If the program
-// calls AcceptDDP, Config.MaxHalfOpen limits the connections whose Request has not come, and at
-// most 128 others wait.
+// wait for Accept in this way. Further connections wait in the operating system's backlog. If the
+// program calls AcceptDDP, Config.MaxHalfOpen limits the connections whose Request has not come,
+// and at most 128 others wait.
 //
 // A Listener leaves startup to the program in two cases: if Config.JudgeRequests is set, and if
 // Config.RecvCQ is set without Config.SRQ. In the second case the program must post receive buffers
@@ -113,7 +113,7 @@ func NewListener(l net.Listener, cfg *Config) *Listener {
 	return newListener(l, cfg, nil)
 }
 
-// A streamListener makes a net.Listener of a Backend's listener.
+// A streamListener is a Backend's listener as a net.Listener.
 type streamListener struct{ toe.Listener }
 
 func (l streamListener) Accept() (net.Conn, error) {
@@ -223,10 +223,10 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Wait waits until the Listener is closed and nothing works for it in the background any more: it
-// accepts no connection, and Conn.Wait would return for every connection that it has accepted and
-// not given to the program. Connections that the program has got are not counted. Wait returns an
-// error, ctx.Err(), only if ctx is done first.
+// Wait waits until the Listener is closed and no work for it remains in the background: it accepts
+// no connection, and Conn.Wait would return for every connection that it has accepted and not given
+// to the program. Connections that Accept has returned are not counted. Wait returns an error,
+// ctx.Err(), only if ctx is done first.
 func (l *Listener) Wait(ctx context.Context) error {
 	if !l.ok() {
 		return syscall.EINVAL
@@ -262,8 +262,8 @@ func (l *Listener) SetDeadline(t time.Time) error {
 // File returns a copy of the operating system's listening socket, as net.TCPListener does. The
 // caller must close it. If there is no such socket, the error is errors.ErrUnsupported.
 //
-// The copy shares the connections that arrive with the Listener. From now on the Listener takes
-// none ahead: it accepts only while the program waits in Accept or AcceptDDP.
+// A connection that arrives goes either to the Listener or to the copy. From now on the Listener
+// accepts no connection in advance, but only while the program waits in Accept or AcceptDDP.
 //
 // The copy also shares its blocking mode with the Listener. Calling Fd on the copy makes the socket
 // blocking. Accept and Close may then last until the next connection arrives.

@@ -4,8 +4,8 @@ package extsock
 
 import "syscall"
 
-// A mirror is a socket that shows what a Read of a connection would return. A program that wants a
-// descriptor of a connection that has none gets it. It exists only while that program looks.
+// A mirror is a socket that shows what a Read of a connection would return. It is for programs that
+// ask for a descriptor of a connection that has none, and exists only while the program looks.
 type mirror struct {
 	near, far int // near is the program's, and far writes to it; -1: closed
 	shown     int // bytes in near

@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An onDevice is the engine of a connection on an RDMA device. Read is the only owner of its
-// receives, and the device reaches its own memory only.
+// An onDevice is the engine of a connection on an RDMA device. Only Read takes its messages, and
+// the device reaches only memory that is registered with it.
 type onDevice struct {
 	*device.Engine
 	c    *Conn

@@ -7,7 +7,7 @@ import "github.com/rddp/rddp/internal/panics"
 // stats.Counts.Panics counts such panics in DDP mode, and TotalStats also the others.
 type panicError = panics.Error
 
-// newPanicError makes an error of a panic, in the goroutine that has panicked.
+// newPanicError returns the error for a panic. The goroutine that has panicked calls it.
 func newPanicError(value any) error { return panics.New(value) }
 
 // guarded calls f. If f panics, guarded returns a *panicError.

@@ -15,10 +15,10 @@ import (
 // This file moves the bytes of TCP mode: through the program, where Taps see them, and inside the
 // kernel while there is no Tap.
 
-// A turn is that of the one Read, or the one Write, of TCP mode that is under way until its bytes
-// are shown, so that Taps see bytes in the order of the stream. It is a channel of capacity 1,
-// which the call fills. The others wait behind it in the order in which they came. They would wait
-// inside package net too.
+// A turn admits one Read, or one Write, of TCP mode at a time, until its bytes have been shown to
+// the Taps, so that Taps see bytes in the order of the stream. It is a channel of capacity 1, which
+// the call fills. Other calls wait in the order in which they came. Inside package net they would
+// wait too.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
@@ -84,7 +84,7 @@ func below(f func([]byte) (int, error), p []byte) (int, error) {
 	return f(p)
 }
 
-// filePiece is how many bytes of a file the kernel sends until a copy looks for a Tap again.
+// filePiece is how many bytes of a file the kernel sends before a copy looks for a Tap again.
 const filePiece = 256 << 10
 
 // sendInKernel is ReadFrom as far as the kernel moves the bytes, in pieces until there is a Tap. It
@@ -164,8 +164,8 @@ func isFile(r io.Reader) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// streamSocket returns the socket of r if package net has the kernel move bytes from it, and this
-// system tells how many there are.
+// streamSocket returns the socket of r if package net lets the kernel move bytes from it, and if
+// this system can tell how many have arrived.
 func streamSocket(r io.Reader) syscall.RawConn {
 	switch v := r.(type) {
 	case *net.TCPConn:

@@ -101,7 +101,7 @@ func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
 	return e.rawWrite(r, f)
 }
 
-// lookDDP is Read of a rawConn in DDP mode. look is that of the driver, or alike.
+// lookDDP is Read of a rawConn in DDP mode. look is Look of the engine.
 func (c *Conn) lookDDP(look func([]byte, *wait.Deadline, driver.Show) error, f func(fd uintptr) (done bool)) error {
 	b := copyBuffers.Get().(*[copySize]byte)
 	defer copyBuffers.Put(b)
@@ -113,7 +113,7 @@ func (c *Conn) lookDDP(look func([]byte, *wait.Deadline, driver.Show) error, f f
 	return c.opError("raw-read", cmp.Or(failed, err))
 }
 
-// lookPlain is Read of a rawConn in TCP mode, where bytes have been read ahead or the connection
+// lookPlain is Read of a rawConn in TCP mode if bytes have been read ahead, or if the connection
 // below has no descriptor that shows what Read returns.
 func (c *Conn) lookPlain(f func(fd uintptr) (done bool)) error {
 	b := copyBuffers.Get().(*[copySize]byte)

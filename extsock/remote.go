@@ -100,8 +100,8 @@ func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, err
 // FetchAdd adds delta to the 64-bit word at offset off and returns the value that the word had
 // before. The word's address at the peer must be a multiple of 8, or the error is
 // ddp.ErrMisaligned. An off outside the memory gives syscall.EINVAL. The Conn's write deadline
-// bounds the call. The same is true for CompareAndSwap. [Conn.Post] has all atomics of RFC 7306,
-// with their masks.
+// bounds the call. All this is true for CompareAndSwap too. [Conn.Post] has all atomics of RFC
+// 7306, with their masks.
 func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
@@ -148,7 +148,7 @@ func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest,
 	return done, m.c.opError(op, unexpectedEOF(err))
 }
 
-// unexpectedEOF keeps the peer's close apart from the end of the memory.
+// unexpectedEOF distinguishes the peer's close from the end of the memory.
 func unexpectedEOF(err error) error {
 	if err == io.EOF { //nolint:errorlint // as Driver.Do returns it
 		return io.ErrUnexpectedEOF

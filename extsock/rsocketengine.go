@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has rsocket as an engine. It is inProcess with a byte stream of its own, and without
-// verbs, for which the peer has no use.
+// This file makes rsocket an engine. It is inProcess with another byte stream and without verbs,
+// which the peer cannot use.
 
 func (s *rsocket) IsByteStream() bool { return true }
 

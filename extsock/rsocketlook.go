@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/wait"
 )
 
-// look is Look of an engine.
+// look is Look of the driver for the byte stream of rsockets.
 func (s *rsocket) look(p []byte, limit *wait.Deadline, show driver.Show) error {
 	if limit.HasPassed() {
 		return os.ErrDeadlineExceeded
@@ -46,7 +46,7 @@ func (s *rsocket) look(p []byte, limit *wait.Deadline, show driver.Show) error {
 	}
 }
 
-// beginLook has Reads and other looks wait for their turn in looks, which this one takes.
+// beginLook takes the turn in looks. Reads and other looks wait for it until endLook.
 func (s *rsocket) beginLook() (looks chan struct{}) {
 	s.mu.Lock()
 	if looks = s.looks; looks == nil {
@@ -58,7 +58,7 @@ func (s *rsocket) beginLook() (looks chan struct{}) {
 	return looks
 }
 
-// endLook ends a look. Once there has been one, Reads take turns for good.
+// endLook ends a look. After the first look, Reads always take turns.
 func (s *rsocket) endLook(looks chan struct{}) {
 	<-looks
 	wait.Wake(s.arrived) // a Read that began before it may wait
@@ -96,7 +96,7 @@ func (s *rsocket) receiveWaiting(limit *wait.Deadline) error {
 	return nil
 }
 
-// unread copies what a Read of p would get to p. The end is the error of a Read that gets nothing.
+// unread copies to p what a Read of p would return. end is the error of a Read that finds no data.
 func (s *rsocket) unread(p []byte) (n int, end, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An outgoing is a message on its way to TCP: the word, and what is written before it.
+// An outgoing is a message on its way to TCP: the word, and what the RDMA Write before it carries.
 type outgoing struct {
 	word  [rsockets.WordLen]byte
 	slot  [rsockets.SlotLen]byte
@@ -63,7 +63,7 @@ func (s *rsocket) queueLocked(e *outgoing, to rdmap.Handle, payload []byte, w rs
 	s.tail++
 }
 
-// failLocked notes why nothing goes out any more, unless err is nil. The first reason stays.
+// failLocked records why nothing goes out any more, unless err is nil. It keeps the first reason.
 //
 // +checklocks:s.mu
 func (s *rsocket) failLocked(err error) {
@@ -83,7 +83,7 @@ func (s *rsocket) unlock() {
 	}
 }
 
-// reapLocked frees what TCP has taken.
+// reapLocked frees the messages that TCP has taken.
 //
 // +checklocks:s.mu
 func (s *rsocket) reapLocked() {

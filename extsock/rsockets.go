@@ -45,7 +45,7 @@ type rsocket struct {
 	memory []byte            // +checklocks:mu
 	halves [2]Region         // +checklocks:mu
 	slots  Region            // +checklocks:mu
-	// the memory of slots, and as much again
+	// the memory of slots, and a spare of the same length
 	descriptors, spare []byte // +checklocks:mu
 	// the slot that the peer fills next
 	slot int // +checklocks:mu
@@ -82,8 +82,8 @@ const (
 	rsocketCredits = wordDepth - 16
 
 	maxOut      = 32        // messages that TCP has not taken
-	outControl  = 8         // places among them that data leaves
-	outEnds     = 2         // places among these that only words about the end take: Shutdown and Disconnect
+	outControl  = 8         // places among them that data does not use
+	outEnds     = 2         // places among these for words about the end only: Shutdown and Disconnect
 	maxInFlight = 256 << 10 // bytes of data among them: the next message may go beyond it
 
 	// An Initiator whose peer sends no data nudges it 50, 100, 200, 400 and 800 ms after startup.
@@ -128,9 +128,9 @@ func (s *rsocket) readStream(p []byte, limit *wait.Deadline) (int, error) {
 	}
 }
 
-// take gives a Read what has come. more says that another Read has something to return too. If
-// there has been a look, a Read takes its turn in looks first. The error is for a Read that gets
-// nothing.
+// take gives a Read the data that has come. more says that another Read has something to return
+// too. If there has been a look, a Read takes its turn in looks first. err is for a Read that finds
+// no data.
 func (s *rsocket) take(p []byte, hasTurn bool) (n int, more bool, looks chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -214,7 +214,7 @@ func (s *rsocket) writeStream(p []byte, limit *wait.Deadline) (n int, err error)
 }
 
 // mayWrite returns how many of n bytes may go out now. If there are none because TCP has not taken
-// earlier ones, full tells when it has.
+// earlier messages, full becomes ready when it has.
 func (s *rsocket) mayWrite(n int) (most int, full <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +294,8 @@ func (s *rsocket) queueData(c *bufpool.Chunk) (queued, answers bool, err error) 
 }
 
 // await waits until wake or full says that the caller must look again, or until the caller or
-// another call has received something since received was the number of times.
+// another call has received something. received is the value of s.received before the caller
+// looked.
 func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait.Deadline) error {
 	s.Driver.FlushPostponed()
 	receiving := s.receiving
@@ -319,8 +320,8 @@ func (s *rsocket) await(wake, full <-chan struct{}, received uint64, limit *wait
 }
 
 // receiveAfter is receive, unless another call has received something since the caller looked. Then
-// the caller must look again, because nothing more may come. wake does not tell: another Read may
-// have taken that.
+// the caller must look again, because nothing more may come. wake is not enough: another Read may
+// have taken its value.
 func (s *rsocket) receiveAfter(received uint64, limit *wait.Deadline) error {
 	if s.received.Load() != received {
 		s.receiving <- struct{}{}
@@ -329,8 +330,8 @@ func (s *rsocket) receiveAfter(received uint64, limit *wait.Deadline) error {
 	return s.receive(limit)
 }
 
-// receive waits for a word, and acts on it and on those behind it. The caller has taken the right
-// to receive. The error is that of the deadline.
+// receive waits for a word, and acts on it and on the words behind it. The caller has taken the
+// right to receive. The error is that of the deadline.
 func (s *rsocket) receive(limit *wait.Deadline) error {
 	n, err := s.Driver.Read(s.word[:], limit)
 	late := err == os.ErrDeadlineExceeded //nolint:errorlint // not a timeout that has ended the connection
@@ -352,7 +353,7 @@ func (s *rsocket) receive(limit *wait.Deadline) error {
 	return nil
 }
 
-// actAll acts on the word of n bytes that has been read, and on those that wait behind it.
+// actAll acts on the word of n bytes that has been read, and on the words that wait behind it.
 func (s *rsocket) actAll(n int) error {
 	for ok := true; ok; n, ok = s.Driver.TakeMessage(s.word[:]) {
 		if err := s.act(n); err != nil {
@@ -433,7 +434,7 @@ func (s *rsocket) endLocked(end rsockets.End) {
 	}
 }
 
-// closeStream is Conn.Close. It reports whether data of the peer is lost by that.
+// closeStream is Conn.Close. It reports whether data of the peer is lost.
 func (s *rsocket) closeStream() (lost bool) {
 	s.Driver.Interrupt()
 	<-s.receiving // calls that wait have seen that the connection is closed

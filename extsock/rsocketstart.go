@@ -25,7 +25,7 @@ func (o *offer) requestRSockets(c *Conn) error {
 	return o.addRSocket(c, false)
 }
 
-// requested notes the header in the Reply to an offer of requestRSockets.
+// requested reads the header in the Reply to an offer of requestRSockets.
 func (s *rsocket) requested(reply []byte) error {
 	h, err := rsockets.ParseHeader(reply)
 	if err == nil && h.BigEndian {
@@ -52,7 +52,7 @@ func (o *offer) acceptRSockets(c *Conn, peer *startup.Peer) error {
 }
 
 // addRSocket prepares c for rsockets, and makes the private data of its Request or Reply. bigEndian
-// is the byte order that it announces.
+// is the byte order that the private data announces.
 func (o *offer) addRSocket(c *Conn, bigEndian bool) error {
 	half := rsockets.HalfLen(c.cfg.recvSize())
 	h := rsockets.Header{BigEndian: bigEndian, Credits: rsocketCredits}
@@ -129,8 +129,8 @@ func (s *rsocket) Start(owner counters.Owner) {
 	s.nudger = time.AfterFunc(nudgeAfter, s.nudge)
 }
 
-// nudge is called by the timer. It sends an RDMA Write of length 0, which the peer's program does
-// not notice, and for which no STag is checked (RFC 5041 §5.2).
+// nudge runs when the timer fires. It sends an RDMA Write of length 0, which the peer's program
+// does not notice, and for which no STag is checked (RFC 5041 §5.2).
 //
 // Linux's siw as a Responder may leave FPDUs unread that arrive within milliseconds of its Reply,
 // until more arrive. Both programs would wait then. A word from the peer does not show that siw has

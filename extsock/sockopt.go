@@ -17,9 +17,9 @@ const SOL_DDP = 0xdd9 //nolint:revive // the name users of setsockopt expect
 const DDPMODE = 1
 
 // SetsockoptInt sets a socket option, as setsockopt does in C. The only one is DDPMODE, at level
-// SOL_DDP: to set it to 1 is EnableDDP without a context. Config has the settings of a connection.
-// Another option or level gives errors.ErrUnsupported, and a value that the option cannot have
-// gives syscall.EINVAL.
+// SOL_DDP: setting it to 1 calls EnableDDP without a context. Config has the settings of a
+// connection. Another option or level gives errors.ErrUnsupported, and a value that the option
+// cannot have gives syscall.EINVAL.
 func (c *Conn) SetsockoptInt(level, opt, value int) error {
 	switch {
 	case !c.ok():

@@ -15,8 +15,8 @@ import (
 )
 
 // This file runs the startup that Config.Startup asks for on an existing connection. Package
-// internal/startup has the phases of startup, dial.go has what Dial does, and ddpmode.go has the
-// switch to DDP mode.
+// internal/conn/startup has the phases of startup, dial.go has Dial, and ddpmode.go has the switch
+// to DDP mode.
 
 // A fallbackError says why a connection that preferred DDP mode is plain TCP. It is in the
 // ConnectionState. ReceiveRequest is the only call that returns it.
@@ -40,7 +40,7 @@ var fallbackCauses = map[startup.Reason]error{
 	startup.PlainPeer: ErrNotMPA, startup.SniffTimeout: os.ErrDeadlineExceeded,
 }
 
-// Is reports whether target is ErrPlainTCP or the error that stands for the reason.
+// Is reports whether target is ErrPlainTCP or the error of the reason.
 func (e *fallbackError) Is(target error) bool {
 	return target == ErrPlainTCP || target == fallbackCauses[e.Reason] //nolint:errorlint // Is must compare
 }
@@ -94,8 +94,8 @@ func (c *Conn) traceFallback(e *fallbackError) {
 // connection waits for the peer's first bytes.
 //
 // Handshake returns nil if the connection is in DDP mode, and also if it is plain TCP;
-// ConnectionState says which, and who the peer is under TLS. If ctx is done first, Handshake
-// returns ctx.Err(). Startup then goes on, and the connection remains usable.
+// ConnectionState says which, and has the peer's certificates under TLS. If ctx is done first,
+// Handshake returns ctx.Err(). Startup then goes on, and the connection remains usable.
 func (c *Conn) Handshake(ctx context.Context) error {
 	if !c.ok() {
 		return syscall.EINVAL

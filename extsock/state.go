@@ -17,14 +17,15 @@ type ConnectionState struct {
 
 	// Device is the name of the RDMA device that runs the connection, such as "siw0". It is empty
 	// if the connection runs in this process. Then NoDevice says why it does not run on the device
-	// of Config.Backend; it is nil if that has none, or if Accept has made the connection before.
+	// of Config.Backend. NoDevice is nil if the Backend has no device, and for connections of
+	// NewConn and NewListener, which do not use the Backend.
 	Device   string
 	NoDevice error
 
 	// TLS is the state of TLS below the connection, of Config.TLS or of a *tls.Conn that was passed
-	// to NewConn: the peer's certificates, for instance. It is nil without TLS, and until TLS's
-	// handshake is over. It is not nil in DDP mode, nor when Conn.Handshake has returned nil. It
-	// remains after the connection has ended.
+	// to NewConn: the peer's certificates, for instance. It is nil without TLS, and until the TLS
+	// handshake is over. With TLS it is never nil in DDP mode, nor after Conn.Handshake has
+	// returned nil. It remains after the connection has ended.
 	TLS *tls.ConnectionState
 
 	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A

@@ -40,9 +40,9 @@ func TotalStats() stats.Process {
 }
 
 // Connections returns the connections of the process that are in DDP mode and have not ended, with
-// their counts, in the order in which they entered DDP mode. They are those of the moment at which
-// the iteration begins. No connection waits for it, except one that enters DDP mode or ends at that
-// moment.
+// their counts, in the order in which they entered DDP mode. The iteration shows the connections of
+// the moment at which it begins. No connection waits for the iteration, except one that enters DDP
+// mode or ends at that moment.
 func Connections() iter.Seq[stats.Connection] {
 	return func(yield func(stats.Connection) bool) {
 		for _, o := range counters.AllOpen() {
@@ -57,7 +57,7 @@ func Connections() iter.Seq[stats.Connection] {
 	}
 }
 
-// An owner is the Conn that has counts.
+// An owner is the Conn to which counts belong.
 type owner struct{ *Conn }
 
 func (o owner) IsInitiator() bool  { return o.initiator }
@@ -111,9 +111,11 @@ func trafficOf(s counters.Sums, way counters.Kind) stats.Traffic {
 //     has 66 KiB.
 //   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has
 //     66 KiB.
+//   - Copies of Writes that follow one another quickly, 896 KiB. When the limit is reached, such
+//     Writes go out in smaller groups.
 //
-// What is unread when a connection ends counts until Reads have taken it, or Close has thrown it
-// away.
+// Data that is unread when a connection ends counts until Reads have taken it, or Close has
+// discarded it.
 //
 // A limit of 0 means the smallest possible memory; connections still work.
 //

@@ -24,9 +24,9 @@ import (
 // bytes, and the error is errors.ErrUnsupported. When the connection has ended, the error is
 // net.ErrClosed.
 //
-// In TCP mode a Read or Write under way is shown when it returns. If an io.Copy without a Tap has
-// the kernel move the bytes, those on their way at this moment are not shown: what had arrived from
-// the source, or 256 KiB of a file.
+// In TCP mode a Read or Write under way is shown when it returns. If an io.Copy without a Tap lets
+// the kernel move the bytes, the bytes on their way at this moment are not shown: what had arrived
+// from the source, or at most 256 KiB of a file.
 //
 // When a connection has failed, it still reads bytes to discard them. These bytes are not shown.
 func (c *Conn) StartTap(tap func(local, remote net.Addr, initiator bool) toe.Tap) (stop func(), err error) {

@@ -19,8 +19,8 @@ import (
 // of TCP apply to the operating system's connection in either mode, also below TLS. If there is no
 // such connection, or if it does not have the setting, the error is errors.ErrUnsupported.
 
-// tcp returns the connection that has the settings of TCP: that below, and not TLS, which may be
-// between.
+// tcp returns the connection that has the settings of TCP: the one below, and below TLS if there is
+// TLS.
 func (c *Conn) tcp() net.Conn {
 	t, ok := c.under.(*tls.Conn)
 	if !ok {

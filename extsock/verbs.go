@@ -22,7 +22,7 @@ import (
 type Region struct {
 	r *ddp.Region
 	v *verbs
-	m *Memory // of a Region on a device, which has nothing else
+	m *Memory // of a Region on a device, where r and v are nil
 }
 
 // Deregister ends the peer's access. When it returns, no copy into or out of the memory is under
@@ -46,9 +46,9 @@ func (r Region) Handle() rdmap.Handle {
 	return rdmap.Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
 }
 
-// verbs is the RDMA side of a connection. It is built when it is first needed, so that a connection
-// in TCP mode stays small. That is before the switch if the program registers memory or posts
-// receives.
+// verbs is the RDMA side of a connection. The method endpoint builds it when it is first needed, so
+// that a connection in TCP mode stays small. That is before the switch if the program registers
+// memory or posts receives.
 type verbs struct {
 	made        atomic.Bool // all fields are set
 	appReceives atomic.Bool // the program has called PostRecv in time
@@ -141,8 +141,7 @@ func (c *Conn) RecvCQ() *CompletionQueue {
 // returns. It may be called in either mode. b remains the caller's, but meanwhile the peer may read
 // or change it at any time. The length of b must be 1 to 2^32-1 bytes. With ddp.RemoteAtomic the
 // address of b must be a multiple of 8, as in memory that make returns, or the error is
-// ddp.ErrMisaligned. After Close
-// the error is net.ErrClosed.
+// ddp.ErrMisaligned. After Close the error is net.ErrClosed.
 //
 // A connection on a device (Config.Backend) reaches only memory of NewMemory. The error is then
 // errors.ErrUnsupported.
@@ -153,7 +152,8 @@ func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	return c.engine().register(b, access)
 }
 
-// enlist notes r for deregisterAll. It reports false if deregisterAll has been called.
+// enlist adds r to the list of registered memory. It reports false if deregisterAll has been
+// called.
 func (v *verbs) enlist(r *ddp.Region) bool {
 	v.regionsMu.Lock()
 	defer v.regionsMu.Unlock()
@@ -206,8 +206,8 @@ func (v *verbs) deregisterAll() {
 // When Work Requests come quickly one after another, Post puts some of them off, so that one write
 // to TCP takes many. They are sent at the latest when a batch is full, when the program finds
 // SendCQ or RecvCQ empty, calls Ready or waits, when it calls any other method of the connection
-// that sends or waits, or when it has done none of this for about 200 µs. To have a Work Request
-// sent at once, use PostBatch. A Work Request with a completion queue of its own is never put off.
+// that sends or waits, or when it has done none of this for about 200 µs. To send a Work Request at
+// once, use PostBatch. A Work Request with a completion queue of its own is never put off.
 //
 // Work Requests leave in order. But a later Write can overtake an earlier Read or atomic at the
 // peer, because an operation that has an answer is complete only with the answer. A wr with Fence
@@ -230,9 +230,9 @@ func (v *verbs) deregisterAll() {
 //
 // On a device (Config.Backend), Data must lie in memory of NewMemory of that device. If it does
 // not, or if wr asks for what the device lacks, the error is errors.ErrUnsupported. The payload of
-// an Inline may be anywhere. There is no mask, Swap, Immediate Data, Send with Invalidate, or more
-// than 6 pieces in Gather that is not Inline, and no atomic on an RNIC. Post puts nothing off
-// there.
+// an Inline may be anywhere. A device has no masks, no Swap, no Immediate Data and no Send with
+// Invalidate. Data and Gather together have at most 6 pieces, unless they are Inline. An RNIC has
+// no atomics. Post puts nothing off there.
 func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	if !c.ok() {
 		return syscall.EINVAL
@@ -245,9 +245,8 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 }
 
 // PostBatch posts wrs in order, as Post does, and sends them at once, with as few writes to TCP as
-// possible. It also sends what Post has put off. It returns the
-// number of Work Requests that were accepted. If that is less than len(wrs), the error is that of
-// the first one that was not.
+// possible. It also sends what Post has put off. It returns the number of Work Requests that were
+// accepted. If that is less than len(wrs), the error is that of the first one that was not.
 func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL

@@ -22,7 +22,7 @@ func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
 	}
 	whole := r.r
 	if whole == nil {
-		whole = new(ddp.Region) // which refuses
+		whole = new(ddp.Region) // its Window returns an error
 	}
 	w, err := whole.Window(off, n, access)
 	if err != nil {

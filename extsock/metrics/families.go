@@ -6,7 +6,7 @@ import (
 	"github.com/rddp/rddp/extsock/stats"
 )
 
-// A family is the samples of one name.
+// A family has the samples of one metric.
 type family struct {
 	desc    *prometheus.Desc
 	kind    prometheus.ValueType
@@ -21,7 +21,7 @@ type sample struct {
 
 func value(v uint64, labels ...string) sample { return sample{float64(v), labels} }
 
-// families are all that a Collector exports.
+// families are all metrics that a Collector exports.
 var families = []family{
 	counter("connections_total", "Connections that have entered DDP mode.", func(p *stats.Process) uint64 { return p.Connections }),
 	gauge("connections_open", "Connections in DDP mode that have not ended.", func(p *stats.Process) float64 { return float64(p.Open) }),

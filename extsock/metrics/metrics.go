@@ -4,9 +4,9 @@
 //	prometheus.MustRegister(metrics.NewCollector())
 //	http.Handle("/metrics", promhttp.Handler())
 //
-// The numbers are those of extsock.TotalStats: of all connections of the process in DDP mode, open
-// and ended, so that no counter ever decreases. No metric has a label for a connection or a peer.
-// For single connections see extsock.Connections.
+// The numbers are those of extsock.TotalStats. They count all connections of the process in DDP
+// mode, open and ended, so that no counter ever decreases. No metric has a label for a connection
+// or a peer. For single connections see extsock.Connections.
 //
 // A connection counts without a lock, whether it is exported or not, and the Collector adds up when
 // Prometheus asks. So it costs the connections nothing, and a program that does not import this

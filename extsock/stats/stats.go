@@ -1,5 +1,5 @@
 // Package stats has the types of what package extsock counts: extsock.Conn.Stats returns Counts,
-// and extsock.TotalStats returns a Process, and extsock.Connections returns Connections. Package
+// extsock.TotalStats returns a Process, and extsock.Connections returns Connections. Package
 // metrics exports them to Prometheus.
 package stats
 
@@ -79,7 +79,7 @@ type Connection struct {
 	Since time.Time
 	// Local and Remote are the addresses of the connection below. They are nil if it has none.
 	Local, Remote net.Addr
-	// Initiator says that this end was the Initiator in MPA startup, as the end that has dialed is.
+	// Initiator says that this end was the Initiator in MPA startup: the end that dialed.
 	Initiator bool
 	// ByteStream says that Read and Write are a byte stream. Otherwise they carry messages.
 	ByteStream bool
@@ -108,7 +108,7 @@ type Process struct {
 	// extsock.StartupPrefer, by the reason in words. The map belongs to the caller.
 	Fallbacks map[string]uint64
 	// OnDevice is the number of connections that run, or ran, on an RDMA device. InProcess is the
-	// number of those that do not, although their extsock.Config.Backend has a device, by the
+	// number of connections that do not, although their extsock.Config.Backend has a device, by the
 	// reason in words. The map belongs to the caller.
 	OnDevice  uint64
 	InProcess map[string]uint64
