@@ -8,7 +8,7 @@ import (
 
 // An allowance counts the memory of one connection's unread messages, and of its grants. The
 // account lasts as long as that memory: what is unread when the connection ends stays counted until
-// Reads take it or Close throws it away. The inbox's lock guards it.
+// Reads take it or Close throws it away. The lock of the lockedDelivery guards it.
 type allowance struct {
 	held   int64  // bytes
 	least  int64  // bytes that cost nothing of the budget; 0: unreadAllowance
@@ -18,13 +18,13 @@ type allowance struct {
 
 // An account is what an allowance has taken from the budget. It is apart from the allowance, so
 // that it can be settled for a connection that the program has dropped without Close: see
-// inbox.end.
+// lockedDelivery.end.
 type account struct {
 	taken  int64 // bytes; while a window is open, the bytes of it that are in use
-	grants int64 // bytes reserved for grants, and for what came by them and is unread
+	grants int64 // bytes reserved for grants, and for unread data that came by them
 }
 
-// clear gives everything back to the budget. No window is open.
+// clear gives everything back to the budget. The window is closed.
 func (a *account) clear() {
 	common.giveGrant(a.grants)
 	common.give(a.taken)

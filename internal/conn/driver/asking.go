@@ -7,8 +7,8 @@ import (
 )
 
 // An asking is a Look that has found nothing, and waits until the home goroutine has taken what the
-// stream has: over TCP too a program finds what has arrived. All but answered is the home
-// goroutine's.
+// stream has, because over TCP a program would find that. The home goroutine owns all fields but
+// answered.
 type asking struct {
 	state    askingState
 	laps     int           // reads for it
@@ -37,17 +37,18 @@ var askNext = states.Table[askingState]{
 	askAnswered: 0,
 }
 
-// become is the only place where the state of an asking changes.
+// become changes the state of an asking. Nothing else does.
 func (a *asking) become(next askingState) { askNext.Become(&a.state, next) }
 
 const (
 	// tryTime is how long a read lasts of a stream that cannot tell whether it has something.
 	tryTime = time.Millisecond
-	// lookLaps bounds the reads for one Look, whose peer may send one-sided operations for ever.
+	// lookLaps bounds the reads for one Look, because the peer may send one-sided operations
+	// forever.
 	lookLaps = 64
 )
 
-// A readier is a Stream that can often tell that a ReadSegment would wait. Ready reports false only
-// then. The holder of the receive role calls it. If a wrapper hides the method, a Look takes
-// tryTime.
+// A readier is a Stream that can often tell whether a ReadSegment would wait. Ready returns false
+// only if it would. The holder of the receive role calls it. If a wrapper hides the method, a Look
+// takes tryTime.
 type readier interface{ Ready() bool }

@@ -15,7 +15,7 @@ import (
 // memory of the next Read, while a Read has the receive role. A message without a credit is
 // refused: DDP finds no buffer, and the stream ends.
 func (b *delivery) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
-	// A message that is thrown away needs no room.
+	// A message that will be discarded needs no room.
 	full := b.used >= b.depth && (b.unread.Stream || !b.unread.Discards())
 	if b.unread.Stream && len(payload) > bytestream.HeaderLen {
 		full = b.used >= b.depth-bytestream.ExtraBuffers // the rest is for messages without data
@@ -81,7 +81,7 @@ func (b *delivery) findMemory(n, longest int, last bool, payload []byte) bool {
 	case b.unread.Stream:
 		b.memory.fill(c.Size())
 	case b.unread.Discards():
-		b.memory.held += int64(c.Size()) // until accept throws the message away
+		b.memory.held += int64(c.Size()) // until accept discards the message
 	case !b.memory.hold(c.Size()):
 		c.Put()
 		return false
@@ -104,9 +104,9 @@ func (b *delivery) received(c rdmap.Completion) (head, body []byte) {
 	return head, b.placing.body[:n]
 }
 
-// accept adds n bytes of payload of the present message to the unread data. It reports whether the
-// message's buffer is free again, and for how many buffers the peer of a byte stream gets its
-// credits back.
+// accept gives n bytes of payload of the present message to the waiting Read, or adds them to the
+// unread data. It reports whether the message's buffer is free again, and for how many buffers the
+// peer of a byte stream gets its credits back.
 func (b *delivery) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
 	p := &b.placing
 	switch p.state {
@@ -143,8 +143,8 @@ func (b *delivery) streamEnds() {
 	}
 }
 
-// close throws away the unread data, and all data that arrives from now on. It reports whether data
-// of the peer is lost by that, or was lost before.
+// close discards the unread data, and all data that arrives from now on. It reports whether data of
+// the peer is lost by that, or was lost before.
 func (b *delivery) close() (lost bool) {
 	b.unread.Discard()
 	if b.delay == delayPaused || len(b.rest) > 0 {
@@ -153,9 +153,8 @@ func (b *delivery) close() (lost bool) {
 	return b.unread.Close(func(m memory) { b.free(m) })
 }
 
-// end returns the memory that no Read will get, when the connection has ended: that of a message of
-// which a part is missing, what was lent to the peer, and what is promised to it. Unread messages
-// stay, and stay counted.
+// end returns the memory that no Read will get, when the connection has ended: the memory of an
+// incomplete message, the grant, and the window. Unread messages stay, and stay counted.
 func (b *delivery) end() {
 	if b.placing.state != placingNone {
 		b.drop()

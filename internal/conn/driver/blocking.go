@@ -7,12 +7,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A blocking is what the program's blocking calls share. Any goroutine may call its methods.
+// A blocking has what the program's blocking calls share. Any goroutine may call its methods.
 type blocking struct {
 	ids atomic.Uint64 // numbers their Work Requests
-	// spare is a completion queue that a call has waited for. others has those of calls that waited
-	// at the same time. Connections do not share them, because the queue's channel may belong to a
-	// synctest bubble.
+	// spare is a completion queue that a call has waited for. others has the queues of calls that
+	// waited at the same time. Connections do not share them, because the queue's channel may
+	// belong to a synctest bubble.
 	spare  atomic.Pointer[rdmap.CompletionQueue]
 	others atomic.Pointer[sync.Pool]
 }
@@ -24,10 +24,10 @@ var unawaited = sync.Pool{New: func() any { return rdmap.NewCompletionQueue(1) }
 // A call is a blocking call.
 type call struct {
 	cq     *rdmap.CompletionQueue // of depth 1
-	waited bool                   // this call, or another one before it, has waited for cq
+	waited bool                   // this call, or an earlier one, has waited for cq
 }
 
-// begin gives wr a number, and a completion queue of its own until end.
+// begin gives wr an ID, and a completion queue of its own until end.
 func (b *blocking) begin(wr *rdmap.WorkRequest) (c call) {
 	if b.spare.Load() != nil {
 		c.cq = b.spare.Swap(nil)

@@ -9,9 +9,9 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the
-// interrupt of a Read that receives. The interrupt is not a state of the connection's life, which
-// goes on after it. Any goroutine may call its methods, which take its lock.
+// A readBound is the stream's read deadline. It bounds how long receiving goes on, and for a moment
+// it interrupts the goroutine that receives. An interrupt is not a state of the connection's life,
+// which goes on after it. Any goroutine may call its methods, which take its lock.
 type readBound struct {
 	stream toe.Stream
 
@@ -37,7 +37,7 @@ func (b *readBound) interruptAt(t time.Time) {
 	b.stream.SetReadDeadline(t)
 }
 
-// nudge is interrupt, unless there is one already, or interruptAt has set a time for it.
+// nudge is interrupt, unless there is an interrupt already, or interruptAt has set a time for one.
 func (b *readBound) nudge() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -34,5 +34,5 @@ func (b *burst) IsQuick(gap time.Duration, answers bool) bool {
 func (b *burst) IsOn() bool { return b.calls.Load() > burstTimes }
 
 // IsNext reports whether the burst before the present one had burstTimes calls or more. Then the
-// present one probably becomes as long, and its first calls need not find that out again.
+// present burst probably becomes as long, and its first calls need not find that out again.
 func (b *burst) IsNext() bool { return b.prev.Load() >= burstTimes }

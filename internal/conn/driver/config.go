@@ -14,15 +14,15 @@ import (
 // A Config has what New needs to make a Driver.
 type Config struct {
 	Closed *wait.Latch // Conn.Close sets it; nil: nothing does
-	// Background counts the stream, which is open. The Driver ends that when the connection is
-	// over, and counts its own goroutines. nil: nothing waits for them.
+	// Background counts the stream, which is open. The Driver ends the stream's count when the
+	// connection is over, and counts its own goroutines. nil: nothing waits for them.
 	Background *wait.Background
 
 	Taps      *observe.Taps // nil: none
 	MaxFPDU   int           // as Config.MaxFPDU of package extsock
 	LargeFPDU bool          // the peer takes FPDUs longer than its segments
 	Fenced    bool          // this end is the Responder: see streamSender
-	// NoEarlyPlacement is that of Config of package extsock.
+	// NoEarlyPlacement is as in Config of package extsock.
 	NoEarlyPlacement bool
 	Shared           bool          // the application's receive buffers come from a shared receive queue
 	Agreement        mpa.Agreement // the result of startup
@@ -60,7 +60,7 @@ type ReceiveConfig struct {
 	Stream *StreamConfig // nil: message mode
 	// Longest is LongestMessage of package conn. Only message mode uses it.
 	Longest func(before uint32, whole bool) int
-	// Words says that the messages are those of a profile above the driver, and not the program's
-	// data: Close throws them away without a reset.
+	// Words says that the messages belong to a protocol above the driver, and are not the program's
+	// data: Close discards them without a reset.
 	Words bool
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/rddp/rddp/internal/conn/inbox"
 )
 
-// A delivery says where a message goes that arrives: to the memory of the Read that waits, to
+// A delivery decides where an arriving message goes: to the memory of the Read that waits, to
 // memory of the pool and then to the inbox, or nowhere until the next Read comes. It is a value
 // without a lock, a goroutine or a clock. A lockedDelivery guards it.
 //
-// Its states are a row of small ones, each with a table of its own. They change independently of
-// each other, but for what the comments of the states say.
+// It has several small states, each with a table of its own. They change independently of each
+// other, except where the comments of the states say otherwise.
 type delivery struct {
 	bound uint32 // messages that have begun, modulo 2^32
-	size  int    // the maximum length of a message in bytes, with that header
+	size  int    // the maximum length of a message in bytes, with the header of a byte stream
 	depth int    // the maximum number of messages
 	// longest, if not nil, returns the maximum length of a message, which size bounds: see
 	// ReceiveConfig.Longest. Only message mode has it.
@@ -30,22 +30,23 @@ type delivery struct {
 	// rest is the part of a message of a byte stream that stays in the receive buffer. Reads have
 	// taken what was before it.
 	rest []byte
-	// lent is memory that the peer may write to, because the peer has offered a long Write. It is
-	// nil if there is none.
+	// grant is memory of a Read that the peer may write to, because the peer has offered a long
+	// Write. It is nil if there is none.
 	grant  *grant
 	memory allowance
 }
 
-// A memory is the memory of an unread message, of the pool.
+// A memory is the memory of an unread message. It comes from the pool.
 type memory struct {
 	chunk *bufpool.Chunk
-	// unbuffered says that the message uses none of the buffers that the peer knows of. Its memory
-	// was reserved for a grant.
+	// unbuffered says that the message uses none of the buffers for which the peer has credits. Its
+	// memory was reserved for a grant.
 	unbuffered bool
 }
 
 // joined is the length in bytes of the memory in which short messages of a byte stream wait
-// together. Config.RecvSize does not change it, so two short messages never take more memory.
+// together. It does not grow with Config.RecvSize, so that a few short messages never take more
+// memory.
 const joined = 64 << 10
 
 // A binding is the answer to a message that begins.
@@ -53,7 +54,7 @@ type binding uint8
 
 const (
 	bound   binding = iota // it has memory
-	refused                // it gets none: the peer has used more than it may
+	refused                // it gets no memory: the peer has used more buffers than it may
 	delayed                // it must wait: see delay
 )
 
@@ -99,7 +100,7 @@ func (b *delivery) free(m memory) (freed int) {
 }
 
 // handBack notes that n buffers of this kind are free again. It returns for how many of them the
-// peer of a byte stream gets its credits back.
+// peer of a byte stream gets a credit back.
 func (b *delivery) handBack(n int, kind bytestream.Buffer) (back int) {
 	w := &b.memory.window
 	switch {
@@ -126,7 +127,7 @@ func (b *delivery) setWindow(w Window) {
 	b.memory.open(w)
 }
 
-// setDelay is the only place where the delay changes.
+// setDelay changes the delay. Nothing else does.
 func (b *delivery) setDelay(next delay) {
 	if next != b.delay {
 		delayNext.Become(&b.delay, next)

@@ -44,14 +44,14 @@ var readerNext = states.Table[readerState]{
 	readerServed:  states.To(readerAbsent),
 }
 
-// become is the only place where the state of the reader changes.
+// become changes the state of the reader. Nothing else does.
 func (r *reader) become(next readerState) { readerNext.Become(&r.state, next) }
 
 // isThere reports whether a Read waits, and isServed whether it has got something.
 func (r *reader) isThere() bool  { return r.state != readerAbsent }
 func (r *reader) isServed() bool { return r.state == readerServed }
 
-// gets notes that the waiting Read has got n bytes more, perhaps only a message of length 0.
+// gets notes that the waiting Read has got n more bytes, or a message of length 0.
 func (r *reader) gets(n int) {
 	r.got += n
 	if r.state != readerServed {
@@ -62,7 +62,7 @@ func (r *reader) gets(n int) {
 // room returns the part of the Read's memory that is free.
 func (r *reader) room() []byte { return r.want[r.got:] }
 
-// A placing is the present message: the message that DDP is placing.
+// A placing is the present message, which DDP is placing.
 type placing struct {
 	state placingState
 	head  [bytestream.HeaderLen]byte
@@ -93,7 +93,7 @@ var placingNext = states.Table[placingState]{
 	placingStays:  states.To(placingNone),
 }
 
-// become is the only place where the state of the placing changes.
+// become changes the state of the placing. Nothing else does.
 func (p *placing) become(next placingState) { placingNext.Become(&p.state, next) }
 
 // holdsReader reports whether the waiting Read must not leave, because its memory is being written

@@ -4,9 +4,9 @@
 //
 // A [Driver] is made from one [Config] and ends by itself. DESIGN.md follows an RDMA Write through
 // the driver in both ways, says what the receive role and the transmit token are for, and has the
-// order of locks. Each file calls only files that are below it in this list, but for transmit.go
-// and ending.go, which need each other. These are the calls of the program and of the goroutines,
-// as methods of the Driver:
+// order of locks. Each file calls only files that are below it in this list, except that
+// transmit.go and ending.go need each other. These are the calls of the program and of the
+// goroutines, as methods of the Driver:
 //
 //	new.go       how the parts are joined
 //	read.go, look.go, operation.go, post.go
@@ -16,7 +16,7 @@
 //	transmit.go  what the goroutine with the transmit token does
 //	driver.go    which parts a Driver consists of
 //
-// Its parts have goroutines that call them, system calls and time:
+// These are its parts. They make system calls, read clocks, or let goroutines wait:
 //
 //	streamwrite.go
 //	             Write on a byte stream

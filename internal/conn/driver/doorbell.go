@@ -37,8 +37,8 @@ func (b *doorbell) hang() {
 	q.any.Store(true)
 }
 
-// takeDown removes b from its queue, if b hangs there. A completion queue that other connections
-// still use, and that nobody looks at, would otherwise keep a connection in memory that has ended.
+// takeDown removes b from its queue, if b hangs there. Otherwise a completion queue that other
+// connections still use, but that no goroutine looks at, would keep an ended connection in memory.
 func (b *doorbell) takeDown() {
 	if !b.hangs.Load() {
 		return

@@ -24,11 +24,11 @@ import (
 // is empty. So posting never blocks. Neither does Receive when it answers a Read; otherwise two
 // peers with full windows would wait for each other.
 //
-// The fields that each message touches stand together, here and in the types of the fields. With
-// many connections most of the time of a message is spent waiting for their cache lines.
+// The fields that each message touches are adjacent, here and in the types of the fields. With many
+// connections most of the time of a message is spent waiting for their cache lines.
 //
-// A method belongs to the part whose state it uses, and each part says who owns it. The methods of
-// the Driver are what the layer above calls, and what takes several parts to do.
+// A method belongs to the part whose state it uses, and each part says which goroutine owns it. The
+// methods of the Driver are for the layer above, or use several parts.
 type Driver struct {
 	qp    *rdmap.QP       // from cfg
 	in    *lockedDelivery // messages that wait for Read; nil if the application posts the buffers
@@ -69,5 +69,5 @@ func (d *Driver) Window() int { return int(d.in.window.Load()) }
 // Counts returns the counts of the connection, which the connection continues to change.
 func (d *Driver) Counts() *counters.Counters { return &d.count }
 
-// Longest returns the most bytes of data in one message of the byte stream.
+// Longest returns the maximum number of bytes of data in one message of the byte stream.
 func (d *Driver) Longest() int { return d.bytes.longest() }

@@ -40,7 +40,7 @@ func (d *Driver) fin() {
 		if d.tx.stream.Capabilities().HalfClose {
 			d.tx.stream.CloseWrite()
 		} else {
-			d.tx.stream.Close() // the peer would otherwise wait for our FIN before it sends its own
+			d.tx.stream.Close() // otherwise the peer would wait for our FIN before it sends its own
 		}
 	}
 	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
@@ -71,17 +71,17 @@ func (d *Driver) fail(err error) {
 	d.transmit()
 }
 
-// lost ends the way out, because TCP takes no more. The driver still reads what the peer may have
-// sent before, such as the Terminate that says why.
+// lost ends the way out, because TCP takes no more data. The driver still reads what the peer may
+// have sent before, such as the Terminate that says why.
 func (d *Driver) lost(err error) {
 	d.end.setReason(err)
 	d.setReadUntil(time.Now().Add(d.end.timeout))
 	d.end.life.lose()
-	d.role.callHome() // otherwise nobody would notice that the deadline passes
+	d.role.callHome() // otherwise no goroutine would notice that the deadline passes
 	d.wakeReceiver()
 }
 
-// Fail ends the connection because a profile above the driver has found a fault in what the peer
+// Fail ends the connection because a protocol above the driver has found a fault in what the peer
 // sent. The peer gets a Terminate. Any goroutine may call Fail.
 func (d *Driver) Fail(err error) { d.fail(err) }
 
@@ -115,7 +115,7 @@ func (d *Driver) Kill(err error) {
 	d.transmit()
 }
 
-// Reset is Kill, and throws away what is unread.
+// Reset is Kill, and discards what is unread.
 func (d *Driver) Reset(err error) {
 	if d.in != nil {
 		d.in.close()
@@ -123,8 +123,8 @@ func (d *Driver) Reset(err error) {
 	d.Kill(err)
 }
 
-// sendReset is Kill with a reset, which tells the peer that bytes are lost: those that the program
-// has not read, or those that were still queued.
+// sendReset is Kill with a reset. The reset tells the peer that bytes are lost, because the program
+// has not read them, or because they were still queued.
 func (d *Driver) sendReset(err error) {
 	d.abortStream()
 	d.Kill(err)
@@ -143,13 +143,13 @@ func (d *Driver) endIn() (lingers bool) {
 	case err != nil: // nothing goes out any more: TCP has failed, or the fence will never open
 		d.Kill(d.end.life.why())
 	}
-	if !d.end.silent.IsSet() { // else awaitClose has set it
+	if !d.end.silent.IsSet() { // awaitClose may have set it
 		d.end.silent.Set()
 	}
 	return lingers
 }
 
-// deafen ends the way in, when nothing more is to be read.
+// deafen ends the way in. Nothing more will be read.
 func (d *Driver) deafen() {
 	d.end.protect(func() { d.rx.captureArrived(true) })
 	d.rx.drop()
@@ -165,7 +165,7 @@ func (d *Driver) deafen() {
 
 // awaitClose reads and drops what the peer sends after the error for which a Terminate waits. It
 // returns when the stream ends, or at the deadline that the close of the connection sets. Read
-// tells the program of the error.
+// returns the error to the program.
 func (d *Driver) awaitClose() {
 	d.end.silent.Set()
 	d.freed.Broadcast()
@@ -227,7 +227,8 @@ func (d *Driver) beginClose() (over bool) {
 	return false
 }
 
-// awaitPosted waits until isPosted of the streamWriter. It reports false if that takes too long.
+// awaitPosted waits until isPosted of the streamWriter returns true. It reports false if that takes
+// too long.
 func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 	for {
 		looked := d.freed.Wait() // not room, which is for the Write that may be under way
@@ -262,7 +263,7 @@ func (d *Driver) AwaitEnd(limit *wait.Deadline) error {
 	return d.end.readError(false)
 }
 
-// closeQueues has the connection end once the queued output has gone out.
+// closeQueues lets the connection end once the queued output has gone out.
 func (d *Driver) closeQueues() {
 	d.end.setReason(net.ErrClosed)
 	d.qp.Close()
@@ -340,7 +341,7 @@ func (d *Driver) setReadUntil(t time.Time) {
 	}
 }
 
-// lookIdle is called by the timer.
+// lookIdle runs when the timer of idle fires.
 func (d *Driver) lookIdle() {
 	if d.idle.look(d.count.Load(counters.Received+counters.Octets) + d.tx.taken.Load()) {
 		d.count.Add(counters.IdleTimeouts, 1)
@@ -348,8 +349,8 @@ func (d *Driver) lookIdle() {
 	}
 }
 
-// closeStream closes the stream, and abortStream resets the connection. What follows in the end of
-// the connection must be done although the program's Stream panics.
+// closeStream closes the stream, and abortStream resets the connection. Even if the program's
+// Stream panics, the rest of the end must be carried out.
 func (d *Driver) closeStream() { d.end.protect(func() { d.tx.stream.Close() }) }
 
 func (d *Driver) abortStream() { d.end.protect(func() { d.tx.stream.Abort() }) }

@@ -20,18 +20,18 @@ var (
 	errCloseTimeout = errors.New("close: the peer does not accept the queued data")
 
 	ErrIdleTimeout  = wait.Timeout(fmt.Errorf("%w: nothing was sent or received for too long", wait.ErrLimit))
-	ErrWriteTimeout = wait.Timeout(fmt.Errorf("%w: its TCP accepts no data", wait.ErrLimit))
+	ErrWriteTimeout = wait.Timeout(fmt.Errorf("%w: the peer's TCP accepts no data", wait.ErrLimit))
 )
 
 func isFull(err error) bool {
 	return err != nil && errors.Is(err, rdmap.ErrQueueFull)
 }
 
-// asWriteError returns the error that TCP gives to a Write behind the peer's FIN, wherever the FIN
-// came.
+// asWriteError returns the error that a Write over TCP would return: EPIPE if the peer has sent its
+// FIN, even inside a message.
 func asWriteError(err error) error {
 	switch {
-	case err == io.EOF: //nolint:errorlint // as the driver notes it
+	case err == io.EOF: //nolint:errorlint // as setReason keeps it
 		return syscall.EPIPE
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: %w", syscall.EPIPE, err)

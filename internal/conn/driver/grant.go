@@ -7,10 +7,11 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has the memory of a Read that is granted to the peer, which has offered a long Write.
+// This file grants the memory of a Read to the peer, which has offered a long Write.
 
 // makeGrant registers the memory of the waiting Read for the n bytes of an offer, or as much of it
-// as the budget could replace. If no Read waits, or that is too short, the handle has length 0.
+// as the budget could replace. If no Read waits, or if that memory is too short, the handle has
+// length 0.
 func (b *delivery) makeGrant(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	r := &b.reader
 	p := r.want[:min(n, len(r.want), bytestream.MaxGrant)]

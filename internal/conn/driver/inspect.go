@@ -1,10 +1,10 @@
 package driver
 
-// This file contains what the tests of package extsock inspect. Nothing else uses it.
+// This file is for tests, of package extsock for example. Nothing else uses it.
 
 // An Inspection is what a Driver is doing at one moment.
 type Inspection struct {
-	// Live says that the Driver has been started and has not ended. The Totals would not tell,
+	// Live says that the Driver has been started and has not ended. counters.Totals would not tell,
 	// because connections of other tests may end at any time.
 	Live    bool
 	Driving bool  // a Read holds the receive role

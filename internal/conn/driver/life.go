@@ -76,7 +76,7 @@ func (l *life) maySend() bool { return l.state() <= lifeEnding }
 // isFinished reports whether the way out has ended.
 func (l *life) isFinished() bool { return l.state() >= lifeFinished }
 
-// setState is the only place where the state changes.
+// setState changes the state. Nothing else does.
 //
 // +checklocks:l.mu
 func (l *life) setState(next lifeState) {
@@ -89,8 +89,9 @@ func (l *life) setState(next lifeState) {
 	}
 }
 
-// end notes why the connection ends, and reports whether this is the first reason. The first reason
-// stays, with one exception: a reset says more than the EPIPE of a write that came after the reset.
+// end notes why the connection ends, and reports whether this is the first reason. It keeps the
+// first reason, with one exception: a reset says more than the EPIPE of a write that came after the
+// reset.
 func (l *life) end(reason error) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +128,7 @@ func (l *life) kill() {
 	}
 }
 
-// finish ends the way out. It reports whether the way in had ended before.
+// finish ends the way out. It reports whether the way in has ended before.
 func (l *life) finish() (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +139,7 @@ func (l *life) finish() (last bool) {
 	return l.deaf
 }
 
-// deafen ends the way in. It reports whether the way out had ended before.
+// deafen ends the way in. It reports whether the way out has ended before.
 func (l *life) deafen() (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

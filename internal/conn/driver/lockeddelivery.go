@@ -20,10 +20,10 @@ import (
 // The depth bounds the number of messages. The peer of a byte stream knows the depth as its
 // credits. TCP holds back the messages of every other peer.
 //
-// The rules are those of the delivery, which it guards. It wakes those who wait. Its methods in
-// this file are for the goroutine with the receive role, except three: the program's calls use
-// close and closeRead, and the goroutine that ends the connection uses end. The methods of a Read
-// are in reader.go.
+// It guards a delivery, which has the rules, and wakes the goroutines that wait. Its methods in
+// this file are for the goroutine with the receive role, with these exceptions: the program's calls
+// use close, closeRead and has, and the goroutine that ends the connection uses end. The methods of
+// a Read are in reader.go.
 type lockedDelivery struct {
 	queued atomic.Bool // more than one Read has waited at a time
 	held   bool        // a Read with the receive role holds mu; the receive role guards it
@@ -33,8 +33,8 @@ type lockedDelivery struct {
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
 
 	mu locks.Mutex[locks.Inbox]
-	// Of it, only the goroutine with the receive role changes placing and rest, so that
-	// goroutine may look at them without mu.
+	// Only the goroutine with the receive role changes its placing and rest, so that goroutine may
+	// look at them without mu.
 	delivery delivery // +checklocks:mu
 	// a Read waits until nothing is placed in its memory
 	leaving bool      // +checklocks:mu
@@ -64,7 +64,7 @@ func newDelivery(depth, size int) *lockedDelivery {
 }
 
 // hold locks mu for all messages that one read of the stream has brought. It is for a Read that
-// holds the receive role, because no other goroutine often needs mu then. If the home goroutine has
+// holds the receive role, because then other goroutines seldom need mu. If the home goroutine has
 // the role, each method locks mu itself, so a Read can take messages meanwhile.
 //
 // +checklocksignore: release unlocks
@@ -73,8 +73,8 @@ func (in *lockedDelivery) hold() {
 	in.held = true
 }
 
-// release ends hold, if mu is held. If the inbox now has something for the Read, the wait of the
-// Read ends, as by leave.
+// release ends hold, if hold has locked mu. If the inbox now has something for the Read, release
+// also ends the wait of the Read, as leave does.
 //
 // +checklocksignore: hold has locked mu
 func (in *lockedDelivery) release() (result readResult) {
@@ -109,7 +109,7 @@ func (in *lockedDelivery) exit() {
 	}
 }
 
-// The methods from here to end are those of the delivery.
+// The methods from here to end are the delivery's, with mu held.
 
 func (in *lockedDelivery) bind(payload []byte, last bool) (head, body []byte, answer binding) {
 	in.enter()
@@ -212,14 +212,14 @@ func (in *lockedDelivery) hasRest() bool { return len(in.delivery.rest) > 0 }
 // +checklocksignore: see delivery
 func (in *lockedDelivery) isPlacing() bool { return in.delivery.placing.state != placingNone }
 
-// isShort reports whether the present message waits for memory.
+// isShort reports whether the next message waits for memory.
 func (in *lockedDelivery) isShort() bool {
 	in.enter()
 	defer in.exit()
 	return in.delivery.delay == delayShort
 }
 
-// closeRead throws away all data that arrives from now on.
+// closeRead discards all data that arrives from now on.
 func (in *lockedDelivery) closeRead() {
 	in.mu.Lock()
 	in.delivery.unread.Discard()
@@ -233,8 +233,8 @@ func (in *lockedDelivery) close() (lost bool) {
 	return in.delivery.close()
 }
 
-// end is end of the delivery. If the program drops the connection without Close, the collector
-// frees what it has left unread, and then the budget gets that back too.
+// end is end of the delivery. If the program drops the connection without Close, the garbage
+// collector frees the unread messages, and then the budget gets their memory back too.
 func (in *lockedDelivery) end() {
 	in.mu.Lock()
 	defer in.unlock()
@@ -244,7 +244,7 @@ func (in *lockedDelivery) end() {
 	}
 }
 
-// setWindow makes the inbox the inbox of a byte stream with window w.
+// setWindow makes the delivery that of a byte stream with window w.
 func (in *lockedDelivery) setWindow(w Window) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -261,7 +261,7 @@ func (in *lockedDelivery) noteWindow() {
 	}
 }
 
-// Other goroutines look at these bits of inbox.look without the lock.
+// Other goroutines look at these bits of lockedDelivery.look without the lock.
 const (
 	lookHas     = 1 << iota // a Read has something to come back for
 	lookWaiting             // a Read waits

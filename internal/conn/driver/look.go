@@ -11,14 +11,14 @@ import (
 
 // This file has Look, which shows what a Read would return without reading it.
 
-// A Show is shown what a Read would return now: bytes, or else the end. Neither means that a Read
-// would wait. It returns how many of the bytes it has used, and whether it has seen enough.
-// Otherwise Look calls it again when there is more.
+// A Show gets what a Read would return now: bytes, or else the end. If it gets neither, a Read
+// would wait. It returns how many of the bytes it has used, and whether it has seen enough. If not,
+// Look calls it again when there is more.
 type Show = func(data []byte, end error) (used int, enough bool)
 
 // Look calls show with at most len(p) bytes that a Read would return, in p, until show has seen
-// enough. The bytes that show has used are read. Meanwhile no Read begins. The error is that of the
-// deadline, or net.ErrClosed.
+// enough. The bytes that show has used count as read. No Read begins during a Look. The error is
+// that of the deadline, or net.ErrClosed.
 //
 // If the application posts the receive buffers, there is nothing to show but the end.
 func (d *Driver) Look(p []byte, limit *wait.Deadline, show Show) error {
@@ -83,7 +83,7 @@ func (d *Driver) lookAtEnd(limit *wait.Deadline, show Show) error {
 		if end != nil {
 			return d.awaitMore(limit, true)
 		}
-		if end = d.AwaitEnd(limit); end == os.ErrDeadlineExceeded { //nolint:errorlint // as AwaitEnd has it
+		if end = d.AwaitEnd(limit); end == os.ErrDeadlineExceeded { //nolint:errorlint // as AwaitEnd returns it
 			return end
 		}
 	}
@@ -99,15 +99,15 @@ func (d *Driver) use(p []byte) {
 	d.roomFor(t.freed, t.back)
 }
 
-// askHome has the home goroutine take what the stream has, and waits until it has done so. It does
-// nothing if the inbox has something already, or if nobody can make the home goroutine return from
-// the stream.
+// askHome makes the home goroutine take what the stream has, and waits until it has done so. It
+// does nothing if the inbox has something already, or if the home goroutine cannot be made to
+// return from the stream.
 func (d *Driver) askHome(limit *wait.Deadline) {
 	r := &d.role
 	if !r.lends || d.in.has() {
 		return
 	}
-	r.waiting.Add(1) // so that a Read that is about to leave the role tells
+	r.waiting.Add(1) // so that a Read that leaves the role wakes this call
 	defer r.waiting.Add(-1)
 	a := &asking{answered: make(chan struct{})}
 	d.asking.Store(a)
@@ -128,8 +128,8 @@ func (d *Driver) askHome(limit *wait.Deadline) {
 	}
 }
 
-// awaitMore waits until the inbox may have more for a Look. After the end nothing comes but the
-// deadline and Close.
+// awaitMore waits until the inbox may have more for a Look. After the end, only the deadline and
+// Close end the wait.
 func (d *Driver) awaitMore(limit *wait.Deadline, ended bool) error {
 	var ready <-chan struct{}
 	var silent <-chan struct{}

@@ -25,6 +25,7 @@ import (
 //     reserved when it is granted, and the grant is as long as there is memory for. If there is too
 //     little, the offer is refused, and the Write comes as data. See takeGrant.
 //   - A receive buffer and an output batch have smaller replacements. See loan.
+//   - A burst of Writes fills fewer messages before they are posted. See byteStream.aheadLocked.
 
 // DefaultMemoryLimit is the initial limit of SetMemoryLimit, in bytes.
 const DefaultMemoryLimit = 128 << 20
@@ -41,7 +42,7 @@ const (
 // A budget is memory that connections share, in bytes.
 type budget struct {
 	limit   atomic.Int64
-	taken   atomic.Int64 // lent, held in message mode, or reserved for windows and grants
+	taken   atomic.Int64 // on loan, held in message mode or by bursts of Writes, or reserved for windows and grants
 	windows atomic.Int64 // part of taken: reserved for unread bytes of byte streams
 	filled  atomic.Int64 // part of windows: in use
 	grants  atomic.Int64 // part of taken: reserved for memory that replaces a Read's
@@ -66,8 +67,8 @@ func SetMemoryLimit(n int64) (before int64) {
 	return common.limit.Swap(n)
 }
 
-// MemoryReserved returns how many bytes of the limit nobody else can have: those in use, and those
-// of the windows.
+// MemoryReserved returns how many bytes of the limit are in use, or reserved for windows and
+// grants.
 func MemoryReserved() int64 { return common.taken.Load() }
 
 // take takes n bytes from the budget and reports whether the budget had them.
@@ -111,7 +112,7 @@ func (b *budget) giveGrant(size int64) {
 	b.give(size)
 }
 
-// Loans come from these pools. Those of lean things cost nothing of the budget.
+// Loans come from these pools. Lean buffers and batches cost nothing of the budget.
 var (
 	buffers     bufpool.Pool
 	leanBuffers = sync.Pool{New: func() any { return new([mpa.MinBuffer]byte) }} // for one FPDU each
@@ -121,7 +122,7 @@ var (
 
 // A loan is a receive buffer, or an output batch, that a busy connection has borrowed. If the
 // budget has no memory for it, the connection gets a lean one. The receive role guards the loan of
-// the buffer, and the holder of the transmit token owns that of the batch.
+// the buffer, and the holder of the transmit token owns the loan of the batch.
 type loan struct{ paid int64 } // bytes of the budget; 0: lean
 
 // take takes n bytes from the budget and reports whether the budget had them.
@@ -132,7 +133,7 @@ func (l *loan) take(n int64) bool {
 	return l.paid > 0
 }
 
-// end gives the paid memory back to the budget. Its caller drops what was lent.
+// end gives the paid memory back to the budget. The caller returns or drops what was lent.
 func (l *loan) end() {
 	common.give(l.paid)
 	l.paid = 0

@@ -5,8 +5,8 @@ import (
 	"github.com/rddp/rddp/internal/conn/wait"
 )
 
-// New joins the layers of a connection as startup has agreed. From then on the trace is called in
-// goroutines of its own. Start and Receive must be called next.
+// New connects the layers as the two ends have agreed in startup. From then on the trace calls its
+// handler in goroutines of its own. Start and Receive must be called next.
 func New(cfg Config) *Driver {
 	d := &Driver{qp: cfg.QP, background: cfg.Background, recheck: make(chan struct{}, 1)}
 	if d.background == nil {
@@ -48,8 +48,8 @@ func (d *Driver) goOn() func() {
 	}
 }
 
-// Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
-// then have a goroutine call Receive. AllOpen returns owner for this connection.
+// Start begins to send. If the QP has already failed, Start sends the Terminate. After Start, a
+// goroutine must call Receive. counters.AllOpen returns owner for this connection.
 func (d *Driver) Start(owner counters.Owner) {
 	d.count.Enlist(owner)
 	d.idle.start(d.lookIdle)

@@ -18,10 +18,10 @@ func (d *Driver) Write(b []byte, limit *wait.Deadline) (int, error) {
 // writeMessage sends b as one message.
 func (d *Driver) writeMessage(b []byte, limit *wait.Deadline) (int, error) {
 	_, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, limit, nil)
-	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
+	if err != nil && err != errDetached { //nolint:errorlint // as Do returns it
 		return 0, asWriteError(err)
 	}
-	return len(b), nil // over TCP, too, some of it would be on its way by now
+	return len(b), nil // errDetached: over TCP, too, some of it would be on its way by now
 }
 
 // Do posts wr and waits for its Completion. limit is a deadline, and canceled the channel of a
@@ -62,7 +62,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 			switch detached := d.detach(wr.Data, wr.ID); {
 			case !detached:
 				d.Kill(errAbandoned)
-			case c.cq.Len() == 0: // otherwise the connection has ended, or TCP has got it all meanwhile
+			case c.cq.Len() == 0: // otherwise the connection has ended, or TCP has taken all of it meanwhile
 				// The queue does not return to the pool, because its Completion is still to come.
 				return rdmap.Completion{}, errDetached
 			}
@@ -73,7 +73,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan
 
 // sendWhenRoom posts wr and transmits. It waits while the send queue is full.
 func (d *Driver) sendWhenRoom(wr *rdmap.WorkRequest, limit *wait.Deadline, canceled <-chan struct{}) error {
-	if d.tx.tryToken() { // mostly nothing is queued, and wr takes one lock on its way out
+	if d.tx.tryToken() { // usually nothing is queued, and wr takes one lock on its way out
 		d.role.awaitAnswer(wr.Op)
 		err := d.tx.postNext(wr)
 		d.transmitHeld()

@@ -18,18 +18,18 @@ import (
 // connection polls only while it is alone: in several waits in a row without polling, no other
 // connection has waited. After some polls the connection has to look again, because a goroutine
 // that polls keeps the others from waiting. No goroutine polls for bulk data. One read brings so
-// much of them that the wake-up counts for little, and polling takes time from the peer if both
-// share a processor. The receive role guards a patience.
+// much data that the wake-up counts for little, and polling takes time from the peer if both share
+// a processor. The receive role guards a patience.
 type patience struct {
-	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
+	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and the other fields are not used
 	id    uint64        // names the connection in lastWaiter
 	mine  bool          // this connection's Read is the one that polls
 	bulk  bool          // the last read of the stream has brought bulk data
-	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
-	// many waits do not poll.
+	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, the
+	// next -luck waits do not poll.
 	luck  int32
-	wary  int32 // so many more waits must find the connection alone before it may poll
-	polls int32 // so many polls are left, while wary is 0
+	wary  int32 // number of waits that must find the connection alone before it may poll
+	polls int32 // polls that are left, while wary is 0
 }
 
 const (
@@ -37,17 +37,17 @@ const (
 	shortWait    = 2 * patienceTime // because a wait without polling ends with a wake-up
 	maxPollTime  = time.Millisecond // a Read that polls notices no deadline
 	maxLuck      = 4
-	unlucky      = 64        // so many waits do not poll after polling was not rewarded
+	unlucky      = 64        // waits that do not poll after polling was not rewarded
 	lonePolls    = 128       // polls of a connection that is alone, until it looks for others
 	stillAlone   = 2         // waits without polling in which it looks
-	aloneAgain   = 256       // such waits after it has found another: more than the peer polls
+	aloneAgain   = 256       // such waits after it has found another connection: more than the peer polls
 	bulkFrom     = 128 << 10 // bytes of one read that are bulk data
 )
 
 var (
 	// patient says that a goroutine of this process polls.
 	patient atomic.Bool
-	// lastWaiter is the connection that has waited last.
+	// lastWaiter is the id of the connection that has waited last.
 	lastWaiter atomic.Uint64
 	waiters    atomic.Uint64 // the id of the newest waiter
 )

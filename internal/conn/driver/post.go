@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Post adds wr to the send queue. It sends what is queued, or puts that off.
+// Post adds wr to the send queue. It sends what is queued, now or later.
 func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 	err := d.qp.PostSend(wr)
 	if (isFull(err) || errors.Is(err, rdmap.ErrCompletionQueueFull)) && d.later.waits() { // full of what Post itself has put off
@@ -21,14 +21,14 @@ func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
-// Queue adds wr to the send queue, and sends nothing: Flush does.
+// Queue adds wr to the send queue. Flush sends it.
 func (d *Driver) Queue(wr *rdmap.WorkRequest) error {
 	return asWriteError(d.end.postError(d.qp.PostSend(wr)))
 }
 
-// PostBatch posts wrs in order, and then sends them all. It stops at the first one for which
-// mayPost returns an error, or that the queue pair does not accept. It returns that error, and how
-// many were accepted.
+// PostBatch posts wrs in order, and then sends them all. It stops at the first Work Request for
+// which mayPost returns an error, or that the queue pair does not accept. It returns the number of
+// accepted ones, and that error.
 func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
 	defer d.Flush()
 	for i := range wrs {
@@ -69,8 +69,8 @@ func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 }
 
 // FlushLater is Flush after the caller has queued a message with n bytes of payload. If the message
-// belongs to a burst, it waits as with Post: until the caller calls Flush, at the latest when
-// nothing else can follow, or until the timer does. answers says that data has come from the peer
+// belongs to a burst, it waits, as with Post, until the caller or the timer calls Flush. The caller
+// must call Flush when no further message can follow. answers says that data has come from the peer
 // since the last message.
 func (d *Driver) FlushLater(n int, answers bool) {
 	if !d.later.add(n, answers) {
@@ -94,7 +94,7 @@ func (d *Driver) Flush() {
 	d.later.resume()
 }
 
-// flushIfIdle is called by the timer.
+// flushIfIdle runs when the timer of postponed fires.
 func (d *Driver) flushIfIdle() {
 	p := &d.later
 	p.timed.Store(false) // from here on, the next Work Request that waits sets the timer

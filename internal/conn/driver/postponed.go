@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A postponed has the posted Work Requests that wait for those that are about to follow, and
-// decides which ones do. One write to TCP then takes them all. Work Requests that wait are sent by
+// A postponed counts the posted Work Requests that wait for others that are about to follow, and
+// decides which ones wait. One write to TCP then takes them all. Work Requests that wait are sent
+// by
 //
 //   - the Post that fills a batch;
 //   - the program, when it finds a completion queue of the connection empty, waits for one, or
@@ -24,7 +25,7 @@ type postponed struct {
 	bytes atomic.Int64 // of their payload
 
 	sendBell doorbell // hangs in the completion queue of the send queue
-	recvBell doorbell // and in that of the receive queue, if that is another one
+	recvBell doorbell // hangs in that of the receive queue, if that is another one
 
 	onTimer func()
 	timed   atomic.Bool // the timer is set
@@ -34,7 +35,7 @@ type postponed struct {
 const (
 	flushAfter = 200 * time.Microsecond
 
-	// A batch with so much in it gains nothing from more.
+	// A batch of this size gains nothing from more Work Requests.
 	maxPostponed      = 64      // Work Requests
 	maxPostponedBytes = 1 << 20 // bytes of payload
 )
@@ -78,8 +79,8 @@ func (p *postponed) add(n int, answers bool) bool {
 // waits reports whether a Work Request waits.
 func (p *postponed) waits() bool { return p.count.Load() > 0 }
 
-// none notes that nothing waits any more. It is called before the transmission: what Post puts off
-// meanwhile counts.
+// none notes that nothing waits any more. It is called before the transmission, so that Work
+// Requests that Post puts off during the transmission count.
 func (p *postponed) none() {
 	p.count.Store(0)
 	p.bytes.Store(0)
@@ -88,7 +89,7 @@ func (p *postponed) none() {
 // resume notes the end of a transmission, whose time does not count as a pause of the program.
 func (p *postponed) resume() { p.last.Store(p.now()) }
 
-// takeDown takes the doorbells down of a connection that has ended.
+// takeDown takes down the doorbells of a connection that has ended.
 func (p *postponed) takeDown() {
 	p.sendBell.takeDown()
 	p.recvBell.takeDown()

@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Read is Conn.Read in DDP mode. limit is its deadline. Whoever sets limit calls Interrupt
-// afterwards, and has Interrupt called when limit passes (wait.Deadline.Then).
+// Read is Conn.Read in DDP mode. limit is its deadline. A caller that moves limit must call
+// Interrupt afterwards, and limit must call Interrupt when it passes (see wait.Deadline.Then).
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	return d.ReadMessage(b, limit, nil)
 }
@@ -51,8 +51,8 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, note *rdmap.Completion
 	return result.n, !result.ok && err == nil, err
 }
 
-// TakeMessage is Read of a message that waits already. It reports false if there is none, and takes
-// one even after Close. No Read may be under way.
+// TakeMessage reads a message that has arrived already, even after Close. It reports false if there
+// is none. No Read may be under way.
 func (d *Driver) TakeMessage(b []byte) (n int, ok bool) {
 	found, t := d.in.begin(b, nil)
 	switch found {
@@ -119,8 +119,8 @@ func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err e
 	return result, err
 }
 
-// roomFor notes that Read has freed so many buffers, and that the peer of a byte stream gets its
-// credits back for some of them.
+// roomFor notes that Read has freed buffers, as many as freed says, and that the peer of a byte
+// stream gets back credits, as many as back says.
 func (d *Driver) roomFor(freed, back int) {
 	switch {
 	case freed == 0:
@@ -133,7 +133,7 @@ func (d *Driver) roomFor(freed, back int) {
 	}
 }
 
-// CloseRead throws away all data that arrives from now on.
+// CloseRead discards all data that arrives from now on.
 func (d *Driver) CloseRead() {
 	d.in.closeRead()
 	d.Interrupt()

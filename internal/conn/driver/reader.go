@@ -21,7 +21,7 @@ func (in *lockedDelivery) begin(p []byte, note *rdmap.Completion) (outcome, taki
 	return found, t
 }
 
-// nextTurn wakes a Read that has found this one waiting, if there may be one.
+// nextTurn wakes a Read that has found the caller's Read waiting, if there may be one.
 func (in *lockedDelivery) nextTurn() {
 	if in.queued.Load() {
 		wait.Wake(in.turn)
@@ -43,8 +43,8 @@ func (in *lockedDelivery) awaitTurn(limit *wait.Deadline) error {
 // sleep waits until the Read that waits must look again: the inbox may have something, the receive
 // role is offered, or the connection ends. The error is that of the deadline.
 //
-// It is a function of its own because a select takes much of the stack, and a Read that receives
-// does not need it: the lines of its goroutine's stack are what a message has to fetch from memory.
+// It is a function of its own because a select takes much stack, and a Read that receives does not
+// need it: a message has to fetch the cache lines of its goroutine's stack from memory.
 //
 //go:noinline
 func (in *lockedDelivery) sleep(offer <-chan struct{}, end *ending, limit *wait.Deadline) error {
@@ -59,11 +59,11 @@ func (in *lockedDelivery) sleep(offer <-chan struct{}, end *ending, limit *wait.
 	return nil
 }
 
-// leave is leave of the delivery, after the message that DDP may be placing in the Read's memory.
+// leave waits until DDP places nothing in the Read's memory, and is then leave of the delivery.
 func (in *lockedDelivery) leave() readResult {
 	in.mu.Lock()
 	defer in.unlock()
-	for in.delivery.placing.holdsReader() { // a copy, no more
+	for in.delivery.placing.holdsReader() { // for the time of a copy
 		in.leaving = true
 		in.placed.Wait()
 	}
@@ -71,7 +71,7 @@ func (in *lockedDelivery) leave() readResult {
 }
 
 // beginLook makes the Look the waiting Read, without memory that a message may go to. It reports
-// false if there is one.
+// false if another Read or Look waits.
 func (in *lockedDelivery) beginLook() bool {
 	in.mu.Lock()
 	defer in.unlock()
@@ -83,16 +83,15 @@ func (in *lockedDelivery) beginLook() bool {
 	return true
 }
 
-// show copies what a Read of p would get now to p. all says that this is all that is unread, and
-// ended that nothing follows it.
+// show copies to p what a Read of p would get now. all says that nothing else is unread, and ended
+// that nothing follows.
 func (in *lockedDelivery) show(p []byte) (n int, all, ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.delivery.unread.Show(p)
 }
 
-// use takes len(p) bytes that a Look has shown, or fewer if Close has thrown them away. They go to
-// p.
+// use takes len(p) bytes that a Look has shown, or fewer if Close has discarded them. They go to p.
 func (in *lockedDelivery) use(p []byte) taking {
 	in.mu.Lock()
 	defer in.unlock()

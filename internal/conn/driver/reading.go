@@ -2,23 +2,23 @@ package driver
 
 import "fmt"
 
-// This file says who reads from the Stream: home (the goroutine in Receive), a Read of the program,
-// or nobody.
+// This file decides which goroutine reads from the Stream: home (the goroutine in Receive), a Read
+// of the program, or none.
 //
 // Handing a message from one goroutine to another costs 20 of the 50 µs of a short round trip, so a
 // Read that waits reads from the Stream itself. Between two Reads of a program that answers
 // messages nobody reads, because calling home each time would cost as much. But the peer's RDMA
-// Reads and Writes must not wait for the program. So whoever stops reading leaves something behind
-// that calls home: a watch of the Stream, which does so when bytes come and takes two system calls,
-// or an alarm, a timer that costs nothing and is late. A program whose Reads come back quickly gets
-// the alarm, and everything else gets the watch.
+// Reads and Writes must not wait for the program. So a goroutine that stops reading leaves
+// something behind that calls home: a watch of the Stream, which calls home when bytes come and
+// takes two system calls, or an alarm, which is a timer that costs almost nothing but is late. A
+// program whose Reads come back quickly gets the alarm, and every other program gets the watch.
 
-// A reading is who reads, and what else decides what happens next. It is a value without a clock or
-// a goroutine, in one word, so that it changes at one stroke: role has it, and carries out what
-// next says.
+// A reading says which goroutine reads, and has two bits that also decide what happens next. It is
+// a value without a clock or a goroutine, in one word, so that role can change it atomically. The
+// role carries out what next returns.
 type reading uint32
 
-// A readBy is who reads.
+// A readBy says which goroutine reads.
 //
 //	home, Read ──leaves──▶ nobody ──────────────── home or a Read comes ──▶ home, Read
 //	    │                    ▲                              │
@@ -28,7 +28,7 @@ type readBy uint8
 const (
 	byHome    readBy = iota
 	byRead           // a Read that waits
-	byLeaving        // home or the Read, which reads no more and is having the Stream watched
+	byLeaving        // home or a Read, which has stopped reading and is arming the watch
 	byNobody
 	byWatched // nobody, and the Stream's watch calls home
 )
@@ -41,7 +41,7 @@ func (b readBy) String() string { return readByNames[b] }
 const (
 	readByBits         = 1<<3 - 1
 	alarmSet   reading = 1 << 3 // the alarm will ring. It stays set while a Read reads
-	writeWaits reading = 1 << 4 // a Write waits that needs the peer to go on: somebody must read
+	writeWaits reading = 1 << 4 // a Write waits that needs the peer to go on, so a goroutine must read
 )
 
 func (s reading) by() readBy { return readBy(s & readByBits) }
@@ -60,16 +60,16 @@ type readEvent uint8
 const (
 	readComes   readEvent = iota // a Read waits, and would read
 	homeComes                    // home has been called
-	homeWanted                   // somebody needs home, unless somebody reads
+	homeWanted                   // home is needed, unless a goroutine reads
 	writeBegins                  // a Write waits that needs the peer
 	writeEnds                    // it has ended
-	leavesCalls                  // who reads stops; home must go on at once
+	leavesCalls                  // the goroutine that reads stops; home must go on at once
 	leavesAlarm                  // the same, and the alarm is enough
 	leavesWatch                  // the same, and the Stream is to be watched
 	watchArmed                   // it is watched
 	watchFails                   // it cannot be watched
 	alarmRings                   // the alarm has rung
-	alarmEarly                   // the same, but somebody has read a moment ago
+	alarmEarly                   // the same, but a Read ended a moment ago
 	alarmStops                   // a Read that reads has stopped the alarm
 )
 
@@ -80,22 +80,23 @@ var readEventNames = [...]string{
 
 func (e readEvent) String() string { return readEventNames[e] }
 
-// readActions is what an event has role do, and what it tells the goroutine to which it happened.
+// readActions are what role does after an event, and what the goroutine that noted the event
+// learns.
 type readActions uint8
 
 const (
-	refuse    readActions = 1 << iota // somebody reads already
-	lookAgain                         // somebody is leaving: ask again
+	refuse    readActions = 1 << iota // a goroutine reads already
+	lookAgain                         // a goroutine is leaving: ask again
 	callHome
-	arm                   // have the Stream watched, and say how that went
+	arm                   // watch the Stream, and then note watchArmed or watchFails
 	disarm                // end the watch
 	setAlarm              // it rings after alarmTime
-	postpone              // it rings alarmTime after somebody has read last
+	postpone              // it rings alarmTime after the last Read ended
 	wasLate               // bytes may have waited for the alarm
 	noActions readActions = 0
 )
 
-// A readStep is what follows from an event: who reads then, and what is to be done.
+// A readStep is what follows from an event: which goroutine reads then, and what is to be done.
 type readStep struct {
 	by readBy
 	do readActions
@@ -125,7 +126,8 @@ var readSteps = [...][len(readByNames)]readStep{
 	alarmStops:  {byRead: {byRead, noActions, true}},
 }
 
-// whileNobody is the row of an event that changes nobody who reads, and is acted on if nobody does.
+// whileNobody returns the row of an event that does not change which goroutine reads, and that has
+// actions only if none does.
 func whileNobody(do readActions) (row [len(readByNames)]readStep) {
 	for by := range row {
 		row[by] = readStep{by: readBy(by), ok: true}

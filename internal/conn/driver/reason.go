@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An ending says whether a connection ends, and why: its life, the state of its queue pair, and
-// what the program has called. It carries nothing out; the Driver does that (ending.go). Any
-// goroutine may call its methods. Those that change something take the lock of life.
+// An ending knows whether a connection ends, and why, from its life, its queue pair, and the
+// program's calls. It carries nothing out; the Driver does that (ending.go). Any goroutine may call
+// its methods. Methods that change something take the lock of life.
 type ending struct {
 	life   life
 	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
@@ -49,19 +49,19 @@ func (e *ending) setReason(err error) {
 	}
 }
 
-// penalize delays the peer's address if err, which is about to end the connection, shows that the
-// peer tries STags.
+// penalize calls Config.BadSTag if err, which ends the connection, shows that the peer may be
+// trying STags.
 func (e *ending) penalize(err error) {
 	if e.badSTag != nil && guessed(err) {
 		e.badSTag()
 	}
 }
 
-// guessed reports whether err, which has ended a connection, says that the peer used memory that
-// the peer does not have. A peer that tries STags causes such errors. It does not cause the error
-// of an access that needs no right: this end's own, to the Region of an answer to a request that
-// was right when it came. A Send with Invalidate, which accesses no bytes, needs none either, but
-// may well be a try.
+// guessed reports whether err, which ends a connection, says that the peer used memory to which it
+// has no right. A peer that tries STags causes such errors. It does not cause the error of an
+// access that needs no right: this end's own, to the Region of an answer to a request that was
+// right when it came. A Send with Invalidate, which accesses no bytes, needs none either, but may
+// well be a try.
 func guessed(err error) bool {
 	var access *ddp.AccessError
 	return errors.As(err, &access) && (access.Need != 0 || access.N == 0)
@@ -82,13 +82,13 @@ func (e *ending) finDue() bool {
 }
 
 // abortDue reports whether the holder of the token must flush the queues, because of Kill. fin does
-// so once: then finDue holds, and fin finishes the connection.
+// so once, because finDue is then true, and fin finishes the way out.
 func (e *ending) abortDue() bool { return e.life.state() == lifeKilled }
 
 // peerLeft reports whether the connection ends, so far, only because the peer has closed it in
 // order.
 func (e *ending) peerLeft() bool {
-	return e.life.state() == lifeEnding && e.life.why() == io.EOF //nolint:errorlint // as the driver notes it
+	return e.life.state() == lifeEnding && e.life.why() == io.EOF //nolint:errorlint // as peerEnded notes it
 }
 
 // endsReads reports whether a Read must not wait, because nothing more will arrive, or the program
@@ -118,8 +118,8 @@ func (e *ending) hasFailed() bool {
 	return true
 }
 
-// readError says why no more bytes will arrive. A byte stream (framed) that ends properly has said
-// so before TCP ends.
+// readError says why no more bytes will arrive. If framed is set, the connection is a byte stream,
+// whose proper end comes before the end of TCP.
 func (e *ending) readError(framed bool) error {
 	err := e.err()
 	if err == io.EOF && framed { //nolint:errorlint // as err returns it

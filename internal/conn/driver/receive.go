@@ -59,7 +59,7 @@ func (d *Driver) receiveOnce(reader bool) (over bool) {
 // more messages, and then err is nil. A Read gives the role up as soon as the inbox holds something
 // for the Read. The home goroutine gives the role up when a waiting Read would receive faster.
 func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err says why
-	defer func() { // the only recover of the way in
+	defer func() { // the recover of the way in; awaitFIN has another one
 		if value := recover(); value != nil {
 			d.rx.patience.end(false)
 			if d.in != nil {
@@ -147,8 +147,8 @@ func (d *Driver) endUnsound() {
 	d.transmit()
 }
 
-// placed follows the placing of all that one read has brought. It sends the answers, and wakes the
-// goroutines that wait for Completions or messages.
+// placed is called when all that one read has brought is placed. It sends the answers, and wakes
+// the goroutines that wait for Completions or messages.
 func (d *Driver) placed() {
 	d.tx.reapStream()
 	d.transmit() // Read Responses, and requests that waited for a Completion
@@ -158,9 +158,9 @@ func (d *Driver) placed() {
 	}
 }
 
-// drive takes the role, if nobody has it, and receives until the inbox has something or the wait is
-// interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
-// what the Read has got.
+// drive takes the role, if no goroutine has it, and receives until the inbox has something or the
+// wait is interrupted. It reports whether it did. If the wait of the Read has ended by that, result
+// says what the Read has got.
 func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readResult) {
 	r := &d.role
 	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the
@@ -188,8 +188,9 @@ func (d *Driver) leaveRole() {
 }
 
 // endVacancy calls the home goroutine if the connection ends, because only that goroutine carries
-// out the end. Whoever ends the connection notes it before looking at the holder of the role, and
-// whoever leaves the role looks at it afterwards. So one of the two calls.
+// out the end. The goroutine that ends the connection notes the end before it looks at the holder
+// of the role. The goroutine that leaves the role looks for the end afterwards. So one of the two
+// calls home.
 func (d *Driver) endVacancy() {
 	if d.end.isUnderWay() {
 		d.role.callHome()

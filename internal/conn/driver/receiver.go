@@ -11,12 +11,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A concern says whom the messages concern that have arrived since the last step.
+// A concern says whether the messages that have arrived since the last step concern the program.
 type concern uint8
 
 const (
 	concernsNobody  concern = iota // no message has arrived
-	concernsPeer                   // requests for Reads and atomics alone, which the queue pair answers
+	concernsPeer                   // only requests for Reads and atomics, which the queue pair answers
 	concernsProgram                // another message, after which the program may go on
 )
 
@@ -30,7 +30,7 @@ type receiver struct {
 	intake intake
 	edge   uint64 // stream offset below which all messages have been delivered
 	// fault is the fault that a layer has found in the stream. It is nil again once the connection
-	// ends for it.
+	// ends because of it.
 	fault error
 	// awaitsRTR says that the peer's first Send has not arrived, which is its Ready to Receive
 	// indication (RFC 6581 §9).
@@ -54,7 +54,7 @@ type reports struct {
 	fenced *atomic.Bool // that of the streamSender
 }
 
-// init makes the way in of a connection whose queue pair has been started, with this result.
+// init makes the way in of a connection. started is the result of starting its queue pair.
 func (w *receiver) init(cfg *Config, started ddp.ReceiverConfig, to reports) {
 	w.mpa, w.ddp = *mpa.NewReceiver(cfg.Agreement), ddp.NewReceiver(started)
 	w.mpa.Destination = w.ddp.Destination
@@ -105,7 +105,7 @@ func (i intake) isHeld() bool { return i == intakeStalled || i == intakePaused |
 // out the end.
 func (i intake) isHomes() bool { return i == intakeStalled || i == intakeOver }
 
-// setIntake is the only place where the intake changes.
+// setIntake changes the intake. Nothing else does.
 func (w *receiver) setIntake(next intake) {
 	if next != w.intake {
 		intakeNext.Become(&w.intake, next)
@@ -182,8 +182,8 @@ func (w *receiver) placeEarly(u *mpa.ULPDU) {
 	w.waiting -= u.Size
 }
 
-// rest goes on with the message that stays in the receive buffer, and reports whether nothing is
-// left of it.
+// rest goes on with the message that stays in the receive buffer, and reports whether nothing of it
+// is left there.
 func (w *receiver) rest() (over bool) {
 	over, freed, back := w.in.takeRest()
 	if over {

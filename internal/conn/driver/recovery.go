@@ -12,11 +12,12 @@ import (
 )
 
 // maxPanics is the maximum number of panics of run and drain together that are recovered in one
-// connection. A panic there has the connection end, which calls them again, so a connection with
-// more panics cannot reach an orderly end. What else panics is not called again, and has no limit.
+// connection. A panic there ends the connection, and the end calls them again, so a connection with
+// more panics cannot reach an orderly end. Other code that panics is not called again, and has no
+// limit.
 const maxPanics = 4
 
-// A recovery makes errors of the panics of a connection. Any goroutine may call its methods.
+// A recovery turns the panics of a connection into errors. Any goroutine may call its methods.
 type recovery struct {
 	count *counters.Counters
 	again atomic.Int32 // panics of what is called again
@@ -43,8 +44,8 @@ func (r *recovery) panicked(value any) error {
 	return err
 }
 
-// claim counts the panic that err is, or that the layer below has made err of, unless it is counted
-// for a connection already.
+// claim counts the panic that err reports, if any, unless it has been counted for a connection
+// already. The layer below may have made the error.
 func (r *recovery) claim(err error) {
 	if e := (*panics.Error)(nil); errors.As(err, &e) && e.Claim() {
 		r.count.Add(counters.Panics, 1)

@@ -5,7 +5,7 @@ import (
 	"github.com/rddp/rddp/internal/conn/bytestream"
 )
 
-// This file has what stays in the receive buffer for the next Read of a byte stream, so that it is
+// This file keeps data of a byte stream in the receive buffer for the next Read, so that it is
 // copied once: whole messages (delayPaused), and the rest of a message whose beginning a Read has
 // taken (placingStays, then delivery.rest). Both need a Read that has the receive role.
 
@@ -34,8 +34,8 @@ func (b *delivery) stays(payload []byte) bool {
 	return true
 }
 
-// takeRest gives a Read that has the receive role (self) what it has room for of the message that
-// stays in the receive buffer. If no Read has the role, the rest goes to memory of the pool. over
+// takeRest gives a Read that has the receive role (self) as much of the message in the receive
+// buffer as it has room for. If no Read has the role, the rest goes to memory of the pool. over
 // means that the receive buffer is no longer needed. If the message is over too, freed and back are
 // as accept returns them.
 func (b *delivery) takeRest(self bool) (over, freed bool, back int) {

@@ -11,17 +11,17 @@ import (
 )
 
 // A role is the right to receive on a connection: one goroutine at a time has it. Its reading says
-// which one, and what is to be done when something happens, and its readHistory says whether a Read
-// will be back soon. The role carries out what they say: it has the watch of the Stream, the alarm,
-// and the gate behind which home waits.
+// which one, and what follows from an event, and its readHistory says whether a Read will be back
+// soon. The role carries out what follows: it has the watch of the Stream, the alarm, and the gate
+// behind which home waits.
 //
 // The alarm is late on purpose: a timer that is due soon makes every wait of the process's threads
 // more expensive. If bytes have waited for it, trust was wrong, and the next trust takes many more
 // quick waits. So bytes wait for it only a few times in the life of a connection. A Stream without
 // a watch leaves the role to home until a Read is trusted.
 //
-// Who reads calls missed, calm, leave, leaveRead and yield, and the Read that waits calls beginWait
-// and endWait. Any goroutine may call the other methods.
+// Only the goroutine that reads calls missed, calm, isSparse, leave, leaveRead and yield, and only
+// the Read that waits calls beginWait and endWait. Any goroutine may call the other methods.
 type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
@@ -60,15 +60,15 @@ func (r *role) init(s toe.Stream, owner *ending, p *patience) {
 	r.readHistory.init(sinceStart())
 }
 
-// reading returns who reads at present.
+// reading returns the present reading.
 func (r *role) reading() reading { return reading(r.now.Load()) }
 
 // isVacant reports whether nobody reads, and isReaders whether a Read does.
 func (r *role) isVacant() bool  { return r.reading().isVacant() }
 func (r *role) isReaders() bool { return r.reading().isReads() }
 
-// happens notes an event, and does what follows from it, but for what the caller does: arm, refuse
-// and lookAgain.
+// happens notes an event, and does what follows from it, except arm, refuse and lookAgain, which
+// are for the caller.
 func (r *role) happens(e readEvent) (do readActions) {
 	for {
 		s := r.reading()
@@ -103,8 +103,7 @@ func (r *role) act(do readActions) {
 
 // isSparse reports whether the watch is cheaper than the alarm although the Read is trusted:
 // messages come seldom, so the alarm would be set, and wake a thread for that, almost each time.
-// Beside other connections, whose messages keep the threads awake, the alarm is cheaper. Who reads
-// calls isSparse.
+// Beside other connections, whose messages keep the threads awake, the alarm is cheaper.
 func (r *role) isSparse() bool {
 	return r.watches && r.lastWait() > sparseWait && r.patience != nil && r.patience.isAlone()
 }
@@ -142,7 +141,7 @@ func (r *role) awaitAnswer(op rdmap.WorkOp) {
 	}
 }
 
-// callHome has home read if nobody does.
+// callHome makes home read if no goroutine does.
 func (r *role) callHome() { r.happens(homeWanted) }
 
 // setWriting notes whether a Write waits that needs the peer to go on, for credits or for the
@@ -155,9 +154,9 @@ func (r *role) setWriting(waits bool) {
 	}
 }
 
-// yields reports whether home stops reading: what it has received since waits was the number of
-// waits has served a Read, or will serve one from the inbox, and nothing will be missed while
-// nobody reads.
+// yields reports whether home stops reading: what it has just received has served a Read, or will
+// serve one from the inbox, and nothing will be missed while no goroutine reads. waits is the
+// number of waits before home received.
 func (r *role) yields(waits int64, in *lockedDelivery) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
@@ -171,10 +170,10 @@ func (r *role) makeAlarm() {
 	r.alarm.Stop()
 }
 
-// ring is called by the alarm.
+// ring runs when the alarm rings.
 func (r *role) ring() {
 	if r.pause(sinceStart()) < slowWait {
-		r.happens(alarmEarly) // it was set for an earlier time in which nobody has read
+		r.happens(alarmEarly) // it was set for an earlier pause
 	} else {
 		r.happens(alarmRings)
 	}
@@ -187,7 +186,7 @@ func (r *role) end() {
 	}
 }
 
-// take gives the role to a Read, and reports whether it had nobody.
+// take gives the role to a Read if no goroutine has it, and reports whether it did.
 func (r *role) take() bool { return r.happens(readComes)&refuse == 0 }
 
 // calm stops the alarm for a Read that reads and will probably wait for long. Otherwise the alarm
@@ -200,7 +199,7 @@ func (r *role) calm() {
 }
 
 // leave ends the reading of the caller. If hurry is set, or a Write waits, home reads now. The
-// watch is armed before nobody reads, so home may be called a moment too early: see standBy.
+// watch is armed before the role is vacant, so home may be called a moment too early: see standBy.
 func (r *role) leave(hurry bool) {
 	e := leavesWatch
 	switch {
@@ -216,14 +215,14 @@ func (r *role) leave(hurry bool) {
 	}
 	if r.watch() {
 		r.happens(watchArmed)
-	} else { // what is refused once is refused for good
+	} else { // a stream that refuses once is not asked again
 		r.watches = false
 		r.happens(watchFails)
 	}
 }
 
-// watch arms the watch of the stream, and endWatch ends it. The role must not stay with a goroutine
-// in which the program's Stream panics; the watch is then refused.
+// watch arms the watch of the stream, and endWatch ends it. If the program's Stream panics, the
+// watch counts as refused, so that the role does not stay with the caller.
 func (r *role) watch() (armed bool) {
 	defer r.recovered(&armed)
 	return r.stream.Watch(r.gate)
@@ -252,8 +251,8 @@ func (r *role) standBy() {
 	}
 }
 
-// comesHome gives the role to home, which has been called. It reports false if a Read was faster,
-// which leaves something behind that calls home again.
+// comesHome gives the role to home, which has been called. It reports false if a Read was faster;
+// that Read will leave something behind that calls home again.
 func (r *role) comesHome() bool {
 	for {
 		switch r.happens(homeComes) {
@@ -268,7 +267,7 @@ func (r *role) comesHome() bool {
 }
 
 // leaveRead is leave for a Read. The inbox lets the next Read wait before this one leaves the role.
-// That one has found the role taken, and looks again.
+// The next one has then found the role taken, so leaveRead makes it look again.
 func (r *role) leaveRead(hurry bool) {
 	r.leave(hurry)
 	if r.waiting.Load() > 1 {
@@ -276,8 +275,8 @@ func (r *role) leaveRead(hurry bool) {
 	}
 }
 
-// yield is leave for home: the role is for the Read, which may already wait again. Before the first
-// yield no alarm is needed.
+// yield is leave for home. The role is then for the Read, which may already wait again. Before the
+// first yield no alarm is needed.
 func (r *role) yield() {
 	if r.alarm == nil {
 		r.makeAlarm()

@@ -9,8 +9,8 @@ import (
 )
 
 // A sender is the way from posted Work Requests to FPDUs that TCP may take: the state of MPA and
-// DDP, and what of the present message is still on its way. It is a value without a goroutine or a
-// clock, and never waits. The holder of the transmit token owns it.
+// DDP, and the part of the present message that is still on its way. It is a value without a
+// goroutine or a clock, and never waits. The holder of the transmit token owns it.
 type sender struct {
 	batch *mpa.Batch // lent while the token is held and there is output
 	stage stage
@@ -62,7 +62,7 @@ var stageNext = states.Table[stage]{
 func (s stage) isMiddle() bool { return s == stageBegun || s == stagePart }
 func (s stage) isUnsent() bool { return s >= stageWhole }
 
-// setStage is the only place where the stage changes, apart from abandon.
+// setStage changes the stage. Only abandon also does.
 func (w *sender) setStage(next stage) { stageNext.Become(&w.stage, next) }
 
 // abandon gives up what TCP has not taken, because the way out ends. After that nothing refers to
@@ -76,7 +76,7 @@ func (w *sender) abandon() {
 	w.stage, w.done = stageIdle, 0
 }
 
-// hasOutput reports whether there is something to cut.
+// hasOutput reports whether there is something for cut.
 func (w *sender) hasOutput() bool { return w.stage.isMiddle() || w.qp.HasOutput() }
 
 // cut cuts messages into segments of at most mulpdu octets, and makes FPDUs of the segments, until
@@ -144,9 +144,9 @@ func (w *sender) sent() {
 	w.qp.Sent(done)
 }
 
-// detach copies the payload that has been given out, so that nothing refers to data any more. The
-// Work Request has this ID, and data as its payload; another one may have the same ID, or the same
-// payload. If its message has begun, and the rest is too long to copy, detach reports false.
+// detach copies the payload that has been given out, so that nothing refers to data any more. id
+// and data are the ID and the payload of the Work Request; another one may have the same ID, or the
+// same payload. If its message has begun, and the rest is too long to copy, detach reports false.
 func (w *sender) detach(data []byte, id uint64) bool {
 	if w.stage.isUnsent() {
 		w.batch.Detach()

@@ -22,7 +22,7 @@ type byteStream struct {
 	rx    bytestream.Receiver    // the receive role guards it
 	first *rdmap.CompletionQueue // of depth 1, so it takes no lock
 
-	heard   atomic.Bool // data has come since the last Write that may be part of a burst
+	heard   atomic.Bool // data has come since the last Write that a burst may include
 	due     atomic.Bool // tx has output
 	waiting atomic.Bool // tx waits for Completions
 
@@ -30,7 +30,7 @@ type byteStream struct {
 	// why nothing can be written any more
 	writeErr error     // +checklocks:mu
 	last     lastWrite // +checklocks:mu
-	// the ID of the last request that has the queue first
+	// the ID of the last request whose Completion goes to first
 	firstID uint64 // +checklocks:mu
 	burst   burst  // +checklocks:mu
 	// a Write is under way: a long one, or one that waits
@@ -41,7 +41,7 @@ type byteStream struct {
 	sent bool // +checklocks:mu
 	// aheadCost is taken from the budget
 	paid bool // +checklocks:mu
-	// what count has of tx
+	// the counts of tx that are in count
 	counted bytestream.Counts // +checklocks:mu
 	tx      bytestream.Sender // +checklocks:mu
 	request rdmap.WorkRequest // +checklocks:mu
@@ -53,7 +53,7 @@ type byteStream struct {
 	trace    *observe.Trace
 }
 
-// A StreamConfig is what a byte stream is made of.
+// A StreamConfig has what newByteStream needs.
 type StreamConfig struct {
 	Window     Window                              // for the peer's messages
 	Credits    int                                 // messages that the peer has room for
@@ -62,8 +62,8 @@ type StreamConfig struct {
 	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
 }
 
-// newByteStream returns the byte stream of a connection. The peer has credits for a window of so
-// many messages.
+// newByteStream returns the byte stream of a connection. window is the number of messages for which
+// the peer has credits.
 func newByteStream(cfg *StreamConfig, window int, count *counters.Counters, trace *observe.Trace) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), window)
 	if cfg.Greets {
@@ -93,8 +93,8 @@ func (s *byteStream) unlock() {
 }
 
 // A writer in a burst fills up to ahead messages before the oldest is posted, and as many again may
-// be posted, so that all of them hold 1 MiB at most. aheadCost is the part of it beyond
-// the two messages that a writer may always fill.
+// be posted, so that all of them hold 1 MiB at most. aheadCost is the part of that beyond the two
+// messages that a writer may always fill.
 const (
 	ahead     = 8
 	aheadCost = (2*ahead - 2) * 64 << 10
@@ -146,7 +146,7 @@ func (s *byteStream) noteLocked(c bytestream.Counts) {
 	}
 }
 
-// longest returns the most bytes of data in one message of the byte stream.
+// longest returns the maximum number of bytes of data in one message of the byte stream.
 func (s *byteStream) longest() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +165,8 @@ func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
 	return s.first
 }
 
-// reap tells the byte stream which requests have completed. The byte stream then tries again to
-// post what a full send queue held back.
+// reap passes the Completions of requests to tx. The byte stream then tries again to post what a
+// full send queue held back.
 func (s *byteStream) reap() {
 	if !s.waiting.Load() {
 		return
@@ -198,8 +198,8 @@ func (s *byteStream) reapLocked() {
 	}
 }
 
-// reapManyLocked is the rest of reapLocked when more than one request was posted. It is apart
-// because its array is large, and a short Write does not need it.
+// reapManyLocked is the rest of reapLocked when more than one request was posted. It is a function
+// of its own because its array is large, and a short Write does not need it.
 //
 // +checklocks:s.mu
 func (s *byteStream) reapManyLocked() {
@@ -211,14 +211,14 @@ func (s *byteStream) reapManyLocked() {
 }
 
 // countCredits tells the Receiver how many credits the Sender has given back. Its caller has the
-// receive role. tell does the same, so countCredits is for data that waits for Reads.
+// receive role. tell does the same, but for data that waits for Reads tell is not called.
 func (s *byteStream) countCredits() {
 	s.mu.Lock()
 	s.rx.GaveBack(s.tx.GivenBack())
 	s.mu.Unlock()
 }
 
-// tell passes to the Sender what a message of the peer says to it.
+// tell passes to the Sender what a message of the peer means for it.
 func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.Handle) error {
 	s.mu.Lock()
 	defer s.unlock()
@@ -241,10 +241,10 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 	return nil
 }
 
-// freed notes that Reads have freed buffers. The peer gets back credits, as many as back says, out
-// of a window of so many. freed reports whether they are due to be sent. They can be due even if
-// back is 0: the window is smaller then, and the credits that were owed before may now be half of
-// it.
+// freed notes that Reads have freed buffers. The peer gets back that many credits, and the window
+// now has window messages. freed reports whether the credits are due to be sent. They can be due
+// even if back is 0: the window is smaller then, and the credits that were owed before may now be
+// half of it.
 func (s *byteStream) freed(back, window int) (due bool) {
 	s.mu.Lock()
 	s.tx.Freed(back, window, false)
@@ -263,7 +263,7 @@ func (s *byteStream) isFinished() bool {
 // Writes, return err.
 func (s *byteStream) finish(err error) {
 	s.mu.Lock()
-	if s.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
+	if s.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as beginClose passes it
 		s.writeErr = err
 	}
 	s.tx.Finish()
@@ -295,7 +295,7 @@ var lastNext = states.Table[lastWrite]{
 	lastOver:  0,
 }
 
-// setLastLocked is the only place where last changes.
+// setLastLocked changes last. Nothing else does.
 //
 // +checklocks:s.mu
 func (s *byteStream) setLastLocked(next lastWrite) {

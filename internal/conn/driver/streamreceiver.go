@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A streamReceiver is the way in, from the stream to messages: the receiver, and what has to do
-// with the stream. The goroutine with the receive role owns it, and only that goroutine calls its
-// methods.
+// A streamReceiver is the way in, from the stream to messages: the receiver, and the state that
+// concerns the stream. The goroutine with the receive role owns it, and only that goroutine calls
+// its methods.
 type streamReceiver struct {
 	receiver
 	free []byte // the part of the buffer to read to; nil while the connection holds no buffer
@@ -22,14 +22,14 @@ type streamReceiver struct {
 	parked   *bufpool.Chunk
 	patience patience
 	result   readResult // what the Read that held the role has got, once its wait is over
-	late     bool       // the alarm has called home, which has not yet come to the stream
-	waited   bool       // nothing was there when it came
+	late     bool       // the alarm has called home, and home has not read since then
+	waited   bool       // home found nothing in the stream, and waited
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
 	err      error  // why the intake is over
 
-	// The parts that it reads from and reports to, but for those of receiver.
+	// The parts that it reads from and reports to, except those of receiver.
 	stream  toe.Stream
 	quieter quieter     // of stream; nil: none
 	domain  *ddp.Domain // of the queue pair
@@ -54,7 +54,7 @@ func (r *streamReceiver) init(cfg *Config, started ddp.ReceiverConfig, to report
 	r.patience.fixed = cfg.PollTime
 }
 
-// filled passes n bytes to MPA, which the stream has read to free. They begin at off in the stream.
+// filled passes n bytes to MPA that the stream has read to free. They begin at off in the stream.
 func (r *streamReceiver) filled(off uint64, n int) {
 	r.captureRun(off, r.free[:n])
 	r.mpa.Fill(off, n)
@@ -178,11 +178,11 @@ func (r *streamReceiver) giveBack() {
 	}
 }
 
-// drop gives up the buffer, and what of an FPDU is in it, at the end of the way in. The collector
-// frees the buffer: after a panic nobody knows who still refers to it.
+// drop gives up the buffer, with the part of an FPDU in it, at the end of the way in. The garbage
+// collector frees the buffer: after a panic something may still refer to it.
 func (r *streamReceiver) drop() {
 	r.mpa.Drop()
-	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of messages that are not whole
+	r.mpa.Destination, r.ddp = nil, nil // they refer to the memory of incomplete messages
 	r.free, r.parked = nil, nil
 	r.loan.end()
 }
@@ -208,7 +208,7 @@ func (r *streamReceiver) countBuffered() {
 	}
 }
 
-// ends reports whether a Read that has the role gives it up.
+// ends reports whether a Read that has the role must give it up.
 func (r *streamReceiver) ends(interrupted bool) bool {
 	return interrupted || r.intake.isHeld() || r.result.over || r.in.has()
 }
@@ -243,15 +243,16 @@ func (r *streamReceiver) discard(bound *readBound) {
 	}
 }
 
-// A discarded is memory for bytes that nobody looks at. The connection holds it while the stream
+// A discarded is memory for bytes that the driver drops. The connection holds it while the stream
 // waits, too.
 type discarded []byte
 
 func (d discarded) Lend() []byte   { return d }
 func (d discarded) TakeBack() bool { return true }
 
-// An earlyShower is a Stream that can do without its early runs. The method is not one of
-// toe.Stream: if a wrapper hides it, the Stream shows runs that nobody uses, and no more is lost.
+// An earlyShower is a Stream that can stop showing early runs. The method is not part of
+// toe.Stream: if a wrapper hides it, the Stream shows runs that are not used, and nothing else is
+// lost.
 type earlyShower interface{ ShowEarly(show bool) }
 
 // A quieter is a Stream that wants to know whether what it reads concerns the program: see

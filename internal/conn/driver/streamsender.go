@@ -14,10 +14,9 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A streamSender is the way out, from messages to the stream: the sender, and what has to do with
-// the stream.
-// The holder of the transmit token owns it, but for token, fenced and taken, which are for any
-// goroutine.
+// A streamSender is the way out, from messages to the stream: the sender, and the state that
+// concerns the stream. The holder of the transmit token owns it, except token, fenced and taken,
+// which any goroutine may use.
 type streamSender struct {
 	sender
 	// fenced holds back all output until the Initiator's first FPDU has arrived. "MPA Responder
@@ -32,7 +31,7 @@ type streamSender struct {
 
 	goOn func() // starts a goroutine that calls sendRest; made once, because making it allocates
 
-	// The parts that it takes from and writes to, but for those of sender.
+	// The parts that it takes from and writes to, except those of sender.
 	stream toe.Stream
 	bytes  *byteStream // nil in message mode
 	end    *ending
@@ -42,7 +41,7 @@ type streamSender struct {
 	largeFPDU bool // Config.LargeFPDU
 	markers   bool // this end sends Markers
 	aligns    bool // the stream declares Aligns
-	open      bool // the connection had not ended when TCP was last given something
+	open      bool // the connection had not ended when tryWrite last gave TCP something
 
 	writeTimeout time.Duration // Config.WriteTimeout
 	// writeLook is the interval between two looks whether TCP has taken something; 0 means never.
@@ -121,7 +120,7 @@ func (t *streamSender) endBatch() {
 	t.batch = nil
 }
 
-// drop gives up all that is on its way, after a panic. The bytes of the batch are lost.
+// drop gives up everything that is on its way, after a panic. The bytes of the batch are lost.
 func (t *streamSender) drop() {
 	t.ddp.Release() // the Region that it may hold is not used any more
 	t.batch = nil
@@ -151,9 +150,8 @@ func (t *streamSender) fill() (filled bool) {
 	return filled
 }
 
-// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants
-// Markers wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a
-// segment.
+// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer asks for Markers
+// to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a segment.
 func (t *streamSender) mulpdu() int {
 	if t.maxFPDU > 0 {
 		return mpa.MULPDU(t.maxFPDU, t.markers)
@@ -165,7 +163,7 @@ func (t *streamSender) mulpdu() int {
 }
 
 // isAligned reports whether FPDUs go out as entries of their own, so that TCP segments end where
-// FPDUs end: if TCP can do that, and the FPDUs fit segments.
+// FPDUs end: they do if TCP can do that, and the FPDUs fit segments.
 func (t *streamSender) isAligned() bool {
 	return t.aligns && (!t.largeFPDU || t.markers)
 }
@@ -190,8 +188,8 @@ func (t *streamSender) writeBatch(wait bool) (whole bool, err error) {
 	}
 }
 
-// batchSent completes the messages of a batch that TCP has taken. The byte stream learns under the
-// same lock whether that was before the end of the connection.
+// batchSent completes the messages of a batch that TCP has taken. Under the same lock, the byte
+// stream learns whether that was before the end of the connection.
 func (t *streamSender) batchSent() {
 	s := t.bytes
 	if s == nil || !s.waiting.Load() {

@@ -12,8 +12,8 @@ import (
 )
 
 // A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits. The
-// goroutines of Writes call its methods. The Write under way (byteStream.writing) owns choice; the
-// rest is for any of them.
+// goroutines of Writes call its methods. The Write under way (byteStream.writing) owns choice, and
+// any Write may use the rest.
 type streamWriter struct {
 	out       transmitter
 	bytes     *byteStream
@@ -23,7 +23,7 @@ type streamWriter struct {
 	crossover int // Config.Crossover
 
 	turn   chan struct{}     // capacity 1: a Write has ended, so the next one may begin
-	wrote  atomic.Int64      // when the last Write ended that may be part of a burst, as sinceStart in ns
+	wrote  atomic.Int64      // when the last Write that a burst may include ended, as sinceStart in ns
 	choice bytestream.Choice // the long Write under way owns it
 }
 
@@ -63,7 +63,7 @@ func (w *streamWriter) isQuick() bool {
 	return s.burst.IsQuick(gap, s.heard.Swap(false))
 }
 
-// gap returns the time since the end of the last Write that may be part of a burst.
+// gap returns the time since the end of the last Write that a burst may include.
 func (w *streamWriter) gap() time.Duration {
 	return sinceStart() - time.Duration(w.wrote.Load())
 }
@@ -188,9 +188,9 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 }
 
 // append copies as much of p to the pending data as there is room for, and sends the data. gap is
-// the time since the last Write; isQuick has judged that of a Write that is not short. If append
-// does not copy all of p, the Write is under way afterwards. If another Write is under way, append
-// does nothing and busy is true. underWay says that this Write is under way already.
+// the time since the last Write. It counts for a short Write only; for others isQuick has noted it.
+// If append does not copy all of p, the Write is under way afterwards. If another Write is under
+// way, append does nothing and busy is true. underWay says that this Write is under way already.
 func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
 	s := w.bytes
 	held := w.tx.tryToken() // then the message is posted under the same lock
@@ -296,9 +296,9 @@ func (w *streamWriter) look(waited bool) (ended, asks, owns bool, n int, err err
 }
 
 // await waits until something has changed for the Write under way. asks says that the Write needs
-// the peer to go on: then somebody must have the receive role. A Write that waits for TCP only
-// needs nobody who receives. When the connection ends, await returns at once, unless requests refer
-// to the Write's memory, which owns says: these are flushed first.
+// the peer to go on: then a goroutine must have the receive role. For a Write that waits only for
+// TCP, no goroutine need receive. When the connection ends, await returns at once. But if owns says
+// that requests refer to the Write's memory, these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, asks, owns bool) error {
 	ended := w.end.life.ending
 	if owns {
@@ -374,8 +374,7 @@ func (w *streamWriter) beginLocked() (last bool, err error) {
 }
 
 // goOnLocked returns why the Write under way fails, or nil if it goes on. The last Write goes on as
-// long as it moves, which is all that it can do: nothing that it could wait for comes any more, but
-// for TCP.
+// long as it moves. It cannot wait for anything but TCP, because nothing more comes from the peer.
 //
 // +checklocks:w.bytes.mu
 func (w *streamWriter) goOnLocked(moves bool) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file has what a Read gets of a delivery, when it begins and when it has waited.
+// This file gives a Read what the delivery has for it, when the Read begins and when it has waited.
 
 // A readResult is what a Read has got while it waited.
 type readResult struct {
@@ -34,8 +34,8 @@ type taking struct {
 }
 
 // begin gives a Read what has arrived: as much of the stream as p has room for, or as much of one
-// message. If there is nothing, the Read waits, and arriving bytes may go to p until leave.
-// note is that of the reader.
+// message. If there is nothing, the Read waits, and arriving bytes may go to p until leave. note is
+// that of the reader.
 func (b *delivery) begin(p []byte, note *rdmap.Completion) (outcome, taking) {
 	switch {
 	case b.reader.isThere():

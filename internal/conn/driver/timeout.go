@@ -34,8 +34,8 @@ func (i *idle) start(look func()) {
 // idleLook returns the interval between two looks at the counters.
 func idleLook(timeout time.Duration) time.Duration { return max(timeout/4, time.Millisecond) }
 
-// look reports whether the connection has been idle for too long. n bytes have moved so far. If it
-// has not, look sets the timer again.
+// look reports whether the connection has been idle for too long. n bytes have moved so far. If the
+// connection has not been idle for too long, look sets the timer again.
 func (i *idle) look(n uint64) (over bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

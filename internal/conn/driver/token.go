@@ -26,7 +26,7 @@ type token struct {
 	moved sync.Cond // of mu: the token has become free or down, or a borrower has given it back
 }
 
-// A tokenState says whether a goroutine has the token.
+// A tokenState says whether a goroutine has the token, or has set it down.
 type tokenState uint8
 
 const (

@@ -1,7 +1,7 @@
 package driver
 
-// This file is the driver's way out: from the queue pair to TCP. What the holder of the token does
-// is in streamsender.go.
+// This file is the driver's way out: from the queue pair to TCP. The steps of the token's holder
+// are in streamsender.go.
 
 // maxTurns is the number of batches that a goroutine writes for others after it has posted or
 // received. Then another goroutine takes the token over.
@@ -58,7 +58,7 @@ func (d *Driver) letGo() {
 // queued when it returns. Otherwise it writes at most maxTurns batches, and reports false if that
 // was not all.
 func (d *Driver) drain(wait bool) (over bool) {
-	defer func() { // the one recover of the way out
+	defer func() { // the recover of the way out
 		if value := recover(); value != nil {
 			err := d.end.repeated(value)
 			d.tx.drop()
@@ -92,9 +92,9 @@ func (d *Driver) drain(wait bool) (over bool) {
 }
 
 // detach copies the payload of messages that have been given out and that TCP has not taken, so
-// that the memory belongs to its owner again. A message that has begun can be of any length: if
-// that message is the one of the Work Request with this ID and the payload data, and the rest is
-// too long to copy, detach reports false.
+// that the memory belongs to its owner again. A message that has begun can have any length: if it
+// belongs to the Work Request with this ID and the payload data, and its rest is too long to copy,
+// detach reports false.
 func (d *Driver) detach(data []byte, id uint64) bool {
 	from := d.tx.token.borrow()
 	ok := d.tx.detach(data, id)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// This file says whether the next Read will probably come back quickly. Then nobody has to read
+// This file predicts whether the next Read will come back quickly. If so, no goroutine has to read
 // meanwhile, and no watch is needed: see reading.go.
 
 // A readHistory is what the waits of Reads have shown so far. It reads no clock: times are those of
@@ -48,10 +48,10 @@ const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
 	trustFirst = 64                     // trust.after at the beginning
 	trustMore  = 16                     // it is multiplied by this when trust was wrong
-	trustMost  = 1 << 24                // and never more than this
+	trustMost  = 1 << 24                // but at most this
 	streakCap  = 4
-	lateWaits  = 16 // so many quick waits a late one undoes
-	// A wait for bulk data counts as so many waits. While home receives such data, each byte is
+	lateWaits  = 16 // quick waits that a late one undoes
+	// A wait for bulk data counts as bulkStep waits. While home receives such data, each byte is
 	// copied twice, so Reads must be trusted soon.
 	bulkStep = trustFirst / 4
 )
@@ -96,14 +96,14 @@ func (h *readHistory) begins(now time.Duration) {
 	}
 }
 
-// ends notes that the wait of a Read ends that began then.
+// ends notes that a wait of a Read, which began at began, ends.
 func (h *readHistory) ends(began, now time.Duration) {
 	h.waited.Store(int64(now - began))
 	h.left.Store(int64(now))
 	h.waits.Add(1)
 }
 
-// noteRead notes whether a Read that asked for so many bytes was filled.
+// noteRead notes whether a Read that asked for want bytes was filled.
 func (h *readHistory) noteRead(result readResult, want int) {
 	if result.over && result.n < want {
 		h.short.Store(1)

@@ -65,8 +65,8 @@ func (b *budget) giveWindow(n int64) {
 // Close gives the window's memory back.
 func (w *Window) Close() { w.closeTo(0) }
 
-// closeTo is Close, but for the memory of n bytes that stay unread. They are no part of a window
-// any more, and their owner gives them back.
+// closeTo is Close, but for the memory of n bytes that stay unread. They no longer belong to a
+// window, and their owner gives them back.
 func (w *Window) closeTo(n int64) {
 	if w.IsOpen() {
 		common.windows.Add(-w.Reserved())
